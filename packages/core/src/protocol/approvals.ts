@@ -1,0 +1,55 @@
+import type { PlannedCall } from './script.js';
+import type { ToolEffect } from './tools.js';
+
+/** A call that waits for a decision. Plain data: it can be stored, sent and shown. */
+export interface ApprovalRequest {
+  approvalId: string;
+  callId: string;
+  scriptId: string | undefined;
+  tool: string;
+  input: unknown;
+  /** The exact text that will run, be logged and be hashed. */
+  inputJson: string;
+  effect: ToolEffect;
+  /** The script's line that made the call, and its text. */
+  line?: number;
+  snippet?: string;
+  /** The script's own `approvalContext` argument. */
+  context?: string;
+  /** Safe text for a person: control, bidi and zero-width characters are escaped. */
+  rendered: string;
+  plan: readonly PlannedCall[];
+}
+
+export type Decision =
+  | 'approve'
+  | 'deny'
+  | {
+      decision: 'approve' | 'deny';
+      /** Runs instead of the script's arguments, after validation. */
+      input?: unknown;
+      note?: string;
+      remember?: 'script' | 'workspace';
+    };
+
+/** Asked for each call that needs a person. A throw counts as a denial. */
+export type ApprovalCallback = (request: ApprovalRequest) => Decision | Promise<Decision>;
+
+/** The first rule that matches decides; where none does, the call is denied. */
+export interface ApprovalRule {
+  /** Tool name or a pattern with `*`. Left out: every tool. */
+  tool?: string;
+  effect?: ToolEffect;
+  /** Argument values at dotted paths; strings may hold `*`. All must match. */
+  input?: Record<string, unknown>;
+  /** A pattern on what the tool says it touches (`permissions`); all of them must match. */
+  permission?: string;
+  action: 'approve' | 'deny' | 'ask';
+}
+
+export type ApprovalPolicy =
+  | 'auto'
+  | 'deny'
+  | ApprovalCallback
+  | readonly ApprovalRule[]
+  | { rules: readonly ApprovalRule[]; ask?: ApprovalCallback };

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { OperationItemSchema, OutputItemSchema, ResponseStatusSchema, UsageSchema } from './items.js';
+
+/** A call that waits for a person, as an event carries it. */
+export const ApprovalRequestEventSchema = z.looseObject({
+  approval_id: z.string(),
+  call_id: z.string(),
+  script_id: z.string().optional(),
+  tool: z.string(),
+  input: z.unknown(),
+  input_json: z.string(),
+  effect: z.enum(['read', 'write', 'external']),
+  line: z.number().optional(),
+  snippet: z.string().optional(),
+  context: z.string().optional(),
+  rendered: z.string(),
+});
+
+const itemType = z.enum([
+  'message',
+  'reasoning',
+  'function_call',
+  'function_call_output',
+  'script_execution',
+  'script_execution_output',
+  'error',
+]);
+
+/** What happened. `item_id` names the item an event is about; `script_id` the script. */
+export const EventPayloadSchema = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('response_start') }),
+  z.looseObject({ type: z.literal('item_start'), item_id: z.string(), item_type: itemType, initial: z.record(z.string(), z.unknown()).optional() }),
+  /** Text to append to the item: content, arguments, or a script's source. */
+  z.looseObject({ type: z.literal('item_delta'), item_id: z.string(), delta: z.string() }),
+  z.looseObject({ type: z.literal('item_done'), item_id: z.string(), final_item: OutputItemSchema }),
+  z.looseObject({ type: z.literal('item_error'), item_id: z.string(), code: z.string(), message: z.string() }),
+  z.looseObject({ type: z.literal('item_cancelled'), item_id: z.string(), reason: z.string().optional() }),
+  /** Members of a finished item that changed later. */
+  z.looseObject({ type: z.literal('item_update'), item_id: z.string(), changes: z.record(z.string(), z.unknown()) }),
+  z.looseObject({
+    type: z.literal('tool_call_start'),
+    call_id: z.string(),
+    script_id: z.string().optional(),
+    tool: z.string(),
+    input: z.unknown(),
+    effect: z.enum(['read', 'write', 'external']),
+    line: z.number().optional(),
+  }),
+  z.looseObject({ type: z.literal('tool_call_done'), call_id: z.string(), script_id: z.string().optional(), operation: OperationItemSchema }),
+  z.looseObject({ type: z.literal('approval_requested'), approval: ApprovalRequestEventSchema }),
+  z.looseObject({
+    type: z.literal('approval_resolved'),
+    approval_id: z.string(),
+    call_id: z.string(),
+    script_id: z.string().optional(),
+    decision: z.enum(['approve', 'deny', 'timeout', 'cancelled']),
+    by: z.enum(['person', 'rule', 'policy', 'clock', 'host']),
+    note: z.string().optional(),
+  }),
+  z.looseObject({ type: z.literal('script_progress'), script_id: z.string(), message: z.string(), kind: z.enum(['info', 'warn']), call_id: z.string().optional() }),
+  z.looseObject({ type: z.literal('script_log'), script_id: z.string(), level: z.enum(['log', 'info', 'warn', 'error', 'debug']), text: z.string(), at_ms: z.number() }),
+  z.looseObject({ type: z.literal('usage_update'), usage: UsageSchema }),
+  z.looseObject({ type: z.literal('response_done'), status: ResponseStatusSchema, usage: UsageSchema.optional() }),
+  z.looseObject({ type: z.literal('response_error'), code: z.string(), message: z.string() }),
+]);
+
+export type EventPayload = z.infer<typeof EventPayloadSchema>;
+export type EventType = EventPayload['type'];
+
+/** The envelope. `seq` starts at 0 and has no gaps within a run. */
+export const StreamEventSchema = z.object({
+  event_id: z.string(),
+  run_id: z.string(),
+  thread_id: z.string(),
+  turn_id: z.string(),
+  seq: z.number().int().min(0),
+  /** In ms since 1970. */
+  timestamp: z.number(),
+  trace: z.record(z.string(), z.unknown()).optional(),
+  payload: EventPayloadSchema,
+});
+
+export type StreamEvent = z.infer<typeof StreamEventSchema>;

@@ -1,0 +1,177 @@
+import { z } from 'zod';
+import { ERROR_TABLE, type ErrorCode } from './errors.js';
+
+/**
+ * Items of a conversation, as they cross processes: JSON, snake_case. Unknown members of an item (a
+ * provider's own blobs) ride along untouched.
+ */
+
+const ErrorCodeSchema = z.enum(Object.keys(ERROR_TABLE) as [ErrorCode, ...ErrorCode[]]);
+
+export const DiagnosticSchema = z.looseObject({
+  severity: z.enum(['error', 'warning', 'info']),
+  message: z.string(),
+  line: z.number().optional(),
+  column: z.number().optional(),
+  code: z.string(),
+});
+
+export const PlannedCallSchema = z.looseObject({
+  tool: z.string(),
+  line: z.number(),
+  column: z.number(),
+  input: z.unknown().optional(),
+  repeated: z.boolean(),
+  conditional: z.boolean(),
+});
+
+export const ItemErrorSchema = z.looseObject({
+  code: ErrorCodeSchema,
+  message: z.string(),
+  phase: z.enum(['detecting', 'parsing', 'checking', 'executing', 'finalizing']),
+  line: z.number().optional(),
+  column: z.number().optional(),
+  tool_name: z.string().optional(),
+  call_id: z.string().optional(),
+  stack: z.string().optional(),
+  frame: z.string().optional(),
+  hint: z.string().optional(),
+  retryable: z.boolean(),
+  metadata: z.record(z.string(), z.unknown()),
+});
+
+export const OperationItemSchema = z.looseObject({
+  call_id: z.string(),
+  tool: z.string(),
+  input: z.unknown(),
+  effect: z.enum(['read', 'write', 'external']),
+  status: z.enum(['completed', 'failed', 'denied', 'aborted', 'unknown', 'not_started', 'awaiting_approval', 'detached']),
+  result: z.unknown().optional(),
+  result_omitted: z.boolean().optional(),
+  error: z.object({ code: ErrorCodeSchema, message: z.string() }).optional(),
+  started_at_ms: z.number(),
+  duration_ms: z.number(),
+  line: z.number().optional(),
+});
+
+const LogItemSchema = z.looseObject({
+  level: z.enum(['log', 'info', 'warn', 'error', 'debug']),
+  text: z.string(),
+  at_ms: z.number(),
+});
+
+const OutcomeMetadataSchema = z.looseObject({
+  duration_ms: z.number(),
+  compute_ms: z.number(),
+  approval_wait_ms: z.number(),
+  tool_calls_made: z.number(),
+  memory_used_mb: z.number(),
+  cache_hit: z.boolean(),
+  compilation_cache_hit: z.boolean(),
+});
+
+export const MessageItemSchema = z.looseObject({
+  type: z.literal('message'),
+  id: z.string(),
+  role: z.enum(['assistant', 'user', 'system']),
+  content: z.string(),
+});
+
+export const ReasoningItemSchema = z.looseObject({
+  type: z.literal('reasoning'),
+  id: z.string(),
+  content: z.string(),
+});
+
+export const FunctionCallItemSchema = z.looseObject({
+  type: z.literal('function_call'),
+  id: z.string(),
+  call_id: z.string(),
+  name: z.string(),
+  arguments: z.string(),
+});
+
+export const FunctionCallOutputItemSchema = z.looseObject({
+  type: z.literal('function_call_output'),
+  id: z.string(),
+  call_id: z.string(),
+  output: z.string(),
+  success: z.boolean(),
+});
+
+export const ScriptExecutionItemSchema = z.looseObject({
+  type: z.literal('script_execution'),
+  id: z.string(),
+  call_id: z.string(),
+  language: z.enum(['ts', 'js']),
+  format: z.enum(['xml', 'fence', 'tool']),
+  source_code: z.string(),
+  source_sha256: z.string(),
+  status: z.enum(['pending', 'executing', 'suspended', 'completed', 'error']),
+  plan: z.array(PlannedCallSchema).optional(),
+});
+
+export const ScriptExecutionOutputItemSchema = z.looseObject({
+  type: z.literal('script_execution_output'),
+  id: z.string(),
+  /** The `call_id` of its `script_execution`. */
+  call_id: z.string(),
+  script_id: z.string().optional(),
+  status: z.enum(['completed', 'failed', 'suspended']),
+  /** The script's value. */
+  result: z.unknown().optional(),
+  /** The value's JSON text; `{"partialResults": …}` after a failure. */
+  output_json: z.string().optional(),
+  /** `value.message`, where that is a string. */
+  summary: z.string().optional(),
+  output: z.string().optional(),
+  logs: z.array(LogItemSchema),
+  operations: z.array(OperationItemSchema),
+  diagnostics: z.array(DiagnosticSchema).optional(),
+  error: ItemErrorSchema.optional(),
+  metadata: OutcomeMetadataSchema,
+});
+
+export const ErrorItemSchema = z.looseObject({
+  type: z.literal('error'),
+  id: z.string(),
+  code: z.string(),
+  message: z.string(),
+});
+
+export const OutputItemSchema = z.discriminatedUnion('type', [
+  MessageItemSchema,
+  ReasoningItemSchema,
+  FunctionCallItemSchema,
+  FunctionCallOutputItemSchema,
+  ScriptExecutionItemSchema,
+  ScriptExecutionOutputItemSchema,
+  ErrorItemSchema,
+]);
+
+export type OutputItem = z.infer<typeof OutputItemSchema>;
+export type OutputItemType = OutputItem['type'];
+export type ScriptExecutionItem = z.infer<typeof ScriptExecutionItemSchema>;
+export type ScriptExecutionOutputItem = z.infer<typeof ScriptExecutionOutputItemSchema>;
+
+export const ResponseStatusSchema = z.enum(['completed', 'suspended', 'failed', 'cancelled', 'incomplete']);
+export type ResponseStatus = z.infer<typeof ResponseStatusSchema>;
+
+export const UsageSchema = z.looseObject({
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+  total_tokens: z.number().optional(),
+});
+export type Usage = z.infer<typeof UsageSchema>;
+
+/** What a run's events fold into. */
+export const ResponseSchema = z.object({
+  run_id: z.string(),
+  thread_id: z.string(),
+  turn_id: z.string(),
+  status: z.enum(['in_progress', ...ResponseStatusSchema.options]),
+  output_items: z.array(OutputItemSchema),
+  usage: UsageSchema.optional(),
+  error: z.object({ code: z.string(), message: z.string() }).optional(),
+});
+export type Response = z.infer<typeof ResponseSchema>;

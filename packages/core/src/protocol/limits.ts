@@ -1,0 +1,51 @@
+import { z } from 'zod';
+
+/** No source above this is ever parsed, whatever the limits say: the parser's stack is sized for it. */
+export const SOURCE_CEILING_BYTES = 65_536;
+
+/** Least time between two progress events of one script. */
+export const PROGRESS_INTERVAL_MS = 500;
+
+/** How long unawaited tool calls are given to end after they were aborted. */
+export const ABORT_GRACE_MS = 250;
+
+const whole = (max = Number.MAX_SAFE_INTEGER) => z.number().int().min(0).max(max);
+const positive = (max = Number.MAX_SAFE_INTEGER) => z.number().int().min(1).max(max);
+
+/** Every limit of one script run. `docs/reference/limits.md` lists the same names and defaults. */
+export const LimitsSchema = z.strictObject({
+  /** Wall clock in ms while the script or its tools run; stands still while approvals are all it waits for. */
+  timeoutMs: positive(2 ** 31 - 1).default(30_000),
+  /** The script's own CPU time in ms. */
+  computeMs: positive(2 ** 31 - 1).default(10_000),
+  /** How long a decision is waited for, in ms. */
+  approvalTimeoutMs: positive(2 ** 31 - 1).default(60_000),
+  /** Guest heap in MiB. */
+  memoryMb: z.number().int().min(4).max(1024).default(96),
+  /** Guest stack in bytes. */
+  maxStackBytes: z.number().int().min(65_536).max(786_432).default(524_288),
+  maxSourceBytes: positive(SOURCE_CEILING_BYTES).default(20_480),
+  maxReturnBytes: positive().default(131_072),
+  maxToolCalls: whole().default(32),
+  maxConcurrentToolCalls: positive().default(4),
+  /** Bytes of each output stream that a process tool keeps. */
+  maxToolOutputBytes: positive().default(262_144),
+  /** JSON bytes of one tool result. */
+  maxToolResultBytes: positive().default(1_048_576),
+  /** JSON bytes of one tool call's arguments. */
+  maxToolInputBytes: positive().default(1_048_576),
+  /** Tokens of a result that re-enter the conversation. */
+  modelOutputTokens: positive().default(8_000),
+  maxLogEvents: whole().default(200),
+  logRatePerSec: positive().default(20),
+  maxLogBytes: whole().default(262_144),
+  allowDetachedPromises: z.boolean().default(false),
+  /** How long a script waits for a free sandbox, in ms. */
+  queueWaitMs: whole(2 ** 31 - 1).default(5_000),
+  maxProgressEvents: whole().default(50),
+});
+
+export type Limits = z.infer<typeof LimitsSchema>;
+export type LimitsInput = z.input<typeof LimitsSchema>;
+
+export const DEFAULT_LIMITS: Limits = Object.freeze(LimitsSchema.parse({}));

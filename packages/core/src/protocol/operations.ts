@@ -1,0 +1,35 @@
+import type { ErrorCode } from './errors.js';
+import type { ToolEffect } from './tools.js';
+
+/**
+ * What is known about a call. `unknown`: it had started and nobody can say whether it took effect.
+ * `not_started`: it was asked for and nothing of it ran.
+ */
+export type OperationStatus =
+  | 'completed'
+  | 'failed'
+  | 'denied'
+  | 'aborted'
+  | 'unknown'
+  | 'not_started'
+  | 'awaiting_approval'
+  | 'detached';
+
+/** One tool call of a script, or one structured call. In call order they let a model go on after a failure. */
+export interface Operation {
+  callId: string;
+  tool: string;
+  /** The effective input: validated, defaults applied. What the script sent, where it was not valid. */
+  input: unknown;
+  effect: ToolEffect;
+  status: OperationStatus;
+  result?: unknown;
+  /** The call completed, but its result was too large to carry. */
+  resultOmitted?: boolean;
+  error?: { code: ErrorCode; message: string };
+  /** When the call was made, in ms after the script's start. */
+  startedAtMs: number;
+  durationMs: number;
+  /** The script's line that made the call; undefined for structured calls. */
+  line?: number;
+}

@@ -1,0 +1,47 @@
+import type { ApprovalRequest } from './approvals.js';
+import type { ScriptFailure } from './errors.js';
+import type { Operation } from './operations.js';
+import type { Diagnostic, PlannedCall } from './script.js';
+
+export type LogLevel = 'log' | 'info' | 'warn' | 'error' | 'debug';
+
+export interface LogEntry {
+  level: LogLevel;
+  text: string;
+  /** In ms after the script's start. */
+  atMs: number;
+}
+
+export interface OutcomeMetadata {
+  durationMs: number;
+  computeMs: number;
+  approvalWaitMs: number;
+  toolCallsMade: number;
+  memoryUsedMb: number;
+  /** The whole preparation was found in the cache. */
+  cacheHit: boolean;
+  /** The runtime had the script's machine code already. */
+  compilationCacheHit: boolean;
+  runtime: string;
+}
+
+interface OutcomeCommon {
+  scriptId: string;
+  /** What `text()` and `emit()` said. */
+  output: string;
+  logs: LogEntry[];
+  operations: Operation[];
+  diagnostics: Diagnostic[];
+  plan: PlannedCall[];
+  metadata: OutcomeMetadata;
+}
+
+/** What became of a script. Never thrown: a script's failure is data. */
+export type Outcome = OutcomeCommon &
+  (
+    | { status: 'completed'; value: unknown }
+    | { status: 'failed'; error: ScriptFailure }
+    | { status: 'suspended'; suspension: string; pendingApprovals: ApprovalRequest[] }
+  );
+
+export type HarnessMode = 'enabled' | 'dry-run' | 'disabled';

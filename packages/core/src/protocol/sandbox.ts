@@ -1,0 +1,146 @@
+import type { LogLevel } from './outcome.js';
+
+/**
+ * The port between a script's life (session/) and whatever executes it. The runtime is ignorant: code in,
+ * calls out, a final report back. It knows no tool, no approval and no conversation.
+ *
+ * One run is a sequence of segments. A segment starts with the script's start or with `settle`, runs until
+ * the guest has nothing left to do, and ends with exactly one `SandboxSegment`. Nothing leaves the guest
+ * between two segments, so a segment that is thrown away has not happened.
+ */
+export interface SandboxRuntime {
+  readonly name: string;
+  /** Starts what is slow to start; resolves when a script would run at once. Idempotent. */
+  warm(): Promise<void>;
+  /** Never throws; a run that cannot start ends with a segment that says so. */
+  run(job: SandboxJob, onSegment: (segment: SandboxSegment) => void): SandboxRun;
+  stats(): SandboxStats;
+  /** Ends every run (their segments say `cancelled`) and frees threads and memory. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface SandboxJob {
+  readonly runId: string;
+  /** Identifies `javascript`; runtimes cache what they make of it under this key. */
+  readonly sha256: string;
+  /** One parenthesised async function expression without parameters. */
+  readonly javascript: string;
+  /** Tool names as the script writes them, dots making namespaces. */
+  readonly toolNames: readonly string[];
+  /** JSON text of the script's `context`, without its functions. */
+  readonly contextJson: string;
+  /** `tools.spawn` exists. */
+  readonly spawn: boolean;
+  /** 32-bit words; the guest's random numbers come from nothing else. */
+  readonly seed: readonly [number, number, number, number];
+  /** The guest's clock at the start, in ms since 1970. */
+  readonly clockMs: number;
+  readonly limits: SandboxLimits;
+  /** Whose run it is; waiting runs of different principals take turns. */
+  readonly principal: string | undefined;
+}
+
+export interface SandboxLimits {
+  readonly computeMs: number;
+  readonly memoryMb: number;
+  readonly maxStackBytes: number;
+  readonly maxReturnBytes: number;
+  readonly maxToolInputBytes: number;
+  /** Calls beyond this are refused inside the guest, as a guard against floods. */
+  readonly maxCalls: number;
+  readonly maxLogEvents: number;
+  readonly maxLogBytes: number;
+  readonly maxOutputBytes: number;
+  readonly maxProgressEvents: number;
+  readonly queueWaitMs: number;
+}
+
+export interface SandboxRun {
+  /**
+   * Delivers settlements and sets the guest's clock. Only between segments: after the last segment arrived
+   * and before the next `settle`. `wallMs` bounds this segment's wall time.
+   */
+  settle(settlements: readonly Settlement[], clockMs: number, wallMs: number): void;
+  /** Ends the run at once, also inside a loop. The final segment says `cancelled` with this reason. */
+  cancel(reason: 'cancelled' | 'timeout'): void;
+}
+
+/** What a call came to. `json` is the result's JSON text; an empty text is `undefined`. */
+export type Settlement =
+  | { readonly callIndex: number; readonly ok: true; readonly json: string }
+  | { readonly callIndex: number; readonly ok: false; readonly error: GuestError };
+
+/** Only this much of an error crosses to the guest. */
+export interface GuestError {
+  /** A catchable code; the class of the error in the guest. */
+  readonly code: string;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/** A call the guest made. `name` is a tool's name, or one of the runtime's own: `$sleep`, `$catalog`, `$spawn`. */
+export interface SandboxCall {
+  /** 0, 1, 2 … in call order within the run. */
+  readonly callIndex: number;
+  readonly name: string;
+  /** JSON text of the arguments. */
+  readonly argsJson: string;
+  /** Position in `javascript`, 1-based. 0 where it is not known. */
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface SandboxSegment {
+  readonly calls: readonly SandboxCall[];
+  readonly logs: readonly { readonly level: LogLevel; readonly text: string }[];
+  /** What `text()` said. */
+  readonly output: string;
+  readonly progress: readonly { readonly message: string; readonly kind: 'info' | 'warn' }[];
+  /** Lines, texts and progress events that were over a limit and dropped in the guest. */
+  readonly dropped: { readonly logs: number; readonly progress: number };
+  /** Calls whose promise lost every race and which nothing in the script can observe any more. */
+  readonly unobservable: readonly number[];
+  /** Present in the last segment only. */
+  readonly end?: SandboxEnd;
+  readonly computeMs: number;
+  readonly memoryBytes: number;
+  readonly compilationCacheHit: boolean;
+}
+
+/** A position or text here counts in `javascript`; the session maps it to the model's own source. */
+export type SandboxEnd =
+  | { readonly type: 'returned'; readonly json: string | undefined; readonly unhandled: readonly GuestThrow[] }
+  | { readonly type: 'threw'; readonly error: GuestThrow; readonly unhandled: readonly GuestThrow[] }
+  /** The value cannot cross. */
+  | { readonly type: 'unserializable'; readonly path: string; readonly reason: string }
+  | { readonly type: 'return_too_large'; readonly bytes: number; readonly head: string; readonly largestKeys: readonly string[] }
+  /** Nothing is pending and the script has not ended: it waits for a promise that nobody will settle. */
+  | { readonly type: 'stalled' }
+  | { readonly type: 'syntax'; readonly message: string; readonly line: number }
+  | { readonly type: 'limit'; readonly limit: 'compute' | 'wall' | 'memory' | 'stack'; readonly error?: GuestThrow }
+  | { readonly type: 'cancelled'; readonly reason: 'cancelled' | 'timeout' }
+  | { readonly type: 'busy'; readonly waitedMs: number }
+  /** The runtime itself failed. `detail` is for the host's log only. */
+  | { readonly type: 'internal'; readonly detail: string };
+
+/** Something a script threw. Every text was written by the guest and classifies nothing. */
+export interface GuestThrow {
+  readonly name: string;
+  readonly message: string;
+  readonly stack: string;
+  /** The call that rejected with this very error, by the runtime's own record. */
+  readonly callIndex?: number;
+  /** A code of the runtime's own making (`ToolNotFoundError`), by its own record. */
+  readonly code?: string;
+}
+
+export interface SandboxStats {
+  workers: number;
+  /** Scripts with a live sandbox. */
+  running: number;
+  waiting: number;
+  completed: number;
+  /** Instances dropped after growth, a trap or a limit. */
+  instancesDropped: number;
+  workersReplaced: number;
+}

@@ -1,0 +1,79 @@
+import type { ScriptFailure } from './errors.js';
+
+export type ScriptLanguage = 'ts' | 'js';
+
+/** `tool`: the code came as a tool's argument, not in text. */
+export type ScriptFormat = 'xml' | 'fence' | 'tool';
+
+/** What checking or repairing has to say about a script. Positions are 1-based, in the model's own source. */
+export interface Diagnostic {
+  severity: 'error' | 'warning' | 'info';
+  message: string;
+  line?: number;
+  column?: number;
+  /** A stable name: a rule (`floating-promise`), a repair (`repair-fence`), a TypeScript code (`ts2339`). */
+  code: string;
+}
+
+/** One tool call that a script can make, read from its source before it runs. */
+export interface PlannedCall {
+  tool: string;
+  line: number;
+  column: number;
+  /** The argument object, where every part of it is literal. */
+  input?: unknown;
+  /** Inside a loop or a callback that may run many times. */
+  repeated: boolean;
+  /** Behind a condition. */
+  conditional: boolean;
+}
+
+export interface SourcePosition {
+  line: number;
+  column: number;
+}
+
+/** A script that was parsed, checked and stripped, ready for any runtime. Immutable; cached by SHA-256. */
+export interface CompiledScript {
+  /** SHA-256 of the model's own source, hex. */
+  readonly sha256: string;
+  /** The model's own text. */
+  readonly source: string;
+  /**
+   * JavaScript: one parenthesised async function expression, strict, that takes no arguments.
+   * Evaluating it has no effect; calling it starts the script.
+   */
+  readonly javascript: string;
+  /** Maps a 1-based position in `javascript` to the model's own source; undefined for what is not the model's. */
+  readonly originalPosition: (line: number, column: number) => SourcePosition | undefined;
+  readonly diagnostics: readonly Diagnostic[];
+  readonly plan: readonly PlannedCall[];
+}
+
+export type CompileResult =
+  | { readonly ok: true; readonly script: CompiledScript; readonly cacheHit: boolean }
+  | { readonly ok: false; readonly failure: ScriptFailure; readonly diagnostics: readonly Diagnostic[]; readonly cacheHit: boolean };
+
+/**
+ * A piece of a model's answer, in order. Concatenating `raw` of every segment gives the answer back byte
+ * for byte.
+ */
+export type AnswerSegment =
+  | { readonly type: 'text'; readonly raw: string; readonly text: string }
+  | { readonly type: 'reasoning'; readonly raw: string; readonly text: string }
+  | {
+      readonly type: 'script';
+      readonly raw: string;
+      readonly source: string;
+      readonly language: ScriptLanguage;
+      readonly format: 'xml' | 'fence';
+    }
+  | {
+      /** A block that is not well formed. Nothing of it runs. */
+      readonly type: 'malformed';
+      readonly raw: string;
+      readonly source: string;
+      readonly language: ScriptLanguage;
+      readonly format: 'xml' | 'fence';
+      readonly failure: ScriptFailure;
+    };

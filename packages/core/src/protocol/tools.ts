@@ -1,0 +1,59 @@
+import type { JsonObject, JsonValue } from './json.js';
+
+/** What a call changes. Reads may be repeated after a crash; the others never are. */
+export type ToolEffect = 'read' | 'write' | 'external';
+
+/** What a tool's `execute` is told about its call. */
+export interface ToolCallContext {
+  /** The host's own context, as given to `runScript` or `callTool`. Never stored. */
+  readonly app: unknown;
+  /** Whose run it is. */
+  readonly principal: string | undefined;
+  /** Aborted when the call is no longer wanted. */
+  readonly signal: AbortSignal;
+  readonly callId: string;
+  readonly scriptId: string | undefined;
+  /** The same after a resume or a replay: script id and call index. */
+  readonly idempotencyKey: string;
+  /** Tells a person how far the call is. */
+  readonly progress: (message: string) => void;
+  /** Bytes of each output stream that a process tool should keep. */
+  readonly maxOutputBytes: number;
+}
+
+export type ApprovalMode = 'never' | 'always' | 'policy';
+
+export type ApprovalPredicate = (
+  input: never,
+  call: { tool: string; principal: string | undefined; app: unknown },
+) => boolean | Promise<boolean>;
+
+export interface ValidationIssue {
+  /** Path to the value, as a script writes it: `args.city`, `args.items[2]`. */
+  path: string;
+  message: string;
+  expected?: string;
+  received?: string;
+}
+
+export type Validated =
+  | { readonly ok: true; readonly value: JsonValue }
+  | { readonly ok: false; readonly issues: readonly ValidationIssue[] };
+
+/** A tool as the harness holds it; made by `defineTool`. Frozen. */
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments, an object schema. */
+  readonly inputSchema: JsonObject;
+  /** JSON Schema of the result, where it is known. */
+  readonly outputSchema: JsonObject | undefined;
+  readonly approval: ApprovalMode | ApprovalPredicate;
+  readonly effect: ToolEffect;
+  /** Checks strictly (unknown keys are errors) and applies defaults. Never throws. */
+  readonly validateInput: (input: unknown) => Validated;
+  readonly validateOutput: (output: unknown) => Validated;
+  readonly permissions: ((input: never) => readonly string[]) | undefined;
+  readonly preview: ((input: never) => string | Promise<string>) | undefined;
+  readonly execute: (input: never, context: ToolCallContext) => unknown;
+}
