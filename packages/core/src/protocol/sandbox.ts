@@ -13,10 +13,17 @@ export interface SandboxRuntime {
   /** Starts what is slow to start; resolves when a script would run at once. Idempotent. */
   warm(): Promise<void>;
   /** Never throws; a run that cannot start ends with a segment that says so. */
-  run(job: SandboxJob, onSegment: (segment: SandboxSegment) => void): SandboxRun;
+  run(job: SandboxJob, observer: SandboxObserver): SandboxRun;
   stats(): SandboxStats;
   /** Ends every run (their segments say `cancelled`) and frees threads and memory. Idempotent. */
   close(): Promise<void>;
+}
+
+export interface SandboxObserver {
+  /** The wait for a free sandbox is over. Not called where the run never starts. */
+  onStart(): void;
+  /** Called asynchronously, never during `run` or `settle`. */
+  onSegment(segment: SandboxSegment): void;
 }
 
 export interface SandboxJob {
@@ -35,6 +42,8 @@ export interface SandboxJob {
   readonly seed: readonly [number, number, number, number];
   /** The guest's clock at the start, in ms since 1970. */
   readonly clockMs: number;
+  /** Wall time the first segment may take. */
+  readonly wallMs: number;
   readonly limits: SandboxLimits;
   /** Whose run it is; waiting runs of different principals take turns. */
   readonly principal: string | undefined;
@@ -83,8 +92,10 @@ export interface SandboxCall {
   /** 0, 1, 2 … in call order within the run. */
   readonly callIndex: number;
   readonly name: string;
-  /** JSON text of the arguments. */
+  /** JSON text of the arguments; empty where they cannot be carried. */
   readonly argsJson: string;
+  /** Why the arguments cannot be carried, naming the path. */
+  readonly argsProblem?: string;
   /** Position in `javascript`, 1-based. 0 where it is not known. */
   readonly line: number;
   readonly column: number;

@@ -1,0 +1,637 @@
+// The guest's side of the bridge. Evaluated once when the image is built; every script starts from a bit
+// by bit copy of the memory it leaves behind.
+//
+// Model: a call to a tool gets the next index, is written to the outbox as JSON text and waits in `waiting`.
+// The host reads the outbox when the guest has nothing left to do, and later settles calls by index. The
+// script's end is one more entry of the outbox. Nothing in here can be reached by a script: every function
+// it uses was captured before the first script, and the tables are closures.
+(function () {
+  'use strict';
+
+  const { parse, stringify } = JSON;
+  const { apply, ownKeys, getPrototypeOf, getOwnPropertyDescriptor, defineProperty } = Reflect;
+  const { freeze, create, keys } = Object;
+  const PromiseConstructor = Promise;
+  const promiseThen = Promise.prototype.then;
+  const ErrorConstructor = Error;
+  const ErrorPrototype = Error.prototype;
+  const { isArray } = Array;
+  const toText = String;
+  const { isFinite: isFiniteNumber } = Number;
+  const { floor, min, max } = Math;
+  const DateConstructor = Date;
+  const dateNow = Date.now;
+  const dateToIso = Date.prototype.toISOString;
+  const dateGetTime = Date.prototype.getTime;
+  const ProxyConstructor = Proxy;
+  const method = (prototype, name) => {
+    const found = prototype[name];
+    return (receiver, ...rest) => apply(found, receiver, rest);
+  };
+  const slice = method(String.prototype, 'slice');
+  const indexOf = method(String.prototype, 'indexOf');
+  const lastIndexOf = method(String.prototype, 'lastIndexOf');
+  const split = method(String.prototype, 'split');
+  const lower = method(String.prototype, 'toLowerCase');
+  const codeUnit = method(String.prototype, 'charCodeAt');
+  const join = method(Array.prototype, 'join');
+  const weakGet = method(WeakMap.prototype, 'get');
+  const weakSet = method(WeakMap.prototype, 'set');
+  const mapForEach = method(Map.prototype, 'forEach');
+  const setForEach = method(Set.prototype, 'forEach');
+  const mapSize = getOwnPropertyDescriptor(Map.prototype, 'size').get;
+  const setSize = getOwnPropertyDescriptor(Set.prototype, 'size').get;
+  const isA = (constructor) => {
+    const { prototype } = constructor;
+    const inPrototypes = Object.prototype.isPrototypeOf;
+    return (value) => apply(inPrototypes, prototype, [value]);
+  };
+  const isMap = isA(Map);
+  const isSet = isA(Set);
+  const isDate = isA(Date);
+  const isError = isA(Error);
+  const isPromise = isA(Promise);
+  const isRegExp = isA(RegExp);
+  const regExpToString = RegExp.prototype.toString;
+
+  const MAX_DEPTH = 100;
+  const MAX_TEXT = 8192;
+
+  // ---- state of one run; the image holds these initial values ----
+
+  let limits = { calls: 0, input: 0, result: 0, logs: 0, logBytes: 0, output: 0, progress: 0 };
+  let nextCall = 0;
+  const resolvers = [];
+  const rejecters = [];
+  // The promises themselves, so that the host can see who still waits for them.
+  const promises = [];
+  const errorRecords = new WeakMap();
+  let outboxCalls = '';
+  let outboxLogs = '';
+  let outboxOutput = '';
+  let outboxProgress = '';
+  let outboxEnd = '';
+  let used = { logs: 0, logBytes: 0, output: 0, progress: 0 };
+  let dropped = { logs: 0, progress: 0 };
+  let seed0 = 1;
+  let seed1 = 2;
+  let seed2 = 3;
+  let seed3 = 4;
+
+  // ---- errors ----
+
+  const errorClasses = create(null);
+  for (const code of ['ApprovalDeniedError', 'ApprovalTimeoutError', 'ToolNotFoundError', 'ToolValidationError', 'ToolExecutionError', 'ToolBudgetExceededError', 'SerializationError']) {
+    const errorClass = { [code]: class extends ErrorConstructor {} }[code];
+    defineProperty(errorClass.prototype, 'name', { value: code, writable: true, configurable: true, enumerable: false });
+    errorClasses[code] = errorClass;
+    defineProperty(globalThis, code, { value: errorClass, writable: true, configurable: true, enumerable: false });
+  }
+
+  function makeError(code, message, data, record) {
+    const errorClass = errorClasses[code] ?? errorClasses.ToolExecutionError;
+    const error = new errorClass(message);
+    defineProperty(error, 'code', { value: code, writable: true, configurable: true, enumerable: false });
+    if (data !== undefined) defineProperty(error, 'data', { value: data, writable: true, configurable: true, enumerable: true });
+    weakSet(errorRecords, error, record);
+    return error;
+  }
+
+  // ---- values that cross ----
+
+  function pathTo(path, key) {
+    return typeof key === 'number' ? path + '[' + key + ']' : path + '.' + key;
+  }
+
+  /** Says what in a value JSON cannot carry; undefined when it can. */
+  function findUncarriable(value, path, depth, ancestors) {
+    switch (typeof value) {
+      case 'bigint':
+        return [path, 'a BigInt; convert it with Number() or String()'];
+      case 'symbol':
+        return [path, 'a Symbol'];
+      case 'function':
+        return [path, 'a function'];
+      case 'object':
+        break;
+      default:
+        return undefined;
+    }
+    if (value === null || isDate(value)) return undefined;
+    if (isMap(value)) return [path, 'a Map; use Object.fromEntries(map)'];
+    if (isSet(value)) return [path, 'a Set; use [...set]'];
+    if (isPromise(value)) return [path, 'a Promise that was not awaited'];
+    if (depth >= MAX_DEPTH) return [path, 'nested deeper than ' + MAX_DEPTH + ' levels'];
+    for (let link = ancestors; link !== null; link = link.up) if (link.value === value) return [path, 'a cycle'];
+    if (typeof value.toJSON === 'function') return undefined;
+    const chain = { value, up: ancestors };
+    if (isArray(value)) {
+      for (let index = 0; index < value.length; index++) {
+        const found = findUncarriable(value[index], pathTo(path, index), depth + 1, chain);
+        if (found !== undefined) return found;
+      }
+      return undefined;
+    }
+    const names = keys(value);
+    for (let index = 0; index < names.length; index++) {
+      const found = findUncarriable(value[names[index]], pathTo(path, names[index]), depth + 1, chain);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  function deepFreeze(value) {
+    if (typeof value !== 'object' || value === null) return value;
+    const stack = [value];
+    while (stack.length > 0) {
+      const top = stack.length - 1;
+      const current = stack[top];
+      stack.length = top;
+      if (isArray(current)) {
+        for (let index = 0; index < current.length; index++) {
+          const member = current[index];
+          if (typeof member === 'object' && member !== null) defineProperty(stack, stack.length, { value: member, writable: true, configurable: true, enumerable: true });
+        }
+      } else {
+        const names = keys(current);
+        for (let index = 0; index < names.length; index++) {
+          const member = current[names[index]];
+          if (typeof member === 'object' && member !== null) defineProperty(stack, stack.length, { value: member, writable: true, configurable: true, enumerable: true });
+        }
+      }
+      freeze(current);
+    }
+    return value;
+  }
+
+  // ---- calls ----
+
+  /** "line,column" of the innermost frame of the script. */
+  function callPosition() {
+    const trace = new ErrorConstructor().stack;
+    const at = indexOf(trace, 'script.ts:');
+    if (at < 0) return '0,0';
+    let end = at + 10;
+    let digits = '';
+    for (; end < trace.length; end++) {
+      const unit = codeUnit(trace, end);
+      if (unit === 58) digits += ',';
+      else if (unit >= 48 && unit <= 57) digits += trace[end];
+      else break;
+    }
+    const comma = indexOf(digits, ',');
+    if (comma <= 0 || comma === digits.length - 1 || indexOf(digits, ',', comma + 1) >= 0) return '0,0';
+    return digits;
+  }
+
+  /** The arguments' JSON text, or why they have none. */
+  function writeArguments(value) {
+    if (value === undefined) return ['{}', ''];
+    try {
+      const found = findUncarriable(value, 'args', 0, null);
+      if (found !== undefined) return ['', found[0] + ': ' + found[1]];
+      const text = stringify(value);
+      if (text === undefined) return ['', 'args: nothing that JSON can carry'];
+      if (text.length > limits.input) return ['', 'args: ' + text.length + ' characters of JSON are more than the ' + limits.input + ' a call may carry'];
+      return [text, ''];
+    } catch (error) {
+      return ['', 'args: cannot be written as JSON (' + describeText(error) + ')'];
+    }
+  }
+
+  function send(quotedName, value) {
+    if (nextCall >= limits.calls) {
+      return new PromiseConstructor((_, reject) => reject(makeError('ToolBudgetExceededError', 'The script made far more calls than it may; this one was not sent.', undefined, { code: 'ToolBudgetExceededError' })));
+    }
+    const index = nextCall++;
+    const position = callPosition();
+    const [text, problem] = writeArguments(value);
+    outboxCalls += (outboxCalls === '' ? '[' : ',[') + index + ',' + quotedName + ',' + stringify(text) + ',' + position + (problem === '' ? ']' : ',' + stringify(problem) + ']');
+    const promise = new PromiseConstructor((resolve, reject) => {
+      resolvers[index] = resolve;
+      rejecters[index] = reject;
+    });
+    promises[index] = promise;
+    return promise;
+  }
+
+  function settle(batchText) {
+    const batch = parse(batchText);
+    for (let index = 0; index < batch.length; index++) {
+      const [call, ok, value, message, data] = batch[index];
+      const resolve = resolvers[call];
+      const reject = rejecters[call];
+      if (resolve === undefined) continue;
+      resolvers[call] = rejecters[call] = promises[call] = undefined;
+      if (ok === 1) resolve(deepFreeze(value));
+      else reject(makeError(value, message, deepFreeze(data), { call, code: value }));
+    }
+  }
+
+  // ---- the tools object ----
+
+  function editDistance(left, right) {
+    let previous = [];
+    for (let column = 0; column <= right.length; column++) previous[column] = column;
+    for (let row = 1; row <= left.length; row++) {
+      const current = [row];
+      for (let column = 1; column <= right.length; column++) {
+        const cost = codeUnit(left, row - 1) === codeUnit(right, column - 1) ? 0 : 1;
+        current[column] = min(previous[column] + 1, current[column - 1] + 1, previous[column - 1] + cost);
+      }
+      previous = current;
+    }
+    return previous[right.length];
+  }
+
+  function tokensOf(name) {
+    let spaced = '';
+    for (let index = 0; index < name.length; index++) {
+      const unit = codeUnit(name, index);
+      const upper = unit >= 65 && unit <= 90;
+      const plain = upper || (unit >= 97 && unit <= 122) || (unit >= 48 && unit <= 57);
+      spaced += (upper ? ' ' : '') + (plain ? name[index] : ' ');
+    }
+    return split(lower(spaced), ' ');
+  }
+
+  function nearestNames(wanted, names) {
+    const wantedTokens = tokensOf(wanted);
+    const scored = [];
+    for (let index = 0; index < names.length && index < 2000; index++) {
+      const name = names[index];
+      const tokens = tokensOf(name);
+      let shared = 0;
+      for (let left = 0; left < wantedTokens.length; left++) {
+        const token = wantedTokens[left];
+        if (token.length < 3) continue;
+        for (let right = 0; right < tokens.length; right++) {
+          const other = tokens[right];
+          if (other === token || (other.length > 2 && (slice(other, 0, token.length) === token || slice(token, 0, other.length) === other))) shared++;
+        }
+      }
+      const longest = max(wanted.length, name.length, 1);
+      const closeness = longest > 64 ? 0 : 1 - editDistance(lower(wanted), lower(name)) / longest;
+      const score = closeness + shared * 0.4;
+      if (closeness >= 0.6 || shared > 0) scored[scored.length] = { name, score };
+    }
+    const best = [];
+    while (best.length < 3) {
+      let top;
+      for (let index = 0; index < scored.length; index++) if (scored[index].score > (top?.score ?? 0)) top = scored[index];
+      if (top === undefined) break;
+      best[best.length] = top.name;
+      top.score = 0;
+    }
+    return best;
+  }
+
+  const OPTIONAL_MEMBERS = freeze({ __proto__: null, mcp: true, spawn: true, http: true, then: true, toJSON: true });
+
+  /** A null-prototype frozen object that throws for names it does not have, instead of being undefined. */
+  function lockedNamespace(path, members, allNames) {
+    freeze(members);
+    return new ProxyConstructor(members, {
+      __proto__: null,
+      get(target, key) {
+        const own = getOwnPropertyDescriptor(target, key);
+        if (own !== undefined) return own.value;
+        if (typeof key === 'symbol' || OPTIONAL_MEMBERS[key] === true) return undefined;
+        const wanted = path + key;
+        const near = nearestNames(wanted, allNames);
+        const advice = near.length > 0 ? ' Did you mean ' + join(near, ', ') + '?' : allNames.length === 0 ? ' No tools are available.' : ' Available: ' + join(allNames.length > 20 ? allNames.slice(0, 20) : allNames, ', ') + (allNames.length > 20 ? ', …' : '') + '.';
+        throw makeError('ToolNotFoundError', 'There is no tool tools.' + wanted + '.' + advice, undefined, { code: 'ToolNotFoundError' });
+      },
+      set(_, key) {
+        throw new TypeError('tools.' + path + toText(key) + ' cannot be changed');
+      },
+      defineProperty(_, key) {
+        throw new TypeError('tools.' + path + toText(key) + ' cannot be changed');
+      },
+      deleteProperty(_, key) {
+        throw new TypeError('tools.' + path + toText(key) + ' cannot be removed');
+      },
+      setPrototypeOf() {
+        throw new TypeError('tools cannot be changed');
+      },
+    });
+  }
+
+  const ownMember = (target, name, value) => defineProperty(target, name, { value, writable: false, configurable: false, enumerable: true });
+
+  /** Function whose name is the tool's, in error traces too. */
+  function toolFunction(name) {
+    const quoted = stringify(name);
+    const call = { [name]: (args) => send(quoted, args) }[name];
+    return freeze(call);
+  }
+
+  function makeSpawn() {
+    const exec = (name, args) => {
+      const tag = 'task_' + nextCall;
+      const done = send('"$spawn"', { name: toText(name), args: args === undefined ? {} : args });
+      return freeze({ id: tag, done, cancel: () => send('"$cancel"', { id: tag }) });
+    };
+    const cancel = (id) => send('"$cancel"', { id: toText(id) });
+    return freeze({ __proto__: null, exec: freeze(exec), cancel: freeze(cancel) });
+  }
+
+  /** `names`: pairs of the name as a script writes it, dots making namespaces. Namespaces come first. */
+  function makeTools(names, withSpawn) {
+    const tree = create(null);
+    for (let index = 0; index < names.length; index++) {
+      const parts = split(names[index], '.');
+      let at = tree;
+      for (let part = 0; part < parts.length - 1; part++) at = at[parts[part]] ??= create(null);
+      at[parts[parts.length - 1]] = names[index];
+    }
+    const build = (branch, path) => {
+      const members = create(null);
+      const entries = ownKeys(branch);
+      for (let index = 0; index < entries.length; index++) {
+        const entry = branch[entries[index]];
+        ownMember(members, entries[index], typeof entry === 'string' ? toolFunction(entry) : build(entry, path + entries[index] + '.'));
+      }
+      if (path === '' && withSpawn) ownMember(members, 'spawn', makeSpawn());
+      return lockedNamespace(path, members, names);
+    };
+    return build(tree, '');
+  }
+
+  // ---- text for people ----
+
+  function describeText(value) {
+    try {
+      if (isError(value)) {
+        const name = toText(value.name);
+        const message = toText(value.message);
+        return message === '' ? name : name + ': ' + message;
+      }
+      return inspect(value, 0, null);
+    } catch {
+      return 'a value that cannot be shown';
+    }
+  }
+
+  function inspectMembers(value, depth, chain) {
+    const names = keys(value);
+    const shown = [];
+    for (let index = 0; index < names.length; index++) {
+      if (index === 100) {
+        shown[index] = '… ' + (names.length - 100) + ' more';
+        break;
+      }
+      shown[index] = names[index] + ': ' + inspect(value[names[index]], depth + 1, chain);
+    }
+    return shown.length === 0 ? '{}' : '{ ' + join(shown, ', ') + ' }';
+  }
+
+  function inspectList(open, count, visit, close) {
+    const shown = [];
+    visit((text) => {
+      if (shown.length < 100) shown[shown.length] = text;
+    });
+    if (count > 100) shown[shown.length] = '… ' + (count - 100) + ' more';
+    return open + join(shown, ', ') + close;
+  }
+
+  function inspect(value, depth, ancestors) {
+    switch (typeof value) {
+      case 'string':
+        return depth === 0 ? value : stringify(value);
+      case 'bigint':
+        return value + 'n';
+      case 'function':
+        return '[Function ' + (toText(value.name) || 'anonymous') + ']';
+      case 'object':
+        break;
+      default:
+        return toText(value);
+    }
+    if (value === null) return 'null';
+    for (let link = ancestors; link !== null; link = link.up) if (link.value === value) return '[Circular]';
+    const chain = { value, up: ancestors };
+    if (isError(value)) {
+      const stack = value.stack;
+      return depth === 0 && typeof stack === 'string' && stack !== '' ? describeText(value) + '\n' + stack : describeText(value);
+    }
+    if (isDate(value)) return isFiniteNumber(apply(dateGetTime, value, [])) ? apply(dateToIso, value, []) : 'Invalid Date';
+    if (isRegExp(value)) return apply(regExpToString, value, []);
+    if (isPromise(value)) return 'Promise { … }';
+    if (depth > 6) return isArray(value) ? '[…]' : '{…}';
+    if (isArray(value)) {
+      return inspectList('[', value.length, (add) => {
+        for (let index = 0; index < value.length && index < 100; index++) add(inspect(value[index], depth + 1, chain));
+      }, ']');
+    }
+    if (isMap(value)) return inspectList('Map {', apply(mapSize, value, []), (add) => mapForEach(value, (member, key) => add(inspect(key, depth + 1, chain) + ' => ' + inspect(member, depth + 1, chain))), '}');
+    if (isSet(value)) return inspectList('Set {', apply(setSize, value, []), (add) => setForEach(value, (member) => add(inspect(member, depth + 1, chain))), '}');
+    const prototype = getPrototypeOf(value);
+    const constructorName = prototype !== null && typeof prototype.constructor === 'function' ? toText(prototype.constructor.name) : '';
+    const body = inspectMembers(value, depth, chain);
+    return constructorName === '' || constructorName === 'Object' ? body : constructorName + ' ' + body;
+  }
+
+  const capText = (text) => (text.length > MAX_TEXT ? slice(text, 0, MAX_TEXT) + '… [' + (text.length - MAX_TEXT) + ' more characters]' : text);
+
+  function writeLog(level, values) {
+    if (used.logs >= limits.logs || used.logBytes >= limits.logBytes) {
+      dropped.logs++;
+      return;
+    }
+    const shown = [];
+    for (let index = 0; index < values.length; index++) {
+      try {
+        shown[index] = inspect(values[index], 0, null);
+      } catch {
+        shown[index] = '[a value that cannot be shown]';
+      }
+    }
+    const text = capText(join(shown, ' '));
+    used.logs++;
+    used.logBytes += text.length;
+    outboxLogs += (outboxLogs === '' ? '["' : ',["') + level + '",' + stringify(text) + ']';
+  }
+
+  const consoleObject = {};
+  for (const level of ['log', 'info', 'warn', 'error', 'debug']) {
+    const write = { [level]: (...values) => writeLog(level, values) }[level];
+    defineProperty(consoleObject, level, { value: write, writable: true, configurable: true, enumerable: true });
+  }
+
+  function text(value) {
+    const added = typeof value === 'string' ? value : typeof value === 'object' && value !== null && findUncarriable(value, '', 0, null) === undefined ? stringify(value) : inspect(value, 0, null);
+    const room = limits.output - used.output;
+    if (room <= 0) return;
+    used.output += added.length;
+    outboxOutput += added.length > room ? slice(added, 0, room) + '\n[the rest of the output was cut]' : added;
+  }
+
+  function emitProgress(message, kind) {
+    if (used.progress >= limits.progress * 4 + 64) {
+      dropped.progress++;
+      return;
+    }
+    used.progress++;
+    const shown = capText(toText(message));
+    outboxProgress += (outboxProgress === '' ? '[' : ',[') + stringify(shown) + ',' + (kind === 'warn' ? '"warn"' : '"info"') + ']';
+  }
+
+  freeze(emitProgress);
+
+  function sleep(duration) {
+    const wanted = +duration;
+    return send('"$sleep"', { ms: wanted > 0 ? min(wanted, 2147483647) : 0 });
+  }
+
+  const catalog = freeze({
+    __proto__: null,
+    search: freeze((query, options) => send('"$catalog"', { what: 'search', query: toText(query), limit: options?.limit === undefined ? undefined : +options.limit })),
+    describe: freeze((name) => send('"$catalog"', { what: 'describe', name: toText(name) })),
+    list: freeze((namespace) => send('"$catalog"', { what: 'list', namespace: namespace === undefined ? undefined : toText(namespace) })),
+  });
+
+  // ---- clock and chance ----
+
+  // sfc32 (Chris Doty-Humphrey's small fast counting generator), the seed recorded by the host.
+  function nextWord() {
+    const sum = (((seed0 + seed1) | 0) + seed3) | 0;
+    seed3 = (seed3 + 1) | 0;
+    seed0 = seed1 ^ (seed1 >>> 9);
+    seed1 = (seed2 + (seed2 << 3)) | 0;
+    seed2 = (seed2 << 21) | (seed2 >>> 11);
+    seed2 = (seed2 + sum) | 0;
+    return sum >>> 0;
+  }
+
+  const random = { random: () => ((nextWord() >>> 5) * 67108864 + (nextWord() >>> 6)) / 9007199254740992 }.random;
+  defineProperty(Math, 'random', { value: random, writable: true, configurable: true, enumerable: false });
+
+  let timeOrigin = 0;
+  const performanceObject = {
+    now() {
+      return dateNow() - timeOrigin;
+    },
+    get timeOrigin() {
+      return timeOrigin;
+    },
+    toJSON() {
+      return { timeOrigin };
+    },
+  };
+
+  const shared = (name, value) => defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
+  shared('console', consoleObject);
+  shared('performance', performanceObject);
+  shared('text', text);
+  shared('emit', text);
+  shared('sleep', sleep);
+  shared('catalog', catalog);
+
+  // ---- the script's life ----
+
+  function begin(initText) {
+    const init = parse(initText);
+    limits = init.limits;
+    [seed0, seed1, seed2, seed3] = init.seed;
+    for (let round = 0; round < 12; round++) nextWord();
+    timeOrigin = dateNow();
+    const context = init.context;
+    const telemetry = typeof context.telemetry === 'object' && context.telemetry !== null ? context.telemetry : {};
+    defineProperty(telemetry, 'emitProgress', { value: emitProgress, enumerable: true });
+    defineProperty(context, 'telemetry', { value: telemetry, enumerable: true });
+    defineProperty(context, 'emitProgress', { value: emitProgress, enumerable: true });
+    deepFreeze(context);
+    defineProperty(globalThis, 'context', { value: context, writable: false, configurable: false, enumerable: false });
+    defineProperty(globalThis, 'tools', { value: makeTools(init.tools, init.spawn), writable: false, configurable: false, enumerable: false });
+  }
+
+  function largestKeys(value) {
+    if (typeof value !== 'object' || value === null) return [];
+    const names = keys(value);
+    const sized = [];
+    for (let index = 0; index < names.length && index < 200; index++) {
+      const member = stringify(value[names[index]]);
+      sized[index] = { name: names[index], size: member === undefined ? 0 : member.length };
+    }
+    const best = [];
+    while (best.length < 3) {
+      let top;
+      for (let index = 0; index < sized.length; index++) if (sized[index].size > (top?.size ?? 0)) top = sized[index];
+      if (top === undefined) break;
+      best[best.length] = capText(top.name) + ' (' + top.size + ')';
+      top.size = 0;
+    }
+    return best;
+  }
+
+  /** UTF-8 length of JSON text. */
+  function byteLength(text) {
+    let bytes = text.length;
+    if (bytes * 3 <= limits.result) return bytes;
+    for (let index = 0; index < text.length; index++) {
+      const unit = codeUnit(text, index);
+      if (unit >= 0x80) bytes += unit >= 0x800 && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
+    }
+    return bytes;
+  }
+
+  function onReturned(value) {
+    try {
+      const found = findUncarriable(value, 'value', 0, null);
+      if (found !== undefined) {
+        outboxEnd = '["unserializable",' + stringify(capText(found[0])) + ',' + stringify(found[1]) + ']';
+        return;
+      }
+      const json = stringify(value);
+      if (json === undefined) {
+        outboxEnd = '["returned"]';
+        return;
+      }
+      const bytes = json.length > limits.result ? json.length : byteLength(json);
+      if (bytes > limits.result) outboxEnd = '["return_too_large",' + bytes + ',' + stringify(slice(json, 0, 1024)) + ',' + stringify(largestKeys(value)) + ']';
+      else outboxEnd = '["returned",' + stringify(json) + ']';
+    } catch (error) {
+      onThrew(error);
+    }
+  }
+
+  function readMember(value, name) {
+    try {
+      const member = value[name];
+      return member === undefined ? '' : capText(toText(member));
+    } catch {
+      return '';
+    }
+  }
+
+  /** JSON text of what was thrown. Texts are the guest's; `record` is our own. */
+  function describeThrown(value) {
+    const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';
+    const record = isObject ? weakGet(errorRecords, value) : undefined;
+    const thrown = isError(value)
+      ? { name: readMember(value, 'name'), message: readMember(value, 'message'), stack: readMember(value, 'stack') }
+      : { name: '', message: capText(describeText(value)), stack: '' };
+    thrown.callIndex = record?.call;
+    thrown.code = record?.code;
+    return stringify(thrown);
+  }
+
+  function onThrew(error) {
+    outboxEnd = '["threw",' + describeThrown(error) + ']';
+  }
+
+  function start(script) {
+    apply(promiseThen, script(), [onReturned, onThrew]);
+  }
+
+  function flush() {
+    if (outboxCalls === '' && outboxEnd === '' && outboxLogs === '' && outboxOutput === '' && outboxProgress === '' && dropped.logs === 0 && dropped.progress === 0) return '';
+    const out = '{"next":' + nextCall + ',"calls":[' + outboxCalls + '],"logs":[' + outboxLogs + '],"progress":[' + outboxProgress + '],"output":' + (outboxOutput === '' ? '""' : stringify(outboxOutput)) + ',"dropped":[' + dropped.logs + ',' + dropped.progress + ']' + (outboxEnd === '' ? '}' : ',"end":' + outboxEnd + '}');
+    outboxCalls = outboxLogs = outboxProgress = outboxOutput = '';
+    dropped.logs = dropped.progress = 0;
+    return out;
+  }
+
+  return { begin, start, settle, flush, describeThrown, promises };
+})();

@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { ALL_INTRINSICS, Engine, INTRINSICS_WITHOUT_EVAL, memoryPages, reserveHeadroom } from '../quickjs/driver.js';
+import { captureRuns, PROTOCOL_VERSION, type GuestEntries, type ImageHeader, type Layout } from '../quickjs/image.js';
+import { WebAssemblyApi, type WasmModule } from '../quickjs/webassembly.js';
+import { calibratePromiseLayout } from '../quickjs/reactions.js';
+import { meterEngine } from './meter.js';
+
+/** The engine this project was measured with. Raw exports drift between releases, so nothing else is accepted. */
+export const ENGINE_SHA256 = 'd4c9375f2b1ca4dc95f72c8aa2982a7a9951ac8011490d79c6582df732b4bbd9';
+
+/** Heap that a script can use before memory has to grow. */
+const HEADROOM_BYTES = 2 << 20;
+const STACK_BYTES = 524_288;
+
+/**
+ * Writes `engine.wasm` (metered), `execute.image` and `compile.image` with their headers. The same input
+ * gives the same bytes: the images boot with a fixed clock and fixed chance.
+ */
+export async function buildSandbox(guestFolder: URL, outFolder: URL): Promise<ImageHeader> {
+  const original = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'));
+  if (sha256(original) !== ENGINE_SHA256) throw new Error('quickjs.wasm is not the release this build was made for');
+  const { binary, loops, meteredLoops } = meterEngine(original);
+  if (meteredLoops < loops * 0.95) throw new Error(`only ${meteredLoops} of ${loops} loops of the engine are metered`);
+  const module = new WebAssemblyApi.Module(binary);
+  const compiler = bootCompiler(module);
+  const { engine, entries, layout } = bootGuest(module, compiler, await readGuest(guestFolder));
+  const engineHash = sha256(binary);
+  await mkdir(outFolder, { recursive: true });
+  await writeFile(new URL('engine.wasm', outFolder), binary);
+  await writeImage(outFolder, 'compile', compiler, engineHash, emptyEntries, { heapSize: 0, promise: undefined });
+  return writeImage(outFolder, 'execute', engine, engineHash, entries, layout);
+}
+
+interface GuestSources {
+  standardLibrary: string[];
+  bootstrap: string;
+  lockdown: string;
+}
+
+async function readGuest(folder: URL): Promise<GuestSources> {
+  const read = (file: string) => readFile(new URL(file, folder), 'utf8');
+  const files = (await readdir(folder)).filter((file) => file.startsWith('standard-library')).sort();
+  return { standardLibrary: await Promise.all(files.map(read)), bootstrap: await read('bootstrap.js'), lockdown: await read('lockdown.js') };
+}
+
+const quietHost = { clockMs: () => 1_700_000_000_000, interrupt: () => {}, rejection: () => {} };
+
+const emptyEntries: GuestEntries = { begin: 0, start: 0, settle: 0, flush: 0, describeThrown: 0, promises: 0 };
+
+/** An engine that only ever compiles. */
+function bootCompiler(module: WasmModule): Engine {
+  const engine = new Engine(module, quietHost);
+  engine.initialize({ intrinsics: ALL_INTRINSICS, maxStackBytes: STACK_BYTES });
+  reserveHeadroom(engine, HEADROOM_BYTES);
+  return engine;
+}
+
+/** An engine that cannot evaluate text, with the guest's own code in it. */
+function bootGuest(module: WasmModule, compiler: Engine, sources: GuestSources): { engine: Engine; entries: GuestEntries; layout: Layout } {
+  const engine = new Engine(module, quietHost);
+  engine.initialize({ intrinsics: INTRINSICS_WITHOUT_EVAL, maxStackBytes: STACK_BYTES });
+  const evaluate = (source: string) => engine.evaluate(compiler.compile(source, 'toolscript'));
+  for (const source of sources.standardLibrary) evaluate(source);
+  const bridge = evaluate(sources.bootstrap);
+  evaluate(sources.lockdown);
+  const entry = (name: keyof GuestEntries) => engine.property(bridge, name);
+  const entries: GuestEntries = {
+    begin: entry('begin'),
+    start: entry('start'),
+    settle: entry('settle'),
+    flush: entry('flush'),
+    describeThrown: entry('describeThrown'),
+    promises: entry('promises'),
+  };
+  engine.runJobs(() => {});
+  engine.raw.qjs_run_gc();
+  reserveHeadroom(engine, HEADROOM_BYTES);
+  const layout = { heapSize: findHeapSize(engine), promise: calibratePromiseLayout(module, compiler) };
+  engine.memory().fill(0, engine.channel.io, engine.channel.io + 65_536);
+  return { engine, entries, layout };
+}
+
+/**
+ * The engine's allocator keeps its limit and, two words on, the bytes in use. A limit that no one else would
+ * set finds the place; a text of known size proves it.
+ */
+function findHeapSize(engine: Engine): number {
+  const marker = 0x1357_9bdf;
+  engine.raw.qjs_set_memory_limit(marker);
+  const words = engine.words();
+  const limit = words.indexOf(marker);
+  engine.raw.qjs_set_memory_limit(0);
+  if (limit < 0 || words.indexOf(marker, limit + 1) >= 0) throw new Error('the engine keeps its heap limit somewhere else now');
+  const used = limit + 2;
+  const before = words[used]!;
+  const text = engine.raw.qjs_new_string(engine.channel.io, 4096);
+  const grown = words[used]! - before;
+  engine.raw.qjs_free_value(text);
+  if (grown < 4096 || grown > 16_384) throw new Error('the engine counts its heap differently now');
+  return used << 2;
+}
+
+async function writeImage(folder: URL, name: string, engine: Engine, engineHash: string, entries: GuestEntries, layout: Layout): Promise<ImageHeader> {
+  const { runs, content } = captureRuns(engine);
+  const header: ImageHeader = {
+    protocol: PROTOCOL_VERSION,
+    engine: engineHash,
+    sha256: sha256(content),
+    pages: memoryPages(engine),
+    stackPointer: engine.raw.__stack_pointer.value,
+    runs,
+    channel: engine.channel,
+    entries,
+    layout,
+  };
+  await writeFile(new URL(`${name}.image`, folder), content);
+  await writeFile(new URL(`${name}.json`, folder), `${JSON.stringify(header, undefined, 2)}\n`);
+  return header;
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

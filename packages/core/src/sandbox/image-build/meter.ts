@@ -1,0 +1,286 @@
+/**
+ * Rewrites the engine so that native loops can be stopped and its own failures be seen by the host.
+ *
+ * - Every loop of every function but the bytecode interpreter counts down a fuel global and, at zero, calls
+ *   the import `env.host_interrupt`, which may throw and so unwind the whole WebAssembly stack. Without this,
+ *   `sort`, `indexOf`, regular expressions or BigInt arithmetic on large input never reach the engine's own
+ *   interrupt check. The interpreter checks by itself. Bulk copies and fills pay fuel by their length.
+ * - Exported counters say how often the engine ran out of memory (`toolscript_oom`) and out of stack
+ *   (`toolscript_stack`), so that a script cannot claim either, or hide it.
+ */
+import { WebAssemblyApi } from '../quickjs/webassembly.js';
+import { ByteReader, concatBytes, readSections, SECTION, signedLeb, unsignedLeb, writeSections, type WasmSection } from './wasm-sections.js';
+
+/** Loop turns between two looks at the clock. */
+const FUEL = 16_384;
+
+const STACK_MESSAGE = 'Maximum call stack size exceeded';
+
+export interface MeterReport {
+  binary: Uint8Array;
+  loops: number;
+  meteredLoops: number;
+  bulkOperations: number;
+}
+
+/** What the rewriter must know of a module before it touches the code. */
+interface ModuleFacts {
+  importedFunctions: number;
+  interruptImport: number;
+  /** Parameters of each defined function. */
+  parameterCounts: number[];
+  /** First index of the globals that are added. */
+  firstNewGlobal: number;
+  exports: Map<string, number>;
+  stackMessageAddress: number;
+}
+
+export function meterEngine(engine: Uint8Array): MeterReport {
+  const sections = readSections(engine);
+  const facts = readFacts(sections);
+  const report = { loops: 0, meteredLoops: 0, bulkOperations: 0 };
+  const rewritten = sections
+    .filter((section) => section.id !== 0)
+    .map((section): WasmSection => {
+      if (section.id === SECTION.global) return addGlobals(section);
+      if (section.id === SECTION.export) return addExports(section, facts);
+      if (section.id === SECTION.code) return rewriteCode(section, facts, report);
+      return section;
+    });
+  const binary = writeSections(rewritten);
+  if (!WebAssemblyApi.validate(binary)) throw new Error('the metered engine is not valid WebAssembly');
+  return { binary, ...report };
+}
+
+const fuelGlobal = (facts: ModuleFacts) => facts.firstNewGlobal;
+const memoryCounter = (facts: ModuleFacts) => facts.firstNewGlobal + 1;
+const stackCounter = (facts: ModuleFacts) => facts.firstNewGlobal + 2;
+
+function readFacts(sections: readonly WasmSection[]): ModuleFacts {
+  const section = (id: number) => {
+    const found = sections.find((candidate) => candidate.id === id);
+    if (found === undefined) throw new Error(`the engine has no section ${id}`);
+    return new ByteReader(found.body);
+  };
+  const imports = readImports(section(SECTION.import));
+  const typeParameters = readVector(section(SECTION.type), (reader) => {
+    reader.byte();
+    const parameters = reader.unsigned();
+    reader.bytes(parameters);
+    reader.bytes(reader.unsigned());
+    return parameters;
+  });
+  const parameterCounts = readVector(section(SECTION.function), (reader) => typeParameters[reader.unsigned()] ?? 0);
+  const exports = new Map(
+    readVector(section(SECTION.export), (reader): [string, number] => {
+      const name = reader.name();
+      const kind = reader.byte();
+      const index = reader.unsigned();
+      return [kind === 0 ? name : `${kind}:${name}`, index];
+    }),
+  );
+  return {
+    importedFunctions: imports.functions,
+    interruptImport: imports.interrupt,
+    parameterCounts,
+    firstNewGlobal: imports.globals + section(SECTION.global).unsigned(),
+    exports,
+    stackMessageAddress: findInData(section(SECTION.data), STACK_MESSAGE),
+  };
+}
+
+function readVector<T>(reader: ByteReader, read: (reader: ByteReader) => T): T[] {
+  return Array.from({ length: reader.unsigned() }, () => read(reader));
+}
+
+function readImports(reader: ByteReader): { functions: number; globals: number; interrupt: number } {
+  let functions = 0;
+  let globals = 0;
+  let interrupt = -1;
+  readVector(reader, () => {
+    reader.name();
+    const name = reader.name();
+    const kind = reader.byte();
+    if (kind === 0) {
+      reader.unsigned();
+      if (name === 'host_interrupt') interrupt = functions;
+      functions++;
+    } else if (kind === 3) {
+      reader.bytes(2);
+      globals++;
+    } else {
+      if (kind === 1) reader.byte();
+      reader.limits();
+    }
+  });
+  if (interrupt < 0) throw new Error('the engine does not import host_interrupt');
+  return { functions, globals, interrupt };
+}
+
+/** Address in linear memory of a NUL-terminated text among the active data segments. */
+function findInData(reader: ByteReader, text: string): number {
+  const wanted = Buffer.from(`${text}\0`);
+  const addresses = readVector(reader, () => {
+    const kind = reader.unsigned();
+    let base = 0;
+    if (kind === 0) {
+      if (reader.byte() !== 0x41) throw new Error('a data segment has a computed offset');
+      base = reader.unsigned();
+      reader.byte();
+    }
+    const bytes = reader.bytes(reader.unsigned());
+    const index = Buffer.from(bytes).indexOf(wanted);
+    return index < 0 ? -1 : base + index;
+  }).filter((address) => address >= 0);
+  if (addresses.length !== 1) throw new Error(`expected the engine to hold "${text}" once`);
+  return addresses[0]!;
+}
+
+function addGlobals(section: WasmSection): WasmSection {
+  const reader = new ByteReader(section.body);
+  const count = reader.unsigned();
+  const mutableInt = (initial: number) => Uint8Array.of(0x7f, 1, 0x41, ...signedLeb(initial), 0x0b);
+  const rest = section.body.subarray(reader.offset);
+  return { id: section.id, body: concatBytes([Uint8Array.from(unsignedLeb(count + 3)), rest, mutableInt(FUEL), mutableInt(0), mutableInt(0)]) };
+}
+
+function addExports(section: WasmSection, facts: ModuleFacts): WasmSection {
+  const reader = new ByteReader(section.body);
+  const count = reader.unsigned();
+  const entry = (name: string, index: number) => {
+    const bytes = Buffer.from(name);
+    return Uint8Array.of(...unsignedLeb(bytes.length), ...bytes, 3, ...unsignedLeb(index));
+  };
+  const added = [entry('toolscript_oom', memoryCounter(facts)), entry('toolscript_stack', stackCounter(facts))];
+  return {
+    id: section.id,
+    body: concatBytes([Uint8Array.from(unsignedLeb(count + added.length)), section.body.subarray(reader.offset), ...added]),
+  };
+}
+
+function rewriteCode(section: WasmSection, facts: ModuleFacts, report: Omit<MeterReport, 'binary'>): WasmSection {
+  const bodies = readVector(new ByteReader(section.body), (reader) => reader.bytes(reader.unsigned()));
+  const interpreter = bodies.reduce((best, body, index) => (body.length > bodies[best]!.length ? index : best), 0);
+  const prologues = new Map([
+    [definedIndex(facts, 'JS_ThrowOutOfMemory'), countAlways(memoryCounter(facts))],
+    [definedIndex(facts, 'JS_ThrowRangeError'), countWhenFirstTextIs(stackCounter(facts), facts.stackMessageAddress)],
+  ]);
+  const rewritten = bodies.map((body, index) => {
+    const meter = index === interpreter ? undefined : { facts, scratchLocal: facts.parameterCounts[index]! };
+    return rewriteFunction(body, meter, prologues.get(index) ?? [], report);
+  });
+  const sized = rewritten.flatMap((body) => [Uint8Array.from(unsignedLeb(body.length)), body]);
+  return { id: section.id, body: concatBytes([Uint8Array.from(unsignedLeb(bodies.length)), ...sized]) };
+}
+
+function definedIndex(facts: ModuleFacts, exportName: string): number {
+  const index = facts.exports.get(exportName);
+  if (index === undefined) throw new Error(`the engine does not export ${exportName}`);
+  return index - facts.importedFunctions;
+}
+
+function countAlways(counter: number): number[] {
+  const global = unsignedLeb(counter);
+  return [0x23, ...global, 0x41, 1, 0x6a, 0x24, ...global];
+}
+
+/** Adds 1 when the function's second argument is this address. */
+function countWhenFirstTextIs(counter: number, address: number): number[] {
+  const global = unsignedLeb(counter);
+  return [0x20, 1, 0x41, ...signedLeb(address), 0x46, 0x23, ...global, 0x6a, 0x24, ...global];
+}
+
+/** `if (fuel < 1) { fuel = FUEL; host_interrupt() }` */
+function checkFuel(facts: ModuleFacts): number[] {
+  const fuel = unsignedLeb(fuelGlobal(facts));
+  return [0x23, ...fuel, 0x41, 1, 0x48, 0x04, 0x40, 0x41, ...signedLeb(FUEL), 0x24, ...fuel, 0x10, ...unsignedLeb(facts.interruptImport), 0x1a, 0x0b];
+}
+
+function payForTurn(facts: ModuleFacts): number[] {
+  const fuel = unsignedLeb(fuelGlobal(facts));
+  return [0x23, ...fuel, 0x41, 1, 0x6b, 0x24, ...fuel, ...checkFuel(facts)];
+}
+
+/** Before memory.copy or memory.fill: the length is on top of the stack, and stays there. */
+function payForLength(facts: ModuleFacts, local: number): number[] {
+  const fuel = unsignedLeb(fuelGlobal(facts));
+  const scratch = unsignedLeb(local);
+  return [0x22, ...scratch, 0x23, ...fuel, 0x20, ...scratch, 0x41, 7, 0x76, 0x6b, 0x24, ...fuel, ...checkFuel(facts)];
+}
+
+function rewriteFunction(
+  body: Uint8Array,
+  meter: { facts: ModuleFacts; scratchLocal: number } | undefined,
+  prologue: readonly number[],
+  report: Omit<MeterReport, 'binary'>,
+): Uint8Array {
+  const reader = new ByteReader(body);
+  const localGroups = reader.unsigned();
+  const localsStart = reader.offset;
+  let locals = meter?.scratchLocal ?? 0;
+  for (let group = 0; group < localGroups; group++) {
+    locals += reader.unsigned();
+    reader.byte();
+  }
+  const declared = body.subarray(localsStart, reader.offset);
+  const parts: Uint8Array[] = [Uint8Array.from(prologue)];
+  let copiedTo = reader.offset;
+  let usesScratch = false;
+  const insert = (at: number, code: readonly number[]) => {
+    parts.push(body.subarray(copiedTo, at), Uint8Array.from(code));
+    copiedTo = at;
+  };
+  while (!reader.done) {
+    const start = reader.offset;
+    const instruction = readInstruction(reader);
+    if (instruction === 'loop') {
+      report.loops++;
+      if (meter !== undefined) {
+        report.meteredLoops++;
+        insert(reader.offset, payForTurn(meter.facts));
+      }
+    } else if (instruction === 'bulk' && meter !== undefined) {
+      report.bulkOperations++;
+      usesScratch = true;
+      insert(start, payForLength(meter.facts, locals));
+    }
+  }
+  parts.push(body.subarray(copiedTo));
+  const extraLocals = usesScratch ? Uint8Array.of(1, 0x7f) : new Uint8Array();
+  return concatBytes([Uint8Array.from(unsignedLeb(localGroups + (usesScratch ? 1 : 0))), declared, extraLocals, ...parts]);
+}
+
+/** Passes over one instruction; unknown ones are refused rather than guessed. */
+function readInstruction(reader: ByteReader): 'loop' | 'bulk' | 'other' {
+  const opcode = reader.byte();
+  if (opcode === 0x02 || opcode === 0x03 || opcode === 0x04) {
+    reader.skipLeb();
+    return opcode === 0x03 ? 'loop' : 'other';
+  }
+  if (opcode === 0xfc) return readPrefixedInstruction(reader);
+  if (opcode === 0x0e) reader.skipLeb(reader.unsigned() + 1);
+  else if (opcode === 0x1c) reader.bytes(reader.unsigned());
+  else if (opcode === 0x43) reader.bytes(4);
+  else if (opcode === 0x44) reader.bytes(8);
+  else reader.skipLeb(immediateCount(opcode));
+  return 'other';
+}
+
+function readPrefixedInstruction(reader: ByteReader): 'bulk' | 'other' {
+  const operation = reader.unsigned();
+  if (operation < 8) return 'other';
+  if (operation > 17) throw new Error(`unknown WebAssembly instruction 0xfc ${operation}`);
+  reader.skipLeb(operation === 8 || operation === 10 || operation === 12 || operation === 14 ? 2 : 1);
+  return operation === 10 || operation === 11 ? 'bulk' : 'other';
+}
+
+/** How many LEB128 immediates follow a one-byte opcode. */
+function immediateCount(opcode: number): number {
+  if (opcode === 0x0c || opcode === 0x0d || opcode === 0x10 || opcode === 0x12) return 1;
+  if (opcode === 0x11 || (opcode >= 0x28 && opcode <= 0x3e)) return 2;
+  if ((opcode >= 0x20 && opcode <= 0x26) || opcode === 0x3f || opcode === 0x40 || opcode === 0x41 || opcode === 0x42) return 1;
+  if (opcode === 0xd0 || opcode === 0xd2) return 1;
+  const plain = opcode <= 0x01 || opcode === 0x05 || opcode === 0x0b || opcode === 0x0f || opcode === 0x1a || opcode === 0x1b;
+  if (plain || (opcode >= 0x45 && opcode <= 0xc4) || opcode === 0xd1) return 0;
+  throw new Error(`unknown WebAssembly instruction 0x${opcode.toString(16)}`);
+}

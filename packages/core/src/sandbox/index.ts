@@ -1,0 +1,1 @@
+export { QuickJsPool, type QuickJsOptions } from './worker/pool.js';

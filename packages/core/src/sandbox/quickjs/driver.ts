@@ -1,0 +1,281 @@
+import { WASM_PAGE, WebAssemblyApi, type WasmMemory, type WasmModule } from './webassembly.js';
+
+/**
+ * The one file that speaks the engine's raw exports (quickjs-wasi 3.6.2, quickjs-ng 0.17).
+ *
+ * A value is the address of a cell in linear memory. No value is kept here from one script to the next:
+ * restoring the image makes every address but the image's own meaningless.
+ */
+
+/** What the engine asks of its host. Both may throw, which unwinds the engine and makes the instance useless. */
+export interface EngineHost {
+  clockMs(): number;
+  /** Called every few thousand instructions and loop turns. */
+  interrupt(): void;
+  /** A promise was rejected without a handler, or got one later. The values belong to the callee. */
+  rejection(promise: EngineValue, reason: EngineValue, handled: boolean): void;
+}
+
+export type EngineValue = number;
+
+interface EngineExports {
+  memory: WasmMemory;
+  __stack_pointer: { value: number };
+  toolscript_oom: { value: number };
+  toolscript_stack: { value: number };
+  _initialize(): void;
+  qjs_init2(intrinsics: number): number;
+  qjs_set_memory_limit(bytes: number): void;
+  qjs_set_max_stack_size(bytes: number): void;
+  qjs_set_interrupt_handler(on: number): void;
+  qjs_set_promise_rejection_handler(on: number): void;
+  qjs_run_gc(): void;
+  qjs_compile(code: number, length: number, name: number, evalFlags: number, compileFlags: number, lengthOut: number): number;
+  qjs_eval_bytecode(bytes: number, length: number): EngineValue;
+  qjs_call(callee: EngineValue, receiver: EngineValue, count: number, args: number): EngineValue;
+  qjs_new_string(text: number, length: number): EngineValue;
+  qjs_get_string_len(value: EngineValue, lengthOut: number): number;
+  qjs_free_cstring(text: number): void;
+  qjs_free_value(value: EngineValue): void;
+  qjs_is_exception(value: EngineValue): number;
+  qjs_get_exception(): EngineValue;
+  qjs_get_undefined(): EngineValue;
+  qjs_get_prop_string(value: EngineValue, name: number): EngineValue;
+  qjs_get_prop_uint32(value: EngineValue, index: number): EngineValue;
+  qjs_get_value_ptr(value: EngineValue): number;
+  qjs_is_job_pending(): number;
+  qjs_execute_pending_job(): number;
+  qjs_get_runtime_ptr(): number;
+  wasm_malloc(bytes: number): number;
+  wasm_free(address: number): void;
+}
+
+/** All of the engine's features but evaluating text: bit 1 of `qjs_init2`'s mask. */
+export const INTRINSICS_WITHOUT_EVAL = 0xffff_ffff & ~2;
+export const ALL_INTRINSICS = 0xffff_ffff;
+
+const KEEP_LINES_DROP_SOURCE = 1 << 4;
+const IO_BYTES = 65_536;
+
+/** Fixed addresses that a booted instance uses to talk to its host. Part of the image. */
+export interface Channel {
+  io: number;
+  lengthOut: number;
+  argument: number;
+  fileName: number;
+}
+
+/** The engine refused source, or the guest threw where only the bridge's own code runs. */
+export class EngineError extends Error {
+  constructor(
+    message: string,
+    /** Line in the source, where the engine said one. */
+    readonly line = 0,
+  ) {
+    super(message);
+  }
+}
+
+export class Engine {
+  readonly raw: EngineExports;
+  channel: Channel = { io: 0, lengthOut: 0, argument: 0, fileName: 0 };
+  #bytes: Buffer = Buffer.alloc(0);
+  #words: Uint32Array = new Uint32Array();
+  #size = -1;
+
+  constructor(module: WasmModule, host: EngineHost, fillRandom: (bytes: Uint8Array) => void = (bytes) => bytes.fill(7)) {
+    const memory = () => this.memory();
+    const imports = {
+      env: {
+        host_get_timezone_offset: () => 0,
+        host_interrupt: () => {
+          host.interrupt();
+          return 0;
+        },
+        host_promise_rejection: (promise: number, reason: number, handled: number) => host.rejection(promise, reason, handled !== 0),
+        host_module_normalize: () => 0,
+        host_module_load: () => 0,
+        host_call: () => 0,
+      },
+      wasi_snapshot_preview1: {
+        clock_time_get: (_clock: number, _precision: bigint, out: number) => {
+          memory().writeBigUInt64LE(BigInt(Math.floor(host.clockMs() * 1e6)), out);
+          return 0;
+        },
+        random_get: (out: number, length: number) => {
+          fillRandom(memory().subarray(out, out + length));
+          return 0;
+        },
+        fd_close: () => 52,
+        fd_fdstat_get: () => 8,
+        fd_seek: () => 52,
+        fd_write: () => 8,
+      },
+    };
+    this.raw = new WebAssemblyApi.Instance(module, imports).exports as EngineExports;
+  }
+
+  /** The whole linear memory; valid until the next call into the engine. */
+  memory(): Buffer {
+    const { buffer } = this.raw.memory;
+    if (buffer.byteLength !== this.#size) {
+      this.#size = buffer.byteLength;
+      this.#bytes = Buffer.from(buffer);
+      this.#words = new Uint32Array(buffer);
+    }
+    return this.#bytes;
+  }
+
+  words(): Uint32Array {
+    this.memory();
+    return this.#words;
+  }
+
+  /** Starts the engine in a fresh instance. Instances that load an image do not need it. */
+  initialize(options: { intrinsics: number; maxStackBytes: number }): void {
+    this.raw._initialize();
+    if (this.raw.qjs_init2(options.intrinsics) !== 0) throw new EngineError('the engine did not start');
+    this.raw.qjs_set_max_stack_size(options.maxStackBytes);
+    this.raw.qjs_set_interrupt_handler(1);
+    this.raw.qjs_set_promise_rejection_handler(1);
+    this.channel = {
+      io: this.allocate(IO_BYTES),
+      lengthOut: this.allocate(8),
+      argument: this.allocate(32),
+      fileName: this.allocate(32),
+    };
+  }
+
+  allocate(bytes: number): number {
+    const address = this.raw.wasm_malloc(bytes);
+    if (address === 0) throw new EngineError('the engine has no memory left');
+    return address;
+  }
+
+  /** Compiles a script without running it. Throws an `EngineError` with the engine's message. */
+  compile(source: string, fileName: string): Buffer {
+    const { raw, channel } = this;
+    this.memory().write(`${fileName}\0`, channel.fileName);
+    return this.#withText(source, (address, length) => {
+      const bytecode = raw.qjs_compile(address, length, channel.fileName, 0, KEEP_LINES_DROP_SOURCE, channel.lengthOut);
+      if (bytecode === 0) throw this.takeError();
+      const size = this.words()[channel.lengthOut >> 2]!;
+      const copy = Buffer.from(this.memory().subarray(bytecode, bytecode + size));
+      raw.wasm_free(bytecode);
+      return copy;
+    });
+  }
+
+  /** Evaluates bytecode made by `compile` in this process. */
+  evaluate(bytecode: Uint8Array): EngineValue {
+    const { raw } = this;
+    const address = bytecode.length <= IO_BYTES ? this.channel.io : this.allocate(bytecode.length);
+    this.memory().set(bytecode, address);
+    const value = raw.qjs_eval_bytecode(address, bytecode.length);
+    if (address !== this.channel.io) raw.wasm_free(address);
+    return this.#checked(value);
+  }
+
+  call(callee: EngineValue, argument?: EngineValue): EngineValue {
+    const { raw, channel } = this;
+    if (argument !== undefined) this.words()[channel.argument >> 2] = argument;
+    return this.#checked(raw.qjs_call(callee, raw.qjs_get_undefined(), argument === undefined ? 0 : 1, channel.argument));
+  }
+
+  /** Calls with a text and drops the result. */
+  callWithText(callee: EngineValue, text: string): void {
+    const argument = this.#withText(text, (address, length) => this.raw.qjs_new_string(address, length));
+    this.raw.qjs_free_value(this.call(callee, argument));
+    this.raw.qjs_free_value(argument);
+  }
+
+  callForText(callee: EngineValue, argument?: EngineValue): string {
+    const value = this.call(callee, argument);
+    const text = this.text(value);
+    this.raw.qjs_free_value(value);
+    return text;
+  }
+
+  property(value: EngineValue, name: string): EngineValue {
+    this.memory().write(`${name}\0`, this.channel.io);
+    return this.raw.qjs_get_prop_string(value, this.channel.io);
+  }
+
+  text(value: EngineValue): string {
+    const { raw, channel } = this;
+    const address = raw.qjs_get_string_len(value, channel.lengthOut);
+    if (address === 0) throw new EngineError('the engine could not write a text');
+    const length = this.words()[channel.lengthOut >> 2]!;
+    const text = this.memory().toString('utf8', address, address + length);
+    raw.qjs_free_cstring(address);
+    return text;
+  }
+
+  takeException(): string {
+    const exception = this.raw.qjs_get_exception();
+    try {
+      return this.text(exception);
+    } catch {
+      return 'an error that cannot be shown';
+    } finally {
+      this.raw.qjs_free_value(exception);
+    }
+  }
+
+  /** The pending exception, with the line its trace begins at. */
+  takeError(): EngineError {
+    const { raw } = this;
+    const exception = raw.qjs_get_exception();
+    try {
+      const message = this.text(exception);
+      const trace = this.property(exception, 'stack');
+      const line = /:(\d+)/.exec(this.text(trace))?.[1];
+      raw.qjs_free_value(trace);
+      return new EngineError(message, Number(line ?? 0));
+    } catch {
+      return new EngineError('an error that cannot be shown');
+    } finally {
+      raw.qjs_free_value(exception);
+    }
+  }
+
+  /** Runs promise jobs until none is left. Every job may make new ones; the interrupt is what ends a flood. */
+  runJobs(check: () => void): void {
+    const { raw } = this;
+    for (let jobs = 1; raw.qjs_is_job_pending() !== 0; jobs++) {
+      if (raw.qjs_execute_pending_job() < 0) throw new EngineError(this.takeException());
+      if ((jobs & 255) === 0) check();
+    }
+  }
+
+  #checked(value: EngineValue): EngineValue {
+    if (this.raw.qjs_is_exception(value) !== 0) {
+      this.raw.qjs_free_value(value);
+      throw new EngineError(this.takeException());
+    }
+    return value;
+  }
+
+  #withText<T>(text: string, use: (address: number, length: number) => T): T {
+    const { raw } = this;
+    const most = text.length * 3 + 1;
+    const address = most <= IO_BYTES ? this.channel.io : this.allocate(Buffer.byteLength(text) + 1);
+    const memory = this.memory();
+    const length = memory.write(text, address, 'utf8');
+    memory[address + length] = 0;
+    try {
+      return use(address, length);
+    } finally {
+      if (address !== this.channel.io) raw.wasm_free(address);
+    }
+  }
+}
+
+/** Grows the heap once, so that ordinary scripts find memory without growing it. */
+export function reserveHeadroom(engine: Engine, bytes: number): void {
+  engine.raw.wasm_free(engine.allocate(bytes));
+}
+
+export function memoryPages(engine: Engine): number {
+  return engine.raw.memory.buffer.byteLength / WASM_PAGE;
+}

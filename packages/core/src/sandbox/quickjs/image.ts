@@ -1,0 +1,93 @@
+import type { Channel, Engine, EngineValue } from './driver.js';
+import { WASM_PAGE } from './webassembly.js';
+
+/**
+ * A booted, locked-down guest as bytes: the pages of linear memory that are not zero, and the stack pointer.
+ * Loading an image into an instance of the same engine gives a bit by bit identical guest.
+ */
+export interface Image {
+  readonly header: ImageHeader;
+  /** The content of `header.runs`, one after the other. */
+  readonly content: Uint8Array;
+}
+
+export interface ImageHeader {
+  /** Version of the messages between host and guest. */
+  readonly protocol: number;
+  /** SHA-256 of the engine that wrote the image, hex. */
+  readonly engine: string;
+  /** SHA-256 of the content, hex. */
+  readonly sha256: string;
+  readonly pages: number;
+  readonly stackPointer: number;
+  /** Start and end address of each stretch of pages. Everything between them, above the stack, is zero. */
+  readonly runs: readonly (readonly [number, number])[];
+  readonly channel: Channel;
+  readonly entries: GuestEntries;
+  readonly layout: Layout;
+}
+
+/** The bridge's functions inside the guest. */
+export interface GuestEntries {
+  begin: EngineValue;
+  start: EngineValue;
+  settle: EngineValue;
+  flush: EngineValue;
+  describeThrown: EngineValue;
+  promises: EngineValue;
+}
+
+/** Where the engine keeps what the host reads directly; found by measuring when the image is built. */
+export interface Layout {
+  /** Address of the count of heap bytes in use. */
+  readonly heapSize: number;
+  /** Word offsets and class ids of promises; see `reactions.ts`. */
+  readonly promise: PromiseLayout | undefined;
+}
+
+export interface PromiseLayout {
+  /** Class ids of the resolving functions that `Promise.race` and its kin attach. */
+  readonly resolveClass: number;
+  readonly rejectClass: number;
+}
+
+export const PROTOCOL_VERSION = 1;
+const PAGE = 4096;
+
+/** Finds the stretches of pages above the stack that hold anything. */
+export function captureRuns(engine: Engine): { runs: [number, number][]; content: Buffer } {
+  const memory = engine.memory();
+  const zero = Buffer.alloc(PAGE);
+  const runs: [number, number][] = [];
+  for (let start = stackTop(engine); start < memory.length; start += PAGE) {
+    if (memory.compare(zero, 0, PAGE, start, start + PAGE) === 0) continue;
+    const last = runs.at(-1);
+    if (last !== undefined && last[1] === start) last[1] = start + PAGE;
+    else runs.push([start, start + PAGE]);
+  }
+  return { runs, content: Buffer.concat(runs.map(([start, end]) => memory.subarray(start, end))) };
+}
+
+/** The stack lies below data and heap in this engine; a fresh instance's stack pointer says where it ends. */
+function stackTop(engine: Engine): number {
+  return Math.ceil(engine.raw.__stack_pointer.value / WASM_PAGE) * WASM_PAGE;
+}
+
+/** Puts the pristine guest into an instance, and zeroes everything else above the stack. */
+export function loadImage(engine: Engine, image: Image, options: { fresh: boolean }): void {
+  const { header, content } = image;
+  const missing = header.pages - engine.raw.memory.buffer.byteLength / WASM_PAGE;
+  if (missing > 0) engine.raw.memory.grow(missing);
+  engine.channel = header.channel;
+  const memory = engine.memory();
+  let offset = 0;
+  let zeroFrom = header.runs[0]?.[0] ?? 0;
+  for (const [start, end] of header.runs) {
+    if (start > zeroFrom) memory.fill(0, zeroFrom, start);
+    memory.set(content.subarray(offset, offset + end - start), start);
+    offset += end - start;
+    zeroFrom = end;
+  }
+  if (!options.fresh || missing <= 0) memory.fill(0, zeroFrom);
+  engine.raw.__stack_pointer.value = header.stackPointer;
+}

@@ -1,0 +1,106 @@
+import { ALL_INTRINSICS, Engine, type EngineValue } from './driver.js';
+import type { PromiseLayout } from './image.js';
+import type { WasmModule } from './webassembly.js';
+
+/**
+ * Who still waits for a pending promise, read from the engine's memory. A call that lost its race, and that
+ * nothing in the script can observe any more, can be aborted at once.
+ *
+ * The engine (quickjs-ng 0.17) keeps a promise's reactions as a linked list; each names the two functions
+ * that settle the promise derived from it. Where such a function belongs to a promise that is already
+ * settled, the reaction does nothing. Offsets are in 32-bit words. The build proves them on real promises.
+ */
+
+export interface PromiseProbe {
+  /** References to the promise, without the one this probe holds. */
+  references: number;
+  reactions: number;
+  /** Reactions that can still have an effect. */
+  live: number;
+}
+
+/** The bridge's own references: its table, and the two functions that settle the promise. */
+const BRIDGE_REFERENCES = 3;
+
+const COUNT_BEFORE_OBJECT = -1;
+const OBJECT_PAYLOAD = 6;
+const OBJECT_CLASS = 2;
+const FULFIL_LIST = 1;
+const REACTION_RESOLVE = 6;
+const RESOLVER_SHARED = 2;
+const SHARED_DONE = 1;
+const MOST_REACTIONS = 1000;
+
+export function isUnobservable(probe: PromiseProbe): boolean {
+  return probe.reactions > 0 && probe.live === 0 && probe.references <= BRIDGE_REFERENCES;
+}
+
+/** Looks at the promise at an index of an array value. */
+export function probePromise(engine: Engine, promises: EngineValue, index: number, layout: PromiseLayout): PromiseProbe | undefined {
+  const { raw } = engine;
+  const value = raw.qjs_get_prop_uint32(promises, index);
+  const words = engine.words();
+  const object = raw.qjs_get_value_ptr(value) >> 2;
+  const probe = object === 0 ? undefined : readProbe(words, object, layout);
+  raw.qjs_free_value(value);
+  return probe;
+}
+
+function readProbe(words: Uint32Array, object: number, layout: PromiseLayout): PromiseProbe {
+  const references = words[object + COUNT_BEFORE_OBJECT]! - 1;
+  const head = (words[object + OBJECT_PAYLOAD]! >> 2) + FULFIL_LIST;
+  let reactions = 0;
+  let live = 0;
+  for (let node = words[head]! >> 2; node !== head && reactions < MOST_REACTIONS; node = words[node]! >> 2) {
+    reactions++;
+    if (!leadsNowhere(words, words[node + REACTION_RESOLVE]! >> 2, layout)) live++;
+  }
+  return { references, reactions, live };
+}
+
+function leadsNowhere(words: Uint32Array, resolver: number, layout: PromiseLayout): boolean {
+  const kind = words[resolver + OBJECT_CLASS]! >>> 16;
+  if (kind !== layout.resolveClass && kind !== layout.rejectClass) return false;
+  const shared = words[(words[resolver + OBJECT_PAYLOAD]! >> 2) + RESOLVER_SHARED]! >> 2;
+  return (words[shared + SHARED_DONE]! & 0xff) !== 0;
+}
+
+const CALIBRATION = `(() => {
+  const promises = [], resolve = [], reject = [], kept = [];
+  const make = () => { const i = promises.length; promises[i] = new Promise((r, j) => { resolve[i] = r; reject[i] = j; }); return promises[i]; };
+  make();
+  Promise.race([make(), Promise.resolve(1)]);
+  make().then(() => {});
+  kept.push(make());
+  Promise.race([make(), new Promise(() => {})]);
+  return { promises, resolve, reject, kept };
+})()`;
+
+const EXPECTED: readonly PromiseProbe[] = [
+  { references: 3, reactions: 0, live: 0 },
+  { references: 3, reactions: 1, live: 0 },
+  { references: 3, reactions: 1, live: 1 },
+  { references: 4, reactions: 0, live: 0 },
+  { references: 3, reactions: 1, live: 1 },
+];
+
+/** Finds the class ids and proves every offset on promises whose state is known. Throws when one is off. */
+export function calibratePromiseLayout(module: WasmModule, compiler: Engine): PromiseLayout {
+  const engine = new Engine(module, { clockMs: () => 0, interrupt: () => {}, rejection: () => {} });
+  engine.initialize({ intrinsics: ALL_INTRINSICS, maxStackBytes: 262_144 });
+  const root = engine.evaluate(compiler.compile(CALIBRATION, 'calibration'));
+  engine.runJobs(() => {});
+  const classOf = (list: string) => {
+    const value = engine.raw.qjs_get_prop_uint32(engine.property(root, list), 0);
+    return engine.words()[(engine.raw.qjs_get_value_ptr(value) >> 2) + OBJECT_CLASS]! >>> 16;
+  };
+  const layout = { resolveClass: classOf('resolve'), rejectClass: classOf('reject') };
+  const promises = engine.property(root, 'promises');
+  for (const [index, expected] of EXPECTED.entries()) {
+    const probe = probePromise(engine, promises, index, layout);
+    if (JSON.stringify(probe) !== JSON.stringify(expected)) {
+      throw new Error(`promise ${index} reads as ${JSON.stringify(probe)}, not ${JSON.stringify(expected)}: the engine's layout changed`);
+    }
+  }
+  return layout;
+}

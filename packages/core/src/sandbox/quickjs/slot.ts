@@ -1,0 +1,241 @@
+import type { GuestThrow, SandboxEnd } from '../../protocol/index.js';
+import { Engine, EngineError, type EngineHost, type EngineValue } from './driver.js';
+import { loadImage, type Image } from './image.js';
+import { isUnobservable, probePromise } from './reactions.js';
+import type { WasmModule } from './webassembly.js';
+
+/**
+ * One sandbox: one WebAssembly instance that runs one script at a time, from a pristine guest each time.
+ *
+ * States: pristine → (`start`) live → … (`settle`) … → ended → (`recycle`) pristine, or dropped. Between
+ * `start`, each `settle` and the end the guest stands still. Whatever stops a segment half-way (a limit, a
+ * trap) unwinds the engine, so the instance cannot be used again.
+ */
+
+export interface SlotJob {
+  bytecode: Uint8Array;
+  initJson: string;
+  clockMs: number;
+  computeMs: number;
+  memoryBytes: number;
+  maxStackBytes: number;
+}
+
+/** What one segment came to. `text` is the guest's outbox, unread JSON; empty where it said nothing. */
+export interface SlotSegment {
+  text: string;
+  /** Set when the script ended for a reason of the host's. The guest's own end is in `text`. */
+  end?: SandboxEnd;
+  ended: boolean;
+  unhandled: readonly GuestThrow[];
+  unobservable: readonly number[];
+  computeMs: number;
+  memoryBytes: number;
+}
+
+/** Thrown through the engine to stop a segment. */
+class SegmentStopped extends Error {
+  constructor(readonly reason: 'compute' | 'wall' | 'cancelled' | 'timeout') {
+    super(reason);
+  }
+}
+
+export class Slot {
+  readonly #image: Image;
+  readonly #engine: Engine;
+  readonly #isCancelled: () => 'cancelled' | 'timeout' | undefined;
+  #clockMs = 0;
+  #computeLeftMs = 0;
+  #segmentStart = 0;
+  #computeDeadline = 0;
+  #wallDeadline = 0;
+  #peakHeap = 0;
+  #waiting = new Set<number>();
+  #nextCall = 0;
+  #racing = new Set<number>();
+  #rejections = new Map<number, EngineValue>();
+  #memoryErrors = 0;
+  #stackErrors = 0;
+  #broken = false;
+
+  constructor(module: WasmModule, image: Image, isCancelled: () => 'cancelled' | 'timeout' | undefined) {
+    this.#image = image;
+    this.#isCancelled = isCancelled;
+    this.#engine = new Engine(module, this.#host());
+    loadImage(this.#engine, image, { fresh: true });
+  }
+
+  start(job: SlotJob, wallMs: number): SlotSegment {
+    this.#clockMs = job.clockMs;
+    this.#computeLeftMs = job.computeMs;
+    this.#peakHeap = 0;
+    this.#nextCall = 0;
+    this.#waiting.clear();
+    this.#racing.clear();
+    this.#rejections.clear();
+    this.#memoryErrors = this.#engine.raw.toolscript_oom.value;
+    this.#stackErrors = this.#engine.raw.toolscript_stack.value;
+    return this.#segment(wallMs, () => {
+      const { entries } = this.#image.header;
+      const engine = this.#engine;
+      engine.raw.qjs_set_memory_limit(job.memoryBytes);
+      engine.raw.qjs_set_max_stack_size(job.maxStackBytes);
+      engine.callWithText(entries.begin, job.initJson);
+      const script = engine.evaluate(job.bytecode);
+      engine.raw.qjs_free_value(engine.call(entries.start, script));
+      engine.raw.qjs_free_value(script);
+    });
+  }
+
+  /** `batchJson` is a list of `[callIndex, 1, value]` and `[callIndex, 0, code, message, data?]`. */
+  settle(batchJson: string, settled: readonly number[], clockMs: number, wallMs: number): SlotSegment {
+    this.#clockMs = clockMs;
+    for (const index of settled) {
+      this.#waiting.delete(index);
+      this.#racing.delete(index);
+    }
+    return this.#segment(wallMs, () => this.#engine.callWithText(this.#image.header.entries.settle, batchJson));
+  }
+
+  /** Back to the pristine guest. False where the instance must be dropped. */
+  recycle(): boolean {
+    if (this.#broken || this.#engine.raw.memory.buffer.byteLength > this.#image.header.pages * 65_536) return false;
+    loadImage(this.#engine, this.#image, { fresh: false });
+    return true;
+  }
+
+  get memoryBytes(): number {
+    return this.#engine.raw.memory.buffer.byteLength;
+  }
+
+  #host(): EngineHost {
+    return {
+      clockMs: () => this.#clockMs,
+      interrupt: () => this.#check(),
+      rejection: (promise, reason, handled) => {
+        const { raw } = this.#engine;
+        const key = raw.qjs_get_value_ptr(promise);
+        raw.qjs_free_value(promise);
+        const known = this.#rejections.get(key);
+        if (known !== undefined) raw.qjs_free_value(known);
+        this.#rejections.delete(key);
+        if (handled || this.#rejections.size >= 100) raw.qjs_free_value(reason);
+        else this.#rejections.set(key, reason);
+      },
+    };
+  }
+
+  #check(): void {
+    const now = performance.now();
+    this.#notePeak();
+    if (now > this.#computeDeadline) throw new SegmentStopped('compute');
+    if (now > this.#wallDeadline) throw new SegmentStopped('wall');
+    const cancelled = this.#isCancelled();
+    if (cancelled !== undefined) throw new SegmentStopped(cancelled);
+  }
+
+  #notePeak(): void {
+    const used = this.#engine.words()[this.#image.header.layout.heapSize >> 2]!;
+    if (used > this.#peakHeap) this.#peakHeap = used;
+  }
+
+  #segment(wallMs: number, enter: () => void): SlotSegment {
+    this.#segmentStart = performance.now();
+    this.#computeDeadline = this.#segmentStart + this.#computeLeftMs;
+    this.#wallDeadline = this.#segmentStart + wallMs;
+    let segment: SlotSegment;
+    try {
+      enter();
+      this.#engine.runJobs(() => this.#check());
+      segment = this.#report(this.#engine.callForText(this.#image.header.entries.flush));
+    } catch (error) {
+      this.#broken = true;
+      segment = this.#ended(this.#classify(error));
+    }
+    const spent = performance.now() - this.#segmentStart;
+    this.#computeLeftMs -= spent;
+    this.#notePeak();
+    segment.computeMs = spent;
+    segment.memoryBytes = this.#peakHeap;
+    return segment;
+  }
+
+  #ended(end: SandboxEnd): SlotSegment {
+    return { text: '', end, ended: true, unhandled: [], unobservable: [], computeMs: 0, memoryBytes: 0 };
+  }
+
+  #report(text: string): SlotSegment {
+    const segment: SlotSegment = { text, ended: false, unhandled: [], unobservable: [], computeMs: 0, memoryBytes: 0 };
+    if (hasEnd(text)) {
+      segment.ended = true;
+      segment.unhandled = this.#unhandled();
+      const limit = this.#limitBehind(text);
+      if (limit !== undefined) segment.end = limit;
+      return segment;
+    }
+    const calls = callsMade(text, this.#nextCall);
+    for (let index = this.#nextCall; index < calls; index++) this.#waiting.add(index);
+    this.#nextCall = calls;
+    if (this.#waiting.size === 0) {
+      segment.ended = true;
+      segment.end = { type: 'stalled' };
+    } else {
+      segment.unobservable = this.#lostRaces();
+    }
+    return segment;
+  }
+
+  /** The engine ran out of heap or stack, by its own counters, and the script ended with just that error. */
+  #limitBehind(text: string): SandboxEnd | undefined {
+    const threw = text.indexOf('"end":["threw",');
+    if (threw < 0) return undefined;
+    const outOfMemory = this.#engine.raw.toolscript_oom.value !== this.#memoryErrors;
+    const outOfStack = this.#engine.raw.toolscript_stack.value !== this.#stackErrors;
+    if (!outOfMemory && !outOfStack) return undefined;
+    const error = (JSON.parse(text) as { end: [string, GuestThrow] }).end[1];
+    if (outOfMemory && error.message === 'out of memory') return { type: 'limit', limit: 'memory', error };
+    if (outOfStack && error.message === 'Maximum call stack size exceeded') return { type: 'limit', limit: 'stack', error };
+    return undefined;
+  }
+
+  #unhandled(): GuestThrow[] {
+    const { entries } = this.#image.header;
+    return [...this.#rejections.values()].map((reason) => JSON.parse(this.#engine.callForText(entries.describeThrown, reason)) as GuestThrow);
+  }
+
+  #lostRaces(): number[] {
+    const layout = this.#image.header.layout.promise;
+    if (layout === undefined) return [];
+    const lost: number[] = [];
+    for (const index of this.#waiting) {
+      if (this.#racing.has(index)) continue;
+      const probe = probePromise(this.#engine, this.#image.header.entries.promises, index, layout);
+      if (probe !== undefined && isUnobservable(probe)) {
+        lost.push(index);
+        this.#racing.add(index);
+      }
+    }
+    return lost;
+  }
+
+  #classify(error: unknown): SandboxEnd {
+    if (error instanceof SegmentStopped) {
+      return error.reason === 'compute' || error.reason === 'wall' ? { type: 'limit', limit: error.reason } : { type: 'cancelled', reason: error.reason };
+    }
+    if (this.#engine.raw.toolscript_oom.value !== this.#memoryErrors) return { type: 'limit', limit: 'memory' };
+    // The engine's native frames overflowed the thread's stack before the engine's own check.
+    if (error instanceof RangeError) return { type: 'limit', limit: 'stack' };
+    if (error instanceof EngineError && this.#engine.raw.toolscript_stack.value !== this.#stackErrors) return { type: 'limit', limit: 'stack' };
+    return { type: 'internal', detail: error instanceof Error ? `${error.name}: ${error.message}` : String(error) };
+  }
+}
+
+/** Only the bridge can write this unescaped: every text of the script's stands inside a JSON string. */
+function hasEnd(text: string): boolean {
+  return text.includes(',"end":[');
+}
+
+/** How many calls the run has made, which an outbox says first. */
+function callsMade(text: string, before: number): number {
+  return text === '' ? before : Number.parseInt(text.slice('{"next":'.length, 24), 10);
+}

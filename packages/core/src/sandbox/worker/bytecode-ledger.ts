@@ -1,0 +1,23 @@
+/**
+ * An LRU of keys, with values on the worker's side and without on the pool's. Both see the same runs in the
+ * same order, so the pool knows what the worker still has without asking.
+ */
+export class BytecodeLedger<Value> {
+  readonly #entries = new Map<string, Value>();
+
+  constructor(readonly capacity: number) {}
+
+  /** The value, which becomes the most recent. */
+  use(key: string): Value | undefined {
+    const value = this.#entries.get(key);
+    if (value === undefined) return undefined;
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    return value;
+  }
+
+  add(key: string, value: Value): void {
+    this.#entries.set(key, value);
+    if (this.#entries.size > this.capacity) this.#entries.delete(this.#entries.keys().next().value!);
+  }
+}

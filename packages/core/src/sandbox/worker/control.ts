@@ -1,0 +1,52 @@
+/**
+ * A few shared words per worker, for what cannot wait until the worker reads its messages: whether a running
+ * script was cancelled, and which script the worker is busy with.
+ */
+const BUSY_RUN = 0;
+const SEGMENTS_ENTERED = 1;
+const FIRST_SLOT = 2;
+
+export const IDLE = -1;
+
+const REASONS = { 1: 'cancelled', 2: 'timeout' } as const;
+export type CancelReason = 'cancelled' | 'timeout';
+
+export class Control {
+  readonly #words: Int32Array;
+
+  constructor(readonly buffer: SharedArrayBuffer) {
+    this.#words = new Int32Array(buffer);
+  }
+
+  static create(slots: number): Control {
+    const control = new Control(new SharedArrayBuffer((FIRST_SLOT + slots) * 4));
+    control.leave();
+    return control;
+  }
+
+  enter(run: number): void {
+    Atomics.store(this.#words, BUSY_RUN, run);
+    Atomics.add(this.#words, SEGMENTS_ENTERED, 1);
+  }
+
+  leave(): void {
+    Atomics.store(this.#words, BUSY_RUN, IDLE);
+  }
+
+  /** The run a worker executes now, and a count that changes with every segment it enters. */
+  busy(): { run: number; entered: number } {
+    return { run: Atomics.load(this.#words, BUSY_RUN), entered: Atomics.load(this.#words, SEGMENTS_ENTERED) };
+  }
+
+  cancel(slot: number, reason: CancelReason): void {
+    Atomics.store(this.#words, FIRST_SLOT + slot, reason === 'cancelled' ? 1 : 2);
+  }
+
+  clear(slot: number): void {
+    Atomics.store(this.#words, FIRST_SLOT + slot, 0);
+  }
+
+  cancelled(slot: number): CancelReason | undefined {
+    return REASONS[Atomics.load(this.#words, FIRST_SLOT + slot) as 1 | 2];
+  }
+}

@@ -1,0 +1,141 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import type { SandboxEnd } from '../../protocol/index.js';
+import { BytecodeCompiler } from '../quickjs/bytecode-compiler.js';
+import { Slot, type SlotSegment } from '../quickjs/slot.js';
+import { BytecodeLedger } from './bytecode-ledger.js';
+import { Control } from './control.js';
+import type { WorkerBirth, WorkerCommand, WorkerReport } from './messages.js';
+
+/**
+ * A worker thread with several sandboxes. It executes commands in the order they come, one segment at a
+ * time; a script that waits for its tools holds a slot, not the worker.
+ */
+
+const birth = workerData as WorkerBirth;
+const port = parentPort!;
+const control = new Control(birth.control);
+const compiler = new BytecodeCompiler(birth.module, birth.compile);
+const bytecodes = new BytecodeLedger<Uint8Array | SandboxEnd>(birth.bytecodeCacheSize);
+const live = new Map<number, { slot: Slot; index: number; bytes: number }>();
+const pristine: Slot[] = [];
+/** Idle instances kept for reuse; more than this many are let go. */
+const MOST_PRISTINE = 64;
+let currentSlot = 0;
+let dropped = 0;
+let liveBytes = 0;
+let reports: WorkerReport[] = [];
+
+port.on('message', (commands: WorkerCommand[]) => {
+  for (const command of commands) execute(command);
+  const out = reports;
+  reports = [];
+  if (out.length > 0) port.postMessage(out);
+  recycleEnded();
+});
+
+pristine.push(makeSlot());
+port.postMessage('ready');
+
+function makeSlot(): Slot {
+  return new Slot(birth.module, birth.execute, () => control.cancelled(currentSlot));
+}
+
+function execute(command: WorkerCommand): void {
+  if (command.type === 'run') start(command);
+  else if (command.type === 'settle') settle(command);
+  else end(command.run);
+}
+
+function start(command: Extract<WorkerCommand, { type: 'run' }>): void {
+  const cached = bytecodes.use(command.sha256);
+  control.enter(command.run);
+  currentSlot = command.slot;
+  const bytecode = cached ?? compile(command);
+  if (!(bytecode instanceof Uint8Array)) {
+    control.leave();
+    report(command.run, endedSegment(bytecode), cached !== undefined);
+    return;
+  }
+  let slot: Slot;
+  try {
+    slot = pristine.pop() ?? makeSlot();
+  } catch (error) {
+    control.leave();
+    report(command.run, endedSegment({ type: 'internal', detail: `no sandbox could be made: ${String(error)}` }), cached !== undefined);
+    return;
+  }
+  live.set(command.run, { slot, index: command.slot, bytes: 0 });
+  const segment = slot.start({ ...command, bytecode }, command.wallMs);
+  control.leave();
+  report(command.run, segment, cached !== undefined);
+}
+
+function compile(command: Extract<WorkerCommand, { type: 'run' }>): Uint8Array | SandboxEnd {
+  const made = command.javascript === undefined ? internalEnd('bytecode was expected in the cache') : compiler.compile(command.javascript);
+  bytecodes.add(command.sha256, made);
+  return made;
+}
+
+function settle(command: Extract<WorkerCommand, { type: 'settle' }>): void {
+  const running = live.get(command.run);
+  if (running === undefined) return;
+  control.enter(command.run);
+  currentSlot = running.index;
+  const segment = running.slot.settle(command.batchJson, command.settled, command.clockMs, command.wallMs);
+  control.leave();
+  report(command.run, segment, true);
+}
+
+const ended: Slot[] = [];
+
+function end(run: number): void {
+  const running = live.get(run);
+  if (running === undefined) return;
+  live.delete(run);
+  liveBytes -= running.bytes;
+  ended.push(running.slot);
+}
+
+/** After the reports are on their way: nobody waits for this. */
+function recycleEnded(): void {
+  while (ended.length > 0) {
+    const slot = ended.pop()!;
+    if (slot.recycle()) {
+      if (pristine.length < MOST_PRISTINE) pristine.push(slot);
+    } else dropped++;
+  }
+}
+
+function report(run: number, segment: SlotSegment, cacheHit: boolean): void {
+  countBytes(run);
+  if (segment.ended) end(run);
+  reports.push({
+    run,
+    text: segment.text,
+    ended: segment.ended,
+    end: segment.end,
+    unhandled: segment.unhandled,
+    unobservable: segment.unobservable,
+    computeMs: segment.computeMs,
+    memoryBytes: segment.memoryBytes,
+    cacheHit,
+    dropped,
+    workerBytes: liveBytes,
+  });
+}
+
+function countBytes(run: number): void {
+  const running = live.get(run);
+  if (running === undefined) return;
+  const bytes = running.slot.memoryBytes;
+  liveBytes += bytes - running.bytes;
+  running.bytes = bytes;
+}
+
+function endedSegment(end: SandboxEnd): SlotSegment {
+  return { text: '', end, ended: true, unhandled: [], unobservable: [], computeMs: 0, memoryBytes: 0 };
+}
+
+function internalEnd(detail: string): SandboxEnd {
+  return { type: 'internal', detail };
+}

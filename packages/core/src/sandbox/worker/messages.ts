@@ -1,0 +1,50 @@
+import type { GuestThrow, SandboxEnd } from '../../protocol/index.js';
+import type { ImageHeader } from '../quickjs/image.js';
+import type { WasmModule } from '../quickjs/webassembly.js';
+
+/** What a worker is born with. The buffers are shared between all workers. */
+export interface WorkerBirth {
+  module: WasmModule;
+  execute: { header: ImageHeader; content: Uint8Array };
+  compile: { header: ImageHeader; content: Uint8Array };
+  /** See `control.ts`. */
+  control: SharedArrayBuffer;
+  bytecodeCacheSize: number;
+}
+
+/** Everything that is ready goes in one message per tick, in both directions. */
+export type WorkerCommand =
+  | {
+      type: 'run';
+      run: number;
+      slot: number;
+      sha256: string;
+      /** Left out where the worker has compiled it before; see `BytecodeLedger`. */
+      javascript: string | undefined;
+      initJson: string;
+      clockMs: number;
+      computeMs: number;
+      wallMs: number;
+      memoryBytes: number;
+      maxStackBytes: number;
+    }
+  | { type: 'settle'; run: number; batchJson: string; settled: number[]; clockMs: number; wallMs: number }
+  /** The run is over for the host; whatever the script still does is of no interest. */
+  | { type: 'drop'; run: number };
+
+export interface WorkerReport {
+  run: number;
+  /** The guest's outbox as JSON text; empty where it said nothing. */
+  text: string;
+  ended: boolean;
+  end: SandboxEnd | undefined;
+  unhandled: readonly GuestThrow[];
+  unobservable: readonly number[];
+  computeMs: number;
+  memoryBytes: number;
+  /** The worker had the script's bytecode. */
+  cacheHit: boolean;
+  /** Instances this worker dropped so far, and the bytes of linear memory it holds. */
+  dropped: number;
+  workerBytes: number;
+}

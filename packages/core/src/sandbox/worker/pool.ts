@@ -1,0 +1,310 @@
+import { availableParallelism } from 'node:os';
+import type { SandboxEnd, SandboxJob, SandboxObserver, SandboxRun, SandboxRuntime, SandboxStats, Settlement } from '../../protocol/index.js';
+import { loadArtefacts, type Artefacts } from './artefacts.js';
+import type { CancelReason } from './control.js';
+import type { WorkerReport } from './messages.js';
+import { endSegment, readSegment } from './segments.js';
+import { WaitingRuns } from './waiting-runs.js';
+import { WorkerThread } from './worker-thread.js';
+
+export interface QuickJsOptions {
+  /** Worker threads. Default: 2, or the number of cores where that is less. */
+  size?: number;
+  /** Scripts that may be live on one worker, most of them waiting for tools. Default 128. */
+  slotsPerWorker?: number;
+  /** Replaces a worker after this many scripts. Default: never. */
+  maxScriptsPerWorker?: number;
+  /** Scripts that may wait for a free sandbox. Default 10 000. */
+  maxWaiting?: number;
+  /** The most memory one sandbox can ever have, in MiB. Default 1 088: the highest `memoryMb` and the engine. */
+  maxMemoryMb?: number;
+}
+
+/** Linear memory above which a worker takes no further scripts until some of its own have ended. */
+const WORKER_MEMORY_MARK = 1 << 30;
+
+type LiveState = 'waiting' | 'running' | 'ended';
+
+/** A run, from `run` to its last segment. */
+class LiveRun implements SandboxRun {
+  state: LiveState = 'waiting';
+  worker: WorkerThread | undefined;
+  slot = 0;
+  segments = 0;
+  /** Segments already delivered before the worker was lost; a replay of the tape repeats them. */
+  toSkip = 0;
+  cancelled: CancelReason | undefined;
+  wallMs: number;
+  /** Every settlement delivered, in order, for a worker that has to start over. */
+  readonly tape: { batchJson: string; settled: number[]; clockMs: number }[] = [];
+
+  constructor(
+    readonly pool: QuickJsPool,
+    readonly key: number,
+    readonly job: SandboxJob,
+    readonly observer: SandboxObserver,
+  ) {
+    this.wallMs = job.wallMs;
+  }
+
+  settle(settlements: readonly Settlement[], clockMs: number, wallMs: number): void {
+    this.pool.settle(this, settlements, clockMs, wallMs);
+  }
+
+  cancel(reason: CancelReason): void {
+    this.pool.cancel(this, reason);
+  }
+}
+
+/**
+ * QuickJS in worker threads, several scripts a worker. Runs wait in turn by principal when every slot is
+ * taken; a worker that had to be ended is replaced, and the other scripts it held go on from their tapes on
+ * another worker.
+ */
+export class QuickJsPool implements SandboxRuntime {
+  readonly name = 'quickjs';
+  readonly #options: Required<QuickJsOptions>;
+  readonly #workers: WorkerThread[] = [];
+  readonly #runs = new Map<number, LiveRun>();
+  readonly #waiting: WaitingRuns<LiveRun>;
+  #spare: WorkerThread | undefined;
+  #artefacts: Promise<Artefacts> | undefined;
+  #loaded: Artefacts | undefined;
+  #warming: Promise<void> | undefined;
+  #nextKey = 0;
+  #closed = false;
+  #completed = 0;
+  #replaced = 0;
+  #droppedBefore = 0;
+
+  constructor(options: QuickJsOptions = {}) {
+    this.#options = {
+      size: options.size ?? Math.min(2, availableParallelism()),
+      slotsPerWorker: options.slotsPerWorker ?? 128,
+      maxScriptsPerWorker: options.maxScriptsPerWorker ?? Number.POSITIVE_INFINITY,
+      maxWaiting: options.maxWaiting ?? 10_000,
+      maxMemoryMb: options.maxMemoryMb ?? 1_088,
+    };
+    this.#waiting = new WaitingRuns(this.#options.maxWaiting);
+  }
+
+  warm(): Promise<void> {
+    this.#warming ??= this.#start();
+    return this.#warming;
+  }
+
+  run(job: SandboxJob, observer: SandboxObserver): SandboxRun {
+    const run = new LiveRun(this, this.#nextKey++ & 0x3fff_ffff, job, observer);
+    this.#runs.set(run.key, run);
+    if (this.#closed) this.#endSoon(run, { type: 'cancelled', reason: 'cancelled' });
+    else if (!this.#dispatch(run)) this.#wait(run);
+    return run;
+  }
+
+  settle(run: LiveRun, settlements: readonly Settlement[], clockMs: number, wallMs: number): void {
+    if (run.state !== 'running') return;
+    const settled = settlements.map(({ callIndex }) => callIndex);
+    const entry = { batchJson: writeBatch(settlements), settled, clockMs };
+    run.tape.push(entry);
+    run.wallMs = wallMs;
+    if (run.worker === undefined) return;
+    run.worker.segmentLimits.set(run.key, wallMs);
+    run.worker.send({ type: 'settle', run: run.key, ...entry, wallMs });
+  }
+
+  cancel(run: LiveRun, reason: CancelReason): void {
+    if (run.state === 'ended') return;
+    run.cancelled = reason;
+    // A script inside a segment stops at its next look at the clock; one that stands still just ends.
+    if (run.worker?.control.busy().run === run.key) run.worker.control.cancel(run.slot, reason);
+    this.#endSoon(run, { type: 'cancelled', reason });
+  }
+
+  stats(): SandboxStats {
+    return {
+      workers: this.#workers.length,
+      running: [...this.#runs.values()].filter(({ state }) => state === 'running').length,
+      waiting: this.#waiting.size,
+      completed: this.#completed,
+      instancesDropped: this.#workers.reduce((sum, worker) => sum + worker.droppedInstances, this.#droppedBefore),
+      workersReplaced: this.#replaced,
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const run of this.#runs.values()) this.cancel(run, 'cancelled');
+    await this.#warming?.catch(() => {});
+    const workers = [...this.#workers, ...(this.#spare === undefined ? [] : [this.#spare])];
+    this.#workers.length = 0;
+    this.#spare = undefined;
+    await Promise.all(workers.map((worker) => worker.terminate()));
+  }
+
+  async #start(): Promise<void> {
+    this.#artefacts ??= loadArtefacts(this.#options.maxMemoryMb);
+    this.#loaded = await this.#artefacts;
+    if (this.#closed) return;
+    while (this.#workers.length < this.#options.size) this.#workers.push(this.#spawn());
+    this.#serveWaiting();
+    await this.#workers[0]?.ready;
+  }
+
+  #spawn(): WorkerThread {
+    const worker: WorkerThread = new WorkerThread(this.#loaded!, this.#options.slotsPerWorker, {
+      onReport: (report) => this.#receive(report),
+      onLost: (culprit, detail) => this.#recover(worker, culprit, detail),
+    });
+    return worker;
+  }
+
+  /** Puts a run on the least loaded worker with a free slot. */
+  #dispatch(run: LiveRun): boolean {
+    if (this.#loaded === undefined) return false;
+    let best: WorkerThread | undefined;
+    for (const worker of this.#workers) {
+      const open = worker.hasSlot && worker.linearBytes < WORKER_MEMORY_MARK;
+      if (open && (best === undefined || worker.load < best.load)) best = worker;
+    }
+    const slot = best?.takeSlot();
+    if (best === undefined || slot === undefined) return false;
+    best.started++;
+    run.worker = best;
+    run.slot = slot;
+    const first = run.state === 'waiting';
+    run.state = 'running';
+    if (first) run.observer.onStart();
+    this.#sendRun(run, best);
+    return true;
+  }
+
+  #sendRun(run: LiveRun, worker: WorkerThread): void {
+    const { job } = run;
+    const { limits } = job;
+    worker.segmentLimits.set(run.key, run.wallMs);
+    worker.send({
+      type: 'run',
+      run: run.key,
+      slot: run.slot,
+      sha256: job.sha256,
+      javascript: worker.knows(job.sha256) ? undefined : job.javascript,
+      initJson: writeInit(job),
+      clockMs: job.clockMs,
+      computeMs: limits.computeMs,
+      wallMs: run.wallMs,
+      memoryBytes: limits.memoryMb * 1_048_576,
+      maxStackBytes: limits.maxStackBytes,
+    });
+    for (const entry of run.tape) worker.send({ type: 'settle', run: run.key, ...entry, wallMs: run.wallMs });
+  }
+
+  #wait(run: LiveRun): void {
+    const { queueWaitMs } = run.job.limits;
+    const since = performance.now();
+    const busy = () => this.#end(run, { type: 'busy', waitedMs: Math.round(performance.now() - since) });
+    if (!this.#waiting.add(run, run.job.principal, queueWaitMs, busy)) queueMicrotask(busy);
+    this.warm().catch((error: unknown) => this.#end(run, { type: 'internal', detail: `the sandbox did not start: ${String(error)}` }));
+  }
+
+  #serveWaiting(): void {
+    for (let run = this.#waiting.peek(); run !== undefined; run = this.#waiting.peek()) {
+      if (!this.#dispatch(run)) return;
+      this.#waiting.remove(run);
+    }
+  }
+
+  #receive(report: WorkerReport): void {
+    const run = this.#runs.get(report.run);
+    if (run === undefined || run.state === 'ended') return;
+    if (run.toSkip > 0 && !report.ended) {
+      run.toSkip--;
+      return;
+    }
+    run.toSkip = 0;
+    run.segments++;
+    const segment = readSegment(report);
+    if (report.ended) this.#release(run);
+    run.observer.onSegment(segment);
+  }
+
+  #endSoon(run: LiveRun, end: SandboxEnd): void {
+    queueMicrotask(() => this.#end(run, end));
+  }
+
+  #end(run: LiveRun, end: SandboxEnd): void {
+    if (run.state === 'ended') return;
+    run.worker?.send({ type: 'drop', run: run.key });
+    this.#release(run);
+    run.observer.onSegment(endSegment(end));
+  }
+
+  #release(run: LiveRun): void {
+    run.state = 'ended';
+    this.#runs.delete(run.key);
+    this.#waiting.remove(run);
+    this.#completed++;
+    const { worker } = run;
+    run.worker = undefined;
+    if (worker === undefined || worker.lost) return;
+    worker.segmentLimits.delete(run.key);
+    worker.giveSlot(run.slot);
+    if (worker.started >= this.#options.maxScriptsPerWorker && worker.load === 0) this.#retire(worker);
+    if (this.#waiting.size > 0) this.#serveWaiting();
+  }
+
+  #retire(worker: WorkerThread): void {
+    this.#replace(worker);
+    void worker.terminate();
+  }
+
+  #replace(worker: WorkerThread): void {
+    const index = this.#workers.indexOf(worker);
+    if (index < 0) return;
+    this.#replaced++;
+    this.#droppedBefore += worker.droppedInstances;
+    this.#workers[index] = this.#spare ?? this.#spawn();
+    this.#spare = this.#spawn();
+  }
+
+  /** The culprit ends with the limit it broke; the others start over on another worker from their tapes. */
+  #recover(worker: WorkerThread, culprit: number | undefined, detail: string): void {
+    if (this.#closed) return;
+    const affected = [...this.#runs.values()].filter((run) => run.worker === worker);
+    if (worker === this.#spare) this.#spare = undefined;
+    else this.#replace(worker);
+    for (const run of affected) {
+      run.worker = undefined;
+      if (run.key === culprit) this.#end(run, detail === 'worker hung' ? { type: 'limit', limit: 'wall' } : { type: 'internal', detail });
+      else this.#restart(run);
+    }
+    this.#serveWaiting();
+  }
+
+  #restart(run: LiveRun): void {
+    run.toSkip = run.segments;
+    if (!this.#dispatch(run)) this.#end(run, { type: 'internal', detail: 'no worker could take the script over' });
+  }
+}
+
+function writeInit(job: SandboxJob): string {
+  const { limits } = job;
+  const guestLimits = {
+    calls: limits.maxCalls,
+    input: limits.maxToolInputBytes,
+    result: limits.maxReturnBytes,
+    logs: limits.maxLogEvents,
+    logBytes: limits.maxLogBytes,
+    output: limits.maxOutputBytes,
+    progress: limits.maxProgressEvents,
+  };
+  return `{"limits":${JSON.stringify(guestLimits)},"seed":${JSON.stringify(job.seed)},"spawn":${job.spawn},"tools":${JSON.stringify(job.toolNames)},"context":${job.contextJson}}`;
+}
+
+function writeBatch(settlements: readonly Settlement[]): string {
+  const entries = settlements.map((settlement) => {
+    if (settlement.ok) return `[${settlement.callIndex},1${settlement.json === '' ? '' : `,${settlement.json}`}]`;
+    const { code, message, data } = settlement.error;
+    return `[${settlement.callIndex},0,${JSON.stringify(code)},${JSON.stringify(message)}${data === undefined ? '' : `,${JSON.stringify(data)}`}]`;
+  });
+  return `[${entries.join(',')}]`;
+}

@@ -1,0 +1,57 @@
+import type { LogLevel, SandboxCall, SandboxEnd, SandboxSegment } from '../../protocol/index.js';
+import type { WorkerReport } from './messages.js';
+
+/** The guest's outbox, as its bridge writes it. */
+interface Outbox {
+  calls: [index: number, name: string, args: string, line: number, column: number, problem?: string][];
+  logs: [LogLevel, string][];
+  progress: [string, 'info' | 'warn'][];
+  output: string;
+  dropped: [logs: number, progress: number];
+  end?: [string, ...unknown[]];
+}
+
+const EMPTY: Outbox = { calls: [], logs: [], progress: [], output: '', dropped: [0, 0] };
+
+export function readSegment(report: WorkerReport): SandboxSegment {
+  const outbox = report.text === '' ? EMPTY : (JSON.parse(report.text) as Outbox);
+  const end = report.end ?? readEnd(outbox.end, report);
+  return {
+    calls: outbox.calls.map(readCall),
+    logs: outbox.logs.map(([level, text]) => ({ level, text })),
+    output: outbox.output,
+    progress: outbox.progress.map(([message, kind]) => ({ message, kind })),
+    dropped: { logs: outbox.dropped[0], progress: outbox.dropped[1] },
+    unobservable: report.unobservable,
+    ...(end === undefined ? {} : { end }),
+    computeMs: report.computeMs,
+    memoryBytes: report.memoryBytes,
+    compilationCacheHit: report.cacheHit,
+  };
+}
+
+/** The last segment of a run that ended on the host's side. */
+export function endSegment(end: SandboxEnd): SandboxSegment {
+  return { calls: [], logs: [], output: '', progress: [], dropped: { logs: 0, progress: 0 }, unobservable: [], end, computeMs: 0, memoryBytes: 0, compilationCacheHit: false };
+}
+
+function readCall([callIndex, name, argsJson, line, column, argsProblem]: Outbox['calls'][number]): SandboxCall {
+  return { callIndex, name, argsJson, line, column, ...(argsProblem === undefined ? {} : { argsProblem }) };
+}
+
+function readEnd(end: Outbox['end'], report: WorkerReport): SandboxEnd | undefined {
+  if (end === undefined) return undefined;
+  const unhandled = report.unhandled;
+  switch (end[0]) {
+    case 'returned':
+      return { type: 'returned', json: end[1] as string | undefined, unhandled };
+    case 'threw':
+      return { type: 'threw', error: end[1] as never, unhandled };
+    case 'unserializable':
+      return { type: 'unserializable', path: end[1] as string, reason: end[2] as string };
+    case 'return_too_large':
+      return { type: 'return_too_large', bytes: end[1] as number, head: end[2] as string, largestKeys: end[3] as string[] };
+    default:
+      return { type: 'internal', detail: `unknown end ${String(end[0])}` };
+  }
+}

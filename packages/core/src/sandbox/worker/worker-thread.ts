@@ -1,0 +1,166 @@
+import { Worker } from 'node:worker_threads';
+import type { Artefacts } from './artefacts.js';
+import { BytecodeLedger } from './bytecode-ledger.js';
+import { Control, IDLE } from './control.js';
+import type { WorkerBirth, WorkerCommand, WorkerReport } from './messages.js';
+
+/** Scripts whose bytecode a worker keeps. */
+const BYTECODE_CACHE = 1000;
+/** How often a busy worker is looked at, and how far past its limits a segment may be before the worker ends. */
+const WATCH_MS = 100;
+const OVERDUE_MS = 300;
+
+export interface WorkerThreadHandlers {
+  onReport(report: WorkerReport): void;
+  /** The thread is gone; `culprit` is the run it was busy with. */
+  onLost(culprit: number | undefined, detail: string): void;
+}
+
+/** One worker thread as the pool sees it: sends in batches, mirrors its cache, ends it when it hangs. */
+export class WorkerThread {
+  readonly control: Control;
+  readonly ready: Promise<void>;
+  /** Live runs on this worker. */
+  load = 0;
+  /** Scripts started here since it was born. */
+  started = 0;
+  droppedInstances = 0;
+  linearBytes = 0;
+  readonly #worker: Worker;
+  readonly #ledger = new BytecodeLedger<true>(BYTECODE_CACHE);
+  readonly #freeSlots: number[];
+  readonly #handlers: WorkerThreadHandlers;
+  #outgoing: WorkerCommand[] = [];
+  #unanswered = 0;
+  #watch: NodeJS.Timeout | undefined;
+  #seen = { entered: -1, at: 0, allowedMs: 0 };
+  #longestMs = 0;
+  #lost = false;
+
+  constructor(artefacts: Artefacts, slots: number, handlers: WorkerThreadHandlers) {
+    this.control = Control.create(slots);
+    this.#handlers = handlers;
+    this.#freeSlots = Array.from({ length: slots }, (_, index) => slots - 1 - index);
+    const birth: WorkerBirth = { ...artefacts, control: this.control.buffer, bytecodeCacheSize: BYTECODE_CACHE };
+    this.#worker = new Worker(new URL('./entry.js', import.meta.url), {
+      workerData: birth,
+      env: {},
+      argv: [],
+      execArgv: [],
+      stdin: false,
+      stdout: true,
+      stderr: true,
+      name: 'toolscript-sandbox',
+      resourceLimits: { stackSizeMb: 16, maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32 },
+    });
+    this.ready = new Promise((resolve) => {
+      this.#worker.once('message', () => {
+        this.#worker.on('message', (reports: WorkerReport[]) => this.#receive(reports));
+        resolve();
+      });
+      this.#worker.once('exit', () => resolve());
+    });
+    this.#worker.on('error', (error) => this.#lose(`worker failed: ${error.message}`));
+    this.#worker.on('exit', () => this.#lose('worker exited'));
+    this.#worker.unref();
+  }
+
+  get lost(): boolean {
+    return this.#lost;
+  }
+
+  /** A free slot's index; undefined when all are taken. */
+  takeSlot(): number | undefined {
+    const slot = this.#freeSlots.pop();
+    if (slot !== undefined) {
+      this.control.clear(slot);
+      if (this.load++ === 0) this.#worker.ref();
+    }
+    return slot;
+  }
+
+  get hasSlot(): boolean {
+    return this.#freeSlots.length > 0;
+  }
+
+  giveSlot(slot: number): void {
+    this.#freeSlots.push(slot);
+    if (--this.load === 0) this.#worker.unref();
+  }
+
+  /** True where the worker has the bytecode; from then on it has. */
+  knows(sha256: string): boolean {
+    if (this.#ledger.use(sha256) === true) return true;
+    this.#ledger.add(sha256, true);
+    return false;
+  }
+
+  send(command: WorkerCommand): void {
+    if (this.#outgoing.length === 0) queueMicrotask(() => this.#flush());
+    this.#outgoing.push(command);
+    if (command.type === 'drop') return;
+    this.#unanswered++;
+    this.#longestMs = Math.max(this.#longestMs, command.wallMs);
+    if (this.#watch === undefined) {
+      this.#seen = { entered: -1, at: 0, allowedMs: 0 };
+      this.#watch = setTimeout(() => this.#look(), WATCH_MS);
+    }
+  }
+
+  async terminate(): Promise<void> {
+    this.#lost = true;
+    clearTimeout(this.#watch);
+    await this.#worker.terminate();
+  }
+
+  #flush(): void {
+    const commands = this.#outgoing;
+    this.#outgoing = [];
+    if (!this.#lost) this.#worker.postMessage(commands);
+  }
+
+  #receive(reports: WorkerReport[]): void {
+    this.#unanswered -= reports.length;
+    if (this.#unanswered === 0) {
+      clearTimeout(this.#watch);
+      this.#watch = undefined;
+      this.#longestMs = 0;
+    }
+    for (const report of reports) {
+      this.droppedInstances = report.dropped;
+      this.linearBytes = report.workerBytes;
+      this.#handlers.onReport(report);
+    }
+  }
+
+  /**
+   * The engine stops itself at a script's limits. This is for when it does not: the same segment has been
+   * running for longer than any segment may.
+   */
+  #look(): void {
+    const { run, entered } = this.control.busy();
+    const now = performance.now();
+    if (run === IDLE || entered !== this.#seen.entered) this.#seen = { entered: run === IDLE ? -1 : entered, at: now, allowedMs: this.#segmentLimit(run) };
+    else if (now - this.#seen.at > this.#seen.allowedMs + OVERDUE_MS) {
+      this.#lose('worker hung', run);
+      return;
+    }
+    this.#watch = setTimeout(() => this.#look(), WATCH_MS);
+  }
+
+  /** Asked of the pool for the run that is executing. */
+  segmentLimits = new Map<number, number>();
+
+  #segmentLimit(run: number): number {
+    return this.segmentLimits.get(run) ?? this.#longestMs;
+  }
+
+  #lose(detail: string, culprit?: number): void {
+    if (this.#lost) return;
+    this.#lost = true;
+    clearTimeout(this.#watch);
+    const { run } = this.control.busy();
+    void this.#worker.terminate();
+    this.#handlers.onLost(culprit ?? (run === IDLE ? undefined : run), detail);
+  }
+}
