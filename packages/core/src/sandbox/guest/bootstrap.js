@@ -9,7 +9,7 @@
   'use strict';
 
   const { parse, stringify } = JSON;
-  const { apply, ownKeys, getPrototypeOf, getOwnPropertyDescriptor, defineProperty } = Reflect;
+  const { apply, getPrototypeOf, setPrototypeOf, preventExtensions, getOwnPropertyDescriptor, defineProperty } = Reflect;
   const { freeze, create, keys } = Object;
   const PromiseConstructor = Promise;
   const promiseThen = Promise.prototype.then;
@@ -150,13 +150,13 @@
       if (isArray(current)) {
         for (let index = 0; index < current.length; index++) {
           const member = current[index];
-          if (typeof member === 'object' && member !== null) defineProperty(stack, stack.length, { value: member, writable: true, configurable: true, enumerable: true });
+          if (typeof member === 'object' && member !== null) stack[stack.length] = member;
         }
       } else {
         const names = keys(current);
         for (let index = 0; index < names.length; index++) {
           const member = current[names[index]];
-          if (typeof member === 'object' && member !== null) defineProperty(stack, stack.length, { value: member, writable: true, configurable: true, enumerable: true });
+          if (typeof member === 'object' && member !== null) stack[stack.length] = member;
         }
       }
       freeze(current);
@@ -288,42 +288,76 @@
 
   const OPTIONAL_MEMBERS = freeze({ __proto__: null, mcp: true, spawn: true, http: true, then: true, toJSON: true });
 
-  /** A null-prototype frozen object that throws for names it does not have, instead of being undefined. */
-  function lockedNamespace(path, members, allNames) {
-    freeze(members);
-    return new ProxyConstructor(members, {
-      __proto__: null,
-      get(target, key) {
-        const own = getOwnPropertyDescriptor(target, key);
-        if (own !== undefined) return own.value;
-        if (typeof key === 'symbol' || OPTIONAL_MEMBERS[key] === true) return undefined;
-        const wanted = path + key;
-        const near = nearestNames(wanted, allNames);
-        const advice = near.length > 0 ? ' Did you mean ' + join(near, ', ') + '?' : allNames.length === 0 ? ' No tools are available.' : ' Available: ' + join(allNames.length > 20 ? allNames.slice(0, 20) : allNames, ', ') + (allNames.length > 20 ? ', …' : '') + '.';
-        throw makeError('ToolNotFoundError', 'There is no tool tools.' + wanted + '.' + advice, undefined, { code: 'ToolNotFoundError' });
-      },
-      set(_, key) {
-        throw new TypeError('tools.' + path + toText(key) + ' cannot be changed');
-      },
-      defineProperty(_, key) {
-        throw new TypeError('tools.' + path + toText(key) + ' cannot be changed');
-      },
-      deleteProperty(_, key) {
-        throw new TypeError('tools.' + path + toText(key) + ' cannot be removed');
-      },
-      setPrototypeOf() {
-        throw new TypeError('tools cannot be changed');
-      },
-    });
-  }
+  // The tools object is made as it is used: a script rarely touches more than a few of many tools. Each
+  // namespace is a proxy over a null-prototype object that cannot be extended. A member starts as the text of
+  // the tool's full name (or, for a namespace, as an object of such) and becomes a read-only function when it
+  // is first looked at.
+  const namespacePaths = new WeakMap();
+  let rootNamespace;
 
   const ownMember = (target, name, value) => defineProperty(target, name, { value, writable: false, configurable: false, enumerable: true });
 
-  /** Function whose name is the tool's, in error traces too. */
+  function toolNames(branch, names) {
+    const members = keys(branch);
+    for (let index = 0; index < members.length; index++) {
+      const member = branch[members[index]];
+      if (typeof member === 'object') toolNames(member, names);
+      else if (typeof member === 'string') names[names.length] = member;
+      else if (typeof member === 'function' && members[index] !== 'spawn') names[names.length] = member.name;
+    }
+    return names;
+  }
+
+  function unknownTool(wanted) {
+    const names = toolNames(rootNamespace, []);
+    const near = nearestNames(wanted, names);
+    const most = 20;
+    let advice = ' No tools are available.';
+    if (near.length > 0) advice = ' Did you mean ' + join(near, ', ') + '?';
+    else if (names.length > 0) advice = ' Available: ' + join(names.slice(0, most), ', ') + (names.length > most ? ', …' : '') + '.';
+    return makeError('ToolNotFoundError', 'There is no tool tools.' + wanted + '.' + advice, undefined, { code: 'ToolNotFoundError' });
+  }
+
+  function member(target, key) {
+    const own = getOwnPropertyDescriptor(target, key);
+    if (own === undefined || !own.writable) return own;
+    const made = typeof own.value === 'string' ? toolFunction(own.value) : makeNamespace(own.value, weakGet(namespacePaths, target) + key + '.');
+    ownMember(target, key, made);
+    return getOwnPropertyDescriptor(target, key);
+  }
+
+  const refuse = (target, key) => {
+    throw new TypeError('tools.' + weakGet(namespacePaths, target) + toText(key) + ' cannot be changed');
+  };
+
+  const namespaceHandler = freeze({
+    __proto__: null,
+    get(target, key) {
+      const own = member(target, key);
+      if (own !== undefined) return own.value;
+      if (typeof key === 'symbol' || OPTIONAL_MEMBERS[key] === true) return undefined;
+      throw unknownTool(weakGet(namespacePaths, target) + key);
+    },
+    getOwnPropertyDescriptor: (target, key) => member(target, key),
+    set: refuse,
+    defineProperty: refuse,
+    deleteProperty: refuse,
+    setPrototypeOf() {
+      throw new TypeError('tools cannot be changed');
+    },
+  });
+
+  function makeNamespace(members, path) {
+    setPrototypeOf(members, null);
+    preventExtensions(members);
+    weakSet(namespacePaths, members, path);
+    return new ProxyConstructor(members, namespaceHandler);
+  }
+
+  /** A function whose name is the tool's. */
   function toolFunction(name) {
     const quoted = stringify(name);
-    const call = { [name]: (args) => send(quoted, args) }[name];
-    return freeze(call);
+    return freeze({ [name]: (args) => send(quoted, args) }[name]);
   }
 
   function makeSpawn() {
@@ -334,28 +368,6 @@
     };
     const cancel = (id) => send('"$cancel"', { id: toText(id) });
     return freeze({ __proto__: null, exec: freeze(exec), cancel: freeze(cancel) });
-  }
-
-  /** `names`: pairs of the name as a script writes it, dots making namespaces. Namespaces come first. */
-  function makeTools(names, withSpawn) {
-    const tree = create(null);
-    for (let index = 0; index < names.length; index++) {
-      const parts = split(names[index], '.');
-      let at = tree;
-      for (let part = 0; part < parts.length - 1; part++) at = at[parts[part]] ??= create(null);
-      at[parts[parts.length - 1]] = names[index];
-    }
-    const build = (branch, path) => {
-      const members = create(null);
-      const entries = ownKeys(branch);
-      for (let index = 0; index < entries.length; index++) {
-        const entry = branch[entries[index]];
-        ownMember(members, entries[index], typeof entry === 'string' ? toolFunction(entry) : build(entry, path + entries[index] + '.'));
-      }
-      if (path === '' && withSpawn) ownMember(members, 'spawn', makeSpawn());
-      return lockedNamespace(path, members, names);
-    };
-    return build(tree, '');
   }
 
   // ---- text for people ----
@@ -493,7 +505,7 @@
 
   // ---- clock and chance ----
 
-  // sfc32 (Chris Doty-Humphrey's small fast counting generator), the seed recorded by the host.
+  // sfc32 (Chris Doty-Humphrey's small fast counting generator); the host seeds and warms it.
   function nextWord() {
     const sum = (((seed0 + seed1) | 0) + seed3) | 0;
     seed3 = (seed3 + 1) | 0;
@@ -534,16 +546,24 @@
     const init = parse(initText);
     limits = init.limits;
     [seed0, seed1, seed2, seed3] = init.seed;
-    for (let round = 0; round < 12; round++) nextWord();
     timeOrigin = dateNow();
-    const context = init.context;
+    rootNamespace = init.tools;
+    if (init.spawn) ownMember(rootNamespace, 'spawn', makeSpawn());
+    const tools = makeNamespace(rootNamespace, '');
+    defineProperty(globalThis, 'tools', { value: tools, writable: false, configurable: false, enumerable: false });
+    let context;
+    const readContext = () => (context ??= makeContext(init.context));
+    defineProperty(globalThis, 'context', { get: readContext, set: undefined, configurable: false, enumerable: false });
+  }
+
+  /** Made when it is first read: most scripts never do. */
+  function makeContext(contextText) {
+    const context = parse(contextText);
     const telemetry = typeof context.telemetry === 'object' && context.telemetry !== null ? context.telemetry : {};
     defineProperty(telemetry, 'emitProgress', { value: emitProgress, enumerable: true });
     defineProperty(context, 'telemetry', { value: telemetry, enumerable: true });
     defineProperty(context, 'emitProgress', { value: emitProgress, enumerable: true });
-    deepFreeze(context);
-    defineProperty(globalThis, 'context', { value: context, writable: false, configurable: false, enumerable: false });
-    defineProperty(globalThis, 'tools', { value: makeTools(init.tools, init.spawn), writable: false, configurable: false, enumerable: false });
+    return deepFreeze(context);
   }
 
   function largestKeys(value) {

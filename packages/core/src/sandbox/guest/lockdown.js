@@ -3,7 +3,8 @@
 //
 // Freezing alone would break ordinary code: assigning `error.name` or `counts.constructor` fails when the
 // inherited property is read-only (the "override mistake"). So each data property of a shared prototype
-// becomes an accessor whose setter defines an own property on the receiver, as assignment would have done.
+// becomes an accessor whose setter defines an own property on the receiver, as assignment would have done:
+// all of Object's, Function's and the errors', and everywhere else the names that classes and records use.
 (function () {
   'use strict';
 
@@ -67,10 +68,13 @@
   }
   prototypes.delete(globalThis);
 
+  const OFTEN_ASSIGNED = new Set(['constructor', 'toString', 'toLocaleString', 'valueOf', 'toJSON', 'then', 'catch', 'finally', 'next', 'return', 'throw', 'name', 'message', 'get', 'set', 'has', 'add', 'delete', 'push', 'pop']);
+  const isOpen = (prototype) => prototype === Object.prototype || prototype === Function.prototype || prototype === Error.prototype || getPrototypeOf(prototype) === Error.prototype;
+
   for (const prototype of prototypes) {
     if (!intrinsics.has(prototype)) continue;
     for (const key of ownKeys(prototype)) {
-      if (typeof key === 'symbol') continue;
+      if (typeof key === 'symbol' || !(isOpen(prototype) || OFTEN_ASSIGNED.has(key))) continue;
       const property = getOwnPropertyDescriptor(prototype, key);
       if (!('value' in property) || !property.configurable || !property.writable) continue;
       const { value } = property;

@@ -25,7 +25,7 @@
   const FORM_SET = /[^*\-.0-9A-Z_a-z ]/gu;
   const PUNYCODE_DIGITS = 'abcdefghijklmnopqrstuvwxyz0123456789';
   const FORBIDDEN_IN_HOST = /[\0\t\n\r #/:<>?@[\\\]^|]/;
-  const FORBIDDEN_IN_DOMAIN = /[\0-\x20"#%/:<>?@[\\\]^`{|}\x7f]/;
+  const FORBIDDEN_IN_DOMAIN = /[\0-\x20#%/:<>?@[\\\]^|\x7f]/;
 
   // Set inside URLSearchParams: the only road to its private list.
   let replaceList;
@@ -634,7 +634,9 @@
   function toAscii(domain) {
     if (!/[^\0-\x7f]/.test(domain)) return domain.toLowerCase();
     const ignored = domain.replace(/[\xad\u200b\u2060\ufeff]/g, '').replace(/[\u3002\uff0e\uff61]/g, '.');
-    const labels = ignored.normalize('NFKC').toLowerCase().normalize('NFC').split('.');
+    const mapped = ignored.normalize('NFKC').toLowerCase().normalize('NFC');
+    if (/[\ufffd\p{C}]/u.test(mapped)) throw INVALID;
+    const labels = mapped.split('.');
     return labels.map((label) => (/[^\0-\x7f]/.test(label) ? `xn--${punycode(label)}` : label)).join('.');
   }
 

@@ -1,17 +1,15 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { ALL_INTRINSICS, Engine, INTRINSICS_WITHOUT_EVAL, memoryPages, reserveHeadroom } from '../quickjs/driver.js';
+import { ALL_INTRINSICS, Engine, INTRINSICS_WITHOUT_EVAL } from '../quickjs/driver.js';
 import { captureRuns, PROTOCOL_VERSION, type GuestEntries, type ImageHeader, type Layout } from '../quickjs/image.js';
-import { WebAssemblyApi, type WasmModule } from '../quickjs/webassembly.js';
+import { WASM_PAGE, WebAssemblyApi, type WasmModule } from '../quickjs/webassembly.js';
 import { calibratePromiseLayout } from '../quickjs/reactions.js';
 import { meterEngine } from './meter.js';
 
 /** The engine this project was measured with. Raw exports drift between releases, so nothing else is accepted. */
 export const ENGINE_SHA256 = 'd4c9375f2b1ca4dc95f72c8aa2982a7a9951ac8011490d79c6582df732b4bbd9';
 
-/** Heap that a script can use before memory has to grow. */
-const HEADROOM_BYTES = 2 << 20;
 const STACK_BYTES = 524_288;
 
 /**
@@ -53,7 +51,6 @@ const emptyEntries: GuestEntries = { begin: 0, start: 0, settle: 0, flush: 0, de
 function bootCompiler(module: WasmModule): Engine {
   const engine = new Engine(module, quietHost);
   engine.initialize({ intrinsics: ALL_INTRINSICS, maxStackBytes: STACK_BYTES });
-  reserveHeadroom(engine, HEADROOM_BYTES);
   return engine;
 }
 
@@ -61,7 +58,7 @@ function bootCompiler(module: WasmModule): Engine {
 function bootGuest(module: WasmModule, compiler: Engine, sources: GuestSources): { engine: Engine; entries: GuestEntries; layout: Layout } {
   const engine = new Engine(module, quietHost);
   engine.initialize({ intrinsics: INTRINSICS_WITHOUT_EVAL, maxStackBytes: STACK_BYTES });
-  const evaluate = (source: string) => engine.evaluate(compiler.compile(source, 'toolscript'));
+  const evaluate = (source: string) => engine.evaluate(compiler.compile(source, 'toolscript', { keepLines: false }));
   for (const source of sources.standardLibrary) evaluate(source);
   const bridge = evaluate(sources.bootstrap);
   evaluate(sources.lockdown);
@@ -76,10 +73,28 @@ function bootGuest(module: WasmModule, compiler: Engine, sources: GuestSources):
   };
   engine.runJobs(() => {});
   engine.raw.qjs_run_gc();
-  reserveHeadroom(engine, HEADROOM_BYTES);
   const layout = { heapSize: findHeapSize(engine), promise: calibratePromiseLayout(module, compiler) };
-  engine.memory().fill(0, engine.channel.io, engine.channel.io + 65_536);
+  zeroFreeMemory(engine);
   return { engine, entries, layout };
+}
+
+/**
+ * Overwrites what booting left behind in freed memory, so that the image is smaller. Takes every free block,
+ * large ones first, and gives them back zeroed.
+ */
+function zeroFreeMemory(engine: Engine): void {
+  const { raw } = engine;
+  const heapEnd = raw.toolscript_pages.value * WASM_PAGE;
+  const taken: number[] = [];
+  for (let size = 65_536; size >= 16; size >>= 1) {
+    for (let block = raw.wasm_malloc(size); block !== 0; block = raw.wasm_malloc(size)) {
+      taken.push(block);
+      if (block + size > heapEnd) break;
+      engine.memory().fill(0, block, block + size);
+    }
+  }
+  for (const block of taken) raw.wasm_free(block);
+  engine.memory().fill(0, engine.channel.io, engine.channel.io + 65_536);
 }
 
 /**
@@ -108,7 +123,7 @@ async function writeImage(folder: URL, name: string, engine: Engine, engineHash:
     protocol: PROTOCOL_VERSION,
     engine: engineHash,
     sha256: sha256(content),
-    pages: memoryPages(engine),
+    pages: engine.raw.toolscript_pages.value,
     stackPointer: engine.raw.__stack_pointer.value,
     runs,
     channel: engine.channel,

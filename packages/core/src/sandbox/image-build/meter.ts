@@ -5,6 +5,9 @@
  *   the import `env.host_interrupt`, which may throw and so unwind the whole WebAssembly stack. Without this,
  *   `sort`, `indexOf`, regular expressions or BigInt arithmetic on large input never reach the engine's own
  *   interrupt check. The interpreter checks by itself. Bulk copies and fills pay fuel by their length.
+ * - The heap's end is a global (`toolscript_pages`) behind which real memory is kept ready: `memory.grow` moves
+ *   the global and only then, where need be, the memory. So the host knows how much a script can have
+ *   touched, and growing within what is ready costs nothing.
  * - Exported counters say how often the engine ran out of memory (`toolscript_oom`) and out of stack
  *   (`toolscript_stack`), so that a script cannot claim either, or hide it.
  */
@@ -33,6 +36,9 @@ interface ModuleFacts {
   firstNewGlobal: number;
   exports: Map<string, number>;
   stackMessageAddress: number;
+  /** Type index of a function from one integer to one integer. */
+  intToIntType: number;
+  initialPages: number;
 }
 
 export function meterEngine(engine: Uint8Array): MeterReport {
@@ -42,7 +48,8 @@ export function meterEngine(engine: Uint8Array): MeterReport {
   const rewritten = sections
     .filter((section) => section.id !== 0)
     .map((section): WasmSection => {
-      if (section.id === SECTION.global) return addGlobals(section);
+      if (section.id === SECTION.global) return addGlobals(section, facts);
+      if (section.id === SECTION.function) return addGrowFunction(section, facts);
       if (section.id === SECTION.export) return addExports(section, facts);
       if (section.id === SECTION.code) return rewriteCode(section, facts, report);
       return section;
@@ -55,6 +62,8 @@ export function meterEngine(engine: Uint8Array): MeterReport {
 const fuelGlobal = (facts: ModuleFacts) => facts.firstNewGlobal;
 const memoryCounter = (facts: ModuleFacts) => facts.firstNewGlobal + 1;
 const stackCounter = (facts: ModuleFacts) => facts.firstNewGlobal + 2;
+const heapPages = (facts: ModuleFacts) => facts.firstNewGlobal + 3;
+const growFunction = (facts: ModuleFacts) => facts.importedFunctions + facts.parameterCounts.length;
 
 function readFacts(sections: readonly WasmSection[]): ModuleFacts {
   const section = (id: number) => {
@@ -63,14 +72,15 @@ function readFacts(sections: readonly WasmSection[]): ModuleFacts {
     return new ByteReader(found.body);
   };
   const imports = readImports(section(SECTION.import));
-  const typeParameters = readVector(section(SECTION.type), (reader) => {
+  const types = readVector(section(SECTION.type), (reader) => {
     reader.byte();
-    const parameters = reader.unsigned();
-    reader.bytes(parameters);
-    reader.bytes(reader.unsigned());
-    return parameters;
+    const parameters = reader.bytes(reader.unsigned());
+    const results = reader.bytes(reader.unsigned());
+    return { parameters: parameters.length, shape: `${parameters.join()}>${results.join()}` };
   });
-  const parameterCounts = readVector(section(SECTION.function), (reader) => typeParameters[reader.unsigned()] ?? 0);
+  const parameterCounts = readVector(section(SECTION.function), (reader) => types[reader.unsigned()]?.parameters ?? 0);
+  const memory = section(SECTION.memory);
+  memory.unsigned();
   const exports = new Map(
     readVector(section(SECTION.export), (reader): [string, number] => {
       const name = reader.name();
@@ -86,6 +96,8 @@ function readFacts(sections: readonly WasmSection[]): ModuleFacts {
     firstNewGlobal: imports.globals + section(SECTION.global).unsigned(),
     exports,
     stackMessageAddress: findInData(section(SECTION.data), STACK_MESSAGE),
+    intToIntType: types.findIndex(({ shape }) => shape === `${0x7f}>${0x7f}`),
+    initialPages: memory.limits().min,
   };
 }
 
@@ -136,12 +148,28 @@ function findInData(reader: ByteReader, text: string): number {
   return addresses[0]!;
 }
 
-function addGlobals(section: WasmSection): WasmSection {
+function addGlobals(section: WasmSection, facts: ModuleFacts): WasmSection {
   const reader = new ByteReader(section.body);
   const count = reader.unsigned();
   const mutableInt = (initial: number) => Uint8Array.of(0x7f, 1, 0x41, ...signedLeb(initial), 0x0b);
   const rest = section.body.subarray(reader.offset);
-  return { id: section.id, body: concatBytes([Uint8Array.from(unsignedLeb(count + 3)), rest, mutableInt(FUEL), mutableInt(0), mutableInt(0)]) };
+  const added = [mutableInt(FUEL), mutableInt(0), mutableInt(0), mutableInt(facts.initialPages)];
+  return { id: section.id, body: concatBytes([Uint8Array.from(unsignedLeb(count + added.length)), rest, ...added]) };
+}
+
+function addGrowFunction(section: WasmSection, facts: ModuleFacts): WasmSection {
+  const reader = new ByteReader(section.body);
+  const count = reader.unsigned();
+  return { id: section.id, body: concatBytes([Uint8Array.from(unsignedLeb(count + 1)), section.body.subarray(reader.offset), Uint8Array.from(unsignedLeb(facts.intToIntType))]) };
+}
+
+/** `memory.grow` on the heap's own end: takes pages, gives the old end, or -1 where memory cannot grow. */
+function growBody(facts: ModuleFacts): Uint8Array {
+  const pages = unsignedLeb(heapPages(facts));
+  const newEnd = [0x23, ...pages, 0x20, 0, 0x6a];
+  const growMemory = [...newEnd, 0x3f, 0, 0x6b, 0x40, 0, 0x41, 0x7f, 0x46, 0x04, 0x40, 0x41, 0x7f, 0x0f, 0x0b];
+  const code = [...newEnd, 0x3f, 0, 0x4b, 0x04, 0x40, ...growMemory, 0x0b, 0x23, ...pages, ...newEnd, 0x24, ...pages, 0x0b];
+  return Uint8Array.of(0, ...code);
 }
 
 function addExports(section: WasmSection, facts: ModuleFacts): WasmSection {
@@ -151,7 +179,7 @@ function addExports(section: WasmSection, facts: ModuleFacts): WasmSection {
     const bytes = Buffer.from(name);
     return Uint8Array.of(...unsignedLeb(bytes.length), ...bytes, 3, ...unsignedLeb(index));
   };
-  const added = [entry('toolscript_oom', memoryCounter(facts)), entry('toolscript_stack', stackCounter(facts))];
+  const added = [entry('toolscript_oom', memoryCounter(facts)), entry('toolscript_stack', stackCounter(facts)), entry('toolscript_pages', heapPages(facts))];
   return {
     id: section.id,
     body: concatBytes([Uint8Array.from(unsignedLeb(count + added.length)), section.body.subarray(reader.offset), ...added]),
@@ -165,12 +193,12 @@ function rewriteCode(section: WasmSection, facts: ModuleFacts, report: Omit<Mete
     [definedIndex(facts, 'JS_ThrowOutOfMemory'), countAlways(memoryCounter(facts))],
     [definedIndex(facts, 'JS_ThrowRangeError'), countWhenFirstTextIs(stackCounter(facts), facts.stackMessageAddress)],
   ]);
-  const rewritten = bodies.map((body, index) => {
-    const meter = index === interpreter ? undefined : { facts, scratchLocal: facts.parameterCounts[index]! };
-    return rewriteFunction(body, meter, prologues.get(index) ?? [], report);
-  });
+  const rewritten = bodies.map((body, index) =>
+    rewriteFunction(body, { facts, metered: index !== interpreter, parameters: facts.parameterCounts[index]!, prologue: prologues.get(index) ?? [] }, report),
+  );
+  rewritten.push(growBody(facts));
   const sized = rewritten.flatMap((body) => [Uint8Array.from(unsignedLeb(body.length)), body]);
-  return { id: section.id, body: concatBytes([Uint8Array.from(unsignedLeb(bodies.length)), ...sized]) };
+  return { id: section.id, body: concatBytes([Uint8Array.from(unsignedLeb(rewritten.length)), ...sized]) };
 }
 
 function definedIndex(facts: ModuleFacts, exportName: string): number {
@@ -208,42 +236,48 @@ function payForLength(facts: ModuleFacts, local: number): number[] {
   return [0x22, ...scratch, 0x23, ...fuel, 0x20, ...scratch, 0x41, 7, 0x76, 0x6b, 0x24, ...fuel, ...checkFuel(facts)];
 }
 
-function rewriteFunction(
-  body: Uint8Array,
-  meter: { facts: ModuleFacts; scratchLocal: number } | undefined,
-  prologue: readonly number[],
-  report: Omit<MeterReport, 'binary'>,
-): Uint8Array {
+interface FunctionRewrite {
+  facts: ModuleFacts;
+  metered: boolean;
+  parameters: number;
+  /** Code to run on entry. */
+  prologue: readonly number[];
+}
+
+function rewriteFunction(body: Uint8Array, rewrite: FunctionRewrite, report: Omit<MeterReport, 'binary'>): Uint8Array {
+  const { facts, metered } = rewrite;
   const reader = new ByteReader(body);
   const localGroups = reader.unsigned();
   const localsStart = reader.offset;
-  let locals = meter?.scratchLocal ?? 0;
+  let locals = rewrite.parameters;
   for (let group = 0; group < localGroups; group++) {
     locals += reader.unsigned();
     reader.byte();
   }
   const declared = body.subarray(localsStart, reader.offset);
-  const parts: Uint8Array[] = [Uint8Array.from(prologue)];
+  const parts: Uint8Array[] = [Uint8Array.from(rewrite.prologue)];
   let copiedTo = reader.offset;
   let usesScratch = false;
-  const insert = (at: number, code: readonly number[]) => {
+  /** Copies up to `at`, adds code, and goes on at `next`. */
+  const insert = (at: number, code: readonly number[], next = at) => {
     parts.push(body.subarray(copiedTo, at), Uint8Array.from(code));
-    copiedTo = at;
+    copiedTo = next;
   };
   while (!reader.done) {
     const start = reader.offset;
     const instruction = readInstruction(reader);
     if (instruction === 'loop') {
       report.loops++;
-      if (meter !== undefined) {
+      if (metered) {
         report.meteredLoops++;
-        insert(reader.offset, payForTurn(meter.facts));
+        insert(reader.offset, payForTurn(facts));
       }
-    } else if (instruction === 'bulk' && meter !== undefined) {
+    } else if (instruction === 'bulk' && metered) {
       report.bulkOperations++;
       usesScratch = true;
-      insert(start, payForLength(meter.facts, locals));
-    }
+      insert(start, payForLength(facts, locals));
+    } else if (instruction === 'size') insert(start, [0x23, ...unsignedLeb(heapPages(facts))], reader.offset);
+    else if (instruction === 'grow') insert(start, [0x10, ...unsignedLeb(growFunction(facts))], reader.offset);
   }
   parts.push(body.subarray(copiedTo));
   const extraLocals = usesScratch ? Uint8Array.of(1, 0x7f) : new Uint8Array();
@@ -251,11 +285,15 @@ function rewriteFunction(
 }
 
 /** Passes over one instruction; unknown ones are refused rather than guessed. */
-function readInstruction(reader: ByteReader): 'loop' | 'bulk' | 'other' {
+function readInstruction(reader: ByteReader): 'loop' | 'bulk' | 'size' | 'grow' | 'other' {
   const opcode = reader.byte();
   if (opcode === 0x02 || opcode === 0x03 || opcode === 0x04) {
     reader.skipLeb();
     return opcode === 0x03 ? 'loop' : 'other';
+  }
+  if (opcode === 0x3f || opcode === 0x40) {
+    reader.byte();
+    return opcode === 0x3f ? 'size' : 'grow';
   }
   if (opcode === 0xfc) return readPrefixedInstruction(reader);
   if (opcode === 0x0e) reader.skipLeb(reader.unsigned() + 1);
@@ -278,7 +316,7 @@ function readPrefixedInstruction(reader: ByteReader): 'bulk' | 'other' {
 function immediateCount(opcode: number): number {
   if (opcode === 0x0c || opcode === 0x0d || opcode === 0x10 || opcode === 0x12) return 1;
   if (opcode === 0x11 || (opcode >= 0x28 && opcode <= 0x3e)) return 2;
-  if ((opcode >= 0x20 && opcode <= 0x26) || opcode === 0x3f || opcode === 0x40 || opcode === 0x41 || opcode === 0x42) return 1;
+  if ((opcode >= 0x20 && opcode <= 0x26) || opcode === 0x41 || opcode === 0x42) return 1;
   if (opcode === 0xd0 || opcode === 0xd2) return 1;
   const plain = opcode <= 0x01 || opcode === 0x05 || opcode === 0x0b || opcode === 0x0f || opcode === 0x1a || opcode === 0x1b;
   if (plain || (opcode >= 0x45 && opcode <= 0xc4) || opcode === 0xd1) return 0;

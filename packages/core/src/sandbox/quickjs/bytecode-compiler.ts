@@ -22,8 +22,8 @@ export class BytecodeCompiler {
     this.#deadline = performance.now() + COMPILE_MS;
     try {
       this.#engine ??= this.#boot();
-      const bytecode = this.#engine.compile(javascript, 'script.ts');
-      loadImage(this.#engine, this.#image, { fresh: false });
+      const bytecode = this.#engine.compile(javascript, 'script.ts', { keepLines: true });
+      loadImage(this.#engine, this.#image);
       return bytecode;
     } catch (error) {
       this.#engine = undefined;
@@ -41,7 +41,7 @@ export class BytecodeCompiler {
       },
       rejection: () => {},
     });
-    loadImage(engine, this.#image, { fresh: true });
+    loadImage(engine, this.#image);
     return engine;
   }
 }

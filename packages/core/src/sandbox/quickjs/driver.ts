@@ -1,4 +1,4 @@
-import { WASM_PAGE, WebAssemblyApi, type WasmMemory, type WasmModule } from './webassembly.js';
+import { WebAssemblyApi, type WasmMemory, type WasmModule } from './webassembly.js';
 
 /**
  * The one file that speaks the engine's raw exports (quickjs-wasi 3.6.2, quickjs-ng 0.17).
@@ -23,6 +23,8 @@ interface EngineExports {
   __stack_pointer: { value: number };
   toolscript_oom: { value: number };
   toolscript_stack: { value: number };
+  /** End of the heap in pages; memory behind it is ready and zero. */
+  toolscript_pages: { value: number };
   _initialize(): void;
   qjs_init2(intrinsics: number): number;
   qjs_set_memory_limit(bytes: number): void;
@@ -54,7 +56,9 @@ interface EngineExports {
 export const INTRINSICS_WITHOUT_EVAL = 0xffff_ffff & ~2;
 export const ALL_INTRINSICS = 0xffff_ffff;
 
-const KEEP_LINES_DROP_SOURCE = 1 << 4;
+/** Bits of `qjs_compile`'s flags. Lines are kept for scripts, whose errors name them. */
+const DROP_SOURCE = 1 << 4;
+const DROP_LINES = 1 << 5;
 const IO_BYTES = 65_536;
 
 /** Fixed addresses that a booted instance uses to talk to its host. Part of the image. */
@@ -153,11 +157,11 @@ export class Engine {
   }
 
   /** Compiles a script without running it. Throws an `EngineError` with the engine's message. */
-  compile(source: string, fileName: string): Buffer {
+  compile(source: string, fileName: string, options: { keepLines: boolean }): Buffer {
     const { raw, channel } = this;
     this.memory().write(`${fileName}\0`, channel.fileName);
     return this.#withText(source, (address, length) => {
-      const bytecode = raw.qjs_compile(address, length, channel.fileName, 0, KEEP_LINES_DROP_SOURCE, channel.lengthOut);
+      const bytecode = raw.qjs_compile(address, length, channel.fileName, 0, options.keepLines ? DROP_SOURCE : DROP_SOURCE | DROP_LINES, channel.lengthOut);
       if (bytecode === 0) throw this.takeError();
       const size = this.words()[channel.lengthOut >> 2]!;
       const copy = Buffer.from(this.memory().subarray(bytecode, bytecode + size));
@@ -269,13 +273,4 @@ export class Engine {
       if (address !== this.channel.io) raw.wasm_free(address);
     }
   }
-}
-
-/** Grows the heap once, so that ordinary scripts find memory without growing it. */
-export function reserveHeadroom(engine: Engine, bytes: number): void {
-  engine.raw.wasm_free(engine.allocate(bytes));
-}
-
-export function memoryPages(engine: Engine): number {
-  return engine.raw.memory.buffer.byteLength / WASM_PAGE;
 }

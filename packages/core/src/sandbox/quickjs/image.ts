@@ -18,6 +18,7 @@ export interface ImageHeader {
   readonly engine: string;
   /** SHA-256 of the content, hex. */
   readonly sha256: string;
+  /** End of the heap, in pages. */
   readonly pages: number;
   readonly stackPointer: number;
   /** Start and end address of each stretch of pages. Everything between them, above the stack, is zero. */
@@ -73,11 +74,16 @@ function stackTop(engine: Engine): number {
   return Math.ceil(engine.raw.__stack_pointer.value / WASM_PAGE) * WASM_PAGE;
 }
 
-/** Puts the pristine guest into an instance, and zeroes everything else above the stack. */
-export function loadImage(engine: Engine, image: Image, options: { fresh: boolean }): void {
+/** Memory kept ready behind the heap's end: scripts that stay within it never grow memory. */
+export const HEADROOM_PAGES = 64;
+
+/**
+ * Puts the pristine guest into an instance, and zeroes whatever else above the stack a script can have
+ * touched. The instance's memory holds the image and the headroom from birth.
+ */
+export function loadImage(engine: Engine, image: Image): void {
   const { header, content } = image;
-  const missing = header.pages - engine.raw.memory.buffer.byteLength / WASM_PAGE;
-  if (missing > 0) engine.raw.memory.grow(missing);
+  const touched = engine.raw.toolscript_pages.value * WASM_PAGE;
   engine.channel = header.channel;
   const memory = engine.memory();
   let offset = 0;
@@ -88,6 +94,7 @@ export function loadImage(engine: Engine, image: Image, options: { fresh: boolea
     offset += end - start;
     zeroFrom = end;
   }
-  if (!options.fresh || missing <= 0) memory.fill(0, zeroFrom);
+  if (touched > zeroFrom) memory.fill(0, zeroFrom, touched);
+  engine.raw.toolscript_pages.value = header.pages;
   engine.raw.__stack_pointer.value = header.stackPointer;
 }

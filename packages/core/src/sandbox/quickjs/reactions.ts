@@ -88,7 +88,7 @@ const EXPECTED: readonly PromiseProbe[] = [
 export function calibratePromiseLayout(module: WasmModule, compiler: Engine): PromiseLayout {
   const engine = new Engine(module, { clockMs: () => 0, interrupt: () => {}, rejection: () => {} });
   engine.initialize({ intrinsics: ALL_INTRINSICS, maxStackBytes: 262_144 });
-  const root = engine.evaluate(compiler.compile(CALIBRATION, 'calibration'));
+  const root = engine.evaluate(compiler.compile(CALIBRATION, 'calibration', { keepLines: false }));
   engine.runJobs(() => {});
   const classOf = (list: string) => {
     const value = engine.raw.qjs_get_prop_uint32(engine.property(root, list), 0);

@@ -1,8 +1,8 @@
 import type { GuestThrow, SandboxEnd } from '../../protocol/index.js';
 import { Engine, EngineError, type EngineHost, type EngineValue } from './driver.js';
-import { loadImage, type Image } from './image.js';
+import { HEADROOM_PAGES, loadImage, type Image } from './image.js';
 import { isUnobservable, probePromise } from './reactions.js';
-import type { WasmModule } from './webassembly.js';
+import { WASM_PAGE, type WasmModule } from './webassembly.js';
 
 /**
  * One sandbox: one WebAssembly instance that runs one script at a time, from a pristine guest each time.
@@ -62,7 +62,7 @@ export class Slot {
     this.#image = image;
     this.#isCancelled = isCancelled;
     this.#engine = new Engine(module, this.#host());
-    loadImage(this.#engine, image, { fresh: true });
+    loadImage(this.#engine, image);
   }
 
   start(job: SlotJob, wallMs: number): SlotSegment {
@@ -99,8 +99,8 @@ export class Slot {
 
   /** Back to the pristine guest. False where the instance must be dropped. */
   recycle(): boolean {
-    if (this.#broken || this.#engine.raw.memory.buffer.byteLength > this.#image.header.pages * 65_536) return false;
-    loadImage(this.#engine, this.#image, { fresh: false });
+    if (this.#broken || this.memoryBytes > (this.#image.header.pages + HEADROOM_PAGES) * WASM_PAGE) return false;
+    loadImage(this.#engine, this.#image);
     return true;
   }
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { limitMemory } from '../quickjs/engine-binary.js';
-import { PROTOCOL_VERSION, type Image, type ImageHeader } from '../quickjs/image.js';
+import { HEADROOM_PAGES, PROTOCOL_VERSION, type Image, type ImageHeader } from '../quickjs/image.js';
 import { WebAssemblyApi, type WasmModule } from '../quickjs/webassembly.js';
 
 /** Engine and images, read once and shared by all workers of a runtime. */
@@ -15,7 +15,7 @@ const folder = new URL('../artefacts/', import.meta.url);
 /** `maxMemoryMb` is the most linear memory one instance can ever have. */
 export async function loadArtefacts(maxMemoryMb: number): Promise<Artefacts> {
   const [engine, execute, compile] = await Promise.all([readFile(new URL('engine.wasm', folder)), loadImageFile('execute'), loadImageFile('compile')]);
-  const module = await WebAssemblyApi.compile(limitMemory(engine, execute.header.pages, maxMemoryMb * 16));
+  const module = await WebAssemblyApi.compile(limitMemory(engine, execute.header.pages + HEADROOM_PAGES, maxMemoryMb * 16));
   return { module, execute, compile };
 }
 

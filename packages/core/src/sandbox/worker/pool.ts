@@ -3,7 +3,9 @@ import type { SandboxEnd, SandboxJob, SandboxObserver, SandboxRun, SandboxRuntim
 import { loadArtefacts, type Artefacts } from './artefacts.js';
 import type { CancelReason } from './control.js';
 import type { WorkerReport } from './messages.js';
+import { warmSeed } from './seed.js';
 import { endSegment, readSegment } from './segments.js';
+import { toolTree } from './tool-tree.js';
 import { WaitingRuns } from './waiting-runs.js';
 import { WorkerThread } from './worker-thread.js';
 
@@ -297,7 +299,7 @@ function writeInit(job: SandboxJob): string {
     output: limits.maxOutputBytes,
     progress: limits.maxProgressEvents,
   };
-  return `{"limits":${JSON.stringify(guestLimits)},"seed":${JSON.stringify(job.seed)},"spawn":${job.spawn},"tools":${JSON.stringify(job.toolNames)},"context":${job.contextJson}}`;
+  return `{"limits":${JSON.stringify(guestLimits)},"seed":[${warmSeed(job.seed).join()}],"spawn":${job.spawn},"tools":${toolTree(job.toolNames)},"context":${JSON.stringify(job.contextJson)}}`;
 }
 
 function writeBatch(settlements: readonly Settlement[]): string {

@@ -1,0 +1,5 @@
+export * from './model-report.js';
+export * from './outcome-items.js';
+export * from './reducer.js';
+export type { LiveActivity, PendingApproval, ToolCallStart } from './response-fold.js';
+export { estimateTokens } from './token-budget.js';

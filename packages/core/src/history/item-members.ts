@@ -1,0 +1,96 @@
+import {
+  ErrorItemSchema,
+  FunctionCallItemSchema,
+  FunctionCallOutputItemSchema,
+  MessageItemSchema,
+  ReasoningItemSchema,
+  ScriptExecutionItemSchema,
+  ScriptExecutionOutputItemSchema,
+} from '../protocol/index.js';
+import type { OutputItem, OutputItemType } from '../protocol/index.js';
+
+interface MemberSchema {
+  safeParse(value: unknown): { success: boolean };
+}
+
+const MEMBERS: Record<OutputItemType, Readonly<Record<string, MemberSchema>>> = {
+  message: MessageItemSchema.shape,
+  reasoning: ReasoningItemSchema.shape,
+  function_call: FunctionCallItemSchema.shape,
+  function_call_output: FunctionCallOutputItemSchema.shape,
+  script_execution: ScriptExecutionItemSchema.shape,
+  script_execution_output: ScriptExecutionOutputItemSchema.shape,
+  error: ErrorItemSchema.shape,
+};
+
+/** The member that `item_delta` appends to; undefined where an item has no text that streams. */
+export function textMember(type: OutputItemType): 'content' | 'arguments' | 'source_code' | undefined {
+  switch (type) {
+    case 'message':
+    case 'reasoning':
+      return 'content';
+    case 'function_call':
+      return 'arguments';
+    case 'script_execution':
+      return 'source_code';
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * What is shown of an item that has only started. Undefined for results and errors: before they are
+ * known there is nothing true to show.
+ */
+export function placeholderItem(
+  type: OutputItemType,
+  id: string,
+  initial: Readonly<Record<string, unknown>> = {},
+): OutputItem | undefined {
+  const empty = emptyItem(type, id);
+  return empty && withMembers(empty, initial);
+}
+
+/**
+ * A copy of the item with the changes in it. A change that does not fit its member's schema is left
+ * out, and so is one of `type` or `id`; members that no schema names are taken as they are.
+ */
+export function withMembers<Item extends OutputItem>(item: Item, changes: Readonly<Record<string, unknown>>): Item {
+  const merged: Item = { ...item };
+  for (const [member, value] of Object.entries(changes)) {
+    if (!fits(item.type, member, value)) continue;
+    // An assignment to `__proto__` would change the prototype instead of the data.
+    Object.defineProperty(merged, member, { value, enumerable: true, writable: true, configurable: true });
+  }
+  return merged;
+}
+
+function fits(type: OutputItemType, member: string, value: unknown): boolean {
+  if (member === 'type' || member === 'id') return false;
+  const members = MEMBERS[type];
+  return Object.hasOwn(members, member) ? members[member]!.safeParse(value).success : true;
+}
+
+function emptyItem(type: OutputItemType, id: string): OutputItem | undefined {
+  switch (type) {
+    case 'message':
+      return { type, id, role: 'assistant', content: '' };
+    case 'reasoning':
+      return { type, id, content: '' };
+    case 'function_call':
+      return { type, id, call_id: '', name: '', arguments: '' };
+    case 'script_execution':
+      return {
+        type,
+        id,
+        call_id: '',
+        language: 'ts',
+        format: 'xml',
+        source_code: '',
+        source_sha256: '',
+        status: 'pending',
+      };
+    default:
+      return undefined;
+  }
+}

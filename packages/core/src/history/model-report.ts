@@ -1,0 +1,195 @@
+import { ERROR_TABLE } from '../protocol/index.js';
+import type { ApprovalRequest, Diagnostic, HarnessMode, Operation, Outcome, ScriptFailure } from '../protocol/index.js';
+import { codeFrame } from './code-frame.js';
+import { countOperations, numberOperations, oneLine, renderOperations, shortJson } from './operations-table.js';
+import { cutMiddle, QUARTERS_PER_TOKEN, quartersOf, shareBudget } from './token-budget.js';
+
+export interface ModelReportOptions {
+  /** Most tokens of the report, by estimate (`limits.modelOutputTokens`). */
+  tokenBudget: number;
+  /** The script's source: a code frame is made from it where the failure brings none. */
+  source?: string;
+  /** With 'dry-run' the report says that nothing ran. Default 'enabled'. */
+  mode?: HarnessMode;
+}
+
+/** A part of the report. It is rendered once in full, and once more for its share where all do not fit. */
+interface Section {
+  /** Its claim on a budget that is too small, against the others. */
+  readonly weight: number;
+  /** Title line; empty for the report's first line. */
+  readonly title: string;
+  readonly render: (quarters: number) => string;
+}
+
+type Failed = Extract<Outcome, { status: 'failed' }>;
+type Suspended = Extract<Outcome, { status: 'suspended' }>;
+type Completed = Extract<Outcome, { status: 'completed' }>;
+
+const MAX_DIAGNOSTICS = 10;
+/** Longest JSON that is worth the spaces of indentation. */
+const PRETTY_JSON_LENGTH = 600;
+const ONE_LINE_JSON_LENGTH = 80;
+
+/**
+ * What a model reads after its script. Success: the value, the output, the operation count, warnings.
+ * Failure: the error with its place and what to do, a code frame, and the operations table, so that the next
+ * script goes on where this one stopped. Never more than `tokenBudget` by estimate; what does not fit is cut
+ * in the middle, and the report says how much. Well-formed Unicode; holds nothing but what the outcome holds.
+ */
+export function renderOutcomeForModel(outcome: Outcome, options: ModelReportOptions): string {
+  const quarters = Math.max(0, Math.floor(options.tokenBudget * QUARTERS_PER_TOKEN));
+  const report = layOut(sectionsOf(outcome, options), quarters);
+  return cutMiddle(report, quarters).replace(/\p{Surrogate}/gu, '\ufffd');
+}
+
+function sectionsOf(outcome: Outcome, options: ModelReportOptions): Section[] {
+  switch (outcome.status) {
+    case 'completed':
+      return options.mode === 'dry-run' ? dryRunSections(outcome) : completedSections(outcome);
+    case 'failed':
+      return failedSections(outcome, options.source);
+    case 'suspended':
+      return suspendedSections(outcome);
+  }
+}
+
+function completedSections(outcome: Completed): Section[] {
+  const open = outcome.operations.filter((operation) => operation.status !== 'completed');
+  return [
+    headline(`Script completed, ${countOperations(outcome.operations)}.`),
+    ...valueSection(outcome.value),
+    ...textSection('Output:', outcome.output, 2),
+    ...operationSections(outcome.operations, open.length === 0 ? [] : outcome.operations),
+    ...diagnosticSection(outcome.diagnostics),
+    ...logSection(outcome),
+  ];
+}
+
+function dryRunSections(outcome: Completed): Section[] {
+  const calls = outcome.plan.map(({ tool, line, input, conditional, repeated }) => {
+    const marks = [conditional ? 'perhaps' : '', repeated ? 'repeatedly' : ''].filter((mark) => mark !== '');
+    const how = marks.length > 0 ? `, ${marks.join(', ')}` : '';
+    return `- ${tool}${input === undefined ? '' : ` ${shortJson(input, 240)}`} (line ${line}${how})`;
+  });
+  return [
+    headline('Script checked, not run: this is a dry run, nothing was called or changed.'),
+    ...textSection('It would call:', calls.join('\n'), 2),
+    ...diagnosticSection(outcome.diagnostics),
+  ];
+}
+
+function failedSections(outcome: Failed, source: string | undefined): Section[] {
+  const { error, operations } = outcome;
+  const frame = error.frame ?? codeFrame(source, error.line, error.column);
+  return [
+    { weight: 3, title: '', render: (quarters) => cutMiddle(failureText(error), quarters) },
+    ...textSection('Where:', frame ?? '', 2),
+    ...operationSections(operations, operations),
+    ...diagnosticSection(outcome.diagnostics.filter(({ message }) => message !== error.message)),
+    ...textSection('Output before the failure:', outcome.output, 1),
+    ...logSection(outcome),
+  ];
+}
+
+function suspendedSections(outcome: Suspended): Section[] {
+  return [
+    headline(
+      `Script suspended, ${countOperations(outcome.operations)}. It goes on by itself when a person has decided; ` +
+        'do not repeat its calls.',
+    ),
+    ...textSection('Waiting for a decision:', outcome.pendingApprovals.map(approvalRow).join('\n'), 2),
+    ...operationSections(outcome.operations, outcome.operations),
+    ...textSection('Output so far:', outcome.output, 1),
+    ...logSection(outcome),
+  ];
+}
+
+function failureText(error: ScriptFailure): string {
+  const column = error.column === undefined ? '' : `, column ${error.column}`;
+  const place = error.line === undefined ? '' : ` at line ${error.line}${column}`;
+  const tool = error.toolName === undefined ? '' : ` in tools.${error.toolName}`;
+  const lines = [`Script failed: ${error.code}${tool}${place} (${error.phase}): ${error.message}`];
+  if (error.hint !== undefined) lines.push(`Hint: ${error.hint}`);
+  lines.push(`Next: ${ERROR_TABLE[error.code].advice}`);
+  return lines.join('\n');
+}
+
+function approvalRow({ tool, input, line }: ApprovalRequest): string {
+  return `- ${tool} ${shortJson(input, 240)}${line === undefined ? '' : ` (line ${line})`}`;
+}
+
+function headline(text: string): Section {
+  return { weight: 1, title: '', render: (quarters) => cutMiddle(text, quarters) };
+}
+
+function valueSection(value: unknown): Section[] {
+  if (value === undefined) return [headline('Value: none, the script returned nothing.')];
+  if (typeof value === 'string' && value.includes('\n')) return textSection('Value (text):', value, 3);
+  const text = valueJson(value);
+  return text.includes('\n') || text.length > ONE_LINE_JSON_LENGTH
+    ? textSection('Value:', text, 3)
+    : [headline(`Value: ${text}`)];
+}
+
+function valueJson(value: unknown): string {
+  const json = JSON.stringify(value) ?? 'null';
+  const pretty = json.length > ONE_LINE_JSON_LENGTH && json.length <= PRETTY_JSON_LENGTH;
+  return pretty ? JSON.stringify(value, null, 2) : json;
+}
+
+function operationSections(all: readonly Operation[], shown: readonly Operation[]): Section[] {
+  if (all.length === 0 || shown.length === 0) return [];
+  const rows = numberOperations(shown);
+  const table: Section = {
+    weight: 3,
+    title: `Operations, in call order (${countOperations(all)}):`,
+    render: (quarters) => renderOperations(rows, quarters),
+  };
+  const advice = operationAdvice(all);
+  return advice === '' ? [table] : [table, headline(advice)];
+}
+
+function operationAdvice(operations: readonly Operation[]): string {
+  const has = (...statuses: Operation['status'][]): boolean =>
+    operations.some((operation) => statuses.includes(operation.status) && operation.effect !== 'read');
+  const advice: string[] = [];
+  if (has('completed')) advice.push('What is done has taken effect: do not repeat it.');
+  if (has('unknown', 'aborted', 'detached')) {
+    advice.push('What is unknown, aborted or detached may have taken effect: look before you repeat it.');
+  }
+  return advice.join(' ');
+}
+
+function diagnosticSection(diagnostics: readonly Diagnostic[]): Section[] {
+  const shown = diagnostics.filter(({ severity }) => severity !== 'info');
+  const rows = shown.slice(0, MAX_DIAGNOSTICS).map(({ severity, message, line, code }) => {
+    const place = line === undefined ? '' : `line ${line}: `;
+    return `- ${severity}: ${place}${oneLine(message, 400)} (${code})`;
+  });
+  if (shown.length > rows.length) rows.push(`- and ${shown.length - rows.length} more`);
+  return textSection('Diagnostics:', rows.join('\n'), 1);
+}
+
+function logSection({ logs }: Outcome): Section[] {
+  return textSection('Console:', logs.map(({ level, text }) => (level === 'log' ? text : `${level}: ${text}`)).join('\n'), 1);
+}
+
+function textSection(title: string, text: string, weight: number): Section[] {
+  return text === '' ? [] : [{ weight, title, render: (quarters) => cutMiddle(text, quarters) }];
+}
+
+/** Every section in full where they fit, and otherwise each within its share. */
+function layOut(sections: readonly Section[], quarters: number): string {
+  const full = sections.map((section) => section.render(Infinity));
+  const titles = sections.map(({ title }) => (title === '' ? '' : `${title}\n`));
+  const costs = full.map((text) => quartersOf(text));
+  const fixed = titles.reduce((total, title) => total + quartersOf(title) + 1, 0);
+  const shares = shareBudget(
+    sections.map(({ weight }, index) => ({ weight, cost: costs[index]! })),
+    quarters - fixed,
+  );
+  return sections
+    .map((section, index) => titles[index]! + (costs[index]! <= shares[index]! ? full[index]! : section.render(shares[index]!)))
+    .join('\n');
+}

@@ -1,0 +1,143 @@
+import type {
+  Diagnostic,
+  LogEntry,
+  Operation,
+  Outcome,
+  OutcomeMetadata,
+  ScriptExecutionOutputItem,
+  ScriptFailure,
+} from '../protocol/index.js';
+import { boundedJson } from './bounded-json.js';
+
+export type OperationItem = ScriptExecutionOutputItem['operations'][number];
+export type FailureItem = NonNullable<ScriptExecutionOutputItem['error']>;
+
+/** Longest `output_json` of a failure, in UTF-16 units. What does not fit is in `operations` all the same. */
+const MAX_PARTIAL_RESULTS_LENGTH = 131_072;
+
+export interface OutputItemIdentity {
+  id: string;
+  /** The `call_id` of the `script_execution` that this is the output of. */
+  callId: string;
+}
+
+/**
+ * The item of a script's outcome: its fields in snake_case, the script's and the tools' own data untouched.
+ * The suspension itself stays out: it is the harness's, and its approvals are events of their own.
+ */
+export function outcomeToOutputItem(outcome: Outcome, { id, callId }: OutputItemIdentity): ScriptExecutionOutputItem {
+  return {
+    type: 'script_execution_output',
+    id,
+    call_id: callId,
+    script_id: outcome.scriptId,
+    status: outcome.status,
+    ...resultMembers(outcome),
+    output: outcome.output,
+    logs: outcome.logs.map(logToItem),
+    operations: outcome.operations.map(operationToItem),
+    diagnostics: outcome.diagnostics.map(diagnosticToItem),
+    metadata: metadataToItem(outcome.metadata),
+  };
+}
+
+export function operationToItem(operation: Operation): OperationItem {
+  return {
+    call_id: operation.callId,
+    tool: operation.tool,
+    input: operation.input,
+    effect: operation.effect,
+    status: operation.status,
+    ...present('result', operation.result),
+    ...present('result_omitted', operation.resultOmitted),
+    ...present('error', operation.error && { code: operation.error.code, message: operation.error.message }),
+    started_at_ms: operation.startedAtMs,
+    duration_ms: operation.durationMs,
+    ...present('line', operation.line),
+  };
+}
+
+export function failureToItem(failure: ScriptFailure): FailureItem {
+  return {
+    code: failure.code,
+    message: failure.message,
+    phase: failure.phase,
+    ...present('line', failure.line),
+    ...present('column', failure.column),
+    ...present('tool_name', failure.toolName),
+    ...present('call_id', failure.callId),
+    ...present('stack', failure.stack),
+    ...present('frame', failure.frame),
+    ...present('hint', failure.hint),
+    retryable: failure.retryable,
+    metadata: failure.metadata,
+  };
+}
+
+function resultMembers(outcome: Outcome): Partial<ScriptExecutionOutputItem> {
+  switch (outcome.status) {
+    case 'completed':
+      return {
+        result: outcome.value ?? null,
+        output_json: JSON.stringify(outcome.value) ?? 'null',
+        ...present('summary', summaryOf(outcome.value)),
+      };
+    case 'failed':
+      return { output_json: partialResultsJson(outcome.operations), error: failureToItem(outcome.error) };
+    case 'suspended':
+      return {};
+  }
+}
+
+function summaryOf(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, 'message')) return undefined;
+  const { message } = value as { message: unknown };
+  return typeof message === 'string' ? message : undefined;
+}
+
+/** `{"partialResults":[{tool, call_id, result}]}` of the completed operations, in call order. */
+function partialResultsJson(operations: readonly Operation[]): string {
+  const completed = operations.filter((operation) => operation.status === 'completed');
+  const entries: string[] = [];
+  let room = MAX_PARTIAL_RESULTS_LENGTH - '{"partialResults":[],"omitted":999999}'.length;
+  for (const operation of completed) {
+    const entry = partialResultJson(operation, room);
+    if (entry.length + 1 > room) break;
+    room -= entry.length + 1;
+    entries.push(entry);
+  }
+  const omitted = completed.length - entries.length;
+  return `{"partialResults":[${entries.join(',')}]${omitted > 0 ? `,"omitted":${omitted}` : ''}}`;
+}
+
+/** One completed call. A result that does not fit gives way to `"result_omitted":true`. */
+function partialResultJson({ tool, callId, result, resultOmitted }: Operation, room: number): string {
+  const head = JSON.stringify({ tool, call_id: callId }).slice(0, -1);
+  const { text, complete } = boundedJson(result, Math.max(0, room - head.length - '"result":,}'.length - 1));
+  return resultOmitted || !complete ? `${head},"result_omitted":true}` : `${head},"result":${text}}`;
+}
+
+function logToItem({ level, text, atMs }: LogEntry): ScriptExecutionOutputItem['logs'][number] {
+  return { level, text, at_ms: atMs };
+}
+
+function diagnosticToItem({ severity, message, line, column, code }: Diagnostic) {
+  return { severity, message, ...present('line', line), ...present('column', column), code };
+}
+
+function metadataToItem(metadata: OutcomeMetadata): ScriptExecutionOutputItem['metadata'] {
+  return {
+    duration_ms: metadata.durationMs,
+    compute_ms: metadata.computeMs,
+    approval_wait_ms: metadata.approvalWaitMs,
+    tool_calls_made: metadata.toolCallsMade,
+    memory_used_mb: metadata.memoryUsedMb,
+    cache_hit: metadata.cacheHit,
+    compilation_cache_hit: metadata.compilationCacheHit,
+    runtime: metadata.runtime,
+  };
+}
+
+function present<Name extends string, Value>(name: Name, value: Value | undefined): { [Key in Name]?: Value } {
+  return value === undefined ? {} : ({ [name]: value } as { [Key in Name]: Value });
+}

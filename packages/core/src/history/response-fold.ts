@@ -1,0 +1,294 @@
+import type {
+  EventPayload,
+  OutputItem,
+  Response,
+  ScriptExecutionItem,
+  ScriptExecutionOutputItem,
+  StreamEvent,
+  Usage,
+} from '../protocol/index.js';
+import { placeholderItem, textMember, withMembers } from './item-members.js';
+
+type Payload<Type extends EventPayload['type']> = Extract<EventPayload, { type: Type }>;
+
+export type ToolCallStart = Payload<'tool_call_start'>;
+export type PendingApproval = Payload<'approval_requested'>['approval'];
+
+/** What goes on right now and is no item. */
+export interface LiveActivity {
+  /** Calls that started and have not ended, in order of start. */
+  toolCalls: ToolCallStart[];
+  /** Approvals that nobody decided yet, in order of request. */
+  pendingApprovals: PendingApproval[];
+}
+
+type RunIdentity = Pick<Response, 'run_id' | 'thread_id' | 'turn_id'>;
+
+interface Entry {
+  /** The `item_id` of its events. */
+  readonly id: string;
+  /** Undefined where there is nothing to show. Replaced on change, never mutated: older responses hold it. */
+  item: OutputItem | undefined;
+  finished: boolean;
+  /** What the deltas made of the item's text; undefined when `item` holds all of it. */
+  text: string | undefined;
+  error: { code: string; message: string } | undefined;
+}
+
+type ScriptStatus = ScriptExecutionItem['status'];
+
+const STATUS_AFTER: Record<ScriptExecutionOutputItem['status'], ScriptStatus> = {
+  completed: 'completed',
+  failed: 'error',
+  suspended: 'suspended',
+};
+
+/**
+ * Folds the events of one run, given in order and once each. It keeps no event and changes none; items
+ * of a response that was handed out never change.
+ */
+export class ResponseFold {
+  readonly #entries = new Map<string, Entry>();
+  /** Scripts by `call_id`, so that an output finds its script. */
+  readonly #scripts = new Map<string, Entry>();
+  /** Statuses that outputs gave to scripts, by `call_id`. */
+  readonly #settledScripts = new Map<string, ScriptStatus>();
+  readonly #toolCalls = new Map<string, ToolCallStart>();
+  readonly #approvals = new Map<string, PendingApproval>();
+  #identity: RunIdentity | undefined;
+  #status: Response['status'] = 'in_progress';
+  #usage: Usage | undefined;
+  #error: Response['error'];
+  #response: Response | undefined;
+
+  apply(event: StreamEvent): void {
+    this.#response = undefined;
+    this.#identity ??= identityOf(event);
+    const { payload } = event;
+    if (payload.type === 'item_delta') this.#appendText(payload);
+    else this.#applyPayload(payload);
+  }
+
+  /** The same object until the next event. `fallback` names the run while no event was applied. */
+  response(fallback: StreamEvent | undefined): Response {
+    if (this.#response !== undefined) return this.#response;
+    const identity = this.#identity ?? (fallback ? identityOf(fallback) : { run_id: '', thread_id: '', turn_id: '' });
+    const response: Response = { ...identity, status: this.#status, output_items: this.#items() };
+    if (this.#usage !== undefined) response.usage = this.#usage;
+    if (this.#error !== undefined) response.error = this.#error;
+    if (this.#identity !== undefined) this.#response = response;
+    return response;
+  }
+
+  live(): LiveActivity {
+    return { toolCalls: [...this.#toolCalls.values()], pendingApprovals: [...this.#approvals.values()] };
+  }
+
+  clone(): ResponseFold {
+    const copy = new ResponseFold();
+    const entries = new Map<Entry, Entry>();
+    for (const [id, entry] of this.#entries) {
+      const entryCopy = { ...entry };
+      entries.set(entry, entryCopy);
+      copy.#entries.set(id, entryCopy);
+    }
+    for (const [callId, entry] of this.#scripts) copy.#scripts.set(callId, entries.get(entry)!);
+    copyInto(copy.#settledScripts, this.#settledScripts);
+    copyInto(copy.#toolCalls, this.#toolCalls);
+    copyInto(copy.#approvals, this.#approvals);
+    copy.#identity = this.#identity;
+    copy.#status = this.#status;
+    copy.#usage = this.#usage;
+    copy.#error = this.#error;
+    return copy;
+  }
+
+  #applyPayload(payload: EventPayload): void {
+    switch (payload.type) {
+      case 'response_start':
+        if (this.#status === 'suspended') this.#status = 'in_progress';
+        return;
+      case 'item_start':
+        return this.#startItem(payload);
+      case 'item_done':
+        return this.#finishItem(payload);
+      case 'item_error':
+        return this.#failItem(payload);
+      case 'item_cancelled':
+        return this.#cancelItem(payload);
+      case 'item_update':
+        return this.#updateItem(payload);
+      case 'tool_call_start':
+        this.#toolCalls.set(callKey(payload), payload);
+        return;
+      case 'tool_call_done':
+        this.#toolCalls.delete(callKey(payload));
+        return;
+      case 'approval_requested':
+        this.#approvals.set(payload.approval.approval_id, payload.approval);
+        return;
+      case 'approval_resolved':
+        this.#approvals.delete(payload.approval_id);
+        return;
+      case 'usage_update':
+        this.#usage = payload.usage;
+        return;
+      case 'response_done':
+        this.#status = payload.status;
+        if (payload.usage !== undefined) this.#usage = payload.usage;
+        if (payload.status !== 'suspended') this.#endActivity();
+        return;
+      case 'response_error':
+        this.#status = 'failed';
+        this.#error = { code: payload.code, message: payload.message };
+        this.#endActivity();
+        return;
+      default:
+        // Progress and logs make no items, and a newer writer may send what this reader does not know.
+        return;
+    }
+  }
+
+  #startItem({ item_id: id, item_type: type, initial }: Payload<'item_start'>): void {
+    if (this.#entries.has(id)) return;
+    const entry = this.#addEntry(id);
+    setItem(entry, placeholderItem(type, id, initial));
+    this.#rememberScript(entry);
+  }
+
+  #appendText({ item_id: id, delta }: Payload<'item_delta'>): void {
+    const entry = this.#entries.get(id);
+    if (entry === undefined || entry.finished || entry.item === undefined) return;
+    const text = entry.text ?? textOf(entry.item);
+    if (text !== undefined) entry.text = text + delta;
+  }
+
+  /** The final item is the truth: it replaces text and marks, at the place where the item started. */
+  #finishItem({ item_id: id, final_item: item }: Payload<'item_done'>): void {
+    const entry = this.#entries.get(id) ?? this.#addEntry(id);
+    setItem(entry, item);
+    entry.finished = true;
+    if (item.type === 'script_execution_output') this.#settleScript(item);
+    if (item.type !== 'script_execution') return;
+    this.#rememberScript(entry);
+    const settled = this.#settledScripts.get(item.call_id);
+    if (settled !== undefined && isOpen(item.status)) setScriptStatus(entry, settled);
+  }
+
+  #failItem({ item_id: id, code, message }: Payload<'item_error'>): void {
+    const entry = this.#entries.get(id) ?? this.#addEntry(id);
+    entry.error = { code, message };
+    entry.finished = true;
+    setScriptStatus(entry, 'error');
+  }
+
+  #cancelItem({ item_id: id, reason }: Payload<'item_cancelled'>): void {
+    const entry = this.#entries.get(id);
+    const item = entry && currentItem(entry);
+    if (entry === undefined || item === undefined) return;
+    if (entry.finished || isReadable(item)) {
+      setItem(entry, withMembers(item, reason === undefined ? { cancelled: true } : { cancelled: true, cancel_reason: reason }));
+      if (item.type === 'script_execution' && isOpen(item.status)) setScriptStatus(entry, 'error');
+    } else {
+      setItem(entry, undefined);
+    }
+    entry.finished = true;
+  }
+
+  #updateItem({ item_id: id, changes }: Payload<'item_update'>): void {
+    const entry = this.#entries.get(id);
+    const item = entry && currentItem(entry);
+    if (entry === undefined || item === undefined) return;
+    const updated = withMembers(item, changes);
+    setItem(entry, updated);
+    this.#rememberScript(entry);
+    if (updated.type === 'script_execution_output' && Object.hasOwn(changes, 'status')) this.#settleScript(updated);
+  }
+
+  #rememberScript(entry: Entry): void {
+    const { item } = entry;
+    if (item?.type === 'script_execution' && item.call_id !== '') this.#scripts.set(item.call_id, entry);
+  }
+
+  #settleScript(output: ScriptExecutionOutputItem): void {
+    const status = STATUS_AFTER[output.status];
+    this.#settledScripts.set(output.call_id, status);
+    const script = this.#scripts.get(output.call_id);
+    if (script !== undefined) setScriptStatus(script, status);
+  }
+
+  #addEntry(id: string): Entry {
+    const entry: Entry = { id, item: undefined, finished: false, text: undefined, error: undefined };
+    this.#entries.set(id, entry);
+    return entry;
+  }
+
+  #endActivity(): void {
+    this.#toolCalls.clear();
+    this.#approvals.clear();
+  }
+
+  #items(): OutputItem[] {
+    const items: OutputItem[] = [];
+    for (const entry of this.#entries.values()) {
+      const item = currentItem(entry);
+      if (item !== undefined) items.push(item);
+      if (entry.error === undefined) continue;
+      items.push({ type: 'error', id: item === undefined ? entry.id : `${entry.id}_error`, ...entry.error });
+    }
+    return items;
+  }
+}
+
+function setItem(entry: Entry, item: OutputItem | undefined): void {
+  entry.item = item;
+  entry.text = undefined;
+}
+
+/** The entry's item with the text that deltas brought since the last look. */
+function currentItem(entry: Entry): OutputItem | undefined {
+  if (entry.item === undefined || entry.text === undefined) return entry.item;
+  const member = textMember(entry.item.type)!;
+  setItem(entry, { ...entry.item, [member]: entry.text } as OutputItem);
+  return entry.item;
+}
+
+function setScriptStatus(entry: Entry, status: ScriptStatus): void {
+  const item = currentItem(entry);
+  if (item?.type === 'script_execution' && item.status !== status) setItem(entry, { ...item, status });
+}
+
+function textOf(item: OutputItem): string | undefined {
+  switch (item.type) {
+    case 'message':
+    case 'reasoning':
+      return item.content;
+    case 'function_call':
+      return item.arguments;
+    case 'script_execution':
+      return item.source_code;
+    default:
+      return undefined;
+  }
+}
+
+/** Whether an unfinished item says something to a person. Half a call says nothing. */
+function isReadable(item: OutputItem): boolean {
+  return item.type !== 'function_call' && textOf(item) !== '';
+}
+
+function isOpen(status: ScriptStatus): boolean {
+  return status === 'pending' || status === 'executing';
+}
+
+function callKey({ script_id: scriptId, call_id: callId }: { script_id?: string | undefined; call_id: string }): string {
+  return scriptId === undefined ? callId : JSON.stringify([scriptId, callId]);
+}
+
+function identityOf({ run_id, thread_id, turn_id }: StreamEvent): RunIdentity {
+  return { run_id, thread_id, turn_id };
+}
+
+function copyInto<Key, Value>(target: Map<Key, Value>, source: ReadonlyMap<Key, Value>): void {
+  for (const [key, value] of source) target.set(key, value);
+}

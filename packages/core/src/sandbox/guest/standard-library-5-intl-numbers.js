@@ -1,0 +1,414 @@
+// The guest's standard library: Intl.NumberFormat and toLocaleString of numbers, BigInts and arrays.
+//
+// Numbers are rounded as decimals, on the shortest digits that name them (1.005 to two places is 1.01), never by
+// binary arithmetic. A decimal is { negative, digits, point }: 0.DIGITS × 10^point; no digits means zero, and DIGITS
+// begins and ends with another digit than 0.
+(function () {
+  'use strict';
+
+  const { Array, BigInt, Math, Number, Object, RangeError, Reflect, String, Symbol, TypeError } = globalThis;
+  const { LOCALE, define, publish, readOptions, choice, whole } = globalThis.intlGround;
+  const { apply } = Reflect;
+  const numberValueOf = Number.prototype.valueOf;
+  const bigintValueOf = BigInt.prototype.valueOf;
+
+  // --- tables ---
+
+  const SYMBOLS = table(
+    'AUD A$ BRL R$ CAD CA$ CNY CN¥ EUR € GBP £ HKD HK$ ILS ₪ INR ₹ JPY ¥ KRW ₩ MXN MX$ NZD NZ$ PHP ₱ TWD NT$ USD $ ' +
+      'VND ₫ XAF FCFA XCD EC$ XOF F\u202fCFA XPF CFPF',
+  );
+  const NARROW_SYMBOLS = table(
+    'ARS $ AUD $ BDT ৳ CAD $ CLP $ CNY ¥ COP $ CRC ₡ CZK Kč DKK kr EGP E£ HKD $ HUF Ft IDR Rp ISK kr KZT ₸ MXN $ ' +
+      'MYR RM NGN ₦ NOK kr NZD $ PKR Rs PLN zł RON lei RUB ₽ SEK kr SGD $ THB ฿ TRY ₺ TWD $ UAH ₴ ZAR R',
+  );
+  // One and many; of the others the code is said.
+  const CURRENCY_NAMES = table(
+    'AUD Australian_dollar BRL Brazilian_real,Brazilian_reals CAD Canadian_dollar CHF Swiss_franc ' +
+      'CNY Chinese_yuan,Chinese_yuan EUR euro GBP British_pound INR Indian_rupee JPY Japanese_yen,Japanese_yen ' +
+      'KRW South_Korean_won,South_Korean_won MXN Mexican_peso NOK Norwegian_krone,Norwegian_kroner ' +
+      'NZD New_Zealand_dollar PLN Polish_zloty,Polish_zlotys SEK Swedish_krona,Swedish_kronor USD US_dollar',
+  );
+  const CURRENCIES_OF_0_DIGITS =
+    'AFN ALL BIF CLP COP DJF GNF HUF IDR IQD IRR ISK JPY KMF KPW KRW LAK LBP MGA MMK PKR PYG RWF SLL SOS SYP UGX UYI ' +
+    'VND VUV XAF XOF XPF YER';
+  const CURRENCIES_OF_3_DIGITS = 'BHD JOD KWD LYD OMR TND';
+
+  // unit → short form, narrow form where it is not the short one, long form of one and of many where not regular.
+  const UNITS = table(
+    'acre ac bit bit byte byte,B celsius °C,,degree_Celsius,degrees_Celsius centimeter cm day day,d degree deg,° ' +
+      'fahrenheit °F,°,degree_Fahrenheit,degrees_Fahrenheit fluid-ounce fl_oz,,fluid_ounce foot ft,′,foot,feet ' +
+      'gallon gal gigabit Gb gigabyte GB gram g hectare ha hour hr,h inch in,″,inch,inches kilobit kb kilobyte kB ' +
+      'kilogram kg kilometer km liter L megabit Mb megabyte MB meter m microsecond μs mile mi ' +
+      'mile-scandinavian smi,,mile-scandinavian,miles-scandinavian milliliter mL millimeter mm millisecond ms ' +
+      'minute min,m month mth,m nanosecond ns ounce oz percent %,%,percent,percent petabyte PB pound lb,# second sec,s ' +
+      'stone st,,stone,stones terabit Tb terabyte TB week wk,w yard yd year yr,y kilometer-per-hour km/h ' +
+      'mile-per-hour mph meter-per-second m/s liter-per-kilometer L/km mile-per-gallon mpg',
+  );
+  const COMPACT_SHORT = ['', 'K', 'M', 'B', 'T'];
+  const COMPACT_LONG = ['', 'thousand', 'million', 'billion', 'trillion'];
+
+  // Whether to round away from zero: `half` compares what is cut off with one half (-1, 0, 1).
+  const ROUNDS_UP = {
+    __proto__: null,
+    ceil: (half, negative) => !negative,
+    floor: (half, negative) => negative,
+    expand: () => true,
+    trunc: () => false,
+    halfCeil: (half, negative) => half > 0 || (half === 0 && !negative),
+    halfFloor: (half, negative) => half > 0 || (half === 0 && negative),
+    halfExpand: (half) => half >= 0,
+    halfTrunc: (half) => half > 0,
+    halfEven: (half, negative, odd) => half > 0 || (half === 0 && odd),
+  };
+
+  // --- what the guest sees ---
+
+  class NumberFormat {
+    #settings;
+    #format;
+
+    constructor(locales, options) {
+      this.#settings = readSettings(readOptions(locales, options));
+    }
+
+    get format() {
+      const settings = this.#settings;
+      this.#format ??= (value) => text(settings, value);
+      return this.#format;
+    }
+
+    formatToParts(value) {
+      return partsOf(this.#settings, value);
+    }
+
+    resolvedOptions() {
+      const { priority, ...settings } = this.#settings;
+      return { locale: LOCALE, numberingSystem: 'latn', ...settings, roundingIncrement: 1, roundingPriority: priority };
+    }
+  }
+
+  publish(NumberFormat, 'NumberFormat', true);
+  const standard = readSettings({});
+
+  define(Number.prototype, 'toLocaleString', {
+    toLocaleString(locales, options) {
+      return text(settingsFor(locales, options), apply(numberValueOf, this, []));
+    },
+  }.toLocaleString);
+  define(BigInt.prototype, 'toLocaleString', {
+    toLocaleString(locales, options) {
+      return text(settingsFor(locales, options), apply(bigintValueOf, this, []));
+    },
+  }.toLocaleString);
+  const typedArrayPrototype = Object.getPrototypeOf(globalThis.Uint8Array.prototype);
+  for (const prototype of [Array.prototype, typedArrayPrototype]) {
+    define(prototype, 'toLocaleString', {
+      toLocaleString(locales, options) {
+        return Array.from(this, (item) => item?.toLocaleString(locales, options) ?? '').join(',');
+      },
+    }.toLocaleString);
+  }
+
+  function settingsFor(locales, options) {
+    if (options === undefined && (locales === undefined || locales === LOCALE)) return standard;
+    return readSettings(readOptions(locales, options));
+  }
+
+  // --- options ---
+
+  function readSettings(options) {
+    const style = choice(options, 'style', ['decimal', 'percent', 'currency', 'unit'], 'decimal');
+    const notation = choice(options, 'notation', ['standard', 'scientific', 'engineering', 'compact'], 'standard');
+    const settings = { style, ...readCurrency(options, style), ...readUnit(options, style) };
+    const compact = notation === 'compact';
+    const digits = readDigits(options, settings, notation);
+    delete settings.currencyDigits;
+    return {
+      ...settings,
+      ...digits,
+      useGrouping: readGrouping(options, compact),
+      notation,
+      ...(compact ? { compactDisplay: choice(options, 'compactDisplay', ['short', 'long'], 'short') } : {}),
+      signDisplay: choice(options, 'signDisplay', ['auto', 'never', 'always', 'exceptZero', 'negative'], 'auto'),
+      roundingMode: choice(options, 'roundingMode', Object.keys(ROUNDS_UP), 'halfExpand'),
+      trailingZeroDisplay: choice(options, 'trailingZeroDisplay', ['auto', 'stripIfInteger'], 'auto'),
+    };
+  }
+
+  function readCurrency(options, style) {
+    const display = choice(options, 'currencyDisplay', ['symbol', 'narrowSymbol', 'code', 'name'], 'symbol');
+    const sign = choice(options, 'currencySign', ['standard', 'accounting'], 'standard');
+    if (options.currency === undefined) {
+      if (style === 'currency') throw new TypeError('The style currency needs the option currency, such as "USD"');
+      return {};
+    }
+    const currency = String(options.currency).toUpperCase();
+    if (!/^[A-Z]{3}$/.test(currency)) throw new RangeError(`"${options.currency}" is no currency code such as "USD"`);
+    if (style !== 'currency') return {};
+    const currencyDigits = CURRENCIES_OF_0_DIGITS.includes(currency) ? 0 : CURRENCIES_OF_3_DIGITS.includes(currency) ? 3 : 2;
+    return { currency, currencyDisplay: display, currencySign: sign, currencyDigits };
+  }
+
+  function readUnit(options, style) {
+    const unitDisplay = choice(options, 'unitDisplay', ['short', 'narrow', 'long'], 'short');
+    if (options.unit === undefined) {
+      if (style === 'unit') throw new TypeError('The style unit needs the option unit, such as "kilometer"');
+      return {};
+    }
+    const unit = String(options.unit);
+    const known = UNITS[unit] ?? unit.split('-per-').every((side) => UNITS[side] !== undefined);
+    if (known === false || unit.split('-per-').length > 2) throw new RangeError(`"${unit}" is no unit such as "kilometer"`);
+    return style === 'unit' ? { unit, unitDisplay } : {};
+  }
+
+  function readDigits(options, { style, currencyDigits }, notation) {
+    const minimumIntegerDigits = whole(options, 'minimumIntegerDigits', 1, 21, 1);
+    const priority = choice(options, 'roundingPriority', ['auto', 'morePrecision', 'lessPrecision'], 'auto');
+    const standardCurrency = style === 'currency' && notation === 'standard';
+    const least = standardCurrency ? currencyDigits : 0;
+    const most = standardCurrency ? currencyDigits : style === 'percent' ? 0 : 3;
+    const bySignificance =
+      options.minimumSignificantDigits !== undefined || options.maximumSignificantDigits !== undefined;
+    const byFraction = options.minimumFractionDigits !== undefined || options.maximumFractionDigits !== undefined;
+    const significant = bySignificance ? readSignificant(options) : {};
+    if (priority !== 'auto') {
+      const defaults = { minimumSignificantDigits: 1, maximumSignificantDigits: 21 };
+      return { minimumIntegerDigits, ...defaults, ...significant, ...readFraction(options, least, most), priority };
+    }
+    if (bySignificance) return { minimumIntegerDigits, ...significant, priority };
+    if (byFraction || notation !== 'compact') {
+      return { minimumIntegerDigits, ...readFraction(options, least, most), priority };
+    }
+    return {
+      minimumIntegerDigits,
+      ...{ minimumSignificantDigits: 1, maximumSignificantDigits: 2, minimumFractionDigits: 0, maximumFractionDigits: 0 },
+      priority: 'morePrecision',
+    };
+  }
+
+  function readSignificant(options) {
+    const minimumSignificantDigits = whole(options, 'minimumSignificantDigits', 1, 21, 1);
+    const maximumSignificantDigits = whole(options, 'maximumSignificantDigits', minimumSignificantDigits, 21, 21);
+    return { minimumSignificantDigits, maximumSignificantDigits };
+  }
+
+  function readFraction(options, least, most) {
+    let minimumFractionDigits = whole(options, 'minimumFractionDigits', 0, 100, undefined);
+    let maximumFractionDigits = whole(options, 'maximumFractionDigits', 0, 100, undefined);
+    minimumFractionDigits ??= Math.min(least, maximumFractionDigits ?? least);
+    maximumFractionDigits ??= Math.max(most, minimumFractionDigits);
+    if (minimumFractionDigits > maximumFractionDigits) {
+      throw new RangeError('minimumFractionDigits is greater than maximumFractionDigits: maximumFractionDigits value is out of range');
+    }
+    return { minimumFractionDigits, maximumFractionDigits };
+  }
+
+  function readGrouping(options, compact) {
+    const fallback = compact ? 'min2' : 'auto';
+    const value = options.useGrouping;
+    if (value === undefined || value === 'true' || value === 'false') return fallback;
+    if (value === true) return 'always';
+    return value ? choice(options, 'useGrouping', ['min2', 'auto', 'always'], fallback) : false;
+  }
+
+  // --- formatting ---
+
+  function text(settings, value) {
+    let result = '';
+    for (const part of partsOf(settings, value)) result += part.value;
+    return result;
+  }
+
+  function partsOf(settings, value) {
+    const decimal = toDecimal(value);
+    if (settings.style === 'percent' && decimal.digits) decimal.point += 2;
+    const number = numberParts(settings, decimal);
+    return around(settings, number, signOf(settings, decimal, number));
+  }
+
+  function toDecimal(value) {
+    if (typeof value === 'object' && value !== null) return toDecimal(primitive(value));
+    const isPlain = typeof value === 'string' && /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,4})?\s*$/i.test(value);
+    const written = typeof value === 'bigint' || isPlain ? String(value).trim() : String(Number(value));
+    const negative = written[0] === '-' || (value === 0 && 1 / value < 0);
+    if (written.endsWith('NaN') || written.endsWith('Infinity')) return { negative, special: written, digits: '1', point: 1 };
+    const [, integer, fraction = '', exponent = '0'] = /^[+-]?(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i.exec(written);
+    const all = integer + fraction;
+    const digits = trimZeros(all.replace(/^0+/, ''));
+    const zeros = /^0*/.exec(all)[0].length;
+    return { negative, digits, point: digits === '' ? 0 : integer.length - zeros + Number(exponent) };
+  }
+
+  function primitive(value) {
+    const converted = value[Symbol.toPrimitive] === undefined ? value.valueOf() : value[Symbol.toPrimitive]('number');
+    return typeof converted === 'object' || typeof converted === 'function' ? Number(value) : converted;
+  }
+
+  function trimZeros(digits) {
+    let end = digits.length;
+    while (end > 0 && digits[end - 1] === '0') end--;
+    return digits.slice(0, end);
+  }
+
+  function numberParts(settings, decimal) {
+    if (decimal.special !== undefined) {
+      return decimal.special === 'NaN' ? [{ type: 'nan', value: 'NaN' }] : [{ type: 'infinity', value: '∞' }];
+    }
+    if (settings.notation === 'standard') return digitParts(settings, rounded(settings, decimal));
+    return scaledParts(settings, decimal);
+  }
+
+  // Rounding can carry into the next power (999.9 → 1K), so the power is taken again from the rounded number.
+  function scaledParts(settings, decimal) {
+    let power = powerOf(settings, decimal);
+    let number = rounded(settings, { ...decimal, point: decimal.point - power });
+    const carried = number.digits === '' ? power : powerOf(settings, { digits: number.digits, point: number.point + power });
+    if (carried !== power) {
+      power = carried;
+      number = rounded(settings, { ...decimal, point: decimal.point - power });
+    }
+    const parts = digitParts(settings, number);
+    if (settings.notation === 'compact') parts.push(...compactParts(settings, power / 3));
+    else {
+      parts.push({ type: 'exponentSeparator', value: 'E' });
+      if (power < 0) parts.push({ type: 'exponentMinusSign', value: '-' });
+      parts.push({ type: 'exponentInteger', value: String(Math.abs(power)) });
+    }
+    return parts;
+  }
+
+  function powerOf({ notation }, { digits, point }) {
+    if (digits === '') return 0;
+    if (notation === 'scientific') return point - 1;
+    const thousands = Math.floor((point - 1) / 3);
+    return 3 * (notation === 'compact' ? Math.min(4, Math.max(0, thousands)) : thousands);
+  }
+
+  function compactParts({ compactDisplay, style }, step) {
+    if (step === 0) return [];
+    if (compactDisplay === 'short' || style === 'currency') return [{ type: 'compact', value: COMPACT_SHORT[step] }];
+    return [{ type: 'literal', value: ' ' }, { type: 'compact', value: COMPACT_LONG[step] }];
+  }
+
+  // The decimal rounded by the settings, with `fractionLeast`: how many fraction digits to show at least.
+  function rounded(settings, decimal) {
+    const { minimumSignificantDigits, maximumSignificantDigits, priority } = settings;
+    const { minimumFractionDigits, maximumFractionDigits } = settings;
+    const point = decimal.digits === '' ? 1 : decimal.point;
+    let significant = maximumSignificantDigits !== undefined;
+    if (significant && maximumFractionDigits !== undefined) {
+      const finer = maximumSignificantDigits - point >= maximumFractionDigits;
+      significant = priority === 'morePrecision' ? finer : !finer;
+    }
+    const keep = significant ? maximumSignificantDigits : decimal.point + maximumFractionDigits;
+    const result = round(decimal, keep, ROUNDS_UP[settings.roundingMode]);
+    const resultPoint = result.digits === '' ? 1 : result.point;
+    const least = significant ? minimumSignificantDigits - resultPoint : minimumFractionDigits;
+    const whole = settings.trailingZeroDisplay === 'stripIfInteger' && result.digits.length <= result.point;
+    return { ...result, fractionLeast: whole || least < 0 ? 0 : least };
+  }
+
+  function round(decimal, keep, roundsUp) {
+    const { negative, digits, point } = decimal;
+    if (keep >= digits.length) return decimal;
+    const kept = keep > 0 ? digits.slice(0, keep) : '';
+    const cutOff = keep < 0 ? '0' : digits.slice(keep);
+    const half = cutOff === '5' ? 0 : cutOff < '5' ? -1 : 1;
+    const odd = kept !== '' && Number(kept.at(-1)) % 2 === 1;
+    if (!roundsUp(half, negative, odd)) return { negative, digits: trimZeros(kept), point: trimZeros(kept) === '' ? 0 : point };
+    const nines = /9*$/.exec(kept)[0].length;
+    const head = kept.slice(0, kept.length - nines);
+    if (head === '') return { negative, digits: '1', point: point + 1 - Math.min(keep, 0) };
+    return { negative, digits: head.slice(0, -1) + String(Number(head.at(-1)) + 1), point };
+  }
+
+  function digitParts(settings, { digits, point, fractionLeast }) {
+    const integer = point > 0 ? digits.slice(0, point).padEnd(point, '0') : '0';
+    const fraction = point < 0 ? '0'.repeat(-point) + digits : digits.slice(point);
+    const parts = groupedParts(settings, integer.padStart(settings.minimumIntegerDigits, '0'));
+    const shown = fraction.padEnd(fractionLeast, '0');
+    if (shown !== '') parts.push({ type: 'decimal', value: '.' }, { type: 'fraction', value: shown });
+    return parts;
+  }
+
+  function groupedParts({ useGrouping }, integer) {
+    const { length } = integer;
+    if (!useGrouping || length < (useGrouping === 'min2' ? 5 : 4)) return [{ type: 'integer', value: integer }];
+    const parts = [];
+    for (let end = ((length - 1) % 3) + 1; end <= length; end += 3) {
+      if (parts.length > 0) parts.push({ type: 'group', value: ',' });
+      parts.push({ type: 'integer', value: integer.slice(Math.max(0, end - 3), end) });
+    }
+    return parts;
+  }
+
+  function signOf({ signDisplay }, { negative }, number) {
+    if (signDisplay === 'never') return '';
+    const zero = number.every(({ type, value }) => (type === 'integer' || type === 'fraction' ? /^0*$/.test(value) : type !== 'infinity' && type !== 'nan'));
+    if (signDisplay === 'exceptZero' && (zero || number[0].type === 'nan')) return '';
+    if (negative) return signDisplay === 'negative' && zero ? '' : '-';
+    return signDisplay === 'always' || signDisplay === 'exceptZero' ? '+' : '';
+  }
+
+  // --- what stands around the digits ---
+
+  function around(settings, number, sign) {
+    const signParts = sign === '' ? [] : [{ type: sign === '-' ? 'minusSign' : 'plusSign', value: sign }];
+    if (settings.style === 'percent') {
+      const type = settings.notation === 'compact' ? 'unit' : 'percentSign';
+      return [...signParts, ...number, { type, value: '%' }];
+    }
+    if (settings.style === 'currency') return currencyParts(settings, number, sign, signParts);
+    if (settings.style === 'unit') return [...signParts, ...number, ...unitParts(settings, number)];
+    return [...signParts, ...number];
+  }
+
+  function currencyParts({ currency, currencyDisplay, currencySign, notation }, number, sign, signParts) {
+    if (currencyDisplay === 'name') {
+      const [one, many = `${one}s`] = (CURRENCY_NAMES[currency] ?? `${currency},${currency}`).split(',');
+      const name = isOne(number) ? one : many;
+      return [...signParts, ...number, { type: 'literal', value: ' ' }, { type: 'currency', value: name }];
+    }
+    const narrow = currencyDisplay === 'narrowSymbol' ? NARROW_SYMBOLS[currency] : undefined;
+    const symbol = currencyDisplay === 'code' ? currency : (narrow ?? SYMBOLS[currency] ?? currency);
+    const gap = /\p{L}$/u.test(symbol) ? [{ type: 'literal', value: '\xa0' }] : [];
+    const amount = [{ type: 'currency', value: symbol }, ...gap, ...number];
+    if (sign === '-' && currencySign === 'accounting' && notation !== 'compact') {
+      return [{ type: 'literal', value: '(' }, ...amount, { type: 'literal', value: ')' }];
+    }
+    return [...signParts, ...amount];
+  }
+
+  function unitParts({ unit, unitDisplay }, number) {
+    const many = !isOne(number);
+    const written = unitText(unit, unitDisplay, many);
+    const close = /^[°%′″]/.test(written) || (unitDisplay === 'narrow');
+    return [...(close ? [] : [{ type: 'literal', value: ' ' }]), { type: 'unit', value: written }];
+  }
+
+  function unitText(unit, display, many) {
+    const known = UNITS[unit];
+    const [numerator, denominator] = unit.split('-per-');
+    if (denominator !== undefined && (known === undefined || display === 'long')) {
+      const mark = display === 'long' ? ' per ' : '/';
+      return unitText(numerator, display, many) + mark + unitText(denominator, display === 'long' ? display : 'narrow', false);
+    }
+    const [short, narrow, one, plural] = known.split(',');
+    if (display === 'narrow') return narrow || short;
+    if (display === 'short') return many && /^(?:day|week|month|year)$/.test(unit) ? `${short}s` : short;
+    return many ? plural || `${one || unit}s` : one || unit;
+  }
+
+  function isOne(number) {
+    return number.length === 1 && number[0].value === '1';
+  }
+
+  // 'A 1 B 2' → { A: '1', B: '2' }; '_' stands for a space.
+  function table(words) {
+    const entries = { __proto__: null };
+    const list = words.split(' ');
+    for (let at = 0; at < list.length; at += 2) entries[list[at]] = list[at + 1].replaceAll('_', ' ');
+    return entries;
+  }
+})();
