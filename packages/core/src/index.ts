@@ -1,1 +1,4 @@
+export * from './harness/index.js';
 export * from './protocol/index.js';
+export { defineTool, type ToolDefinition } from './tools/index.js';
+export { QuickJsPool, type QuickJsOptions } from './sandbox/index.js';

@@ -20,7 +20,7 @@
   const FRAGMENT_SET = /[^!#-;=?-_a-~]/gu;
   const QUERY_SET = /[^!$-;=?-~]/gu;
   const SPECIAL_QUERY_SET = /[^!$-&(-;=?-~]/gu;
-  const PATH_SET = /[^!$-;=@-_a-z|~]/gu;
+  const PATH_SET = /[^!$-;=@-\]_a-z|~]/gu;
   const USERINFO_SET = /[^!$-.0-9A-Z_a-z~]/gu;
   const FORM_SET = /[^*\-.0-9A-Z_a-z ]/gu;
   const PUNYCODE_DIGITS = 'abcdefghijklmnopqrstuvwxyz0123456789';
@@ -385,21 +385,21 @@
       parseRelative(url, beforeQuery, query, base);
     } else {
       url.scheme = scheme.toLowerCase();
-      parseAfterScheme(url, beforeQuery.slice(scheme.length + 1), query, base);
+      parseAfterScheme(url, beforeQuery.slice(scheme.length + 1), query, base, query !== null || fragment !== null);
     }
     if (query !== null) url.query = encodeQuery(query, url);
     if (fragment !== null) url.fragment = percentEncode(fragment, FRAGMENT_SET);
     return url;
   }
 
-  function parseAfterScheme(url, rest, query, base) {
+  function parseAfterScheme(url, rest, query, base, followed) {
     if (url.scheme === 'file') parseFile(url, rest, query, base?.scheme === 'file' ? base : null);
     else if (isSpecial(url)) {
       if (base?.scheme === url.scheme && !rest.startsWith('//')) parseRelative(url, rest, query, base);
       else parseAuthority(url, rest.replace(/^[/\\]+/, ''));
     } else if (rest.startsWith('//')) parseAuthority(url, rest.slice(2));
     else if (rest[0] === '/') appendPath(url, rest.slice(1));
-    else url.path = percentEncode(rest, CONTROL_SET);
+    else url.path = percentEncode(rest, CONTROL_SET).replace(/ $/, followed ? '%20' : ' ');
   }
 
   function parseRelative(url, rest, query, base) {

@@ -40,7 +40,7 @@
     if (locales === null) throw new TypeError('A locale is text such as "en-US", not null');
     const list = typeof locales === 'string' ? [locales] : Array.from(locales);
     return list.map((tag) => {
-      if (typeof tag !== 'string' && typeof tag !== 'object') throw new TypeError('A locale is text such as "en-US"');
+      if (typeof tag !== 'string' && (typeof tag !== 'object' || tag === null)) throw new TypeError('A locale is text such as "en-US"');
       if (!LANGUAGE_TAG.test(String(tag))) throw new RangeError(`Incorrect locale information provided: "${tag}"`);
       return String(tag);
     });

@@ -285,9 +285,10 @@
     return 3 * (notation === 'compact' ? Math.min(4, Math.max(0, thousands)) : thousands);
   }
 
-  function compactParts({ compactDisplay, style }, step) {
+  function compactParts({ compactDisplay, style, currencyDisplay }, step) {
     if (step === 0) return [];
-    if (compactDisplay === 'short' || style === 'currency') return [{ type: 'compact', value: COMPACT_SHORT[step] }];
+    const short = compactDisplay === 'short' || (style === 'currency' && currencyDisplay !== 'name');
+    if (short) return [{ type: 'compact', value: COMPACT_SHORT[step] }];
     return [{ type: 'literal', value: ' ' }, { type: 'compact', value: COMPACT_LONG[step] }];
   }
 
@@ -364,7 +365,7 @@
     return [...signParts, ...number];
   }
 
-  function currencyParts({ currency, currencyDisplay, currencySign, notation }, number, sign, signParts) {
+  function currencyParts({ currency, currencyDisplay, currencySign }, number, sign, signParts) {
     if (currencyDisplay === 'name') {
       const [one, many = `${one}s`] = (CURRENCY_NAMES[currency] ?? `${currency},${currency}`).split(',');
       const name = isOne(number) ? one : many;
@@ -372,9 +373,9 @@
     }
     const narrow = currencyDisplay === 'narrowSymbol' ? NARROW_SYMBOLS[currency] : undefined;
     const symbol = currencyDisplay === 'code' ? currency : (narrow ?? SYMBOLS[currency] ?? currency);
-    const gap = /\p{L}$/u.test(symbol) ? [{ type: 'literal', value: '\xa0' }] : [];
+    const gap = number[0].type === 'integer' && /[^\p{S}\p{Z}]$/u.test(symbol) ? [{ type: 'literal', value: '\xa0' }] : [];
     const amount = [{ type: 'currency', value: symbol }, ...gap, ...number];
-    if (sign === '-' && currencySign === 'accounting' && notation !== 'compact') {
+    if (sign === '-' && currencySign === 'accounting' && !number.some((part) => part.type === 'compact')) {
       return [{ type: 'literal', value: '(' }, ...amount, { type: 'literal', value: ')' }];
     }
     return [...signParts, ...amount];
@@ -401,7 +402,7 @@
   }
 
   function isOne(number) {
-    return number.length === 1 && number[0].value === '1';
+    return /^[0,]*1(?:E0)?$/.test(number.map((part) => part.value).join(''));
   }
 
   // 'A 1 B 2' → { A: '1', B: '2' }; '_' stands for a space.

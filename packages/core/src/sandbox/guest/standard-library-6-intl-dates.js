@@ -48,6 +48,9 @@
     short: { hour: 'numeric', minute: '2-digit' },
   };
 
+  // Before AM and PM; written as an ordinary space wherever the parts are joined.
+  const NARROW_SPACE = '\u202f';
+
   class DateTimeFormat {
     #settings;
     #pattern;
@@ -91,8 +94,9 @@
     const method = {
       [name](locales, options) {
         const time = apply(dateTime, this, []);
+        if (Number.isNaN(time)) return 'Invalid Date';
         const settings = readSettings(readOptions(locales, options), required, defaults);
-        return Number.isNaN(time) ? 'Invalid Date' : join(fill(settings, patternOf(settings), time));
+        return join(fill(settings, patternOf(settings), time));
       },
     };
     define(Date.prototype, name, method[name]);
@@ -110,7 +114,7 @@
   }
 
   function join(parts) {
-    return parts.map((part) => part.value).join('');
+    return parts.map((part) => part.value).join('').replace(NARROW_SPACE, ' ');
   }
 
   // --- options ---
@@ -131,7 +135,7 @@
     const chosen = styles.dateStyle ?? styles.timeStyle ? styleFields(styles) : withDefaults(fields, required, defaults);
     const hour12 = options.hour12;
     const hourCycle = choice(options, 'hourCycle', ['h11', 'h12', 'h23', 'h24'], 'h12');
-    const cycle = hour12 === undefined ? hourCycle : hour12 ? 'h12' : 'h24';
+    const cycle = hour12 === undefined ? hourCycle : hour12 ? 'h12' : 'h23';
     return { zone, cycle, fields: chosen, styles };
   }
 
@@ -204,7 +208,7 @@
   function timePattern({ hour, minute, second, fractionalSecondDigits, timeZoneName }, cycle) {
     const seconds = [second && '{second}', fractionalSecondDigits && '{fractionalSecond}'].filter(Boolean).join('.');
     const clock = [hour && '{hour}', minute && '{minute}', seconds].filter(Boolean).join(':');
-    const period = hour !== undefined && (cycle === 'h11' || cycle === 'h12') ? ' {dayPeriod}' : '';
+    const period = hour !== undefined && (cycle === 'h11' || cycle === 'h12') ? `${NARROW_SPACE}{dayPeriod}` : '';
     return [clock + period, timeZoneName && '{timeZoneName}'].filter(Boolean).join(' ');
   }
 

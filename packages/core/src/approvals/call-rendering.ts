@@ -1,0 +1,62 @@
+import type { JsonValue } from '../protocol/json.js';
+import type { Tool, ToolEffect } from '../protocol/tools.js';
+import { renderForPerson } from './render.js';
+
+const DEFAULT_MAX_LENGTH = 4_000;
+const PREVIEW_TIMEOUT_MS = 5_000;
+const MAX_ARGUMENTS_SHOWN = 30;
+
+const EFFECT_TEXTS: Readonly<Record<ToolEffect, string>> = {
+  read: 'reads only',
+  write: 'changes data',
+  external: 'acts on the outside',
+};
+
+/**
+ * What a person who decides is shown: the tool, what kind of effect it has, and the arguments, or the tool's
+ * own preview of them. A preview that fails, or takes too long, is left out. Never rejects.
+ */
+export async function renderCall(tool: Tool, input: JsonValue, signal: AbortSignal, maxLength = DEFAULT_MAX_LENGTH): Promise<string> {
+  const heading = `${tool.name} (${EFFECT_TEXTS[tool.effect]})`;
+  const preview = tool.preview === undefined ? undefined : await previewOf(tool, input, signal);
+  return `${heading}\n${preview === undefined ? renderArguments(input, maxLength) : renderForPerson(preview, { maxLength })}`;
+}
+
+/**
+ * One argument a line, strings with their line ends as they are. The layout is ours: no argument can make
+ * a line of its own that looks like another argument, because each line inside a value is marked.
+ */
+function renderArguments(input: JsonValue, maxLength: number): string {
+  const members = typeof input === 'object' && input !== null ? Object.entries(input) : [];
+  if (members.length === 0) return 'no arguments';
+  const shown = members.slice(0, MAX_ARGUMENTS_SHOWN);
+  const room = Math.max(200, Math.floor(maxLength / shown.length));
+  const lines = shown.map(([key, value]) => {
+    const name = renderForPerson(key, { maxLength: 100 });
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    return `  ${name}: ${indentLines(renderForPerson(text ?? '', { maxLength: room }))}`;
+  });
+  const left = members.length - shown.length;
+  if (left > 0) lines.push(`  [… ${left} more arguments …]`);
+  return lines.join('\n');
+}
+
+function indentLines(text: string): string {
+  return text.replaceAll('\n', '\n    ');
+}
+
+async function previewOf(tool: Tool, input: JsonValue, signal: AbortSignal): Promise<string | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const givenUp = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, PREVIEW_TIMEOUT_MS, undefined);
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+  try {
+    const preview: unknown = await Promise.race([tool.preview?.(input as never), givenUp]);
+    return typeof preview === 'string' ? preview : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,283 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { ApprovalPolicy, ApprovalRequest, Decision } from '../protocol/approvals.js';
+import type { JsonValue } from '../protocol/json.js';
+import type { PlannedCall } from '../protocol/script.js';
+import type { Tool } from '../protocol/tools.js';
+import { renderCall } from './call-rendering.js';
+import { isNamedProhibition, matchRule, readPolicy, type ReadPolicy } from './policy.js';
+import { renderForPerson } from './render.js';
+
+/**
+ * Decides which calls may run, for one script. A call that needs a decision gets it from the first rule that
+ * matches, from what a person said to remember for this tool, or from the person. An approval is bound to
+ * one call and to the SHA-256 of the text that was shown, and can be taken once.
+ */
+export interface ApprovalGate {
+  /** Undefined, now or later, where nothing has to be decided. Never rejects. */
+  decide(call: GateCall): Promise<GateDecision | undefined> | undefined;
+  /** Takes an approval; false where it was given for another call or text, or was taken before. */
+  redeem(approvalId: string, callId: string, inputJson: string): boolean;
+}
+
+export interface GateCall {
+  readonly tool: Tool;
+  readonly callId: string;
+  readonly scriptId: string | undefined;
+  readonly principal: string | undefined;
+  readonly app: unknown;
+  /** Deep-frozen; the data of `inputJson`. */
+  readonly input: JsonValue;
+  readonly inputJson: string;
+  readonly line?: number;
+  readonly snippet?: string;
+  readonly plan: readonly PlannedCall[];
+  /** Aborted when nobody needs the decision any more; later answers count for nothing. */
+  readonly signal: AbortSignal;
+  /** Called once when a person is about to be asked, before they are. */
+  readonly onRequest: (request: ApprovalRequest) => void;
+}
+
+export type ApprovalDecider = 'person' | 'rule' | 'policy' | 'clock' | 'host';
+
+interface DecisionCommon {
+  readonly approvalId: string;
+  readonly by: ApprovalDecider;
+  readonly note?: string;
+  readonly remember?: 'script' | 'workspace';
+}
+
+export type GateDecision = DecisionCommon &
+  (
+    | { readonly decision: 'approve'; /** What must run: the call's own text, or the edited one. */ readonly inputJson: string }
+    | { readonly decision: 'deny' | 'timeout' | 'cancelled'; /** One sentence for the model. */ readonly reason: string }
+  );
+
+export interface GateOptions {
+  /** How long a person is waited for, in ms. */
+  readonly approvalTimeoutMs: number;
+  /** Characters of `rendered`. Default 4000. */
+  readonly maxRenderedLength?: number;
+}
+
+/** `policy` undefined: every call that needs a decision is denied. Throws a `ToolscriptUsageError` for a wrong policy. */
+export function createGate(policy: ApprovalPolicy | undefined, options: GateOptions): ApprovalGate {
+  return new PolicyGate(readPolicy(policy), options);
+}
+
+interface Answer {
+  decision: 'approve' | 'deny';
+  input?: unknown;
+  note?: string;
+  remember?: 'script' | 'workspace';
+}
+
+class PolicyGate implements ApprovalGate {
+  readonly #policy: ReadPolicy;
+  readonly #options: GateOptions;
+  readonly #readsPermissions: boolean;
+  readonly #hasProhibitions: boolean;
+  /** What a person said once for every further call of a tool. */
+  readonly #remembered = new Map<string, 'approve' | 'deny'>();
+  /** Approvals that were given and not taken yet. */
+  readonly #granted = new Map<string, { callId: string; sha256: string }>();
+
+  constructor(policy: ReadPolicy, options: GateOptions) {
+    this.#policy = policy;
+    this.#options = options;
+    this.#readsPermissions = policy.rules.some((rule) => rule.permission !== undefined);
+    this.#hasProhibitions = policy.rules.some(isNamedProhibition);
+  }
+
+  decide(call: GateCall): Promise<GateDecision | undefined> | undefined {
+    const needed = this.#needsDecision(call);
+    if (needed === true) return this.#decideByPolicy(call);
+    if (needed === false) return undefined;
+    return needed.then((isNeeded) => (isNeeded ? this.#decideByPolicy(call) : undefined));
+  }
+
+  redeem(approvalId: string, callId: string, inputJson: string): boolean {
+    const granted = this.#granted.get(approvalId);
+    this.#granted.delete(approvalId);
+    return granted !== undefined && granted.callId === callId && granted.sha256 === sha256(inputJson);
+  }
+
+  #needsDecision(call: GateCall): boolean | Promise<boolean> {
+    if (this.#hasProhibitions) {
+      const rule = matchRule(this.#policy.rules, this.#ruled(call));
+      if (rule !== undefined && isNamedProhibition(rule)) return true;
+    }
+    const { approval, effect } = call.tool;
+    if (approval === 'never') return false;
+    if (approval === 'always') return true;
+    if (approval === 'policy') return effect !== 'read';
+    return untilAborted(call.signal, true, () => this.#askPredicate(call));
+  }
+
+  /** A predicate that fails, or answers something else than false, means that somebody must decide. */
+  async #askPredicate(call: GateCall): Promise<boolean> {
+    const { approval, name } = call.tool;
+    if (typeof approval !== 'function') return true;
+    const answer: unknown = await approval(call.input as never, { tool: name, principal: call.principal, app: call.app });
+    return answer !== false;
+  }
+
+  async #decideByPolicy(call: GateCall): Promise<GateDecision> {
+    if (call.signal.aborted) return cancelled(randomUUID());
+    const rule = matchRule(this.#policy.rules, this.#ruled(call));
+    if (rule?.action === 'approve') return this.#grant(call, 'rule', call.inputJson);
+    if (rule?.action === 'deny') return denied(call, 'rule', 'a rule forbids it');
+    const action = rule?.action ?? this.#policy.otherwise;
+    if (action === 'approve') return this.#grant(call, 'policy', call.inputJson);
+    if (action === 'deny') return denied(call, 'policy', this.#policy.denial);
+    return this.#remember(call) ?? this.#askPerson(call);
+  }
+
+  #remember(call: GateCall): GateDecision | undefined {
+    const remembered = this.#remembered.get(call.tool.name);
+    if (remembered === undefined) return undefined;
+    if (remembered === 'approve') return this.#grant(call, 'person', call.inputJson);
+    return denied(call, 'person', 'a person refused every call of this tool in this script');
+  }
+
+  async #askPerson(call: GateCall): Promise<GateDecision> {
+    const ask = this.#policy.ask;
+    if (ask === undefined) return denied(call, 'policy', 'nobody can be asked here');
+    const request = await this.#makeRequest(call);
+    if (call.signal.aborted) return cancelled(request.approvalId);
+    call.onRequest(request);
+    const answer = await this.#waitForAnswer(call.signal, () => ask(request));
+    const { approvalId } = request;
+    if (answer.type === 'aborted') return cancelled(approvalId);
+    if (answer.type === 'timeout') {
+      const reason = `Nobody decided about the call of ${call.tool.name} within ${this.#options.approvalTimeoutMs} ms.`;
+      return { decision: 'timeout', approvalId, by: 'clock', reason };
+    }
+    if (answer.type === 'failed') return denied(call, 'host', 'the question could not be put to anybody', { approvalId });
+    return this.#applyAnswer(call, approvalId, readAnswer(answer.value));
+  }
+
+  async #makeRequest(call: GateCall): Promise<ApprovalRequest> {
+    const { tool, callId, scriptId, input, inputJson, line, snippet, plan } = call;
+    const context = contextOf(input);
+    return {
+      approvalId: `apr_${randomUUID()}`,
+      callId,
+      scriptId,
+      tool: tool.name,
+      input,
+      inputJson,
+      effect: tool.effect,
+      ...(line !== undefined && { line }),
+      ...(snippet !== undefined && { snippet }),
+      ...(context !== undefined && { context: renderForPerson(context, { maxLength: 1_000 }) }),
+      rendered: await renderCall(tool, input, call.signal, this.#options.maxRenderedLength),
+      plan,
+    };
+  }
+
+  #waitForAnswer(signal: AbortSignal, ask: () => Decision | Promise<Decision>): Promise<Waited> {
+    return new Promise((resolve) => {
+      const done = (waited: Waited): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', onAbort);
+        resolve(waited);
+      };
+      const onAbort = (): void => done({ type: 'aborted' });
+      const timer = setTimeout(() => done({ type: 'timeout' }), this.#options.approvalTimeoutMs);
+      signal.addEventListener('abort', onAbort, { once: true });
+      void settled(ask).then(done);
+    });
+  }
+
+  #applyAnswer(call: GateCall, approvalId: string, answer: Answer | undefined): GateDecision {
+    if (answer === undefined) return denied(call, 'host', 'the answer was not a decision', { approvalId });
+    const { note, remember } = answer;
+    const said = { approvalId, ...(note !== undefined && { note }), ...(remember !== undefined && { remember }) };
+    if (remember !== undefined) this.#remembered.set(call.tool.name, answer.decision);
+    if (answer.decision === 'deny') return denied(call, 'person', note ?? 'no reason was given', said);
+    if (answer.input === undefined) return this.#grant(call, 'person', call.inputJson, said);
+    const edited = call.tool.validateInput(answer.input);
+    if (!edited.ok) {
+      const first = edited.issues[0];
+      const detail = first === undefined ? '' : ` (${first.path}: ${first.message})`;
+      return denied(call, 'host', `the arguments that a person put in place do not fit the tool${detail}`, said);
+    }
+    return this.#grant(call, 'person', JSON.stringify(edited.value), said);
+  }
+
+  #grant(call: GateCall, by: ApprovalDecider, inputJson: string, said: Partial<DecisionCommon> = {}): GateDecision {
+    const approvalId = said.approvalId ?? `apr_${randomUUID()}`;
+    this.#granted.set(approvalId, { callId: call.callId, sha256: sha256(inputJson) });
+    return { decision: 'approve', by, inputJson, ...said, approvalId };
+  }
+
+  #ruled(call: GateCall) {
+    return { tool: call.tool, input: call.input, permissions: this.#readsPermissions ? permissionsOf(call) : undefined };
+  }
+}
+
+type Waited = { type: 'answered'; value: unknown } | { type: 'failed' } | { type: 'timeout' } | { type: 'aborted' };
+
+async function settled(ask: () => unknown): Promise<Waited> {
+  try {
+    return { type: 'answered', value: await ask() };
+  } catch {
+    return { type: 'failed' };
+  }
+}
+
+/** Runs what may throw or never end; `otherwise` where it throws or the signal aborts first. */
+function untilAborted<T>(signal: AbortSignal, otherwise: T, run: () => Promise<T>): Promise<T> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(otherwise), { once: true });
+    run().then(resolve, () => resolve(otherwise));
+  });
+}
+
+function readAnswer(answer: unknown): Answer | undefined {
+  if (answer === 'approve' || answer === 'deny') return { decision: answer };
+  if (typeof answer !== 'object' || answer === null) return undefined;
+  const { decision, input, note, remember } = answer as Record<string, unknown>;
+  if (decision !== 'approve' && decision !== 'deny') return undefined;
+  if (remember !== undefined && remember !== 'script' && remember !== 'workspace') return undefined;
+  if (note !== undefined && typeof note !== 'string') return undefined;
+  return { decision, ...(input !== undefined && { input }), ...(note !== undefined && { note }), ...(remember !== undefined && { remember }) };
+}
+
+const DENIERS: Readonly<Record<ApprovalDecider, string>> = {
+  person: 'A person refused',
+  rule: 'A rule refused',
+  policy: 'Not approved:',
+  clock: 'Not approved:',
+  host: 'Not approved:',
+};
+
+function denied(call: GateCall, by: ApprovalDecider, why: string, said: Partial<DecisionCommon> = {}): GateDecision {
+  const reason = `${DENIERS[by]} the call of ${call.tool.name}: ${why}`;
+  return { decision: 'deny', by, reason: /[.!?]$/.test(reason) ? reason : `${reason}.`, ...said, approvalId: said.approvalId ?? `apr_${randomUUID()}` };
+}
+
+function cancelled(approvalId: string): GateDecision {
+  return { decision: 'cancelled', approvalId, by: 'host', reason: 'The call was given up before anybody decided.' };
+}
+
+/** Undefined where the tool cannot say what the call touches. */
+function permissionsOf(call: GateCall): readonly string[] | undefined {
+  if (call.tool.permissions === undefined) return [];
+  try {
+    const permissions: unknown = call.tool.permissions(call.input as never);
+    return Array.isArray(permissions) && permissions.every((one) => typeof one === 'string') ? permissions : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function contextOf(input: JsonValue): string | undefined {
+  if (typeof input !== 'object' || input === null || !Object.hasOwn(input, 'approvalContext')) return undefined;
+  const context = (input as Record<string, unknown>)['approvalContext'];
+  return typeof context === 'string' ? context : undefined;
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

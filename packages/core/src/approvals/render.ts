@@ -1,0 +1,71 @@
+/**
+ * Text that a person decides by must show what is really there: whatever is invisible, reorders text or
+ * looks like something else is written as `\u{…}`; line ends and tabs are marked.
+ */
+export interface RenderOptions {
+  /** Characters of the result, without the note about what was left out. Default 4000. */
+  maxLength?: number;
+}
+
+const DEFAULT_MAX_LENGTH = 4_000;
+/** Of a text that is cut, this much of the room shows its end. */
+const TAIL_SHARE = 0.3;
+
+/**
+ * Everything but visible characters: controls, formats (bidi, zero-width, tags), surrogates without their
+ * other half, private and unassigned code points, separators other than the space, default-ignorables
+ * (variation selectors, fillers), and the braille blank.
+ */
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/u;
+
+/** Makes any text safe to show. Text in plain view passes unchanged; a long one is cut in the middle. */
+export function renderForPerson(text: string, options: RenderOptions = {}): string {
+  const maxLength = Math.max(1, Math.floor(options.maxLength ?? DEFAULT_MAX_LENGTH));
+  if (text.length <= maxLength) {
+    const rendered = renderAll(text).join('');
+    if (rendered.length <= maxLength) return rendered;
+  }
+  return renderCut(text, maxLength);
+}
+
+function renderCut(text: string, maxLength: number): string {
+  const tailRoom = Math.floor(maxLength * TAIL_SHARE);
+  const head = takeFrom(characters(text.slice(0, maxLength + 1)), maxLength - tailRoom);
+  const rest = text.slice(head.length);
+  const tail = takeFrom(characters(rest.slice(-tailRoom - 1)).toReversed(), tailRoom);
+  const left = rest.length - tail.length;
+  return `${head.pieces.join('')}\n[… ${left} characters left out …]\n${tail.pieces.toReversed().join('')}`;
+}
+
+/** Renders as many characters as have room; `length` is what they take in the original. */
+function takeFrom(source: readonly string[], room: number): { pieces: string[]; length: number } {
+  const pieces: string[] = [];
+  let used = 0;
+  let length = 0;
+  for (const character of source) {
+    const piece = renderCharacter(character);
+    if (used + piece.length > room) break;
+    pieces.push(piece);
+    used += piece.length;
+    length += character.length;
+  }
+  return { pieces, length };
+}
+
+function renderAll(text: string): string[] {
+  return characters(text).map(renderCharacter);
+}
+
+/** Code points; a line end of two characters and a written `\u{` stay together. */
+function characters(text: string): string[] {
+  return text.match(/\r\n|\\u\{|[^]/gu) ?? [];
+}
+
+function renderCharacter(character: string): string {
+  if (character === '\n') return '⏎\n';
+  if (character === '\r\n') return '␍⏎\n';
+  if (character === '\t') return '⇥ ';
+  // What already looks like an escape must not pass for one of ours.
+  if (character === '\\u{') return '\\\\u{';
+  return HIDDEN.test(character) ? `\\u{${(character.codePointAt(0) as number).toString(16)}}` : character;
+}

@@ -1,0 +1,69 @@
+import type { Outcome } from '../protocol/index.js';
+import { renderOutcomeForModel } from '../history/index.js';
+
+/** What a tool of this kind is given. */
+export interface RunScriptInput {
+  code: string;
+}
+
+/** A JSON Schema that is also a Standard Schema, so that agent libraries of either kind can use it as it is. */
+export interface RunScriptInputSchema {
+  readonly type: 'object';
+  readonly properties: { readonly code: { readonly type: 'string'; readonly description: string } };
+  readonly required: readonly ['code'];
+  readonly additionalProperties: false;
+}
+
+/** The harness as one tool of another agent: it takes a script and answers with what happened, as text. */
+export interface RunScriptTool {
+  readonly name: 'run_script';
+  readonly description: string;
+  readonly inputSchema: RunScriptInputSchema;
+  execute(input: RunScriptInput, options?: { abortSignal?: AbortSignal; signal?: AbortSignal }): Promise<string>;
+}
+
+export function makeRunScriptTool(
+  description: string,
+  run: (code: string, signal: AbortSignal | undefined) => Promise<Outcome>,
+  tokenBudget: number,
+): RunScriptTool {
+  return Object.freeze({
+    name: 'run_script',
+    description,
+    inputSchema: makeInputSchema(),
+    async execute(input: RunScriptInput, options?: { abortSignal?: AbortSignal; signal?: AbortSignal }): Promise<string> {
+      const code = readCode(input);
+      const outcome = await run(code, options?.abortSignal ?? options?.signal);
+      return renderOutcomeForModel(outcome, { tokenBudget, source: code });
+    },
+  });
+}
+
+function readCode(input: unknown): string {
+  const code = typeof input === 'string' ? input : (input as Partial<RunScriptInput> | null | undefined)?.code;
+  // What a model sent is never the host's mistake: an empty script says what is missing.
+  return typeof code === 'string' ? code : 'throw new TypeError("run_script needs { code: string }: the TypeScript to run");';
+}
+
+function makeInputSchema(): RunScriptInputSchema {
+  const schema: RunScriptInputSchema = {
+    type: 'object',
+    properties: { code: { type: 'string', description: 'TypeScript with top-level await and return' } },
+    required: ['code'],
+    additionalProperties: false,
+  };
+  // https://standardschema.dev: validation and JSON Schema, both under one key that no JSON text shows.
+  Object.defineProperty(schema, '~standard', {
+    enumerable: false,
+    value: {
+      version: 1,
+      vendor: 'toolscript',
+      validate(value: unknown) {
+        const valid = typeof value === 'object' && value !== null && typeof (value as RunScriptInput).code === 'string';
+        return valid ? { value } : { issues: [{ message: 'expected { code: string }', path: ['code'] }] };
+      },
+      jsonSchema: { input: () => ({ ...schema }), output: () => ({ ...schema }) },
+    },
+  });
+  return schema;
+}

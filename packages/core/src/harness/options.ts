@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { LimitsSchema, ToolscriptUsageError, type ApprovalPolicy, type HarnessMode, type LimitsInput, type SandboxRuntime, type StreamEvent, type Tool } from '../protocol/index.js';
+import { didYouMean } from '../tools/index.js';
+
+/** What `createHarness` takes. Everything but `tools` may be left out. */
+export interface HarnessOptions {
+  tools: readonly Tool[];
+  /** What scripts and structured calls may use: the pack's tools and the named ones. Left out: all given tools. */
+  expose?: { tools?: readonly string[]; pack?: string; mcp?: boolean; spawn?: boolean; http?: boolean };
+  packs?: Record<string, { extends?: string | readonly string[]; tools: readonly string[] }>;
+  /** Default 'enabled'. */
+  mode?: HarnessMode;
+  /** Default 'quickjs'. */
+  runtime?: 'quickjs' | SandboxRuntime;
+  limits?: Partial<LimitsInput>;
+  /** Who decides about calls that need approval. Left out: such calls are denied, saying so. */
+  approvals?: ApprovalPolicy;
+  workers?: { size?: number; maxScriptsPerWorker?: number; queueWaitMs?: number; slotsPerWorker?: number };
+  detect?: { tags?: readonly string[]; fences?: boolean };
+  /** Every event of every run. */
+  onEvent?: (event: StreamEvent) => void;
+  /** Failures of Toolscript itself, for the operator: never shown to a model. */
+  onInternalError?: (detail: string, ids: { scriptId: string }) => void;
+}
+
+const whole = z.number().int();
+
+const HarnessOptionsSchema = z.strictObject({
+  tools: z.array(z.custom<Tool>((value) => typeof value === 'object' && value !== null, 'expected a tool made by defineTool')),
+  expose: z
+    .strictObject({
+      tools: z.array(z.string()).optional(),
+      pack: z.string().optional(),
+      mcp: z.boolean().optional(),
+      spawn: z.boolean().optional(),
+      http: z.boolean().optional(),
+    })
+    .optional(),
+  packs: z.record(z.string(), z.strictObject({ extends: z.union([z.string(), z.array(z.string())]).optional(), tools: z.array(z.string()) })).optional(),
+  mode: z.enum(['enabled', 'dry-run', 'disabled']).optional(),
+  runtime: z.union([z.literal('quickjs'), z.custom<SandboxRuntime>((value) => typeof value === 'object' && value !== null && 'run' in value, 'expected "quickjs" or a SandboxRuntime')]).optional(),
+  limits: LimitsSchema.partial().optional(),
+  approvals: z.custom<ApprovalPolicy>((value) => value !== null, 'expected "auto", "deny", rules or a function').optional(),
+  workers: z
+    .strictObject({
+      size: whole.min(1).max(64).optional(),
+      maxScriptsPerWorker: whole.min(1).optional(),
+      queueWaitMs: whole.min(0).optional(),
+      slotsPerWorker: whole.min(1).max(1024).optional(),
+    })
+    .optional(),
+  detect: z.strictObject({ tags: z.array(z.string().regex(/^[A-Za-z][\w-]*$/u, 'a tag is a letter followed by letters, digits, _ or -')).optional(), fences: z.boolean().optional() }).optional(),
+  onEvent: z.function().optional(),
+  onInternalError: z.function().optional(),
+});
+
+/** Throws a `ToolscriptUsageError` that names what is wrong, with the nearest key where one is unknown. */
+export function checkHarnessOptions(options: HarnessOptions): void {
+  throwIssues(HarnessOptionsSchema.safeParse(options), HarnessOptionsSchema.shape, 'createHarness');
+}
+
+/** Limits in force: the harness's own, changed by those of one run. */
+export function resolveLimits(base: Partial<LimitsInput> | undefined, override: Partial<LimitsInput> | undefined): z.infer<typeof LimitsSchema> {
+  const result = LimitsSchema.safeParse({ ...base, ...override });
+  throwIssues(result, LimitsSchema.shape, 'limits');
+  return result.data!;
+}
+
+interface Checked {
+  success: boolean;
+  error?: z.ZodError;
+}
+
+function throwIssues(result: Checked, shape: Record<string, unknown>, where: string): void {
+  const issue = result.error?.issues[0];
+  if (issue === undefined) return;
+  throw new ToolscriptUsageError(`${where}: ${describeIssue(issue, shape)}`);
+}
+
+function describeIssue(issue: z.core.$ZodIssue, shape: Record<string, unknown>): string {
+  const path = issue.path.map(String).join('.');
+  if (issue.code !== 'unrecognized_keys') return path === '' ? issue.message : `${path}: ${issue.message}`;
+  const [key = ''] = issue.keys;
+  const known = path === '' ? Object.keys(shape) : keysBelow(shape, issue.path);
+  return `unknown key "${path === '' ? '' : `${path}.`}${key}".${didYouMean(key, known)}`;
+}
+
+function keysBelow(shape: Record<string, unknown>, path: readonly PropertyKey[]): string[] {
+  let at: unknown = { shape };
+  for (const key of path) {
+    const inner = unwrapped(at) as { shape?: Record<string, unknown>; valueType?: unknown } | undefined;
+    at = inner?.shape?.[String(key)];
+  }
+  return Object.keys((unwrapped(at) as { shape?: object } | undefined)?.shape ?? {});
+}
+
+function unwrapped(schema: unknown): unknown {
+  return schema instanceof z.ZodOptional ? unwrapped(schema.unwrap()) : schema;
+}

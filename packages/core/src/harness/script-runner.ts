@@ -1,0 +1,228 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { createGate } from '../approvals/index.js';
+import { outcomeToOutputItem } from '../history/index.js';
+import {
+  scriptFailure,
+  type ApprovalPolicy,
+  type CompiledScript,
+  type Diagnostic,
+  type HarnessMode,
+  type JsonObject,
+  type Limits,
+  type Outcome,
+  type PlannedCall,
+  type SandboxRuntime,
+  type ScriptExecutionItem,
+  type ScriptFailure,
+  type ScriptFormat,
+  type ScriptLanguage,
+} from '../protocol/index.js';
+import type { Compiler } from '../script/index.js';
+import { runScriptSession, unwrittenJournal, type SessionEvent } from '../session/index.js';
+import { createFacade, type ToolCatalog, type ToolRegistry } from '../tools/index.js';
+import { newId, type EventStream } from './event-stream.js';
+import { sessionPayload } from './session-payloads.js';
+
+/** What every run of one harness shares. */
+export interface RunnerParts {
+  compiler: Compiler;
+  runtime: SandboxRuntime;
+  registry: ToolRegistry;
+  exposed: ReadonlySet<string>;
+  toolNames: readonly string[];
+  spawn: boolean;
+  catalog: ToolCatalog;
+  makeGate: (approvals: ApprovalPolicy | undefined, limits: Limits) => ReturnType<typeof createGate>;
+  onInternalError: ((detail: string, ids: { scriptId: string }) => void) | undefined;
+}
+
+/** One script to run. */
+export interface ScriptRequest {
+  source: string;
+  language: ScriptLanguage;
+  format: ScriptFormat;
+  mode: HarnessMode;
+  limits: Limits;
+  approvals: ApprovalPolicy | undefined;
+  app: unknown;
+  principal: string | undefined;
+  context: JsonObject;
+  signal: AbortSignal | undefined;
+  stream: EventStream;
+}
+
+/** Compiles and runs one script, and tells its story as events. */
+export async function runRequest(parts: RunnerParts, request: ScriptRequest): Promise<Outcome> {
+  const scriptId = newId('scr');
+  const startedAt = performance.now();
+  const compiled = await parts.compiler.compile(request.source, {
+    language: request.language,
+    maxSourceBytes: request.limits.maxSourceBytes,
+    toolNames: parts.toolNames,
+  });
+  const item = request.stream.isHeard ? executionItem(request, compiled.ok ? compiled.script : undefined) : undefined;
+  if (item !== undefined) announce(request.stream, item);
+  const plain = (end: PlainEnd) => plainOutcome(scriptId, end, compiled, performance.now() - startedAt, parts.runtime.name);
+  let outcome: Outcome;
+  if (!compiled.ok) outcome = plain({ error: compiled.failure });
+  else if (request.mode === 'dry-run') outcome = plain({});
+  else outcome = await runCompiled(parts, request, scriptId, compiled.script, compiled.cacheHit);
+  if (item !== undefined) announceOutcome(request.stream, item, outcome);
+  return outcome;
+}
+
+/** A block that never becomes a script: its item, and an output that says why. */
+export function reportUnrunnable(request: Omit<ScriptRequest, 'limits' | 'approvals' | 'app' | 'principal' | 'context' | 'signal' | 'mode'>, failure: ScriptFailure): Outcome {
+  const outcome = plainOutcome(newId('scr'), { error: failure }, undefined, 0, 'none');
+  const item = executionItem(request, undefined);
+  announce(request.stream, item);
+  announceOutcome(request.stream, item, outcome);
+  return outcome;
+}
+
+export function disabledFailure(): ScriptFailure {
+  return scriptFailure('ScriptDisabledError', 'Scripts are switched off here; nothing of this script ran. Use structured tool calls instead.');
+}
+
+/** An outcome without a run. */
+export function failedOutcome(error: ScriptFailure): Outcome {
+  return plainOutcome(newId('scr'), { error }, undefined, 0, 'none');
+}
+
+function runCompiled(parts: RunnerParts, request: ScriptRequest, scriptId: string, script: CompiledScript, cacheHit: boolean): Promise<Outcome> {
+  const { limits } = request;
+  return runScriptSession({
+    scriptId,
+    script,
+    cacheHit,
+    runtime: parts.runtime,
+    limits,
+    makeFacade: (hooks) =>
+      createFacade({
+        registry: parts.registry,
+        exposed: parts.exposed,
+        limits,
+        gate: parts.makeGate(request.approvals, limits),
+        app: request.app,
+        principal: request.principal,
+        scriptId,
+        plan: script.plan,
+        clock: hooks,
+        startedAtMs: 0,
+        onEvent: hooks.onEvent,
+        onIntent: unwrittenJournal.intended,
+      }),
+    catalog: parts.catalog,
+    toolNames: parts.toolNames,
+    spawn: parts.spawn,
+    context: scriptContext(parts, request, scriptId),
+    principal: request.principal,
+    seed: randomSeed(),
+    journal: unwrittenJournal,
+    signal: request.signal,
+    onEvent: (event) => tell(parts, request.stream, scriptId, event),
+  });
+}
+
+function tell(parts: RunnerParts, stream: EventStream, scriptId: string, event: SessionEvent): void {
+  if (event.type === 'internal') {
+    parts.onInternalError?.(event.detail, { scriptId });
+    return;
+  }
+  if (!stream.isHeard) return;
+  const payload = sessionPayload(event, scriptId);
+  if (payload !== undefined) stream.emit(payload);
+}
+
+function randomSeed(): [number, number, number, number] {
+  const bytes = randomBytes(16);
+  return [bytes.readInt32LE(0), bytes.readInt32LE(4), bytes.readInt32LE(8), bytes.readInt32LE(12)];
+}
+
+/** What a script reads as `context`. The host's own members win over the defaults. */
+function scriptContext(parts: RunnerParts, request: ScriptRequest, scriptId: string): JsonObject {
+  const { limits, stream, context } = request;
+  const { identity } = stream;
+  return {
+    conversationId: identity.threadId,
+    sessionId: identity.runId,
+    turnId: identity.turnId,
+    workingDirectory: '',
+    provider: '',
+    model: '',
+    ...context,
+    scriptId,
+    sandbox: {
+      timeoutMs: limits.timeoutMs,
+      memoryMb: limits.memoryMb,
+      remainingToolBudget: limits.maxToolCalls,
+      maxConcurrentToolCalls: limits.maxConcurrentToolCalls,
+      mode: request.mode,
+    },
+    capabilities: { tools: parts.toolNames },
+    approvals: { required: request.approvals !== 'auto' },
+    telemetry: {},
+  };
+}
+
+function executionItem(request: Pick<ScriptRequest, 'language' | 'format' | 'source'>, script: CompiledScript | undefined): ScriptExecutionItem {
+  return {
+    type: 'script_execution',
+    id: newId('item'),
+    call_id: newId('call'),
+    language: request.language,
+    format: request.format,
+    source_code: request.source,
+    source_sha256: script?.sha256 ?? sha256(request.source),
+    status: 'executing',
+    ...(script === undefined ? {} : { plan: script.plan.map((call) => ({ ...call })) }),
+  };
+}
+
+function announce(stream: EventStream, item: ScriptExecutionItem): void {
+  stream.emit({ type: 'item_start', item_id: item.id, item_type: 'script_execution' });
+  stream.emit({ type: 'item_done', item_id: item.id, final_item: item });
+}
+
+function announceOutcome(stream: EventStream, item: ScriptExecutionItem, outcome: Outcome): void {
+  const id = newId('item');
+  stream.emit({ type: 'item_start', item_id: id, item_type: 'script_execution_output' });
+  stream.emit({ type: 'item_done', item_id: id, final_item: outcomeToOutputItem(outcome, { id, callId: item.call_id }) });
+}
+
+interface PlainEnd {
+  error?: ScriptFailure;
+}
+
+interface Prepared {
+  cacheHit: boolean;
+  diagnostics?: readonly Diagnostic[];
+  script?: CompiledScript;
+}
+
+function plainOutcome(scriptId: string, end: PlainEnd, prepared: Prepared | undefined, durationMs: number, runtime: string): Outcome {
+  const plan: readonly PlannedCall[] = prepared?.script?.plan ?? [];
+  const common = {
+    scriptId,
+    output: '',
+    logs: [],
+    operations: [],
+    diagnostics: [...(prepared?.script?.diagnostics ?? prepared?.diagnostics ?? [])],
+    plan: [...plan],
+    metadata: {
+      durationMs: Math.round(durationMs * 1000) / 1000,
+      computeMs: 0,
+      approvalWaitMs: 0,
+      toolCallsMade: 0,
+      memoryUsedMb: 0,
+      cacheHit: prepared?.cacheHit ?? false,
+      compilationCacheHit: false,
+      runtime,
+    },
+  };
+  return end.error === undefined ? { ...common, status: 'completed', value: undefined } : { ...common, status: 'failed', error: end.error };
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

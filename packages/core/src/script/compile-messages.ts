@@ -1,0 +1,27 @@
+import type { Diagnostic, PlannedCall, ScriptFailure } from '../protocol/index.js';
+import type { EditLayers } from './edits.js';
+
+/** What the compiler's thread is asked. One at a time. */
+export interface CompileRequest {
+  readonly source: string;
+  /** Undefined: names are not checked. */
+  readonly toolNames: readonly string[] | undefined;
+}
+
+/** What it answers: plain data. */
+export type CompileAnswer =
+  | {
+      readonly type: 'compiled';
+      readonly javascript: string;
+      readonly mappings: string;
+      readonly layers: EditLayers;
+      readonly diagnostics: readonly Diagnostic[];
+      readonly plan: readonly PlannedCall[];
+    }
+  | { readonly type: 'failed'; readonly failure: ScriptFailure; readonly diagnostics: readonly Diagnostic[] };
+
+export type ThreadMessage =
+  | { readonly type: 'ready' }
+  | { readonly type: 'answer'; readonly answer: CompileAnswer }
+  /** The thread's own fault. `detail` is for the host's log only. */
+  | { readonly type: 'broken'; readonly detail: string };

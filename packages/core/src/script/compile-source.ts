@@ -1,0 +1,130 @@
+import { scriptFailure } from '../protocol/index.js';
+import type { Diagnostic, ErrorCode, PlannedCall, ScriptFailure, SourcePosition } from '../protocol/index.js';
+import { codeFrame } from './code-frame.js';
+import type { CompileAnswer, CompileRequest } from './compile-messages.js';
+import { originalOffset } from './edits.js';
+import type { Finding } from './findings.js';
+import { LineIndex } from './line-index.js';
+import { planCalls } from './plan.js';
+import { findViolations } from './policy.js';
+import { findPromiseMisuse } from './promise-rules.js';
+import { parseWithRepairs } from './repair.js';
+import type { RepairNote, RepairedScript } from './repair.js';
+import { stripTypes } from './strip.js';
+import { findToolCalls } from './tool-calls.js';
+import { findUnknownTools } from './tool-names.js';
+import { wrap } from './wrapper.js';
+
+const MOST_DIAGNOSTICS = 50;
+
+/** Repair, parse, refuse what is banned, lint, plan, strip, wrap. Pure; runs in the compiler's thread. */
+export function compileSource({ source, toolNames }: CompileRequest): CompileAnswer {
+  const script = parseWithRepairs(source);
+  const report = new Report(source, script);
+  for (const note of script.notes) report.addRepair(note);
+  if (!script.ok) return syntaxFailure(script.problems, report);
+
+  const violations = findViolations(script.index);
+  const [violation] = violations;
+  if (violation !== undefined) {
+    for (const { construct, message, offset } of violations) {
+      report.add({ severity: 'error', code: policyCode(construct), message, offset });
+    }
+    return report.failed('ScriptPolicyError', violation, { construct: violation.construct });
+  }
+
+  const calls = findToolCalls(script.index);
+  const findings = findPromiseMisuse(script.index, calls);
+  if (toolNames !== undefined) findings.push(...findUnknownTools(calls, toolNames));
+  for (const finding of findings.sort((left, right) => left.offset - right.offset)) report.add(finding);
+
+  const stripped = stripTypes(script.text, script.index);
+  if (!stripped.ok) return stripFailure(stripped, report);
+  return {
+    type: 'compiled',
+    javascript: wrap(stripped.code),
+    mappings: stripped.mappings,
+    layers: script.layers,
+    diagnostics: report.diagnostics(),
+    plan: planCalls(script.index, calls).map(({ offset, ...planned }): PlannedCall => {
+      return { ...planned, ...report.positionAt(offset) };
+    }),
+  };
+}
+
+function syntaxFailure(problems: Extract<RepairedScript, { ok: false }>['problems'], report: Report): CompileAnswer {
+  for (const problem of problems) {
+    const { construct, message, offset } = problem;
+    report.add({ severity: 'error', code: construct === undefined ? 'syntax' : policyCode(construct), message, offset });
+  }
+  const [first] = problems;
+  return report.failed(first.code, first, first.construct === undefined ? {} : { construct: first.construct });
+}
+
+function stripFailure(stripped: Extract<ReturnType<typeof stripTypes>, { ok: false }>, report: Report): CompileAnswer {
+  if (stripped.type === 'refused') return report.failed('ScriptSyntaxError', stripped, {});
+  const { length, most } = stripped;
+  const message = `The script becomes ${length} characters of JavaScript; at most ${most} are allowed for its size.`;
+  return report.failed('ScriptTooLargeError', { message, offset: 0 }, { length, maxLength: most });
+}
+
+/** `import()` → `policy-import`, `import.meta` → `policy-import-meta`. */
+function policyCode(construct: string): string {
+  return `policy-${construct.toLowerCase().replace(/\W+/g, '-').replace(/-$/, '')}`;
+}
+
+interface Problem {
+  readonly message: string;
+  readonly offset: number;
+  readonly hint?: string;
+}
+
+/** Turns offsets in the repaired text into places in the model's own source. */
+class Report {
+  readonly #source: string;
+  readonly #script: RepairedScript;
+  readonly #diagnostics: Diagnostic[] = [];
+  #lines: LineIndex | undefined;
+
+  constructor(source: string, script: RepairedScript) {
+    this.#source = source;
+    this.#script = script;
+  }
+
+  positionAt(offset: number): SourcePosition {
+    return this.#sourcePosition(originalOffset(offset, this.#script.layers));
+  }
+
+  add({ offset, ...finding }: Finding): void {
+    this.#push(finding, this.positionAt(offset));
+  }
+
+  addRepair({ offset, ...note }: RepairNote): void {
+    this.#push(note, this.#sourcePosition(offset));
+  }
+
+  diagnostics(): readonly Diagnostic[] {
+    return this.#diagnostics;
+  }
+
+  failed(code: ErrorCode, { message, offset, hint }: Problem, metadata: ScriptFailure['metadata']): CompileAnswer {
+    const { line, column } = this.positionAt(offset);
+    const failure = scriptFailure(code, `${message.replace(/[.]$/, '')} (line ${line}, column ${column}).`, {
+      line,
+      column,
+      frame: codeFrame(this.#source, line, column),
+      ...(hint === undefined ? {} : { hint }),
+      metadata,
+    });
+    return { type: 'failed', failure, diagnostics: this.#diagnostics };
+  }
+
+  #sourcePosition(offset: number): SourcePosition {
+    this.#lines ??= new LineIndex(this.#source);
+    return this.#lines.positionAt(offset);
+  }
+
+  #push({ severity, code, message }: Omit<Finding, 'offset'>, position: SourcePosition): void {
+    if (this.#diagnostics.length < MOST_DIAGNOSTICS) this.#diagnostics.push({ severity, code, message, ...position });
+  }
+}

@@ -1,0 +1,226 @@
+import { Worker } from 'node:worker_threads';
+import type { CompileAnswer, CompileRequest, ThreadMessage } from './compile-messages.js';
+
+/**
+ * One thread that parses, and what replaces it.
+ *
+ * States: `none` (no thread) → `starting` → `idle` ⇄ `busy`; `closed` is final. Jobs wait in one queue and
+ * are sent one at a time, so that a job's deadline counts its own work only. A thread that misses a deadline
+ * is abandoned, not waited for: native code cannot be interrupted, and the thread ends when that code
+ * returns. While too many abandoned threads live, jobs are refused.
+ *
+ * The thread holds the process open only while somebody waits for it.
+ */
+export class CompileThread {
+  readonly #options: CompileThreadOptions;
+  readonly #queue: Job[] = [];
+  #state: State = { name: 'none' };
+  #abandoned = 0;
+  #restarts = 0;
+  #everStarted = false;
+
+  constructor(options: CompileThreadOptions) {
+    this.#options = options;
+  }
+
+  /** How many threads were started after the first one. */
+  get restarts(): number {
+    return this.#restarts;
+  }
+
+  /** Never rejects. */
+  run(request: CompileRequest): Promise<ThreadResult> {
+    return new Promise((resolve) => {
+      if (this.#state.name === 'closed') return resolve({ type: 'closed' });
+      this.#queue.push({ request, resolve });
+      this.#advance();
+    });
+  }
+
+  /** Resolves when a job would be worked on at once, or when the thread turned out not to start. */
+  async warm(): Promise<void> {
+    if (this.#state.name === 'none') this.#start();
+    if (this.#state.name === 'starting') await this.#state.started;
+  }
+
+  async close(): Promise<void> {
+    const state = this.#state;
+    this.#state = { name: 'closed' };
+    if ('timer' in state) clearTimeout(state.timer);
+    if (state.name === 'starting') state.settle();
+    if (state.name === 'busy') state.job.resolve({ type: 'closed' });
+    this.#refuseAll({ type: 'closed' });
+    if ('worker' in state) await endedWithin(state.worker, CLOSE_MS);
+  }
+
+  // Transitions
+
+  #advance(): void {
+    if (this.#queue.length === 0) return;
+    if (this.#state.name === 'none') this.#start();
+    if (this.#state.name === 'idle') this.#send(this.#state.worker);
+  }
+
+  #start(): void {
+    if (this.#abandoned >= MOST_ABANDONED) return this.#refuseAll({ type: 'busy' });
+    if (this.#everStarted) this.#restarts++;
+    this.#everStarted = true;
+    const worker = this.#spawn();
+    const timer = setTimeout(() => this.#lost(worker, 'the thread did not start in time'), START_MS);
+    const started = new Promise<void>((settle) => {
+      this.#state = { name: 'starting', worker, timer, settle };
+    });
+    if (this.#state.name === 'starting') this.#state.started = started;
+  }
+
+  #spawn(): Worker {
+    const worker = new Worker(this.#options.entry, {
+      name: 'toolscript-compiler',
+      argv: [],
+      env: {},
+      execArgv: [],
+      stdin: false,
+      stdout: true,
+      stderr: true,
+      resourceLimits: { stackSizeMb: STACK_MB, maxOldGenerationSizeMb: HEAP_MB },
+    });
+    worker.on('message', (message: ThreadMessage) => this.#heard(worker, message));
+    worker.on('error', (error: Error) => this.#lost(worker, error.stack ?? String(error)));
+    worker.on('exit', (status) => this.#lost(worker, `the thread ended with status ${status}`));
+    return worker;
+  }
+
+  #heard(worker: Worker, message: ThreadMessage): void {
+    const state = this.#state;
+    if (!('worker' in state) || state.worker !== worker) return;
+    if (message.type === 'ready') {
+      if (state.name === 'starting') this.#becameIdle(worker, state);
+      return;
+    }
+    if (state.name !== 'busy') return;
+    clearTimeout(state.timer);
+    this.#rest(worker);
+    state.job.resolve(message.type === 'answer' ? message : { type: 'broken', detail: message.detail });
+    this.#advance();
+  }
+
+  #becameIdle(worker: Worker, starting: Starting): void {
+    clearTimeout(starting.timer);
+    this.#rest(worker);
+    starting.settle();
+    this.#advance();
+  }
+
+  #rest(worker: Worker): void {
+    worker.unref();
+    this.#state = { name: 'idle', worker };
+  }
+
+  #send(worker: Worker): void {
+    const job = this.#queue.shift();
+    if (job === undefined) return;
+    const timer = setTimeout(() => this.#deadline(worker, job), this.#options.deadlineMs);
+    this.#state = { name: 'busy', worker, job, timer };
+    worker.ref();
+    worker.postMessage(job.request);
+  }
+
+  #deadline(worker: Worker, job: Job): void {
+    this.#state = { name: 'none' };
+    this.#abandon(worker);
+    job.resolve({ type: 'deadline' });
+    this.#advance();
+  }
+
+  #abandon(worker: Worker): void {
+    this.#abandoned++;
+    worker.unref();
+    void ended(worker).then(() => {
+      this.#abandoned--;
+      this.#advance();
+    });
+  }
+
+  /** The thread died or never came up. Its job fails; the others get another thread, unless this one never worked. */
+  #lost(worker: Worker, detail: string): void {
+    const state = this.#state;
+    if (!('worker' in state) || state.worker !== worker) return;
+    this.#state = { name: 'none' };
+    void ended(worker);
+    if (state.name === 'busy') state.job.resolve({ type: 'broken', detail });
+    if ('timer' in state) clearTimeout(state.timer);
+    if (state.name === 'starting') {
+      this.#refuseAll({ type: 'broken', detail });
+      state.settle();
+    }
+    this.#advance();
+  }
+
+  #refuseAll(result: ThreadResult): void {
+    for (const job of this.#queue.splice(0)) job.resolve(result);
+  }
+}
+
+export interface CompileThreadOptions {
+  /** The thread's module. */
+  readonly entry: URL;
+  /** For one job, in ms, from when the thread gets it. */
+  readonly deadlineMs: number;
+}
+
+export type ThreadResult =
+  | { readonly type: 'answer'; readonly answer: CompileAnswer }
+  | { readonly type: 'deadline' }
+  /** Too many threads are still busy with jobs that missed their deadline. */
+  | { readonly type: 'busy' }
+  | { readonly type: 'closed' }
+  | { readonly type: 'broken'; readonly detail: string };
+
+/**
+ * The parser recurses natively: 64 KB of `(` need 80 to 96 MB of stack. Only what is used is ever real memory.
+ */
+const STACK_MB = 192;
+const HEAP_MB = 256;
+const START_MS = 20_000;
+const CLOSE_MS = 1_000;
+const MOST_ABANDONED = 3;
+
+interface Job {
+  readonly request: CompileRequest;
+  readonly resolve: (result: ThreadResult) => void;
+}
+
+interface Starting {
+  readonly name: 'starting';
+  readonly worker: Worker;
+  readonly timer: NodeJS.Timeout;
+  readonly settle: () => void;
+  started?: Promise<void>;
+}
+
+interface Busy {
+  readonly name: 'busy';
+  readonly worker: Worker;
+  readonly job: Job;
+  readonly timer: NodeJS.Timeout;
+}
+
+type State =
+  | { readonly name: 'none' | 'closed' }
+  | Starting
+  | { readonly name: 'idle'; readonly worker: Worker }
+  | Busy;
+
+/** Resolves when the thread is gone, however long its native code takes. */
+async function ended(worker: Worker): Promise<void> {
+  await worker.terminate();
+}
+
+async function endedWithin(worker: Worker, mostMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, mostMs);
+  });
+  await Promise.race([ended(worker), late]);
+  clearTimeout(timer);
+}

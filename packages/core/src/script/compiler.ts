@@ -1,0 +1,223 @@
+import { createHash } from 'node:crypto';
+import { SOURCE_CEILING_BYTES, ToolscriptUsageError, scriptFailure } from '../protocol/index.js';
+import type { CompiledScript, CompileResult, Diagnostic, ScriptFailure, ScriptLanguage } from '../protocol/index.js';
+import { codeFrame } from './code-frame.js';
+import type { CompileAnswer } from './compile-messages.js';
+import { CompileThread } from './compile-thread.js';
+import type { ThreadResult } from './compile-thread.js';
+import { applyLayers, originalOffset } from './edits.js';
+import { LineIndex } from './line-index.js';
+import { RecentMap } from './recent-map.js';
+import { positionMapper } from './wrapper.js';
+
+export interface CompilerOptions {
+  /** Results kept, failures too. Default 1000. */
+  readonly cacheSize?: number;
+  /** For parsing and stripping one script, in ms. Default 2000. */
+  readonly deadlineMs?: number;
+  /** Looks at each script that passed the rules. Left out: nothing checks types. */
+  readonly typeChecker?: TypeChecker;
+}
+
+export interface CompileOptions {
+  readonly language: ScriptLanguage;
+  /** In UTF-8. Never more than SOURCE_CEILING_BYTES counts. */
+  readonly maxSourceBytes: number;
+  /** The tools there are. Left out: names are not checked. */
+  readonly toolNames?: readonly string[];
+}
+
+/** The place of the type checker: between the rules and the sandbox. */
+export interface TypeChecker {
+  /**
+   * Positions count in `source`, which is the script after repairs. A diagnostic of severity `error` makes a
+   * ScriptTypeError. What it answers is cached with the script. A throw is taken as no answer.
+   */
+  check(source: string, context: TypeCheckContext): Promise<readonly Diagnostic[]>;
+}
+
+export interface TypeCheckContext {
+  readonly language: ScriptLanguage;
+  readonly toolNames: readonly string[] | undefined;
+}
+
+export interface CompilerStats {
+  hits: number;
+  misses: number;
+  /** Results in the cache. */
+  size: number;
+  /** Threads that had to be replaced. */
+  restarts: number;
+}
+
+export interface Compiler {
+  /**
+   * Repairs, parses, refuses, lints, plans and strips a script. What is wrong with the script is data; it
+   * rejects only with a ToolscriptUsageError, after `close()`.
+   *
+   * Failures: ScriptTooLargeError, ScriptSyntaxError, ScriptPolicyError, ScriptTypeError, and of the
+   * compiler itself HarnessBusyError and HarnessInternalError (these two, and a missed deadline, are not
+   * cached).
+   */
+  compile(source: string, options: CompileOptions): Promise<CompileResult>;
+  /** Starts the thread ahead of time; resolves when a compile would start at once. */
+  warm(): Promise<void>;
+  /** Ends the thread. Compiles that wait end with a ScriptCancelledError. Idempotent. */
+  close(): Promise<void>;
+  stats(): CompilerStats;
+}
+
+/** Makes a compiler. Its thread starts with the first compile, and never keeps the process alive when idle. */
+export function createCompiler(options: CompilerOptions = {}): Compiler {
+  return new ThreadedCompiler(options);
+}
+
+class ThreadedCompiler implements Compiler {
+  readonly #cache: RecentMap<string, CompileResult>;
+  readonly #pending = new Map<string, Promise<CompileResult>>();
+  readonly #thread: CompileThread;
+  readonly #typeChecker: TypeChecker | undefined;
+  #hits = 0;
+  #misses = 0;
+  #closed = false;
+
+  constructor({ cacheSize = 1000, deadlineMs = 2000, typeChecker }: CompilerOptions) {
+    this.#cache = new RecentMap(cacheSize);
+    this.#thread = new CompileThread({ entry: new URL('./compile-worker.js', import.meta.url), deadlineMs });
+    this.#typeChecker = typeChecker;
+  }
+
+  async compile(source: string, options: CompileOptions): Promise<CompileResult> {
+    if (this.#closed) throw new ToolscriptUsageError('The compiler is closed.');
+    const tooLarge = refuseTooLarge(source, options.maxSourceBytes);
+    if (tooLarge !== undefined) return failed(tooLarge);
+    const key = cacheKey(source, options);
+    const cached = this.#cache.get(key);
+    if (cached !== undefined) return this.#hit(cached);
+    const pending = this.#pending.get(key);
+    if (pending !== undefined) return this.#hit(await pending);
+    return this.#miss(key, source, options);
+  }
+
+  warm(): Promise<void> {
+    return this.#thread.warm();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#thread.close();
+  }
+
+  stats(): CompilerStats {
+    const { size } = this.#cache;
+    return { hits: this.#hits, misses: this.#misses, size, restarts: this.#thread.restarts };
+  }
+
+  #hit(result: CompileResult): CompileResult {
+    this.#hits++;
+    return result.cacheHit ? result : { ...result, cacheHit: true };
+  }
+
+  async #miss(key: string, source: string, options: CompileOptions): Promise<CompileResult> {
+    this.#misses++;
+    const work = this.#work(key, source, options);
+    this.#pending.set(key, work);
+    try {
+      return await work;
+    } finally {
+      this.#pending.delete(key);
+    }
+  }
+
+  async #work(key: string, source: string, options: CompileOptions): Promise<CompileResult> {
+    const result = await this.#thread.run({ source, toolNames: options.toolNames });
+    if (result.type !== 'answer') return failed(threadFailure(result));
+    const compiled = await this.#checked(source, options, result.answer);
+    this.#cache.set(key, { ...compiled, cacheHit: true });
+    return compiled;
+  }
+
+  async #checked(source: string, options: CompileOptions, answer: CompileAnswer): Promise<CompileResult> {
+    if (answer.type === 'failed') return failed(answer.failure, answer.diagnostics);
+    const { language, toolNames } = options;
+    const found = await this.#typeDiagnostics(source, answer, { language, toolNames });
+    const diagnostics = [...answer.diagnostics, ...found];
+    const error = found.find(({ severity }) => severity === 'error');
+    if (error !== undefined) return failed(typeFailure(source, error), diagnostics);
+    return { ok: true, script: compiledScript(source, answer, diagnostics), cacheHit: false };
+  }
+
+  /** The checker's diagnostics, with positions in the model's own source. */
+  async #typeDiagnostics(source: string, answer: Compiled, context: TypeCheckContext): Promise<Diagnostic[]> {
+    if (this.#typeChecker === undefined) return [];
+    const repaired = applyLayers(source, answer.layers);
+    const found = await this.#typeChecker.check(repaired, context).catch(() => []);
+    const repairedLines = new LineIndex(repaired);
+    const sourceLines = new LineIndex(source);
+    return found.map((diagnostic) => {
+      const { line, column } = diagnostic;
+      const offset = line === undefined ? undefined : repairedLines.offsetAt(line, column ?? 1);
+      if (offset === undefined) return diagnostic;
+      return { ...diagnostic, ...sourceLines.positionAt(originalOffset(offset, answer.layers)) };
+    });
+  }
+}
+
+type Compiled = Extract<CompileAnswer, { type: 'compiled' }>;
+
+function compiledScript(source: string, answer: Compiled, diagnostics: readonly Diagnostic[]): CompiledScript {
+  const { javascript, mappings, layers, plan } = answer;
+  return Object.freeze({
+    sha256: createHash('sha256').update(source, 'utf8').digest('hex'),
+    source,
+    javascript,
+    originalPosition: positionMapper({ source, layers, javascript, mappings }),
+    diagnostics: Object.freeze(diagnostics),
+    plan: Object.freeze(plan),
+  });
+}
+
+function failed(failure: ScriptFailure, diagnostics: readonly Diagnostic[] = []): CompileResult {
+  return { ok: false, failure, diagnostics, cacheHit: false };
+}
+
+function refuseTooLarge(source: string, maxSourceBytes: number): ScriptFailure | undefined {
+  const maxBytes = Math.min(maxSourceBytes, SOURCE_CEILING_BYTES);
+  if (source.length * 3 <= maxBytes) return undefined;
+  const bytes = Buffer.byteLength(source, 'utf8');
+  if (bytes <= maxBytes) return undefined;
+  const message = `The script has ${bytes} bytes; at most ${maxBytes} are allowed.`;
+  return scriptFailure('ScriptTooLargeError', message, {
+    hint: 'Split the work over several scripts, and let tools read large data instead of writing it out.',
+    metadata: { bytes, maxBytes },
+  });
+}
+
+function cacheKey(source: string, { language, toolNames }: CompileOptions): string {
+  const names = toolNames === undefined ? '' : `\u0001${toolNames.join('\u0001')}`;
+  return `${language}${names}\u0000${source}`;
+}
+
+function threadFailure(result: Exclude<ThreadResult, { type: 'answer' }>): ScriptFailure {
+  switch (result.type) {
+    case 'deadline':
+      return scriptFailure('ScriptSyntaxError', 'The script takes too long to parse.', {
+        hint: 'Write it more simply: fewer nested brackets, arrow functions and `<` in one expression.',
+      });
+    case 'busy':
+      return scriptFailure('HarnessBusyError', 'The compiler is busy with scripts that take too long to parse.', {
+        phase: 'parsing',
+      });
+    case 'closed':
+      return scriptFailure('ScriptCancelledError', 'The compiler was closed before the script was compiled.', {
+        phase: 'parsing',
+      });
+    case 'broken':
+      return scriptFailure('HarnessInternalError', 'The compiler failed on this script.', { phase: 'parsing' });
+  }
+}
+
+function typeFailure(source: string, { message, line, column, code }: Diagnostic): ScriptFailure {
+  const place = line === undefined ? {} : { line, column: column ?? 1, frame: codeFrame(source, line, column ?? 1) };
+  return scriptFailure('ScriptTypeError', message, { ...place, metadata: { rule: code } });
+}

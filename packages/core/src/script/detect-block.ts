@@ -1,0 +1,212 @@
+import type { ScriptLanguage } from '../protocol/script.js';
+import { allowsScriptFence, BACKTICK, endOfRun, LONGEST_RUN, matchClosingRun, matchScriptInfo } from './detect-fences.js';
+import { ScriptLexer, type Surroundings } from './detect-lexer.js';
+import type { TagTable } from './detect-tags.js';
+import type { AnswerWindow } from './detect-window.js';
+
+/** An open script block. Positions count from the answer's beginning. */
+export interface OpenBlock {
+  readonly format: 'xml' | 'fence';
+  readonly language: ScriptLanguage;
+  /** The tag's name; empty for a fence. */
+  readonly tag: string;
+  /** Number of backticks; 0 for a tag. */
+  readonly fenceLength: number;
+  readonly start: number;
+  /** Position after the opening tag or line. */
+  readonly bodyStart: number;
+}
+
+/** Why a block is malformed. */
+export type BlockProblem =
+  | { readonly type: 'nested'; readonly at: number }
+  | { readonly type: 'unclosed-literal'; readonly at: number; readonly literal: Surroundings }
+  | { readonly type: 'unfinished'; readonly at: number; readonly inside: Surroundings };
+
+export interface BlockEnd {
+  readonly block: OpenBlock;
+  /** Position where the source ends and the closing tag or line begins. */
+  readonly sourceEnd: number;
+  readonly end: number;
+  readonly problem: BlockProblem | undefined;
+}
+
+/** After so many blocks that had no proper close, a block ends at its first closing tag at a line's start. */
+const PATIENCE = 8;
+
+const LESS_THAN = 0x3c;
+
+/** Reads one script block after the other, each to its close. */
+export class BlockScanner {
+  private block: OpenBlock | undefined;
+  private lexer = new ScriptLexer();
+  private depth = 0;
+  private nestedAt: number | undefined;
+  /** The first closing tag at a line's start that did not close the block. */
+  private fallback: BlockEnd | undefined;
+  private isInLongRun = false;
+  private fallbacksTaken = 0;
+
+  constructor(
+    private readonly window: AnswerWindow,
+    private readonly tags: TagTable,
+  ) {}
+
+  get keepFrom(): number | undefined {
+    return this.block?.start;
+  }
+
+  /** Begins a block; the window stands at its body. */
+  open(block: OpenBlock): void {
+    this.block = block;
+    this.lexer = new ScriptLexer();
+    this.depth = 1;
+    this.nestedAt = undefined;
+    this.fallback = undefined;
+    this.isInLongRun = false;
+    this.window.breakLine(block.format === 'fence' ? '' : undefined);
+  }
+
+  /** Goes on to the block's end; undefined while the window does not hold it. */
+  scan(): BlockEnd | undefined {
+    const { block } = this;
+    if (block === undefined) return undefined;
+    const end = this.scanBody(block) ?? (this.window.isLast ? this.endWithAnswer(block) : undefined);
+    if (end !== undefined) this.block = undefined;
+    return end;
+  }
+
+  private scanBody(block: OpenBlock): BlockEnd | undefined {
+    const { window, lexer } = this;
+    if (this.isInLongRun) this.passLongRun();
+    for (;;) {
+      window.index = lexer.scan(window.chunk, window.index, window.positionOf(0));
+      if (window.index === window.chunk.length) return undefined;
+      const index = window.index;
+      const end = window.chunk.charCodeAt(index) === LESS_THAN ? this.atTag(block) : this.atBacktick(block);
+      if (end === 'stopped') return undefined;
+      if (end !== undefined) return end;
+      if (window.index === index) window.index = lexer.consume(window.chunk, index, window.positionOf(0));
+    }
+  }
+
+  /** At a `<`. Leaves the window there when it is part of the script. */
+  private atTag(block: OpenBlock): BlockEnd | 'stopped' | undefined {
+    const { window, lexer } = this;
+    const isLineStart = window.isLineStart(window.index);
+    if (block.format === 'fence' || (!lexer.isInCode && !isLineStart)) return undefined;
+    const tag = this.tags.match(window.chunk, window.index, window.isLast);
+    if (tag === 'partial') return 'stopped';
+    if (tag === undefined || tag.name !== block.tag) return undefined;
+    if (tag.closing) return this.close(block, window.index, tag.end, isLineStart);
+    this.nest(tag.end);
+    return undefined;
+  }
+
+  /** At a backtick. Leaves the window there when it is part of the script. */
+  private atBacktick(block: OpenBlock): BlockEnd | 'stopped' | undefined {
+    const { window, lexer } = this;
+    const head = window.headBefore(window.index);
+    if (head === undefined || head.trim() !== '') return undefined;
+    if (block.format === 'fence' && allowsScriptFence(head)) {
+      const { chunk, index, isLast } = window;
+      const closing = matchClosingRun(chunk, index, BACKTICK, block.fenceLength, isLast);
+      if (closing === 'partial') return 'stopped';
+      if (closing !== undefined) return this.close(block, index, closing, true, index - head.length);
+    }
+    return lexer.isInCode ? this.passFenceLine(block, head) : undefined;
+  }
+
+  /** A line of code that begins with three or more backticks is Markdown around the code, not a template. */
+  private passFenceLine(block: OpenBlock, head: string): 'stopped' | undefined {
+    const { window } = this;
+    const end = endOfRun(window.chunk, window.index);
+    const length = end - window.index;
+    if (end === window.chunk.length && !window.isLast) {
+      if (length <= LONGEST_RUN) return 'stopped';
+      this.isInLongRun = true;
+    }
+    if (length < 3) return undefined;
+    if (block.format === 'fence' && length <= LONGEST_RUN && allowsScriptFence(head)) {
+      const info = matchScriptInfo(window.chunk, end, window.isLast);
+      if (info === 'partial') return 'stopped';
+      if (info !== undefined) {
+        this.nest(info.end);
+        return undefined;
+      }
+    }
+    window.index = end;
+    this.lexer.skip();
+    return undefined;
+  }
+
+  private nest(end: number): void {
+    if (!this.lexer.isInCode) return;
+    this.depth += 1;
+    this.nestedAt ??= this.window.position;
+    this.window.index = end;
+    this.lexer.skip();
+  }
+
+  /** A closing tag or line, from `index` to `end`. Ends the block, or is remembered. */
+  private close(
+    block: OpenBlock,
+    index: number,
+    end: number,
+    isLineStart: boolean,
+    sourceEnd = index,
+  ): BlockEnd | undefined {
+    const { window, lexer } = this;
+    if (lexer.isInCode) this.depth -= 1;
+    const isClose = lexer.isInCode && this.depth === 0;
+    const found: BlockEnd = {
+      block,
+      sourceEnd: Math.max(window.positionOf(sourceEnd), block.bodyStart),
+      end: window.positionOf(end),
+      problem: this.problemHere(),
+    };
+    // A bare line of backticks always ends a template, so it can only be the end of the fence.
+    const isBrokenTemplate = block.format === 'fence' && lexer.surroundings === 'template literal';
+    const isOutOfPatience = isLineStart && this.fallbacksTaken >= PATIENCE;
+    if (isClose || isBrokenTemplate || isOutOfPatience) {
+      window.index = end;
+      return found;
+    }
+    if (isLineStart) this.fallback ??= found;
+    if (lexer.isInCode) {
+      window.index = end;
+      lexer.skip();
+    }
+    return undefined;
+  }
+
+  private problemHere(): BlockProblem | undefined {
+    if (this.nestedAt !== undefined) return { type: 'nested', at: this.nestedAt };
+    if (this.lexer.isInCode) return undefined;
+    return { type: 'unclosed-literal', at: this.lexer.surroundingsStart, literal: this.lexer.surroundings };
+  }
+
+  private problemAtEnd(position: number): BlockProblem {
+    const problem = this.problemHere();
+    if (problem?.type === 'nested') return problem;
+    const { surroundings, surroundingsStart } = this.lexer;
+    return { type: 'unfinished', at: surroundings === 'code' ? position : surroundingsStart, inside: surroundings };
+  }
+
+  /** The answer ends inside the block: back to the first closing tag at a line's start, if there is one. */
+  private endWithAnswer(block: OpenBlock): BlockEnd {
+    const { window, fallback } = this;
+    if (fallback !== undefined) {
+      this.fallbacksTaken += 1;
+      return fallback;
+    }
+    const { position } = window;
+    return { block, sourceEnd: position, end: position, problem: this.problemAtEnd(position) };
+  }
+
+  private passLongRun(): void {
+    const { window } = this;
+    while (window.chunk.charCodeAt(window.index) === BACKTICK) window.index += 1;
+    this.isInLongRun = window.index === window.chunk.length && !window.isLast;
+  }
+}

@@ -1,0 +1,412 @@
+/** What a position of a script is inside of. */
+export type Surroundings = 'code' | 'string' | 'template literal' | 'comment' | 'regular expression';
+
+type State =
+  | 'code'
+  | 'slash'
+  | 'string'
+  | 'template'
+  | 'template-dollar'
+  | 'line-comment'
+  | 'block-comment'
+  | 'block-comment-star'
+  | 'regex'
+  | 'regex-class';
+
+/** Decides what a `/` means: division after a `value`, a regular expression after `punctuation`. */
+type Token = 'punctuation' | 'value' | 'word' | 'dot';
+
+type Bracket = 'parenthesis' | 'control' | 'brace' | 'substitution';
+
+const NEWLINE = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const BANG = 0x21;
+const DOUBLE_QUOTE = 0x22;
+const DOLLAR = 0x24;
+const SINGLE_QUOTE = 0x27;
+const OPEN_PARENTHESIS = 0x28;
+const CLOSE_PARENTHESIS = 0x29;
+const STAR = 0x2a;
+const PLUS = 0x2b;
+const MINUS = 0x2d;
+const DOT = 0x2e;
+const SLASH = 0x2f;
+const LESS_THAN = 0x3c;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const BACKTICK = 0x60;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** Words after which a value begins, so that a `/` opens a regular expression. */
+const WORDS_BEFORE_VALUES: ReadonlySet<string> = new Set(
+  'return typeof case in of delete void throw new instanceof do else await yield'.split(' '),
+);
+/** Words whose parentheses a statement follows. */
+const CONTROL_WORDS: ReadonlySet<string> = new Set(['if', 'while', 'for', 'with']);
+const LONGEST_WORD = 10;
+const LONG_WORD = 'x'.repeat(LONGEST_WORD + 1);
+
+/** Letters, digits, `_`, `$`, `#`, `@`, backslash and everything beyond ASCII. */
+const IS_WORD: readonly boolean[] = Array.from({ length: 128 }, (_, code) =>
+  /[\w$#@\\]/.test(String.fromCharCode(code)),
+);
+
+/**
+ * Follows a script far enough to know what is code and what is a string, template, comment or regular
+ * expression. Fed piece by piece: `scan` stops before every `<` and backtick, wherever it stands; the
+ * caller looks whether a tag or fence begins there, and calls `consume` or `skip`.
+ *
+ * A line break ends a quoted string and a regular expression, so that a stray quote harms one line only.
+ */
+export class ScriptLexer {
+  private state: State = 'code';
+  private quote = 0;
+  private escape: 'none' | 'next' | 'line-feed' = 'none';
+  private token: Token = 'punctuation';
+  private word = '';
+  private isWordOpen = false;
+  private previous = 0;
+  private tokenBeforeSign: Token = 'punctuation';
+  private readonly brackets: Bracket[] = [];
+  private readonly templateStarts: number[] = [];
+  private literalStart = 0;
+  private isHalted = false;
+
+  get surroundings(): Surroundings {
+    switch (this.state) {
+      case 'code':
+      case 'slash':
+        return 'code';
+      case 'string':
+        return 'string';
+      case 'template':
+      case 'template-dollar':
+        return 'template literal';
+      case 'line-comment':
+      case 'block-comment':
+      case 'block-comment-star':
+        return 'comment';
+      case 'regex':
+      case 'regex-class':
+        return 'regular expression';
+    }
+  }
+
+  get isInCode(): boolean {
+    return this.state === 'code';
+  }
+
+  /** The position where the literal or comment began that the lexer is in. */
+  get surroundingsStart(): number {
+    return this.literalStart;
+  }
+
+  /** The index of the next `<` or backtick, or the text's end. `origin` is the position of the text's beginning. */
+  scan(text: string, index: number, origin: number): number {
+    let next = index;
+    this.isHalted = false;
+    while (next < text.length && !this.isHalted) next = this.step(text, next, origin);
+    return next;
+  }
+
+  /** Takes the `<` or backtick before which `scan` stopped as part of the script. Returns the next index. */
+  consume(text: string, index: number, origin: number): number {
+    if (this.state === 'code') {
+      this.isWordOpen = false;
+      this.previous = text.charCodeAt(index);
+      if (this.previous === BACKTICK) this.enter('template', origin + index);
+      else this.token = 'punctuation';
+    } else if (this.state === 'template' && text.charCodeAt(index) === BACKTICK) {
+      this.leaveLiteral();
+    }
+    return index + 1;
+  }
+
+  /** Passes over a tag or fence that stands in code: a statement may follow it. */
+  skip(): void {
+    this.token = 'punctuation';
+    this.isWordOpen = false;
+    this.previous = 0;
+  }
+
+  private step(text: string, index: number, origin: number): number {
+    if (this.escape !== 'none') return this.scanEscape(text, index);
+    switch (this.state) {
+      case 'code':
+        return this.scanCode(text, index, origin);
+      case 'slash':
+        return this.scanSlash(text, index);
+      case 'string':
+        return this.scanString(text, index);
+      case 'template':
+        return this.scanTemplate(text, index);
+      case 'template-dollar':
+        return this.scanTemplateDollar(text, index);
+      case 'line-comment':
+        return this.scanLineComment(text, index);
+      case 'block-comment':
+        return this.scanBlockComment(text, index);
+      case 'block-comment-star':
+        return this.scanBlockCommentStar(text, index);
+      case 'regex':
+      case 'regex-class':
+        return this.scanRegex(text, index);
+    }
+  }
+
+  private scanCode(text: string, index: number, origin: number): number {
+    let next = index;
+    while (next < text.length) {
+      const character = text.charCodeAt(next);
+      if (character >= 128 || IS_WORD[character] === true) {
+        next = this.scanWord(text, next);
+        continue;
+      }
+      this.isWordOpen = false;
+      if (character === LESS_THAN || character === BACKTICK) return this.halt(next);
+      if (character > 0x20) this.takePunctuator(character, origin + next);
+      this.previous = character;
+      next += 1;
+      if (this.state !== 'code') break;
+    }
+    return next;
+  }
+
+  private scanWord(text: string, index: number): number {
+    let end = index + 1;
+    while (end < text.length) {
+      const character = text.charCodeAt(end);
+      if (character < 128 && IS_WORD[character] !== true) break;
+      end += 1;
+    }
+    const continued = this.isWordOpen ? this.word.length : 0;
+    if (continued + end - index > LONGEST_WORD) this.word = LONG_WORD;
+    else this.word = continued > 0 ? this.word + text.slice(index, end) : text.slice(index, end);
+    if (!this.isWordOpen) this.token = this.token === 'dot' ? 'value' : 'word';
+    this.isWordOpen = end === text.length;
+    this.previous = 0;
+    return end;
+  }
+
+  private takePunctuator(character: number, position: number): void {
+    switch (character) {
+      case SLASH:
+        this.state = 'slash';
+        this.literalStart = position;
+        return;
+      case SINGLE_QUOTE:
+      case DOUBLE_QUOTE:
+        this.quote = character;
+        this.enter('string', position);
+        return;
+      case OPEN_PARENTHESIS:
+        this.brackets.push(this.token === 'word' && CONTROL_WORDS.has(this.word) ? 'control' : 'parenthesis');
+        this.token = 'punctuation';
+        return;
+      case CLOSE_PARENTHESIS:
+        this.closeParenthesis();
+        return;
+      case OPEN_BRACE:
+        this.brackets.push('brace');
+        this.token = 'punctuation';
+        return;
+      case CLOSE_BRACE:
+        this.closeBrace();
+        return;
+      case CLOSE_BRACKET:
+        this.token = 'value';
+        return;
+      case DOT:
+        this.token = 'dot';
+        return;
+      case PLUS:
+      case MINUS:
+        this.takeSign(character);
+        return;
+      case BANG:
+        // After a value it is TypeScript's non-null mark, or the beginning of `!=`.
+        if (this.mayBeginValue()) this.token = 'punctuation';
+        return;
+      default:
+        this.token = 'punctuation';
+    }
+  }
+
+  /** `++` and `--` leave a value a value, and an operator an operator. */
+  private takeSign(character: number): void {
+    if (this.previous === character) {
+      this.token = this.tokenBeforeSign;
+    } else {
+      this.tokenBeforeSign = this.token;
+      this.token = 'punctuation';
+    }
+  }
+
+  private closeParenthesis(): void {
+    const open = this.brackets.at(-1);
+    const isParenthesis = open === 'parenthesis' || open === 'control';
+    if (isParenthesis) this.brackets.pop();
+    this.token = open === 'control' ? 'punctuation' : 'value';
+  }
+
+  private closeBrace(): void {
+    let open = this.brackets.pop();
+    while (open === 'parenthesis' || open === 'control') open = this.brackets.pop();
+    this.token = 'punctuation';
+    if (open === 'substitution') {
+      this.state = 'template';
+      this.literalStart = this.templateStarts.pop() ?? 0;
+    }
+  }
+
+  private scanSlash(text: string, index: number): number {
+    const character = text.charCodeAt(index);
+    if (character === SLASH) this.state = 'line-comment';
+    else if (character === STAR) this.state = 'block-comment';
+    else if (this.mayBeginValue()) this.state = 'regex';
+    else {
+      this.state = 'code';
+      this.token = 'punctuation';
+      return index;
+    }
+    return this.state === 'regex' ? index : index + 1;
+  }
+
+  private scanString(text: string, index: number): number {
+    let next = index;
+    while (next < text.length) {
+      const character = text.charCodeAt(next);
+      if (character === LESS_THAN || character === BACKTICK) return this.halt(next);
+      next += 1;
+      if (character === this.quote || character === NEWLINE) {
+        this.leaveLiteral();
+        break;
+      }
+      if (character === BACKSLASH) {
+        this.escape = 'next';
+        break;
+      }
+    }
+    return next;
+  }
+
+  private scanTemplate(text: string, index: number): number {
+    let next = index;
+    while (next < text.length) {
+      const character = text.charCodeAt(next);
+      if (character === LESS_THAN || character === BACKTICK) return this.halt(next);
+      next += 1;
+      if (character === BACKSLASH) {
+        this.escape = 'next';
+        break;
+      }
+      if (character === DOLLAR) {
+        this.state = 'template-dollar';
+        break;
+      }
+    }
+    return next;
+  }
+
+  private scanTemplateDollar(text: string, index: number): number {
+    if (text.charCodeAt(index) !== OPEN_BRACE) {
+      this.state = 'template';
+      return index;
+    }
+    this.brackets.push('substitution');
+    this.templateStarts.push(this.literalStart);
+    this.state = 'code';
+    this.skip();
+    return index + 1;
+  }
+
+  private scanLineComment(text: string, index: number): number {
+    let next = index;
+    while (next < text.length) {
+      const character = text.charCodeAt(next);
+      if (character === LESS_THAN || character === BACKTICK) return this.halt(next);
+      next += 1;
+      if (character === NEWLINE) {
+        this.state = 'code';
+        break;
+      }
+    }
+    return next;
+  }
+
+  private scanBlockComment(text: string, index: number): number {
+    let next = index;
+    while (next < text.length) {
+      const character = text.charCodeAt(next);
+      if (character === LESS_THAN || character === BACKTICK) return this.halt(next);
+      next += 1;
+      if (character === STAR) {
+        this.state = 'block-comment-star';
+        break;
+      }
+    }
+    return next;
+  }
+
+  private scanBlockCommentStar(text: string, index: number): number {
+    const character = text.charCodeAt(index);
+    if (character === STAR) return index + 1;
+    this.state = character === SLASH ? 'code' : 'block-comment';
+    return this.state === 'code' ? index + 1 : index;
+  }
+
+  private scanRegex(text: string, index: number): number {
+    let next = index;
+    while (next < text.length) {
+      const character = text.charCodeAt(next);
+      if (character === LESS_THAN || character === BACKTICK) return this.halt(next);
+      next += 1;
+      if (character === NEWLINE || (character === SLASH && this.state === 'regex')) {
+        this.leaveLiteral();
+        break;
+      }
+      if (character === BACKSLASH) {
+        this.escape = 'next';
+        break;
+      }
+      if (character === OPEN_BRACKET) this.state = 'regex-class';
+      else if (character === CLOSE_BRACKET) this.state = 'regex';
+    }
+    return next;
+  }
+
+  /** The character after a backslash; a CR LF pair counts as one. A line break still ends a regular expression. */
+  private scanEscape(text: string, index: number): number {
+    const character = text.charCodeAt(index);
+    if (this.escape === 'line-feed') {
+      this.escape = 'none';
+      return character === NEWLINE ? index + 1 : index;
+    }
+    const isRegex = this.state === 'regex' || this.state === 'regex-class';
+    this.escape = character === CARRIAGE_RETURN && !isRegex ? 'line-feed' : 'none';
+    if (character === NEWLINE && isRegex) this.leaveLiteral();
+    return index + 1;
+  }
+
+  private enter(state: 'string' | 'template', position: number): void {
+    this.state = state;
+    this.literalStart = position;
+  }
+
+  private leaveLiteral(): void {
+    this.state = 'code';
+    this.token = 'value';
+    this.previous = 0;
+  }
+
+  private mayBeginValue(): boolean {
+    return this.token === 'punctuation' || (this.token === 'word' && WORDS_BEFORE_VALUES.has(this.word));
+  }
+
+  private halt(index: number): number {
+    this.isHalted = true;
+    return index;
+  }
+}

@@ -1,0 +1,305 @@
+import type { ScriptLanguage } from '../protocol/script.js';
+import {
+  allowsFence,
+  allowsScriptFence,
+  BACKTICK,
+  endOfRun,
+  LONGEST_RUN,
+  matchClosingLine,
+  matchScriptInfo,
+  TILDE,
+  type TextFence,
+} from './detect-fences.js';
+import type { TagMatch, TagTable } from './detect-tags.js';
+import type { AnswerWindow } from './detect-window.js';
+
+/** Something outside code spans and fences that ends a piece of text. Indexes are the window's. */
+export type Opening =
+  | { readonly type: 'tag'; readonly start: number; readonly tag: TagMatch }
+  | {
+      readonly type: 'fence';
+      readonly start: number;
+      readonly end: number;
+      readonly length: number;
+      readonly language: ScriptLanguage;
+    };
+
+/** A run of backticks that may open a code span, or a fence while its line goes on. */
+interface OpenSpan {
+  readonly length: number;
+  /** Position after the run. */
+  readonly start: number;
+  /** The fence that this is, when the line ends without another backtick. */
+  fence: TextFence | undefined;
+  /** Position of the first tag inside, which is text only if the span closes. */
+  heldFrom: number | undefined;
+}
+
+/** `stopped`: the chunk is used up, or what is left of it waits for more. */
+type Step = 'stopped' | 'switched';
+
+const NEWLINE = 0x0a;
+const LESS_THAN = 0x3c;
+
+/** Reads assistant text up to the next block, through code spans and fences. */
+export class TextScanner {
+  private fence: TextFence | undefined;
+  private isWithinFenceLine = false;
+  private span: OpenSpan | undefined;
+  private isInLongRun = false;
+  // What a failed span learned: no run of a length begins after `lastRuns[length]` and before `knownEnd`.
+  // It keeps runs of many lengths from being searched for again and again.
+  private knownEnd = 0;
+  private readonly lastRuns: number[] = Array.from({ length: LONGEST_RUN + 1 }, () => -1);
+
+  constructor(
+    private readonly window: AnswerWindow,
+    private readonly tags: TagTable,
+    private readonly hasScriptFences: boolean,
+  ) {}
+
+  /** Nothing but `<`, a backtick or a tilde can begin anything here. */
+  get isPlain(): boolean {
+    return this.fence === undefined && this.span === undefined && !this.isInLongRun;
+  }
+
+  /** From this position on, text may still become a block. */
+  get heldFrom(): number | undefined {
+    return this.span?.heldFrom;
+  }
+
+  /** The position from which the window must keep the text. */
+  get keepFrom(): number | undefined {
+    return this.span?.start;
+  }
+
+  /** Goes on to the next block's opening; undefined when the text of the window ends before one. */
+  scan(): Opening | undefined {
+    for (;;) {
+      const step = this.step();
+      if (step === 'stopped') return undefined;
+      if (step !== 'switched') return step;
+    }
+  }
+
+  private step(): Step | Opening {
+    if (this.isInLongRun) this.passLongRun();
+    if (this.fence !== undefined) return this.scanFence(this.fence);
+    if (this.span !== undefined) return this.scanSpan(this.span);
+    return this.scanPlain();
+  }
+
+  private scanPlain(): Step | Opening {
+    const { window } = this;
+    for (;;) {
+      window.index = indexOfMark(window.chunk, window.index);
+      if (window.index === window.chunk.length) return 'stopped';
+      const character = window.chunk.charCodeAt(window.index);
+      const step =
+        character === LESS_THAN ? this.tagInPlain() : character === TILDE ? this.tildesInPlain() : this.runInPlain();
+      if (step !== undefined) return step;
+    }
+  }
+
+  private tagInPlain(): Step | Opening | undefined {
+    const { window } = this;
+    const tag = this.tags.match(window.chunk, window.index, window.isLast);
+    if (tag === 'partial') return 'stopped';
+    if (tag === undefined || (tag.kind === 'reasoning' && tag.closing)) {
+      window.index += 1;
+      return undefined;
+    }
+    return { type: 'tag', start: window.index, tag };
+  }
+
+  private tildesInPlain(): Step | undefined {
+    const { window } = this;
+    const end = endOfRun(window.chunk, window.index);
+    const length = end - window.index;
+    const head = window.headBefore(window.index);
+    if (allowsFence(head) && length <= LONGEST_RUN) {
+      if (end === window.chunk.length && !window.isLast) return 'stopped';
+      if (length >= 3) this.openFence({ character: TILDE, length, indent: head.length });
+    }
+    window.index = end;
+    return this.fence === undefined ? undefined : 'switched';
+  }
+
+  private runInPlain(): Step | Opening | undefined {
+    const { window } = this;
+    if (window.isEscaped(window.index)) {
+      window.index += 1;
+      return undefined;
+    }
+    const start = window.index;
+    const end = this.wholeRun();
+    if (end === undefined) return 'stopped';
+    const length = end - start;
+    const head = length >= 3 ? window.headBefore(start) : undefined;
+    if (length > LONGEST_RUN || (head === undefined && this.isKnownStray(length, start))) {
+      window.index = end;
+      return this.isInLongRun ? 'stopped' : undefined;
+    }
+    if (this.hasScriptFences && allowsScriptFence(head)) {
+      const info = matchScriptInfo(window.chunk, end, window.isLast);
+      if (info === 'partial') return 'stopped';
+      if (info !== undefined) return { type: 'fence', start, length, ...info };
+    }
+    window.index = end;
+    const fence = allowsFence(head) ? { character: BACKTICK, length, indent: head.length } : undefined;
+    this.span = { length, start: window.position, fence, heldFrom: undefined };
+    return 'switched';
+  }
+
+  private isKnownStray(length: number, start: number): boolean {
+    const position = this.window.positionOf(start);
+    return position < this.knownEnd && (this.lastRuns[length] ?? -1) <= position;
+  }
+
+  private scanSpan(span: OpenSpan): Step {
+    const { window } = this;
+    for (;;) {
+      window.index = indexOfMarkOrBreak(window.chunk, window.index);
+      if (window.index === window.chunk.length) return window.isLast ? this.endSpanWithAnswer(span) : 'stopped';
+      const character = window.chunk.charCodeAt(window.index);
+      const step =
+        character === NEWLINE
+          ? this.breakInSpan(span)
+          : character === LESS_THAN
+            ? this.tagInSpan(span)
+            : character === TILDE
+              ? this.tildesInSpan(span)
+              : this.runInSpan(span);
+      if (step !== undefined) return step;
+    }
+  }
+
+  private breakInSpan(span: OpenSpan): Step | undefined {
+    const { window } = this;
+    if (span.fence !== undefined) {
+      this.span = undefined;
+      this.openFence(span.fence);
+      return 'switched';
+    }
+    if (window.isLineStart(window.index)) return this.failSpan(span);
+    window.index += 1;
+    return undefined;
+  }
+
+  private tagInSpan(span: OpenSpan): Step | undefined {
+    const { window } = this;
+    const tag = this.tags.match(window.chunk, window.index, window.isLast);
+    if (tag === 'partial') return 'stopped';
+    const isMeant = tag !== undefined && !(tag.kind === 'reasoning' && tag.closing);
+    if (isMeant && !tag.closing && window.isLineStart(window.index)) return this.failSpan(span);
+    if (isMeant) span.heldFrom ??= window.position;
+    window.index = isMeant ? tag.end : window.index + 1;
+    return undefined;
+  }
+
+  private tildesInSpan(span: OpenSpan): Step | undefined {
+    const { window } = this;
+    const end = endOfRun(window.chunk, window.index);
+    const length = end - window.index;
+    if (length <= LONGEST_RUN && allowsFence(window.headBefore(window.index))) {
+      if (end === window.chunk.length && !window.isLast) return 'stopped';
+      if (length >= 3) return this.failSpan(span);
+    }
+    window.index = end;
+    return undefined;
+  }
+
+  private runInSpan(span: OpenSpan): Step | undefined {
+    const { window } = this;
+    const start = window.index;
+    const end = this.wholeRun();
+    if (end === undefined) return 'stopped';
+    const length = end - start;
+    if (length >= 3 && length <= LONGEST_RUN && allowsFence(window.headBefore(start))) return this.failSpan(span);
+    window.index = end;
+    span.fence = undefined;
+    if (length === span.length) {
+      this.span = undefined;
+      return 'switched';
+    }
+    if (length <= LONGEST_RUN) this.lastRuns[length] = window.positionOf(start);
+    return this.isInLongRun ? 'stopped' : undefined;
+  }
+
+  private endSpanWithAnswer(span: OpenSpan): Step {
+    if (span.fence === undefined) return this.failSpan(span);
+    this.span = undefined;
+    return 'stopped';
+  }
+
+  /** The paragraph ends here and the run opened nothing: what was held is read again as plain text. */
+  private failSpan(span: OpenSpan): Step {
+    this.span = undefined;
+    if (span.heldFrom !== undefined) {
+      this.knownEnd = this.window.position;
+      this.window.rewind(span.start);
+    }
+    return 'switched';
+  }
+
+  private openFence(fence: TextFence): void {
+    this.fence = fence;
+    this.isWithinFenceLine = true;
+  }
+
+  private scanFence(fence: TextFence): Step {
+    const { window } = this;
+    while (window.index < window.chunk.length) {
+      if (this.isWithinFenceLine) {
+        const lineEnd = window.chunk.indexOf('\n', window.index);
+        window.index = lineEnd === -1 ? window.chunk.length : lineEnd + 1;
+        this.isWithinFenceLine = lineEnd === -1;
+        continue;
+      }
+      const closed = matchClosingLine(window.chunk, window.index, fence, window.isLast);
+      if (closed === 'partial') return 'stopped';
+      if (closed !== undefined) {
+        window.index = closed;
+        this.fence = undefined;
+        return 'switched';
+      }
+      this.isWithinFenceLine = true;
+    }
+    return 'stopped';
+  }
+
+  /** The index after the run of backticks at the window's index; undefined while it may still grow. */
+  private wholeRun(): number | undefined {
+    const { window } = this;
+    const end = endOfRun(window.chunk, window.index);
+    if (end < window.chunk.length || window.isLast) return end;
+    if (end - window.index <= LONGEST_RUN) return undefined;
+    this.isInLongRun = true;
+    return end;
+  }
+
+  private passLongRun(): void {
+    const { window } = this;
+    while (window.chunk.charCodeAt(window.index) === BACKTICK) window.index += 1;
+    this.isInLongRun = window.index === window.chunk.length && !window.isLast;
+  }
+}
+
+/** The index of the first character that can begin a block, a code span or a fence; the text's length without one. */
+function indexOfMark(text: string, from: number): number {
+  let index = from;
+  for (; index < text.length; index += 1) {
+    const character = text.charCodeAt(index);
+    if (character === LESS_THAN || character === BACKTICK || character === TILDE) break;
+  }
+  return index;
+}
+
+function indexOfMarkOrBreak(text: string, from: number): number {
+  let index = from;
+  for (; index < text.length; index += 1) {
+    const character = text.charCodeAt(index);
+    if (character === LESS_THAN || character === BACKTICK || character === TILDE || character === NEWLINE) break;
+  }
+  return index;
+}

@@ -1,0 +1,48 @@
+/** A replacement of `[start, end)` by `text`. A list of them is ascending and does not overlap. */
+export interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Several passes over a text, in order; each pass counts its offsets in the text that the pass before left. */
+export type EditLayers = readonly (readonly Edit[])[];
+
+export function applyEdits(text: string, edits: readonly Edit[]): string {
+  let result = '';
+  let from = 0;
+  for (const edit of edits) {
+    result += text.slice(from, edit.start) + edit.text;
+    from = edit.end;
+  }
+  return result + text.slice(from);
+}
+
+export function applyLayers(text: string, layers: EditLayers): string {
+  return layers.reduce(applyEdits, text);
+}
+
+/** Takes an offset in the edited text back to the text before the first layer. */
+export function originalOffset(offset: number, layers: EditLayers): number {
+  return layers.reduceRight((position, edits) => offsetBefore(position, edits), offset);
+}
+
+/** Replaces every character but line ends by a space, so that all positions stay. */
+export function blank(text: string): string {
+  return text.replace(/[^\r\n\u2028\u2029]/g, ' ');
+}
+
+function offsetBefore(offset: number, edits: readonly Edit[]): number {
+  let shift = 0;
+  for (const edit of edits) {
+    const start = edit.start + shift;
+    if (offset < start) break;
+    const end = start + edit.text.length;
+    if (offset < end) {
+      const sameLength = edit.text.length === edit.end - edit.start;
+      return sameLength ? edit.start + (offset - start) : edit.start;
+    }
+    shift += edit.text.length - (edit.end - edit.start);
+  }
+  return offset - shift;
+}

@@ -1,0 +1,11 @@
+export { codeFrame } from './code-frame.js';
+export { createCompiler } from './compiler.js';
+export type {
+  CompileOptions,
+  Compiler,
+  CompilerOptions,
+  CompilerStats,
+  TypeCheckContext,
+  TypeChecker,
+} from './compiler.js';
+export { createDetector, detectScripts } from './detector.js';

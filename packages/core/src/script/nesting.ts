@@ -1,0 +1,428 @@
+/**
+ * A scan of the raw text for what makes a recursive parser recurse, before the parser sees it.
+ *
+ * Brackets count while they are open. Within a bracket, operators that nest to the right (`!`, `=>`, `?`,
+ * `=`, `**`, `else`, `typeof`, …) count until their statement or list element ends; a `<` counts until its
+ * `>`, because each is tried as a list of type arguments and tried again as a comparison. The sum is the
+ * depth. Strings, comments, templates and regular expressions are skipped. The scan judges as a tokeniser
+ * does, not as a parser does: where it may be wrong it counts too much rather than too little, by far less
+ * than the limit.
+ */
+export const MAX_NESTING = 256;
+
+/** The offset at which the nesting passes `most`; undefined where it never does. Linear in the text. */
+export function findDeepNesting(text: string, most = MAX_NESTING): number | undefined {
+  return new NestingScan(text, most).run();
+}
+
+interface Level {
+  readonly opener: '(' | '[' | '{' | '${' | '';
+  /** The bracket belongs to `if (`, `for (`, `while (` …: what follows it is a statement. */
+  readonly control: boolean;
+  /** Braces that hold statements or members, not an object literal. */
+  readonly block: boolean;
+  pending: number;
+  angles: number;
+  questions: number;
+}
+
+/** What the token before was, as far as the next one can tell. */
+type Before =
+  /** Something a value ends with: a following operand starts a new statement, a `/` divides. */
+  | 'operand'
+  /** The end of a block: a following operand starts a new statement, a `/` starts a regular expression. */
+  | 'block'
+  /** A word that may be a name or an operator: a `/` divides, a following operand goes on. */
+  | 'word'
+  | 'operator';
+
+const PREFIX_WORDS = new Set(['typeof', 'void', 'delete', 'await', 'new', 'yield']);
+const TYPE_WORDS = new Set(['keyof', 'unique', 'readonly', 'infer', 'asserts', 'extends', 'abstract']);
+const JOINING_WORDS = new Set(['as', 'is', 'satisfies', 'implements', 'async', 'of']);
+const OPERATOR_WORDS = new Set(['in', 'instanceof']);
+const CONTROL_WORDS = new Set(['if', 'for', 'while', 'with', 'switch', 'catch']);
+const NESTING_STATEMENTS = new Set(['if', 'for', 'while', 'with', 'do', 'class']);
+const FRESH_STATEMENTS = new Set(
+  'const var return throw switch try import export debugger break continue case default function'.split(' '),
+);
+const CONTINUING_WORDS = new Set(['else', 'catch', 'finally']);
+
+const WORD = /(?:\\u\{[\da-fA-F]*\}|\\|#|[\p{ID_Continue}$\u200c\u200d])+/uy;
+const NUMBER = /[0-9][\w.]*/y;
+const LINE_END = /[\n\r\u2028\u2029]/g;
+
+class NestingScan {
+  readonly #text: string;
+  readonly #most: number;
+  readonly #levels: Level[] = [];
+  #level: Level = level('', false, true);
+  #total = 0;
+  #at = 0;
+  #before: Before = 'operator';
+  #word = '';
+  #afterDot = false;
+  #fresh = false;
+  /** Where the last `namespace` stands: each dot of its name is a namespace inside the one before. */
+  #namespaceAt: number | undefined;
+  #deepAt: number | undefined;
+
+  constructor(text: string, most: number) {
+    this.#text = text;
+    this.#most = most;
+  }
+
+  run(): number | undefined {
+    while (this.#at < this.#text.length && this.#deepAt === undefined) this.#token();
+    return this.#deepAt;
+  }
+
+  #token(): void {
+    const character = this.#text.charAt(this.#at);
+    if (character <= ' ' || /\s/.test(character)) {
+      this.#at++;
+      return;
+    }
+    if (character === '/') return this.#slash();
+    if (this.#fresh && !this.#text.startsWith('else', this.#at)) this.#endStatement();
+    if (/[0-9]/.test(character)) return this.#readNumber();
+    if (character === '"' || character === "'") return this.#string(character);
+    if (character === '`') return this.#template(this.#at + 1);
+    if (/[\w$#\\]/.test(character) || character > '\u007f') return this.#readWord();
+    this.#punctuation(character);
+  }
+
+  // Words and literals
+
+  #readWord(): void {
+    WORD.lastIndex = this.#at;
+    const word = WORD.exec(this.#text)?.[0] ?? this.#text.charAt(this.#at);
+    const start = this.#at;
+    this.#at += word.length;
+    if (this.#afterDot) return this.#operand(word);
+    if (CONTINUING_WORDS.has(word)) return this.#continuing(word, start);
+    if (FRESH_STATEMENTS.has(word)) {
+      if (word !== 'function' || this.#before !== 'operator') this.#endStatement();
+      return this.#became('operator', word);
+    }
+    if (NESTING_STATEMENTS.has(word)) return this.#nestingStatement(word, start);
+    if (word === 'await' && this.#word === 'for') return this.#became('operator', 'for');
+    if (PREFIX_WORDS.has(word)) {
+      this.#startOperand();
+      this.#nest(start);
+      return this.#became('operator', word);
+    }
+    if (TYPE_WORDS.has(word)) {
+      this.#nest(start);
+      return this.#became('word', word);
+    }
+    if (word === 'async') this.#startOperand();
+    if (word === 'namespace' || word === 'module') this.#namespaceAt = start;
+    if (JOINING_WORDS.has(word)) return this.#became('word', word);
+    if (OPERATOR_WORDS.has(word)) return this.#became('operator', word);
+    this.#startOperand();
+    this.#operand(word);
+  }
+
+  #continuing(word: string, start: number): void {
+    if (word === 'else') this.#nest(start);
+    this.#became('operator', word);
+  }
+
+  #nestingStatement(word: string, start: number): void {
+    if (this.#before === 'operand' || this.#before === 'block') this.#endStatement();
+    if (this.#word !== 'else') this.#nest(start);
+    this.#became('operator', word);
+  }
+
+  #readNumber(): void {
+    NUMBER.lastIndex = this.#at;
+    this.#at += NUMBER.exec(this.#text)?.[0].length ?? 1;
+    this.#startOperand();
+    this.#operand('');
+  }
+
+  #string(quote: string): void {
+    this.#startOperand();
+    let at = this.#at + 1;
+    for (; at < this.#text.length; at++) {
+      const character = this.#text.charAt(at);
+      if (character === '\\') at += this.#text.startsWith('\r\n', at + 1) ? 2 : 1;
+      else if (character === quote || character === '\n' || character === '\r') break;
+    }
+    this.#at = at + 1;
+    this.#operand('');
+  }
+
+  /** From inside a template's text to its end or its next `${`. */
+  #template(from: number): void {
+    for (let at = from; at < this.#text.length; at++) {
+      const character = this.#text.charAt(at);
+      if (character === '\\') at++;
+      else if (character === '`') {
+        this.#at = at + 1;
+        return this.#operand('');
+      } else if (character === '$' && this.#text.charAt(at + 1) === '{') {
+        this.#at = at + 2;
+        return this.#open('${', false, false, at);
+      }
+    }
+    this.#at = this.#text.length;
+  }
+
+  #slash(): void {
+    const next = this.#text.charAt(this.#at + 1);
+    if (next === '/') {
+      LINE_END.lastIndex = this.#at;
+      this.#at = LINE_END.exec(this.#text)?.index ?? this.#text.length;
+    } else if (next === '*') {
+      const end = this.#text.indexOf('*/', this.#at + 2);
+      this.#at = end < 0 ? this.#text.length : end + 2;
+    } else if (this.#before === 'operand' || this.#before === 'word') {
+      this.#at++;
+      this.#became('operator', '');
+    } else this.#regularExpression();
+  }
+
+  /** After a block it may be a division after all: there a body full of brackets counts as nesting. */
+  #regularExpression(): void {
+    const ambiguous = this.#before === 'block' || this.#word === ')' || this.#word === '>';
+    if (this.#fresh) this.#endStatement();
+    const start = this.#at;
+    let openers = 0;
+    let inClass = false;
+    let at = start + 1;
+    for (; at < this.#text.length; at++) {
+      const character = this.#text.charAt(at);
+      if (character === '\n' || character === '\r') break;
+      if (character === '\\') at++;
+      else if (character === '[') inClass = true;
+      else if (character === ']') inClass = false;
+      else if (character === '/' && !inClass) break;
+      if ('([{<'.includes(character)) openers++;
+    }
+    if (ambiguous && this.#total + openers > this.#most) this.#deepAt = start;
+    this.#at = at + 1;
+    this.#operand('');
+  }
+
+  // Punctuation
+
+  #punctuation(character: string): void {
+    const start = this.#at;
+    const next = this.#text.charAt(start + 1);
+    this.#at++;
+    switch (character) {
+      case '(':
+        return this.#open('(', CONTROL_WORDS.has(this.#word), false, start);
+      case '[':
+        return this.#open('[', false, false, start);
+      case '{':
+        return this.#open('{', false, this.#opensBlock(), start);
+      case ')':
+      case ']':
+      case '}':
+        return this.#close(character);
+      case ';':
+        this.#fresh = true;
+        return this.#became('operator', '');
+      case ',':
+        this.#release(this.#level.pending);
+        this.#level.pending = 0;
+        this.#level.questions = 0;
+        return this.#became('operator', '');
+      case '.':
+        return this.#dot(next);
+      case '?':
+        return this.#question(next, start);
+      case ':':
+        return this.#colon(start);
+      case '<':
+        return this.#lessThan(next, start);
+      case '>':
+        return this.#greaterThan(next);
+      case '=':
+        return this.#equals(next, start);
+      case '!':
+        return this.#exclamation(next, start);
+      case '+':
+      case '-':
+        return this.#sign(character, next, start);
+      case '~':
+        this.#nest(start);
+        return this.#became('operator', '');
+      case '*':
+        if (next === '*') {
+          this.#at++;
+          this.#nest(start);
+        }
+        return this.#became('operator', '');
+      default:
+        return this.#became('operator', '');
+    }
+  }
+
+  #dot(next: string): void {
+    if (next === '.') this.#at += this.#text.charAt(this.#at + 1) === '.' ? 2 : 1;
+    if (this.#namespaceAt !== undefined) this.#nest(this.#at);
+    this.#became('operator', '');
+    this.#afterDot = next !== '.';
+  }
+
+  #question(next: string, start: number): void {
+    if (next === '.' && !/[0-9]/.test(this.#text.charAt(start + 2))) {
+      this.#at++;
+      this.#became('operator', '');
+      this.#afterDot = true;
+      return;
+    }
+    if (next === '?') this.#at++;
+    else {
+      this.#nest(start);
+      this.#level.questions++;
+    }
+    this.#became('operator', '');
+  }
+
+  #colon(start: number): void {
+    let word = '?:';
+    if (this.#level.questions > 0) this.#level.questions--;
+    else if (this.#level.block) {
+      word = 'label:';
+      this.#nest(start);
+    }
+    this.#became('operator', word);
+  }
+
+  #lessThan(next: string, start: number): void {
+    if (next === '=' || next === '<') this.#at++;
+    if (next !== '=') {
+      this.#level.angles++;
+      this.#add(1, start);
+    }
+    this.#became('operator', '');
+  }
+
+  #greaterThan(next: string): void {
+    if (next === '=') this.#at++;
+    else if (this.#level.angles > 0) {
+      this.#level.angles--;
+      this.#release(1);
+    }
+    this.#became('operator', '>');
+  }
+
+  #equals(next: string, start: number): void {
+    if (next === '=') {
+      this.#at += this.#text.charAt(start + 2) === '=' ? 2 : 1;
+    } else {
+      if (next === '>') this.#at++;
+      this.#nest(start);
+    }
+    this.#became('operator', next === '>' ? '=>' : '');
+  }
+
+  #exclamation(next: string, start: number): void {
+    if (next === '=' && this.#before !== 'operator') {
+      this.#at += this.#text.charAt(start + 2) === '=' ? 2 : 1;
+      return this.#became('operator', '');
+    }
+    if (this.#before === 'operand' || this.#before === 'word') return this.#operand('');
+    this.#nest(start);
+    this.#became('operator', '');
+  }
+
+  #sign(character: string, next: string, start: number): void {
+    const doubled = next === character;
+    if (doubled) this.#at++;
+    if (doubled && this.#before === 'operand') return this.#operand('');
+    if (this.#before !== 'operand') this.#nest(start);
+    this.#became('operator', '');
+  }
+
+  // Levels
+
+  #opensBlock(): boolean {
+    if (this.#before !== 'operator') return true;
+    if (this.#word === '?:') return false;
+    if (['else', 'do', 'try', 'finally', 'catch', 'class', '=>', '>', 'label:', ')'].includes(this.#word)) return true;
+    return this.#level.block && this.#startsStatement();
+  }
+
+  /** Directly after `;`, `{` or nothing: only there is an operator without a word a statement's start. */
+  #startsStatement(): boolean {
+    for (let at = this.#at - 2; at >= 0; at--) {
+      const character = this.#text.charAt(at);
+      if (!/\s/.test(character)) return character === ';' || character === '{';
+    }
+    return true;
+  }
+
+  #open(opener: Level['opener'], control: boolean, block: boolean, start: number): void {
+    this.#levels.push(this.#level);
+    this.#level = level(opener, control, block);
+    this.#namespaceAt = undefined;
+    this.#add(1, start);
+    this.#became('operator', '');
+  }
+
+  #close(closer: string): void {
+    const closed = this.#level;
+    const { opener } = closed;
+    const outer = this.#levels.at(-1);
+    const fits = closer === ')' ? opener === '(' : closer === ']' ? opener === '[' : opener === '{' || opener === '${';
+    if (!fits || outer === undefined) return this.#became('operator', '');
+    this.#release(closed.pending + closed.angles + 1);
+    this.#levels.pop();
+    this.#level = outer;
+    this.#fresh = false;
+    if (opener === '${') return this.#template(this.#at);
+    if (closed.control) return this.#became('operator', ')');
+    if (closed.block) return this.#became('block', '');
+    this.#operand('');
+  }
+
+  // Counting
+
+  /** A value starts here: after another value, or after a block, that is a new statement. */
+  #startOperand(): void {
+    if (this.#before === 'operand' || this.#before === 'block') this.#endStatement();
+  }
+
+  #endStatement(): void {
+    this.#fresh = false;
+    this.#namespaceAt = undefined;
+    this.#release(this.#level.pending + this.#level.angles);
+    this.#level.pending = 0;
+    this.#level.angles = 0;
+    this.#level.questions = 0;
+  }
+
+  #nest(start: number): void {
+    this.#level.pending++;
+    this.#add(1, start);
+  }
+
+  #add(count: number, start: number): void {
+    this.#total += count;
+    if (this.#total > this.#most) this.#deepAt ??= start;
+  }
+
+  #release(count: number): void {
+    this.#total -= count;
+  }
+
+  #operand(word: string): void {
+    this.#became('operand', word);
+  }
+
+  #became(before: Before, word: string): void {
+    this.#before = before;
+    this.#word = word;
+    this.#afterDot = false;
+    if (this.#fresh && word !== '') this.#fresh = false;
+  }
+}
+
+function level(opener: Level['opener'], control: boolean, block: boolean): Level {
+  return { opener, control, block, pending: 0, angles: 0, questions: 0 };
+}

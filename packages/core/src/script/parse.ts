@@ -1,0 +1,102 @@
+import { parseSync } from 'oxc-parser';
+import type { OxcError } from 'oxc-parser';
+import { printable } from './code-frame.js';
+import { findDeepNesting } from './nesting.js';
+import type { Program } from './syntax.js';
+
+/** Why a text is not a script. `offset` counts in the text that was parsed. */
+export interface ParseProblem {
+  readonly code: 'ScriptSyntaxError' | 'ScriptPolicyError';
+  readonly message: string;
+  readonly offset: number;
+  readonly hint?: string;
+  /** The banned construct, for a ScriptPolicyError. */
+  readonly construct?: string;
+}
+
+export type ParsedText =
+  | { readonly ok: true; readonly program: Program }
+  | { readonly ok: false; readonly problems: readonly [ParseProblem, ...ParseProblem[]] };
+
+const MOST_PROBLEMS = 10;
+const LONGEST_MESSAGE = 300;
+const TOP_LEVEL_RETURN = /^A 'return' statement can only be used within a function body/;
+
+/** Parses a script: a strict module that may also return and await at its top level. */
+export function parseText(text: string): ParsedText {
+  const deepAt = findDeepNesting(text);
+  if (deepAt !== undefined) return refused(tooDeep(deepAt));
+  const result = parseSync('script.ts', text, {
+    lang: 'ts',
+    sourceType: 'module',
+    preserveParens: false,
+    showSemanticErrors: true,
+  });
+  const errors = result.errors.filter(({ message }) => !TOP_LEVEL_RETURN.test(message));
+  const problems = errors.slice(0, MOST_PROBLEMS).map((error) => problemOf(error, text));
+  const [first, ...others] = problems;
+  return first === undefined ? { ok: true, program: result.program } : refused(first, ...others);
+}
+
+function refused(...problems: [ParseProblem, ...ParseProblem[]]): ParsedText {
+  return { ok: false, problems };
+}
+
+function tooDeep(offset: number): ParseProblem {
+  return {
+    code: 'ScriptSyntaxError',
+    message: 'The script is nested too deeply here.',
+    offset,
+    hint: 'Put parts of it into variables or functions of their own; build large data in a loop.',
+  };
+}
+
+function problemOf(error: OxcError, text: string): ParseProblem {
+  const label = error.labels.find(({ message }) => /redeclared here$/.test(message ?? '')) ?? error.labels[0];
+  const offset = label?.start ?? 0;
+  if (error.message === "'with' statements are not allowed") {
+    return {
+      code: 'ScriptPolicyError',
+      message: '`with` is not allowed in scripts.',
+      offset,
+      hint: 'Name the object, or take its members out by destructuring.',
+      construct: 'with',
+    };
+  }
+  const { message, hint } = explain(error, text, offset);
+  return { code: 'ScriptSyntaxError', message, offset, ...(hint === undefined ? {} : { hint }) };
+}
+
+function explain(error: OxcError, text: string, offset: number): { message: string; hint?: string } {
+  const message = sentence(error.message);
+  const rest = text.slice(offset);
+  if (/^Expected a semicolon or an implicit semicolon/.test(message)) {
+    return {
+      message: 'Two expressions follow each other here without an operator, a comma or a new line between them.',
+      hint: 'A script is TypeScript or JavaScript; check this line for a missing operator, comma or bracket.',
+    };
+  }
+  if (/but found `EOF`/.test(message) || (/^Unexpected token/.test(message) && rest.trim() === '')) {
+    const expected = /Expected (.*) but found `EOF`/.exec(message)?.[1];
+    return {
+      message: `The script ends too early${expected === undefined ? '' : `: ${expected} is missing`}.`,
+      hint: 'Close every bracket, string and template, and send the whole script.',
+    };
+  }
+  if (/^Invalid Character/i.test(message) && /^[\u2018\u2019\u201c\u201d]/.test(rest)) {
+    return { message, hint: 'Use straight quotes: \' or ".' };
+  }
+  if (/^Unterminated regular expression/.test(message) && text.charAt(offset - 1) === '<') {
+    return { message: 'JSX is not available in scripts.', hint: 'Build the text with a template literal.' };
+  }
+  if (/^Unterminated string/.test(message)) {
+    return { message, hint: 'A string of several lines is written between backticks, or with \\n.' };
+  }
+  return error.helpMessage === null ? { message } : { message, hint: sentence(error.helpMessage) };
+}
+
+function sentence(text: string): string {
+  const short = printable(text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text);
+  const capital = /^[a-z]+ /.test(short) ? short.charAt(0).toUpperCase() + short.slice(1) : short;
+  return /[.!?]$/.test(capital) ? capital : `${capital}.`;
+}

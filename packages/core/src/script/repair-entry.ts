@@ -1,0 +1,194 @@
+import type { Edit } from './edits.js';
+import type { RepairNote } from './repair.js';
+import type { SyntaxIndex } from './syntax-index.js';
+import { isFunction } from './syntax-index.js';
+import { memberName, unwrapped } from './syntax.js';
+import type { Node, NodeOf } from './syntax.js';
+
+/** Edits count in the parsed text; so do the notes, which at this point lie where the edits are. */
+export interface EntryRepair {
+  readonly edits: readonly Edit[];
+  readonly notes: readonly RepairNote[];
+}
+
+/**
+ * Finds the script's entry where it is written as a module's or a function's: `export default`, one function
+ * as the whole script, `main()` that is never called, called but not awaited, or not returned.
+ */
+export function repairEntry(index: SyntaxIndex, text: string): EntryRepair | undefined {
+  const statements = index.program.body.filter((statement) => !isInert(statement));
+  const exported = statements.find((statement) => statement.type === 'ExportDefaultDeclaration');
+  if (exported !== undefined) return repairExport(exported, statements, index, text);
+  const [only] = statements;
+  const whole = statements.length === 1 && only !== undefined ? repairWhole(only, text) : undefined;
+  return whole ?? repairUncalled(statements, index, text) ?? repairUnawaited(statements, index);
+}
+
+function isInert(statement: Node): boolean {
+  switch (statement.type) {
+    case 'EmptyStatement':
+    case 'TSInterfaceDeclaration':
+    case 'TSTypeAliasDeclaration':
+    case 'TSDeclareFunction':
+      return true;
+    case 'VariableDeclaration':
+    case 'TSModuleDeclaration':
+      return statement.declare === true;
+    case 'ExpressionStatement':
+      return 'directive' in statement && statement.directive !== null;
+    default:
+      return false;
+  }
+}
+
+// export default
+
+function repairExport(
+  exported: NodeOf<'ExportDefaultDeclaration'>,
+  statements: readonly Node[],
+  index: SyntaxIndex,
+  text: string,
+): EntryRepair | undefined {
+  const keyword = /^export\s+default\b/.exec(text.slice(exported.start))?.[0];
+  if (keyword === undefined) return undefined;
+  const end = exported.start + keyword.length;
+  const { declaration } = exported;
+  if (declaration.type === 'FunctionDeclaration' && declaration.id !== null) {
+    const blanked: Edit = { start: exported.start, end, text: ' '.repeat(keyword.length) };
+    const calls = index.references.has(declaration.id.name) ? [] : [callAtEnd(declaration, text)];
+    return repair('repair-export', '`export default` was left out and the function called.', [blanked, ...calls]);
+  }
+  if (!isLast(exported, statements) || isTypeOrClass(declaration)) return undefined;
+  const closeAt = beforeSemicolon(exported, text);
+  const runs = isFunction(declaration) || declaration.type === 'FunctionDeclaration';
+  return repair('repair-export', '`export default` was read as the script’s result.', [
+    { start: exported.start, end, text: runs ? 'return await (' : 'return (' },
+    { start: closeAt, end: closeAt, text: runs ? `)${argumentsFor(declaration)}` : ')' },
+  ]);
+}
+
+function isTypeOrClass(node: Node): boolean {
+  return node.type === 'ClassDeclaration' || node.type.startsWith('TS');
+}
+
+// One function is the whole script
+
+function repairWhole(statement: Node, text: string): EntryRepair | undefined {
+  if (statement.type === 'FunctionDeclaration') {
+    if (statement.generator || statement.id === null) return undefined;
+    return repair('repair-function', wholeMessage(statement.id.name), [callAtEnd(statement, text)], statement.start);
+  }
+  if (statement.type !== 'ExpressionStatement') return undefined;
+  const expression = unwrapped(statement.expression);
+  if (isFunction(expression)) {
+    if (expression.type === 'FunctionExpression' && expression.generator) return undefined;
+    const closeAt = beforeSemicolon(statement, text);
+    return repair('repair-function', wholeMessage(undefined), [
+      { start: statement.start, end: statement.start, text: 'return await (' },
+      { start: closeAt, end: closeAt, text: `)${argumentsFor(expression)}` },
+    ]);
+  }
+  const awaited = expression.type === 'AwaitExpression';
+  const called = startedCall(awaited ? expression.argument : expression);
+  if (called === undefined || !isFunction(unwrapped(called.callee))) return undefined;
+  const prefix = awaited ? 'return ' : 'return await ';
+  return repair('repair-function', 'The whole script was one function that calls itself; its result is returned.', [
+    { start: statement.start, end: statement.start, text: prefix },
+  ]);
+}
+
+function wholeMessage(name: string | undefined): string {
+  return `The whole script was one function${name === undefined ? '' : ` (${name})`}; it is called and its result returned.`;
+}
+
+/** `async function main() { … }` among declarations only, called by nobody. */
+function repairUncalled(statements: readonly Node[], index: SyntaxIndex, text: string): EntryRepair | undefined {
+  if (statements.length === 0 || !statements.every(isDeclaration)) return undefined;
+  const main = statements.find(
+    (statement): statement is NodeOf<'FunctionDeclaration'> =>
+      statement.type === 'FunctionDeclaration' && ['main', 'run'].includes(statement.id?.name ?? ''),
+  );
+  if (main?.id == null || main.generator || index.references.has(main.id.name)) return undefined;
+  const message = `Nothing called ${main.id.name}(); it is called and its result returned.`;
+  return repair('repair-function', message, [callAtEnd(main, text)], main.start);
+}
+
+function isDeclaration(statement: Node): boolean {
+  return ['FunctionDeclaration', 'ClassDeclaration', 'VariableDeclaration', 'TSEnumDeclaration'].includes(statement.type);
+}
+
+// The last statement starts an async function and does not wait for it
+
+function repairUnawaited(statements: readonly Node[], index: SyntaxIndex): EntryRepair | undefined {
+  const last = statements.findLast((statement) => statement.type !== 'FunctionDeclaration');
+  if (last?.type !== 'ExpressionStatement') return undefined;
+  const called = startedCall(unwrapped(last.expression));
+  if (called === undefined || !isAsyncFunction(unwrapped(called.callee), index)) return undefined;
+  const found = repair(
+    'repair-unawaited-call',
+    'The last statement starts an async function without waiting for it; it is awaited and its result returned. ' +
+      'Write `return await …`.',
+    [{ start: last.start, end: last.start, text: 'return await ' }],
+  );
+  return { ...found, notes: found.notes.map((entry) => ({ ...entry, severity: 'warning' as const })) };
+}
+
+/** The call at the root of `f()`, `f().then(…)`, `f().catch(…).finally(…)`. */
+function startedCall(expression: Node): NodeOf<'CallExpression'> | undefined {
+  let at = unwrapped(expression);
+  while (at.type === 'CallExpression') {
+    const callee = unwrapped(at.callee);
+    if (callee.type !== 'MemberExpression') return at;
+    if (!['then', 'catch', 'finally'].includes(memberName(callee) ?? '')) return undefined;
+    at = unwrapped(callee.object);
+  }
+  return undefined;
+}
+
+function isAsyncFunction(callee: Node, index: SyntaxIndex): boolean {
+  if (isFunction(callee)) return (callee as { async?: boolean }).async === true;
+  if (callee.type !== 'Identifier') return false;
+  const declarations = index.declared.get(callee.name) ?? [];
+  return declarations.some(({ key, parent }) => {
+    const node = parent?.node;
+    if (key !== 'id') return false;
+    if (node?.type === 'FunctionDeclaration') return node.async && !node.generator;
+    if (node?.type !== 'VariableDeclarator' || node.init === null) return false;
+    const value = unwrapped(node.init);
+    return isFunction(value) && isAsyncFunction(value, index);
+  });
+}
+
+// Edits
+
+function repair(code: string, message: string, edits: readonly Edit[], offset = edits[0]?.start ?? 0): EntryRepair {
+  return { edits, notes: [{ code, message, severity: 'info', offset }] };
+}
+
+function callAtEnd(declaration: NodeOf<'FunctionDeclaration'>, text: string): Edit {
+  const call = `\nreturn await ${declaration.id?.name ?? ''}${argumentsFor(declaration)};`;
+  return { start: text.length, end: text.length, text: call };
+}
+
+function isLast(statement: Node, statements: readonly Node[]): boolean {
+  return statements.slice(statements.indexOf(statement) + 1).every(({ type }) => type === 'FunctionDeclaration');
+}
+
+function beforeSemicolon(statement: Node, text: string): number {
+  return text.charAt(statement.end - 1) === ';' ? statement.end - 1 : statement.end;
+}
+
+const GIVEN_BY_NAME = new Set(['tools', 'catalog', 'context', 'console', 'text', 'emit', 'sleep']);
+
+/** A function that expects the script's globals as parameters gets them, by name or in one object. */
+function argumentsFor(node: Node): string {
+  const values: string[] = [];
+  for (const parameter of (node as { params?: Node[] }).params ?? []) {
+    if (parameter.type === 'Identifier' && parameter.name === 'this') continue;
+    if (parameter.type === 'Identifier' && GIVEN_BY_NAME.has(parameter.name)) values.push(parameter.name);
+    else if (parameter.type === 'Identifier' || parameter.type === 'ObjectPattern') {
+      values.push('{ tools, catalog, context }');
+    } else break;
+  }
+  return `(${values.join(', ')})`;
+}

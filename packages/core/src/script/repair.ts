@@ -1,0 +1,163 @@
+import { applyEdits, blank, originalOffset } from './edits.js';
+import type { Edit, EditLayers } from './edits.js';
+import { parseText } from './parse.js';
+import type { ParsedText } from './parse.js';
+import { repairEntry } from './repair-entry.js';
+import { indexSyntax } from './syntax-index.js';
+import type { SyntaxIndex } from './syntax-index.js';
+
+/** What was repaired. `offset` counts in the model's own text. */
+export interface RepairNote {
+  readonly code: string;
+  readonly message: string;
+  readonly severity: 'info' | 'warning';
+  readonly offset: number;
+}
+
+/** The text that was parsed in the end: the model's own with `layers` applied. */
+export type RepairedScript = {
+  readonly text: string;
+  readonly layers: EditLayers;
+  readonly notes: readonly RepairNote[];
+} & (
+  | { readonly ok: true; readonly index: SyntaxIndex }
+  | { readonly ok: false; readonly problems: Extract<ParsedText, { ok: false }>['problems'] }
+);
+
+/**
+ * Parses a script, after repairing what models often get wrong around it. What keeps a text's length is
+ * blanked out; what changes it is tried only where the text does not parse, or where nothing in the script
+ * would run otherwise. Where no repair helps, the problems are those of the text as it was.
+ */
+export function parseWithRepairs(source: string): RepairedScript {
+  const surface = repairSurface(source);
+  const parsed = parseText(surface.text);
+  if (parsed.ok) return repairProgram(surface, parsed);
+  for (const candidate of candidates(surface)) {
+    const retried = parseText(candidate.text);
+    if (retried.ok) return repairProgram(candidate, retried);
+  }
+  return { ...surface, ok: false, problems: parsed.problems };
+}
+
+interface Draft {
+  readonly text: string;
+  readonly layers: EditLayers;
+  readonly notes: readonly RepairNote[];
+}
+
+// Repairs that are right whatever the rest of the text says. They keep every position.
+
+const OPENING_FENCE = /^\s*`{3,}[^\n`]*(?:\r?\n|$)/;
+const CLOSING_FENCE = /(?:^|[\r\n])[ \t]*`{3,}\s*$/;
+const HASHBANG = /^#![^\r\n]*/;
+
+function repairSurface(source: string): Draft {
+  const notes: RepairNote[] = [];
+  let text = source;
+  if (text.startsWith('\ufeff')) text = ` ${text.slice(1)}`;
+  const halves = text.search(/\p{Surrogate}/u);
+  if (halves >= 0) {
+    text = text.replace(/\p{Surrogate}/gu, '\ufffd');
+    notes.push(note('repair-surrogate', 'Half of a surrogate pair is no character; it became U+FFFD.', halves));
+  }
+  const fence = OPENING_FENCE.exec(text);
+  if (fence !== null) {
+    text = blankOut(text, 0, fence[0].length);
+    text = blankLastFence(text);
+    notes.push(note('repair-fence', 'The ``` fence around the script was left out.', fence[0].search(/`/)));
+  }
+  const hashbang = HASHBANG.exec(text);
+  if (hashbang !== null) {
+    text = blankOut(text, 0, hashbang[0].length);
+    notes.push(note('repair-hashbang', 'The #! line was left out.', 0));
+  }
+  return { text, layers: text === source ? [] : [replacement(source, text)], notes };
+}
+
+function blankLastFence(text: string): string {
+  const fence = CLOSING_FENCE.exec(text);
+  return fence === null ? text : blankOut(text, fence.index, text.length);
+}
+
+function blankOut(text: string, start: number, end: number): string {
+  return text.slice(0, start) + blank(text.slice(start, end)) + text.slice(end);
+}
+
+/** The whole text by another of the same length. */
+function replacement(source: string, text: string): Edit[] {
+  return [{ start: 0, end: source.length, text }];
+}
+
+// Repairs that are kept only where they turn a text that does not parse into one that does.
+
+function* candidates(surface: Draft): Generator<Draft> {
+  const unfenced = withoutLastFence(surface);
+  if (unfenced !== undefined) yield unfenced;
+  const decoded = withEntitiesDecoded(unfenced ?? surface);
+  if (decoded !== undefined) yield decoded;
+  const named = withFunctionAsExpression(decoded ?? unfenced ?? surface);
+  if (named !== undefined) yield named;
+}
+
+function withoutLastFence(draft: Draft): Draft | undefined {
+  const text = blankLastFence(draft.text);
+  if (text === draft.text) return undefined;
+  const offset = draft.text.lastIndexOf('```');
+  return next(draft, replacement(draft.text, text), note('repair-fence', 'A stray ``` fence was left out.', offset));
+}
+
+const ENTITIES: Record<string, string> = {
+  lt: '<', gt: '>', amp: '&', quot: '"', apos: "'", nbsp: ' ',
+  '#60': '<', '#62': '>', '#38': '&', '#34': '"', '#39': "'",
+  '#x3c': '<', '#x3e': '>', '#x26': '&', '#x22': '"', '#x27': "'",
+};
+
+function withEntitiesDecoded(draft: Draft): Draft | undefined {
+  const edits: Edit[] = [];
+  for (const match of draft.text.matchAll(/&(#?\w{2,5});/g)) {
+    const text = ENTITIES[(match[1] ?? '').toLowerCase()];
+    if (text !== undefined) edits.push({ start: match.index, end: match.index + match[0].length, text });
+  }
+  const [first] = edits;
+  if (first === undefined) return undefined;
+  const message = 'HTML entities such as &lt; and &amp; were read as the characters they stand for.';
+  return next(draft, edits, note('repair-entities', message, first.start));
+}
+
+/** `async function () { … }` alone is not a statement; in parentheses it is an expression. */
+function withFunctionAsExpression(draft: Draft): Draft | undefined {
+  const start = /^\s*(?=(?:async\s+)?function\s*\()/.exec(draft.text)?.[0].length;
+  if (start === undefined) return undefined;
+  const end = draft.text.replace(/[\s;]+$/, '').length;
+  const edits = [
+    { start, end: start, text: '(' },
+    { start: end, end, text: ')' },
+  ];
+  return { ...draft, ...applied(draft, edits) };
+}
+
+function next(draft: Draft, edits: readonly Edit[], added: RepairNote): Draft {
+  return { ...applied(draft, edits), notes: [...draft.notes, added] };
+}
+
+function applied(draft: Draft, edits: readonly Edit[]): Pick<Draft, 'text' | 'layers'> {
+  return { text: applyEdits(draft.text, edits), layers: [...draft.layers, edits] };
+}
+
+// Repairs that the syntax tree shows to be needed.
+
+function repairProgram(draft: Draft, parsed: Extract<ParsedText, { ok: true }>): RepairedScript {
+  const index = indexSyntax(parsed.program);
+  const entry = repairEntry(index, draft.text);
+  if (entry === undefined) return { ...draft, ok: true, index };
+  const repaired = applied(draft, entry.edits);
+  const again = parseText(repaired.text);
+  if (!again.ok) return { ...draft, ok: true, index };
+  const notes = entry.notes.map((added) => ({ ...added, offset: originalOffset(added.offset, draft.layers) }));
+  return { ...repaired, notes: [...draft.notes, ...notes], ok: true, index: indexSyntax(again.program) };
+}
+
+function note(code: string, message: string, offset: number): RepairNote {
+  return { code, message, severity: 'info', offset };
+}

@@ -1,0 +1,70 @@
+import { transformSync } from 'oxc-transform';
+import type { SyntaxIndex } from './syntax-index.js';
+
+/** Output beyond this multiple of the source, and this much more, is refused. */
+const MOST_GROWTH = 8;
+const ALLOWANCE = 65_536;
+
+export type Stripped =
+  | { readonly ok: true; readonly code: string; readonly mappings: string }
+  | { readonly ok: false; readonly type: 'too_large'; readonly length: number; readonly most: number }
+  /** `offset` counts in the text. */
+  | { readonly ok: false; readonly type: 'refused'; readonly message: string; readonly offset: number };
+
+/** Takes the types out and turns enums, namespaces and parameter properties into JavaScript. */
+export function stripTypes(text: string, index: SyntaxIndex): Stripped {
+  const guarded = guardScriptTags(text, index);
+  const result = transformSync('script.ts', guarded.text, {
+    lang: 'ts',
+    sourceType: 'module',
+    sourcemap: true,
+    target: 'esnext',
+    typescript: { onlyRemoveTypeImports: true },
+  });
+  const error = result.errors.find(({ message }) => !/^A 'return' statement can only be used within/.test(message));
+  if (error !== undefined) {
+    return { ok: false, type: 'refused', message: error.message, offset: fromBytes(text, error.labels[0]?.start ?? 0) };
+  }
+  const code = guarded.restore(result.code);
+  const most = text.length * MOST_GROWTH + ALLOWANCE;
+  if (code.length > most) return { ok: false, type: 'too_large', length: code.length, most };
+  return { ok: true, code, mappings: result.map?.mappings ?? '' };
+}
+
+/**
+ * The printer writes `</script` as `<\/script`, which a tagged template can tell apart (`String.raw`). There
+ * the slash hides behind a character that the script does not use.
+ */
+function guardScriptTags(text: string, index: SyntaxIndex): { text: string; restore(code: string): string } {
+  const edits = /<\/script/i.test(text) ? taggedSlashes(text, index) : [];
+  const stand = edits.length === 0 ? undefined : unusedCharacter(text);
+  if (stand === undefined) return { text, restore: (code) => code };
+  let guarded = text;
+  for (const offset of edits) guarded = guarded.slice(0, offset) + stand + guarded.slice(offset + 1);
+  return { text: guarded, restore: (code) => code.replaceAll(stand, '/') };
+}
+
+function taggedSlashes(text: string, index: SyntaxIndex): number[] {
+  const offsets: number[] = [];
+  for (const { node } of index.calls) {
+    if (node.type !== 'TaggedTemplateExpression') continue;
+    for (const quasi of node.quasi.quasis) {
+      const raw = text.slice(quasi.start, quasi.end);
+      for (const match of raw.matchAll(/<\/script/gi)) offsets.push(quasi.start + match.index + 1);
+    }
+  }
+  return offsets;
+}
+
+function unusedCharacter(text: string): string | undefined {
+  for (let code = 0xe000; code <= 0xf8ff; code++) {
+    const character = String.fromCharCode(code);
+    if (!text.includes(character)) return character;
+  }
+  return undefined;
+}
+
+/** The transformer counts in UTF-8. */
+function fromBytes(text: string, bytes: number): number {
+  return Buffer.from(text, 'utf8').subarray(0, bytes).toString('utf8').length;
+}

@@ -1,0 +1,121 @@
+import type { Identifier, Node, Program } from './syntax.js';
+import { walk } from './walk.js';
+import type { Visit } from './walk.js';
+
+/** What the rules ask about a script, gathered in one pass, everything in source order. */
+export interface SyntaxIndex {
+  readonly program: Program;
+  /** Calls, `new` and tagged templates. */
+  readonly calls: readonly Visit[];
+  /** Modules, dynamic imports, meta properties, decorators: what is refused by its mere presence. */
+  readonly modular: readonly Visit[];
+  readonly returns: readonly Visit[];
+  /** Where each name is declared: variables, parameters, functions, classes. */
+  readonly declared: ReadonlyMap<string, readonly Visit[]>;
+  /** Where each name is read or written. */
+  readonly references: ReadonlyMap<string, readonly Visit[]>;
+}
+
+export function indexSyntax(program: Program): SyntaxIndex {
+  const calls: Visit[] = [];
+  const modular: Visit[] = [];
+  const returns: Visit[] = [];
+  const declared = new Map<string, Visit[]>();
+  const references = new Map<string, Visit[]>();
+  walk(program, (visit) => {
+    switch (visit.node.type) {
+      case 'CallExpression':
+      case 'NewExpression':
+      case 'TaggedTemplateExpression':
+        calls.push(visit);
+        break;
+      case 'ImportDeclaration':
+      case 'ImportExpression':
+      case 'TSImportEqualsDeclaration':
+      case 'TSExportAssignment':
+      case 'TSNamespaceExportDeclaration':
+      case 'ExportNamedDeclaration':
+      case 'ExportDefaultDeclaration':
+      case 'ExportAllDeclaration':
+      case 'MetaProperty':
+      case 'Decorator':
+        modular.push(visit);
+        break;
+      case 'ReturnStatement':
+        returns.push(visit);
+        break;
+      case 'Identifier':
+        recordName(visit, visit.node, declared, references);
+        break;
+      default:
+    }
+  });
+  return { program, calls, modular, returns, declared, references };
+}
+
+export function isFunction(node: Node): boolean {
+  return (
+    node.type === 'FunctionDeclaration' || node.type === 'FunctionExpression' || node.type === 'ArrowFunctionExpression'
+  );
+}
+
+function recordName(
+  visit: Visit,
+  node: Identifier,
+  declared: Map<string, Visit[]>,
+  references: Map<string, Visit[]>,
+): void {
+  if (isMemberName(visit)) return;
+  const names = isBinding(visit) ? declared : references;
+  const found = names.get(node.name);
+  if (found === undefined) names.set(node.name, [visit]);
+  else found.push(visit);
+}
+
+function isMemberName({ key, parent }: Visit): boolean {
+  switch (parent?.node.type) {
+    case 'MemberExpression':
+      return key === 'property' && !parent.node.computed;
+    case 'Property':
+    case 'MethodDefinition':
+    case 'PropertyDefinition':
+      return key === 'key' && !parent.node.computed;
+    case 'LabeledStatement':
+    case 'BreakStatement':
+    case 'ContinueStatement':
+    case 'TSPropertySignature':
+    case 'TSMethodSignature':
+    case 'TSEnumMember':
+      return true;
+    default:
+      return false;
+  }
+}
+
+function isBinding({ key, parent }: Visit): boolean {
+  switch (parent?.node.type) {
+    case 'VariableDeclarator':
+    case 'ClassDeclaration':
+    case 'ClassExpression':
+    case 'TSEnumDeclaration':
+    case 'TSModuleDeclaration':
+      return key === 'id';
+    case 'FunctionDeclaration':
+    case 'FunctionExpression':
+    case 'ArrowFunctionExpression':
+    case 'TSDeclareFunction':
+      return key === 'id' || key === 'params';
+    case 'CatchClause':
+      return key === 'param';
+    case 'AssignmentPattern':
+      return key === 'left';
+    case 'Property':
+      return key === 'value' && parent.parent?.node.type === 'ObjectPattern';
+    case 'ArrayPattern':
+    case 'RestElement':
+    case 'TSParameterProperty':
+      return true;
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,35 @@
+import type { Finding } from './findings.js';
+import { nearestNames } from './nearest-names.js';
+import type { ToolCall } from './tool-calls.js';
+
+/** Namespaces that the harness itself fills or leaves out. */
+const RESERVED = new Set(['mcp', 'spawn', 'http', 'then']);
+const FUNCTION_MEMBERS = new Set(['call', 'apply', 'bind']);
+
+/** A warning for each call of a tool that is not among `toolNames`. `tools.x?.()` says itself that x may be missing. */
+export function findUnknownTools(calls: readonly ToolCall[], toolNames: readonly string[]): Finding[] {
+  const known = new Set(toolNames.flatMap((name) => [name, identifierForm(name)]));
+  return calls.filter((call) => !call.optional && !isKnown(call.tool, known)).map((call) => unknownTool(call, toolNames));
+}
+
+function isKnown(tool: string, known: ReadonlySet<string>): boolean {
+  const parts = tool.split('.');
+  if (RESERVED.has(parts[0] ?? '') || known.has(tool)) return true;
+  return FUNCTION_MEMBERS.has(parts.at(-1) ?? '') && known.has(parts.slice(0, -1).join('.'));
+}
+
+function unknownTool({ tool, nameOffset }: ToolCall, toolNames: readonly string[]): Finding {
+  const nearest = nearestNames(tool, toolNames);
+  const advice = nearest.length === 0 ? '' : ` Did you mean ${nearest.map((name) => `tools.${name}`).join(', ')}?`;
+  return {
+    severity: 'warning',
+    code: 'unknown-tool',
+    message: `There is no tool named ${JSON.stringify(tool)}.${advice}`,
+    offset: nameOffset,
+  };
+}
+
+/** `get-user` is also there as `get_user`. */
+function identifierForm(name: string): string {
+  return name.replace(/[^\w$.]/g, '_');
+}

@@ -1,0 +1,36 @@
+import type { CompiledScript, SourcePosition } from '../protocol/index.js';
+
+const MAX_FRAMES = 10;
+const FRAME = /^\s*at (.*?) ?\(?script\.ts:(\d+):(\d+)\)?$/u;
+
+/** A guest's stack in the model's own lines. */
+export interface MappedStack {
+  /** Where the innermost frame of the script stands. */
+  position: SourcePosition | undefined;
+  /** At most 10 frames, all in `script.ts`; empty where none is the script's. */
+  text: string;
+}
+
+/**
+ * Keeps the frames that are the script's and maps them to the model's own source. The bridge's frames carry
+ * no file of the script's; function names were chosen by the script and are shortened and cleaned.
+ */
+export function mapGuestStack(stack: string, script: CompiledScript): MappedStack {
+  const frames: string[] = [];
+  let position: SourcePosition | undefined;
+  for (const line of stack.split('\n')) {
+    const match = FRAME.exec(line);
+    if (match === null) continue;
+    const at = script.originalPosition(Number(match[2]), Number(match[3]));
+    if (at === undefined) continue;
+    position ??= at;
+    const name = match[1] === '' || match[1] === '<anonymous>' ? '' : `${cleanName(match[1]!)} `;
+    frames.push(`    at ${name}(script.ts:${at.line}:${at.column})`);
+    if (frames.length === MAX_FRAMES) break;
+  }
+  return { position, text: frames.join('\n') };
+}
+
+function cleanName(name: string): string {
+  return name.replaceAll(/[^\w$.<>#[\] -]/gu, '?').slice(0, 60);
+}

@@ -1,0 +1,39 @@
+/** What to use instead of well-known names that scripts do not have. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  setTimeout: 'Use `await sleep(ms)`.',
+  setInterval: 'Use a loop with `await sleep(ms)`.',
+  setImmediate: 'Use `await sleep(0)`.',
+  clearTimeout: 'There are no timers; use `await sleep(ms)`.',
+  clearInterval: 'There are no timers; use a loop with `await sleep(ms)`.',
+  fetch: 'Scripts have no network; use a tool (`await catalog.search("fetch url")` finds one, if there is one).',
+  XMLHttpRequest: 'Scripts have no network; use a tool.',
+  WebSocket: 'Scripts have no network; use a tool.',
+  require: 'Scripts have no modules; use the tools and the built-in globals.',
+  module: 'Scripts have no modules; `return` the value.',
+  exports: 'Scripts have no modules; `return` the value.',
+  process: 'Scripts have no process; `context.workingDirectory` is the folder, and a tool runs commands.',
+  Buffer: 'Use TextEncoder, TextDecoder, atob and btoa.',
+  global: 'Use `globalThis`.',
+  window: 'Use `globalThis`.',
+  document: 'There is no page here.',
+  alert: 'Use `text(value)` or `console.log(value)`.',
+  fs: 'Use the file tools, such as `await tools.readFile({ filePath })`.',
+  path: 'Join paths with template strings.',
+  child_process: 'Use `await tools.exec({ command: [...] })`, if it is exposed.',
+  crypto: 'Use Math.random() for values that need not be secret.',
+  Worker: 'Scripts have one thread; `Promise.all` runs tool calls side by side.',
+  SharedArrayBuffer: 'Scripts have one thread; use ArrayBuffer.',
+  Atomics: 'Scripts have one thread.',
+  WebAssembly: 'Not available in scripts.',
+  eval: 'Scripts cannot make code from text.',
+  __dirname: 'Use `context.workingDirectory`.',
+  __filename: 'Scripts have no file.',
+  AbortController: 'Calls that lose a race, or are not awaited, are aborted by themselves.',
+};
+
+/** For a ReferenceError: what to use instead of the name it complains about. */
+export function hintForMissingName(errorName: string, message: string): string | undefined {
+  if (errorName !== 'ReferenceError') return undefined;
+  const name = /^'?([\w$]+)'? is not defined/u.exec(message)?.[1];
+  return name !== undefined && Object.hasOwn(INSTEAD, name) ? INSTEAD[name] : undefined;
+}

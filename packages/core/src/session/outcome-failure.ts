@@ -1,0 +1,130 @@
+import {
+  ERROR_TABLE,
+  scriptFailure,
+  type CompiledScript,
+  type ErrorCode,
+  type GuestThrow,
+  type Limits,
+  type SandboxEnd,
+  type ScriptFailure,
+  type SourcePosition,
+} from '../protocol/index.js';
+import { codeFrame } from '../script/index.js';
+import { mapGuestStack } from './guest-stack.js';
+import { hintForMissingName } from './hints.js';
+
+/** What the session knows of a call that was rejected. */
+export interface RejectedCall {
+  code: ErrorCode;
+  message: string;
+  toolName: string;
+  callId: string;
+  position: SourcePosition | undefined;
+}
+
+export interface FailureSources {
+  script: CompiledScript;
+  limits: Limits;
+  rejectedCall(callIndex: number): RejectedCall | undefined;
+  facts: { elapsedMs: number; completedTools: number; pendingTools: number };
+}
+
+type FailingEnd = Exclude<SandboxEnd, { type: 'returned' }>;
+
+/** The failure behind the way a run ended. The host's records decide the code; the guest's words only fill the message. */
+export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailure {
+  const { limits, facts } = sources;
+  switch (end.type) {
+    case 'threw':
+      return thrownFailure(end.error, sources);
+    case 'limit':
+      return limitFailure(end, sources);
+    case 'cancelled':
+      if (end.reason === 'timeout') return timeoutFailure('wall', sources);
+      return scriptFailure('ScriptCancelledError', 'The run was cancelled.', { metadata: facts });
+    case 'unserializable':
+      return scriptFailure('SerializationError', `The script's value cannot be carried as JSON: ${end.path} is ${end.reason}.`, {
+        metadata: { path: end.path, ...facts },
+      });
+    case 'return_too_large':
+      return scriptFailure('SerializationError', tooLargeMessage(end, limits), {
+        hint: 'Return a summary: counts, the first few entries, or only the fields that matter.',
+        metadata: { bytes: end.bytes, largestKeys: end.largestKeys, head: end.head, ...facts },
+      });
+    case 'stalled':
+      return scriptFailure('ScriptRuntimeError', 'The script waits for a promise that nothing will settle.', {
+        hint: 'Only tool calls and sleep() settle from outside; a `new Promise` must be resolved by the script itself.',
+        metadata: facts,
+      });
+    case 'syntax':
+      return withFrame(scriptFailure('ScriptSyntaxError', cleanMessage(end.message)), sources.script.originalPosition(end.line, 1), sources.script);
+    case 'busy':
+      return scriptFailure('HarnessBusyError', `No sandbox became free within ${end.waitedMs} ms.`, { metadata: { waitedMs: end.waitedMs } });
+    case 'internal':
+      return scriptFailure('HarnessInternalError', 'Toolscript itself failed while running the script.', { metadata: facts });
+  }
+}
+
+function thrownFailure(error: GuestThrow, sources: FailureSources): ScriptFailure {
+  const { script, facts } = sources;
+  const call = error.callIndex === undefined ? undefined : sources.rejectedCall(error.callIndex);
+  if (call !== undefined) {
+    const stack = call.position === undefined ? '' : `    at ${call.toolName} (script.ts:${call.position.line}:${call.position.column})`;
+    const failure = scriptFailure(call.code, call.message, { toolName: call.toolName, callId: call.callId, stack: stackText(call.code, call.message, stack), metadata: facts });
+    return withFrame(failure, call.position, script);
+  }
+  const own = ownCode(error.code);
+  const message = own === undefined && error.name !== '' ? `${error.name}: ${error.message}` : error.message;
+  const hint = hintForMissingName(error.name, error.message);
+  const mapped = mapGuestStack(error.stack, script);
+  const failure = scriptFailure(own ?? 'ScriptRuntimeError', message === '' ? 'The script threw an error without a message.' : message, {
+    stack: stackText(error.name, error.message, mapped.text),
+    ...(hint === undefined ? {} : { hint }),
+    metadata: facts,
+  });
+  return withFrame(failure, mapped.position, script);
+}
+
+function ownCode(code: string | undefined): ErrorCode | undefined {
+  return code !== undefined && Object.hasOwn(ERROR_TABLE, code) ? (code as ErrorCode) : undefined;
+}
+
+function limitFailure(end: Extract<SandboxEnd, { type: 'limit' }>, sources: FailureSources): ScriptFailure {
+  const { limits, script, facts } = sources;
+  const position = end.error === undefined ? undefined : mapGuestStack(end.error.stack, script).position;
+  switch (end.limit) {
+    case 'memory':
+      return withFrame(scriptFailure('ScriptMemoryError', `The script needed more than its ${limits.memoryMb} MiB of memory.`, { metadata: facts }), position, script);
+    case 'stack':
+      return withFrame(scriptFailure('ScriptStackError', `The script recursed deeper than its stack of ${limits.maxStackBytes} bytes.`, { metadata: facts }), position, script);
+    case 'compute':
+    case 'wall':
+      return timeoutFailure(end.limit, sources);
+  }
+}
+
+function timeoutFailure(clock: 'wall' | 'compute', { limits, facts }: FailureSources): ScriptFailure {
+  const message =
+    clock === 'compute'
+      ? `The script computed for longer than its ${limits.computeMs} ms.`
+      : `The script and its tools ran for longer than ${limits.timeoutMs} ms.`;
+  return scriptFailure('ScriptTimeoutError', message, { metadata: { clock, ...facts } });
+}
+
+function tooLargeMessage(end: Extract<SandboxEnd, { type: 'return_too_large' }>, limits: Limits): string {
+  const largest = end.largestKeys.length === 0 ? '' : ` Largest: ${end.largestKeys.join(', ')}.`;
+  return `The script's value is ${end.bytes} bytes of JSON; at most ${limits.maxReturnBytes} can be returned.${largest}`;
+}
+
+function stackText(name: string, message: string, frames: string): string | undefined {
+  return frames === '' ? undefined : `${[name, message].filter((part) => part !== '').join(': ')}\n${frames}`;
+}
+
+function withFrame(failure: ScriptFailure, position: SourcePosition | undefined, script: CompiledScript): ScriptFailure {
+  if (position === undefined) return failure;
+  return { ...failure, line: position.line, column: position.column, frame: codeFrame(script.source, position.line, position.column) };
+}
+
+function cleanMessage(message: string): string {
+  return message.replace(/^SyntaxError: /u, '');
+}

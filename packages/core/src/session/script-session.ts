@@ -1,0 +1,374 @@
+import {
+  ABORT_GRACE_MS,
+  type CompiledScript,
+  type JsonObject,
+  type Limits,
+  type Operation,
+  type Outcome,
+  type OutcomeMetadata,
+  type SandboxCall,
+  type SandboxEnd,
+  type SandboxRun,
+  type SandboxRuntime,
+  type SandboxSegment,
+  type ScriptFailure,
+  type Settlement,
+} from '../protocol/index.js';
+import type { CallResult, Facade, FacadeEvent, ToolCatalog } from '../tools/index.js';
+import { answerCatalog } from './catalog-calls.js';
+import type { ScriptJournal } from './journal.js';
+import { failureOf, type RejectedCall } from './outcome-failure.js';
+import { ScriptVoice } from './script-voice.js';
+import type { SessionEvent } from './session-events.js';
+import { detachedFailure, unhandledDiagnostics } from './unawaited.js';
+import { WallClock } from './wall-clock.js';
+
+export interface SessionOptions {
+  scriptId: string;
+  script: CompiledScript;
+  cacheHit: boolean;
+  runtime: SandboxRuntime;
+  limits: Limits;
+  /** Makes the script's way to its tools; called again where the script is run a second time. */
+  makeFacade(hooks: SessionFacadeHooks): Facade;
+  catalog: ToolCatalog;
+  /** Names as the script writes them. */
+  toolNames: readonly string[];
+  spawn: boolean;
+  context: JsonObject;
+  principal: string | undefined;
+  seed: readonly [number, number, number, number];
+  journal: ScriptJournal;
+  signal: AbortSignal | undefined;
+  onEvent(event: SessionEvent): void;
+}
+
+export interface SessionFacadeHooks {
+  /** Milliseconds since the script's start. */
+  nowMs(): number;
+  onEvent(event: FacadeEvent): void;
+}
+
+/**
+ * One script's life, from its place in the queue to its outcome.
+ *
+ * waiting ─onStart→ segment ⇄ standing ─end→ finishing → done. In `segment` the guest runs and nothing may be
+ * delivered to it; in `standing` it waits for settlements, which are collected and delivered together. The
+ * wall clock runs in both, except while approvals are all that is pending. A cancellation or a clock that has
+ * run out asks the runtime to end the run; the last segment then says so.
+ */
+export async function runScriptSession(options: SessionOptions): Promise<Outcome> {
+  const first = new ScriptSession(options);
+  const outcome = await first.run();
+  const internal = outcome.status === 'failed' && outcome.error.code === 'HarnessInternalError';
+  if (!internal || !first.onlyReadsStarted() || options.signal?.aborted === true) return outcome;
+  return new ScriptSession(options).run();
+}
+
+type SessionState = 'waiting' | 'segment' | 'standing' | 'finishing' | 'done';
+
+/** More calls than this past the budget are refused in the guest, without troubling the host. */
+const CALL_FLOOD_MARGIN = 1_000;
+
+class ScriptSession {
+  readonly #options: SessionOptions;
+  readonly #facade: Facade;
+  readonly #voice: ScriptVoice;
+  readonly #clock: WallClock;
+  readonly #rejected = new Map<number, RejectedCall>();
+  readonly #openCalls = new Set<Promise<unknown>>();
+  readonly #detachedCalls = new Set<number>();
+  readonly #timers = new Map<number, NodeJS.Timeout>();
+  readonly #startedAt = performance.now();
+  #state: SessionState = 'waiting';
+  #run: SandboxRun | undefined;
+  #ready: Settlement[] = [];
+  #delivering = false;
+  #guestClockMs = Date.now();
+  #computeMs = 0;
+  #memoryBytes = 0;
+  #compilationCacheHit = true;
+  #resolve: (outcome: Outcome) => void = () => {};
+  readonly #onAbort = () => this.#run?.cancel('cancelled');
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    const nowMs = () => performance.now() - this.#startedAt;
+    this.#voice = new ScriptVoice(options.limits, nowMs);
+    this.#clock = new WallClock(options.limits.timeoutMs, () => this.#run?.cancel('timeout'));
+    this.#facade = options.makeFacade({ nowMs, onEvent: (event) => this.#onFacadeEvent(event) });
+  }
+
+  run(): Promise<Outcome> {
+    const options = this.#options;
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      if (options.signal?.aborted === true) {
+        void this.#finish({ type: 'cancelled', reason: 'cancelled' });
+        return;
+      }
+      options.signal?.addEventListener('abort', this.#onAbort, { once: true });
+      const { script, limits } = options;
+      options.journal.started({ scriptId: options.scriptId, sha256: script.sha256, seed: options.seed, clockMs: this.#guestClockMs });
+      this.#run = options.runtime.run(
+        {
+          runId: options.scriptId,
+          sha256: script.sha256,
+          javascript: script.javascript,
+          toolNames: options.toolNames,
+          contextJson: JSON.stringify(options.context),
+          spawn: options.spawn,
+          seed: options.seed,
+          clockMs: this.#guestClockMs,
+          wallMs: limits.timeoutMs,
+          principal: options.principal,
+          limits: {
+            computeMs: limits.computeMs,
+            memoryMb: limits.memoryMb,
+            maxStackBytes: limits.maxStackBytes,
+            maxReturnBytes: limits.maxReturnBytes,
+            maxToolInputBytes: limits.maxToolInputBytes,
+            maxCalls: limits.maxToolCalls + CALL_FLOOD_MARGIN,
+            maxLogEvents: limits.maxLogEvents,
+            maxLogBytes: limits.maxLogBytes,
+            maxOutputBytes: limits.maxReturnBytes,
+            maxProgressEvents: limits.maxProgressEvents,
+            queueWaitMs: limits.queueWaitMs,
+          },
+        },
+        { onStart: () => this.#onStart(), onSegment: (segment) => this.#onSegment(segment) },
+      );
+    });
+  }
+
+  onlyReadsStarted(): boolean {
+    return this.#facade.operations().every(({ effect, status }) => effect === 'read' || status === 'not_started');
+  }
+
+  #onStart(): void {
+    this.#state = 'segment';
+    this.#clock.run();
+  }
+
+  #onSegment(segment: SandboxSegment): void {
+    if (this.#state === 'finishing' || this.#state === 'done') return;
+    this.#state = 'standing';
+    this.#note(segment);
+    if (segment.end !== undefined) {
+      // Calls of the last segment were made, and nobody waits for them any more.
+      for (const call of segment.calls) this.#startCall(call);
+      void this.#finish(segment.end);
+      return;
+    }
+    for (const call of segment.calls) this.#startCall(call);
+    for (const callIndex of segment.unobservable) this.#abandon(callIndex);
+    this.#updateClock();
+    this.#deliver();
+  }
+
+  #note(segment: SandboxSegment): void {
+    this.#computeMs += segment.computeMs;
+    this.#memoryBytes = Math.max(this.#memoryBytes, segment.memoryBytes);
+    this.#compilationCacheHit &&= segment.compilationCacheHit;
+    this.#voice.output += segment.output;
+    this.#voice.dropped(segment.dropped.logs, segment.dropped.progress);
+    for (const { level, text } of segment.logs) {
+      const entry = this.#voice.log(level, text);
+      if (entry !== undefined) this.#options.onEvent({ type: 'log', entry });
+    }
+    for (const { message, kind } of segment.progress) {
+      if (this.#voice.mayProgress()) this.#options.onEvent({ type: 'progress', message, kind });
+    }
+  }
+
+  #onFacadeEvent(event: FacadeEvent): void {
+    if (event.type === 'waiting_changed') this.#updateClock();
+    else if (event.type !== 'progress') this.#options.onEvent(event);
+    else if (this.#voice.mayProgress()) this.#options.onEvent({ type: 'progress', message: event.message, kind: 'info', callId: event.callId });
+  }
+
+  #startCall(call: SandboxCall): void {
+    switch (call.name) {
+      case '$sleep':
+        return this.#sleep(call);
+      case '$catalog':
+        return this.#settle(call, answerCatalog(this.#options.catalog, call.argsJson));
+      case '$spawn':
+      case '$cancel':
+        return this.#detach(call);
+      default:
+        this.#callTool(call, call.name, call.argsJson, false);
+    }
+  }
+
+  #callTool(call: SandboxCall, tool: string, argsJson: string, detached: boolean): void {
+    const { script } = this.#options;
+    const position = script.originalPosition(call.line, call.column);
+    const callId = this.#callId(call.callIndex);
+    const snippet = position === undefined ? undefined : script.source.split(/\r\n|\n|\r/u)[position.line - 1]?.trim();
+    const pending = this.#facade.call({
+      callId,
+      callIndex: call.callIndex,
+      tool,
+      argsJson,
+      argsProblem: call.argsProblem,
+      line: position?.line,
+      snippet,
+      detached,
+    });
+    this.#openCalls.add(pending);
+    if (detached) this.#detachedCalls.add(call.callIndex);
+    void pending.then((result) => {
+      this.#openCalls.delete(pending);
+      if (!result.ok) this.#rejected.set(call.callIndex, { code: result.error.code as RejectedCall['code'], message: result.error.message, toolName: tool, callId, position });
+      this.#settle(call, result);
+    });
+  }
+
+  #sleep(call: SandboxCall): void {
+    const { ms } = JSON.parse(call.argsJson) as { ms: number };
+    this.#timers.set(
+      call.callIndex,
+      setTimeout(() => {
+        this.#timers.delete(call.callIndex);
+        this.#settle(call, { ok: true, json: '' });
+      }, ms),
+    );
+  }
+
+  #detach(call: SandboxCall): void {
+    const args = JSON.parse(call.argsJson === '' ? '{}' : call.argsJson) as { name?: string; args?: unknown; id?: string };
+    if (call.name === '$spawn') {
+      this.#callTool(call, args.name ?? '', JSON.stringify(args.args ?? {}), true);
+      return;
+    }
+    const index = Number(/^task_(\d+)$/u.exec(args.id ?? '')?.[1] ?? -1);
+    const known = this.#detachedCalls.has(index);
+    if (known) this.#facade.abort(this.#callId(index), 'the script cancelled it');
+    this.#settle(call, { ok: true, json: String(known) });
+  }
+
+  #callId(callIndex: number): string {
+    return `${this.#options.scriptId}_call_${callIndex}`;
+  }
+
+  /** A call that lost its race, and that nothing in the script can observe any more. */
+  #abandon(callIndex: number): void {
+    const timer = this.#timers.get(callIndex);
+    if (timer === undefined) this.#facade.abort(this.#callId(callIndex), 'it lost its race');
+    else {
+      clearTimeout(timer);
+      this.#timers.delete(callIndex);
+      this.#settle({ callIndex }, { ok: true, json: '' });
+    }
+  }
+
+  #settle(call: { callIndex: number }, result: CallResult): void {
+    if (this.#state === 'finishing' || this.#state === 'done') return;
+    this.#ready.push({ callIndex: call.callIndex, ...result });
+    if (this.#delivering) return;
+    this.#delivering = true;
+    // Everything that settles in this tick goes in one batch.
+    queueMicrotask(() => {
+      this.#delivering = false;
+      this.#deliver();
+    });
+  }
+
+  #deliver(): void {
+    if (this.#state !== 'standing' || this.#ready.length === 0 || this.#delivering) return;
+    const batch = this.#ready;
+    this.#ready = [];
+    this.#guestClockMs = Math.max(this.#guestClockMs, Date.now());
+    this.#options.journal.settled(batch, this.#guestClockMs);
+    this.#state = 'segment';
+    this.#updateClock();
+    this.#run?.settle(batch, this.#guestClockMs, this.#clock.remainingMs());
+  }
+
+  #updateClock(): void {
+    if (this.#state !== 'standing' && this.#state !== 'segment') return;
+    const { executing, queued, awaitingApproval } = this.#facade.pending();
+    const waitsForPeopleOnly = this.#state === 'standing' && awaitingApproval > 0 && executing === 0 && queued === 0 && this.#timers.size === 0 && this.#ready.length === 0;
+    if (waitsForPeopleOnly) this.#clock.pause();
+    else this.#clock.run();
+  }
+
+  async #finish(end: SandboxEnd): Promise<void> {
+    this.#state = 'finishing';
+    this.#options.signal?.removeEventListener('abort', this.#onAbort);
+    this.#clock.stop();
+    const durationMs = performance.now() - this.#startedAt;
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+    const { stillRunning } = await this.#endCalls(end);
+    this.#resolve(this.#outcome(end, stillRunning, durationMs));
+    this.#state = 'done';
+  }
+
+  async #endCalls(end: SandboxEnd): Promise<{ stillRunning: readonly Operation[] }> {
+    const { limits } = this.#options;
+    if (end.type === 'returned' && limits.allowDetachedPromises) await this.#callsSettled(this.#clock.remainingMs());
+    const { executing, queued, awaitingApproval } = this.#facade.pending();
+    if (executing + queued + awaitingApproval === 0) return { stillRunning: [] };
+    return this.#facade.abortAll(end.type === 'returned' ? 'the script ended without awaiting it' : 'the script ended', ABORT_GRACE_MS);
+  }
+
+  async #callsSettled(withinMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const expired = new Promise((resolve) => (timer = setTimeout(resolve, withinMs)));
+    await Promise.race([Promise.all(this.#openCalls), expired]);
+    clearTimeout(timer);
+  }
+
+  #outcome(end: SandboxEnd, stillRunning: readonly Operation[], durationMs: number): Outcome {
+    const closing = this.#voice.closingEntry();
+    if (closing !== undefined) this.#voice.logs.push(closing);
+    const { script, scriptId } = this.#options;
+    const operations = this.#facade.operations();
+    const common = {
+      scriptId,
+      output: this.#voice.output,
+      logs: this.#voice.logs,
+      operations,
+      diagnostics: [...script.diagnostics, ...unhandledDiagnostics(end, script), ...this.#droppedProgress()],
+      plan: [...script.plan],
+      metadata: this.#metadata(durationMs),
+    };
+    const error = this.#failure(end, stillRunning, operations, durationMs);
+    if (error !== undefined) return { ...common, status: 'failed', error };
+    const json = end.type === 'returned' ? end.json : undefined;
+    return { ...common, status: 'completed', value: json === undefined ? undefined : JSON.parse(json) };
+  }
+
+  #failure(end: SandboxEnd, stillRunning: readonly Operation[], operations: readonly Operation[], durationMs: number): ScriptFailure | undefined {
+    if (end.type === 'returned') return detachedFailure(stillRunning);
+    const completedTools = operations.filter(({ status }) => status === 'completed').length;
+    const facts = { elapsedMs: Math.round(durationMs), completedTools, pendingTools: operations.length - completedTools };
+    if (end.type === 'internal') this.#options.onEvent({ type: 'internal', detail: end.detail });
+    return failureOf(end, { script: this.#options.script, limits: this.#options.limits, rejectedCall: (index) => this.#rejected.get(index), facts });
+  }
+
+  #droppedProgress() {
+    const dropped = this.#voice.droppedProgress();
+    if (dropped === 0) return [];
+    return [{ severity: 'info' as const, code: 'progress-dropped', message: `${dropped} progress events were dropped; at most ${this.#options.limits.maxProgressEvents} are sent, two a second.` }];
+  }
+
+  #metadata(durationMs: number): OutcomeMetadata {
+    return {
+      durationMs: round(durationMs),
+      computeMs: round(this.#computeMs),
+      approvalWaitMs: Math.round(this.#clock.pausedMs()),
+      toolCallsMade: this.#facade.callsMade(),
+      memoryUsedMb: round(this.#memoryBytes / 1_048_576),
+      cacheHit: this.#options.cacheHit,
+      compilationCacheHit: this.#compilationCacheHit,
+      runtime: this.#options.runtime.name,
+    };
+  }
+}
+
+function round(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}

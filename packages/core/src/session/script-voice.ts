@@ -1,0 +1,81 @@
+import { PROGRESS_INTERVAL_MS, type Limits, type LogEntry, type LogLevel } from '../protocol/index.js';
+
+/**
+ * What a script says while it runs: console lines, progress and text for the user, each within its limits.
+ * What is over a limit is dropped, counted, and said once at the end.
+ */
+export class ScriptVoice {
+  readonly logs: LogEntry[] = [];
+  output = '';
+  readonly #limits: Limits;
+  readonly #nowMs: () => number;
+  #logBytes = 0;
+  #tokens: number;
+  #refilledAtMs = 0;
+  #droppedLogs = 0;
+  #progressEvents = 0;
+  #lastProgressMs = Number.NEGATIVE_INFINITY;
+  #droppedProgress = 0;
+
+  /** `nowMs`: time since the script's start. */
+  constructor(limits: Limits, nowMs: () => number) {
+    this.#limits = limits;
+    this.#nowMs = nowMs;
+    this.#tokens = limits.logRatePerSec;
+  }
+
+  /** The entry, where it was kept. */
+  log(level: LogLevel, text: string): LogEntry | undefined {
+    const atMs = this.#nowMs();
+    const bytes = Buffer.byteLength(text);
+    const full = this.logs.length >= this.#limits.maxLogEvents || this.#logBytes + bytes > this.#limits.maxLogBytes;
+    if (full || !this.#takeToken(atMs)) {
+      this.#droppedLogs++;
+      return undefined;
+    }
+    this.#logBytes += bytes;
+    const entry: LogEntry = { level, text, atMs: Math.round(atMs) };
+    this.logs.push(entry);
+    return entry;
+  }
+
+  /** True where a progress event may be sent now. */
+  mayProgress(): boolean {
+    const now = this.#nowMs();
+    const allowed = this.#progressEvents < this.#limits.maxProgressEvents && now - this.#lastProgressMs >= PROGRESS_INTERVAL_MS;
+    if (!allowed) {
+      this.#droppedProgress++;
+      return false;
+    }
+    this.#progressEvents++;
+    this.#lastProgressMs = now;
+    return true;
+  }
+
+  dropped(logs: number, progress: number): void {
+    this.#droppedLogs += logs;
+    this.#droppedProgress += progress;
+  }
+
+  droppedProgress(): number {
+    return this.#droppedProgress;
+  }
+
+  /** The closing line about what was dropped, if anything was. */
+  closingEntry(): LogEntry | undefined {
+    if (this.#droppedLogs === 0) return undefined;
+    const { maxLogEvents, logRatePerSec, maxLogBytes } = this.#limits;
+    const count = this.#droppedLogs === 1 ? '1 console line was' : `${this.#droppedLogs} console lines were`;
+    const text = `[${count} dropped: at most ${logRatePerSec} a second, ${maxLogEvents} in all and ${maxLogBytes} bytes are kept]`;
+    return { level: 'warn', text, atMs: Math.round(this.#nowMs()) };
+  }
+
+  #takeToken(atMs: number): boolean {
+    const { logRatePerSec } = this.#limits;
+    this.#tokens = Math.min(logRatePerSec, this.#tokens + ((atMs - this.#refilledAtMs) / 1000) * logRatePerSec);
+    this.#refilledAtMs = atMs;
+    if (this.#tokens < 1) return false;
+    this.#tokens--;
+    return true;
+  }
+}

@@ -1,0 +1,10 @@
+import type { LogEntry } from '../protocol/index.js';
+import type { FacadeEvent } from '../tools/index.js';
+
+/** What a running script's session tells its harness. */
+export type SessionEvent =
+  | Exclude<FacadeEvent, { type: 'waiting_changed' } | { type: 'progress' }>
+  | { type: 'progress'; message: string; kind: 'info' | 'warn'; callId?: string }
+  | { type: 'log'; entry: LogEntry }
+  /** For the host's own log. */
+  | { type: 'internal'; detail: string };

@@ -1,0 +1,31 @@
+import { scriptFailure, type CompiledScript, type Diagnostic, type Operation, type SandboxEnd, type ScriptFailure } from '../protocol/index.js';
+import { mapGuestStack } from './guest-stack.js';
+
+/** A call with effects that was still running when the script had ended, and did not stop when it was aborted. */
+export function detachedFailure(stillRunning: readonly Operation[]): ScriptFailure | undefined {
+  const withEffects = stillRunning.filter(({ effect }) => effect !== 'read');
+  const [first] = withEffects;
+  if (first === undefined) return undefined;
+  const names = withEffects.map(({ tool }) => `tools.${tool}`).join(', ');
+  return scriptFailure('DetachedPromiseError', `The script ended while ${names} was still running; whether it took effect is not known.`, {
+    toolName: first.tool,
+    callId: first.callId,
+    ...(first.line === undefined ? {} : { line: first.line }),
+    hint: 'Await every tool call.',
+  });
+}
+
+/** Rejections that nothing handled, one warning each. */
+export function unhandledDiagnostics(end: SandboxEnd, script: CompiledScript): Diagnostic[] {
+  if (end.type !== 'returned' && end.type !== 'threw') return [];
+  return end.unhandled.map((thrown) => {
+    const position = mapGuestStack(thrown.stack, script).position;
+    const name = thrown.name === '' ? '' : `${thrown.name}: `;
+    return {
+      severity: 'warning',
+      code: 'unhandled-rejection',
+      message: `A promise was rejected and nothing handled it: ${name}${thrown.message}`,
+      ...(position === undefined ? {} : { line: position.line, column: position.column }),
+    };
+  });
+}

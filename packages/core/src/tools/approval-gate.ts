@@ -1,0 +1,58 @@
+import type { ApprovalRequest } from '../protocol/approvals.js';
+import type { JsonValue } from '../protocol/json.js';
+import type { PlannedCall } from '../protocol/script.js';
+import type { Tool } from '../protocol/tools.js';
+
+/**
+ * The port through which the facade asks whether a call may run. `approvals/` implements it; one gate
+ * serves one script, or one structured call.
+ */
+export interface ApprovalGate {
+  /** Undefined, now or later, where nothing has to be decided. Never rejects; may stay open until `signal` aborts. */
+  decide(call: GateCall): Promise<GateDecision | undefined> | undefined;
+  /**
+   * Takes an approval for exactly one call with exactly this text. False where it was given for another
+   * call or text, or was taken before; then nothing may run.
+   */
+  redeem(approvalId: string, callId: string, inputJson: string): boolean;
+}
+
+export interface GateCall {
+  readonly tool: Tool;
+  readonly callId: string;
+  readonly scriptId: string | undefined;
+  readonly principal: string | undefined;
+  readonly app: unknown;
+  /** Deep-frozen; the data of `inputJson`. */
+  readonly input: JsonValue;
+  readonly inputJson: string;
+  readonly line?: number;
+  readonly snippet?: string;
+  readonly plan: readonly PlannedCall[];
+  /** Aborted when nobody needs the decision any more; later answers count for nothing. */
+  readonly signal: AbortSignal;
+  /** Called once when a person is about to be asked, before they are. */
+  readonly onRequest: (request: ApprovalRequest) => void;
+}
+
+export type ApprovalDecider = 'person' | 'rule' | 'policy' | 'clock' | 'host';
+
+export type GateDecision =
+  | {
+      readonly decision: 'approve';
+      readonly approvalId: string;
+      readonly by: ApprovalDecider;
+      /** What was approved and must run: the call's own text, or the edited one. */
+      readonly inputJson: string;
+      readonly note?: string;
+      readonly remember?: 'script' | 'workspace';
+    }
+  | {
+      readonly decision: 'deny' | 'timeout' | 'cancelled';
+      readonly approvalId: string;
+      readonly by: ApprovalDecider;
+      /** One sentence for the model. */
+      readonly reason: string;
+      readonly note?: string;
+      readonly remember?: 'script' | 'workspace';
+    };

@@ -1,0 +1,46 @@
+import { CATCHABLE_CODES, ToolCallError, type ErrorCode } from '../protocol/errors.js';
+import { MAX_JSON_DEPTH } from '../protocol/json.js';
+import type { GuestError } from '../protocol/sandbox.js';
+import { jsonDepthExceeds } from './json-text.js';
+
+/** Characters of a tool's message that reach the script. */
+const MAX_MESSAGE_LENGTH = 2_000;
+const MAX_DATA_LENGTH = 16_384;
+
+export function guestError(code: ErrorCode, message: string, data?: unknown): GuestError {
+  const cut = message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH)}…` : message;
+  return data === undefined ? { code, message: cut } : { code, message: cut, data };
+}
+
+/**
+ * What a script learns of what a tool threw: a catchable code, the message and JSON data. Never a stack,
+ * a cause, or a member that the tool did not mean for it. Never throws, whatever was thrown.
+ */
+export function describeThrown(thrown: unknown, toolName: string): GuestError {
+  try {
+    const message = messageOf(thrown) || `The tool "${toolName}" failed.`;
+    if (!(thrown instanceof ToolCallError)) return guestError('ToolExecutionError', message);
+    const code = CATCHABLE_CODES.includes(thrown.code) ? thrown.code : 'ToolExecutionError';
+    return guestError(code, message, jsonData(thrown.data));
+  } catch {
+    return guestError('ToolExecutionError', `The tool "${toolName}" failed.`);
+  }
+}
+
+function messageOf(thrown: unknown): string {
+  if (typeof thrown === 'string') return thrown;
+  if (typeof thrown === 'object' && thrown !== null) {
+    return 'message' in thrown && typeof thrown.message === 'string' ? thrown.message : '';
+  }
+  return thrown === undefined || thrown === null ? '' : String(thrown);
+}
+
+function jsonData(data: unknown): unknown {
+  try {
+    const json = JSON.stringify(data);
+    if (json === undefined || json.length > MAX_DATA_LENGTH || jsonDepthExceeds(json, MAX_JSON_DEPTH)) return undefined;
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}

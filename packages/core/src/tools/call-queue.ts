@@ -1,0 +1,33 @@
+/** Lets at most `size` holders in at once; the others wait in the order in which they came. */
+export class CallQueue {
+  readonly #size: number;
+  readonly #waiting = new Set<() => void>();
+  #inside = 0;
+
+  constructor(size: number) {
+    this.#size = size;
+  }
+
+  /** Calls `enter` when a place is free: at once, or later. Returns a function that gives up waiting. */
+  join(enter: () => void): () => void {
+    if (this.#inside < this.#size && this.#waiting.size === 0) {
+      this.#inside += 1;
+      enter();
+      return () => undefined;
+    }
+    const turn = () => enter();
+    this.#waiting.add(turn);
+    return () => void this.#waiting.delete(turn);
+  }
+
+  /** Gives a place back; the longest waiting takes it. */
+  leave(): void {
+    this.#inside -= 1;
+    for (const next of this.#waiting) {
+      this.#waiting.delete(next);
+      this.#inside += 1;
+      next();
+      return;
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import type { JsonValue } from '../protocol/json.js';
+import type { Operation, OperationStatus } from '../protocol/operations.js';
+import type { GuestError } from '../protocol/sandbox.js';
+import type { Tool } from '../protocol/tools.js';
+import type { CallResult, FacadeCall } from './facade.js';
+
+/**
+ * Where a call stands. `deciding`: it is not known yet whether somebody must be asked. `awaiting_approval`:
+ * a person is asked. A call leaves `executing` only when the tool has settled or its end was given up.
+ */
+export type CallState = 'deciding' | 'awaiting_approval' | 'queued' | 'executing' | 'settled';
+
+/** What a call came to. */
+export interface CallEnd {
+  readonly status: OperationStatus;
+  readonly result?: unknown;
+  readonly resultOmitted?: boolean;
+  readonly error?: GuestError;
+}
+
+/** One call, from its admission to its end. Knows what is true of it at every moment; changes nothing else. */
+export class CallRecord {
+  readonly call: FacadeCall;
+  readonly tool: Tool;
+  readonly startedAtMs: number;
+  readonly controller = new AbortController();
+  /** Deep-frozen. What the script sent where that was not valid. */
+  input: unknown;
+  inputJson: string;
+  state: CallState = 'deciding';
+  abortReason: string | undefined;
+  /** The approval that a person is asked for. */
+  openApprovalId: string | undefined;
+  /** Gives up the wait for a place. */
+  leaveQueue: (() => void) | undefined;
+  holdsPlace = false;
+  end: CallEnd | undefined;
+  readonly #deliver: (result: CallResult) => void;
+  readonly #settledListeners: (() => void)[] = [];
+  #delivered = false;
+  #executionStartMs: number | undefined;
+  #durationMs = 0;
+
+  constructor(call: FacadeCall, tool: Tool, input: JsonValue, inputJson: string, startedAtMs: number, deliver: (result: CallResult) => void) {
+    this.call = call;
+    this.tool = tool;
+    this.input = input;
+    this.inputJson = inputJson;
+    this.startedAtMs = startedAtMs;
+    this.#deliver = deliver;
+  }
+
+  get isSettled(): boolean {
+    return this.state === 'settled';
+  }
+
+  startExecution(nowMs: number): void {
+    this.state = 'executing';
+    this.#executionStartMs = nowMs;
+  }
+
+  /** Answers the script; only the first answer counts. */
+  deliver(result: CallResult): void {
+    if (this.#delivered) return;
+    this.#delivered = true;
+    this.#deliver(result);
+  }
+
+  /** The end is final: what happens later does not change what was told. */
+  settle(end: CallEnd, nowMs: number): void {
+    this.state = 'settled';
+    this.end = end;
+    if (this.#executionStartMs !== undefined) this.#durationMs = Math.max(0, nowMs - this.#executionStartMs);
+    for (const listener of this.#settledListeners.splice(0)) listener();
+  }
+
+  onSettled(listener: () => void): void {
+    if (this.isSettled) listener();
+    else this.#settledListeners.push(listener);
+  }
+
+  operation(nowMs: number): Operation {
+    const end = this.end ?? { status: this.#currentStatus() };
+    const running = this.state === 'executing' && this.#executionStartMs !== undefined;
+    return {
+      callId: this.call.callId,
+      tool: this.tool.name,
+      input: this.input,
+      effect: this.tool.effect,
+      status: end.status,
+      ...(end.result !== undefined && { result: end.result }),
+      ...(end.resultOmitted === true && { resultOmitted: true }),
+      ...(end.error !== undefined && { error: { code: end.error.code as never, message: end.error.message } }),
+      startedAtMs: this.startedAtMs,
+      durationMs: running ? Math.max(0, nowMs - (this.#executionStartMs as number)) : this.#durationMs,
+      ...(this.call.line !== undefined && { line: this.call.line }),
+    };
+  }
+
+  /** What can be said of a call that has not settled. */
+  #currentStatus(): OperationStatus {
+    if (this.state === 'awaiting_approval') return 'awaiting_approval';
+    if (this.state !== 'executing') return 'not_started';
+    if (this.call.detached === true && this.abortReason === undefined) return 'detached';
+    return this.statusOfUnfinished();
+  }
+
+  /** It has started and nobody knows how it ended: a read changed nothing, everything else may have. */
+  statusOfUnfinished(): OperationStatus {
+    return this.tool.effect === 'read' && this.abortReason !== undefined ? 'aborted' : 'unknown';
+  }
+}

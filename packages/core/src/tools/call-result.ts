@@ -1,0 +1,44 @@
+import { MAX_JSON_DEPTH } from '../protocol/json.js';
+import type { Tool } from '../protocol/tools.js';
+import { jsonDepthExceeds } from './json-text.js';
+import { issueLines } from './validation-issues.js';
+
+export type CheckedResult =
+  /** An empty text is `undefined`. */
+  { readonly ok: true; readonly json: string } | { readonly ok: false; readonly reason: string };
+
+/**
+ * A tool's return value as JSON text: checked against the output schema, capped in depth and bytes. The tool
+ * has run by now, so every refusal says so. Never throws.
+ */
+export function checkResult(tool: Tool, result: unknown, maxBytes: number): CheckedResult {
+  try {
+    return serialise(tool, result, maxBytes);
+  } catch {
+    return refused(tool, 'its result is not JSON data');
+  }
+}
+
+function serialise(tool: Tool, result: unknown, maxBytes: number): CheckedResult {
+  let json = JSON.stringify(result) as string | undefined;
+  if (json === undefined && result !== undefined) return refused(tool, `its result is not JSON data but a ${typeof result}`);
+  if (json !== undefined && jsonDepthExceeds(json, MAX_JSON_DEPTH)) {
+    return refused(tool, `its result is nested deeper than ${MAX_JSON_DEPTH} levels`);
+  }
+  if (tool.outputSchema !== undefined) {
+    const validated = tool.validateOutput(json === undefined ? undefined : JSON.parse(json));
+    if (!validated.ok) {
+      const issues = validated.issues.map((issue) => ({ ...issue, path: issue.path.replace(/^args/, 'result') }));
+      return refused(tool, `its result does not fit its own output schema: ${issueLines(issues)}`);
+    }
+    json = JSON.stringify(validated.value);
+  }
+  const bytes = json === undefined ? 0 : Buffer.byteLength(json);
+  if (bytes > maxBytes) return refused(tool, `its result is ${bytes} bytes of JSON and ${maxBytes} may cross; ask for less`);
+  return { ok: true, json: json ?? '' };
+}
+
+function refused(tool: Tool, reason: string): CheckedResult {
+  const effect = tool.effect === 'read' ? 'ran' : 'ran and took effect';
+  return { ok: false, reason: `The tool "${tool.name}" ${effect}, but ${reason}.` };
+}

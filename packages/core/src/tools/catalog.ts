@@ -1,0 +1,168 @@
+import { ToolscriptUsageError } from '../protocol/errors.js';
+import type { Tool } from '../protocol/tools.js';
+import { declarationFor, firstSentence } from './declarations.js';
+import { didYouMean, nameTokens } from './nearest-names.js';
+import { expand, isRecord } from './schema-reference.js';
+import { identifierName } from './tool-names.js';
+
+export interface ToolSummary {
+  /** As a script writes it after `tools.`. */
+  readonly name: string;
+  /** The first sentence of its description. */
+  readonly description: string;
+}
+
+/** What tools there are, for a script that was not shown all of them. */
+export interface ToolCatalog {
+  /** Best first; tools that share no word with the query are left out. `limit`: 1 to 50, default 10. */
+  search(query: string, options?: { limit?: number }): ToolSummary[];
+  /** The tool's declaration; undefined where there is no such tool. */
+  describe(name: string): string | undefined;
+  /** A sentence for a name that `describe` does not know. */
+  explainMissing(name: string): string;
+  /** Every tool, or those in one namespace (`mcp.github`), in the order given. */
+  list(namespace?: string): ToolSummary[];
+}
+
+const DEFAULT_LIMIT = 10;
+const MAX_LIMIT = 50;
+const MAX_QUERY_TOKENS = 24;
+const MAX_QUERY_LENGTH = 1_000;
+
+const NAME_WEIGHT = 8;
+const PARAMETER_WEIGHT = 2;
+const DESCRIPTION_WEIGHT = 1;
+/** How much of a token's weight a query word that only begins it is worth. */
+const PREFIX_SHARE = 0.5;
+const LEAST_PREFIX = 3;
+/** Tokens that one query word may begin; the rest would tell nothing. */
+const MAX_PREFIX_TOKENS = 64;
+
+export function createCatalog(tools: readonly Tool[]): ToolCatalog {
+  return new TokenCatalog(tools);
+}
+
+class TokenCatalog implements ToolCatalog {
+  readonly #tools: readonly Tool[];
+  readonly #summaries: readonly ToolSummary[];
+  readonly #byName = new Map<string, number>();
+  /** Token → tool index → weight. */
+  readonly #postings = new Map<string, Map<number, number>>();
+  readonly #sortedTokens: readonly string[];
+  readonly #descriptions = new Map<number, string>();
+
+  constructor(tools: readonly Tool[]) {
+    this.#tools = [...tools];
+    this.#summaries = tools.map((tool) => ({ name: identifierName(tool.name), description: firstSentence(tool.description) }));
+    for (const [index, tool] of this.#tools.entries()) this.#index(index, tool);
+    this.#sortedTokens = [...this.#postings.keys()].toSorted();
+  }
+
+  search(query: string, options: { limit?: number } = {}): ToolSummary[] {
+    const limit = Math.min(MAX_LIMIT, Math.max(1, Math.floor(options.limit ?? DEFAULT_LIMIT) || DEFAULT_LIMIT));
+    const scores = new Map<number, number>();
+    for (const token of queryTokens(query)) this.#score(token, scores);
+    const exact = this.#byName.get(query.trim());
+    if (exact !== undefined) scores.set(exact, Infinity);
+    return [...scores]
+      .toSorted(([leftIndex, left], [rightIndex, right]) => (left === right ? leftIndex - rightIndex : right - left))
+      .slice(0, limit)
+      .map(([index]) => this.#summaries[index] as ToolSummary);
+  }
+
+  describe(name: string): string | undefined {
+    const index = this.#byName.get(name);
+    if (index === undefined) return undefined;
+    const known = this.#descriptions.get(index);
+    if (known !== undefined) return known;
+    const text = declarationFor(this.#tools[index] as Tool);
+    this.#descriptions.set(index, text);
+    return text;
+  }
+
+  explainMissing(name: string): string {
+    const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name;
+    const names = this.#summaries.map((summary) => summary.name);
+    return `There is no tool "${shown}".${didYouMean(name, names) || ' catalog.search(query) finds tools.'}`;
+  }
+
+  list(namespace?: string): ToolSummary[] {
+    if (namespace === undefined || namespace === '') return [...this.#summaries];
+    const prefix = `${identifierName(namespace)}.`;
+    return this.#summaries.filter((summary) => summary.name.startsWith(prefix));
+  }
+
+  #index(index: number, tool: Tool): void {
+    for (const name of [tool.name, identifierName(tool.name)]) {
+      const other = this.#byName.get(name);
+      if (other !== undefined && other !== index) throw new ToolscriptUsageError(`Two tools are written tools.${name}.`);
+      this.#byName.set(name, index);
+    }
+    const weights = new Map<string, number>();
+    const weigh = (text: string, weight: number): void => {
+      for (const token of nameTokens(text)) weights.set(stem(token), Math.max(weights.get(stem(token)) ?? 0, weight));
+    };
+    weigh(tool.name, NAME_WEIGHT);
+    for (const parameter of parameterNames(tool)) weigh(parameter, PARAMETER_WEIGHT);
+    weigh(tool.description.slice(0, 4_000), DESCRIPTION_WEIGHT);
+    for (const [token, weight] of weights) this.#post(token, index, weight);
+  }
+
+  #post(token: string, index: number, weight: number): void {
+    let postings = this.#postings.get(token);
+    if (postings === undefined) {
+      postings = new Map();
+      this.#postings.set(token, postings);
+    }
+    postings.set(index, weight);
+  }
+
+  #score(token: string, scores: Map<number, number>): void {
+    const best = new Map<number, number>();
+    for (const [match, share] of this.#matches(token)) {
+      const postings = this.#postings.get(match) as Map<number, number>;
+      const rarity = Math.log(1 + this.#tools.length / postings.size);
+      for (const [index, weight] of postings) best.set(index, Math.max(best.get(index) ?? 0, weight * share * rarity));
+    }
+    for (const [index, score] of best) scores.set(index, (scores.get(index) ?? 0) + score);
+  }
+
+  *#matches(token: string): Iterable<[string, number]> {
+    if (this.#postings.has(token)) yield [token, 1];
+    if (token.length < LEAST_PREFIX) return;
+    const start = firstAtLeast(this.#sortedTokens, token);
+    for (let index = start; index < start + MAX_PREFIX_TOKENS; index++) {
+      const candidate = this.#sortedTokens[index];
+      if (candidate === undefined || !candidate.startsWith(token)) return;
+      if (candidate !== token) yield [candidate, PREFIX_SHARE];
+    }
+  }
+}
+
+/** The first index whose token is not before `token`. */
+function firstAtLeast(sorted: readonly string[], token: string): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorted[middle] as string) < token) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function queryTokens(query: string): Set<string> {
+  return new Set(nameTokens(query.slice(0, MAX_QUERY_LENGTH)).map(stem).slice(0, MAX_QUERY_TOKENS));
+}
+
+/** `files` and `file`, `queries` and `query` are one word. */
+function stem(token: string): string {
+  if (token.length > 4 && token.endsWith('ies')) return `${token.slice(0, -3)}y`;
+  return token.length > 3 && token.endsWith('s') && !token.endsWith('ss') ? token.slice(0, -1) : token;
+}
+
+function parameterNames(tool: Tool): string[] {
+  return expand(tool.inputSchema, tool.inputSchema).flatMap((schema) =>
+    isRecord(schema['properties']) ? Object.keys(schema['properties']) : [],
+  );
+}

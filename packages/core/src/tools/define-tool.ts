@@ -1,0 +1,163 @@
+import type { z } from 'zod';
+import { ToolscriptUsageError } from '../protocol/errors.js';
+import type { Tool, ToolCallContext, ToolEffect } from '../protocol/tools.js';
+import { compileJsonSchema } from './json-schema.js';
+import { deepFreeze } from './json-text.js';
+import { didYouMean } from './nearest-names.js';
+import { assertToolName } from './tool-names.js';
+import { compileZodSchema, isZodSchema, type CompiledSchema, type ZodSchema } from './zod-schema.js';
+
+/** What `execute` gets: the type of the zod schema, or an open record where the input is a JSON Schema. */
+// oxlint-disable-next-line typescript/no-explicit-any
+export type ToolInput<Input> = Input extends ZodSchema ? z.output<Input> : Record<string, any>;
+
+/** What `execute` returns: what the zod schema reads, or anything where there is none. */
+export type ToolResult<Output> = Output extends ZodSchema ? z.input<Output> : unknown;
+
+export interface ToolDefinition<Input extends ZodSchema | undefined, Output extends ZodSchema | undefined> {
+  /** Letters, digits, `_`, `$` and `-`; dots make namespaces. */
+  name: string;
+  /** For the model. The first sentence stands alone in short listings. */
+  description: string;
+  /** zod 4 schema of an object. Left out, and no `inputSchema`: the tool takes no arguments. */
+  input?: Input;
+  /** JSON Schema of an object (2020-12, or an older draft). */
+  inputSchema?: object;
+  /** zod 4 schema of the result; it makes the script's types exact. */
+  output?: Output;
+  outputSchema?: object;
+  /** Default `policy`. A function says for each call whether somebody must decide; a throw means yes. */
+  approval?: 'never' | 'always' | 'policy' | ((input: ToolInput<Input>, call: ApprovalQuestion) => boolean | Promise<boolean>);
+  /** Default `external`. */
+  effect?: ToolEffect;
+  /** What the call touches, for rules to match on. */
+  permissions?: (input: ToolInput<Input>) => readonly string[];
+  /** What a person who decides is shown instead of the arguments. */
+  preview?: (input: ToolInput<Input>) => string | Promise<string>;
+  /** Runs the call. What it throws reaches the script as a message only; `ToolCallError` also carries data. */
+  execute: (input: ToolInput<Input>, context: ToolCallContext) => ToolResult<Output> | Promise<ToolResult<Output>>;
+}
+
+export interface ApprovalQuestion {
+  tool: string;
+  principal: string | undefined;
+  app: unknown;
+}
+
+/** A tool with what its schemas leave unchecked, one sentence each. */
+export interface DefinedTool extends Tool {
+  readonly notes: readonly string[];
+}
+
+export interface DefineToolOptions {
+  /** Opens a namespace that is otherwise reserved; names then have the form `mcp.SERVER.TOOL`. */
+  namespace?: 'mcp';
+}
+
+/**
+ * Checks a definition and makes a frozen tool of it. Throws a `ToolscriptUsageError` for a name that cannot
+ * be used, an unknown member, and a schema that JSON cannot carry.
+ */
+export function defineTool<Input extends ZodSchema | undefined = undefined, Output extends ZodSchema | undefined = undefined>(
+  definition: ToolDefinition<Input, Output>,
+  options: DefineToolOptions = {},
+): DefinedTool {
+  assertDefinition(definition);
+  assertToolName(definition.name, options.namespace);
+  assertMembers(definition as unknown as Record<string, unknown>, definition.name);
+  const input = compileInput(definition);
+  const output = compileOutput(definition);
+  return Object.freeze({
+    name: definition.name,
+    description: definition.description,
+    inputSchema: deepFreeze(input.jsonSchema),
+    outputSchema: output && deepFreeze(output.jsonSchema),
+    approval: definition.approval ?? 'policy',
+    effect: definition.effect ?? 'external',
+    validateInput: (value: unknown) => input.validate(value === undefined ? {} : value),
+    validateOutput: output?.validate ?? acceptAnything.validate,
+    permissions: definition.permissions,
+    preview: definition.preview,
+    execute: definition.execute.bind(definition),
+    notes: Object.freeze([...input.notes, ...(output?.notes ?? [])]),
+  }) as unknown as DefinedTool;
+}
+
+const MEMBERS = [
+  'name',
+  'description',
+  'input',
+  'inputSchema',
+  'output',
+  'outputSchema',
+  'approval',
+  'effect',
+  'permissions',
+  'preview',
+  'execute',
+];
+const APPROVALS: readonly unknown[] = ['never', 'always', 'policy'];
+const EFFECTS: readonly unknown[] = ['read', 'write', 'external'];
+
+const NO_ARGUMENTS = { type: 'object', properties: {}, additionalProperties: false };
+const acceptAnything = compileJsonSchema({}, 'output', 'The schema of any result');
+
+function compileInput(definition: ToolDefinition<ZodSchema | undefined, ZodSchema | undefined>): CompiledSchema {
+  const where = `The input of the tool "${definition.name}"`;
+  refuseBoth(definition.name, 'input', definition.input, 'inputSchema', definition.inputSchema);
+  if (definition.input === undefined) return compileJsonSchema(definition.inputSchema ?? NO_ARGUMENTS, 'input', where);
+  if (!isZodSchema(definition.input)) throw notZod(where, 'input', 'inputSchema');
+  const compiled = compileZodSchema(definition.input, 'input', where);
+  const type = compiled.jsonSchema['type'];
+  if (type !== undefined && type !== 'object') {
+    throw new ToolscriptUsageError(`${where} must describe an object (z.object({…})), because tools take one object of named arguments.`);
+  }
+  return { ...compiled, jsonSchema: { type: 'object', ...compiled.jsonSchema } };
+}
+
+function compileOutput(definition: ToolDefinition<ZodSchema | undefined, ZodSchema | undefined>): CompiledSchema | undefined {
+  const where = `The output of the tool "${definition.name}"`;
+  refuseBoth(definition.name, 'output', definition.output, 'outputSchema', definition.outputSchema);
+  if (definition.output === undefined) {
+    return definition.outputSchema === undefined ? undefined : compileJsonSchema(definition.outputSchema, 'output', where);
+  }
+  if (!isZodSchema(definition.output)) throw notZod(where, 'output', 'outputSchema');
+  return compileZodSchema(definition.output, 'output', where);
+}
+
+function assertDefinition(definition: unknown): void {
+  if (typeof definition === 'object' && definition !== null) return;
+  throw new ToolscriptUsageError('defineTool needs an object: { name, description, input, execute }.');
+}
+
+function assertMembers(definition: Record<string, unknown>, name: string): void {
+  const tool = `The tool "${name}"`;
+  for (const key of Object.keys(definition)) {
+    if (!MEMBERS.includes(key)) throw new ToolscriptUsageError(`${tool} has an unknown member "${key}".${didYouMean(key, MEMBERS)}`);
+  }
+  if (typeof definition['description'] !== 'string') throw new ToolscriptUsageError(`${tool} needs a description: a string for the model.`);
+  if (typeof definition['execute'] !== 'function') throw new ToolscriptUsageError(`${tool} needs a function "execute".`);
+  const { approval, effect, permissions, preview } = definition;
+  if (approval !== undefined && typeof approval !== 'function' && !APPROVALS.includes(approval)) {
+    throw new ToolscriptUsageError(`The approval of ${lower(tool)} must be "never", "always", "policy" or a function.`);
+  }
+  if (effect !== undefined && !EFFECTS.includes(effect)) {
+    throw new ToolscriptUsageError(`The effect of ${lower(tool)} must be "read", "write" or "external".`);
+  }
+  for (const [key, value] of Object.entries({ permissions, preview })) {
+    if (value !== undefined && typeof value !== 'function') throw new ToolscriptUsageError(`"${key}" of ${lower(tool)} must be a function.`);
+  }
+}
+
+function refuseBoth(tool: string, first: string, firstValue: unknown, second: string, secondValue: unknown): void {
+  if (firstValue === undefined || secondValue === undefined) return;
+  throw new ToolscriptUsageError(`The tool "${tool}" has both "${first}" and "${second}"; give one of them.`);
+}
+
+function notZod(where: string, zodMember: string, jsonMember: string): ToolscriptUsageError {
+  return new ToolscriptUsageError(`${where} is no zod 4 schema; "${zodMember}" takes zod, "${jsonMember}" takes a JSON Schema.`);
+}
+
+function lower(text: string): string {
+  return text.replace(/^The/, 'the');
+}

@@ -1,0 +1,11 @@
+export * from './approval-gate.js';
+export * from './catalog.js';
+export * from './declarations.js';
+export { defineTool, type ApprovalQuestion, type DefinedTool, type DefineToolOptions, type ToolDefinition, type ToolInput, type ToolResult } from './define-tool.js';
+export * from './facade.js';
+export * from './guest-declarations.js';
+export { didYouMean, nearestNames } from './nearest-names.js';
+export * from './packs.js';
+export * from './registry.js';
+export { identifierName } from './tool-names.js';
+export { issueLines } from './validation-issues.js';

@@ -1,0 +1,117 @@
+import { MAX_JSON_DEPTH, type JsonValue } from '../protocol/json.js';
+
+export type ParsedJson = { ok: true; value: JsonValue } | { ok: false; reason: string };
+
+/** Parses JSON text that may come from anywhere: depth is checked before the parser sees it. Never throws. */
+export function parseJson(text: string): ParsedJson {
+  if (jsonDepthExceeds(text, MAX_JSON_DEPTH)) {
+    return { ok: false, reason: `it is nested deeper than ${MAX_JSON_DEPTH} levels` };
+  }
+  try {
+    return { ok: true, value: JSON.parse(text) as JsonValue };
+  } catch {
+    return { ok: false, reason: 'it is not JSON' };
+  }
+}
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+
+/** True where brackets outside strings nest deeper than `limit`. One pass, no recursion. */
+export function jsonDepthExceeds(text: string, limit: number): boolean {
+  let depth = 0;
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code === QUOTE) {
+      index = endOfString(text, index);
+    } else if (code === 91 || code === 123) {
+      depth += 1;
+      if (depth > limit) return true;
+    } else if (code === 93 || code === 125) {
+      depth -= 1;
+    }
+  }
+  return false;
+}
+
+function endOfString(text: string, start: number): number {
+  let index = start + 1;
+  while (index < text.length) {
+    const code = text.charCodeAt(index);
+    if (code === QUOTE) return index;
+    index += code === BACKSLASH ? 2 : 1;
+  }
+  return index;
+}
+
+/** Where data stops being JSON, for `copyJson`. */
+export class NotJsonError extends Error {
+  readonly path: readonly (string | number)[];
+
+  constructor(path: readonly (string | number)[], reason: string) {
+    super(reason);
+    this.path = path;
+  }
+}
+
+/**
+ * A deep copy of plain data whose records have no prototype, so that `constructor` or `__proto__` are keys
+ * like any other. Members that are `undefined` are dropped. Throws a `NotJsonError` for anything that JSON
+ * does not carry as it is, or that is nested deeper than `MAX_JSON_DEPTH`.
+ */
+export function copyJson(value: unknown, renameKey: (key: string) => string = (key) => key): JsonValue {
+  return copyAt(value, [], renameKey);
+}
+
+function copyAt(value: unknown, path: (string | number)[], renameKey: (key: string) => string): JsonValue {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw new NotJsonError([...path], `expected a finite number, received ${value}`);
+    return value;
+  }
+  if (typeof value !== 'object') {
+    throw new NotJsonError([...path], `expected plain JSON data, received ${typeof value}`);
+  }
+  if (path.length >= MAX_JSON_DEPTH) {
+    throw new NotJsonError([...path.slice(0, 3)], `is nested deeper than ${MAX_JSON_DEPTH} levels`);
+  }
+  return Array.isArray(value) ? copyArray(value, path, renameKey) : copyRecord(value, path, renameKey);
+}
+
+function copyArray(value: readonly unknown[], path: (string | number)[], renameKey: (key: string) => string): JsonValue {
+  const copy: JsonValue[] = [];
+  for (let index = 0; index < value.length; index++) {
+    path.push(index);
+    copy.push(value[index] === undefined ? null : copyAt(value[index], path, renameKey));
+    path.pop();
+  }
+  return copy;
+}
+
+function copyRecord(value: object, path: (string | number)[], renameKey: (key: string) => string): JsonValue {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== null && prototype !== Object.prototype) {
+    throw new NotJsonError([...path], `expected plain JSON data, received ${className(value)}`);
+  }
+  const copy = Object.create(null) as Record<string, JsonValue>;
+  for (const key of Object.keys(value)) {
+    const member = (value as Record<string, unknown>)[key];
+    if (member === undefined) continue;
+    path.push(key);
+    copy[renameKey(key)] = copyAt(member, path, renameKey);
+    path.pop();
+  }
+  return copy;
+}
+
+function className(value: object): string {
+  const constructor: unknown = (value as { constructor?: unknown }).constructor;
+  return typeof constructor === 'function' && constructor.name !== '' ? constructor.name : 'an object of a class';
+}
+
+/** Freezes data and everything in it. The data must be a tree, as JSON text makes it. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const key of Object.keys(value)) deepFreeze((value as Record<string, unknown>)[key]);
+  return Object.freeze(value);
+}

@@ -1,0 +1,106 @@
+/** A name longer than this is no misspelling of anything. */
+const MAX_NAME_LENGTH = 128;
+const LEAST_SPELLING_LIKENESS = 0.6;
+const LEAST_TOKEN_LIKENESS = 0.5;
+
+/**
+ * The names most like `name`, best first: by spelling (`readFlie` → `readFile`) and by shared words
+ * (`listFiles` → `listDir`, `read_file` → `readFile`). Names that are not alike are left out.
+ */
+export function nearestNames(name: string, names: Iterable<string>, max = 3): string[] {
+  if (name === '' || name.length > MAX_NAME_LENGTH) return [];
+  const wanted = describeName(name);
+  const scored: { name: string; score: number }[] = [];
+  for (const candidate of new Set(names)) {
+    const score = candidate.length > MAX_NAME_LENGTH ? 0 : likeness(wanted, describeName(candidate));
+    if (score > 0) scored.push({ name: candidate, score });
+  }
+  scored.sort((left, right) => right.score - left.score || compareText(left.name, right.name));
+  return scored.slice(0, max).map((entry) => entry.name);
+}
+
+/** ` Did you mean a or b?`, with a space before it; empty where nothing is alike. */
+export function didYouMean(name: string, names: Iterable<string>): string {
+  const nearest = nearestNames(name, names);
+  if (nearest.length === 0) return '';
+  const last = nearest.at(-1) as string;
+  const list = nearest.length === 1 ? last : `${nearest.slice(0, -1).join(', ')} or ${last}`;
+  return ` Did you mean ${list}?`;
+}
+
+/** The words of a name: camelCase, snake_case, kebab-case and dots are taken apart, in lower case. */
+export function nameTokens(name: string): string[] {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((token) => token !== '');
+}
+
+interface DescribedName {
+  letters: string;
+  lastPart: string;
+  tokens: ReadonlySet<string>;
+}
+
+function describeName(name: string): DescribedName {
+  const lower = name.toLowerCase();
+  return {
+    letters: lower.replace(/[_\-.]/g, ''),
+    lastPart: lower.slice(lower.lastIndexOf('.') + 1).replace(/[_-]/g, ''),
+    tokens: new Set(nameTokens(name).map(singular)),
+  };
+}
+
+function likeness(wanted: DescribedName, candidate: DescribedName): number {
+  const spelling = Math.max(
+    spellingLikeness(wanted.letters, candidate.letters),
+    spellingLikeness(wanted.lastPart, candidate.lastPart) * 0.95,
+  );
+  const shared = [...wanted.tokens].filter((token) => candidate.tokens.has(token)).length;
+  const total = wanted.tokens.size + candidate.tokens.size;
+  const words = total === 0 ? 0 : (2 * shared) / total;
+  return Math.max(
+    spelling >= LEAST_SPELLING_LIKENESS ? spelling : 0,
+    words >= LEAST_TOKEN_LIKENESS ? words * 0.9 : 0,
+  );
+}
+
+function spellingLikeness(left: string, right: string): number {
+  const longest = Math.max(left.length, right.length);
+  if (longest === 0) return 0;
+  if (Math.abs(left.length - right.length) / longest > 1 - LEAST_SPELLING_LIKENESS) return 0;
+  return 1 - editDistance(left, right) / longest;
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
+export function editDistance(left: string, right: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: right.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= left.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= right.length; column++) {
+      const same = left[row - 1] === right[column - 1];
+      let best = Math.min(
+        (last[column] as number) + 1,
+        (current[column - 1] as number) + 1,
+        (last[column - 1] as number) + (same ? 0 : 1),
+      );
+      const swapped = row > 1 && column > 1 && left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
+      if (swapped) best = Math.min(best, (beforeLast[column - 2] as number) + 1);
+      current.push(best);
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return last[right.length] as number;
+}
+
+function singular(token: string): string {
+  return token.length > 3 && token.endsWith('s') && !token.endsWith('ss') ? token.slice(0, -1) : token;
+}
+
+function compareText(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}

@@ -1,0 +1,146 @@
+import { ToolscriptUsageError } from '../protocol/errors.js';
+import { didYouMean } from './nearest-names.js';
+import type { ToolRegistry } from './registry.js';
+
+/** A named set of tools. */
+export interface ToolPack {
+  /** Packs whose tools belong to this one too. */
+  extends?: string | readonly string[];
+  tools?: readonly string[];
+}
+
+export type ToolPacks = Readonly<Record<string, ToolPack>>;
+
+/** What a script may see; see `resolveExposure`. */
+export interface Exposure {
+  tools?: readonly string[];
+  pack?: string;
+  /** Default false: tools under `mcp.` are hidden. */
+  mcp?: boolean;
+  /** Default false: `tools.spawn` does not exist. */
+  spawn?: boolean;
+  /** Default false: the tool `http` is hidden. */
+  http?: boolean;
+}
+
+/** Packs that are always there. What they name and the harness was not given is left out in silence. */
+const BUILT_IN_PACKS: Readonly<Record<string, readonly string[]>> = {
+  'core-codex': ['exec', 'applyPatch', 'readFile', 'listDir', 'grepFiles', 'fileSearch'],
+  'anthropic-standard': ['exec', 'readFile', 'updatePlan', 'listDir'],
+  'file-ops': ['readFile', 'listDir', 'grepFiles', 'applyPatch', 'fileSearch'],
+  research: ['webSearch', 'fetchUrl'],
+};
+
+/** The pack of every given tool. */
+const ALL = 'all';
+
+export const BUILT_IN_PACK_NAMES: readonly string[] = [...Object.keys(BUILT_IN_PACKS), ALL];
+
+/**
+ * The own names of the exposed tools: the pack's and the listed ones together; all given tools where neither
+ * is said. `mcp.…` and `http` are among them only when switched on. Throws a `ToolscriptUsageError` for an
+ * unknown tool, pack or option, and for packs that extend each other in a circle; every pack is checked.
+ */
+export function resolveExposure(exposure: Exposure, registry: ToolRegistry, packs: ToolPacks = {}): ReadonlySet<string> {
+  assertExposure(exposure);
+  const resolver = new PackResolver(packs, registry);
+  for (const name of Object.keys(packs)) resolver.toolsOf(name);
+  const chosen = new Set<string>();
+  if (exposure.pack === undefined && exposure.tools === undefined) for (const name of registry.names()) chosen.add(name);
+  if (exposure.pack !== undefined) for (const name of resolver.toolsOf(exposure.pack)) chosen.add(name);
+  for (const name of exposure.tools ?? []) chosen.add(existingTool(name, registry, 'expose.tools'));
+  for (const name of chosen) if (isSwitchedOff(name, exposure)) chosen.delete(name);
+  return chosen;
+}
+
+function isSwitchedOff(name: string, exposure: Exposure): boolean {
+  if (name.startsWith('mcp.')) return exposure.mcp !== true;
+  return name === 'http' && exposure.http !== true;
+}
+
+class PackResolver {
+  readonly #packs: ToolPacks;
+  readonly #registry: ToolRegistry;
+  readonly #resolved = new Map<string, ReadonlySet<string>>();
+
+  constructor(packs: ToolPacks, registry: ToolRegistry) {
+    this.#packs = packs;
+    this.#registry = registry;
+    for (const [name, pack] of Object.entries(packs)) assertPack(name, pack);
+  }
+
+  toolsOf(name: string, path: readonly string[] = []): ReadonlySet<string> {
+    const known = this.#resolved.get(name);
+    if (known !== undefined) return known;
+    if (path.includes(name)) {
+      throw new ToolscriptUsageError(`The packs extend each other in a circle: ${[...path, name].join(' → ')}.`);
+    }
+    const tools = this.#builtIn(name) ?? this.#own(name, path);
+    this.#resolved.set(name, tools);
+    return tools;
+  }
+
+  #builtIn(name: string): ReadonlySet<string> | undefined {
+    if (name === ALL) return new Set(this.#registry.names());
+    if (!Object.hasOwn(BUILT_IN_PACKS, name)) return undefined;
+    return new Set((BUILT_IN_PACKS[name] as readonly string[]).filter((tool) => this.#registry.get(tool) !== undefined));
+  }
+
+  #own(name: string, path: readonly string[]): ReadonlySet<string> {
+    if (!Object.hasOwn(this.#packs, name)) throw new ToolscriptUsageError(this.#unknownPack(name, path));
+    const pack = this.#packs[name] as ToolPack;
+    const tools = new Set<string>();
+    const parents = typeof pack.extends === 'string' ? [pack.extends] : (pack.extends ?? []);
+    for (const parent of parents) for (const tool of this.toolsOf(parent, [...path, name])) tools.add(tool);
+    for (const tool of pack.tools ?? []) tools.add(existingTool(tool, this.#registry, `the pack "${name}"`));
+    return tools;
+  }
+
+  #unknownPack(name: string, path: readonly string[]): string {
+    const names = [...BUILT_IN_PACK_NAMES, ...Object.keys(this.#packs)];
+    const user = path.length === 0 ? '' : `, which "${path.at(-1)}" extends`;
+    return `There is no pack "${name}"${user}.${didYouMean(name, names) || ` The packs are ${names.join(', ')}.`}`;
+  }
+}
+
+function existingTool(name: string, registry: ToolRegistry, where: string): string {
+  const tool = typeof name === 'string' ? registry.get(name) : undefined;
+  if (tool !== undefined) return tool.name;
+  throw new ToolscriptUsageError(`There is no tool "${String(name)}", which ${where} names.${didYouMean(String(name), registry.names())}`);
+}
+
+function assertPack(name: string, pack: unknown): void {
+  if (BUILT_IN_PACK_NAMES.includes(name)) {
+    throw new ToolscriptUsageError(`The pack "${name}" is built in; choose another name (it may extend "${name}").`);
+  }
+  const isRecord = typeof pack === 'object' && pack !== null && !Array.isArray(pack);
+  if (!isRecord) throw new ToolscriptUsageError(`The pack "${name}" must be an object: { extends?, tools }.`);
+  assertKeys(pack, ['extends', 'tools'], `The pack "${name}"`);
+  const { extends: parents, tools } = pack as ToolPack;
+  if (tools !== undefined && !isNameList(tools)) throw new ToolscriptUsageError(`"tools" of the pack "${name}" must be a list of names.`);
+  if (parents !== undefined && typeof parents !== 'string' && !isNameList(parents)) {
+    throw new ToolscriptUsageError(`"extends" of the pack "${name}" must be a name or a list of names.`);
+  }
+}
+
+const EXPOSURE_KEYS = ['tools', 'pack', 'mcp', 'spawn', 'http'];
+
+function assertExposure(exposure: Exposure): void {
+  assertKeys(exposure, EXPOSURE_KEYS, '"expose"');
+  if (exposure.tools !== undefined && !isNameList(exposure.tools)) {
+    throw new ToolscriptUsageError('"expose.tools" must be a list of tool names.');
+  }
+  if (exposure.pack !== undefined && typeof exposure.pack !== 'string') {
+    throw new ToolscriptUsageError('"expose.pack" must be the name of a pack.');
+  }
+}
+
+function assertKeys(value: object, keys: readonly string[], where: string): void {
+  for (const key of Object.keys(value)) {
+    if (!keys.includes(key)) throw new ToolscriptUsageError(`${where} has an unknown member "${key}".${didYouMean(key, keys)}`);
+  }
+}
+
+function isNameList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((name) => typeof name === 'string');
+}

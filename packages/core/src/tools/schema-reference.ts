@@ -1,0 +1,99 @@
+import type { JsonObject } from '../protocol/json.js';
+
+/** A JSON Schema, or the boolean that stands for "everything" or "nothing". */
+export type SchemaNode = JsonObject | boolean;
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function isSchemaNode(value: unknown): value is SchemaNode {
+  return typeof value === 'boolean' || isRecord(value);
+}
+
+/** A reference within the document it stands in: `#`, `#/…` or `#anchor`. All others point outside. */
+export function isLocalReference(reference: unknown): reference is string {
+  return typeof reference === 'string' && reference.startsWith('#');
+}
+
+/** What a local reference points to; undefined where that is nothing, or no schema. Never looks elsewhere. */
+export function resolveReference(root: SchemaNode, reference: string): SchemaNode | undefined {
+  if (reference === '#') return root;
+  const target = reference.startsWith('#/') ? resolvePointer(root, reference.slice(2)) : findAnchor(root, reference.slice(1));
+  return isSchemaNode(target) ? target : undefined;
+}
+
+function resolvePointer(root: SchemaNode, pointer: string): unknown {
+  let target: unknown = root;
+  for (const part of pointer.split('/')) {
+    const key = decodePointerPart(part);
+    if (key === undefined || typeof target !== 'object' || target === null || !Object.hasOwn(target, key)) return undefined;
+    target = (target as Record<string, unknown>)[key];
+  }
+  return target;
+}
+
+export function decodePointerPart(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
+  } catch {
+    return undefined;
+  }
+}
+
+function findAnchor(root: SchemaNode, anchor: string): unknown {
+  const waiting: unknown[] = [root];
+  while (waiting.length > 0) {
+    const node = waiting.pop();
+    if (typeof node !== 'object' || node === null) continue;
+    const schema = node as Record<string, unknown>;
+    if (schema['$anchor'] === anchor || schema['$dynamicAnchor'] === anchor) return schema;
+    waiting.push(...Object.values(schema));
+  }
+  return undefined;
+}
+
+/**
+ * The keys that a value at `path` may have by the schema, for messages. Follows local references and all
+ * branches of unions.
+ */
+export function knownKeysAt(root: SchemaNode, path: readonly (string | number)[]): string[] {
+  let schemas: JsonObject[] = expand(root, root);
+  for (const part of path) schemas = schemas.flatMap((schema) => childSchemas(root, schema, part));
+  const keys = new Set<string>();
+  for (const schema of schemas) {
+    if (isRecord(schema['properties'])) for (const key of Object.keys(schema['properties'])) keys.add(key);
+  }
+  return [...keys];
+}
+
+function childSchemas(root: SchemaNode, schema: JsonObject, part: string | number): JsonObject[] {
+  const properties = schema['properties'];
+  const prefix = schema['prefixItems'];
+  let child: unknown;
+  if (typeof part === 'number') child = Array.isArray(prefix) && part < prefix.length ? prefix[part] : schema['items'];
+  else if (isRecord(properties) && Object.hasOwn(properties, part)) child = properties[part];
+  else child = schema['additionalProperties'];
+  return isSchemaNode(child) ? expand(root, child) : [];
+}
+
+const BRANCH_KEYWORDS = ['allOf', 'anyOf', 'oneOf'] as const;
+const CONDITION_KEYWORDS = ['then', 'else'] as const;
+const MAX_EXPANSION = 200;
+
+/** A schema and every schema that speaks about the same value: its references and branches. */
+export function expand(root: SchemaNode, start: SchemaNode): JsonObject[] {
+  const found = new Set<JsonObject>();
+  const waiting: unknown[] = [start];
+  while (waiting.length > 0 && found.size < MAX_EXPANSION) {
+    const schema = waiting.pop();
+    if (!isRecord(schema) || found.has(schema as JsonObject)) continue;
+    found.add(schema as JsonObject);
+    const reference = schema['$ref'];
+    if (isLocalReference(reference)) waiting.push(resolveReference(root, reference));
+    for (const keyword of BRANCH_KEYWORDS) if (Array.isArray(schema[keyword])) waiting.push(...(schema[keyword] as unknown[]));
+    for (const keyword of CONDITION_KEYWORDS) waiting.push(schema[keyword]);
+    if (isRecord(schema['dependentSchemas'])) waiting.push(...Object.values(schema['dependentSchemas']));
+  }
+  return [...found];
+}

@@ -1,0 +1,301 @@
+import type { JsonObject } from '../protocol/json.js';
+import { isLocalReference, isRecord, isSchemaNode, resolveReference } from './schema-reference.js';
+
+/** How much of a schema its type tells. */
+export interface TypeStyle {
+  /** JSDoc for members: description, default, format. */
+  readonly memberDocs: boolean;
+  /** Objects nested deeper than this are only named as such. */
+  readonly maxDepth: number;
+  /** Everything on one line. */
+  readonly oneLine: boolean;
+}
+
+const MAX_MEMBER_DOC = 300;
+const MAX_CHOICES = 60;
+/** Types nested deeper than this are `any`, whatever the style says: no reader follows further. */
+const DEPTH_CEILING = 24;
+/** Nodes written for one schema; what is beyond is `any`. */
+const MAX_NODES = 3_000;
+const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
+
+/**
+ * Writes JSON Schemas as TypeScript types. One writer serves one tool; types that refer to themselves, or
+ * are used more than once, become named ones, collected in `definitions`. Never looks outside of a schema.
+ */
+export class SchemaTypeWriter {
+  /** `type Name = …;`, in the order in which they were met. */
+  readonly definitions: string[] = [];
+  readonly #prefix: string;
+  readonly #style: TypeStyle;
+  readonly #names = new Map<object, string>();
+  readonly #usedNames = new Set<string>();
+
+  constructor(prefix: string, style: TypeStyle) {
+    this.#prefix = prefix;
+    this.#style = style;
+  }
+
+  /** `unknownType`: what stands where a schema says nothing. */
+  write(schema: JsonObject, unknownType: 'any' | 'unknown', indent: string): string {
+    const context: SchemaContext = { root: schema, counts: countReferences(schema), unknownType, nodes: 0, bare: new Set() };
+    return context.counts.has(schema) ? this.#reference('#', context, indent, 0) : this.#type(schema, context, indent, 0);
+  }
+
+  #type(schema: unknown, context: SchemaContext, indent: string, depth: number): string {
+    context.nodes += 1;
+    if (schema === false) return 'never';
+    if (!isRecord(schema) || depth > DEPTH_CEILING || context.nodes > MAX_NODES) return context.unknownType;
+    const reference = schema['$ref'];
+    if (reference !== undefined) return this.#reference(reference, context, indent, depth);
+    const type = this.#unreferenced(schema as JsonObject, context, indent, depth);
+    return schema['nullable'] === true ? joinUnion([type, 'null']) : type;
+  }
+
+  #unreferenced(schema: JsonObject, context: SchemaContext, indent: string, depth: number): string {
+    if ('const' in schema) return literal(schema['const'], context);
+    if (Array.isArray(schema['enum'])) return this.#enumeration(schema['enum'], context);
+    const union = schema['anyOf'] ?? schema['oneOf'];
+    if (Array.isArray(union) || Array.isArray(schema['allOf'])) return this.#combination(schema, union, context, indent, depth);
+    if (Array.isArray(schema['type'])) {
+      return joinUnion(schema['type'].map((type) => this.#unreferenced({ ...schema, type }, context, indent, depth)));
+    }
+    return this.#plain(schema, context, indent, depth);
+  }
+
+  #plain(schema: JsonObject, context: SchemaContext, indent: string, depth: number): string {
+    switch (schema['type']) {
+      case 'string':
+        return 'string';
+      case 'number':
+      case 'integer':
+        return 'number';
+      case 'boolean':
+        return 'boolean';
+      case 'null':
+        return 'null';
+      case 'array':
+        return this.#array(schema, context, indent, depth);
+      case 'object':
+        return this.#object(schema, context, indent, depth);
+    }
+    if (isRecord(schema['properties']) || isSchemaNode(schema['additionalProperties'])) return this.#object(schema, context, indent, depth);
+    return schema['items'] !== undefined || schema['prefixItems'] !== undefined ? this.#array(schema, context, indent, depth) : context.unknownType;
+  }
+
+  #reference(reference: unknown, context: SchemaContext, indent: string, depth: number): string {
+    const target = isLocalReference(reference) ? resolveReference(context.root, reference) : undefined;
+    if (!isRecord(target)) return target === false ? 'never' : context.unknownType;
+    // A type that is itself, with nothing around it, is no type.
+    if (context.bare.has(target)) return context.unknownType;
+    const known = this.#names.get(target);
+    if (known !== undefined) return known;
+    const isNamed = (context.counts.get(target) ?? 0) > 1 || target === context.root;
+    const outer = context.bare;
+    context.bare = new Set([...(isNamed ? [] : outer), target]);
+    const type = isNamed ? this.#define(target, String(reference), context) : this.#type(target, context, indent, depth + 1);
+    context.bare = outer;
+    return type;
+  }
+
+  #define(target: object, reference: string, context: SchemaContext): string {
+    const name = this.#nameFor(reference);
+    this.#names.set(target, name);
+    this.definitions.push('');
+    const place = this.definitions.length - 1;
+    this.definitions[place] = `type ${name} = ${this.#type(target, context, '', 0)};`;
+    return name;
+  }
+
+  #nameFor(reference: string): string {
+    const last = reference.slice(reference.lastIndexOf('/') + 1).replace(/[^A-Za-z0-9]+/g, '_').replace(/^_+|_+$/g, '');
+    const base = `${this.#prefix}_${last === '' ? 'Root' : last.slice(0, 60)}`;
+    let name = base;
+    for (let count = 2; this.#usedNames.has(name); count++) name = `${base}_${count}`;
+    this.#usedNames.add(name);
+    return name;
+  }
+
+  #enumeration(values: readonly unknown[], context: SchemaContext): string {
+    if (values.length === 0) return 'never';
+    if (values.length > MAX_CHOICES && values.every((value) => typeof value === 'string')) return 'string';
+    return joinUnion(values.map((value) => literal(value, context)));
+  }
+
+  #combination(schema: JsonObject, union: unknown, context: SchemaContext, indent: string, depth: number): string {
+    const { anyOf: _anyOf, oneOf: _oneOf, allOf, ...rest } = schema;
+    const objects: JsonObject[] = [];
+    const parts: string[] = [];
+    if (isRecord(rest['properties'])) objects.push(rest);
+    for (const part of Array.isArray(allOf) ? allOf : []) {
+      if (isPlainObjectSchema(part)) objects.push(part);
+      else parts.push(this.#type(part, context, indent, depth + 1));
+    }
+    for (const merged of mergeObjects(objects)) parts.push(this.#object(merged, context, indent, depth));
+    if (Array.isArray(union)) parts.push(joinUnion(union.map((branch) => this.#type(branch, context, indent, depth + 1))));
+    const telling = [...new Set(parts)].filter((part) => part !== context.unknownType);
+    if (telling.length > 0) return telling.length === 1 ? (telling[0] as string) : telling.map(parenthesised).join(' & ');
+    return schema['type'] === undefined ? context.unknownType : this.#unreferenced(rest, context, indent, depth);
+  }
+
+  #array(schema: JsonObject, context: SchemaContext, indent: string, depth: number): string {
+    return this.#inside(context, () => this.#arrayParts(schema, context, indent, depth));
+  }
+
+  #arrayParts(schema: JsonObject, context: SchemaContext, indent: string, depth: number): string {
+    const prefix = schema['prefixItems'] ?? (Array.isArray(schema['items']) ? schema['items'] : undefined);
+    const rest = Array.isArray(schema['items']) ? schema['additionalItems'] : schema['items'];
+    if (!Array.isArray(prefix)) return `${parenthesised(this.#type(rest ?? true, context, indent, depth + 1))}[]`;
+    const least = typeof schema['minItems'] === 'number' ? schema['minItems'] : 0;
+    const members = prefix.map((item, index) => {
+      const type = this.#type(item, context, indent, depth + 1);
+      return index < least ? type : `${parenthesised(type)}?`;
+    });
+    if (rest !== undefined && rest !== false) members.push(`...${parenthesised(this.#type(rest, context, indent, depth + 1))}[]`);
+    return `[${members.join(', ')}]`;
+  }
+
+  #object(schema: JsonObject, context: SchemaContext, indent: string, depth: number): string {
+    return this.#inside(context, () => this.#objectParts(schema, context, indent, depth));
+  }
+
+  /** What stands inside of an array or object may refer to any type, also to the one being written. */
+  #inside(context: SchemaContext, write: () => string): string {
+    const outer = context.bare;
+    context.bare = new Set();
+    const type = write();
+    context.bare = outer;
+    return type;
+  }
+
+  #objectParts(schema: JsonObject, context: SchemaContext, indent: string, depth: number): string {
+    const properties = isRecord(schema['properties']) ? schema['properties'] : {};
+    const others = schema['additionalProperties'];
+    const keys = Object.keys(properties);
+    if (keys.length === 0) return this.#record(others, context, indent, depth);
+    if (depth >= this.#style.maxDepth) return 'object';
+    const required = new Set(Array.isArray(schema['required']) ? schema['required'] : []);
+    const inner = `${indent}  `;
+    const members = keys.map((key) => this.#member(key, properties[key], required.has(key), context, inner, depth));
+    if (others !== undefined && others !== false) members.push(`[key: string]: ${context.unknownType};`);
+    if (this.#style.oneLine) return `{ ${members.join(' ').replace(/;$/, '')} }`;
+    return `{\n${members.map((member) => `${inner}${member}`).join('\n')}\n${indent}}`;
+  }
+
+  #record(others: unknown, context: SchemaContext, indent: string, depth: number): string {
+    if (others === false) return '{}';
+    const type = isRecord(others) ? this.#type(others, context, indent, depth + 1) : context.unknownType;
+    // `Record` may not hold the very type that is being written; an index signature may.
+    const refersToNamed = [...this.#usedNames].some((name) => type.includes(name));
+    return refersToNamed ? `{ [key: string]: ${type} }` : `Record<string, ${type}>`;
+  }
+
+  #member(key: string, schema: unknown, required: boolean, context: SchemaContext, indent: string, depth: number): string {
+    const doc = this.#style.memberDocs && isRecord(schema) ? memberDoc(schema) : '';
+    const comment = doc === '' ? '' : `/** ${doc} */\n${indent}`;
+    return `${comment}${propertyName(key)}${required ? '' : '?'}: ${this.#type(schema, context, indent, depth + 1)};`;
+  }
+}
+
+interface SchemaContext {
+  readonly root: JsonObject;
+  readonly counts: ReadonlyMap<object, number>;
+  readonly unknownType: 'any' | 'unknown';
+  nodes: number;
+  /** Schemas being written with no array or object around what is written next. */
+  bare: ReadonlySet<object>;
+}
+
+/** How often each schema is referred to, counting every reference that can be reached once. */
+function countReferences(root: JsonObject): Map<object, number> {
+  const counts = new Map<object, number>();
+  const visited = new Set<object>();
+  const waiting: unknown[] = [root];
+  while (waiting.length > 0) {
+    const node = waiting.pop();
+    if (typeof node !== 'object' || node === null || visited.has(node)) continue;
+    visited.add(node);
+    const reference = (node as Record<string, unknown>)['$ref'];
+    const target = isLocalReference(reference) ? resolveReference(root, reference) : undefined;
+    if (isRecord(target)) counts.set(target, (counts.get(target) ?? 0) + 1);
+    waiting.push(...Object.values(node));
+  }
+  return counts;
+}
+
+function isPlainObjectSchema(schema: unknown): schema is JsonObject {
+  if (!isRecord(schema) || !isRecord(schema['properties'])) return false;
+  return ['$ref', 'anyOf', 'oneOf', 'allOf', 'nullable'].every((keyword) => schema[keyword] === undefined);
+}
+
+/** One object where no two of them describe the same key; as they are otherwise. */
+function mergeObjects(objects: readonly JsonObject[]): readonly JsonObject[] {
+  const keys = objects.flatMap((object) => Object.keys(object['properties'] as object));
+  if (objects.length < 2 || new Set(keys).size < keys.length) return objects;
+  const properties = objects.reduce<Record<string, unknown>>((all, object) => defineAll(all, object['properties'] as object), {});
+  const required = objects.flatMap((object) => (Array.isArray(object['required']) ? object['required'] : []));
+  const open = objects.some((object) => object['additionalProperties'] !== undefined && object['additionalProperties'] !== false);
+  return [{ type: 'object', properties, required, additionalProperties: open } as unknown as JsonObject];
+}
+
+function defineAll(target: Record<string, unknown>, source: object): Record<string, unknown> {
+  return Object.defineProperties(target, Object.getOwnPropertyDescriptors(source));
+}
+
+function literal(value: unknown, context: SchemaContext): string {
+  if (value === null) return 'null';
+  return typeof value === 'object' ? context.unknownType : safeJson(value);
+}
+
+function joinUnion(types: readonly string[]): string {
+  const different = [...new Set(types)];
+  if (different.length === 0) return 'never';
+  const top = different.find((type) => type === 'any' || type === 'unknown');
+  return top ?? different.join(' | ');
+}
+
+/** Parentheses around a type that holds `|` or `&` at its top level. */
+function parenthesised(type: string): string {
+  let depth = 0;
+  for (let index = 0; index < type.length; index++) {
+    const character = type[index] as string;
+    if (character === '"') index = endOfQuoted(type, index);
+    else if (type.startsWith('/*', index)) index = type.indexOf('*/', index) + 1;
+    else if ('({[<'.includes(character)) depth += 1;
+    else if (')}]>'.includes(character)) depth -= 1;
+    else if ((character === '|' || character === '&') && depth === 0) return `(${type})`;
+  }
+  return type;
+}
+
+function endOfQuoted(text: string, start: number): number {
+  let index = start + 1;
+  while (index < text.length && text[index] !== '"') index += text[index] === '\\' ? 2 : 1;
+  return index;
+}
+
+function propertyName(key: string): string {
+  return IDENTIFIER.test(key) ? key : safeJson(key);
+}
+
+/** JSON text without line separators, which may not stand in every place. */
+function safeJson(value: unknown): string {
+  return (JSON.stringify(value) ?? 'undefined').replace(/[\u007f-\u009f\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+function memberDoc(schema: Record<string, unknown>): string {
+  const parts: string[] = [];
+  if (typeof schema['description'] === 'string') parts.push(docText(schema['description'], MAX_MEMBER_DOC));
+  if (schema['default'] !== undefined) parts.push(`default ${docText(safeJson(schema['default']), 80)}`);
+  if (typeof schema['format'] === 'string') parts.push(`format ${docText(schema['format'], 40)}`);
+  return parts.filter((part) => part !== '').join('; ');
+}
+
+/** Text for a doc comment: one line, nothing that ends the comment, no invisible characters. */
+export function docText(text: string, maxLength: number): string {
+  const line = text
+    .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\s]+/gu, ' ')
+    .trim();
+  const cut = line.length > maxLength ? `${line.slice(0, maxLength).trimEnd()}…` : line;
+  return cut.replaceAll('*/', '*\\/').replace(/[\ud800-\udbff](?![\udc00-\udfff])/g, '');
+}

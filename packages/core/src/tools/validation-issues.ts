@@ -1,0 +1,100 @@
+import type { ValidationIssue } from '../protocol/tools.js';
+import { nearestNames } from './nearest-names.js';
+
+/** Issues reported for one call at most; a model repairs from a few as well as from all. */
+export const MAX_ISSUES = 5;
+
+export type IssuePath = readonly (string | number)[];
+
+const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
+const MAX_KEY_LENGTH = 60;
+
+/** `args.items[2].city`, as a script would write the place. */
+export function formatPath(path: IssuePath, root = 'args'): string {
+  return path.reduce<string>((text, part) => {
+    if (typeof part === 'number') return `${text}[${part}]`;
+    return IDENTIFIER.test(part) ? `${text}.${part}` : `${text}[${quoteKey(part)}]`;
+  }, root);
+}
+
+/** `expected string, received number`. */
+export function mismatch(path: IssuePath, expected: string, received: string): ValidationIssue {
+  return { path: formatPath(path), message: `expected ${expected}, received ${received}`, expected, received };
+}
+
+export function plainIssue(path: IssuePath, message: string): ValidationIssue {
+  return { path: formatPath(path), message };
+}
+
+export function unknownKey(path: IssuePath, key: string, knownKeys: readonly string[]): ValidationIssue {
+  const nearest = nearestNames(key, knownKeys, 1)[0];
+  const advice = nearest === undefined ? listKeys(knownKeys) : `did you mean ${nearest}?`;
+  return plainIssue([...path, key], advice === '' ? 'unknown key' : `unknown key; ${advice}`);
+}
+
+/** One line an issue, at most `MAX_ISSUES` of them. */
+export function issueLines(issues: readonly ValidationIssue[]): string {
+  const lines = issues.slice(0, MAX_ISSUES).map((issue) => `${issue.path}: ${issue.message}`);
+  const rest = issues.length - lines.length;
+  if (rest > 0) lines.push(`and ${rest} more`);
+  return lines.join('\n');
+}
+
+/** The kind of a value, as a script's writer names it: `string`, `array`, `null` … */
+export function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+/** The value itself where it is short, otherwise its kind. */
+export function showValue(value: unknown): string {
+  if (typeof value === 'object' && value !== null) return kindOf(value);
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length <= 60 ? text : `${kindOf(value)} ${text.slice(0, 40)}…`;
+}
+
+/** `"a" | "b" | 3`, cut after a dozen. */
+export function showChoices(values: readonly unknown[]): string {
+  const shown = values.slice(0, 12).map((value) => (typeof value === 'bigint' ? `${value}n` : showValue(value)));
+  return values.length > shown.length ? `${shown.join(' | ')} | … ${values.length - shown.length} more` : shown.join(' | ');
+}
+
+/**
+ * The branch of a union that was most likely meant: no wrong discriminating value at its own level, then
+ * the one that fails deepest, then the one with the fewest issues. Undefined where no branch stands out.
+ */
+export function likeliestBranch(branches: readonly BranchIssues[], depth: number): BranchIssues | undefined {
+  const fitting = branches.filter((branch) => branch.every((issue) => !rulesOut(issue, depth)));
+  if (fitting.length === 0) return undefined;
+  if (fitting.length === 1) return fitting[0];
+  const ranked = fitting.toSorted((left, right) => deepest(right) - deepest(left) || left.length - right.length);
+  return ranked[0];
+}
+
+export interface LocatedIssue {
+  path: IssuePath;
+  /** `kind`: the value is of another kind altogether. `choice`: it is not one of the listed values. */
+  nature: 'kind' | 'choice' | 'other';
+  issue: ValidationIssue;
+}
+
+export type BranchIssues = readonly LocatedIssue[];
+
+function rulesOut(issue: LocatedIssue, depth: number): boolean {
+  if (issue.nature === 'kind') return issue.path.length <= depth;
+  return issue.nature === 'choice' && issue.path.length <= depth + 1;
+}
+
+function deepest(branch: BranchIssues): number {
+  return branch.reduce((depth, issue) => Math.max(depth, issue.path.length), 0);
+}
+
+function listKeys(keys: readonly string[]): string {
+  if (keys.length === 0) return 'no keys are taken here';
+  const shown = keys.slice(0, 10).map((key) => key.slice(0, MAX_KEY_LENGTH));
+  return `the keys are ${shown.join(', ')}${keys.length > shown.length ? ', …' : ''}`;
+}
+
+function quoteKey(key: string): string {
+  return JSON.stringify(key.length > MAX_KEY_LENGTH ? `${key.slice(0, MAX_KEY_LENGTH)}…` : key);
+}

@@ -1,0 +1,115 @@
+import type { z } from 'zod';
+import type { ValidationIssue } from '../protocol/tools.js';
+import {
+  formatPath,
+  kindOf,
+  likeliestBranch,
+  mismatch,
+  plainIssue,
+  showChoices,
+  showValue,
+  unknownKey,
+  type IssuePath,
+  type LocatedIssue,
+} from './validation-issues.js';
+
+type ZodIssue = z.core.$ZodIssue;
+type KnownKeys = (path: IssuePath) => string[];
+
+/** zod's issues in our words. `knownKeys` tells which keys a place has. */
+export function explainZodIssues(issues: readonly ZodIssue[], knownKeys: KnownKeys): ValidationIssue[] {
+  return explainAll(issues, [], knownKeys).map((located) => located.issue);
+}
+
+function explainAll(issues: readonly ZodIssue[], base: IssuePath, knownKeys: KnownKeys): LocatedIssue[] {
+  return issues.flatMap((issue) => explainOne(issue, [...base, ...toPath(issue.path)], knownKeys));
+}
+
+function explainOne(issue: ZodIssue, path: IssuePath, knownKeys: KnownKeys): LocatedIssue[] {
+  const located = (nature: LocatedIssue['nature'], said: ValidationIssue): LocatedIssue[] => [{ path, nature, issue: said }];
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => {
+        const name = key.replace('\u0000', '');
+        return { path: [...path, name], nature: 'other', issue: unknownKey(path, name, knownKeys(path)) };
+      });
+    case 'invalid_type':
+      return located('kind', mismatch(path, expectedType(issue.expected), kindOf(issue.input)));
+    case 'invalid_value':
+      return located('choice', mismatch(path, showChoices(issue.values), showValue(issue.input)));
+    case 'too_small':
+      return located('other', mismatch(path, bound(issue.origin, 'at least', issue.minimum, issue.inclusive, issue.exact), size(issue.input)));
+    case 'too_big':
+      return located('other', mismatch(path, bound(issue.origin, 'at most', issue.maximum, issue.inclusive, issue.exact), size(issue.input)));
+    case 'invalid_format':
+      return located('other', mismatch(path, expectedFormat(issue), showValue(issue.input)));
+    case 'not_multiple_of':
+      return located('other', mismatch(path, `a multiple of ${issue.divisor}`, showValue(issue.input)));
+    case 'invalid_union':
+      return explainUnion(issue, path, knownKeys);
+    case 'invalid_key':
+      return located('other', plainIssue(path, 'is not a key that this record takes'));
+    case 'invalid_element':
+      return explainAll(issue.issues, path, knownKeys);
+    default:
+      return located('other', plainIssue(path, issue.message));
+  }
+}
+
+function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: IssuePath, knownKeys: KnownKeys): LocatedIssue[] {
+  if (issue.errors.length === 0) return [{ path, nature: 'choice', issue: plainIssue(path, unionMessage(issue)) }];
+  const branches = issue.errors.map((errors) => explainAll(errors, path, knownKeys));
+  const meant = likeliestBranch(branches, path.length);
+  if (meant !== undefined) return [...meant];
+  const expected = new Set(branches.flatMap((branch) => branch.slice(0, 1).map((first) => expectationOf(first, path))));
+  return [{ path, nature: 'kind', issue: mismatch(path, [...expected].join(' | '), showValue(issue.input)) }];
+}
+
+function unionMessage(issue: z.core.$ZodIssueInvalidUnion): string {
+  const discriminator = (issue as { discriminator?: unknown }).discriminator;
+  if (typeof discriminator !== 'string') return 'matches none, or more than one, of the alternatives';
+  return `no alternative has this value of "${discriminator}"`;
+}
+
+/** `string`, or `{ kind: "a" }` for a branch that failed at its discriminating member. */
+function expectationOf(located: LocatedIssue, path: IssuePath): string {
+  const expected = located.issue.expected ?? 'another value';
+  if (located.path.length <= path.length) return expected;
+  return `{ ${formatPath(located.path.slice(path.length), '').replace(/^\./, '')}: ${expected} }`;
+}
+
+function expectedType(expected: string): string {
+  if (expected === 'int') return 'integer';
+  if (expected === 'tuple') return 'array';
+  return expected === 'record' ? 'object' : expected;
+}
+
+function expectedFormat(issue: z.core.$ZodIssueInvalidStringFormat): string {
+  const detail = issue as unknown as { prefix?: string; suffix?: string; includes?: string };
+  if (detail.prefix !== undefined) return `a string that starts with ${JSON.stringify(detail.prefix)}`;
+  if (detail.suffix !== undefined) return `a string that ends with ${JSON.stringify(detail.suffix)}`;
+  if (detail.includes !== undefined) return `a string that contains ${JSON.stringify(detail.includes)}`;
+  return issue.format === 'regex' ? `a string that matches ${issue.pattern}` : `a string of the format ${issue.format}`;
+}
+
+function bound(origin: string, word: string, limit: number | bigint, inclusive?: boolean, exact?: boolean): string {
+  const amount = exact === true ? `exactly ${limit}` : `${inclusive === false ? exclusive(word) : word} ${limit}`;
+  if (origin === 'string') return `${amount} characters`;
+  if (origin === 'array' || origin === 'tuple') return `${amount} items`;
+  return origin === 'object' || origin === 'record' ? `${amount} keys` : `a number ${amount}`;
+}
+
+function exclusive(word: string): string {
+  return word === 'at least' ? 'greater than' : 'less than';
+}
+
+function size(input: unknown): string {
+  if (typeof input === 'string') return `${input.length}`;
+  if (Array.isArray(input)) return `${input.length}`;
+  if (typeof input === 'object' && input !== null) return `${Object.keys(input).length}`;
+  return showValue(input);
+}
+
+function toPath(path: readonly PropertyKey[]): (string | number)[] {
+  return path.map((part) => (typeof part === 'number' ? part : String(part).replace('\u0000', '')));
+}

@@ -1,0 +1,224 @@
+import { z } from 'zod';
+import { ToolscriptUsageError } from '../protocol/errors.js';
+import type { JsonObject, JsonValue } from '../protocol/json.js';
+import type { Validated } from '../protocol/tools.js';
+import { copyJson, NotJsonError } from './json-text.js';
+import { knownKeysAt } from './schema-reference.js';
+import { plainIssue } from './validation-issues.js';
+import { explainZodIssues } from './zod-issues.js';
+
+/**
+ * zod schemas for data that crosses as JSON.
+ *
+ * What is validated is a copy of the user's schema: objects that say nothing about unknown keys refuse them
+ * (`closed`), at every level and inside unions, and loose objects and catchalls stay as they are. Schemas
+ * whose values JSON cannot carry, or that make another value than they read, are refused when the copy is
+ * made, so that the validated value is always what was sent, plus defaults.
+ */
+
+export type ZodSchema = z.core.$ZodType;
+
+export interface CompiledSchema {
+  /** What a model and the type checker see. */
+  readonly jsonSchema: JsonObject;
+  /** Never throws. */
+  readonly validate: (value: unknown) => Validated;
+  /** What a reader of the schema should know, one sentence each: rules that cannot be checked. */
+  readonly notes: readonly string[];
+}
+
+export function isZodSchema(value: unknown): value is ZodSchema {
+  return typeof value === 'object' && value !== null && '_zod' in value;
+}
+
+/** `where` names the schema in errors: `The input of the tool "x"`. */
+export function compileZodSchema(schema: ZodSchema, direction: 'input' | 'output', where: string): CompiledSchema {
+  const rebuilt = new SchemaCopy(direction === 'input', where);
+  const copy = rebuilt.copy(schema, []);
+  const jsonSchema = toJsonSchema(copy, direction, rebuilt.descriptions, where);
+  rebuilt.finish();
+  return { jsonSchema, validate: (value) => validateWithZod(copy, jsonSchema, value), notes: [] };
+}
+
+function toJsonSchema(
+  schema: ZodSchema,
+  io: 'input' | 'output',
+  metadata: z.core.$ZodRegistry<z.core.GlobalMeta>,
+  where: string,
+): JsonObject {
+  try {
+    const json = z.toJSONSchema(schema, { io, metadata, override: dropPatternsOfFormats }) as Record<string, unknown>;
+    delete json['$schema'];
+    return JSON.parse(JSON.stringify(json)) as JsonObject;
+  } catch (error) {
+    if (error instanceof ToolscriptUsageError) throw error;
+    throw new ToolscriptUsageError(`${where} cannot be written as JSON Schema: ${errorText(error)}`);
+  }
+}
+
+/** The regular expressions behind `format: date-time` and the like are long and tell a model nothing more. */
+function dropPatternsOfFormats({ jsonSchema }: { jsonSchema: { format?: unknown; pattern?: unknown } }): void {
+  if (typeof jsonSchema.format === 'string') delete jsonSchema.pattern;
+}
+
+/** zod drops `__proto__`; under another name it passes through like any key. */
+const PROTO = '__proto__';
+const PROTO_STAND_IN = '__proto__\u0000';
+
+function validateWithZod(schema: ZodSchema, jsonSchema: JsonObject, value: unknown): Validated {
+  try {
+    let renamed = false;
+    const data = copyJson(value, (key) => {
+      if (key !== PROTO) return key;
+      renamed = true;
+      return PROTO_STAND_IN;
+    });
+    const result = z.safeParse(schema, data, { reportInput: true });
+    if (!result.success) {
+      return { ok: false, issues: explainZodIssues(result.error.issues, (path) => knownKeysAt(jsonSchema, path)) };
+    }
+    return { ok: true, value: renamed ? restoreProto(result.data) : (result.data as JsonValue) };
+  } catch (error) {
+    return { ok: false, issues: [explainThrown(error)] };
+  }
+}
+
+function restoreProto(value: unknown): JsonValue {
+  return copyJson(value, (key) => (key === PROTO_STAND_IN ? PROTO : key));
+}
+
+function explainThrown(error: unknown) {
+  if (error instanceof NotJsonError) return plainIssue(error.path, error.message);
+  if (error instanceof z.core.$ZodAsyncError) {
+    return plainIssue([], 'cannot be checked: the schema of this tool has asynchronous checks, which are not supported');
+  }
+  return plainIssue([], `cannot be checked: ${errorText(error)}`);
+}
+
+type Definition = Record<string, unknown> & { type: string };
+
+/** Rebuilds a schema without changing it. Recursive schemas come out recursive. */
+class SchemaCopy {
+  readonly descriptions = z.registry<z.core.GlobalMeta>();
+  readonly #copies = new Map<ZodSchema, ZodSchema>();
+  readonly #closed: boolean;
+  readonly #where: string;
+  /** Objects and lazies are copied when first used; the rest of a recursive schema is checked by `finish`. */
+  readonly #delayed: (() => unknown)[] = [];
+
+  constructor(closed: boolean, where: string) {
+    this.#closed = closed;
+    this.#where = where;
+  }
+
+  copy(schema: ZodSchema, path: readonly string[]): ZodSchema {
+    const known = this.#copies.get(schema);
+    if (known !== undefined) return known;
+    const definition = schema._zod.def as unknown as Definition;
+    this.#refuseWhatJsonCannotCarry(definition, path);
+    const changed = this.#copyDefinition(definition, path);
+    const copy = changed === undefined ? schema : z.core.clone(schema, changed as never);
+    this.#copies.set(schema, copy);
+    const description = z.globalRegistry.get(schema as z.ZodType);
+    if (description !== undefined) this.descriptions.add(copy, description as never);
+    return copy;
+  }
+
+  /** Reaches what is behind getters, so that a schema that cannot be used is refused now and not at a call. */
+  finish(): void {
+    for (let next = this.#delayed.pop(); next !== undefined; next = this.#delayed.pop()) next();
+  }
+
+  /** The definition of the copy; undefined for a schema without parts. */
+  #copyDefinition(definition: Definition, path: readonly string[]): Definition | undefined {
+    const part = (key: string, step: string) => this.copy(definition[key] as ZodSchema, [...path, step]);
+    const list = (key: string) =>
+      (definition[key] as ZodSchema[]).map((schema, index) => this.copy(schema, [...path, `[${index}]`]));
+    switch (definition.type) {
+      case 'object':
+        return this.#copyObject(definition, path);
+      case 'array':
+        return { ...definition, element: part('element', '[]') };
+      case 'union':
+        return { ...definition, options: (definition['options'] as ZodSchema[]).map((option) => this.copy(option, path)) };
+      case 'intersection':
+        return { ...definition, left: this.copy(definition['left'] as ZodSchema, path), right: this.copy(definition['right'] as ZodSchema, path) };
+      case 'tuple':
+        return { ...definition, items: list('items'), rest: definition['rest'] ? part('rest', '[]') : definition['rest'] };
+      case 'record':
+        return { ...definition, keyType: part('keyType', '(key)'), valueType: part('valueType', '[key]') };
+      case 'pipe':
+        return { ...definition, in: this.copy(definition['in'] as ZodSchema, path), out: this.copy(definition['out'] as ZodSchema, path) };
+      case 'lazy':
+        return { ...definition, getter: this.#later(() => this.copy((definition['getter'] as () => ZodSchema)(), path)) };
+      default:
+        return definition['innerType'] === undefined
+          ? undefined
+          : { ...definition, innerType: this.copy(definition['innerType'] as ZodSchema, path) };
+    }
+  }
+
+  #copyObject(definition: Definition, path: readonly string[]): Definition {
+    const shape = this.#later(() => {
+      const fields = definition['shape'] as Record<string, ZodSchema>;
+      return Object.fromEntries(Object.keys(fields).map((key) => [key, this.copy(fields[key] as ZodSchema, [...path, `.${key}`])]));
+    });
+    const catchall = definition['catchall'] as ZodSchema | undefined;
+    const others = Object.fromEntries(Object.entries(Object.getOwnPropertyDescriptors(definition)).filter(([key]) => key !== 'shape'));
+    const changed = Object.defineProperties({}, others) as Definition;
+    Object.defineProperty(changed, 'shape', { get: shape, enumerable: true, configurable: true });
+    if (catchall !== undefined) changed['catchall'] = this.copy(catchall, [...path, '[key]']);
+    else if (this.#closed) changed['catchall'] = z.never();
+    return changed;
+  }
+
+  #later<T>(make: () => T): () => T {
+    let made: { value: T } | undefined;
+    const once = () => (made ??= { value: make() }).value;
+    this.#delayed.push(once);
+    return once;
+  }
+
+  #refuseWhatJsonCannotCarry(definition: Definition, path: readonly string[]): void {
+    const replacement = replacementFor(definition);
+    if (replacement === undefined) return;
+    const place = path.length === 0 ? 'the schema itself' : path.join('').replace(/^\./, '');
+    throw new ToolscriptUsageError(`${this.#where} cannot cross as JSON at ${place}: ${replacement}.`);
+  }
+}
+
+const REPLACEMENTS: Readonly<Record<string, string>> = {
+  date: 'z.date() makes a Date; use z.iso.datetime() or z.iso.date(), which are strings',
+  bigint: 'a BigInt has no JSON form; use z.int() or a z.string() of digits',
+  map: 'a Map has no JSON form; use z.record(z.string(), …)',
+  set: 'a Set has no JSON form; use z.array(…)',
+  symbol: 'a symbol has no JSON form; use z.string() or z.enum([…])',
+  undefined: 'undefined has no JSON form; use .optional() on the member, z.null(), or leave the schema out',
+  void: 'void has no JSON form; use z.null(), or leave the schema out',
+  nan: 'NaN has no JSON form; use z.number().nullable()',
+  custom: 'z.custom() and z.instanceof() take any value; describe the data with z.object({…})',
+  function: 'a function has no JSON form; describe the data instead',
+  promise: 'a promise has no JSON form; describe the value that it resolves to',
+  file: 'a file has no JSON form; use a path or z.base64()',
+  transform: 'a transform makes another value; validate here and convert inside execute',
+  success: 'z.success() makes another value; describe the data itself',
+};
+
+/** What to use instead of a schema that cannot be used; undefined for one that can. */
+function replacementFor(definition: Definition): string | undefined {
+  if (definition['coerce'] === true) {
+    return `z.coerce.${definition.type}() makes another value than it reads; use z.${definition.type}()`;
+  }
+  if (definition.type === 'pipe' && definition['transform'] !== undefined) {
+    return 'a codec (or z.stringbool()) makes another value; use the schema of the JSON side and convert inside execute';
+  }
+  if (definition.type === 'literal') {
+    const odd = (definition['values'] as unknown[]).some((value) => typeof value === 'bigint' || value === undefined);
+    return odd ? 'this literal has no JSON form; use a string, a number, a boolean or null' : undefined;
+  }
+  return Object.hasOwn(REPLACEMENTS, definition.type) ? REPLACEMENTS[definition.type] : undefined;
+}
+
+function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

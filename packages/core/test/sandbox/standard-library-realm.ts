@@ -1,0 +1,71 @@
+// A realm of the guest's engine with the standard library in it, every intrinsic frozen, and a way to do the same
+// work there and in Node.
+import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { QuickJS } from 'quickjs-wasi';
+import { expect } from 'vitest';
+
+const guestFolder = new URL('../../src/sandbox/guest/', import.meta.url);
+
+export interface Realm {
+  /** What `work(input)` gives in the guest, or the name of the error that it throws; both carried as JSON. */
+  run<Input>(work: (input: Input) => unknown, input: Input): Outcome;
+  close(): void;
+}
+
+export type Outcome = { value?: unknown } | { error: string; message: string };
+
+/** `freeze: false` leaves the intrinsics as they are. */
+export async function openRealm({ freeze } = { freeze: true }): Promise<Realm> {
+  const wasm = readFileSync(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'));
+  const vm = await QuickJS.create({ wasm, timezoneOffset: 0, maxStackSize: 256 * 1024 });
+  for (const file of standardLibraryFiles()) vm.evalCode(readFileSync(new URL(file, guestFolder), 'utf8'), file).dispose();
+  if (freeze) vm.evalCode(`(${freezeEverything.toString()})()`).dispose();
+  return {
+    run(work, input) {
+      const text = JSON.stringify(input);
+      const source = `(${attempt.toString()})(${work.toString()}, ${text === undefined ? 'undefined' : `JSON.parse(${JSON.stringify(text)})`})`;
+      using result = vm.evalCode(`"use strict"; ${source}`);
+      return JSON.parse(result.toString()) as Outcome;
+    },
+    close: () => vm[Symbol.dispose](),
+  };
+}
+
+/** Fails unless the guest gives Node's answer: the same value, or an error of the same name. */
+export function expectNodesAnswer<Input>(realm: Realm, work: (input: Input) => unknown, input: Input): void {
+  const guest = realm.run(work, input);
+  const node = JSON.parse(attempt(work, input)) as Outcome;
+  if ('error' in guest) expect({ input, error: guest.error, message: guest.message }).toEqual({ input, ...node, message: guest.message });
+  else expect({ input, ...guest }).toEqual({ input, ...node });
+}
+
+export function standardLibraryFiles(): string[] {
+  return readdirSync(guestFolder).filter((file) => file.startsWith('standard-library')).sort();
+}
+
+// Runs in both: may use nothing from outside.
+function attempt<Input>(work: (input: Input) => unknown, input: Input): string {
+  try {
+    return JSON.stringify({ value: work(input) });
+  } catch (error) {
+    const { name, message } = error as Error;
+    return JSON.stringify({ error: name, message });
+  }
+}
+
+function freezeEverything(): void {
+  const found: unknown[] = [globalThis, Object.getPrototypeOf(async function* () {}), Object.getPrototypeOf([].values())];
+  const seen = new Set<unknown>();
+  while (found.length > 0) {
+    const value = found.pop();
+    if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value)) continue;
+    seen.add(value);
+    for (const key of Reflect.ownKeys(value)) {
+      const property = Reflect.getOwnPropertyDescriptor(value, key);
+      found.push(property?.value, property?.get, property?.set);
+    }
+    found.push(Object.getPrototypeOf(value));
+    if (value !== globalThis) Object.freeze(value);
+  }
+}

@@ -1,0 +1,16 @@
+import { visible } from '../files/path-rules.js';
+
+/**
+ * An argument vector on one line, as a POSIX shell would read it: it shows where each argument begins and
+ * ends, and no invisible character stays invisible. For people and for rules, never for execution.
+ */
+export function quoteCommand(command: readonly string[]): string {
+  return command.map(quoteArgument).join(' ');
+}
+
+function quoteArgument(argument: string): string {
+  if (/^[A-Za-z0-9_@%+=:,./-]+$/.test(argument)) return argument;
+  const shown = visible(argument);
+  if (shown !== argument) return `$'${shown.replaceAll("'", "\\'")}'`;
+  return `'${argument.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,231 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { constants } from 'node:os';
+import { StringDecoder } from 'node:string_decoder';
+import { failure, systemCode } from '../failure.js';
+import { quotePath } from '../files/path-rules.js';
+import { fitJson, HeadAndTail } from './output.js';
+
+/*
+ * One command from start to end.
+ *
+ * The child leads its own process group, so that what it started dies with it. It ends in one of three ways: by
+ * itself, by its time limit (SIGTERM, then SIGKILL after a grace), or by an abort (the same with a shorter
+ * grace). Whatever of the group is left after that is killed too: a program in the background may neither
+ * outlive the call nor hold it up by keeping a pipe open.
+ */
+
+const TIMEOUT_GRACE_MS = 500;
+const ABORT_GRACE_MS = 150;
+/** How long output is waited for after the child itself has ended. */
+const DRAIN_MS = 200;
+
+export interface Command {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  /** Of each stream, and of both together. */
+  readonly maxOutputBytes: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+export interface CommandResult {
+  /** 128 and the signal's number where a signal ended it. */
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+  /** Both streams in the order of arrival. */
+  aggregatedOutput: string;
+  timedOut: boolean;
+  /** Some output is left out. */
+  truncated: boolean;
+  durationMs: number;
+}
+
+/** The groups that run now; they are killed when this process exits. */
+export class ProcessGroups {
+  readonly #leaders = new Set<number>();
+  readonly #killAll = (): void => {
+    for (const leader of this.#leaders) killGroup(leader, 'SIGKILL');
+  };
+
+  add(leader: number): void {
+    if (this.#leaders.size === 0) process.on('exit', this.#killAll);
+    this.#leaders.add(leader);
+  }
+
+  delete(leader: number): void {
+    this.#leaders.delete(leader);
+    if (this.#leaders.size === 0) process.off('exit', this.#killAll);
+  }
+}
+
+/** Resolves whatever the exit status; throws a ToolCallError where the program did not start or was aborted. */
+export function runCommand(command: Command, groups: ProcessGroups): Promise<CommandResult> {
+  return new CommandRun(command, groups).result;
+}
+
+class CommandRun {
+  readonly result: Promise<CommandResult>;
+  readonly #command: Command;
+  readonly #groups: ProcessGroups;
+  readonly #child: ChildProcess;
+  readonly #startedAt = performance.now();
+  readonly #stdout: HeadAndTail;
+  readonly #stderr: HeadAndTail;
+  readonly #both: HeadAndTail;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #timedOut = false;
+  #aborted = false;
+  #settled = false;
+  #exit: { code: number | null; signal: NodeJS.Signals | null } | undefined;
+  #resolve!: (result: CommandResult) => void;
+  #reject!: (error: Error) => void;
+
+  constructor(command: Command, groups: ProcessGroups) {
+    this.#command = command;
+    this.#groups = groups;
+    this.#stdout = new HeadAndTail(command.maxOutputBytes);
+    this.#stderr = new HeadAndTail(command.maxOutputBytes);
+    this.#both = new HeadAndTail(command.maxOutputBytes);
+    this.result = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.#child = this.#start();
+    this.#watch();
+  }
+
+  #start(): ChildProcess {
+    const { argv, cwd, env } = this.#command;
+    try {
+      return spawn(argv[0]!, argv.slice(1), { cwd, env: { ...env }, detached: true, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
+    } catch (error) {
+      throw startFailure(argv[0]!, error);
+    }
+  }
+
+  #watch(): void {
+    const { argv, signal, timeoutMs } = this.#command;
+    this.#child.on('error', (error) => this.#fail(startFailure(argv[0]!, error)));
+    this.#child.on('exit', (code, killedBy) => {
+      this.#exit = { code, signal: killedBy };
+      this.#later(DRAIN_MS, () => this.#finish());
+    });
+    this.#child.on('close', () => this.#finish());
+    if (this.#child.pid === undefined) return;
+    this.#groups.add(this.#child.pid);
+    this.#collect(this.#child.stdout!, this.#stdout);
+    this.#collect(this.#child.stderr!, this.#stderr);
+    this.#later(timeoutMs, () => this.#stop('timeout'));
+    if (signal?.aborted) this.#onAbort();
+    else signal?.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  readonly #onAbort = (): void => this.#stop('abort');
+
+  #collect(stream: NodeJS.ReadableStream, kept: HeadAndTail): void {
+    // Decoded before the streams are mixed, so that a character split over two chunks stays whole.
+    const decoder = new StringDecoder('utf8');
+    stream.on('data', (chunk: Buffer) => {
+      kept.push(chunk);
+      this.#both.push(Buffer.from(decoder.write(chunk)));
+    });
+    stream.on('end', () => this.#both.push(Buffer.from(decoder.end())));
+    stream.on('error', () => undefined);
+  }
+
+  #stop(reason: 'timeout' | 'abort'): void {
+    if (this.#settled || this.#exit) return;
+    if (reason === 'timeout' && !this.#aborted) this.#timedOut = true;
+    if (reason === 'abort') this.#aborted = true;
+    const leader = this.#child.pid!;
+    killGroup(leader, 'SIGTERM');
+    this.#later(reason === 'timeout' ? TIMEOUT_GRACE_MS : ABORT_GRACE_MS, () => {
+      killGroup(leader, 'SIGKILL');
+      // A child that even SIGKILL does not end (it hangs in the kernel) must not hang the call.
+      this.#later(DRAIN_MS, () => this.#finish());
+    });
+  }
+
+  #finish(): void {
+    if (this.#settled) return;
+    this.#end();
+    if (this.#aborted) return this.#reject(failure('aborted', 'The command was aborted; it and everything it had started were killed.'));
+    const limit = this.#command.maxOutputBytes;
+    const [stdout, stderr, both] = [this.#stdout, this.#stderr, this.#both].map((stream) => bounded(stream, limit));
+    this.#resolve({
+      exitCode: exitCode(this.#exit),
+      stdout: stdout!.text,
+      stderr: stderr!.text,
+      aggregatedOutput: both!.text,
+      timedOut: this.#timedOut,
+      truncated: stdout!.truncated || stderr!.truncated || both!.truncated,
+      durationMs: Math.round(performance.now() - this.#startedAt),
+    });
+  }
+
+  #fail(error: Error): void {
+    if (this.#settled) return;
+    this.#end();
+    this.#reject(error);
+  }
+
+  /** Nothing of this call goes on after this. */
+  #end(): void {
+    this.#settled = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#command.signal?.removeEventListener('abort', this.#onAbort);
+    const leader = this.#child.pid;
+    if (leader === undefined) return;
+    killGroup(leader, 'SIGKILL');
+    this.#groups.delete(leader);
+    this.#child.stdout?.destroy();
+    this.#child.stderr?.destroy();
+  }
+
+  #later(delayMs: number, action: () => void): void {
+    this.#timers.add(setTimeout(action, delayMs));
+  }
+}
+
+function bounded(stream: HeadAndTail, limit: number): { text: string; truncated: boolean } {
+  const { text, truncated } = stream.finish();
+  const fitted = fitJson(text, Math.ceil(limit * 1.2) + 100);
+  return { text: fitted.text, truncated: truncated || fitted.truncated };
+}
+
+function exitCode(exit: { code: number | null; signal: NodeJS.Signals | null } | undefined): number {
+  if (exit?.code != null) return exit.code;
+  return 128 + (exit?.signal ? constants.signals[exit.signal] : constants.signals.SIGKILL);
+}
+
+function killGroup(leader: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(process.platform === 'win32' ? leader : -leader, signal);
+  } catch {
+    // Nothing of the group is left.
+  }
+}
+
+function startFailure(program: string, error: unknown): Error {
+  const name = quotePath(program);
+  const data = { program };
+  switch (systemCode(error)) {
+    case 'ENOENT':
+      return failure('not_started', program.includes('/') ? `There is no program at ${name}.` : `No program named ${name} was found on PATH.`, data);
+    case 'EACCES':
+    case 'EPERM':
+      return failure('not_started', `${name} may not be executed.`, data);
+    case 'ENOEXEC':
+      return failure('not_started', `${name} is not a program that this system can run.`, data);
+    case 'E2BIG':
+      return failure('not_started', 'The arguments and the environment are too long for the system; pass large data in a file.', data);
+    case 'EAGAIN':
+    case 'EMFILE':
+    case 'ENOMEM':
+      return failure('not_started', `${name} could not be started: the system has no room for another process now.`, data);
+    default:
+      return failure('not_started', `${name} could not be started (${systemCode(error) ?? 'unknown error'}).`, data);
+  }
+}

@@ -1,0 +1,53 @@
+import { ToolCallError } from '@toolscript/core/protocol';
+
+/** Why a tool refused or failed, for scripts that want to branch on it: `error.data.reason`. */
+export type FailureReason =
+  | 'aborted'
+  | 'bad_path'
+  | 'bad_pattern'
+  | 'binary'
+  | 'changed'
+  | 'exists'
+  | 'hard_link'
+  | 'io'
+  | 'link_outside'
+  | 'missing'
+  | 'no_match'
+  | 'not_a_file'
+  | 'not_a_folder'
+  | 'not_permitted'
+  | 'not_started'
+  | 'not_text'
+  | 'out_of_range'
+  | 'outside'
+  | 'patch_syntax'
+  | 'plan'
+  | 'protected'
+  | 'read_only'
+  | 'too_large'
+  | 'unavailable';
+
+/** One clear sentence for the model, with data for the script that catches it. Never holds a host path. */
+export function failure(reason: FailureReason, message: string, data: Record<string, unknown> = {}): ToolCallError {
+  return new ToolCallError('ToolExecutionError', message, { reason, ...data });
+}
+
+/** The reason of a failure made here; undefined for every other error. */
+export function failureReason(error: unknown): FailureReason | undefined {
+  if (!(error instanceof ToolCallError)) return undefined;
+  return (error.data as { reason?: FailureReason } | undefined)?.reason;
+}
+
+export function failureMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** `EACCES` and its kin; undefined where the error is none of the system's. */
+export function systemCode(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null | undefined)?.code;
+  return typeof code === 'string' ? code : undefined;
+}
+
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw failure('aborted', 'The call was aborted before it was done.');
+}

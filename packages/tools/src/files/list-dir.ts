@@ -1,0 +1,144 @@
+import { opendir } from 'node:fs/promises';
+import type { Dirent } from 'node:fs';
+import { join } from 'node:path';
+import { defineTool } from '@toolscript/core';
+import type { Tool } from '@toolscript/core/protocol';
+import { z } from 'zod';
+import { failure, failureReason, throwIfAborted } from '../failure.js';
+import { ioFailure, openFolder, openSubfolder, using, type VerifiedFolder } from './open-verified.js';
+import { quotePath, visible } from './path-rules.js';
+import { permissionPath } from './permission-path.js';
+import { displayPath, resolvePath, type Workspace } from './workspace.js';
+
+/** A folder with more entries than this is listed in part, and says so. */
+const MAX_FOLDER_ENTRIES = 100_000;
+
+const ListDirInput = z.object({
+  dirPath: z.string().default('.').describe('relative to the workspace, or absolute inside it'),
+  offset: z.number().int().min(1).default(1).describe('first entry to show, from 1'),
+  limit: z.number().int().min(1).max(2000).default(25).describe('entries to show'),
+  depth: z.number().int().min(1).max(50).default(2).describe('levels of folders to go down'),
+  workdir: z.string().optional().describe('folder that dirPath is relative to'),
+});
+
+const ListDirOutput = z.object({
+  success: z.literal(true),
+  path: z.string(),
+  content: z.string().describe('the tree; `/` marks folders, `@` links, `?` what is neither file nor folder'),
+  entries: z.array(
+    z.object({
+      path: z.string(),
+      name: z.string(),
+      type: z.enum(['file', 'directory', 'symlink', 'other']),
+      depth: z.number().int().describe('1 for what lies in the folder itself'),
+      unreadable: z.boolean().optional().describe('a folder that could not be opened'),
+    }),
+  ),
+  truncated: z.boolean().describe('there are more entries'),
+});
+
+export type ListDirInput = z.input<typeof ListDirInput>;
+export type ListDirResult = z.output<typeof ListDirOutput>;
+type Entry = ListDirResult['entries'][number];
+
+export function listDirTool(workspace: Workspace): Tool {
+  return defineTool({
+    name: 'listDir',
+    description: 'Lists a folder as a tree, hidden entries too, sorted by name; links are shown and not followed. Returns entries[] and content.',
+    input: ListDirInput,
+    output: ListDirOutput,
+    approval: 'never',
+    effect: 'read',
+    permissions: (input) => [`read:${permissionPath(workspace, input.dirPath, input.workdir)}`],
+    execute: (input, { signal }) => listDir(workspace, input, signal),
+  });
+}
+
+/** The entries of a folder and its subfolders, depth first, by name. Throws a ToolCallError. */
+export async function listDir(workspace: Workspace, input: ListDirInput = {}, signal?: AbortSignal): Promise<ListDirResult> {
+  const wish = ListDirInput.parse(input);
+  const path = resolvePath(workspace, wish.dirPath, wish.workdir);
+  return using(openFolder(workspace, path), async (folder) => {
+    const walk = new Walk(workspace, wish.depth, wish.offset + wish.limit, signal);
+    await walk.visit(folder, folder.realPath, 1);
+    if (wish.offset > 1 && wish.offset > walk.entries.length) {
+      const total = walk.entries.length;
+      throw failure('out_of_range', `${quotePath(wish.dirPath)} has ${total} ${total === 1 ? 'entry' : 'entries'} here; offset ${wish.offset} is beyond the end.`);
+    }
+    const entries = walk.entries.slice(wish.offset - 1, wish.offset - 1 + wish.limit);
+    const truncated = walk.entries.length > wish.offset - 1 + wish.limit || walk.cut;
+    const shown = displayPath(workspace, folder.realPath);
+    return { success: true, path: shown, content: render(shown, entries, truncated, wish.offset), entries, truncated };
+  });
+}
+
+/** Collects entries until there are enough of them. */
+class Walk {
+  readonly entries: Entry[] = [];
+  cut = false;
+  readonly #workspace: Workspace;
+  readonly #depth: number;
+  readonly #enough: number;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(workspace: Workspace, depth: number, enough: number, signal: AbortSignal | undefined) {
+    this.#workspace = workspace;
+    this.#depth = depth;
+    this.#enough = enough;
+    this.#signal = signal;
+  }
+
+  async visit(folder: VerifiedFolder, realPath: string, depth: number): Promise<void> {
+    for (const found of await this.#read(folder, realPath)) {
+      if (this.entries.length >= this.#enough) return;
+      throwIfAborted(this.#signal);
+      const place = join(realPath, found.name);
+      const entry: Entry = { path: displayPath(this.#workspace, place), name: found.name, type: typeOf(found), depth };
+      this.entries.push(entry);
+      if (entry.type === 'directory' && depth < this.#depth) await this.#descend(folder, entry, place);
+    }
+  }
+
+  async #descend(parent: VerifiedFolder, entry: Entry, realPath: string): Promise<void> {
+    try {
+      await using(openSubfolder(this.#workspace, parent, entry.name, entry.path), (folder) => this.visit(folder, realPath, entry.depth + 1));
+    } catch (error) {
+      if (failureReason(error) === 'aborted') throw error;
+      entry.unreadable = true;
+    }
+  }
+
+  async #read(folder: VerifiedFolder, realPath: string): Promise<Dirent[]> {
+    const found: Dirent[] = [];
+    try {
+      for await (const entry of await opendir(folder.ownPath, { bufferSize: 256 })) {
+        if (found.length === MAX_FOLDER_ENTRIES) {
+          this.cut = true;
+          break;
+        }
+        found.push(entry);
+      }
+    } catch (error) {
+      throw ioFailure({ given: displayPath(this.#workspace, realPath), absolute: realPath }, error);
+    }
+    return found.sort((one, other) => (one.name < other.name ? -1 : one.name > other.name ? 1 : 0));
+  }
+}
+
+function typeOf(entry: Dirent): Entry['type'] {
+  if (entry.isFile()) return 'file';
+  if (entry.isDirectory()) return 'directory';
+  return entry.isSymbolicLink() ? 'symlink' : 'other';
+}
+
+const MARKS = { file: '', directory: '/', symlink: '@', other: '?' } as const;
+
+function render(path: string, entries: readonly Entry[], truncated: boolean, offset: number): string {
+  const lines = [`${visible(path)}/`];
+  if (entries.length === 0) lines.push('  (empty)');
+  for (const { name, type, depth, unreadable } of entries) {
+    lines.push(`${'  '.repeat(depth)}${visible(name)}${MARKS[type]}${unreadable ? ' (cannot be read)' : ''}`);
+  }
+  if (truncated) lines.push(`… more entries; go on with offset ${offset + entries.length}`);
+  return lines.join('\n');
+}

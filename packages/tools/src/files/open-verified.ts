@@ -1,0 +1,194 @@
+import { constants, type Stats, type StatsBase } from 'node:fs';
+import { lstat, open, readlink, realpath, type FileHandle } from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
+import { failure, failureReason, systemCode } from '../failure.js';
+import { mayBeHardLinked, quotePath } from './path-rules.js';
+import { isInside, rootOf, type Workspace, type WorkspacePath } from './workspace.js';
+
+/*
+ * Open first, then verify what was opened, then use that very handle. Nothing is checked by path and used by
+ * path afterwards: between the two, an enemy swaps a folder for a link.
+ *
+ * With 'descriptor' verification the entry is opened with O_PATH, which reads nothing, waits for nothing and
+ * wakes no device or FIFO; the kernel then names the place (`/proc/self/fd/N`), and what may be read is opened
+ * again through that name, which leads to the same inode whatever happened to the path.
+ */
+
+const O_PATH = 0o10000000;
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;
+
+/** An open file or folder that was found inside the workspace. The caller closes it. */
+export interface VerifiedEntry {
+  readonly handle: FileHandle;
+  /** Where it lay when it was verified; without links. */
+  readonly realPath: string;
+  readonly stat: Stats;
+}
+
+/** An open folder inside the workspace. Its entries are reached through the handle, not through its path. */
+export interface VerifiedFolder extends VerifiedEntry {
+  /** A path for system calls on one entry. A final link is not followed unless the call follows it. */
+  readonly entryPath: (name: string) => string;
+  /** A path for system calls on the folder itself, such as the start folder of a process. */
+  readonly ownPath: string;
+}
+
+/** Opens a regular file for reading. FIFOs, devices, sockets, folders and files with a second name are refused. */
+export async function openFile(workspace: Workspace, path: WorkspacePath): Promise<VerifiedEntry> {
+  const entry = await openEntry(workspace, path, { folder: false });
+  try {
+    checkRegularFile(entry.stat, path);
+    checkHardLinks(workspace, entry, path);
+    return await readable(workspace, entry, path);
+  } catch (error) {
+    await entry.handle.close();
+    throw error;
+  }
+}
+
+/** Opens a folder. */
+export async function openFolder(workspace: Workspace, path: WorkspacePath): Promise<VerifiedFolder> {
+  const entry = await openEntry(workspace, path, { folder: true });
+  return asFolder(workspace, entry);
+}
+
+/** Where a path leads and what lies there, links followed; it must be inside. Opens and closes it. */
+export function placeOf(workspace: Workspace, path: WorkspacePath): Promise<{ realPath: string; stat: Stats }> {
+  return using(openEntry(workspace, path, { folder: false }), async ({ realPath, stat }) => ({ realPath, stat }));
+}
+
+/** Opens a folder inside an open one, without following links. */
+export async function openSubfolder(workspace: Workspace, parent: VerifiedFolder, name: string, given: string): Promise<VerifiedFolder> {
+  const path = { absolute: parent.entryPath(name), given };
+  return asFolder(workspace, await openEntry(workspace, path, { folder: true, noFollow: true }));
+}
+
+/** Runs `use` and closes the entry, whatever happens. */
+export async function using<E extends VerifiedEntry, T>(opening: Promise<E>, use: (entry: E) => Promise<T>): Promise<T> {
+  const entry = await opening;
+  try {
+    return await use(entry);
+  } finally {
+    await entry.handle.close();
+  }
+}
+
+/** Refuses everything but a regular file, naming what it is instead. */
+export function checkRegularFile(stat: StatsBase<number> | StatsBase<bigint>, path: WorkspacePath): void {
+  if (stat.isFile()) return;
+  const kind = stat.isDirectory()
+    ? 'a folder'
+    : stat.isFIFO()
+      ? 'a named pipe'
+      : stat.isSocket()
+        ? 'a socket'
+        : stat.isSymbolicLink()
+          ? 'a link'
+          : 'a device';
+  throw failure('not_a_file', `${quotePath(path.given)} is ${kind}, not a regular file.`, { path: path.given });
+}
+
+interface OpenWish {
+  readonly folder: boolean;
+  readonly noFollow?: boolean;
+}
+
+async function openEntry(workspace: Workspace, path: WorkspacePath, wish: OpenWish): Promise<VerifiedEntry> {
+  const byDescriptor = workspace.verification === 'descriptor';
+  const flags = (byDescriptor ? O_PATH : O_RDONLY | O_NONBLOCK | O_NOCTTY) | (wish.folder ? O_DIRECTORY : 0) | (wish.noFollow ? O_NOFOLLOW : 0);
+  const handle = await open(path.absolute, flags).catch(async (error: unknown) => {
+    throw await openFailure(workspace, path, error);
+  });
+  try {
+    const stat = await handle.stat();
+    const realPath = byDescriptor ? await placeByDescriptor(handle) : await placeByPath(path, stat);
+    if (!rootOf(workspace, realPath)) throw leadsOutside(path);
+    return { handle, realPath, stat };
+  } catch (error) {
+    await handle.close();
+    throw failureReason(error) ? error : ioFailure(path, error);
+  }
+}
+
+function placeByDescriptor(handle: FileHandle): Promise<string> {
+  return readlink(`/proc/self/fd/${handle.fd}`);
+}
+
+/** Resolves the path after opening and wants the same device and inode there, twice. */
+async function placeByPath(path: WorkspacePath, opened: Stats): Promise<string> {
+  const realPath = await realpath(path.absolute);
+  const found = await lstat(realPath);
+  const same = found.dev === opened.dev && found.ino === opened.ino && (await realpath(path.absolute)) === realPath;
+  if (!same) throw failure('changed', `${quotePath(path.given)} was replaced while it was being opened.`, { path: path.given });
+  return realPath;
+}
+
+async function readable(workspace: Workspace, entry: VerifiedEntry, path: WorkspacePath): Promise<VerifiedEntry> {
+  if (workspace.verification === 'path') return entry;
+  try {
+    const handle = await open(`/proc/self/fd/${entry.handle.fd}`, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    await entry.handle.close();
+    return { ...entry, handle };
+  } catch (error) {
+    throw ioFailure(path, error);
+  }
+}
+
+function asFolder(workspace: Workspace, entry: VerifiedEntry): VerifiedFolder {
+  const ownPath = workspace.verification === 'descriptor' ? `/proc/${process.pid}/fd/${entry.handle.fd}` : entry.realPath;
+  return { ...entry, ownPath, entryPath: (name) => join(ownPath, name) };
+}
+
+function checkHardLinks(workspace: Workspace, entry: VerifiedEntry, path: WorkspacePath): void {
+  if (entry.stat.nlink <= 1 || workspace.hardLinks === 'read') return;
+  const root = rootOf(workspace, entry.realPath);
+  if (root && mayBeHardLinked(relative(root.realPath, entry.realPath).split(sep).join('/'))) return;
+  throw failure('hard_link', `${quotePath(path.given)} has a second name (a hard link) and may be a file from outside the workspace.`, { path: path.given });
+}
+
+export function leadsOutside(path: WorkspacePath): Error {
+  return failure('link_outside', `The path ${quotePath(path.given)} leads outside the workspace through a link.`, { path: path.given });
+}
+
+/** What the system refused, in one sentence without host paths. */
+export function ioFailure(path: WorkspacePath, error: unknown): Error {
+  const name = quotePath(path.given);
+  const data = { path: path.given };
+  switch (systemCode(error)) {
+    case 'ENOENT':
+      return failure('missing', `${name} does not exist.`, data);
+    case 'ENOTDIR':
+      return failure('not_a_folder', `${name} is not a folder, or a part of its path is not.`, data);
+    case 'EISDIR':
+      return failure('not_a_file', `${name} is a folder, not a regular file.`, data);
+    case 'EACCES':
+    case 'EPERM':
+      return failure('not_permitted', `The system does not permit access to ${name}.`, data);
+    case 'ELOOP':
+      return failure('io', `The links in ${name} go in a circle, or it is a link where none may be.`, data);
+    case 'ENAMETOOLONG':
+      return failure('bad_path', `The path ${name} is too long for the file system.`, data);
+    case 'EMFILE':
+    case 'ENFILE':
+      return failure('io', `Too many files are open; ${name} could not be opened. Try again with fewer calls at once.`, data);
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return failure('io', `There is no room left on the disk for ${name}.`, data);
+    case 'EROFS':
+      return failure('read_only', `${name} lies on a file system that may only be read.`, data);
+    default:
+      return failure('io', `${name} could not be used (${systemCode(error) ?? 'unknown error'}).`, data);
+  }
+}
+
+/** An entry that could not be opened must not tell what lies outside: the place is looked at first. */
+async function openFailure(workspace: Workspace, path: WorkspacePath, error: unknown): Promise<Error> {
+  for (let place = path.absolute; ; place = dirname(place)) {
+    const realPath = await realpath(place).catch(() => undefined);
+    if (realPath !== undefined) {
+      const held = rootOf(workspace, realPath) || workspace.roots.some((root) => isInside(realPath, root.realPath));
+      return held ? ioFailure(path, error) : leadsOutside(path);
+    }
+    if (place === dirname(place)) return ioFailure(path, error);
+  }
+}

@@ -1,0 +1,132 @@
+import { defineTool } from '@toolscript/core';
+import type { Tool } from '@toolscript/core/protocol';
+import { z } from 'zod';
+import { failure } from '../failure.js';
+import { blockAround, limitAround, type LineRange } from './indentation.js';
+import { permissionPath } from './permission-path.js';
+import { quotePath } from './path-rules.js';
+import { readText, splitLines } from './text.js';
+import { displayPath, resolvePath, type Workspace } from './workspace.js';
+
+/** Characters of a line that `content` shows; `lines` holds more. */
+export const MAX_SHOWN_LINE = 500;
+/** Characters of a line that `lines` holds. */
+const MAX_LINE = 100_000;
+/** JSON bytes of one result; what does not fit is left out and `truncated` says so. */
+const MAX_RESULT_BYTES = 800_000;
+
+const ReadFileInput = z.object({
+  filePath: z.string().describe('relative to the workspace, or absolute inside it'),
+  offset: z.number().int().min(1).default(1).describe('first line, from 1'),
+  limit: z.number().int().min(1).max(100_000).default(2000).describe('lines to read'),
+  mode: z.enum(['slice', 'indentation']).default('slice').describe("'indentation': the code block around anchorLine"),
+  anchorLine: z.number().int().min(1).optional().describe('indentation mode: a line inside the block (default: offset)'),
+  maxLevels: z.number().int().min(0).default(0).describe('indentation mode: enclosing levels to show, 0 for all'),
+  includeSiblings: z.boolean().default(false).describe('indentation mode: also the blocks beside it'),
+  includeHeader: z.boolean().default(true).describe('indentation mode: also comments and decorators above it'),
+  workdir: z.string().optional().describe('folder that filePath is relative to'),
+});
+
+const ReadFileOutput = z.object({
+  success: z.literal(true),
+  path: z.string(),
+  content: z.string().describe('the lines as `L12: text`, each cut at 500 characters'),
+  lines: z.array(z.string()).describe('the text of the lines'),
+  firstLine: z.number().int().describe('number of lines[0], from 1'),
+  totalLines: z.number().int(),
+  truncated: z.boolean().describe('lines after the last one are missing, or a line was cut'),
+  lossy: z.boolean().describe('bytes that are not UTF-8 are shown as U+FFFD'),
+});
+
+export type ReadFileInput = z.input<typeof ReadFileInput>;
+export type ReadFileResult = z.output<typeof ReadFileOutput>;
+
+export function readFileTool(workspace: Workspace): Tool {
+  return defineTool({
+    name: 'readFile',
+    description:
+      "Reads a text file: lines offset to offset+limit, or in mode 'indentation' the code block around anchorLine. " +
+      'Returns lines[] and content with line numbers.',
+    input: ReadFileInput,
+    output: ReadFileOutput,
+    approval: 'never',
+    effect: 'read',
+    permissions: (input) => [`read:${permissionPath(workspace, input.filePath, input.workdir)}`],
+    execute: (input, { signal }) => readFile(workspace, input, signal),
+  });
+}
+
+/** Lines of a text file. Throws a ToolCallError for what is missing, outside, binary, huge or no regular file. */
+export async function readFile(workspace: Workspace, input: ReadFileInput, signal?: AbortSignal): Promise<ReadFileResult> {
+  const wish = ReadFileInput.parse(input);
+  const path = resolvePath(workspace, wish.filePath, wish.workdir);
+  const file = await readText(workspace, path, signal);
+  const all = splitLines(file.text);
+  const range = wish.mode === 'slice' ? slice(all, wish) : block(all, wish);
+  const taken = takeLines(all, range);
+  const lastWanted = wish.mode === 'slice' ? all.length - 1 : range.block.last;
+  return {
+    success: true,
+    path: displayPath(workspace, file.realPath),
+    content: taken.content,
+    lines: taken.lines,
+    firstLine: range.first + 1,
+    totalLines: all.length,
+    truncated: taken.cut || range.first + taken.lines.length - 1 < lastWanted || range.first > range.block.first,
+    lossy: file.lossy,
+  };
+}
+
+interface WantedRange extends LineRange {
+  /** The block that was asked for, before the limit cut it. */
+  readonly block: LineRange;
+}
+
+function slice(all: readonly string[], { filePath, offset, limit }: z.output<typeof ReadFileInput>): WantedRange {
+  if (offset > all.length && offset > 1) throw beyondEnd(filePath, 'offset', offset, all.length);
+  const range = { first: offset - 1, last: Math.min(all.length, offset - 1 + limit) - 1 };
+  return { ...range, block: range };
+}
+
+function block(all: readonly string[], wish: z.output<typeof ReadFileInput>): WantedRange {
+  const anchorLine = wish.anchorLine ?? wish.offset;
+  if (anchorLine > all.length) throw beyondEnd(wish.filePath, 'anchorLine', anchorLine, all.length);
+  const whole = blockAround(all, anchorLine - 1, wish);
+  return { ...limitAround(whole, anchorLine - 1, wish.limit), block: whole };
+}
+
+function beyondEnd(filePath: string, name: string, line: number, total: number): Error {
+  return failure('out_of_range', `${quotePath(filePath)} has ${total} line${total === 1 ? '' : 's'}; ${name} ${line} is beyond its end.`, {
+    path: filePath,
+    totalLines: total,
+  });
+}
+
+/** Takes lines until the result would grow too large to carry. */
+function takeLines(all: readonly string[], { first, last }: LineRange): { lines: string[]; content: string; cut: boolean } {
+  const lines: string[] = [];
+  const shown: string[] = [];
+  let bytes = 0;
+  let cut = false;
+  for (let index = first; index <= last; index += 1) {
+    const line = shorten(all[index]!, MAX_LINE);
+    const numbered = `L${index + 1}: ${shorten(line, MAX_SHOWN_LINE)}`;
+    bytes += jsonBytes(line) + jsonBytes(numbered);
+    if (bytes > MAX_RESULT_BYTES && lines.length > 0) break;
+    cut ||= line.length < all[index]!.length;
+    lines.push(line);
+    shown.push(numbered);
+  }
+  return { lines, content: shown.join('\n'), cut };
+}
+
+function jsonBytes(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text));
+}
+
+/** At most `length` UTF-16 units, never half a character. */
+function shorten(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const end = /[\uD800-\uDBFF]/.test(text[length - 1]!) ? length - 1 : length;
+  return text.slice(0, end);
+}

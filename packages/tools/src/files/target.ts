@@ -1,0 +1,89 @@
+import type { BigIntStats } from 'node:fs';
+import { lstat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { failure, failureReason, systemCode } from '../failure.js';
+import { checkRegularFile, ioFailure, openFolder, placeOf, using, type VerifiedFolder } from './open-verified.js';
+import { quotePath } from './path-rules.js';
+import { checkWritable, rootOf, type Workspace, type WorkspacePath } from './workspace.js';
+
+/** A place that may be written, as it was when it was looked at. Commit wants to find it unchanged. */
+export interface WriteTarget {
+  /** Without links; the folders towards the end may not exist yet. */
+  readonly realPath: string;
+  readonly given: string;
+  /** What lies there now: a regular file, or a link where links are not followed. Undefined: nothing. */
+  readonly existing: BigIntStats | undefined;
+}
+
+/** Finds the place that a write to `path` would change. A link is followed, and must lead to a file inside. */
+export function targetOf(workspace: Workspace, path: WorkspacePath): Promise<WriteTarget> {
+  return findTarget(workspace, path, true);
+}
+
+/** Finds the entry itself, which is what deleting and moving away change; a link is not followed. */
+export function entryOf(workspace: Workspace, path: WorkspacePath): Promise<WriteTarget> {
+  return findTarget(workspace, path, false);
+}
+
+export function sameEntry(one: BigIntStats | undefined, other: BigIntStats | undefined): boolean {
+  if (!one || !other) return one === other;
+  return one.ino === other.ino && one.dev === other.dev && one.size === other.size && one.mtimeNs === other.mtimeNs && one.ctimeNs === other.ctimeNs;
+}
+
+/** What lies in a folder under a name; a link is not followed. */
+export async function lookAt(folder: VerifiedFolder, name: string): Promise<BigIntStats | undefined> {
+  try {
+    return await lstat(folder.entryPath(name), { bigint: true });
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function findTarget(workspace: Workspace, path: WorkspacePath, follow: boolean): Promise<WriteTarget> {
+  if (rootOf(workspace, path.absolute)?.realPath === path.absolute) {
+    throw failure('not_a_file', `${quotePath(path.given)} is a folder, not a regular file.`, { path: path.given });
+  }
+  const { realPath, existing } = await findEntry(workspace, path);
+  if (existing?.isSymbolicLink() && follow) return findTarget(workspace, await linkTarget(workspace, path), false);
+  checkWritable(workspace, realPath, path.given);
+  if (existing && !existing.isSymbolicLink()) checkReplaceable(existing, path);
+  return { realPath, given: path.given, existing };
+}
+
+async function findEntry(workspace: Workspace, path: WorkspacePath): Promise<{ realPath: string; existing: BigIntStats | undefined }> {
+  const { folder, missing } = await deepestFolder(workspace, { ...path, absolute: dirname(path.absolute) });
+  return using(Promise.resolve(folder), async () => {
+    const name = basename(path.absolute);
+    const existing = missing.length > 0 ? undefined : await lookAt(folder, name).catch((error: unknown) => Promise.reject(ioFailure(path, error)));
+    return { realPath: join(folder.realPath, ...missing, name), existing };
+  });
+}
+
+async function deepestFolder(workspace: Workspace, path: WorkspacePath): Promise<{ folder: VerifiedFolder; missing: string[] }> {
+  try {
+    return { folder: await openFolder(workspace, path), missing: [] };
+  } catch (error) {
+    const isRoot = rootOf(workspace, path.absolute)?.realPath === path.absolute;
+    if (failureReason(error) !== 'missing' || isRoot) throw error;
+    const { folder, missing } = await deepestFolder(workspace, { ...path, absolute: dirname(path.absolute) });
+    return { folder, missing: [...missing, basename(path.absolute)] };
+  }
+}
+
+/** Where a link leads, if that is something inside; the place without links. */
+async function linkTarget(workspace: Workspace, path: WorkspacePath): Promise<WorkspacePath> {
+  try {
+    return { given: path.given, absolute: (await placeOf(workspace, path)).realPath };
+  } catch (error) {
+    if (failureReason(error) !== 'missing') throw error;
+    throw failure('missing', `${quotePath(path.given)} is a link that leads nowhere.`, { path: path.given });
+  }
+}
+
+function checkReplaceable(existing: BigIntStats, path: WorkspacePath): void {
+  checkRegularFile(existing, path);
+  if ((existing.mode & 0o200n) === 0n) {
+    throw failure('not_permitted', `${quotePath(path.given)} is marked read-only.`, { path: path.given });
+  }
+}

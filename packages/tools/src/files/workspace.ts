@@ -1,0 +1,158 @@
+import { existsSync, realpathSync, statSync } from 'node:fs';
+import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { ToolscriptUsageError } from '@toolscript/core/protocol';
+import { failure } from '../failure.js';
+import { checkSpelling, PROTECTED_NAMES, protectedName, quotePath } from './path-rules.js';
+
+/**
+ * The folders that tools may touch.
+ *
+ * A path goes through two gates. The first is lexical and lives here: `resolvePath` refuses what is spelled
+ * outside, before any system call. The second looks at what was really opened (open-verified.ts), because a
+ * spelling proves nothing about links, and links can be swapped at any moment.
+ */
+export interface Workspace {
+  /** In the order given; relative paths belong to the first. */
+  readonly roots: readonly WorkspaceRoot[];
+  readonly verification: Verification;
+  readonly hardLinks: 'refuse' | 'read';
+  readonly unprotected: ReadonlySet<string>;
+  /** Runs one change of files at a time. */
+  readonly exclusive: <T>(change: () => Promise<T>) => Promise<T>;
+}
+
+export interface WorkspaceRoot {
+  /** Absolute, without links. */
+  readonly realPath: string;
+  /** As the host spelled it, made absolute; absolute paths may use this spelling too. */
+  readonly givenPath: string;
+  readonly access: 'read' | 'write';
+}
+
+export type RootOption = string | { readonly path: string; readonly access?: 'read' | 'write' };
+
+export interface WorkspaceOptions {
+  /** One folder or several; `access` is 'write' unless said otherwise. Each must exist. */
+  readonly roots: RootOption | readonly RootOption[];
+  /** Names out of `PROTECTED_NAMES` that may be written all the same, such as '.vscode'. */
+  readonly unprotected?: readonly string[];
+  /**
+   * A file with a second name may be the same file as one outside. 'refuse' (default) does not read it,
+   * except below `node_modules` and `site-packages`; 'read' does.
+   */
+  readonly hardLinks?: 'refuse' | 'read';
+  /** How opened files are verified; by default the best that the system has. */
+  readonly verification?: Verification;
+}
+
+/**
+ * 'descriptor': the kernel says where an open file lies (`/proc/self/fd`); no race can fool it.
+ * 'path': the path is resolved again after opening, and device and inode are compared; a fast swap between
+ * the steps could still be missed.
+ */
+export type Verification = 'descriptor' | 'path';
+
+/** What this machine can do. */
+export function availableVerification(): Verification {
+  return process.platform === 'linux' && existsSync('/proc/self/fd') ? 'descriptor' : 'path';
+}
+
+/** Throws a ToolscriptUsageError for a root that is missing or not a folder, and for unknown names. */
+export function createWorkspace(options: WorkspaceOptions): Workspace {
+  const given = Array.isArray(options.roots) ? (options.roots as readonly RootOption[]) : [options.roots as RootOption];
+  if (given.length === 0) throw new ToolscriptUsageError('A workspace needs at least one root folder.');
+  const verification = options.verification ?? availableVerification();
+  if (verification === 'descriptor' && availableVerification() !== 'descriptor') {
+    throw new ToolscriptUsageError("Verification 'descriptor' needs /proc/self/fd, which this machine does not have.");
+  }
+  return Object.freeze({
+    roots: Object.freeze(given.map(openRoot)),
+    verification,
+    hardLinks: options.hardLinks ?? 'refuse',
+    unprotected: knownNames(options.unprotected ?? []),
+    exclusive: oneAtATime(),
+  });
+}
+
+/** A path that is spelled inside the workspace. Nothing is known yet about what lies there. */
+export interface WorkspacePath {
+  /** Absolute, normalised, below the real path of a root. */
+  readonly absolute: string;
+  /** As the caller wrote it, for messages. */
+  readonly given: string;
+}
+
+/**
+ * Relative paths count from `workdir`, and that from the first root. Absolute paths must lie in a root.
+ * `..` may be used inside the workspace and never out of it.
+ */
+export function resolvePath(workspace: Workspace, path: string, workdir?: string): WorkspacePath {
+  checkSpelling(path);
+  const base = workdir === undefined ? workspace.roots[0]!.realPath : resolvePath(workspace, workdir).absolute;
+  const absolute = resolve(base, path);
+  for (const root of workspace.roots) {
+    for (const spelled of [root.realPath, root.givenPath]) {
+      if (isInside(spelled, absolute)) return { absolute: join(root.realPath, relative(spelled, absolute)), given: path };
+    }
+  }
+  throw failure('outside', `The path ${quotePath(path)} is outside the workspace.`, { path });
+}
+
+/** The innermost root that holds a path without links; undefined where none does. */
+export function rootOf(workspace: Workspace, realPath: string): WorkspaceRoot | undefined {
+  return workspace.roots
+    .filter((root) => isInside(root.realPath, realPath))
+    .reduce<WorkspaceRoot | undefined>((best, root) => (best && best.realPath.length >= root.realPath.length ? best : root), undefined);
+}
+
+/** How tools name a file in their results: relative to the first root, absolute in the others; `/` between names. */
+export function displayPath(workspace: Workspace, realPath: string): string {
+  const first = workspace.roots[0]!.realPath;
+  const shown = isInside(first, realPath) ? relative(first, realPath) || '.' : realPath;
+  return sep === '/' ? shown : shown.split(sep).join('/');
+}
+
+/** Refuses paths in read-only roots and protected names. `realPath` has no links in it. */
+export function checkWritable(workspace: Workspace, realPath: string, given: string): void {
+  const root = rootOf(workspace, realPath);
+  if (!root) throw failure('link_outside', `The path ${quotePath(given)} leads outside the workspace through a link.`, { path: given });
+  if (root.access !== 'write') throw failure('read_only', `The path ${quotePath(given)} lies in a folder that may only be read.`, { path: given });
+  const inRoot = relative(root.realPath, realPath).split(sep).join('/');
+  const rule = protectedName(inRoot, workspace.unprotected);
+  if (rule) {
+    throw failure('protected', `The path ${quotePath(given)} is protected: ${rule.reason} (${rule.name}).`, { path: given, name: rule.name });
+  }
+}
+
+export function isInside(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
+function openRoot(option: RootOption): WorkspaceRoot {
+  const { path, access = 'write' } = typeof option === 'string' ? { path: option } : option;
+  if (typeof path !== 'string' || path.length === 0) throw new ToolscriptUsageError('A workspace root must be a path.');
+  const givenPath = isAbsolute(path) ? resolve(path) : resolve(process.cwd(), path);
+  let realPath: string;
+  try {
+    realPath = realpathSync.native(givenPath);
+  } catch {
+    throw new ToolscriptUsageError(`The workspace root '${path}' does not exist or cannot be opened.`);
+  }
+  if (!statSync(realPath).isDirectory()) throw new ToolscriptUsageError(`The workspace root '${path}' is not a folder.`);
+  return Object.freeze({ realPath, givenPath, access });
+}
+
+function knownNames(names: readonly string[]): ReadonlySet<string> {
+  const unknown = names.find((name) => !PROTECTED_NAMES.some((rule) => rule.name === name));
+  if (unknown !== undefined) throw new ToolscriptUsageError(`'${unknown}' is not one of the protected names.`);
+  return new Set(names);
+}
+
+function oneAtATime(): Workspace['exclusive'] {
+  let last: Promise<unknown> = Promise.resolve();
+  return (change) => {
+    const result = last.then(change);
+    last = result.catch(() => undefined);
+    return result;
+  };
+}

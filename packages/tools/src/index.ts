@@ -1,0 +1,21 @@
+export { codingTools, type CodingToolsOptions } from './coding-tools.js';
+export { execTool, type ExecOptions } from './exec/exec.js';
+export type { FailureReason } from './failure.js';
+export { listDirTool } from './files/list-dir.js';
+export { PROTECTED_NAMES } from './files/path-rules.js';
+export { readFileTool } from './files/read-file.js';
+export {
+  availableVerification,
+  createWorkspace,
+  type RootOption,
+  type Verification,
+  type Workspace,
+  type WorkspaceOptions,
+  type WorkspaceRoot,
+} from './files/workspace.js';
+export { writeFileTool } from './files/write-file.js';
+export { applyPatch, applyPatchTool, type ApplyPatchOptions, type ApplyPatchResult } from './patch/apply-patch.js';
+export type { PatchChange } from './patch/planner.js';
+export { updatePlanTool } from './plan/update-plan.js';
+export { fileSearchTool } from './search/file-search.js';
+export { grepFilesTool } from './search/grep-files.js';

@@ -1,0 +1,156 @@
+import { defineTool } from '@toolscript/core';
+import { ToolCallError, type Tool } from '@toolscript/core/protocol';
+import { z } from 'zod';
+import { failureMessage } from '../failure.js';
+import { commitChanges } from '../files/commit.js';
+import { visible } from '../files/path-rules.js';
+import { permissionPath } from '../files/permission-path.js';
+import { createWorkspace, type RootOption, type Workspace } from '../files/workspace.js';
+import { pathsOf } from './operations.js';
+import { parsePatch } from './parse.js';
+import { PatchPlanner, type PatchChange } from './planner.js';
+import { PATCH_EXAMPLE } from './unwrap.js';
+
+const ApplyPatchInput = z.object({
+  patch: z.string().describe("'*** Begin Patch' … '*** End Patch'"),
+  cwd: z.string().optional().describe('folder that the paths in the patch are relative to'),
+  atomic: z.boolean().default(true).describe('all or nothing; false keeps what was done before a failure'),
+  dryRun: z.boolean().default(false).describe('only say what would change'),
+});
+
+const ApplyPatchOutput = z.object({
+  success: z.literal(true),
+  changes: z.array(
+    z.object({
+      path: z.string(),
+      kind: z.enum(['add', 'delete', 'update']),
+      movedTo: z.string().optional(),
+      added: z.number().int().describe('lines'),
+      removed: z.number().int().describe('lines'),
+    }),
+  ),
+  summary: z.string(),
+  stdout: z.string(),
+  stderr: z.string(),
+});
+
+export type ApplyPatchInput = z.input<typeof ApplyPatchInput>;
+export type ApplyPatchResult = z.output<typeof ApplyPatchOutput>;
+
+export interface ApplyPatchOptions {
+  /** The folder, or folders, that the patch may change. Relative paths count from the first. */
+  readonly root: RootOption | readonly RootOption[];
+  /** Default true: nothing is written when anything fails. False: file by file, up to the failure. */
+  readonly atomic?: boolean;
+  /** Default false. True: everything is checked and reported, nothing is written. */
+  readonly dryRun?: boolean;
+  /** Folder inside a root that relative paths count from. */
+  readonly cwd?: string;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Applies a patch in the Codex format to files below a folder. Throws a ToolCallError that names the file, the
+ * hunk and the nearest lines; with `atomic: false` its `data.changes` say what was done before.
+ */
+export async function applyPatch(patch: string, options: ApplyPatchOptions): Promise<ApplyPatchResult> {
+  const { root, signal, ...input } = options;
+  return applyPatchIn(createWorkspace({ roots: root }), { patch, ...input }, signal);
+}
+
+export function applyPatchTool(workspace: Workspace): Tool {
+  return defineTool({
+    name: 'applyPatch',
+    description:
+      'Adds, updates, moves and deletes files by a patch; nothing is written unless all of it fits. Give a few unchanged lines around each change. Format:\n' +
+      `${PATCH_EXAMPLE}\n` +
+      "Also: '*** Add File: path' (lines begin with +), '*** Delete File: path', '*** Move to: path' after an Update line, '@@ line further up' to say where, '*** End of File'.",
+    input: ApplyPatchInput,
+    output: ApplyPatchOutput,
+    approval: 'policy',
+    effect: 'write',
+    permissions: (input) => touchedPaths(input.patch).map((path) => `write:${permissionPath(workspace, path, input.cwd)}`),
+    preview: (input) => previewPatch(workspace, input),
+    execute: (input, { signal }) => applyPatchIn(workspace, input, signal),
+  });
+}
+
+/** The same inside a workspace. Patches of one workspace are applied one after the other. */
+export function applyPatchIn(workspace: Workspace, input: ApplyPatchInput, signal?: AbortSignal): Promise<ApplyPatchResult> {
+  const { patch, cwd, atomic, dryRun } = ApplyPatchInput.parse(input);
+  return workspace.exclusive(async () => {
+    if (!atomic && !dryRun) return applyOneByOne(workspace, patch, cwd, signal);
+    try {
+      const planner = new PatchPlanner(workspace, cwd, signal);
+      const operations = parsePatch(patch);
+      await planner.checkPaths(operations);
+      await planner.plan(operations);
+      if (!dryRun) await commitChanges(workspace, planner.fileChanges(), signal);
+      return report(planner.changes, dryRun);
+    } catch (error) {
+      throw withNote(error, 'Nothing was changed.', []);
+    }
+  });
+}
+
+async function applyOneByOne(workspace: Workspace, patch: string, cwd: string | undefined, signal: AbortSignal | undefined): Promise<ApplyPatchResult> {
+  const done: PatchChange[] = [];
+  try {
+    const operations = parsePatch(patch);
+    await new PatchPlanner(workspace, cwd, signal).checkPaths(operations);
+    for (const operation of operations) {
+      const planner = new PatchPlanner(workspace, cwd, signal);
+      await planner.plan([operation]);
+      await commitChanges(workspace, planner.fileChanges(), signal);
+      done.push(...planner.changes);
+    }
+    return report(done, false);
+  } catch (error) {
+    throw withNote(error, done.length === 0 ? 'Nothing was changed.' : `Done before that and kept: ${done.map(({ path }) => path).join(', ')}.`, done);
+  }
+}
+
+function withNote(error: unknown, note: string, changes: readonly PatchChange[]): unknown {
+  if (!(error instanceof ToolCallError)) return error;
+  const data = error.data as { incomplete?: boolean } | undefined;
+  if (data?.incomplete) return error;
+  return new ToolCallError(error.code, `${error.message}${error.message.includes('\n') ? '\n' : ' '}${note}`, { ...data, changes });
+}
+
+function report(changes: PatchChange[], dryRun: boolean): ApplyPatchResult {
+  const letters = { add: 'A', delete: 'D', update: 'M' } as const;
+  const listed = changes.map(({ kind, path, movedTo }) => `${letters[kind]} ${visible(movedTo ?? path)}`);
+  return {
+    success: true,
+    changes,
+    summary: changes.map(describe).join('\n'),
+    stdout: `${dryRun ? 'Dry run: nothing was written. It would update' : 'Success. Updated'} the following files:\n${listed.join('\n')}\n`,
+    stderr: '',
+  };
+}
+
+function describe({ kind, path, movedTo, added, removed }: PatchChange): string {
+  const verb = { add: 'Added', delete: 'Deleted', update: 'Updated' }[kind];
+  const moved = movedTo === undefined ? '' : ` and moved it to ${visible(movedTo)}`;
+  return `${verb} ${visible(path)}${moved} (+${added} -${removed})`;
+}
+
+/** What a person who decides is shown: what each file would come to, then the patch's own lines. */
+async function previewPatch(workspace: Workspace, input: { patch: string; cwd?: string | undefined }): Promise<string> {
+  try {
+    const planner = new PatchPlanner(workspace, input.cwd, undefined);
+    await planner.plan(parsePatch(input.patch));
+    const lines = planner.changes.map(({ kind, path, movedTo, added, removed }) => `${kind} ${path}${movedTo === undefined ? '' : ` -> ${movedTo}`} (+${added} -${removed})`);
+    return `${lines.join('\n')}\n\n${input.patch}`;
+  } catch (error) {
+    return `This patch would fail: ${failureMessage(error)}\n\n${input.patch}`;
+  }
+}
+
+function touchedPaths(patch: string): string[] {
+  try {
+    return [...new Set(parsePatch(patch).flatMap(pathsOf))];
+  } catch {
+    return ['(unreadable patch)'];
+  }
+}

@@ -1,0 +1,116 @@
+import { visible } from '../files/path-rules.js';
+import type { FileLine } from './file-lines.js';
+import { newLines, oldLines, type LineSearch } from './match.js';
+import type { Hunk } from './operations.js';
+
+/*
+ * What a model needs to repair its patch: what was looked for, and what the file has instead.
+ */
+
+const SHOWN_LINES = 8;
+const SHOWN_CHARACTERS = 200;
+/** Places of one text that are counted, and lines that are compared letter by letter. */
+const MAX_PLACES = 200;
+const MAX_COMPARED = 20_000;
+const ALIKE = 0.5;
+
+export function explainMissingContext(search: LineSearch, context: string, from: number): string {
+  const above = search.seek([context], 0);
+  const shown = `'${shorten(context)}'`;
+  if (above !== undefined && above < from) {
+    return `Its @@ line ${shown} is at line ${above + 1} of the file, above line ${from + 1}, where the search goes on; hunks must be in the order of the file.`;
+  }
+  return `Its @@ line ${shown} is nowhere in the file.`;
+}
+
+export function explainMissingHunk(search: LineSearch, file: readonly FileLine[], hunk: Hunk, from: number): string {
+  const wanted = oldLines(hunk.lines);
+  const parts = [`Expected:\n${block(wanted, undefined)}`];
+  const elsewhere = search.seek(wanted, 0);
+  if (elsewhere !== undefined) parts.push(misplaced(elsewhere, from, hunk));
+  else if (isThereAlready(search, hunk)) parts.push('Its new lines are in the file already.');
+  else parts.push(nearest(file, wanted));
+  return parts.join('\n');
+}
+
+function misplaced(elsewhere: number, from: number, hunk: Hunk): string {
+  if (hunk.atEnd && elsewhere >= from) {
+    return `These lines begin at line ${elsewhere + 1}, but they are not the last of the file as '*** End of File' says.`;
+  }
+  return `These lines begin at line ${elsewhere + 1}, above line ${from + 1}, where the search goes on; hunks must be in the order of the file.`;
+}
+
+function isThereAlready(search: LineSearch, hunk: Hunk): boolean {
+  const added = newLines(hunk.lines);
+  return hunk.lines.some(({ kind }) => kind === 'add') && search.seek(added, 0) !== undefined;
+}
+
+function nearest(file: readonly FileLine[], wanted: readonly string[]): string {
+  if (file.length === 0) return 'The file is empty.';
+  const start = mostCommonStart(file, wanted.slice(0, MAX_PLACES)) ?? mostAlikeLine(file, wanted);
+  if (start === undefined) return 'Nothing in the file is like these lines; read it again.';
+  const first = Math.max(0, start);
+  const texts = file.slice(first, first + Math.max(wanted.length, 1)).map(({ text }) => text);
+  return `The nearest lines in the file:\n${block(texts, first + 1)}`;
+}
+
+/** The start at which most wanted lines would be where the file has them. */
+function mostCommonStart(file: readonly FileLine[], wanted: readonly string[]): number | undefined {
+  const places = placesOf(file, wanted);
+  const votes = new Map<number, number>();
+  for (const [offset, text] of wanted.entries()) {
+    for (const place of places.get(text.trim()) ?? []) votes.set(place - offset, (votes.get(place - offset) ?? 0) + 1);
+  }
+  let best: number | undefined;
+  for (const [start, count] of votes) if (best === undefined || count > votes.get(best)!) best = start;
+  return best;
+}
+
+function placesOf(file: readonly FileLine[], wanted: readonly string[]): Map<string, number[]> {
+  const places = new Map<string, number[]>(wanted.map((text) => [text.trim(), []]));
+  places.delete('');
+  for (const [index, { text }] of file.entries()) {
+    const known = places.get(text.trim());
+    if (known && known.length < MAX_PLACES) known.push(index);
+  }
+  return places;
+}
+
+/** Where the first longer wanted line has its closest relative. */
+function mostAlikeLine(file: readonly FileLine[], wanted: readonly string[]): number | undefined {
+  const offset = wanted.findIndex((text) => text.trim().length >= 3);
+  if (offset === -1) return undefined;
+  const pairs = letterPairs(wanted[offset]!);
+  let best: number | undefined;
+  let bestScore = ALIKE;
+  for (const [index, { text }] of file.slice(0, MAX_COMPARED).entries()) {
+    const score = likeness(pairs, letterPairs(text));
+    if (score > bestScore) [best, bestScore] = [index, score];
+  }
+  return best === undefined ? undefined : best - offset;
+}
+
+/** Sørensen–Dice over pairs of neighbouring characters: 1 the same pairs, 0 none in common. */
+function likeness(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
+  let common = 0;
+  for (const pair of one) if (other.has(pair)) common += 1;
+  return (2 * common) / (one.size + other.size || 1);
+}
+
+function letterPairs(text: string): Set<string> {
+  const trimmed = text.trim().slice(0, SHOWN_CHARACTERS);
+  const pairs = new Set<string>();
+  for (let index = 0; index + 1 < trimmed.length; index += 1) pairs.add(trimmed.slice(index, index + 2));
+  return pairs;
+}
+
+function block(lines: readonly string[], firstNumber: number | undefined): string {
+  const shown = lines.slice(0, SHOWN_LINES).map((text, index) => `  ${firstNumber === undefined ? '' : `L${firstNumber + index}: `}${shorten(text)}`);
+  if (lines.length > SHOWN_LINES) shown.push(`  … ${lines.length - SHOWN_LINES} more`);
+  return shown.join('\n');
+}
+
+function shorten(text: string): string {
+  const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
+  return visible(shown).replaceAll('\\u0009', '\t');
+}

@@ -1,0 +1,221 @@
+import { isUtf8 } from 'node:buffer';
+import { dirname } from 'node:path';
+import { failure, throwIfAborted } from '../failure.js';
+import type { FileChange } from '../files/commit.js';
+import { openFile, using } from '../files/open-verified.js';
+import { quotePath } from '../files/path-rules.js';
+import { entryOf, targetOf, type WriteTarget } from '../files/target.js';
+import { checkEncodable, checkText, readAll } from '../files/text.js';
+import { displayPath, resolvePath, type Workspace, type WorkspacePath } from '../files/workspace.js';
+import { applyHunks } from './apply-hunks.js';
+import { pathsOf, type AddOperation, type DeleteOperation, type PatchOperation, type UpdateOperation } from './operations.js';
+
+/** What one operation of a patch does to one file. */
+export interface PatchChange {
+  path: string;
+  kind: 'add' | 'delete' | 'update';
+  movedTo?: string;
+  /** Lines. */
+  added: number;
+  removed: number;
+}
+
+/** Bytes of all files that one patch may read and write. */
+const MAX_PATCH_BYTES = 64 * 1024 * 1024;
+
+/** A file while the plan is made: what the operations so far make of it. */
+interface PlannedFile {
+  readonly target: WriteTarget;
+  readonly given: WorkspacePath;
+  content: 'as_on_disk' | 'absent' | Buffer;
+  like: WriteTarget['existing'];
+}
+
+/**
+ * Works out what a patch does, reading files and changing none. Later operations see what earlier ones did.
+ * Throws a ToolCallError for the first path that is refused and the first hunk that does not match.
+ */
+export class PatchPlanner {
+  readonly changes: PatchChange[] = [];
+  readonly #workspace: Workspace;
+  readonly #cwd: string | undefined;
+  readonly #signal: AbortSignal | undefined;
+  readonly #files = new Map<string, PlannedFile>();
+  #bytes = 0;
+
+  constructor(workspace: Workspace, cwd: string | undefined, signal: AbortSignal | undefined) {
+    this.#workspace = workspace;
+    this.#cwd = cwd;
+    this.#signal = signal;
+  }
+
+  /** Refuses a patch with a path that may not be changed. */
+  async checkPaths(operations: readonly PatchOperation[]): Promise<void> {
+    for (const path of operations.flatMap(pathsOf)) this.#resolve(path);
+    for (const operation of operations) {
+      for (const path of pathsOf(operation).map((given) => this.#resolve(given))) {
+        throwIfAborted(this.#signal);
+        const entry = await entryOf(this.#workspace, path);
+        // Deleting a link deletes the link; everything else goes to where it leads.
+        if (entry.existing?.isSymbolicLink() && operation.kind !== 'delete') await targetOf(this.#workspace, path);
+      }
+    }
+  }
+
+  async plan(operations: readonly PatchOperation[]): Promise<void> {
+    for (const operation of operations) {
+      throwIfAborted(this.#signal);
+      this.changes.push(await this.#planOne(operation));
+    }
+    this.#refuseFilesAsFolders();
+  }
+
+  /** What has to be written, each place once. */
+  fileChanges(): FileChange[] {
+    const changes: FileChange[] = [];
+    for (const { target, content, like } of this.#files.values()) {
+      if (content === 'as_on_disk' || (content === 'absent' && !target.existing)) continue;
+      changes.push({ target, bytes: content === 'absent' ? undefined : content, like });
+    }
+    return changes;
+  }
+
+  #planOne(operation: PatchOperation): Promise<PatchChange> {
+    if (operation.kind === 'add') return this.#add(operation);
+    return operation.kind === 'delete' ? this.#delete(operation) : this.#update(operation);
+  }
+
+  async #add({ path, lines }: AddOperation): Promise<PatchChange> {
+    const file = await this.#file(path, true);
+    const removed = await this.#countLines(file);
+    file.content = this.#encode(lines.map((line) => `${line}\n`).join(''), path);
+    return { path: this.#display(file), kind: 'add', added: lines.length, removed };
+  }
+
+  async #delete({ path }: DeleteOperation): Promise<PatchChange> {
+    const file = await this.#existing(path, false);
+    const removed = await this.#countLines(file);
+    file.content = 'absent';
+    return { path: this.#display(file), kind: 'delete', added: 0, removed };
+  }
+
+  async #update(operation: UpdateOperation): Promise<PatchChange> {
+    const file = await this.#existing(operation.path, true);
+    const { bytes, added, removed } = await this.#updated(file, operation);
+    const change: PatchChange = { path: this.#display(file), kind: 'update', added, removed };
+    const destination = operation.movedTo === undefined ? file : await this.#file(operation.movedTo, true);
+    if (destination !== file) {
+      (await this.#file(operation.path, false)).content = 'absent';
+      destination.like = file.target.existing ?? file.like;
+      change.movedTo = this.#display(destination);
+    }
+    destination.content = bytes;
+    return change;
+  }
+
+  async #updated(file: PlannedFile, operation: UpdateOperation): Promise<{ bytes: Buffer; added: number; removed: number }> {
+    const bytes = await this.#read(file);
+    if (operation.hunks.length === 0) return { bytes, added: 0, removed: 0 };
+    checkText(bytes, file.given);
+    if (!isUtf8(bytes)) {
+      throw failure('binary', `${quotePath(operation.path)} is not valid UTF-8; patching it would damage it.`, { path: operation.path });
+    }
+    const applied = applyHunks(bytes.toString('utf8'), operation);
+    return { bytes: this.#encode(applied.text, operation.path), added: applied.added, removed: applied.removed };
+  }
+
+  async #existing(path: string, follow: boolean): Promise<PlannedFile> {
+    const file = await this.#file(path, follow);
+    const isThere = file.content === 'as_on_disk' ? file.target.existing !== undefined : file.content !== 'absent';
+    if (!isThere) throw failure('missing', `${quotePath(path)} does not exist, so it cannot be updated or deleted.`, { path });
+    return file;
+  }
+
+  /** The file that a path means. Operations before this one decide what a link is. */
+  async #file(path: string, follow: boolean): Promise<PlannedFile> {
+    const given = this.#resolve(path);
+    const entry = await entryOf(this.#workspace, given);
+    const known = this.#files.get(entry.realPath);
+    if (known) return known;
+    const target = follow && entry.existing?.isSymbolicLink() ? await targetOf(this.#workspace, given) : entry;
+    const planned = this.#files.get(target.realPath) ?? { target, given, content: 'as_on_disk', like: undefined };
+    this.#files.set(target.realPath, planned);
+    return planned;
+  }
+
+  async #read(file: PlannedFile): Promise<Buffer> {
+    if (file.content === 'absent') return Buffer.alloc(0);
+    if (file.content !== 'as_on_disk') return file.content;
+    return using(openFile(this.#workspace, file.given), async ({ handle, stat }) => {
+      const found = await handle.stat({ bigint: true });
+      const planned = file.target.existing!;
+      if (found.ino !== planned.ino || found.dev !== planned.dev) {
+        throw failure('changed', `${quotePath(file.given.given)} was replaced while it was being read. Try again.`, { path: file.given.given });
+      }
+      const bytes = await readAll(handle, stat.size, file.given, this.#signal);
+      this.#account(bytes.length);
+      return bytes;
+    });
+  }
+
+  /** Lines of a file that is going to be deleted or replaced, however large; a link has none. */
+  async #countLines(file: PlannedFile): Promise<number> {
+    if (file.content === 'absent') return 0;
+    if (file.content !== 'as_on_disk') return lineEnds(file.content) + (endsOpen(file.content) ? 1 : 0);
+    if (!file.target.existing?.isFile()) return 0;
+    return using(openFile(this.#workspace, file.given), async ({ handle }) => {
+      const chunk = Buffer.allocUnsafe(256 * 1024);
+      let lines = 0;
+      let open = false;
+      for (let bytes = 0; ; ) {
+        throwIfAborted(this.#signal);
+        const { bytesRead } = await handle.read(chunk, 0, chunk.length, bytes);
+        if (bytesRead === 0) return lines + (open ? 1 : 0);
+        lines += lineEnds(chunk.subarray(0, bytesRead));
+        open = endsOpen(chunk.subarray(0, bytesRead));
+        bytes += bytesRead;
+      }
+    });
+  }
+
+  #resolve(path: string): WorkspacePath {
+    return resolvePath(this.#workspace, path, this.#cwd);
+  }
+
+  #display(file: PlannedFile): string {
+    return displayPath(this.#workspace, file.target.realPath);
+  }
+
+  #encode(text: string, path: string): Buffer {
+    checkEncodable(text, `The new content of ${quotePath(path)}`);
+    const bytes = Buffer.from(text);
+    this.#account(bytes.length);
+    return bytes;
+  }
+
+  #account(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes > MAX_PATCH_BYTES) throw failure('too_large', `The files of this patch are larger than ${MAX_PATCH_BYTES / 1024 / 1024} MB together; split it.`);
+  }
+
+  #refuseFilesAsFolders(): void {
+    const present = new Map([...this.#files].filter(([, { content }]) => content !== 'absent'));
+    for (const [realPath, file] of present) {
+      for (let folder = dirname(realPath); folder !== dirname(folder); folder = dirname(folder)) {
+        const inTheWay = present.get(folder);
+        if (!inTheWay) continue;
+        throw failure('not_a_folder', `${quotePath(file.given.given)} cannot be made: the patch makes ${quotePath(inTheWay.given.given)} a file.`);
+      }
+    }
+  }
+}
+
+function lineEnds(bytes: Buffer): number {
+  let count = 0;
+  for (let at = bytes.indexOf(10); at !== -1; at = bytes.indexOf(10, at + 1)) count += 1;
+  return count;
+}
+
+function endsOpen(bytes: Buffer): boolean {
+  return bytes.length > 0 && bytes.at(-1) !== 10;
+}

@@ -1,0 +1,42 @@
+import { defineTool } from '@toolscript/core';
+import type { Tool } from '@toolscript/core/protocol';
+import { z } from 'zod';
+import { failure } from '../failure.js';
+
+const PlanStep = z.object({ step: z.string().min(1), status: z.enum(['pending', 'in_progress', 'completed']) });
+
+const UpdatePlanInput = z.object({
+  explanation: z.string().optional().describe('why the plan changed'),
+  plan: z.array(PlanStep).max(200),
+});
+
+const UpdatePlanOutput = z.object({
+  success: z.literal(true),
+  content: z.string(),
+  plan: z.array(PlanStep),
+  explanation: z.string().optional(),
+});
+
+export type UpdatePlanInput = z.input<typeof UpdatePlanInput>;
+export type UpdatePlanResult = z.output<typeof UpdatePlanOutput>;
+
+export function updatePlanTool(): Tool {
+  return defineTool({
+    name: 'updatePlan',
+    description: 'Records the plan of your work for the person to see. Send the whole plan each time; at most one step is in_progress.',
+    input: UpdatePlanInput,
+    output: UpdatePlanOutput,
+    approval: 'never',
+    effect: 'read',
+    execute: (input) => updatePlan(input),
+  });
+}
+
+/** Throws a ToolCallError where more than one step is in progress. */
+export function updatePlan({ plan, explanation }: UpdatePlanInput): UpdatePlanResult {
+  const inProgress = plan.filter(({ status }) => status === 'in_progress');
+  if (inProgress.length > 1) {
+    throw failure('plan', `At most one step may be in_progress; here are ${inProgress.length}: ${inProgress.map(({ step }) => `'${step}'`).join(', ')}.`);
+  }
+  return { success: true, content: 'Plan updated', plan, ...(explanation === undefined ? {} : { explanation }) };
+}

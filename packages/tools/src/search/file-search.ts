@@ -1,0 +1,112 @@
+import { defineTool } from '@toolscript/core';
+import type { Tool } from '@toolscript/core/protocol';
+import fuzzysort from 'fuzzysort';
+import { z } from 'zod';
+import { failureReason, throwIfAborted } from '../failure.js';
+import { placeOf } from '../files/open-verified.js';
+import { permissionPath } from '../files/permission-path.js';
+import { resolvePath, type Workspace } from '../files/workspace.js';
+import { compileGlob, isGlob } from './glob.js';
+import { runRipgrep } from './ripgrep.js';
+import { inScope } from './search-scope.js';
+
+/** Files that one search looks at; beyond that `truncated` is true. */
+const MAX_LISTED = 500_000;
+
+const FileSearchInput = z.object({
+  pattern: z.string().min(1).max(1000).describe("part of a name or path, typed loosely ('usrctl' finds src/userController.ts), or a glob such as '*.test.ts'"),
+  limit: z.number().int().min(1).max(2000).default(50),
+  searchDirectory: z.string().default('.').describe('folder to search in'),
+  exclude: z.array(z.string().min(1).max(1000)).max(100).default([]).describe('globs of files and folders to leave out'),
+});
+
+const FileSearchOutput = z.object({
+  files: z
+    .array(
+      z.object({
+        path: z.string(),
+        score: z.number().describe('1 is a perfect match, 0 hardly one'),
+        indices: z.array(z.number().int()).describe('characters of path that matched'),
+      }),
+    )
+    .describe('best first; for a glob by path'),
+  truncated: z.boolean().describe('there are more'),
+});
+
+export type FileSearchInput = z.input<typeof FileSearchInput>;
+export type FileSearchResult = z.output<typeof FileSearchOutput>;
+type Found = FileSearchResult['files'][number];
+
+export function fileSearchTool(workspace: Workspace): Tool {
+  return defineTool({
+    name: 'fileSearch',
+    description:
+      'Finds files by name: fuzzy, best first; a pattern with * ? or {a,b} is a glob instead. ' +
+      'Ignored (.gitignore) and hidden files are left out. Returns files[] with path, score and indices.',
+    input: FileSearchInput,
+    output: FileSearchOutput,
+    approval: 'never',
+    effect: 'read',
+    permissions: (input) => [`read:${permissionPath(workspace, input.searchDirectory)}`],
+    execute: (input, { signal }) => fileSearch(workspace, input, signal),
+  });
+}
+
+/** Ranks the files of a folder by how well their paths fit. Nothing found is a result with no files. */
+export async function fileSearch(workspace: Workspace, input: FileSearchInput, signal?: AbortSignal): Promise<FileSearchResult> {
+  const wish = FileSearchInput.parse(input);
+  const excluded = wish.exclude.map((glob) => compileGlob(glob));
+  return inScope(workspace, { path: wish.searchDirectory, folderOnly: true }, async (scope, cwd) => {
+    const paths: string[] = [];
+    const keep = (path: string): boolean => !excluded.some((glob) => matchesPathOrFolder(glob.matches, path));
+    await runRipgrep({
+      cwd,
+      args: ['--files', '--null', '--', scope.argument],
+      separator: '\0',
+      signal,
+      onPiece: (printed) => {
+        const path = scope.inside(printed);
+        if (keep(path)) paths.push(path);
+        return paths.length > MAX_LISTED ? 'stop' : undefined;
+      },
+    });
+    const ranked = isGlob(wish.pattern) ? byGlob(wish.pattern, paths, scope.prefix) : byLikeness(wish.pattern, paths, scope.prefix, wish.limit + 1);
+    const files = await stillInside(workspace, ranked.slice(0, wish.limit), signal);
+    return { files, truncated: ranked.length > wish.limit || paths.length > MAX_LISTED };
+  });
+}
+
+function byGlob(pattern: string, paths: readonly string[], prefix: string): Found[] {
+  const glob = compileGlob(pattern);
+  return paths.filter((path) => glob.matches(path) || glob.matches(prefix + path)).map((path) => ({ path: prefix + path, score: 1, indices: [] }));
+}
+
+function byLikeness(pattern: string, paths: readonly string[], prefix: string, limit: number): Found[] {
+  const targets = paths.map((path) => fuzzysort.prepare(path));
+  return fuzzysort.go(pattern, targets, { limit, threshold: 0 }).map(({ target, score, indexes }) => ({
+    path: prefix + target,
+    score: Math.round(score * 1000) / 1000,
+    indices: [...indexes].sort((one, other) => one - other).map((index) => index + prefix.length),
+  }));
+}
+
+/** `dist` and `dist/**` leave out everything below the folder too. */
+function matchesPathOrFolder(matches: (path: string) => boolean, path: string): boolean {
+  for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1)) if (matches(path.slice(0, end))) return true;
+  return matches(path);
+}
+
+/** The walk went by path; a folder swapped for a link meanwhile would show names from outside. */
+async function stillInside(workspace: Workspace, found: readonly Found[], signal: AbortSignal | undefined): Promise<Found[]> {
+  const inside: Found[] = [];
+  for (const file of found) {
+    throwIfAborted(signal);
+    try {
+      await placeOf(workspace, resolvePath(workspace, file.path));
+      inside.push(file);
+    } catch (error) {
+      if (failureReason(error) === 'not_permitted') inside.push(file);
+    }
+  }
+  return inside;
+}

@@ -1,0 +1,174 @@
+import { failure } from '../failure.js';
+import { quotePath } from '../files/path-rules.js';
+
+/*
+ * Globs, matched here and not by ripgrep's own `--glob`, because that one overrides ignore files: a search in
+ * all of `packages` would walk every node_modules below it. Matching takes time proportional to pattern times
+ * path; no pattern makes it slow.
+ */
+
+const MAX_ALTERNATIVES = 64;
+/** A name that every glob library reads in the same way. */
+const PLAIN_NAME = /^(?!.*\*\*)[^{}[\]\\:]+$/;
+
+/**
+ * A compiled glob: `*` and `?` stay within a name, `**` crosses folders, `[a-z]`, `[!a-z]`, `{a,b}`. Without a
+ * `/` it is matched against the name alone; a leading `/` ties it to the folder that is searched.
+ */
+export interface Glob {
+  readonly matches: (path: string) => boolean;
+  /** Simple globs without `/`; every matching file's name fits one of them. Empty where that is not known. */
+  readonly names: readonly string[];
+}
+
+/** Brackets alone make no glob: `[id].tsx` is an ordinary name. */
+export function isGlob(text: string): boolean {
+  return /[*?]|\{[^}]*,[^}]*\}/.test(text);
+}
+
+/** Throws a ToolCallError for what is not a glob. */
+export function compileGlob(text: string): Glob {
+  const alternatives = expandBraces(text);
+  const patterns = alternatives.map((alternative) => parse(alternative, text));
+  const lastNames = alternatives.map((alternative) => alternative.split('/').at(-1)!);
+  return {
+    matches: (path) => patterns.some((pattern) => matchesPath(pattern, path)),
+    names: lastNames.every((name) => PLAIN_NAME.test(name)) ? lastNames : [],
+  };
+}
+
+interface NameToken {
+  readonly kind: 'text' | 'any' | 'one' | 'set';
+  readonly value: string | RegExp;
+}
+interface NamePattern {
+  readonly tokens: readonly NameToken[];
+}
+type PathPattern = readonly (NamePattern | '**')[];
+
+function parse(alternative: string, whole: string): PathPattern {
+  let text = alternative.replace(/^\.\//, '');
+  if (text.endsWith('/')) text += '**';
+  const tied = text.startsWith('/');
+  const names = text.split('/').filter((name) => name !== '');
+  if (names.length === 0) throw badGlob(whole);
+  const pattern = names.map((name) => (name === '**' ? '**' : parseName(name, whole)));
+  return names.length === 1 && !tied ? ['**', ...pattern] : pattern;
+}
+
+function parseName(name: string, whole: string): NamePattern {
+  const tokens: NameToken[] = [];
+  const characters = [...name];
+  for (let index = 0; index < characters.length; index += 1) {
+    const character = characters[index]!;
+    if (character === '*') {
+      if (tokens.at(-1)?.kind !== 'any') tokens.push({ kind: 'any', value: '' });
+    } else if (character === '?') {
+      tokens.push({ kind: 'one', value: '' });
+    } else if (character === '[') {
+      const end = characters.indexOf(']', index + 2);
+      if (end === -1) throw badGlob(whole);
+      tokens.push({ kind: 'set', value: characterSet(characters.slice(index + 1, end), whole) });
+      index = end;
+    } else if (character === '\\' && index + 1 < characters.length) {
+      index += 1;
+      tokens.push({ kind: 'text', value: characters[index]! });
+    } else {
+      tokens.push({ kind: 'text', value: character });
+    }
+  }
+  return { tokens };
+}
+
+function characterSet(inside: readonly string[], whole: string): RegExp {
+  const negated = inside[0] === '!' || inside[0] === '^';
+  const body = inside
+    .slice(negated ? 1 : 0)
+    .join('')
+    .replace(/[\\\]^]/g, '\\$&');
+  try {
+    return new RegExp(`^[${negated ? '^' : ''}${body}]$`, 'u');
+  } catch {
+    throw badGlob(whole);
+  }
+}
+
+/** Whether the names of a path fit: `reachable` holds how many names of the path the pattern may have eaten. */
+function matchesPath(pattern: PathPattern, path: string): boolean {
+  const names = path.split('/');
+  let reachable = new Set([0]);
+  for (const [index, part] of pattern.entries()) {
+    const next = new Set<number>();
+    for (const eaten of reachable) {
+      if (part === '**') {
+        const last = index === pattern.length - 1 ? names.length : names.length - 1;
+        const first = index === pattern.length - 1 ? eaten + 1 : eaten;
+        for (let end = first; end <= last; end += 1) next.add(end);
+      } else if (eaten < names.length && matchesName(part, names[eaten]!)) {
+        next.add(eaten + 1);
+      }
+    }
+    reachable = next;
+    if (reachable.size === 0) return false;
+  }
+  return reachable.has(names.length);
+}
+
+/** The greedy walk with one point to return to: the last `*`. */
+function matchesName({ tokens }: NamePattern, name: string): boolean {
+  const characters = [...name];
+  let token = 0;
+  let at = 0;
+  let star = -1;
+  let starAt = 0;
+  while (at < characters.length) {
+    const wanted = tokens[token];
+    if (wanted?.kind === 'any') {
+      star = token;
+      starAt = at;
+      token += 1;
+    } else if (wanted && fits(wanted, characters[at]!)) {
+      token += 1;
+      at += 1;
+    } else if (star >= 0) {
+      starAt += 1;
+      at = starAt;
+      token = star + 1;
+    } else {
+      return false;
+    }
+  }
+  return tokens.slice(token).every(({ kind }) => kind === 'any');
+}
+
+function fits({ kind, value }: NameToken, character: string): boolean {
+  if (kind === 'one') return true;
+  return kind === 'set' ? (value as RegExp).test(character) : value === character;
+}
+
+/** `{a,b}` written out, nested ones too. */
+function expandBraces(text: string): string[] {
+  const done: string[] = [];
+  const open = [text];
+  while (open.length > 0) {
+    const next = open.pop()!;
+    const group = innermostGroup(next);
+    if (!group) done.push(next);
+    else for (const choice of group.choices) open.push(group.before + choice + group.after);
+    if (done.length + open.length > MAX_ALTERNATIVES) {
+      throw failure('bad_pattern', `The glob ${quotePath(text)} has more than ${MAX_ALTERNATIVES} alternatives.`);
+    }
+  }
+  return done.reverse();
+}
+
+function innermostGroup(text: string): { before: string; choices: string[]; after: string } | undefined {
+  const close = text.indexOf('}');
+  const start = close === -1 ? -1 : text.lastIndexOf('{', close);
+  if (start === -1) return undefined;
+  return { before: text.slice(0, start), choices: text.slice(start + 1, close).split(','), after: text.slice(close + 1) };
+}
+
+function badGlob(text: string): Error {
+  return failure('bad_pattern', `The glob ${quotePath(text)} is not valid.`);
+}

@@ -1,0 +1,50 @@
+import { join, relative, sep } from 'node:path';
+import { checkRegularFile, openFolder, placeOf } from '../files/open-verified.js';
+import { displayPath, resolvePath, rootOf, type Workspace } from '../files/workspace.js';
+
+/** Where a search goes: a file or folder inside one root, without links. */
+export interface SearchScope {
+  /** Relative to the root, as ripgrep wants it: `./` first. */
+  readonly argument: string;
+  /** What results' paths below the scope begin with: '' or a folder with a `/` at its end. */
+  readonly prefix: string;
+  /** How a path that ripgrep printed is named in results. */
+  readonly display: (printed: string) => string;
+  /** The path below the scope, with `/` between names. */
+  readonly inside: (printed: string) => string;
+}
+
+/**
+ * Resolves the scope and runs the search with the root folder open, so that its path is a handle and cannot be
+ * swapped. `cwd` is that handle.
+ */
+export async function inScope<T>(
+  workspace: Workspace,
+  wish: { readonly path: string; readonly workdir?: string | undefined; readonly folderOnly: boolean },
+  search: (scope: SearchScope, cwd: string) => Promise<T>,
+): Promise<T> {
+  const path = resolvePath(workspace, wish.path, wish.workdir);
+  const { realPath, stat } = await placeOf(workspace, path);
+  if (!stat.isDirectory()) {
+    if (wish.folderOnly) await openFolder(workspace, path).then(({ handle }) => handle.close());
+    checkRegularFile(stat, path);
+  }
+  const root = rootOf(workspace, realPath)!;
+  const folder = await openFolder(workspace, { absolute: root.realPath, given: wish.path });
+  try {
+    const from = relative(root.realPath, realPath);
+    const shown = displayPath(workspace, realPath);
+    const scope: SearchScope = {
+      argument: `.${sep}${from}`,
+      prefix: !stat.isDirectory() || shown === '.' ? '' : `${shown}/`,
+      display: (printed) => displayPath(workspace, join(root.realPath, printed)),
+      inside: (printed) => {
+        const below = relative(realPath, join(root.realPath, printed)) || relative(root.realPath, realPath);
+        return sep === '/' ? below : below.split(sep).join('/');
+      },
+    };
+    return await search(scope, folder.ownPath);
+  } finally {
+    await folder.handle.close();
+  }
+}

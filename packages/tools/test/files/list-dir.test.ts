@@ -1,0 +1,68 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { listDir } from '#tools/files/list-dir.js';
+import { createWorkspace } from '#tools/files/workspace.js';
+import { refusal, temporaryFolder } from '../support/temporary-folder.js';
+
+it('shows a tree, sorted, with marks for folders, links and other things', async () => {
+  const folder = temporaryFolder({ 'b.txt': '', 'a/deep/er/x.txt': '', 'a/y.txt': '', 'B.txt': '', '.hidden': '' });
+  symlinkSync('a', join(folder, 'link'));
+  execFileSync('mkfifo', [join(folder, 'pipe')]);
+  const result = await listDir(createWorkspace({ roots: folder }));
+  expect(result.content).toBe(['./', '  .hidden', '  B.txt', '  a/', '    deep/', '    y.txt', '  b.txt', '  link@', '  pipe?'].join('\n'));
+  expect(result.entries[2]).toEqual({ path: 'a', name: 'a', type: 'directory', depth: 1 });
+  expect(result.entries[3]).toEqual({ path: 'a/deep', name: 'deep', type: 'directory', depth: 2 });
+  expect(result.entries.map(({ type }) => type)).toEqual(['file', 'file', 'directory', 'directory', 'file', 'file', 'symlink', 'other']);
+  expect(result).toMatchObject({ success: true, path: '.', truncated: false });
+});
+
+it('pages through entries and says where to go on', async () => {
+  const folder = temporaryFolder(Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`f${String(index).padStart(2, '0')}`, ''])));
+  const workspace = createWorkspace({ roots: folder });
+  const first = await listDir(workspace, {});
+  expect(first.entries).toHaveLength(25);
+  expect(first.truncated).toBe(true);
+  expect(first.content).toMatch(/more entries; go on with offset 26$/);
+  const second = await listDir(workspace, { offset: 26 });
+  expect(second.entries.map(({ name }) => name)).toEqual(['f25', 'f26', 'f27', 'f28', 'f29']);
+  expect(second.truncated).toBe(false);
+  expect((await refusal(() => listDir(workspace, { offset: 31 }))).message).toContain('30 entries');
+});
+
+it('goes down as many levels as asked, and an empty folder is said to be empty', async () => {
+  const folder = temporaryFolder({ 'a/b/c/d.txt': '' });
+  mkdirSync(join(folder, 'none'));
+  const workspace = createWorkspace({ roots: folder });
+  expect((await listDir(workspace, { depth: 1 })).entries.map(({ path }) => path)).toEqual(['a', 'none']);
+  expect((await listDir(workspace, { depth: 9 })).entries.map(({ path }) => path)).toEqual(['a', 'a/b', 'a/b/c', 'a/b/c/d.txt', 'none']);
+  expect((await listDir(workspace, { dirPath: 'none' })).content).toBe('none/\n  (empty)');
+  expect((await listDir(workspace, { dirPath: 'b', workdir: 'a' })).entries[0]).toMatchObject({ path: 'a/b/c' });
+});
+
+it('shows names with line ends and control characters on one line', async () => {
+  const folder = temporaryFolder({ 'a\nb\u001b[2J': '' });
+  const result = await listDir(createWorkspace({ roots: folder }));
+  expect(result.content).toBe('./\n  a\\u000ab\\u001b[2J');
+  expect(result.entries[0]!.name).toBe('a\nb\u001b[2J');
+});
+
+it('states a folder that cannot be read and goes on', async () => {
+  const folder = temporaryFolder({ 'open/x': '', 'locked/y': '' });
+  chmodSync(join(folder, 'locked'), 0o000);
+  chmodSync(folder, 0o755);
+  // Root may read everything, so that somebody else has to look.
+  const script = `
+    const { listDir } = await import(${JSON.stringify(fileURLToPath(import.meta.resolve('#tools/files/list-dir.js')))});
+    const { createWorkspace } = await import(${JSON.stringify(fileURLToPath(import.meta.resolve('#tools/files/workspace.js')))});
+    if (process.getuid() === 0) process.setuid(65534);
+    console.log(JSON.stringify(await listDir(createWorkspace({ roots: ${JSON.stringify(folder)} }))));`;
+  const run = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+  chmodSync(join(folder, 'locked'), 0o700);
+  expect(run.stderr).toBe('');
+  const result = JSON.parse(run.stdout) as Awaited<ReturnType<typeof listDir>>;
+  expect(result.content).toBe('./\n  locked/ (cannot be read)\n  open/\n    x');
+  expect(result.entries[0]).toMatchObject({ name: 'locked', unreadable: true });
+});

@@ -1,0 +1,195 @@
+import { linkSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createWorkspace, type Workspace } from '#tools/files/workspace.js';
+import { fileSearch } from '#tools/search/file-search.js';
+import { grepFiles } from '#tools/search/grep-files.js';
+import { refusal, temporaryFolder } from '../support/temporary-folder.js';
+
+let parent: string;
+let workspace: Workspace;
+
+beforeAll(() => {
+  parent = temporaryFolder({
+    'outside/secret.ts': 'needle outside\n',
+    'inside/.gitignore': 'dist/\n*.log\nnode_modules/\n!keep.log\n',
+    'inside/src/a.ts': 'const one = 1;\nconst needle = "é needle";\r\nneedle\n',
+    'inside/src/b.js': 'needle\n',
+    'inside/src/userController.ts': 'export {};\n',
+    'inside/src/deep/c.test.ts': 'needle\n',
+    'inside/src/[id].tsx': '',
+    'inside/dist/bundle.ts': 'needle\n',
+    'inside/packages/x/node_modules/y/index.ts': 'needle\n',
+    'inside/debug.log': 'needle\n',
+    'inside/keep.log': 'needle\n',
+    'inside/.hidden.ts': 'needle\n',
+    'inside/.config/x.ts': 'needle\n',
+    'inside/binary.bin': Buffer.concat([Buffer.from('needle\n'), Buffer.alloc(10)]),
+    'inside/mark.txt': '\uFEFFneedle first\nneedle second\n',
+    'inside/latin.txt': Buffer.from('caf\xe9 needle\n', 'latin1'),
+    'inside/no-end.txt': 'needle',
+    'inside/-dash.txt': 'needle --pre=evil\n',
+    'inside/min.js': `${'x'.repeat(3000)}needle${'y'.repeat(3000)}\n`,
+  });
+  const inside = join(parent, 'inside');
+  symlinkSync('../outside', join(inside, 'link-out'));
+  symlinkSync('../outside/secret.ts', join(inside, 'file-out.ts'));
+  linkSync(join(parent, 'outside/secret.ts'), join(inside, 'hard.ts'));
+  workspace = createWorkspace({ roots: inside });
+});
+
+describe('grepFiles', () => {
+  it('finds files by content, sorted by path; ignored, hidden, binary and linked files are left out', async () => {
+    const result = await grepFiles(workspace, { pattern: 'needle' });
+    expect(result.files).toEqual(['-dash.txt', 'keep.log', 'latin.txt', 'mark.txt', 'min.js', 'no-end.txt', 'src/a.ts', 'src/b.js', 'src/deep/c.test.ts']);
+    expect(result).toMatchObject({ success: true, truncated: false });
+    expect(result.matches).toBeUndefined();
+    expect(result.content).toContain('left out: 1');
+  });
+
+  it('returns each matching line with its place on request', async () => {
+    const result = await grepFiles(workspace, { pattern: 'needle', include: 'src/*.{ts,js}', matches: true });
+    expect(result.matches).toEqual([
+      { path: 'src/a.ts', line: 2, column: 7, text: 'const needle = "é needle";' },
+      { path: 'src/a.ts', line: 3, column: 1, text: 'needle' },
+      { path: 'src/b.js', line: 1, column: 1, text: 'needle' },
+    ]);
+    expect(result.content.split('\n')[0]).toBe('src/a.ts:2:7: const needle = "é needle";');
+    expect(result.files).toEqual(['src/a.ts', 'src/b.js']);
+  });
+
+  it('counts columns in characters, and shows long lines around the match', async () => {
+    const accent = await grepFiles(workspace, { pattern: ' needle"', matches: true, path: 'src/a.ts' });
+    expect(accent.matches![0]!.column).toBe(18);
+    const long = await grepFiles(workspace, { pattern: 'needle', matches: true, path: 'min.js' });
+    expect(long.matches![0]).toMatchObject({ line: 1, column: 3001 });
+    expect(long.matches![0]!.text).toMatch(/^…x{100}needley{394}…$/);
+  });
+
+  it('reads files with a byte order mark, with other bytes, and without a final line end', async () => {
+    const result = await grepFiles(workspace, { pattern: 'needle', matches: true, include: '*.txt' });
+    expect(result.matches!.map(({ path, line }) => `${path}:${line}`)).toEqual(['-dash.txt:1', 'latin.txt:1', 'mark.txt:1', 'mark.txt:2', 'no-end.txt:1']);
+  });
+
+  it.each(['*', '**', '**/*', '*.ts', 'packages/**', '**/*.{ts,log}', '[a-z]*', '.*'])('include %s brings no ignored or hidden file back', async (include) => {
+    const { files } = await grepFiles(workspace, { pattern: 'needle', include });
+    for (const file of files) expect(file).not.toMatch(/^dist|node_modules|debug|hidden|config/);
+  });
+
+  it('searches an ignored or hidden folder when it is named', async () => {
+    expect((await grepFiles(workspace, { pattern: 'needle', path: 'dist' })).files).toEqual(['dist/bundle.ts']);
+    expect((await grepFiles(workspace, { pattern: 'needle', path: '.config', include: '*.ts' })).files).toEqual(['.config/x.ts']);
+    expect((await grepFiles(workspace, { pattern: 'needle', path: 'a.ts', workdir: 'src' })).files).toEqual(['src/a.ts']);
+  });
+
+  it('stops at the limit and says that there is more', async () => {
+    const result = await grepFiles(workspace, { pattern: 'needle', limit: 2 });
+    expect(result.files).toHaveLength(2);
+    expect(result.truncated).toBe(true);
+    expect(result.content).toContain('there are more');
+    expect((await grepFiles(workspace, { pattern: 'needle', limit: 9, include: 'src/**' })).truncated).toBe(false);
+  });
+
+  it('finding nothing is a result', async () => {
+    expect(await grepFiles(workspace, { pattern: 'not anywhere at all' })).toEqual({ success: true, content: 'No matches found.', files: [], truncated: false });
+    expect((await grepFiles(workspace, { pattern: 'needle', path: 'src', include: '*.rs' })).files).toEqual([]);
+  });
+
+  it('a pattern that begins like an option is a pattern', async () => {
+    expect((await grepFiles(workspace, { pattern: '--pre=evil' })).files).toEqual(['-dash.txt']);
+    expect((await grepFiles(workspace, { pattern: '-e' })).files).toEqual([]);
+    expect((await grepFiles(workspace, { pattern: 'needle', path: '-dash.txt' })).files).toEqual(['-dash.txt']);
+  });
+
+  it('case is ignored on request only', async () => {
+    expect((await grepFiles(workspace, { pattern: 'NEEDLE' })).files).toEqual([]);
+    expect((await grepFiles(workspace, { pattern: 'NEEDLE', ignoreCase: true, path: 'src' })).files.length).toBe(3);
+  });
+
+  it('a bad pattern is refused in the words of ripgrep', async () => {
+    const error = await refusal(() => grepFiles(workspace, { pattern: 'a(' }));
+    expect(error.data['reason']).toBe('bad_pattern');
+    expect(error.message).toMatch(/regex parse error[^]*unclosed group/);
+    expect((await refusal(() => grepFiles(workspace, { pattern: 'a', include: '[' }))).data['reason']).toBe('bad_pattern');
+  });
+
+  it.each([
+    ['..', 'outside'],
+    ['/etc', 'outside'],
+    ['link-out', 'link_outside'],
+    ['file-out.ts', 'link_outside'],
+    ['none', 'missing'],
+    ['a\0b', 'bad_path'],
+  ])('refuses to search %j', async (path, reason) => {
+    expect((await refusal(() => grepFiles(workspace, { pattern: 'needle', path }))).data['reason']).toBe(reason);
+  });
+
+  it('is ended by an abort', async () => {
+    expect((await refusal(() => grepFiles(workspace, { pattern: 'x' }, AbortSignal.abort()))).data['reason']).toBe('aborted');
+    const controller = new AbortController();
+    const search = refusal(() => grepFiles(workspace, { pattern: 'needle' }, controller.signal));
+    controller.abort();
+    expect((await search).data['reason']).toBe('aborted');
+  });
+
+  it('obeys no configuration of the host', async () => {
+    const config = join(parent, 'ripgreprc');
+    writeFileSync(config, '--hidden\n--no-ignore\n');
+    process.env['RIPGREP_CONFIG_PATH'] = config;
+    try {
+      expect((await grepFiles(workspace, { pattern: 'needle', include: '*.ts' })).files).toEqual(['src/a.ts', 'src/deep/c.test.ts']);
+    } finally {
+      delete process.env['RIPGREP_CONFIG_PATH'];
+    }
+  });
+});
+
+describe('fileSearch', () => {
+  it('ranks paths by likeness and says which characters matched', async () => {
+    const { files, truncated } = await fileSearch(workspace, { pattern: 'usrctl' });
+    expect(files[0]!.path).toBe('src/userController.ts');
+    expect(files[0]!.score).toBeGreaterThan(0);
+    expect(files[0]!.indices.map((index) => files[0]!.path[index]!.toLowerCase()).join('')).toBe('usrctl');
+    expect(truncated).toBe(false);
+  });
+
+  it('leaves out ignored, hidden and linked files', async () => {
+    const { files } = await fileSearch(workspace, { pattern: 'ts', limit: 2000 });
+    const paths = files.map(({ path }) => path);
+    expect(paths).toContain('src/a.ts');
+    for (const path of paths) expect(path).not.toMatch(/^dist|node_modules|hidden|config|link-out|file-out|debug/);
+  });
+
+  it('takes a glob for a glob and brackets alone for a name', async () => {
+    expect((await fileSearch(workspace, { pattern: '*.test.ts' })).files).toEqual([{ path: 'src/deep/c.test.ts', score: 1, indices: [] }]);
+    expect((await fileSearch(workspace, { pattern: 'src/*.{js,tsx}' })).files.map(({ path }) => path)).toEqual(['src/[id].tsx', 'src/b.js']);
+    expect((await fileSearch(workspace, { pattern: '[id].tsx' })).files[0]!.path).toBe('src/[id].tsx');
+  });
+
+  it('searches below a folder, with paths that other tools can use', async () => {
+    const { files } = await fileSearch(workspace, { pattern: 'ctest', searchDirectory: 'src/deep' });
+    expect(files[0]!.path).toBe('src/deep/c.test.ts');
+    expect(files[0]!.indices.map((index) => files[0]!.path[index]).join('')).toBe('ctest');
+    expect((await fileSearch(workspace, { pattern: '*.ts', searchDirectory: 'src', exclude: ['deep', 'user*'] })).files.map(({ path }) => path)).toEqual(['src/a.ts']);
+  });
+
+  it('keeps to the limit and says that there is more', async () => {
+    const result = await fileSearch(workspace, { pattern: 's', limit: 1 });
+    expect(result.files).toHaveLength(1);
+    expect(result.truncated).toBe(true);
+  });
+
+  it('finding nothing is a result', async () => {
+    expect(await fileSearch(workspace, { pattern: 'zzzzqqqq' })).toEqual({ files: [], truncated: false });
+    expect((await fileSearch(createWorkspace({ roots: temporaryFolder() }), { pattern: 'a' })).files).toEqual([]);
+  });
+
+  it.each([
+    ['..', 'outside'],
+    ['link-out', 'link_outside'],
+    ['src/a.ts', 'not_a_folder'],
+    ['none', 'missing'],
+  ])('refuses to search in %j', async (searchDirectory, reason) => {
+    expect((await refusal(() => fileSearch(workspace, { pattern: 'a', searchDirectory }))).data['reason']).toBe(reason);
+  });
+});

@@ -1,0 +1,60 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, lstatSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll } from 'vitest';
+import { ToolCallError } from '@toolscript/core/protocol';
+
+const made: string[] = [];
+
+afterAll(() => {
+  for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+/** A new folder with these files; removed after the test file. */
+export function temporaryFolder(files: Record<string, string | Uint8Array> = {}): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'toolscript-test-')));
+  made.push(folder);
+  for (const [path, content] of Object.entries(files)) put(folder, path, content);
+  return folder;
+}
+
+export function put(folder: string, path: string, content: string | Uint8Array): void {
+  const place = join(folder, path);
+  mkdirSync(dirname(place), { recursive: true });
+  writeFileSync(place, content);
+}
+
+/** Everything below a folder: bytes, permissions and links, so that two states can be compared. */
+export function snapshot(folder: string): Record<string, string> {
+  const state: Record<string, string> = {};
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const place = join(entry.parentPath, entry.name);
+    const key = place.slice(folder.length + 1);
+    const mode = (lstatSync(place).mode & 0o7777).toString(8);
+    if (entry.isFile()) state[key] = `file ${mode} ${readFileSync(place).toString('latin1')}`;
+    else if (entry.isSymbolicLink()) state[key] = `link ${readlinkSync(place)}`;
+    else state[key] = `${entry.isDirectory() ? 'folder' : 'other'} ${mode}`;
+  }
+  return state;
+}
+
+/** The text of every regular file. */
+export function texts(folder: string): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const place = join(entry.parentPath, entry.name);
+    if (entry.isFile()) found[place.slice(folder.length + 1)] = readFileSync(place, 'utf8');
+  }
+  return found;
+}
+
+/** The ToolCallError that a call fails with; fails where it does not, or with another error. */
+export async function refusal(call: () => unknown): Promise<ToolCallError & { data: Record<string, unknown> }> {
+  try {
+    await call();
+  } catch (error) {
+    if (error instanceof ToolCallError && error.code === 'ToolExecutionError') return error as never;
+    throw error;
+  }
+  throw new Error('The call was expected to fail and did not.');
+}
