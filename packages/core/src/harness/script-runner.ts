@@ -55,6 +55,8 @@ export interface ScriptRequest {
 export async function runRequest(parts: RunnerParts, request: ScriptRequest): Promise<Outcome> {
   const scriptId = newId('scr');
   const startedAt = performance.now();
+  // Threads of both kinds start side by side; afterwards this costs nothing.
+  if (request.mode === 'enabled') parts.runtime.warm().catch(() => {});
   const compiled = await parts.compiler.compile(request.source, {
     language: request.language,
     maxSourceBytes: request.limits.maxSourceBytes,

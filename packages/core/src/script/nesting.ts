@@ -62,8 +62,8 @@ class NestingScan {
   #word = '';
   #afterDot = false;
   #fresh = false;
-  /** Where the last `namespace` stands: each dot of its name is a namespace inside the one before. */
-  #namespaceAt: number | undefined;
+  /** Each dot of a namespace's name is a namespace inside the one before. */
+  #inNamespaceName = false;
   #deepAt: number | undefined;
 
   constructor(text: string, most: number) {
@@ -116,7 +116,11 @@ class NestingScan {
       return this.#became('word', word);
     }
     if (word === 'async') this.#startOperand();
-    if (word === 'namespace' || word === 'module') this.#namespaceAt = start;
+    if (word === 'namespace' || word === 'module') {
+      this.#startOperand();
+      this.#inNamespaceName = true;
+      return this.#became('word', word);
+    }
     if (JOINING_WORDS.has(word)) return this.#became('word', word);
     if (OPERATOR_WORDS.has(word)) return this.#became('operator', word);
     this.#startOperand();
@@ -263,7 +267,7 @@ class NestingScan {
 
   #dot(next: string): void {
     if (next === '.') this.#at += this.#text.charAt(this.#at + 1) === '.' ? 2 : 1;
-    if (this.#namespaceAt !== undefined) this.#nest(this.#at);
+    if (this.#inNamespaceName) this.#nest(this.#at);
     this.#became('operator', '');
     this.#afterDot = next !== '.';
   }
@@ -360,7 +364,7 @@ class NestingScan {
   #open(opener: Level['opener'], control: boolean, block: boolean, start: number): void {
     this.#levels.push(this.#level);
     this.#level = level(opener, control, block);
-    this.#namespaceAt = undefined;
+    this.#inNamespaceName = false;
     this.#add(1, start);
     this.#became('operator', '');
   }
@@ -390,7 +394,7 @@ class NestingScan {
 
   #endStatement(): void {
     this.#fresh = false;
-    this.#namespaceAt = undefined;
+    this.#inNamespaceName = false;
     this.#release(this.#level.pending + this.#level.angles);
     this.#level.pending = 0;
     this.#level.angles = 0;

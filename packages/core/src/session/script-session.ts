@@ -70,6 +70,8 @@ type SessionState = 'waiting' | 'segment' | 'standing' | 'finishing' | 'done';
 /** More calls than this past the budget are refused in the guest, without troubling the host. */
 const CALL_FLOOD_MARGIN = 1_000;
 
+const UNFINISHED: ReadonlySet<Operation['status']> = new Set(['unknown', 'not_started', 'awaiting_approval', 'aborted']);
+
 class ScriptSession {
   readonly #options: SessionOptions;
   readonly #facade: Facade;
@@ -325,7 +327,7 @@ class ScriptSession {
     const closing = this.#voice.closingEntry();
     if (closing !== undefined) this.#voice.logs.push(closing);
     const { script, scriptId } = this.#options;
-    const operations = this.#facade.operations();
+    const operations = this.#operations(end);
     const common = {
       scriptId,
       output: this.#voice.output,
@@ -341,10 +343,19 @@ class ScriptSession {
     return { ...common, status: 'completed', value: json === undefined ? undefined : JSON.parse(json) };
   }
 
+  /** A call that nobody awaited was aborted, also where that was before it could start. */
+  #operations(end: SandboxEnd): Operation[] {
+    return this.#facade.operations().map((operation) => {
+      const rounded = { ...operation, startedAtMs: round(operation.startedAtMs), durationMs: round(operation.durationMs) };
+      if (end.type !== 'returned' || operation.status !== 'not_started' || operation.error !== undefined) return rounded;
+      return { ...rounded, status: 'aborted', error: { code: 'ToolExecutionError', message: 'The script ended without awaiting this call; nothing of it ran.' } };
+    });
+  }
+
   #failure(end: SandboxEnd, stillRunning: readonly Operation[], operations: readonly Operation[], durationMs: number): ScriptFailure | undefined {
     if (end.type === 'returned') return detachedFailure(stillRunning);
     const completedTools = operations.filter(({ status }) => status === 'completed').length;
-    const facts = { elapsedMs: Math.round(durationMs), completedTools, pendingTools: operations.length - completedTools };
+    const facts = { elapsedMs: Math.round(durationMs), completedTools, pendingTools: operations.filter(({ status }) => UNFINISHED.has(status)).length };
     if (end.type === 'internal') this.#options.onEvent({ type: 'internal', detail: end.detail });
     return failureOf(end, { script: this.#options.script, limits: this.#options.limits, rejectedCall: (index) => this.#rejected.get(index), facts });
   }

@@ -8,156 +8,168 @@ beforeAll(async () => {
 });
 afterAll(() => realm.close());
 
-type Options = Intl.DateTimeFormatOptions;
-
-// Node is told that it is in UTC; the guest always is.
-const format = ({ time, options }: { time: number; options: Options }) => {
-  const formatter = new Intl.DateTimeFormat('en-US', { timeZone: 'UTC', ...options });
-  return [formatter.format(time), formatter.formatToParts(new Date(time)), new Date(time).toLocaleString('en-US', { timeZone: 'UTC', ...options })];
-};
-
-const time = fc.oneof(
-  fc.integer({ min: Date.UTC(1900, 0), max: Date.UTC(2100, 0) }),
-  fc.constantFrom(0, -1, Date.UTC(2024, 1, 29, 12), Date.UTC(2024, 11, 31, 23, 59, 59, 999), Date.UTC(2000, 0, 1), Date.UTC(2024, 5, 5, 9, 5, 7, 8)),
-);
-const choose = <Value>(...values: Value[]) => fc.option(fc.constantFrom(...values), { nil: undefined });
-const date: fc.Arbitrary<Options> = fc
-  .record({ weekday: choose('long', 'short', 'narrow'), year: choose('numeric', '2-digit'), month: choose('numeric', '2-digit', 'long', 'short'), day: choose('numeric', '2-digit') })
-  .map((given) => defined(given as Options))
-  // How fields stand without the ones that usually stand between them is not covered.
-  .filter(({ year, month, day }) => month !== undefined || year === undefined || day === undefined);
-const clock: fc.Arbitrary<Options> = fc.oneof(
-  fc.constantFrom<Options>({}, { hour: 'numeric' }, { hour: '2-digit' }, { minute: '2-digit', second: '2-digit' }, { hour: 'numeric', minute: '2-digit' }, { hour: '2-digit', minute: '2-digit' }, { hour: '2-digit', minute: '2-digit', second: '2-digit' }, { hour: 'numeric', minute: 'numeric', second: 'numeric', fractionalSecondDigits: 3 }, { minute: 'numeric' }, { second: '2-digit' }, { fractionalSecondDigits: 2 }, { second: 'numeric', fractionalSecondDigits: 1 }),
-);
-const cycle: fc.Arbitrary<Options> = fc.constantFrom<Options>({}, {}, { hour12: true }, { hourCycle: 'h23' }, { hourCycle: 'h12' }, { hourCycle: 'h11' }, { timeZoneName: 'short' }, { timeZoneName: 'long' });
-const styles: fc.Arbitrary<Options> = fc
-  .record({ dateStyle: choose('full', 'long', 'medium', 'short'), timeStyle: choose('full', 'long', 'medium', 'short'), hourCycle: choose('h23', 'h12') })
-  .map((given) => defined(given as Options));
-
-function defined(options: Options): Options {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+type Options = Intl.NumberFormatOptions;
+interface Case {
+  value: number | string;
+  options: Options;
 }
 
-describe('dates in en-US', () => {
+// Numbers cross as text, so that -0, NaN and infinities arrive.
+const format = ({ value, options }: Case) => {
+  const formatter = new Intl.NumberFormat('en-US', options);
+  return [formatter.format(Number(value)), Number(value).toLocaleString('en-US', options), formatter.formatToParts(Number(value))];
+};
+
+const number = fc.oneof(
+  fc.double(),
+  fc.integer(),
+  fc.double({ min: -1e7, max: 1e7 }).map((value) => Math.round(value * 1000) / 1000),
+  fc.constantFrom(0, -0, 1, -1, 0.5, 1.5, 2.5, 1.005, 0.045, 999, 999.5, 999.95, 9999, 9999.5, 99999, 999999, 999999.5, 1e15, 1e16, 1e21, 1e-7, NaN, Infinity, -Infinity),
+).map((value) => (Object.is(value, -0) ? '-0' : String(value)));
+
+const currencies = ['USD', 'EUR', 'GBP', 'JPY', 'CHF', 'INR', 'CNY', 'KRW', 'BRL', 'CAD', 'AUD', 'MXN', 'SEK', 'KWD', 'usd'];
+const units = ['kilometer', 'byte', 'kilobyte', 'celsius', 'fahrenheit', 'percent', 'foot', 'inch', 'day', 'hour', 'month', 'year', 'second', 'liter', 'pound', 'degree', 'fluid-ounce', 'kilometer-per-hour', 'mile-per-gallon', 'megabyte-per-second', 'stone'];
+const style: fc.Arbitrary<Options> = fc.oneof(
+  fc.constant({}),
+  fc.constant({ style: 'percent' as const }),
+  fc.record({ style: fc.constant('currency' as const), currency: fc.constantFrom(...currencies), currencyDisplay: fc.constantFrom('symbol' as const, 'narrowSymbol' as const, 'code' as const, 'name' as const), currencySign: fc.constantFrom('standard' as const, 'accounting' as const) }, { requiredKeys: ['style', 'currency'] }),
+  fc.record({ style: fc.constant('unit' as const), unit: fc.constantFrom(...units), unitDisplay: fc.constantFrom('short' as const, 'narrow' as const, 'long' as const) }, { requiredKeys: ['style', 'unit'] }),
+);
+const digits: fc.Arbitrary<Options> = fc.record(
+  {
+    minimumIntegerDigits: fc.integer({ min: 0, max: 8 }),
+    minimumFractionDigits: fc.integer({ min: 0, max: 6 }),
+    maximumFractionDigits: fc.integer({ min: 0, max: 8 }),
+    minimumSignificantDigits: fc.integer({ min: 0, max: 8 }),
+    maximumSignificantDigits: fc.integer({ min: 1, max: 10 }),
+  },
+  { requiredKeys: [] },
+);
+const rest: fc.Arbitrary<Options> = fc.record(
+  {
+    useGrouping: fc.constantFrom(true, false, 'always', 'auto', 'min2', 'true' as never),
+    signDisplay: fc.constantFrom('auto', 'always', 'never', 'exceptZero', 'negative'),
+    notation: fc.constantFrom('standard', 'standard', 'compact', 'scientific', 'engineering'),
+    compactDisplay: fc.constantFrom('short', 'long'),
+    roundingMode: fc.constantFrom('ceil', 'floor', 'expand', 'trunc', 'halfCeil', 'halfFloor', 'halfExpand', 'halfTrunc', 'halfEven'),
+    trailingZeroDisplay: fc.constantFrom('auto', 'stripIfInteger'),
+  },
+  { requiredKeys: [] },
+) as fc.Arbitrary<Options>;
+// How zeros that fill up are grouped in compact notation is not covered. How many digits money has in other notations, Node's releases disagree about; few dinars have a name here.
+const anyOptions = fc
+  .tuple(style, fc.oneof(fc.constant({}), digits), fc.oneof(fc.constant({}), rest))
+  .map(([kind, how, more]): Options => ({ ...kind, ...how, ...more }))
+  .filter(agreed);
+
+function agreed({ currency, currencyDisplay, notation, maximumFractionDigits, minimumIntegerDigits }: Options): boolean {
+  if (notation === 'compact' && minimumIntegerDigits !== undefined) return false;
+  if (currency === undefined) return true;
+  if (currency === 'KWD' && currencyDisplay === 'name') return false;
+  return notation === undefined || notation === 'standard' || (notation === 'compact' && maximumFractionDigits === undefined);
+}
+
+describe('numbers in en-US', () => {
   it('are written as Node writes them when nothing is asked', () => {
     fc.assert(
-      fc.property(time, (given) =>
-        expectNodesAnswer(realm, (moment) => {
-          const day = new Date(moment);
-          const utc = { timeZone: 'UTC' };
-          return [day.toLocaleString(undefined, utc), day.toLocaleDateString('en-US', utc), day.toLocaleTimeString('en-US', utc), new Intl.DateTimeFormat('en-US', utc).format(day)];
-        }, given),
-      ),
-      { numRuns: 20000 },
+      fc.property(number, (value) => expectNodesAnswer(realm, (given) => [Number(given).toLocaleString(), new Intl.NumberFormat().format(Number(given))], value)),
+      { numRuns: 2000 },
     );
   });
 
-  it('are written as Node writes them with any fields of date and time', () => {
+  it('are written as Node writes them with any digits, rounding, grouping and sign', () => {
     fc.assert(
-      fc.property(time, date, clock, cycle, (moment, day, hour, how) => {
-        const options = { ...day, ...hour, ...how };
-        fc.pre(commonlyAsked(options));
-        expectNodesAnswer(realm, format, { time: moment, options });
-      }),
+      fc.property(number, digits, fc.oneof(fc.constant({}), rest), (value, how, more) => expectNodesAnswer(realm, format, { value, options: { ...more, ...how, notation: 'standard' } })),
       { numRuns: 40000 },
     );
   });
 
-  it('are written as Node writes them in any style', () => {
-    fc.assert(fc.property(time, styles, (moment, options) => expectNodesAnswer(realm, format, { time: moment, options })), { numRuns: 1500 });
+  it('are written as Node writes them in any style and notation', () => {
+    fc.assert(
+      fc.property(number, anyOptions, (value, options) => expectNodesAnswer(realm, format, { value, options })),
+      { numRuns: 40000 },
+    );
   });
 
-  it('show the date or the time alone where the method says so', () => {
+  it('resolve their options as Node does', () => {
     fc.assert(
-      fc.property(time, date, clock, (moment, day, hour) => {
-        fc.pre(commonlyAsked({ ...day, hour: 'numeric' }) && commonlyAsked(day));
-        expectNodesAnswer(
-          realm,
-          ({ moment, day, hour }) => [new Date(moment).toLocaleDateString('en-US', { timeZone: 'UTC', ...day }), new Date(moment).toLocaleTimeString('en-US', { timeZone: 'UTC', ...hour })],
-          { moment, day, hour },
-        );
-      }),
+      fc.property(style, digits, (kind, how) => expectNodesAnswer(realm, (options) => new Intl.NumberFormat('en-US', options).resolvedOptions(), { ...kind, ...how })),
       { numRuns: 20000 },
     );
   });
 
-  it('have eras, and years before the first', () => {
-    expectNodesAnswer(realm, () => [-62_198_755_200_000, -62_135_596_800_000, 0].map((moment) => [(['long', 'short', 'narrow'] as const).map((era) => new Date(moment).toLocaleDateString('en-US', { year: 'numeric', month: 'long', day: 'numeric', era, timeZone: 'UTC' })), new Date(moment).toLocaleDateString('en-US', { timeZone: 'UTC' })]), null);
+  it('have no fraction of their own in compact notation', () => {
+    const options: Options = { style: 'currency', currency: 'USD', notation: 'compact', maximumFractionDigits: 1 };
+    expect(realm.run((given) => [1e6, 1_250_000].map((value) => value.toLocaleString('en-US', given)), options)).toEqual({ value: ['$1M', '$1.3M'] });
   });
 
-  it('are 00 o’clock at midnight on a clock of 24 hours', () => {
-    const outcome = realm.run(() => [new Date(0).toLocaleTimeString('en-US', { hour12: false }), new Date(0).toLocaleTimeString('en-US', { hourCycle: 'h24' })], null);
-    expect(outcome).toEqual({ value: ['00:00:00', '24:00:00'] });
+  it('are exact when they are BigInts or text', () => {
+    fc.assert(
+      fc.property(fc.bigInt(), fc.nat(8), (value, places) =>
+        expectNodesAnswer(
+          realm,
+          ({ text, places }) => [BigInt(text).toLocaleString(), BigInt(text).toLocaleString('en-US', { style: 'currency', currency: 'USD' }), new Intl.NumberFormat('en-US', { maximumFractionDigits: places }).format(`${text}.123456789` as never), new Intl.NumberFormat().format(BigInt(text))],
+          { text: String(value), places },
+        ),
+      ),
+      { numRuns: 300 },
+    );
   });
 
-  it('are in UTC unless told otherwise', () => {
-    const outcome = realm.run(() => [new Date(0).toLocaleString(), Intl.DateTimeFormat().resolvedOptions().timeZone, new Date(0).toLocaleString('en-US', { timeZone: 'Etc/GMT', timeZoneName: 'short' })], null);
-    expect(outcome).toEqual({ value: ['1/1/1970, 12:00:00 AM', 'UTC', '1/1/1970, 12:00:00 AM UTC'] });
+  it('are read from whatever is given, as Node reads it', () => {
+    expectNodesAnswer(realm, () => {
+      const formatter = new Intl.NumberFormat('en-US');
+      const given: unknown[] = ['12345.678', ' 1e3 ', '0x10', '', 'abc', null, undefined, true, [5], new Date(5), {}, { valueOf: () => 7 }, '-0', '.5', '5.', '-.5e1', '123456789012345678901234567890.5'];
+      return given.map((value) => formatter.format(value as never));
+    }, null);
+    expectNodesAnswer(realm, () => new Intl.NumberFormat().format(Symbol('s') as never), null);
+    expectNodesAnswer(realm, () => Number.prototype.toLocaleString.call('5' as never), null);
   });
 
-  it('are moved by a fixed offset', () => {
-    const outcome = realm.run((zones) => zones.map((timeZone) => [new Date(Date.UTC(2024, 0, 1)).toLocaleString('en-US', { timeZone, timeStyle: 'short', dateStyle: 'short' }), new Date(0).toLocaleTimeString('en-US', { timeZone, hour: 'numeric', timeZoneName: 'short' }), new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone]), ['+05:30', '-0800', '+14', '-00:00']);
-    expect(outcome).toEqual({
-      value: [
-        ['1/1/24, 5:30 AM', '5 AM GMT+5:30', '+05:30'],
-        ['12/31/23, 4:00 PM', '4 PM GMT-8', '-08:00'],
-        ['1/1/24, 2:00 PM', '2 PM GMT+14', '+14:00'],
-        ['1/1/24, 12:00 AM', '12 AM GMT', '+00:00'],
-      ],
-    });
+  it('keep the names of common currencies', () => {
+    expectNodesAnswer(realm, (codes) => codes.flatMap((currency) => [1, 5.5].map((value) => new Intl.NumberFormat('en-US', { style: 'currency', currency, currencyDisplay: 'name' }).format(value))), currencies.filter((code) => code !== 'KWD'));
   });
 
-  it('are Invalid Date where they are none, and refused by a formatter', () => {
-    expectNodesAnswer(realm, () => [new Date(NaN).toLocaleString(), new Date(NaN).toLocaleDateString('en-US'), new Date(NaN).toLocaleTimeString('en-US', { hour: 'numeric' })], null);
-    for (const given of ['NaN', 'Infinity', '8.64e15', '8.640000000000001e15']) {
-      expectNodesAnswer(realm, (text) => new Intl.DateTimeFormat('en-US', { timeZone: 'UTC' }).format(Number(text)), given);
-    }
-    expectNodesAnswer(realm, () => Date.prototype.toLocaleString.call({} as never), null);
+  it('know every unit, in every width', () => {
+    const all = Intl.supportedValuesOf('unit');
+    expectNodesAnswer(realm, (names) => names.map((unit) => (['short', 'narrow', 'long'] as const).map((unitDisplay) => [1, 2].map((value) => new Intl.NumberFormat('en-US', { style: 'unit', unit, unitDisplay }).format(value)))), all);
   });
 });
 
-describe('Intl.DateTimeFormat', () => {
-  it('says what to use instead of a named time zone', () => {
-    for (const zone of ['America/New_York', 'Mars/Olympus', '+25:00', '+5', '']) {
-      expect(realm.run((timeZone) => new Date(0).toLocaleString('en-US', { timeZone }), zone)).toEqual({
-        error: 'RangeError',
-        message: `The time zone "${zone}" is not available here: use "UTC" or a fixed offset such as "+05:30"`,
-      });
-    }
+describe('Intl.NumberFormat', () => {
+  it.each<[string, Options, string, RegExp]>([
+    ['a style that is none', { style: 'fancy' as never }, 'RangeError', /style: use decimal, percent, currency, unit/],
+    ['a currency that is not named', { style: 'currency' }, 'TypeError', /currency/],
+    ['a currency that is none', { style: 'currency', currency: 'dollars' }, 'RangeError', /currency code/],
+    ['a unit that is none', { style: 'unit', unit: 'parsec' }, 'RangeError', /unit/],
+    ['too many digits', { maximumFractionDigits: 101 }, 'RangeError', /maximumFractionDigits.*from 0 to 100/],
+    ['fewer digits at most than at least', { minimumFractionDigits: 5, maximumFractionDigits: 2 }, 'RangeError', /maximumFractionDigits value is out of range/],
+    ['options that are null', null as never, 'TypeError', /object/],
+  ])('refuses %s in one sentence, as Node does', (_, options, error, message) => {
+    const work = (given: Options) => new Intl.NumberFormat('en-US', given);
+    expectNodesAnswer(realm, work, options);
+    expect(realm.run(work, options)).toEqual({ error, message: expect.stringMatching(message) as string });
   });
 
-  it('refuses options that are none, and styles beside fields, as Node does', () => {
-    const cases = [{ month: 'big' }, { dateStyle: 'tiny' }, { hour: 'short' }, { fractionalSecondDigits: 4 }, { hourCycle: 'h25' }, { dateStyle: 'full', year: 'numeric' }, { timeStyle: 'short', weekday: 'long' }];
-    for (const options of cases) expectNodesAnswer(realm, (given) => new Intl.DateTimeFormat('en-US', given as never), options);
-    expectNodesAnswer(realm, () => new Date(0).toLocaleDateString('en-US', { timeStyle: 'short' }), null);
-    expectNodesAnswer(realm, () => new Date(0).toLocaleTimeString('en-US', { dateStyle: 'short' }), null);
-    expectNodesAnswer(realm, () => new Date(NaN).toLocaleString('en-US', null as never), null);
-    expect(realm.run(() => new Date(0).toLocaleString('en-US', { dayPeriod: 'short' }), null)).toMatchObject({ error: 'RangeError', message: expect.stringContaining('hour12') as string });
-  });
-
-  it('works without new and as a bound function, and takes the present when given nothing', () => {
+  it('works without new, as a bound function and as a base class', () => {
     expectNodesAnswer(realm, () => {
-      const made = (Intl.DateTimeFormat as never as (locale: string, options: Options) => Intl.DateTimeFormat)('en-US', { timeZone: 'UTC', year: 'numeric' });
-      const present = made.format();
-      return [[0, 1e12].map(made.format), Math.abs(Number(present) - new Date().getUTCFullYear()) <= 1, made instanceof Intl.DateTimeFormat, String(made)];
+      class Own extends Intl.NumberFormat {}
+      const made = (Intl.NumberFormat as never as (locale: string) => Intl.NumberFormat)('en-US');
+      return [[1000, 2000].map(made.format), made instanceof Intl.NumberFormat, made.constructor === Intl.NumberFormat, new Own().format(1e3), new Own() instanceof Own, made.format === made.format, String(made), Intl.NumberFormat.name, String(Intl), Intl.NumberFormat.supportedLocalesOf(['en-US', 'en'])];
     }, null);
   });
 
-  it('shows a range, and one date where both ends look the same', () => {
-    expect(realm.run(() => {
-      const formatter = new Intl.DateTimeFormat('en-US');
-      return [formatter.formatRange(0, 864e5), formatter.formatRange(0, 1)];
-    }, null)).toEqual({ value: ['1/1/1970 – 1/2/1970', '1/1/1970'] });
+  it('answers other locales in en-US and refuses text that is no locale', () => {
+    const outcome = realm.run(() => ['de-DE', 'en', 'en-GB', ['fr', 'en'], [], undefined].map((locale) => [new Intl.NumberFormat(locale).format(1234.5), new Intl.NumberFormat(locale).resolvedOptions().locale]), null);
+    expect(outcome).toEqual({ value: Array.from({ length: 6 }, () => ['1,234.5', 'en-US']) });
+    for (const locale of ['not a locale', 'e', 'en_US', null, [null], [1]]) {
+      expectNodesAnswer(realm, (given) => (1).toLocaleString(given as never), locale);
+    }
   });
 });
 
-// Combinations that nobody asks for are written by rules of their own ('5 (second: 7)').
-function commonlyAsked({ weekday, year, month, day, hour, minute, second, fractionalSecondDigits, timeZoneName }: Options): boolean {
-  const hasDate = (weekday ?? year ?? month ?? day) !== undefined;
-  const hasTime = (hour ?? minute ?? second ?? fractionalSecondDigits) !== undefined;
-  if (timeZoneName !== undefined && !hasTime && hasDate && month === 'long') return false;
-  if (timeZoneName !== undefined && hasTime && hour === undefined) return false;
-  if (weekday !== undefined && day === undefined && (year ?? month) !== undefined) return false;
-  if (weekday !== undefined && month === undefined && day !== undefined && hasTime) return false;
-  return true;
-}
+describe('lists', () => {
+  it('write each member in the locale, and nothing for what is missing', () => {
+    expectNodesAnswer(realm, () => [[1234.5, null, undefined, 'a', [1e6]].toLocaleString(), [0.5, 2].toLocaleString('en-US', { style: 'percent' }), new Float64Array([1234.5, 2]).toLocaleString(), [].toLocaleString(), [1234n].toLocaleString()], null);
+  });
+});

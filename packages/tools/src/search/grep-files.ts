@@ -60,6 +60,8 @@ export async function grepFiles(workspace: Workspace, input: GrepFilesInput, sig
   const include = wish.include === undefined ? undefined : compileGlob(wish.include);
   return inScope(workspace, { ...wish, folderOnly: false }, async (scope, cwd) => {
     const found: Candidate[] = [];
+    // Some may not be confirmed, so that more than the limit are collected.
+    const enough = 2 * wish.limit + 100;
     const end = await runRipgrep({
       cwd,
       args: searchArguments(wish, include, scope),
@@ -68,13 +70,12 @@ export async function grepFiles(workspace: Workspace, input: GrepFilesInput, sig
       onPiece: (piece) => {
         const candidate = candidateOf(piece, scope);
         if (candidate && (!include || include.matches(candidate.inside) || include.matches(candidate.path))) found.push(candidate);
-        return found.length > wish.limit ? 'stop' : undefined;
+        return found.length === enough ? 'stop' : undefined;
       },
     });
-    const wanted = found.slice(0, wish.limit);
-    const confirmed = await confirm(workspace, wanted, signal);
-    const leftOut = wanted.length - confirmed.length + end.passedOver;
-    return result(wish.matches, confirmed, found.length > wish.limit, leftOut);
+    const { confirmed, rejected } = await confirm(workspace, found, wish.limit + 1, signal);
+    const truncated = confirmed.length > wish.limit || found.length === enough;
+    return result(wish.matches, confirmed.slice(0, wish.limit), truncated, rejected + end.passedOver);
   });
 }
 
@@ -146,19 +147,27 @@ function candidateOf(piece: string, scope: SearchScope): Candidate | undefined {
  * ripgrep opens files by their paths, and a path can be swapped for a link while it walks. So each line is read
  * again from a file that was verified, and what is not the same there is left out.
  */
-async function confirm(workspace: Workspace, candidates: readonly Candidate[], signal: AbortSignal | undefined): Promise<Candidate[]> {
+async function confirm(
+  workspace: Workspace,
+  candidates: readonly Candidate[],
+  enough: number,
+  signal: AbortSignal | undefined,
+): Promise<{ confirmed: Candidate[]; rejected: number }> {
   const confirmed: Candidate[] = [];
+  let examined = 0;
   for (const [path, group] of byPath(candidates)) {
     throwIfAborted(signal);
+    if (confirmed.length >= enough) break;
+    examined += group.length;
     try {
       await using(openFile(workspace, resolvePath(workspace, path)), async ({ handle }) => {
         for (const candidate of group) if (await holds(handle, candidate)) confirmed.push(candidate);
       });
     } catch {
-      // Gone, replaced, or no file that may be read: left out and counted by the caller.
+      // Gone, replaced, or no file that may be read: left out and counted.
     }
   }
-  return confirmed;
+  return { confirmed, rejected: examined - confirmed.length };
 }
 
 /** A byte order mark is no part of the text that ripgrep counts. */

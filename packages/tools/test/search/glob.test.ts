@@ -41,7 +41,7 @@ describe('a glob', () => {
     expect(compileGlob(glob).matches(path)).toBe(matches);
   });
 
-  it.each(['[a', '/', '[z-a]', '{a,b}'.repeat(10)])('%s is refused', (glob) => {
+  it.each(['[a', '', '[z-a]', '{a,b}'.repeat(10)])('%s is refused', (glob) => {
     expect(() => compileGlob(glob)).toThrow(/glob/);
   });
 

@@ -1,6 +1,6 @@
 // An enemy: as fast as it can, it turns `slot` from a folder inside the workspace into a link to one outside, and
 // back. Started with the workspace and the folder outside; ends with its parent.
-import { renameSync, symlinkSync, unlinkSync } from 'node:fs';
+import { existsSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
 const [inside, outside] = process.argv.slice(2);
@@ -15,17 +15,27 @@ process.on('message', () => {
   stop = true;
 });
 
+/** The tools may make a folder where the slot is missing for a moment; then a step fails and the next one goes on. */
+function attempt(step) {
+  try {
+    step();
+    swaps += 1;
+  } catch {
+    rmSync(spareLink, { force: true });
+  }
+}
+
 function round() {
-  renameSync(slot, parked);
-  symlinkSync(outside, slot);
-  unlinkSync(slot);
-  renameSync(parked, slot);
+  attempt(() => renameSync(slot, parked));
+  attempt(() => symlinkSync(outside, slot));
+  attempt(() => unlinkSync(slot));
+  attempt(() => renameSync(parked, slot));
+  if (existsSync(parked)) rmSync(slot, { recursive: true, force: true });
   // The file slot is always there: one rename puts the next link in place of the last.
   for (const target of [join(outside, 'victim.txt'), join(inside, 'own.txt')]) {
-    symlinkSync(target, spareLink);
-    renameSync(spareLink, fileSlot);
+    attempt(() => symlinkSync(target, spareLink));
+    attempt(() => renameSync(spareLink, fileSlot));
   }
-  swaps += 4;
 }
 
 function run() {

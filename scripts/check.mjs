@@ -1,0 +1,16 @@
+// `npm run check`: types, lint, format, unused code and dependencies, architecture.
+import { prepare, runTool } from './prepare.mjs';
+
+prepare();
+const steps = [
+  ['types', () => runTool('typescript', ['-p', 'tsconfig.check.json'])],
+  ['lint', () => runTool('oxlint', ['--type-aware', '--deny-warnings'])],
+  ['format', () => runTool('oxfmt', ['--check'])],
+  ['unused code', () => runTool('knip', ['--no-progress'])],
+  ['architecture', () => runTool('vitest', ['run', 'scripts/test/architecture.test.ts'])],
+];
+for (const [name, step] of steps) {
+  console.error(`\n— ${name}`);
+  step();
+}
+console.error('\nAll checks passed.');

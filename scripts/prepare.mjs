@@ -1,0 +1,78 @@
+// What every other script stands on: dependencies installed, packages built, and nothing done twice.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const PACKAGES = ['core', 'tools', 'cli'];
+
+/** Runs a program with the terminal's own streams; a failure ends this process with the same status. */
+export function run(command, args, options = {}) {
+  const result = spawnSync(command, args, { cwd: root, stdio: 'inherit', ...options });
+  if (result.error !== undefined) {
+    console.error(`${command} could not be started: ${result.error.message}`);
+    process.exit(1);
+  }
+  if (result.status !== 0) process.exit(result.status ?? 1);
+}
+
+/** Runs a program of this repository's own dependencies. */
+export function runTool(name, args, options) {
+  run(process.execPath, [toolPath(name), ...args], options);
+}
+
+export function toolPath(name) {
+  const manifest = JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8'));
+  const bin = typeof manifest.bin === 'string' ? manifest.bin : (manifest.bin[name] ?? Object.values(manifest.bin)[0]);
+  return join(root, 'node_modules', name, bin);
+}
+
+/** Installs dependencies where they are missing or older than the lockfile, and builds what has changed. */
+export function prepare({ quiet = true } = {}) {
+  checkNode();
+  install();
+  build({ quiet });
+}
+
+export function build({ quiet = false } = {}) {
+  const stale = PACKAGES.some((name) => newest(join(root, 'packages', name, 'src')) > builtAt(name));
+  if (!stale) return;
+  if (quiet) console.error('building …');
+  runTool('typescript', ['-b']);
+  if (newest(join(root, 'packages/core/src/sandbox')) > modified(join(root, 'packages/core/dist/sandbox/artefacts/execute.json'))) {
+    run(process.execPath, [join(root, 'packages/core/build/build-sandbox.mjs')], quiet ? { stdio: ['ignore', 'ignore', 'inherit'] } : {});
+  }
+}
+
+function checkNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major > 20 || (major === 20 && minor >= 19)) return;
+  console.error(`Toolscript needs Node.js 20.19 or newer; this is ${process.versions.node}. Get it from https://nodejs.org.`);
+  process.exit(1);
+}
+
+function install() {
+  const installed = modified(join(root, 'node_modules/.package-lock.json'));
+  if (installed >= modified(join(root, 'package-lock.json')) && existsSync(join(root, 'node_modules/typescript'))) return;
+  console.error('installing dependencies …');
+  const npm = process.env.npm_execpath;
+  const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
+  const options = { stdio: ['ignore', 'ignore', 'inherit'] };
+  if (npm !== undefined) run(process.execPath, [npm, ...args], options);
+  else run(process.platform === 'win32' ? 'npm.cmd' : 'npm', args, { ...options, shell: process.platform === 'win32' });
+}
+
+function builtAt(name) {
+  const parts = [join(root, 'packages', name, 'dist/tsconfig.tsbuildinfo')];
+  if (name === 'core') parts.push(join(root, 'packages/core/dist/sandbox/artefacts/execute.json'));
+  return Math.min(...parts.map(modified));
+}
+
+function newest(folder) {
+  return Math.max(0, ...readdirSync(folder, { recursive: true }).map((file) => modified(join(folder, file))));
+}
+
+function modified(path) {
+  return existsSync(path) ? statSync(path).mtimeMs : 0;
+}

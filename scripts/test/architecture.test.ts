@@ -1,0 +1,91 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseSync } from 'oxc-parser';
+import { describe, expect, it } from 'vitest';
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+const core = join(root, 'packages/core/src');
+
+/** What each folder of core may import, beside itself. The picture is in docs/architecture.md. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  protocol: [],
+  text: [],
+  script: ['protocol', 'text'],
+  tools: ['protocol', 'text'],
+  approvals: ['protocol', 'text'],
+  history: ['protocol', 'text'],
+  sandbox: ['protocol'],
+  session: ['script', 'sandbox', 'tools', 'approvals', 'protocol', 'text'],
+  harness: ['session', 'script', 'sandbox', 'tools', 'approvals', 'history', 'protocol', 'text'],
+  testing: ['protocol'],
+};
+
+interface Import {
+  file: string;
+  specifier: string;
+}
+
+function importsOf(file: string, source: string): Import[] {
+  const { module } = parseSync(file, source, { lang: 'ts', sourceType: 'module' });
+  const specifiers = [
+    ...module.staticImports.map(({ moduleRequest }) => moduleRequest.value),
+    ...module.staticExports.flatMap(({ entries }) => entries.flatMap(({ moduleRequest }) => (moduleRequest === null ? [] : [moduleRequest.value]))),
+    ...module.dynamicImports.map(({ moduleRequest }) => source.slice(moduleRequest.start, moduleRequest.end).replaceAll(/['"`]/gu, '')),
+  ];
+  return specifiers.map((specifier) => ({ file, specifier }));
+}
+
+function typescriptFiles(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => join(folder, file));
+}
+
+/** Undefined where the import is allowed. */
+function coreViolation({ file, specifier }: Import): string | undefined {
+  if (!specifier.startsWith('.')) return undefined;
+  const [from = ''] = relative(core, file).split('/');
+  const [to = ''] = relative(core, resolve(dirname(file), specifier)).split('/');
+  if (from === to || !(from in MAY_IMPORT)) return undefined;
+  return MAY_IMPORT[from]!.includes(to) ? undefined : `${relative(root, file)} imports ${to} (${specifier})`;
+}
+
+function packageViolation({ file, specifier }: Import): string | undefined {
+  const reachesIn = specifier.startsWith('@toolscript/core/') && !/^@toolscript\/core\/(protocol|history|testing|providers|agent)$/u.test(specifier);
+  const climbsOut = specifier.startsWith('.') && !resolve(dirname(file), specifier).startsWith(join(root, relative(root, file).split('/').slice(0, 3).join('/')));
+  return reachesIn || climbsOut ? `${relative(root, file)} imports ${specifier}` : undefined;
+}
+
+function readImports(folder: string): { files: number; imports: Import[] } {
+  const files = typescriptFiles(folder);
+  return { files: files.length, imports: files.flatMap((file) => importsOf(file, readFileSync(file, 'utf8'))) };
+}
+
+describe('architecture', () => {
+  it('folders of core import only what stands below them', () => {
+    const { files, imports } = readImports(core);
+    expect(files).toBeGreaterThan(100);
+    expect(imports.length).toBeGreaterThan(300);
+    expect(imports.map(coreViolation).filter((violation) => violation !== undefined)).toEqual([]);
+  });
+
+  it('every folder of core has its line in the table', () => {
+    const folders = readdirSync(core, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    expect(folders.map(({ name }) => name).filter((name) => !(name in MAY_IMPORT))).toEqual([]);
+  });
+
+  it.each(['tools', 'cli'])('packages/%s uses only the public exports of core', (name) => {
+    const { files, imports } = readImports(join(root, 'packages', name, 'src'));
+    expect(files).toBeGreaterThan(3);
+    expect(imports.map(packageViolation).filter((violation) => violation !== undefined)).toEqual([]);
+  });
+
+  it('a planted violation is seen', () => {
+    const planted = importsOf(join(core, 'protocol/planted.ts'), "import { runScriptSession } from '../session/index.js';\nexport * from '../tools/index.js';\nawait import('../harness/index.js');");
+    expect(planted.map(coreViolation)).toHaveLength(3);
+    expect(planted.map(coreViolation)).not.toContain(undefined);
+    const deep = importsOf(join(root, 'packages/cli/src/planted.ts'), "import '@toolscript/core/dist/index.js';\nimport '../../core/src/index.js';");
+    expect(deep.map(packageViolation)).not.toContain(undefined);
+  });
+});
