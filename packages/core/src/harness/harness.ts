@@ -4,6 +4,7 @@ import {
   type ApprovalPolicy,
   type HarnessMode,
   type JsonObject,
+  type Limits,
   type LimitsInput,
   type Operation,
   type Outcome,
@@ -97,16 +98,17 @@ export function createHarness(options: HarnessOptions): Harness {
 class ToolscriptHarness implements Harness {
   readonly #options: HarnessOptions;
   readonly #parts: RunnerParts;
+  readonly #limits: Limits;
   #closing: Promise<void> | undefined;
 
   constructor(options: HarnessOptions) {
     this.#options = options;
-    resolveLimits(options.limits, undefined);
+    this.#limits = resolveLimits({ ...options.limits, ...queueWait(options) }, undefined);
     const registry = createRegistry(options.tools);
     const exposed = resolveExposure(options.expose ?? {}, registry, options.packs as never);
     const { queueWaitMs: _queueWaitMs, ...workers } = options.workers ?? {};
     const makeGate: RunnerParts['makeGate'] = (approvals, limits) => createGate(approvals, { approvalTimeoutMs: limits.approvalTimeoutMs });
-    makeGate(options.approvals, resolveLimits(options.limits, undefined));
+    makeGate(options.approvals, this.#limits);
     this.#parts = {
       compiler: createCompiler(),
       runtime: options.runtime === undefined || options.runtime === 'quickjs' ? new QuickJsPool(workers) : options.runtime,
@@ -190,7 +192,7 @@ class ToolscriptHarness implements Harness {
   }
 
   asTool(run: RunOptions = {}): RunScriptTool {
-    const { modelOutputTokens } = resolveLimits(this.#options.limits, run.limits);
+    const { modelOutputTokens } = this.#shared(run).limits;
     const runCode = (code: string, signal: AbortSignal | undefined) => this.runScript(code, { ...run, ...(signal === undefined ? {} : { signal }) });
     return makeRunScriptTool(this.instructions({ carrier: 'tool' }), runCode, modelOutputTokens);
   }
@@ -200,7 +202,7 @@ class ToolscriptHarness implements Harness {
     const catalogs = (['full', 'types', 'signatures', 'names'] as const).map((detail) => ({ text: declarationsFor(tools, { detail }), shown: tools.length }));
     return writeInstructions({
       carrier,
-      limits: resolveLimits(this.#options.limits, undefined),
+      limits: this.#limits,
       tag: this.#options.detect?.tags?.[0] ?? 'tool-calls',
       catalogs,
       total: tools.length,
@@ -228,9 +230,8 @@ class ToolscriptHarness implements Harness {
   }
 
   #shared(run: RunOptions) {
-    const limits = resolveLimits({ ...this.#options.limits, ...queueWait(this.#options) }, run.limits);
     return {
-      limits,
+      limits: run.limits === undefined ? this.#limits : resolveLimits(this.#limits, run.limits),
       approvals: run.approvals ?? this.#options.approvals,
       app: run.app,
       principal: run.principal,

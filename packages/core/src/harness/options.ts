@@ -63,7 +63,7 @@ export function checkHarnessOptions(options: HarnessOptions): void {
 export function resolveLimits(base: Partial<LimitsInput> | undefined, override: Partial<LimitsInput> | undefined): z.infer<typeof LimitsSchema> {
   const result = LimitsSchema.safeParse({ ...base, ...override });
   throwIssues(result, LimitsSchema.shape, 'limits');
-  return result.data!;
+  return Object.freeze(result.data!);
 }
 
 interface Checked {

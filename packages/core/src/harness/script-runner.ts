@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { createGate } from '../approvals/index.js';
 import { outcomeToOutputItem } from '../history/index.js';
 import {
@@ -137,8 +137,8 @@ function tell(parts: RunnerParts, stream: EventStream, scriptId: string, event: 
 }
 
 function randomSeed(): [number, number, number, number] {
-  const bytes = randomBytes(16);
-  return [bytes.readInt32LE(0), bytes.readInt32LE(4), bytes.readInt32LE(8), bytes.readInt32LE(12)];
+  const [first = 0, second = 0, third = 0, fourth = 0] = crypto.getRandomValues(new Int32Array(4));
+  return [first, second, third, fourth];
 }
 
 /** What a script reads as `context`. The host's own members win over the defaults. */

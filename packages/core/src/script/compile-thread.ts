@@ -179,7 +179,7 @@ export type ThreadResult =
 /**
  * The parser recurses natively: 64 KB of `(` need 80 to 96 MB of stack. Only what is used is ever real memory.
  */
-const STACK_MB = 192;
+export const STACK_MB = 192;
 const HEAP_MB = 256;
 const START_MS = 20_000;
 const CLOSE_MS = 1_000;

@@ -1,12 +1,25 @@
+import {
+  CONTINUING_WORDS,
+  CONTROL_WORDS,
+  FRESH_STATEMENTS,
+  JOINING_WORDS,
+  NESTING_STATEMENTS,
+  OPERATOR_WORDS,
+  PREFIX_WORDS,
+  TYPE_WORDS,
+} from './nesting-words.js';
+
 /**
  * A scan of the raw text for what makes a recursive parser recurse, before the parser sees it.
  *
  * Brackets count while they are open. Within a bracket, operators that nest to the right (`!`, `=>`, `?`,
  * `=`, `**`, `else`, `typeof`, …) count until their statement or list element ends; a `<` counts until its
- * `>`, because each is tried as a list of type arguments and tried again as a comparison. The sum is the
- * depth. Strings, comments, templates and regular expressions are skipped. The scan judges as a tokeniser
- * does, not as a parser does: where it may be wrong it counts too much rather than too little, by far less
- * than the limit.
+ * `>`, because each is tried as a list of type arguments and tried again as a comparison; regular expressions
+ * and BigInts count because the parser writes down the way to each of them. The sum is the depth.
+ *
+ * What stands inside strings, comments, templates and regular expressions is skipped. The scan judges as a
+ * tokeniser does, not as a parser does: where it may be wrong it counts too much rather than too little, by
+ * far less than the limit.
  */
 export const MAX_NESTING = 256;
 
@@ -35,17 +48,6 @@ type Before =
   /** A word that may be a name or an operator: a `/` divides, a following operand goes on. */
   | 'word'
   | 'operator';
-
-const PREFIX_WORDS = new Set(['typeof', 'void', 'delete', 'await', 'new', 'yield']);
-const TYPE_WORDS = new Set(['keyof', 'unique', 'readonly', 'infer', 'asserts', 'extends', 'abstract']);
-const JOINING_WORDS = new Set(['as', 'is', 'satisfies', 'implements', 'async', 'of']);
-const OPERATOR_WORDS = new Set(['in', 'instanceof']);
-const CONTROL_WORDS = new Set(['if', 'for', 'while', 'with', 'switch', 'catch']);
-const NESTING_STATEMENTS = new Set(['if', 'for', 'while', 'with', 'do', 'class']);
-const FRESH_STATEMENTS = new Set(
-  'const var return throw switch try import export debugger break continue case default function'.split(' '),
-);
-const CONTINUING_WORDS = new Set(['else', 'catch', 'finally']);
 
 const WORD = /(?:\\u\{[\da-fA-F]*\}|\\|#|[\p{ID_Continue}$\u200c\u200d])+/uy;
 const NUMBER = /[0-9][\w.]*/y;
@@ -140,8 +142,10 @@ class NestingScan {
 
   #readNumber(): void {
     NUMBER.lastIndex = this.#at;
-    this.#at += NUMBER.exec(this.#text)?.[0].length ?? 1;
+    const number = NUMBER.exec(this.#text)?.[0] ?? '0';
     this.#startOperand();
+    if (number.endsWith('n')) this.#nest(this.#at);
+    this.#at += number.length;
     this.#operand('');
   }
 
@@ -204,6 +208,7 @@ class NestingScan {
       else if (character === '/' && !inClass) break;
       if ('([{<'.includes(character)) openers++;
     }
+    this.#nest(start);
     if (ambiguous && this.#total + openers > this.#most) this.#deepAt = start;
     this.#at = at + 1;
     this.#operand('');

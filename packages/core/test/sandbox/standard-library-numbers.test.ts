@@ -73,28 +73,28 @@ describe('numbers in en-US', () => {
   it('are written as Node writes them when nothing is asked', () => {
     fc.assert(
       fc.property(number, (value) => expectNodesAnswer(realm, (given) => [Number(given).toLocaleString(), new Intl.NumberFormat().format(Number(given))], value)),
-      { numRuns: 2000 },
+      { numRuns: 1500 },
     );
   });
 
   it('are written as Node writes them with any digits, rounding, grouping and sign', () => {
     fc.assert(
       fc.property(number, digits, fc.oneof(fc.constant({}), rest), (value, how, more) => expectNodesAnswer(realm, format, { value, options: { ...more, ...how, notation: 'standard' } })),
-      { numRuns: 4000 },
+      { numRuns: 1500 },
     );
   });
 
   it('are written as Node writes them in any style and notation', () => {
     fc.assert(
       fc.property(number, anyOptions, (value, options) => expectNodesAnswer(realm, format, { value, options })),
-      { numRuns: 4000 },
+      { numRuns: 1500 },
     );
   });
 
   it('resolve their options as Node does', () => {
     fc.assert(
       fc.property(style, digits, (kind, how) => expectNodesAnswer(realm, (options) => new Intl.NumberFormat('en-US', options).resolvedOptions(), { ...kind, ...how })),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 

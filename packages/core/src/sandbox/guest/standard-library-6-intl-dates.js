@@ -183,7 +183,7 @@
     const date = datePattern(fields);
     const time = timePattern(fields, cycle);
     if (date === '' || time === '') return date + time;
-    const onlyWeekday = date === '{weekday}' && fields.hour !== undefined;
+    const onlyWeekday = date === '{weekday}' && fields.hour !== undefined && fields.timeZoneName === undefined;
     const long = fields.month === 'long' && (styles.timeStyle !== undefined || styles.dateStyle === undefined);
     return `${date}${onlyWeekday ? ' ' : long ? ' at ' : ', '}${time}`;
   }

@@ -22,6 +22,8 @@
     weights[97 + at] = LETTERS_START + at;
     weights[65 + at] = LETTERS_START + at;
   }
+  // Acute, grave, breve, circumflex, caron, ring, diaeresis, double acute, tilde, dot, …: other marks by code point.
+  const MARKS = '\u0301\u0300\u0306\u0302\u030c\u030a\u0308\u030b\u0303\u0307\u0328\u0327\u0304';
   // Letters that sort as others do, and differ from them at the second level only.
   const EXPANSIONS = { __proto__: null, 'ß': 'ss', 'æ': 'ae', 'œ': 'oe', 'ø': 'o', 'đ': 'd', 'ł': 'l', 'ð': 'd', 'ª': 'a', 'º': 'o' };
 
@@ -209,7 +211,8 @@
     const character = String.fromCodePoint(text.codePointAt(at));
     const last = at + character.length - 1;
     if (/\p{M}/u.test(character)) {
-      if (key.accents.length > 0) key.accents[key.accents.length - 1] += character;
+      const place = MARKS.indexOf(character);
+      if (key.accents.length > 0) key.accents[key.accents.length - 1] += place < 0 ? character : String.fromCharCode(place + 1);
       return last;
     }
     const lower = character.toLowerCase();
@@ -218,18 +221,19 @@
     if (expansion !== undefined) {
       for (const letter of expansion) add(key, weights[letter.charCodeAt()], lower, isUpper);
     } else {
-      const code = lower.codePointAt();
-      const weight = code < 256 ? weights[code] : code;
-      if (weight === 0 && (code < 160 || code === 0xad)) return last;
-      if (settings.ignorePunctuation && (weight === 0 ? false : weight <= PUNCTUATION_END)) return last;
-      if (settings.ignorePunctuation && /[\p{P}\p{Z}]/u.test(character)) return last;
-      add(key, weight === 0 ? code : isPunctuation(character) ? weights[34] + code / 0x110000 : weight, '', isUpper);
+      const weight = otherWeight(lower);
+      if (weight > 0 && !(settings.ignorePunctuation && weight < PUNCTUATION_END + 1)) add(key, weight, '', isUpper);
     }
     return last;
   }
 
-  function isPunctuation(character) {
-    return character > '\xff' && /[\p{P}\p{Z}]/u.test(character);
+  // 0 for what has no place in the order: controls and the soft hyphen.
+  function otherWeight(character) {
+    const code = character.codePointAt();
+    if (code < 256 && weights[code] > 0) return weights[code];
+    if (code < 160 || code === 0xad) return 0;
+    if (/[\p{P}\p{Z}]/u.test(character)) return PUNCTUATION_END + code / 0x110000;
+    return /\p{S}/u.test(character) ? DIGIT_START - 1 + code / 0x110000 : code;
   }
 
   function add(key, letter, accent, caseOf) {

@@ -43,7 +43,10 @@ function makeSlot(): Slot {
 function execute(command: WorkerCommand): void {
   if (command.type === 'run') start(command);
   else if (command.type === 'settle') settle(command);
-  else end(command.run);
+  else {
+    end(command.run);
+    pushReport(command.run, endedSegment({ type: 'cancelled', reason: 'cancelled' }), true, true);
+  }
 }
 
 function start(command: Extract<WorkerCommand, { type: 'run' }>): void {
@@ -78,7 +81,11 @@ function compile(command: Extract<WorkerCommand, { type: 'run' }>): Uint8Array |
 
 function settle(command: Extract<WorkerCommand, { type: 'settle' }>): void {
   const running = live.get(command.run);
-  if (running === undefined) return;
+  if (running === undefined) {
+    // It ended before this reached it; every command has its answer all the same.
+    pushReport(command.run, endedSegment({ type: 'cancelled', reason: 'cancelled' }), true, false);
+    return;
+  }
   control.enter(command.run);
   currentSlot = running.index;
   const segment = running.slot.settle(command.batchJson, command.settled, command.clockMs, command.wallMs);
@@ -109,8 +116,13 @@ function recycleEnded(): void {
 function report(run: number, segment: SlotSegment, cacheHit: boolean): void {
   countBytes(run);
   if (segment.ended) end(run);
+  pushReport(run, segment, cacheHit, false);
+}
+
+function pushReport(run: number, segment: SlotSegment, cacheHit: boolean, released: boolean): void {
   reports.push({
     run,
+    released,
     text: segment.text,
     ended: segment.ended,
     end: segment.end,

@@ -29,11 +29,13 @@ export type WorkerCommand =
       maxStackBytes: number;
     }
   | { type: 'settle'; run: number; batchJson: string; settled: number[]; clockMs: number; wallMs: number }
-  /** The run is over for the host; whatever the script still does is of no interest. */
+  /** The run is over for the host; whatever the script still does is of no interest. Answered by `released`. */
   | { type: 'drop'; run: number };
 
 export interface WorkerReport {
   run: number;
+  /** Nothing but the answer to `drop`: the run holds no slot any more. */
+  released: boolean;
   /** The guest's outbox as JSON text; empty where it said nothing. */
   text: string;
   ended: boolean;

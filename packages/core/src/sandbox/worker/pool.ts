@@ -25,6 +25,9 @@ export interface QuickJsOptions {
 /** Linear memory above which a worker takes no further scripts until some of its own have ended. */
 const WORKER_MEMORY_MARK = 1 << 30;
 
+/** Threads that may die before they were ready, in a row, before the pool stops making new ones. */
+const MOST_STILLBIRTHS = 3;
+
 type LiveState = 'waiting' | 'running' | 'ended';
 
 /** A run, from `run` to its last segment. */
@@ -35,7 +38,6 @@ class LiveRun implements SandboxRun {
   segments = 0;
   /** Segments already delivered before the worker was lost; a replay of the tape repeats them. */
   toSkip = 0;
-  cancelled: CancelReason | undefined;
   wallMs: number;
   /** Every settlement delivered, in order, for a worker that has to start over. */
   readonly tape: { batchJson: string; settled: number[]; clockMs: number }[] = [];
@@ -69,6 +71,8 @@ export class QuickJsPool implements SandboxRuntime {
   readonly #workers: WorkerThread[] = [];
   readonly #runs = new Map<number, LiveRun>();
   readonly #waiting: WaitingRuns<LiveRun>;
+  /** Ended runs whose worker has not let go of them yet. */
+  readonly #draining = new Map<number, { worker: WorkerThread; slot: number }>();
   #spare: WorkerThread | undefined;
   #artefacts: Promise<Artefacts> | undefined;
   #loaded: Artefacts | undefined;
@@ -77,6 +81,7 @@ export class QuickJsPool implements SandboxRuntime {
   #closed = false;
   #completed = 0;
   #replaced = 0;
+  #stillbirths = 0;
   #droppedBefore = 0;
 
   constructor(options: QuickJsOptions = {}) {
@@ -116,9 +121,8 @@ export class QuickJsPool implements SandboxRuntime {
 
   cancel(run: LiveRun, reason: CancelReason): void {
     if (run.state === 'ended') return;
-    run.cancelled = reason;
     // A script inside a segment stops at its next look at the clock; one that stands still just ends.
-    if (run.worker?.control.busy().run === run.key) run.worker.control.cancel(run.slot, reason);
+    run.worker?.control.cancel(run.slot, reason);
     this.#endSoon(run, { type: 'cancelled', reason });
   }
 
@@ -165,7 +169,7 @@ export class QuickJsPool implements SandboxRuntime {
     if (this.#loaded === undefined) return false;
     let best: WorkerThread | undefined;
     for (const worker of this.#workers) {
-      const open = worker.hasSlot && worker.linearBytes < WORKER_MEMORY_MARK;
+      const open = worker.hasSlot && worker.linearBytes < WORKER_MEMORY_MARK && !this.#isWornOut(worker);
       if (open && (best === undefined || worker.load < best.load)) best = worker;
     }
     const slot = best?.takeSlot();
@@ -216,6 +220,7 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   #receive(report: WorkerReport): void {
+    if (report.released) return this.#drained(report.run);
     const run = this.#runs.get(report.run);
     if (run === undefined || run.state === 'ended') return;
     if (run.toSkip > 0 && !report.ended) {
@@ -235,9 +240,24 @@ export class QuickJsPool implements SandboxRuntime {
 
   #end(run: LiveRun, end: SandboxEnd): void {
     if (run.state === 'ended') return;
-    run.worker?.send({ type: 'drop', run: run.key });
+    if (run.worker !== undefined) this.#drain(run, run.worker);
     this.#release(run);
     run.observer.onSegment(endSegment(end));
+  }
+
+  /** The host is done with the run, the worker may not be: its slot is free when the worker says so. */
+  #drain(run: LiveRun, worker: WorkerThread): void {
+    this.#draining.set(run.key, { worker, slot: run.slot });
+    worker.segmentLimits.set(run.key, 0);
+    worker.send({ type: 'drop', run: run.key });
+    run.worker = undefined;
+  }
+
+  #drained(key: number): void {
+    const drained = this.#draining.get(key);
+    if (drained === undefined) return;
+    this.#draining.delete(key);
+    this.#freeSlot(drained.worker, drained.slot, key);
   }
 
   #release(run: LiveRun): void {
@@ -247,11 +267,19 @@ export class QuickJsPool implements SandboxRuntime {
     this.#completed++;
     const { worker } = run;
     run.worker = undefined;
-    if (worker === undefined || worker.lost) return;
-    worker.segmentLimits.delete(run.key);
-    worker.giveSlot(run.slot);
-    if (worker.started >= this.#options.maxScriptsPerWorker && worker.load === 0) this.#retire(worker);
+    if (worker !== undefined) this.#freeSlot(worker, run.slot, run.key);
+  }
+
+  #freeSlot(worker: WorkerThread, slot: number, key: number): void {
+    if (worker.lost) return;
+    worker.segmentLimits.delete(key);
+    worker.giveSlot(slot);
+    if (worker.load === 0 && this.#isWornOut(worker)) this.#retire(worker);
     if (this.#waiting.size > 0) this.#serveWaiting();
+  }
+
+  #isWornOut(worker: WorkerThread): boolean {
+    return worker.started >= this.#options.maxScriptsPerWorker;
   }
 
   #retire(worker: WorkerThread): void {
@@ -272,6 +300,8 @@ export class QuickJsPool implements SandboxRuntime {
   #recover(worker: WorkerThread, culprit: number | undefined, detail: string): void {
     if (this.#closed) return;
     const affected = [...this.#runs.values()].filter((run) => run.worker === worker);
+    for (const [key, drained] of this.#draining) if (drained.worker === worker) this.#draining.delete(key);
+    if (!worker.born && ++this.#stillbirths > MOST_STILLBIRTHS) return this.#giveUp(worker, detail);
     if (worker === this.#spare) this.#spare = undefined;
     else this.#replace(worker);
     for (const run of affected) {
@@ -280,6 +310,20 @@ export class QuickJsPool implements SandboxRuntime {
       else this.#restart(run);
     }
     this.#serveWaiting();
+  }
+
+  /** Threads die at birth, again and again: nobody is kept waiting for one. */
+  #giveUp(worker: WorkerThread, detail: string): void {
+    if (worker === this.#spare) this.#spare = undefined;
+    const index = this.#workers.indexOf(worker);
+    if (index >= 0) this.#workers.splice(index, 1);
+    if (this.#workers.length > 0) return;
+    for (const run of this.#runs.values()) {
+      run.worker = undefined;
+      this.#end(run, { type: 'internal', detail: `no worker thread could be started: ${detail}` });
+    }
+    this.#warming = undefined;
+    this.#stillbirths = 0;
   }
 
   #restart(run: LiveRun): void {

@@ -24,6 +24,8 @@ export class WorkerThread {
   load = 0;
   /** Scripts started here since it was born. */
   started = 0;
+  /** It has been ready. */
+  born = false;
   droppedInstances = 0;
   linearBytes = 0;
   readonly #worker: Worker;
@@ -55,6 +57,7 @@ export class WorkerThread {
     });
     this.ready = new Promise((resolve) => {
       this.#worker.once('message', () => {
+        this.born = true;
         this.#worker.on('message', (reports: WorkerReport[]) => this.#receive(reports));
         resolve();
       });
@@ -98,9 +101,8 @@ export class WorkerThread {
   send(command: WorkerCommand): void {
     if (this.#outgoing.length === 0) queueMicrotask(() => this.#flush());
     this.#outgoing.push(command);
-    if (command.type === 'drop') return;
     this.#unanswered++;
-    this.#longestMs = Math.max(this.#longestMs, command.wallMs);
+    if (command.type !== 'drop') this.#longestMs = Math.max(this.#longestMs, command.wallMs);
     if (this.#watch === undefined) {
       this.#seen = { entered: -1, at: 0, allowedMs: 0 };
       this.#watch = setTimeout(() => this.#look(), WATCH_MS);

@@ -1,0 +1,95 @@
+import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import { QuickJS } from 'quickjs-wasi';
+import { describe, expect, it } from 'vitest';
+import { openRealm, standardLibraryFiles } from './standard-library-realm.js';
+
+const KEEP_LINES_DROP_SOURCE = 16;
+const folder = new URL('../../src/sandbox/guest/', import.meta.url);
+
+describe('the standard library', () => {
+  it('defines these globals, none of them enumerable, and nothing else', async () => {
+    const bare = await QuickJS.create({ wasm: wasm(), timezoneOffset: 0 });
+    const names = () => JSON.parse(bare.evalCode('JSON.stringify(Object.getOwnPropertyNames(globalThis))').toString()) as string[];
+    const before = new Set(names());
+    for (const file of standardLibraryFiles()) bare.evalCode(readFileSync(new URL(file, folder), 'utf8'), file).dispose();
+    expect(names().filter((name) => !before.has(name)).sort()).toEqual(['Intl', 'TextDecoder', 'TextEncoder', 'URL', 'URLSearchParams', 'structuredClone']);
+    bare.dispose();
+  });
+
+  it('works the same where nothing is frozen', async () => {
+    const realm = await openRealm({ freeze: false });
+    const outcome = realm.run(() => {
+      const url = new URL('../b?x=1', 'https://example.com/a/');
+      url.searchParams.append('y', 'ü');
+      return [url.href, structuredClone(new Map([[1, { a: [1] }]])).get(1), new TextDecoder().decode(new TextEncoder().encode('añ😀')), (1234.5).toLocaleString(), new Date(0).toLocaleDateString('en-US', { dateStyle: 'long' }), ['b', 'a'].sort(new Intl.Collator().compare)];
+    }, null);
+    expect(outcome).toEqual({ value: ['https://example.com/b?x=1&y=%C3%BC', { a: [1] }, 'añ😀', '1,234.5', 'January 1, 1970', ['a', 'b']] });
+    realm.close();
+  });
+
+  it('is frozen in the realm that the other laws are tested in', async () => {
+    const realm = await openRealm();
+    const outcome = realm.run(() => [URL, URL.prototype, Intl, Intl.NumberFormat.prototype, Error.prototype, Array.prototype].map((value) => Object.isFrozen(value)), null);
+    expect(outcome).toEqual({ value: [true, true, true, true, true, true] });
+    realm.close();
+  });
+
+  it('keeps what one caller did from the next', async () => {
+    const realm = await openRealm();
+    const use = () => {
+      const url = new URL('http://a/?b=1');
+      url.searchParams.set('b', '2');
+      new TextDecoder().decode(new Uint8Array([0xe2]), { stream: true });
+      return [new URL('http://a/?b=1').href, new TextDecoder().decode(new Uint8Array([0x41])), [...'aXbX'.matchAll(/X/g)].length, new URL('http://é é'.slice(0, 8)).href];
+    };
+    expect(realm.run(use, null)).toEqual(realm.run(use, null));
+    realm.close();
+  });
+
+  it('reads no clock and makes no randomness while it boots', async () => {
+    const bare = await QuickJS.create({ wasm: wasm(), timezoneOffset: 0 });
+    bare.evalCode('for (const [owner, key] of [[Date, "now"], [Math, "random"], [performance, "now"]]) Object.defineProperty(owner, key, { value() { throw new Error("read at boot"); } })').dispose();
+    for (const file of standardLibraryFiles()) bare.evalCode(readFileSync(new URL(file, folder), 'utf8'), file).dispose();
+    expect(bare.evalCode('typeof Intl.DateTimeFormat').toString()).toBe('function');
+    bare.dispose();
+  });
+
+  it('takes less than 150 KB of the heap', async () => {
+    const compiler = await QuickJS.create({ wasm: wasm(), timezoneOffset: 0 });
+    const measured = await QuickJS.create({ wasm: wasm(), timezoneOffset: 0 });
+    // The engine counts the bytecode that was handed to it among its binary objects until it collects it.
+    const used = () => {
+      const { memoryUsedSize, binaryObjectSize } = measured.getMemoryUsage();
+      return memoryUsedSize - binaryObjectSize;
+    };
+    const before = used();
+    for (const file of standardLibraryFiles()) {
+      measured.evalBytecode(compiler.compile(readFileSync(new URL(file, folder), 'utf8'), file, 0, KEEP_LINES_DROP_SOURCE)).dispose();
+    }
+    expect(used() - before).toBeGreaterThan(10_000);
+    expect(used() - before).toBeLessThan(150_000);
+    compiler.dispose();
+    measured.dispose();
+  });
+
+  it('finds the newer parts of the language in the engine itself', async () => {
+    const realm = await openRealm();
+    const outcome = realm.run(
+      (paths) => paths.filter((path) => path.split('.').reduce<unknown>((owner, name) => (owner as Record<string, unknown> | undefined)?.[name], globalThis) === undefined),
+      [
+        ...['Array.fromAsync', 'Array.prototype.at', 'Array.prototype.findLast', 'Array.prototype.toSorted', 'Array.prototype.toReversed', 'Array.prototype.toSpliced', 'Array.prototype.with', 'Array.prototype.flatMap'],
+        ...['Object.groupBy', 'Object.fromEntries', 'Object.hasOwn', 'Map.groupBy', 'Promise.withResolvers', 'Promise.try', 'Promise.any', 'Promise.allSettled', 'Error.isError', 'Error.captureStackTrace'],
+        ...['Set.prototype.union', 'Set.prototype.intersection', 'Set.prototype.difference', 'Set.prototype.isSubsetOf', 'Iterator.from', 'Iterator.prototype.map', 'Iterator.prototype.take', 'Iterator.prototype.toArray'],
+        ...['String.prototype.isWellFormed', 'String.prototype.at', 'String.prototype.replaceAll', 'String.prototype.matchAll', 'RegExp.escape', 'Uint8Array.fromBase64', 'ArrayBuffer.prototype.transfer', 'Math.sumPrecise'],
+        ...['queueMicrotask', 'atob', 'btoa', 'WeakRef', 'FinalizationRegistry', 'DOMException', 'AggregateError', 'Symbol.asyncIterator', 'Symbol.dispose', 'globalThis', 'structuredClone', 'Intl'],
+      ],
+    );
+    expect(outcome).toEqual({ value: [] });
+    realm.close();
+  });
+});
+
+function wasm(): Uint8Array {
+  return readFileSync(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'));
+}
