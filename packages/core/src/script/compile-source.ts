@@ -5,6 +5,7 @@ import type { CompileAnswer, CompileRequest } from './compile-messages.js';
 import { originalOffset } from './edits.js';
 import type { Finding } from './findings.js';
 import { LineIndex } from './line-index.js';
+import { findBadPatterns } from './patterns.js';
 import { planCalls } from './plan.js';
 import { findViolations } from './policy.js';
 import { findPromiseMisuse } from './promise-rules.js';
@@ -24,6 +25,8 @@ export function compileSource({ source, toolNames }: CompileRequest): CompileAns
   for (const note of script.notes) report.addRepair(note);
   if (!script.ok) return syntaxFailure(script.problems, report);
 
+  const [badPattern, ...otherPatterns] = findBadPatterns(script.index);
+  if (badPattern !== undefined) return syntaxFailure([badPattern, ...otherPatterns], report);
   const violations = findViolations(script.index);
   const [violation] = violations;
   if (violation !== undefined) {

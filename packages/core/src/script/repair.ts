@@ -32,10 +32,10 @@ export type RepairedScript = {
 export function parseWithRepairs(source: string): RepairedScript {
   const surface = repairSurface(source);
   const parsed = parseText(surface.text);
-  if (parsed.ok) return repairProgram(surface, parsed);
+  if (parsed.ok) return repairParsed(surface, parsed);
   for (const candidate of candidates(surface)) {
     const retried = parseText(candidate.text);
-    if (retried.ok) return repairProgram(candidate, retried);
+    if (retried.ok) return repairProgram(candidate, indexSyntax(retried.program));
   }
   return { ...surface, ok: false, problems: parsed.problems };
 }
@@ -147,8 +147,19 @@ function applied(draft: Draft, edits: readonly Edit[]): Pick<Draft, 'text' | 'la
 
 // Repairs that the syntax tree shows to be needed.
 
-function repairProgram(draft: Draft, parsed: Extract<ParsedText, { ok: true }>): RepairedScript {
+type Parsed = Extract<ParsedText, { ok: true }>;
+
+/** `a &lt; b` alone parses, as `a & lt; b`: where nobody declared such a name, it was an entity. */
+function repairParsed(draft: Draft, parsed: Parsed): RepairedScript {
   const index = indexSyntax(parsed.program);
+  const stray = ['lt', 'gt', 'amp', 'quot'].some((name) => index.references.has(name) && !index.declared.has(name));
+  const decoded = stray ? withEntitiesDecoded(draft) : undefined;
+  const retried = decoded === undefined ? undefined : parseText(decoded.text);
+  if (decoded === undefined || retried?.ok !== true) return repairProgram(draft, index);
+  return repairProgram(decoded, indexSyntax(retried.program));
+}
+
+function repairProgram(draft: Draft, index: SyntaxIndex): RepairedScript {
   const entry = repairEntry(index, draft.text);
   if (entry === undefined) return { ...draft, ok: true, index };
   const repaired = applied(draft, entry.edits);

@@ -10,6 +10,8 @@ export interface SyntaxIndex {
   /** Modules, dynamic imports, meta properties, decorators: what is refused by its mere presence. */
   readonly modular: readonly Visit[];
   readonly returns: readonly Visit[];
+  /** Regular expressions that Node cannot make. */
+  readonly badPatterns: readonly Visit[];
   /** Where each name is declared: variables, parameters, functions, classes. */
   readonly declared: ReadonlyMap<string, readonly Visit[]>;
   /** Where each name is read or written. */
@@ -20,6 +22,7 @@ export function indexSyntax(program: Program): SyntaxIndex {
   const calls: Visit[] = [];
   const modular: Visit[] = [];
   const returns: Visit[] = [];
+  const badPatterns: Visit[] = [];
   const declared = new Map<string, Visit[]>();
   const references = new Map<string, Visit[]>();
   walk(program, (visit) => {
@@ -44,13 +47,16 @@ export function indexSyntax(program: Program): SyntaxIndex {
       case 'ReturnStatement':
         returns.push(visit);
         break;
+      case 'Literal':
+        if ('regex' in visit.node && visit.node.value === null) badPatterns.push(visit);
+        break;
       case 'Identifier':
         recordName(visit, visit.node, declared, references);
         break;
       default:
     }
   });
-  return { program, calls, modular, returns, declared, references };
+  return { program, calls, modular, returns, badPatterns, declared, references };
 }
 
 export function isFunction(node: Node): boolean {

@@ -33,7 +33,7 @@ export function judgePattern(source: string): PatternVerdict {
 
 function boundLength(shape: PatternShape): PatternVerdict {
   const power = shape.repetitions + (shape.anchored ? 0 : 1);
-  const budget = MAX_STEPS / shape.choices;
+  const budget = MAX_STEPS / (shape.choices * shape.counted);
   if (power === 0) return budget >= 1 ? { safe: true, maxLength: MAX_STEPS } : unsafe('it tries too many alternatives');
   const maxLength = Math.floor(budget ** (1 / power));
   return maxLength >= LEAST_USEFUL_LENGTH ? { safe: true, maxLength } : unsafe('it may take too long');
@@ -50,6 +50,8 @@ interface PatternShape {
   repetitions: number;
   /** Product of the alternatives and options that the engine may try. */
   choices: number;
+  /** The largest product of nested counts: 12 for `(a{3}){4}`. */
+  counted: number;
   /** Starts at the text's start only. */
   anchored: boolean;
 }
@@ -58,7 +60,8 @@ interface PatternShape {
 interface PartShape {
   repetitions: number;
   choices: number;
-  /** Alternatives begin with different literal characters, so that one look decides between them. */
+  counted: number;
+  /** Wherever there is a choice, the next character decides it: alternatives begin with different literal ones. */
   decided: boolean;
 }
 
@@ -75,7 +78,7 @@ class PatternReader {
   read(): PatternShape {
     const anchored = this.#source.startsWith('^');
     const part = this.#alternatives();
-    return { repetitions: part.repetitions, choices: part.choices, anchored: anchored && !hasTopLevelAlternative(this.#source) };
+    return { repetitions: part.repetitions, choices: part.choices, counted: part.counted, anchored: anchored && !hasTopLevelAlternative(this.#source) };
   }
 
   #alternatives(): PartShape {
@@ -89,7 +92,8 @@ class PatternReader {
     return {
       repetitions: branches.reduce((sum, branch) => sum + branch.repetitions, 0),
       choices: branches.reduce((product, branch) => product * branch.choices, branches.length),
-      decided: branches.length === 1 || decided,
+      counted: Math.max(...branches.map((branch) => branch.counted)),
+      decided: branches.every((branch) => branch.decided) && (branches.length === 1 || decided),
     };
   }
 
@@ -99,11 +103,13 @@ class PatternReader {
   }
 
   #sequence(): PartShape {
-    const whole: PartShape = { repetitions: 0, choices: 1, decided: true };
+    const whole: PartShape = { repetitions: 0, choices: 1, counted: 1, decided: true };
     while (this.#position < this.#source.length && !'|)'.includes(this.#source[this.#position] as string)) {
       const part = this.#quantified(this.#atom());
       whole.repetitions += part.repetitions;
       whole.choices *= part.choices;
+      whole.counted = Math.max(whole.counted, part.counted);
+      whole.decided &&= part.decided;
     }
     return whole;
   }
@@ -114,7 +120,7 @@ class PatternReader {
     if (character === '[') this.#skipClass();
     else if (character === '\\') this.#skipEscape();
     else this.#position += 1;
-    return { repetitions: 0, choices: 1, decided: true };
+    return { repetitions: 0, choices: 1, counted: 1, decided: true };
   }
 
   #group(): PartShape {
@@ -134,12 +140,13 @@ class PatternReader {
     if (quantifier === null) return atom;
     this.#position += quantifier[0].length;
     const { least, most } = quantifierRange(quantifier);
-    if (most > 1 && (atom.repetitions > 0 || (atom.choices > 1 && !atom.decided))) {
+    if (most > 1 && (atom.repetitions > 0 || !atom.decided)) {
       throw new UnsafePattern('it repeats what can repeat or choose by itself');
     }
-    if (least === most) return atom;
-    if (most === 1) return { ...atom, choices: atom.choices * 2 };
-    return { repetitions: atom.repetitions + 1, choices: atom.choices, decided: atom.decided };
+    const counted = atom.counted * Math.max(1, Number.isFinite(most) ? most : least);
+    if (least === most) return { ...atom, counted };
+    if (most === 1) return { ...atom, choices: atom.choices * 2, decided: false };
+    return { repetitions: atom.repetitions + 1, choices: atom.choices, counted, decided: atom.decided };
   }
 
   #skipClass(): void {

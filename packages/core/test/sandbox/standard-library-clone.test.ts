@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { expectNodesAnswer, openRealm, type Realm } from './standard-library-realm.js';
+import { comparing, expectNodesAnswer, openRealm, type Realm } from './standard-library-realm.js';
 
 let realm: Realm;
 beforeAll(async () => {
@@ -20,7 +20,7 @@ describe('structuredClone', () => {
         }, data);
         expect(shared).toEqual({ value: 0 });
       }),
-      { numRuns: 500 },
+      comparing(200),
     );
   });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { expectNodesAnswer, openRealm, type Realm } from './standard-library-realm.js';
+import { comparing, expectNodesAnswer, openRealm, type Realm } from './standard-library-realm.js';
 
 let realm: Realm;
 beforeAll(async () => {
@@ -48,7 +48,7 @@ describe('dates in en-US', () => {
           return [day.toLocaleString(undefined, utc), day.toLocaleDateString('en-US', utc), day.toLocaleTimeString('en-US', utc), new Intl.DateTimeFormat('en-US', utc).format(day)];
         }, given),
       ),
-      { numRuns: 300 },
+      comparing(200),
     );
   });
 
@@ -59,12 +59,12 @@ describe('dates in en-US', () => {
         fc.pre(commonlyAsked(options));
         expectNodesAnswer(realm, format, { time: moment, options });
       }),
-      { numRuns: 2000 },
+      comparing(600),
     );
   });
 
   it('are written as Node writes them in any style', () => {
-    fc.assert(fc.property(time, styles, (moment, options) => expectNodesAnswer(realm, format, { time: moment, options })), { numRuns: 500 });
+    fc.assert(fc.property(time, styles, (moment, options) => expectNodesAnswer(realm, format, { time: moment, options })), comparing(200));
   });
 
   it('show the date or the time alone where the method says so', () => {
@@ -77,7 +77,7 @@ describe('dates in en-US', () => {
           { moment, day, hour },
         );
       }),
-      { numRuns: 300 },
+      comparing(200),
     );
   });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { expectNodesAnswer, openRealm, type Realm } from './standard-library-realm.js';
+import { comparing, expectNodesAnswer, openRealm, type Realm } from './standard-library-realm.js';
 
 let realm: Realm;
 beforeAll(async () => {
@@ -33,7 +33,7 @@ describe('text in order', () => {
           { pair, how },
         ),
       ),
-      { numRuns: 3000 },
+      comparing(1000),
     );
   });
 
@@ -75,7 +75,7 @@ describe('plurals', () => {
       fc.property(fc.oneof(fc.integer({ min: -130, max: 1200 }), fc.double({ min: -1e6, max: 1e6, noNaN: true }), fc.constantFrom(1.5, 1, 0, 11, 111)), fc.constantFrom<Intl.PluralRulesOptions>({}, { type: 'ordinal' }, { minimumFractionDigits: 1 }, { maximumFractionDigits: 0 }), (value, how) =>
         expectNodesAnswer(realm, (given) => new Intl.PluralRules('en-US', given.how).select(given.value), { value, how }),
       ),
-      { numRuns: 500 },
+      comparing(200),
     );
     expectNodesAnswer(realm, () => (Intl.PluralRules as never as () => void)(), null);
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { expectNodesAnswer, openRealm, type Realm } from './standard-library-realm.js';
+import { comparing, expectNodesAnswer, openRealm, type Realm } from './standard-library-realm.js';
 
 let realm: Realm;
 beforeAll(async () => {
@@ -23,7 +23,7 @@ describe('TextEncoder', () => {
   it('gives the bytes that Node gives, for any text', () => {
     fc.assert(
       fc.property(anyText, (text) => expectNodesAnswer(realm, (given) => [...new TextEncoder().encode(given)], text)),
-      { numRuns: 500 },
+      comparing(300),
     );
   });
 
@@ -36,7 +36,7 @@ describe('TextEncoder', () => {
           return [read, written, ...target];
         }, { text, room }),
       ),
-      { numRuns: 500 },
+      comparing(300),
     );
   });
 
@@ -60,7 +60,7 @@ describe('TextDecoder', () => {
           { label, data, fatal, ignoreBOM },
         );
       }),
-      { numRuns: 2000 },
+      comparing(600),
     );
   });
 
@@ -80,7 +80,7 @@ describe('TextDecoder', () => {
         );
         expect(outcome).toEqual({ value: 'same' });
       }),
-      { numRuns: 1000 },
+      comparing(300),
     );
   });
 
@@ -92,7 +92,7 @@ describe('TextDecoder', () => {
           return [...given.map((chunk) => decoder.decode(new Uint8Array(chunk), { stream: true })), decoder.decode()];
         }, chunks),
       ),
-      { numRuns: 1000 },
+      comparing(300),
     );
   });
 
@@ -154,7 +154,7 @@ describe('base64', () => {
           return [attempt(btoa), attempt(atob)];
         }, text),
       ),
-      { numRuns: 1000 },
+      comparing(300),
     );
   });
 });

@@ -70,7 +70,7 @@ return sum;`,
   { name: 'raw templates with a closing script tag', source: 'return [String.raw`</script>\\n${1}</SCRIPT>`, `</script>`, "</script>"];' },
   { name: 'optional chaining and nullish', source: 'const o = { a: { b: null } };\nreturn [o?.a?.b?.c ?? "none", o.x?.(), o.a?.["b"]];' },
   { name: 'logical assignment', source: 'let a = null; a ??= 1; a &&= a + 1; let b = 0; b ||= 9;\nreturn [a, b];' },
-  { name: 'regular expressions', source: 'return ["2024-01-02".replace(/(\\d+)-(\\d+)-(\\d+)/, "$3.$2.$1"), /[/]\\/`"\'{(/.test("//`\\"\'{("), "a1b22".match(/(?<n>\\d+)$/).groups.n, [..."aXbX".matchAll(/X/g)].length];' },
+  { name: 'regular expressions', source: 'return ["2024-01-02".replace(/(\\d+)-(\\d+)-(\\d+)/, "$3.$2.$1"), /[/(]\\/`"\'{/.test("//`\\"\'{"), "a1b22".match(/(?<n>\\d+)$/).groups.n, [..."aXbX".matchAll(/X/g)].length];' },
   { name: 'division that looks like a regular expression', source: 'const a = 8, b = 2, g = 1;\nconst f = () => 4;\nreturn [a / b / g, f() / 2 / g, (a) / b, [a][0] / b];' },
   { name: 'all kinds of Promise combinators', source: 'const fail = () => Promise.reject(new Error("x"));\nreturn [await Promise.any([fail(), Promise.resolve(1)]), (await Promise.allSettled([fail(), 2])).map((r) => r.status), await Promise.race([3])];' },
   { name: 'sorting and grouping', source: 'const words = ["pear", "fig", "apple"];\nconst by = {};\nfor (const word of words) (by[word.length] ??= []).push(word);\nreturn [words.toSorted((a, b) => a.localeCompare(b)), by];' },
@@ -110,7 +110,7 @@ return [config.port, later!.length, (later as any as string)!];`,
     source: `type Mapped<T> = { readonly [K in keyof T]?: T[K] extends infer U ? U : never };
 type Fn = new (...args: any[]) => object; declare const nothing: number; declare function ghost(): void;
 type Tpl = \`\${string}-\${number}\`; unique: { const s: unique symbol = Symbol() as any; break unique; }
-let x: import('x').Y | typeof globalThis | abstract new () => void;
+let x: import('x').Y | typeof globalThis | (abstract new () => void);
 class C<in out T> implements Iterable<T> { declare y: T; private z?: T; static readonly q: number = 1; [key: string]: any; override?(): void; *[Symbol.iterator](): Iterator<T> {} }
 return C.q;`,
     answer: 1,

@@ -608,7 +608,7 @@
         outboxEnd = '["returned"]';
         return;
       }
-      const bytes = json.length > limits.result ? json.length : byteLength(json);
+      const bytes = json.length > limits.result * 8 ? json.length : byteLength(json);
       if (bytes > limits.result) outboxEnd = '["return_too_large",' + bytes + ',' + stringify(slice(json, 0, 1024)) + ',' + stringify(largestKeys(value)) + ']';
       else outboxEnd = '["returned",' + stringify(json) + ']';
     } catch (error) {

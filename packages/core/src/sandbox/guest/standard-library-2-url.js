@@ -15,14 +15,13 @@
   const INVALID = Object.freeze({});
   const DEFAULT_PORTS = { __proto__: null, 'http': '80', 'https': '443', 'ws': '80', 'wss': '443', 'ftp': '21', 'file': '' };
 
-  // What is percent-encoded where. Lone surrogates count as U+FFFD.
-  const CONTROL_SET = /[^\x20-\x7e]/gu;
-  const FRAGMENT_SET = /[^!#-;=?-_a-~]/gu;
-  const QUERY_SET = /[^!$-;=?-~]/gu;
-  const SPECIAL_QUERY_SET = /[^!$-&(-;=?-~]/gu;
-  const PATH_SET = /[^!$-;=@-\]_a-z|~]/gu;
-  const USERINFO_SET = /[^!$-.0-9A-Z_a-z~]/gu;
-  const FORM_SET = /[^*\-.0-9A-Z_a-z ]/gu;
+  // Runs of what is percent-encoded where. Lone surrogates count as U+FFFD.
+  const CONTROL_SET = /[^\x20-\x7e]+/gu;
+  const FRAGMENT_SET = /[^!#-;=?-_a-~]+/gu;
+  const QUERY_SET = /[^!$-;=?-~]+/gu;
+  const SPECIAL_QUERY_SET = /[^!$-&(-;=?-~]+/gu;
+  const PATH_SET = /[^!$-;=@-\]_a-z|~]+/gu;
+  const USERINFO_SET = /[^!$-.0-9A-Z_a-z~]+/gu;
   const PUNYCODE_DIGITS = 'abcdefghijklmnopqrstuvwxyz0123456789';
   const FORBIDDEN_IN_HOST = /[\0\t\n\r #/:<>?@[\\\]^|]/;
   const FORBIDDEN_IN_DOMAIN = /[\0-\x20#%/:<>?@[\\\]^|\x7f]/;
@@ -319,7 +318,7 @@
   }
 
   function encodeForm(text) {
-    return percentEncode(text, FORM_SET).replaceAll(' ', '+');
+    return encodeRun(text).replaceAll('%20', '+');
   }
 
   function matcher(name, value) {
@@ -332,12 +331,16 @@
   // --- percent-encoding ---
 
   function percentEncode(text, set) {
-    return text.replace(set, encodeCharacter);
+    return text.replace(set, encodeRun);
   }
 
-  function encodeCharacter(character) {
-    if (character > '\x7f') return encodeURIComponent(character.toWellFormed());
-    return `%${character.charCodeAt().toString(16).toUpperCase().padStart(2, '0')}`;
+  // The engine's own function is fast, and leaves alone a few characters that the sets do not.
+  function encodeRun(run) {
+    return encodeURIComponent(run.toWellFormed()).replace(/[!'()~]/g, encodeMark);
+  }
+
+  function encodeMark(mark) {
+    return `%${mark.charCodeAt().toString(16).toUpperCase()}`;
   }
 
   function percentDecode(text) {

@@ -62,6 +62,10 @@
     halfEven: (half, negative, odd) => half > 0 || (half === 0 && odd),
   };
 
+  const NUMERAL = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,4})?\s*$/i;
+  const SHORT_NUMERAL = /^-?[0-9]+(?:\.[0-9]{1,3})?$/;
+  const EXPONENT = /e/i;
+
   // --- what the guest sees ---
 
   class NumberFormat {
@@ -215,9 +219,24 @@
   // --- formatting ---
 
   function text(settings, value) {
+    if (settings === standard && typeof value === 'number') {
+      const written = String(value);
+      if (SHORT_NUMERAL.test(written) && !Object.is(value, -0)) return grouped(written);
+    }
+    const parts = partsOf(settings, value);
     let result = '';
-    for (const part of partsOf(settings, value)) result += part.value;
+    for (let at = 0; at < parts.length; at++) result += parts[at].value;
     return result;
+  }
+
+  // The common case: nothing to round and nothing to fill up.
+  function grouped(written) {
+    const dot = written.indexOf('.');
+    const start = written[0] === '-' ? 1 : 0;
+    let result = dot < 0 ? '' : written.slice(dot);
+    let end = dot < 0 ? written.length : dot;
+    for (; end - start > 3; end -= 3) result = `,${written.slice(end - 3, end)}${result}`;
+    return written.slice(0, end) + result;
   }
 
   function partsOf(settings, value) {
@@ -229,15 +248,25 @@
 
   function toDecimal(value) {
     if (typeof value === 'object' && value !== null) return toDecimal(primitive(value));
-    const isPlain = typeof value === 'string' && /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,4})?\s*$/i.test(value);
-    const written = typeof value === 'bigint' || isPlain ? String(value).trim() : String(Number(value));
-    const negative = written[0] === '-' || (value === 0 && 1 / value < 0);
-    if (written.endsWith('NaN') || written.endsWith('Infinity')) return { negative, special: written, digits: '1', point: 1 };
-    const [, integer, fraction = '', exponent = '0'] = /^[+-]?(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i.exec(written);
-    const all = integer + fraction;
-    const digits = trimZeros(all.replace(/^0+/, ''));
-    const zeros = /^0*/.exec(all)[0].length;
-    return { negative, digits, point: digits === '' ? 0 : integer.length - zeros + Number(exponent) };
+    const isNumeral = typeof value === 'bigint' || (typeof value === 'string' && NUMERAL.test(value));
+    const number = isNumeral ? 0 : Number(value);
+    const written = isNumeral ? String(value).trim() : String(number);
+    const negative = written[0] === '-' || (!isNumeral && number === 0 && 1 / number < 0);
+    if (number - number !== 0) return { negative, special: written, digits: '1', point: 1 };
+    return decimalOf(negative, written[0] === '-' || written[0] === '+' ? written.slice(1) : written);
+  }
+
+  // Of '12', '1.5', '.5', '1e21'.
+  function decimalOf(negative, written) {
+    const e = written.search(EXPONENT);
+    const mantissa = e < 0 ? written : written.slice(0, e);
+    const dot = mantissa.indexOf('.');
+    const all = dot < 0 ? mantissa : mantissa.slice(0, dot) + mantissa.slice(dot + 1);
+    let zeros = 0;
+    while (all[zeros] === '0') zeros++;
+    const digits = trimZeros(all.slice(zeros));
+    const places = (dot < 0 ? all.length : dot) - zeros + (e < 0 ? 0 : Number(written.slice(e + 1)));
+    return { negative, digits, point: digits === '' ? 0 : places };
   }
 
   function primitive(value) {
@@ -318,8 +347,9 @@
     const half = cutOff === '5' ? 0 : cutOff < '5' ? -1 : 1;
     const odd = kept !== '' && Number(kept.at(-1)) % 2 === 1;
     if (!roundsUp(half, negative, odd)) return { negative, digits: trimZeros(kept), point: trimZeros(kept) === '' ? 0 : point };
-    const nines = /9*$/.exec(kept)[0].length;
-    const head = kept.slice(0, kept.length - nines);
+    let end = kept.length;
+    while (end > 0 && kept[end - 1] === '9') end--;
+    const head = kept.slice(0, end);
     if (head === '') return { negative, digits: '1', point: point + 1 - Math.min(keep, 0) };
     return { negative, digits: head.slice(0, -1) + String(Number(head.at(-1)) + 1), point };
   }
@@ -333,9 +363,10 @@
     return parts;
   }
 
-  function groupedParts({ useGrouping }, integer) {
+  function groupedParts({ useGrouping, notation }, integer) {
     const { length } = integer;
-    if (!useGrouping || length < (useGrouping === 'min2' ? 5 : 4)) return [{ type: 'integer', value: integer }];
+    const least = useGrouping === 'min2' || (useGrouping === 'auto' && notation === 'compact') ? 5 : 4;
+    if (!useGrouping || length < least) return [{ type: 'integer', value: integer }];
     const parts = [];
     for (let end = ((length - 1) % 3) + 1; end <= length; end += 3) {
       if (parts.length > 0) parts.push({ type: 'group', value: ',' });

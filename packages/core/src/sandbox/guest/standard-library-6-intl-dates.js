@@ -1,7 +1,7 @@
 // The guest's standard library: Intl.DateTimeFormat and the toLocaleString family of Date.
 //
 // A format is a pattern such as '{month}/{day}/{year}, {hour}:{minute} {dayPeriod}', put together once from the
-// options as en-US orders its fields; formatting fills it in. The guest's own time zone is UTC. Named zones need
+// options as en-US orders its fields and cut into its pieces; formatting fills it in. The guest's own time zone is UTC. Named zones need
 // tables that are not here, so they are refused; fixed offsets ('+05:30') are served.
 (function () {
   'use strict';
@@ -91,10 +91,13 @@
     ['toLocaleDateString', 'date', 'date'],
     ['toLocaleTimeString', 'time', 'time'],
   ]) {
+    const plain = readSettings({}, required, defaults);
+    const plainPattern = patternOf(plain);
     const method = {
       [name](locales, options) {
         const time = apply(dateTime, this, []);
         if (Number.isNaN(time)) return 'Invalid Date';
+        if (options === undefined && (locales === undefined || locales === LOCALE)) return join(fill(plain, plainPattern, time));
         const settings = readSettings(readOptions(locales, options), required, defaults);
         return join(fill(settings, patternOf(settings), time));
       },
@@ -180,10 +183,15 @@
   // --- patterns ---
 
   function patternOf({ fields, cycle, styles }) {
+    return patternText(fields, cycle, styles).match(/\{\w+\}|[^{]+/g);
+  }
+
+  function patternText(fields, cycle, styles) {
     const date = datePattern(fields);
     const time = timePattern(fields, cycle);
     if (date === '' || time === '') return date + time;
-    const onlyWeekday = date === '{weekday}' && fields.hour !== undefined && fields.timeZoneName === undefined;
+    const { hour, fractionalSecondDigits, timeZoneName } = fields;
+    const onlyWeekday = date === '{weekday}' && hour !== undefined && (fractionalSecondDigits ?? timeZoneName) === undefined;
     const long = fields.month === 'long' && (styles.timeStyle !== undefined || styles.dateStyle === undefined);
     return `${date}${onlyWeekday ? ' ' : long ? ' at ' : ', '}${time}`;
   }
@@ -216,10 +224,13 @@
 
   function fill(settings, pattern, time) {
     const local = new Date(time + settings.zone.minutes * 60_000);
-    return pattern
-      .split(/[{}]/)
-      .map((value, at) => (at % 2 === 0 ? { type: 'literal', value } : { type: value, value: write(value, settings, local) }))
-      .filter((part) => part.value !== '');
+    const parts = [];
+    for (const piece of pattern) {
+      const isField = piece[0] === '{';
+      const type = isField ? piece.slice(1, -1) : 'literal';
+      parts.push({ type, value: isField ? write(type, settings, local) : piece });
+    }
+    return parts;
   }
 
   function write(name, { fields, cycle, zone }, local) {

@@ -13,6 +13,7 @@
 
   // Punctuation is what comes before the first of `+; letters are looked up in lower case.
   const ORDER = '\t\n\v\f\r\x85\u2028\u2029 \xa0_-,;:!¡?¿.·\'"«»()[]{}§¶@*/\\&#%`´^¯¨¸°©®+±÷×<=>¬|¦~¤¢$£¥0123456789';
+  const DIGIT = /[0-9]/;
   const PUNCTUATION_END = ORDER.indexOf('`');
   const DIGIT_START = ORDER.indexOf('0') + 1;
   const LETTERS_START = ORDER.length + 1;
@@ -156,7 +157,8 @@
   }
 
   function compare(first, second, settings) {
-    if (first === second) return 0;
+    const quick = comparePlain(first, second, settings);
+    if (quick !== undefined) return quick;
     const one = keyOf(first, settings);
     const other = keyOf(second, settings);
     const { sensitivity, caseFirst } = settings;
@@ -168,6 +170,32 @@
       result = compareLists(one.cases, other.cases) * (caseFirst === 'upper' ? -1 : 1);
     }
     return result;
+  }
+
+  // The common case without keys: undefined where text is not plain ASCII up to the first letter that differs.
+  function comparePlain(first, second, { numeric, sensitivity, ignorePunctuation, caseFirst }) {
+    if (first === second) return 0;
+    if (ignorePunctuation || (numeric && (DIGIT.test(first) || DIGIT.test(second)))) return undefined;
+    const length = Math.min(first.length, second.length);
+    let cases = 0;
+    for (let at = 0; at < length; at++) {
+      const one = first[at];
+      const other = second[at];
+      if (one === other && one < '\x7f' && one >= ' ') continue;
+      const weight = plainWeight(one);
+      const otherWeight = plainWeight(other);
+      if (weight === 0 || otherWeight === 0) return undefined;
+      if (weight !== otherWeight) return weight < otherWeight ? -1 : 1;
+      if (cases === 0) cases = one > other ? -1 : 1;
+    }
+    if (first.length > length) return plainWeight(first[length]) === 0 ? undefined : 1;
+    if (second.length > length) return plainWeight(second[length]) === 0 ? undefined : -1;
+    if (sensitivity === 'base' || sensitivity === 'accent') return 0;
+    return caseFirst === 'upper' ? 0 - cases : cases;
+  }
+
+  function plainWeight(character) {
+    return character < '\x80' ? weights[character.charCodeAt()] : 0;
   }
 
   function compareLists(first, second) {

@@ -33,6 +33,9 @@ export interface SlotSegment {
   memoryBytes: number;
 }
 
+/** Rejections that nothing handles, as far as they are kept for the report. */
+const MOST_REJECTIONS = 100;
+
 /** Thrown through the engine to stop a segment. */
 class SegmentStopped extends Error {
   constructor(readonly reason: 'compute' | 'wall' | 'cancelled' | 'timeout') {
@@ -53,7 +56,7 @@ export class Slot {
   #waiting = new Set<number>();
   #nextCall = 0;
   #racing = new Set<number>();
-  #rejections = new Map<number, EngineValue>();
+  #rejections = new Map<number, { promise: EngineValue; reason: EngineValue }>();
   #memoryErrors = 0;
   #stackErrors = 0;
   #broken = false;
@@ -104,6 +107,11 @@ export class Slot {
     return true;
   }
 
+  /** The linear memory as it is now; for tests. */
+  inspectMemory(): Uint8Array {
+    return this.#engine.memory();
+  }
+
   get memoryBytes(): number {
     return this.#engine.raw.memory.buffer.byteLength;
   }
@@ -112,17 +120,21 @@ export class Slot {
     return {
       clockMs: () => this.#clockMs,
       interrupt: () => this.#check(),
-      rejection: (promise, reason, handled) => {
-        const { raw } = this.#engine;
-        const key = raw.qjs_get_value_ptr(promise);
-        raw.qjs_free_value(promise);
-        const known = this.#rejections.get(key);
-        if (known !== undefined) raw.qjs_free_value(known);
-        this.#rejections.delete(key);
-        if (handled || this.#rejections.size >= 100) raw.qjs_free_value(reason);
-        else this.#rejections.set(key, reason);
-      },
+      rejection: (promise, reason, handled) => this.#noteRejection(promise, reason, handled),
     };
+  }
+
+  /** Holds on to both values: a promise that is freed could give its address to the next. */
+  #noteRejection(promise: EngineValue, reason: EngineValue, handled: boolean): void {
+    const { raw } = this.#engine;
+    const key = raw.qjs_get_value_ptr(promise);
+    if (!handled && this.#rejections.size < MOST_REJECTIONS && !this.#rejections.has(key)) {
+      this.#rejections.set(key, { promise, reason });
+      return;
+    }
+    const known = handled ? this.#rejections.get(key) : undefined;
+    this.#rejections.delete(key);
+    for (const value of [promise, reason, known?.promise, known?.reason]) if (value !== undefined) raw.qjs_free_value(value);
   }
 
   #check(): void {
@@ -200,7 +212,7 @@ export class Slot {
 
   #unhandled(): GuestThrow[] {
     const { entries } = this.#image.header;
-    return [...this.#rejections.values()].map((reason) => JSON.parse(this.#engine.callForText(entries.describeThrown, reason)) as GuestThrow);
+    return [...this.#rejections.values()].map(({ reason }) => JSON.parse(this.#engine.callForText(entries.describeThrown, reason)) as GuestThrow);
   }
 
   #lostRaces(): number[] {

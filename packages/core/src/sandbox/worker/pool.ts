@@ -7,7 +7,7 @@ import { warmSeed } from './seed.js';
 import { endSegment, readSegment } from './segments.js';
 import { toolTree } from './tool-tree.js';
 import { WaitingRuns } from './waiting-runs.js';
-import { WorkerThread } from './worker-thread.js';
+import { HUNG, WorkerThread } from './worker-thread.js';
 
 export interface QuickJsOptions {
   /** Worker threads. Default: 2, or the number of cores where that is less. */
@@ -68,6 +68,7 @@ class LiveRun implements SandboxRun {
 export class QuickJsPool implements SandboxRuntime {
   readonly name = 'quickjs';
   readonly #options: Required<QuickJsOptions>;
+  readonly #entry: URL;
   readonly #workers: WorkerThread[] = [];
   readonly #runs = new Map<number, LiveRun>();
   readonly #waiting: WaitingRuns<LiveRun>;
@@ -84,7 +85,9 @@ export class QuickJsPool implements SandboxRuntime {
   #stillbirths = 0;
   #droppedBefore = 0;
 
-  constructor(options: QuickJsOptions = {}) {
+  /** `entry`: what a worker thread runs. Tests plant faults there. */
+  constructor(options: QuickJsOptions = {}, entry = new URL('./entry.js', import.meta.url)) {
+    this.#entry = entry;
     this.#options = {
       size: options.size ?? Math.min(2, availableParallelism()),
       slotsPerWorker: options.slotsPerWorker ?? 128,
@@ -160,7 +163,7 @@ export class QuickJsPool implements SandboxRuntime {
     const worker: WorkerThread = new WorkerThread(this.#loaded!, this.#options.slotsPerWorker, {
       onReport: (report) => this.#receive(report),
       onLost: (culprit, detail) => this.#recover(worker, culprit, detail),
-    });
+    }, this.#entry);
     return worker;
   }
 
@@ -306,7 +309,7 @@ export class QuickJsPool implements SandboxRuntime {
     else this.#replace(worker);
     for (const run of affected) {
       run.worker = undefined;
-      if (run.key === culprit) this.#end(run, detail === 'worker hung' ? { type: 'limit', limit: 'wall' } : { type: 'internal', detail });
+      if (run.key === culprit) this.#end(run, detail === HUNG ? { type: 'limit', limit: 'wall' } : { type: 'internal', detail });
       else this.#restart(run);
     }
     this.#serveWaiting();

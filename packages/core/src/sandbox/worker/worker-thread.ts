@@ -9,6 +9,11 @@ const BYTECODE_CACHE = 1000;
 /** How often a busy worker is looked at, and how far past its limits a segment may be before the worker ends. */
 const WATCH_MS = 100;
 const OVERDUE_MS = 300;
+/** How long a worker may leave its messages unanswered while it executes nothing. */
+const SILENT_MS = 10_000;
+
+/** Why a worker was lost that did not stop by itself. */
+export const HUNG = 'worker hung';
 
 export interface WorkerThreadHandlers {
   onReport(report: WorkerReport): void;
@@ -35,16 +40,16 @@ export class WorkerThread {
   #outgoing: WorkerCommand[] = [];
   #unanswered = 0;
   #watch: NodeJS.Timeout | undefined;
-  #seen = { entered: -1, at: 0, allowedMs: 0 };
+  #seen = { run: IDLE, entered: -1, at: 0 };
   #longestMs = 0;
   #lost = false;
 
-  constructor(artefacts: Artefacts, slots: number, handlers: WorkerThreadHandlers) {
+  constructor(artefacts: Artefacts, slots: number, handlers: WorkerThreadHandlers, entry: URL) {
     this.control = Control.create(slots);
     this.#handlers = handlers;
     this.#freeSlots = Array.from({ length: slots }, (_, index) => slots - 1 - index);
     const birth: WorkerBirth = { ...artefacts, control: this.control.buffer, bytecodeCacheSize: BYTECODE_CACHE };
-    this.#worker = new Worker(new URL('./entry.js', import.meta.url), {
+    this.#worker = new Worker(entry, {
       workerData: birth,
       env: {},
       argv: [],
@@ -104,7 +109,7 @@ export class WorkerThread {
     this.#unanswered++;
     if (command.type !== 'drop') this.#longestMs = Math.max(this.#longestMs, command.wallMs);
     if (this.#watch === undefined) {
-      this.#seen = { entered: -1, at: 0, allowedMs: 0 };
+      this.#seen = { run: IDLE, entered: -1, at: 0 };
       this.#watch = setTimeout(() => this.#look(), WATCH_MS);
     }
   }
@@ -142,16 +147,17 @@ export class WorkerThread {
   #look(): void {
     const { run, entered } = this.control.busy();
     const now = performance.now();
-    if (run === IDLE || entered !== this.#seen.entered) this.#seen = { entered: run === IDLE ? -1 : entered, at: now, allowedMs: this.#segmentLimit(run) };
-    else if (now - this.#seen.at > this.#seen.allowedMs + OVERDUE_MS) {
-      this.#lose('worker hung', run);
+    const allowedMs = run === IDLE ? SILENT_MS : this.#segmentLimit(run) + OVERDUE_MS;
+    if (run !== this.#seen.run || entered !== this.#seen.entered) this.#seen = { run, entered, at: now };
+    else if (now - this.#seen.at > allowedMs) {
+      this.#lose(HUNG, run === IDLE ? undefined : run);
       return;
     }
     this.#watch = setTimeout(() => this.#look(), WATCH_MS);
   }
 
-  /** Asked of the pool for the run that is executing. */
-  segmentLimits = new Map<number, number>();
+  /** Longest time a segment of each live run may take, in ms; kept by the pool. */
+  readonly segmentLimits = new Map<number, number>();
 
   #segmentLimit(run: number): number {
     return this.segmentLimits.get(run) ?? this.#longestMs;

@@ -1,0 +1,26 @@
+import type { ParseProblem } from './parse.js';
+import type { SyntaxIndex } from './syntax-index.js';
+
+/** Faults of a pattern that hold for every engine; other patterns may only be newer than Node. */
+const CERTAIN = /unterminated|unmatched|nothing to repeat|lone quantifier|\\ at end|out of order|range out/i;
+
+/** Regular expressions that no engine accepts. */
+export function findBadPatterns(index: SyntaxIndex): ParseProblem[] {
+  const problems: ParseProblem[] = [];
+  for (const { node } of index.badPatterns) {
+    if (node.type !== 'Literal' || !('regex' in node)) continue;
+    const fault = faultOf(node.regex.pattern, node.regex.flags);
+    if (fault === undefined || !CERTAIN.test(fault)) continue;
+    problems.push({ code: 'ScriptSyntaxError', message: `Invalid regular expression: ${fault}.`, offset: node.start });
+  }
+  return problems;
+}
+
+function faultOf(pattern: string, flags: string): string | undefined {
+  try {
+    new RegExp(pattern, flags);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? /[^:]*$/.exec(error.message)?.[0].trim() : undefined;
+  }
+}

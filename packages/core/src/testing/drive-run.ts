@@ -1,0 +1,107 @@
+import type { SandboxCall, SandboxEnd, SandboxJob, SandboxLimits, SandboxRun, SandboxRuntime, SandboxSegment, Settlement } from '../protocol/index.js';
+
+export const TEST_LIMITS: SandboxLimits = {
+  computeMs: 2_000,
+  memoryMb: 64,
+  maxStackBytes: 524_288,
+  maxReturnBytes: 131_072,
+  maxToolInputBytes: 1_048_576,
+  maxCalls: 1_000,
+  maxLogEvents: 200,
+  maxLogBytes: 262_144,
+  maxOutputBytes: 131_072,
+  maxProgressEvents: 50,
+  queueWaitMs: 5_000,
+};
+
+/** What the host makes of a call: a value, or a throw of `{ code, message, data }`. */
+export type TestHost = (name: string, args: unknown, call: SandboxCall) => unknown;
+
+export interface DriveOptions {
+  host?: TestHost;
+  limits?: Partial<SandboxLimits>;
+  job?: Partial<SandboxJob>;
+  wallMs?: number;
+  onRun?: (run: SandboxRun) => void;
+}
+
+export interface DrivenRun {
+  end: SandboxEnd;
+  segments: SandboxSegment[];
+}
+
+/** The form a compiled script has: see `SandboxJob.javascript`. */
+export function asScript(body: string): string {
+  return `(async()=>{"use strict";\n${body}\n})`;
+}
+
+let jobs = 0;
+
+/** Runs a script body to its end, answering its calls; every call that is ready is settled in one batch. */
+export function driveRun(runtime: SandboxRuntime, body: string, options: DriveOptions = {}): Promise<DrivenRun> {
+  const { host = (_name, args) => args, wallMs = 10_000 } = options;
+  const clockMs = options.job?.clockMs ?? 1_700_000_000_000;
+  const javascript = options.job?.javascript ?? asScript(body);
+  return new Promise((resolve) => {
+    const segments: SandboxSegment[] = [];
+    let ready: Settlement[] = [];
+    let guestRuns = true;
+    const deliver = () => {
+      if (guestRuns || ready.length === 0) return;
+      const batch = ready;
+      ready = [];
+      guestRuns = true;
+      run.settle(batch, clockMs, wallMs);
+    };
+    const answer = async (call: SandboxCall) => {
+      const settlement = await settlementOf(call, host);
+      ready.push(settlement);
+      queueMicrotask(deliver);
+    };
+    const run = runtime.run(
+      {
+        runId: `test-${jobs++}`,
+        sha256: javascript,
+        toolNames: ['echo', 'fail', 'space.inner'],
+        contextJson: '{}',
+        spawn: false,
+        seed: [1, 2, 3, 4],
+        principal: undefined,
+        ...options.job,
+        javascript,
+        clockMs,
+        wallMs,
+        limits: { ...TEST_LIMITS, ...options.limits },
+      },
+      {
+        onStart: () => {},
+        onSegment: (segment) => {
+          segments.push(segment);
+          guestRuns = false;
+          if (segment.end !== undefined) resolve({ end: segment.end, segments });
+          else {
+            for (const call of segment.calls) void answer(call);
+            deliver();
+          }
+        },
+      },
+    );
+    options.onRun?.(run);
+  });
+}
+
+async function settlementOf(call: SandboxCall, host: TestHost): Promise<Settlement> {
+  try {
+    const value = await host(call.name, call.argsJson === '' ? undefined : JSON.parse(call.argsJson), call);
+    return { callIndex: call.callIndex, ok: true, json: value === undefined ? '' : JSON.stringify(value) };
+  } catch (error) {
+    const { code = 'ToolExecutionError', message = String(error), data } = error as { code?: string; message?: string; data?: unknown };
+    return { callIndex: call.callIndex, ok: false, error: { code, message, ...(data === undefined ? {} : { data }) } };
+  }
+}
+
+/** The value of a run that returned; throws a description of any other end. */
+export function returned({ end }: DrivenRun): unknown {
+  if (end.type !== 'returned') throw new Error(`expected a value, and the run ended so: ${JSON.stringify(end)}`);
+  return end.json === undefined ? undefined : JSON.parse(end.json);
+}

@@ -1,0 +1,111 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildSandbox } from '#core/sandbox/image-build/build-image.js';
+import { meterEngine } from '#core/sandbox/image-build/meter.js';
+import { QuickJsPool } from '#core/sandbox/index.js';
+import { loadArtefacts } from '#core/sandbox/worker/artefacts.js';
+import { Slot } from '#core/sandbox/quickjs/slot.js';
+import { BytecodeCompiler } from '#core/sandbox/quickjs/bytecode-compiler.js';
+import { asScript, driveRun, returned } from '#core/testing/index.js';
+
+const guest = new URL('../../src/sandbox/guest/', import.meta.url);
+
+describe('the metered engine', () => {
+  it('meters nearly every loop outside the interpreter and stays valid', async () => {
+    const report = meterEngine(await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm')));
+    expect(report.loops).toBeGreaterThan(1_000);
+    expect(report.meteredLoops / report.loops).toBeGreaterThan(0.95);
+    expect(report.bulkOperations).toBeGreaterThan(100);
+  });
+
+  it('refuses what is no WebAssembly, and cut binaries', async () => {
+    const engine = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'));
+    expect(() => meterEngine(Buffer.from('no wasm'))).toThrow(/WebAssembly/u);
+    expect(() => meterEngine(engine.subarray(0, engine.length - 1000))).toThrow(/WebAssembly/u);
+  });
+});
+
+describe('the image', () => {
+  const folders: string[] = [];
+  afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))));
+
+  async function build() {
+    const folder = await mkdtemp(join(tmpdir(), 'toolscript-image-'));
+    folders.push(folder);
+    return buildSandbox(guest, pathToFileURL(`${folder}/`));
+  }
+
+  it('is the same, byte for byte, every time it is built', async () => {
+    const [one, two] = [await build(), await build()];
+    expect(two).toEqual(one);
+  });
+
+  it('a recycled sandbox is the pristine one, whatever a script did to it', async () => {
+    const artefacts = await loadArtefacts(128);
+    const compiler = new BytecodeCompiler(artefacts.module, artefacts.compile);
+    const slot = new Slot(artefacts.module, artefacts.execute, () => undefined);
+    const pristine = Buffer.from(slotMemory(slot));
+    const bytecode = compiler.compile(asScript('globalThis.secret = "SECRET".repeat(20000); const list = []; for (let i = 0; i < 3000; i++) list.push({ i, text: "SECRET" + i }); return list.length'));
+    expect(bytecode).toBeInstanceOf(Uint8Array);
+    const init = '{"limits":{"calls":9,"input":999,"result":999,"logs":9,"logBytes":999,"output":999,"progress":9},"seed":[1,2,3,4],"spawn":false,"tools":{},"context":"{}"}';
+    const segment = slot.start({ bytecode: bytecode as Uint8Array, initJson: init, clockMs: 1, computeMs: 5_000, memoryBytes: 64 << 20, maxStackBytes: 524_288 }, 5_000);
+    expect(segment.text).toContain('"returned","3000"');
+    expect(slotMemory(slot).includes('SECRET')).toBe(true);
+    expect(slot.recycle()).toBe(true);
+    const after = slotMemory(slot);
+    expect(after.includes('SECRET')).toBe(false);
+    // The stack lies below the image; nothing there is read before it is written.
+    const base = artefacts.execute.header.runs[0]![0];
+    expect(after.compare(pristine, base, pristine.length, base, after.length)).toBe(0);
+  });
+
+  function slotMemory(slot: Slot): Buffer {
+    return Buffer.from(slot.inspectMemory());
+  }
+});
+
+describe('what a script can reach', () => {
+  let pool: QuickJsPool;
+  beforeAll(() => (pool = new QuickJsPool({ size: 1 })));
+  afterAll(() => pool.close());
+
+  it('its globals are the reviewed ones', async () => {
+    const names = returned(await driveRun(pool, 'return Object.getOwnPropertyNames(globalThis).sort()'));
+    expect(names).toEqual(REVIEWED_GLOBALS.toSorted());
+  });
+
+  it('every intrinsic it can reach is frozen', async () => {
+    const body = `
+      const seen = new Set([globalThis, context, tools]); const open = [];
+      const queue = [['async', Object.getPrototypeOf(async function () {})], ['gen', Object.getPrototypeOf(function* () {})], ['agen', Object.getPrototypeOf(async function* () {})], ['err', (() => { try { null.x } catch (e) { return Object.getPrototypeOf(e) } })()], ['oom', (() => { try { 'x'.repeat(2 ** 30) } catch (e) { return Object.getPrototypeOf(e) } })()]];
+      for (const name of Object.getOwnPropertyNames(globalThis)) if (name !== 'globalThis' && name !== 'tools' && name !== 'context') queue.push([name, globalThis[name]]);
+      for (const make of [() => [][Symbol.iterator](), () => new Map().entries(), () => new Set().values(), () => ''[Symbol.iterator](), () => 'a'.matchAll(/a/g), () => [].values().map((x) => x), () => Iterator.from({ next() { return {} } }), () => Object.getPrototypeOf((function* () {})()), () => Object.getPrototypeOf((async function* () {})())]) queue.push(['iterator', Object.getPrototypeOf(make())]);
+      let visited = 0;
+      while (queue.length > 0) {
+        const [path, value] = queue.pop();
+        if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value)) continue;
+        seen.add(value); visited++;
+        if (!Object.isFrozen(value)) open.push(path);
+        for (const key of Reflect.ownKeys(value)) { const d = Reflect.getOwnPropertyDescriptor(value, key); for (const part of ['value', 'get', 'set']) if (part in d) queue.push([path + '.' + String(key), d[part]]); }
+        queue.push([path + '.__proto__', Object.getPrototypeOf(value)]);
+      }
+      return { visited, open }`;
+    const { visited, open } = returned(await driveRun(pool, body)) as { visited: number; open: string[] };
+    expect(visited).toBeGreaterThan(900);
+    expect(open).toEqual([]);
+  });
+});
+
+const REVIEWED_GLOBALS = [
+  'AggregateError', 'ApprovalDeniedError', 'ApprovalTimeoutError', 'Array', 'ArrayBuffer', 'AsyncDisposableStack', 'BigInt', 'BigInt64Array', 'BigUint64Array', 'Boolean',
+  'DOMException', 'DataView', 'Date', 'DisposableStack', 'Error', 'EvalError', 'FinalizationRegistry', 'Float16Array', 'Float32Array', 'Float64Array', 'Function', 'Infinity',
+  'Int16Array', 'Int32Array', 'Int8Array', 'Intl', 'Iterator', 'JSON', 'Map', 'Math', 'NaN', 'Number', 'Object', 'Promise', 'Proxy', 'RangeError', 'ReferenceError', 'Reflect',
+  'RegExp', 'SerializationError', 'Set', 'String', 'SuppressedError', 'Symbol', 'SyntaxError', 'TextDecoder', 'TextEncoder', 'ToolBudgetExceededError', 'ToolExecutionError',
+  'ToolNotFoundError', 'ToolValidationError', 'TypeError', 'URIError', 'URL', 'URLSearchParams', 'Uint16Array', 'Uint32Array', 'Uint8Array', 'Uint8ClampedArray', 'WeakMap',
+  'WeakRef', 'WeakSet', 'atob', 'btoa', 'catalog', 'console', 'context', 'decodeURI', 'decodeURIComponent', 'emit', 'encodeURI', 'encodeURIComponent', 'escape', 'globalThis',
+  'isFinite', 'isNaN', 'parseFloat', 'parseInt', 'performance', 'queueMicrotask', 'sleep', 'structuredClone', 'text', 'tools', 'undefined', 'unescape',
+];

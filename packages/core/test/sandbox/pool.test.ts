@@ -1,0 +1,128 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { QuickJsPool, type QuickJsOptions } from '#core/sandbox/index.js';
+import { driveRun, returned } from '#core/testing/index.js';
+
+const pools: QuickJsPool[] = [];
+
+function makePool(options: QuickJsOptions, entry?: string): QuickJsPool {
+  const pool = new QuickJsPool(options, entry === undefined ? undefined : new URL(`support/${entry}`, import.meta.url));
+  pools.push(pool);
+  return pool;
+}
+
+afterEach(async () => {
+  await Promise.all(pools.splice(0).map((pool) => pool.close()));
+});
+
+describe('the worker pool', () => {
+  it('a run that finds every slot taken waits, and ends as busy when the wait is over', async () => {
+    const pool = makePool({ size: 1, slotsPerWorker: 1 });
+    await pool.warm();
+    let release: (value: number) => void = () => {};
+    const first = driveRun(pool, 'return await tools.echo({})', { host: () => new Promise((resolve) => (release = resolve)) });
+    const second = await driveRun(pool, 'return 2', { limits: { queueWaitMs: 50 } });
+    expect(second.end).toMatchObject({ type: 'busy' });
+    const third = driveRun(pool, 'return 3');
+    release(1);
+    expect(returned(await first)).toBe(1);
+    expect(returned(await third)).toBe(3);
+  });
+
+  it('a queue that is full turns runs away at once', async () => {
+    const pool = makePool({ size: 1, slotsPerWorker: 1, maxWaiting: 1 });
+    await pool.warm();
+    const never = new Promise(() => {});
+    void driveRun(pool, 'await tools.echo({})', { host: () => never });
+    void driveRun(pool, 'return 1');
+    expect((await driveRun(pool, 'return 2')).end).toMatchObject({ type: 'busy' });
+  });
+
+  it('principals take turns in the queue', async () => {
+    const pool = makePool({ size: 1, slotsPerWorker: 1 });
+    await pool.warm();
+    let release: (value: number) => void = () => {};
+    const holder = driveRun(pool, 'return await tools.echo({})', { host: () => new Promise((resolve) => (release = resolve)) });
+    await delay(100);
+    const order: string[] = [];
+    const queued = ['a', 'a', 'a', 'b', 'c'].map((principal) => driveRun(pool, 'return 1', { job: { principal } }).then(() => order.push(principal)));
+    release(1);
+    await Promise.all([holder, ...queued]);
+    expect(order).toEqual(['a', 'b', 'c', 'a', 'a']);
+  });
+
+  it('a worker that hangs is ended and replaced, and its other scripts go on from their tapes', async () => {
+    const pool = makePool({ size: 1 }, 'faulty-entry.mjs');
+    await pool.warm();
+    let calls = 0;
+    const release: ((value: unknown) => void)[] = [];
+    const host = (_name: string, args: unknown) => {
+      calls++;
+      return (args as { wait?: boolean }).wait === true ? new Promise((resolve) => release.push(() => resolve(args))) : args;
+    };
+    const body = 'const seen = []; let secret = Math.random(); for (let i = 0; i < 5; i++) seen.push((await tools.echo({ i })).i); await tools.echo({ wait: true }); seen.push(await tools.echo({ secret })); return [seen.length, secret === seen[5].secret]';
+    const neighbours = Array.from({ length: 3 }, () => driveRun(pool, body, { host }));
+    await delay(200);
+    const hung = await driveRun(pool, '/* FAULT_HANG */', { wallMs: 200 });
+    expect(hung.end).toEqual({ type: 'limit', limit: 'wall' });
+    for (const go of release) go(undefined);
+    for (const run of await Promise.all(neighbours)) expect(returned(run)).toEqual([6, true]);
+    expect(calls).toBe(3 * 7);
+    expect(pool.stats().workersReplaced).toBe(1);
+    expect(returned(await driveRun(pool, 'return "next"'))).toBe('next');
+  });
+
+  it('a worker that dies fails the script it was busy with and no other', async () => {
+    const pool = makePool({ size: 1 }, 'faulty-entry.mjs');
+    await pool.warm();
+    let release: (value: unknown) => void = () => {};
+    const neighbour = driveRun(pool, 'return await tools.echo({})', { host: () => new Promise((resolve) => (release = resolve)) });
+    await delay(100);
+    const died = await driveRun(pool, '/* FAULT_EXIT */');
+    expect(died.end).toMatchObject({ type: 'internal' });
+    release('alive');
+    expect(returned(await neighbour)).toBe('alive');
+  });
+
+  it('threads that die at birth end the wait with a clear end, not a loop', async () => {
+    const pool = makePool({ size: 2 }, 'stillborn-entry.mjs');
+    const { end } = await driveRun(pool, 'return 1');
+    expect(end).toMatchObject({ type: 'internal' });
+  });
+
+  it('maxScriptsPerWorker replaces a worker without losing a script', async () => {
+    const pool = makePool({ size: 1, maxScriptsPerWorker: 3 });
+    for (let index = 0; index < 10; index++) expect(returned(await driveRun(pool, `return ${index}`))).toBe(index);
+    expect(pool.stats().workersReplaced).toBeGreaterThanOrEqual(2);
+  });
+
+  it('an instance that grew is dropped, and the next script finds a small one', async () => {
+    const pool = makePool({ size: 1 });
+    await driveRun(pool, 'return new Array(2e6).fill(1.5).length');
+    await driveRun(pool, 'return 1');
+    expect(pool.stats().instancesDropped).toBe(1);
+  });
+
+  it('close ends what runs and what waits, and a run afterwards is cancelled', async () => {
+    const pool = makePool({ size: 1, slotsPerWorker: 1 });
+    await pool.warm();
+    const running = driveRun(pool, 'while (true) {}', { limits: { computeMs: 60_000 }, wallMs: 60_000 });
+    const waiting = driveRun(pool, 'return 1');
+    await delay(50);
+    await pool.close();
+    expect((await running).end).toEqual({ type: 'cancelled', reason: 'cancelled' });
+    expect((await waiting).end).toEqual({ type: 'cancelled', reason: 'cancelled' });
+    expect((await driveRun(pool, 'return 1')).end).toEqual({ type: 'cancelled', reason: 'cancelled' });
+  });
+
+  it('a script cancelled inside a loop gives its slot back to a script that is not disturbed', async () => {
+    const pool = makePool({ size: 1, slotsPerWorker: 1 });
+    await pool.warm();
+    for (let round = 0; round < 5; round++) {
+      const looping = driveRun(pool, 'while (true) {}', { limits: { computeMs: 60_000 }, wallMs: 60_000, onRun: (run) => void delay(30).then(() => run.cancel('cancelled')) });
+      const next = driveRun(pool, 'let n = 0; for (let i = 0; i < 300000; i++) n++; return n', { limits: { queueWaitMs: 10_000 } });
+      expect((await looping).end).toMatchObject({ type: 'cancelled' });
+      expect(returned(await next)).toBe(300_000);
+    }
+  });
+});

@@ -1,0 +1,24 @@
+// A sandbox worker with planted faults: source that says so hangs the thread, or ends it.
+import { parentPort, workerData } from 'node:worker_threads';
+import { Control } from '../../../dist/sandbox/worker/control.js';
+
+const control = new Control(workerData.control);
+const listen = parentPort.on.bind(parentPort);
+parentPort.on = (name, execute) =>
+  listen(name, (commands) => {
+    for (const command of commands) plant(command);
+    execute(commands);
+  });
+await import('../../../dist/sandbox/worker/entry.js');
+
+function plant({ type, run, javascript }) {
+  if (type !== 'run' || javascript === undefined) return;
+  if (javascript.includes('FAULT_HANG')) {
+    control.enter(run);
+    for (;;);
+  }
+  if (javascript.includes('FAULT_EXIT')) {
+    control.enter(run);
+    process.exit(7);
+  }
+}

@@ -1,0 +1,1 @@
+throw new Error('this thread never comes to life');

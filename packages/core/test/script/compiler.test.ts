@@ -1,0 +1,176 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { afterAll, describe, expect, it } from 'vitest';
+import { ToolscriptUsageError } from '#core/protocol/index.js';
+import type { Diagnostic } from '#core/protocol/index.js';
+import { createCompiler } from '#core/script/compiler.js';
+import type { Compiler } from '#core/script/compiler.js';
+import { compiled, run } from './running.js';
+
+const options = { language: 'ts', maxSourceBytes: 20_480 } as const;
+const open: Compiler[] = [];
+
+function fresh(...args: Parameters<typeof createCompiler>): Compiler {
+  const compiler = createCompiler(...args);
+  open.push(compiler);
+  return compiler;
+}
+
+afterAll(() => Promise.all(open.map((compiler) => compiler.close())));
+
+describe('size', () => {
+  it('is counted in UTF-8 bytes, and both numbers are told', async () => {
+    const compiler = fresh();
+    const source = `return "${'é'.repeat(50)}"`;
+    const bytes = Buffer.byteLength(source);
+    const fits = await compiler.compile(source, { ...options, maxSourceBytes: bytes });
+    expect(fits.ok).toBe(true);
+    const result = await compiler.compile(source, { ...options, maxSourceBytes: bytes - 1 });
+    expect(result).toMatchObject({ ok: false, failure: { code: 'ScriptTooLargeError', phase: 'parsing' } });
+    if (result.ok) return;
+    expect(result.failure.message).toContain(String(bytes));
+    expect(result.failure.message).toContain(String(bytes - 1));
+    expect(result.failure.metadata).toEqual({ bytes, maxBytes: bytes - 1 });
+  });
+
+  it('never goes beyond the ceiling, whatever the limit says', async () => {
+    const compiler = fresh();
+    const result = await compiler.compile(`//${'a'.repeat(65_536)}`, { ...options, maxSourceBytes: 10_000_000 });
+    expect(result).toMatchObject({ ok: false, failure: { code: 'ScriptTooLargeError', metadata: { maxBytes: 65_536 } } });
+    expect((await compiler.compile(`//${'a'.repeat(65_534)}`, { ...options, maxSourceBytes: 65_536 })).ok).toBe(true);
+  });
+
+  it('is judged before anything else, at once for ten megabytes', async () => {
+    const compiler = fresh();
+    const result = await compiler.compile('('.repeat(10_000_000), options);
+    expect(result).toMatchObject({ ok: false, failure: { code: 'ScriptTooLargeError' } });
+    expect(compiler.stats()).toMatchObject({ misses: 0, size: 0 });
+  });
+});
+
+describe('the cache', () => {
+  it('gives the same script again and says so', async () => {
+    const compiler = fresh();
+    const first = await compiler.compile('return 1', options);
+    const second = await compiler.compile('return 1', options);
+    expect([first.cacheHit, second.cacheHit]).toEqual([false, true]);
+    if (!first.ok || !second.ok) throw new Error('refused');
+    expect(second.script).toBe(first.script);
+    expect(first.script.sha256).toBe(createHash('sha256').update('return 1').digest('hex'));
+    expect(compiler.stats()).toEqual({ hits: 1, misses: 1, size: 1, restarts: 0 });
+  });
+
+  it('keeps failures too', async () => {
+    const compiler = fresh();
+    const first = await compiler.compile('const = 1', options);
+    const second = await compiler.compile('const = 1', options);
+    expect(second).toEqual({ ...first, cacheHit: true });
+  });
+
+  it('tells languages and tool sets apart, and no tools from none given', async () => {
+    const compiler = fresh();
+    const source = 'await tools.a({})';
+    for (const each of [options, { ...options, language: 'js' as const }, { ...options, toolNames: [] }, { ...options, toolNames: ['a'] }, { ...options, toolNames: ['a', 'b'] }]) {
+      expect((await compiler.compile(source, each)).cacheHit).toBe(false);
+    }
+    expect(compiler.stats().size).toBe(5);
+  });
+
+  it('forgets what was longest not asked for', async () => {
+    const compiler = fresh({ cacheSize: 2 });
+    const hits: boolean[] = [];
+    for (const n of [1, 2, 1, 3, 1, 2]) hits.push((await compiler.compile(`return ${n}`, options)).cacheHit);
+    expect(hits).toEqual([false, false, true, false, true, false]);
+    expect(compiler.stats().size).toBe(2);
+  });
+
+  it('has concurrent compiles of one source share one job', async () => {
+    const compiler = fresh();
+    const results = await Promise.all(Array.from({ length: 20 }, () => compiler.compile('return 5', options)));
+    expect(compiler.stats()).toMatchObject({ hits: 19, misses: 1 });
+    expect(results.filter(({ cacheHit }) => !cacheHit)).toHaveLength(1);
+  });
+
+  it('gives out nothing that a reader could change for the next one', async () => {
+    const compiler = fresh();
+    const script = await compiled(compiler, 'tools.a({})', ['a']);
+    expect(Object.isFrozen(script) && Object.isFrozen(script.diagnostics) && Object.isFrozen(script.plan)).toBe(true);
+  });
+});
+
+describe('life', () => {
+  it('starts its thread with the first compile or with warm(), once', async () => {
+    const compiler = fresh();
+    await Promise.all([compiler.warm(), compiler.warm()]);
+    await compiler.warm();
+    await compiled(compiler, 'return 1');
+    expect(compiler.stats().restarts).toBe(0);
+  });
+
+  it('answers what waits when it is closed, and refuses what comes after', async () => {
+    const compiler = fresh();
+    const waiting = [compiler.compile('return 1', options), compiler.compile('return 2', options)];
+    await compiler.close();
+    for (const result of await Promise.all(waiting)) {
+      expect(result).toMatchObject({ ok: false, failure: { code: 'ScriptCancelledError' } });
+    }
+    await expect(compiler.compile('return 1', options)).rejects.toThrow(ToolscriptUsageError);
+    await compiler.close();
+  });
+
+  it('is closed at once when it never started, and resolves a warm() under way', async () => {
+    await fresh().close();
+    const compiler = fresh();
+    const warming = compiler.warm();
+    await compiler.close();
+    await warming;
+  });
+
+  it('lets the process end without being closed', async () => {
+    const entry = new URL('../../dist/script/compiler.js', import.meta.url).href;
+    const code = `import { createCompiler } from ${JSON.stringify(entry)};
+const result = await createCompiler().compile('return 1', { language: 'ts', maxSourceBytes: 100 });
+console.log(result.ok);`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], { timeout: 20_000 });
+    expect(stdout.trim()).toBe('true');
+  });
+});
+
+describe('the type checker’s place', () => {
+  const error: Diagnostic = { severity: 'error', code: 'ts2339', message: 'Property x does not exist.', line: 1, column: 16 };
+
+  it('is between the rules and the sandbox; its errors become a ScriptTypeError in the model’s own positions', async () => {
+    const seen: string[] = [];
+    const compiler = fresh({
+      typeChecker: {
+        async check(source) {
+          seen.push(source);
+          return [error];
+        },
+      },
+    });
+    const result = await compiler.compile('async () => 1', options);
+    expect(seen).toEqual(['return await (async () => 1)()']);
+    expect(result).toMatchObject({
+      ok: false,
+      failure: { code: 'ScriptTypeError', line: 1, column: 2, phase: 'checking' },
+      diagnostics: [{ code: 'repair-function' }, { code: 'ts2339', line: 1, column: 2 }],
+    });
+  });
+
+  it('does not stop a script by warnings or by failing', async () => {
+    const warns = fresh({ typeChecker: { check: async () => [{ ...error, severity: 'warning' }] } });
+    expect((await compiled(warns, 'return 1')).diagnostics).toMatchObject([{ code: 'ts2339' }]);
+    const throws = fresh({ typeChecker: { check: () => Promise.reject(new Error('gone')) } });
+    expect(await run(await compiled(throws, 'return 1'))).toBe(1);
+  });
+
+  it('is not asked about a script that is refused before', async () => {
+    let asked = 0;
+    const compiler = fresh({ typeChecker: { check: async () => (asked++, []) } });
+    await compiler.compile('eval("1")', options);
+    await compiler.compile('const = 1', options);
+    expect(asked).toBe(0);
+  });
+});

@@ -1,0 +1,90 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CompileThread } from '#core/script/compile-thread.js';
+
+/** A thread that answers with its number, and does what the source says. */
+const ENTRY = `
+import { parentPort, threadId } from 'node:worker_threads';
+parentPort.on('message', ({ source }) => {
+  if (source === 'die') process.exit(3);
+  if (source === 'throw') setImmediate(() => { throw new Error('inside'); });
+  else if (source === 'spin') for (;;);
+  else if (source === 'broken') parentPort.postMessage({ type: 'broken', detail: 'why' });
+  else if (source === 'memory') { const all = []; for (;;) all.push(new Array(1e5).fill({})); }
+  else parentPort.postMessage({ type: 'answer', answer: { threadId, source, env: Object.keys(process.env), argv: process.argv.slice(2) } });
+});
+parentPort.postMessage({ type: 'ready' });
+`;
+
+let folder: string;
+let entry: URL;
+const open: CompileThread[] = [];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'compile-thread-'));
+  await writeFile(join(folder, 'entry.mjs'), ENTRY);
+  entry = pathToFileURL(join(folder, 'entry.mjs'));
+});
+
+afterAll(async () => {
+  await Promise.all(open.map((thread) => thread.close()));
+  await rm(folder, { recursive: true, force: true });
+});
+
+function fresh(deadlineMs = 10_000, url = entry): CompileThread {
+  const thread = new CompileThread({ entry: url, deadlineMs });
+  open.push(thread);
+  return thread;
+}
+
+const ask = (thread: CompileThread, source: string) => thread.run({ source, toolNames: undefined });
+
+describe('the compile thread', () => {
+  it.each(['die', 'throw', 'memory'])('fails only the job it died on, and the queue behind it goes on: %s', async (how) => {
+    const thread = fresh();
+    const results = await Promise.all(['a', how, 'b', 'c'].map((source) => ask(thread, source)));
+    expect(results.map(({ type }) => type)).toEqual(['answer', 'broken', 'answer', 'answer']);
+    expect(thread.restarts).toBe(1);
+  });
+
+  it('gives up a job that misses its deadline, and the queue behind it goes on', async () => {
+    const thread = fresh(300);
+    await thread.warm();
+    const results = await Promise.all(['spin', 'a', 'spin', 'b'].map((source) => ask(thread, source)));
+    expect(results.map(({ type }) => type)).toEqual(['deadline', 'answer', 'deadline', 'answer']);
+    expect(thread.restarts).toBe(2);
+  });
+
+  it('goes on in the same thread after a job that was its own fault', async () => {
+    const thread = fresh();
+    const [broken, answer] = await Promise.all([ask(thread, 'broken'), ask(thread, 'a')]);
+    expect(broken).toEqual({ type: 'broken', detail: 'why' });
+    expect(answer.type).toBe('answer');
+    expect(thread.restarts).toBe(0);
+  });
+
+  it('answers every job when it cannot start, and tries again with the next', async () => {
+    const thread = fresh(1000, pathToFileURL(join(folder, 'missing.mjs')));
+    const results = await Promise.all([ask(thread, 'a'), ask(thread, 'b')]);
+    expect(results.map(({ type }) => type)).toEqual(['broken', 'broken']);
+    expect((await ask(thread, 'c')).type).toBe('broken');
+    await thread.warm();
+  });
+
+  it('inherits neither environment nor arguments', async () => {
+    const result = await ask(fresh(), 'a');
+    expect(result).toMatchObject({ type: 'answer', answer: { env: [], argv: [] } });
+  });
+
+  it('answers what is under way and what waits when it is closed', async () => {
+    const thread = fresh();
+    await thread.warm();
+    const results = [ask(thread, 'spin'), ask(thread, 'a')];
+    await thread.close();
+    expect(await Promise.all(results)).toEqual([{ type: 'closed' }, { type: 'closed' }]);
+    expect(await ask(thread, 'b')).toEqual({ type: 'closed' });
+  });
+});
