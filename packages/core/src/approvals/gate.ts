@@ -177,15 +177,15 @@ class PolicyGate implements ApprovalGate {
 
   #waitForAnswer(signal: AbortSignal, ask: () => Decision | Promise<Decision>): Promise<Waited> {
     return new Promise((resolve) => {
-      const done = (waited: Waited): void => {
+      const finish = (waited: Waited): void => {
         clearTimeout(timer);
         signal.removeEventListener('abort', onAbort);
         resolve(waited);
       };
-      const onAbort = (): void => done({ type: 'aborted' });
-      const timer = setTimeout(() => done({ type: 'timeout' }), this.#options.approvalTimeoutMs);
+      const onAbort = (): void => finish({ type: 'aborted' });
+      const timer = setTimeout(() => finish({ type: 'timeout' }), this.#options.approvalTimeoutMs);
       signal.addEventListener('abort', onAbort, { once: true });
-      void settled(ask).then(done);
+      void settled(ask).then((waited) => finish(waited));
     });
   }
 

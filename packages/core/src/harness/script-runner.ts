@@ -136,9 +136,10 @@ function tell(parts: RunnerParts, stream: EventStream, scriptId: string, event: 
   if (payload !== undefined) stream.emit(payload);
 }
 
+/** Chance for `Math.random` in the guest, which promises no secrecy. */
 function randomSeed(): [number, number, number, number] {
-  const [first = 0, second = 0, third = 0, fourth = 0] = crypto.getRandomValues(new Int32Array(4));
-  return [first, second, third, fourth];
+  const word = () => (Math.random() * 0x1_0000_0000) | 0;
+  return [word(), word(), word(), word()];
 }
 
 /** What a script reads as `context`. The host's own members win over the defaults. */

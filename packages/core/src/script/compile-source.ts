@@ -58,7 +58,12 @@ export function compileSource({ source, toolNames }: CompileRequest): CompileAns
 function syntaxFailure(problems: Extract<RepairedScript, { ok: false }>['problems'], report: Report): CompileAnswer {
   for (const problem of problems) {
     const { construct, message, offset } = problem;
-    report.add({ severity: 'error', code: construct === undefined ? 'syntax' : policyCode(construct), message, offset });
+    report.add({
+      severity: 'error',
+      code: construct === undefined ? 'syntax' : policyCode(construct),
+      message,
+      offset,
+    });
   }
   const [first] = problems;
   return report.failed(first.code, first, first.construct === undefined ? {} : { construct: first.construct });

@@ -85,7 +85,9 @@ export class CompileThread {
       resourceLimits: { stackSizeMb: STACK_MB, maxOldGenerationSizeMb: HEAP_MB },
     });
     worker.on('message', (message: ThreadMessage) => this.#heard(worker, message));
-    worker.on('error', (error: Error) => this.#lost(worker, error.stack ?? String(error)));
+    worker.on('error', (error: NodeJS.ErrnoException) => {
+      this.#lost(worker, error.stack ?? String(error), error.code === 'ERR_WORKER_OUT_OF_MEMORY');
+    });
     worker.on('exit', (status) => this.#lost(worker, `the thread ended with status ${status}`));
     return worker;
   }
@@ -122,6 +124,7 @@ export class CompileThread {
     const timer = setTimeout(() => this.#deadline(worker, job), this.#options.deadlineMs);
     this.#state = { name: 'busy', worker, job, timer };
     worker.ref();
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
     worker.postMessage(job.request);
   }
 
@@ -135,19 +138,22 @@ export class CompileThread {
   #abandon(worker: Worker): void {
     this.#abandoned++;
     worker.unref();
-    void ended(worker).then(() => {
-      this.#abandoned--;
-      this.#advance();
-    });
+    void this.#outlive(worker);
+  }
+
+  async #outlive(worker: Worker): Promise<void> {
+    await ended(worker);
+    this.#abandoned--;
+    this.#advance();
   }
 
   /** The thread died or never came up. Its job fails; the others get another thread, unless this one never worked. */
-  #lost(worker: Worker, detail: string): void {
+  #lost(worker: Worker, detail: string, outOfMemory = false): void {
     const state = this.#state;
     if (!('worker' in state) || state.worker !== worker) return;
     this.#state = { name: 'none' };
     void ended(worker);
-    if (state.name === 'busy') state.job.resolve({ type: 'broken', detail });
+    if (state.name === 'busy') state.job.resolve(outOfMemory ? { type: 'memory' } : { type: 'broken', detail });
     if ('timer' in state) clearTimeout(state.timer);
     if (state.name === 'starting') {
       this.#refuseAll({ type: 'broken', detail });
@@ -171,6 +177,8 @@ export interface CompileThreadOptions {
 export type ThreadResult =
   | { readonly type: 'answer'; readonly answer: CompileAnswer }
   | { readonly type: 'deadline' }
+  /** The job needed more memory than the thread has. */
+  | { readonly type: 'memory' }
   /** Too many threads are still busy with jobs that missed their deadline. */
   | { readonly type: 'busy' }
   | { readonly type: 'closed' }

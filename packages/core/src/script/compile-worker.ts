@@ -19,5 +19,8 @@ if (port !== null) {
 
 /** Loads what the first script would wait for. */
 function warmUp(): void {
-  compileSource({ source: 'const value: number = (await tools.none({ a: [1] })).b;\nreturn `${value}`;', toolNames: [] });
+  compileSource({
+    source: 'const value: number = (await tools.none({ a: [1] })).b;\nreturn `${value}`;',
+    toolNames: [],
+  });
 }

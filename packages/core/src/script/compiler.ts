@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto';
 import { SOURCE_CEILING_BYTES, ToolscriptUsageError, scriptFailure } from '../protocol/index.js';
-import type { CompiledScript, CompileResult, Diagnostic, ScriptFailure, ScriptLanguage } from '../protocol/index.js';
+import type {
+  CompiledScript,
+  CompileResult,
+  Diagnostic,
+  ErrorCode,
+  ScriptFailure,
+  ScriptLanguage,
+} from '../protocol/index.js';
 import { codeFrame } from './code-frame.js';
 import type { CompileAnswer } from './compile-messages.js';
 import { CompileThread } from './compile-thread.js';
@@ -56,8 +63,8 @@ export interface Compiler {
    * rejects only with a ToolscriptUsageError, after `close()`.
    *
    * Failures: ScriptTooLargeError, ScriptSyntaxError, ScriptPolicyError, ScriptTypeError, and of the
-   * compiler itself HarnessBusyError and HarnessInternalError (these two, and a missed deadline, are not
-   * cached).
+   * compiler itself HarnessBusyError and HarnessInternalError (these two, a missed deadline and a lack of memory are
+   * not cached).
    */
   compile(source: string, options: CompileOptions): Promise<CompileResult>;
   /** Starts the thread ahead of time; resolves when a compile would start at once. */
@@ -198,24 +205,28 @@ function cacheKey(source: string, { language, toolNames }: CompileOptions): stri
   return `${language}${names}\u0000${source}`;
 }
 
-function threadFailure(result: Exclude<ThreadResult, { type: 'answer' }>): ScriptFailure {
-  switch (result.type) {
-    case 'deadline':
-      return scriptFailure('ScriptSyntaxError', 'The script takes too long to parse.', {
-        hint: 'Write it more simply: fewer nested brackets, arrow functions and `<` in one expression.',
-      });
-    case 'busy':
-      return scriptFailure('HarnessBusyError', 'The compiler is busy with scripts that take too long to parse.', {
-        phase: 'parsing',
-      });
-    case 'closed':
-      return scriptFailure('ScriptCancelledError', 'The compiler was closed before the script was compiled.', {
-        phase: 'parsing',
-      });
-    case 'broken':
-      return scriptFailure('HarnessInternalError', 'The compiler failed on this script.', { phase: 'parsing' });
-  }
+function threadFailure({ type }: Exclude<ThreadResult, { type: 'answer' }>): ScriptFailure {
+  const { code, message, hint } = THREAD_FAILURES[type];
+  return scriptFailure(code, message, { phase: 'parsing', ...(hint === undefined ? {} : { hint }) });
 }
+
+type ThreadFailure = Exclude<ThreadResult['type'], 'answer'>;
+
+const THREAD_FAILURES: Record<ThreadFailure, { code: ErrorCode; message: string; hint?: string }> = {
+  deadline: {
+    code: 'ScriptSyntaxError',
+    message: 'The script takes too long to parse.',
+    hint: 'Write it more simply: fewer nested brackets, arrow functions and `<` in one expression.',
+  },
+  memory: {
+    code: 'ScriptSyntaxError',
+    message: 'The script takes too much memory to parse.',
+    hint: 'Write shorter lines and simpler expressions.',
+  },
+  busy: { code: 'HarnessBusyError', message: 'The compiler is busy with scripts that take too long to parse.' },
+  closed: { code: 'ScriptCancelledError', message: 'The compiler was closed before the script was compiled.' },
+  broken: { code: 'HarnessInternalError', message: 'The compiler failed on this script.' },
+};
 
 function typeFailure(source: string, { message, line, column, code }: Diagnostic): ScriptFailure {
   const place = line === undefined ? {} : { line, column: column ?? 1, frame: codeFrame(source, line, column ?? 1) };

@@ -25,7 +25,10 @@ function scoreOf(wanted: string, words: ReadonlySet<string>, name: string): numb
 }
 
 function wordsOf(name: string): Set<string> {
-  const words = name.replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase().split(/[^a-z0-9]+/);
+  const words = name
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/);
   return new Set(words.filter((word) => word !== '').map((word) => (word.length > 3 ? word.replace(/s$/, '') : word)));
 }
 

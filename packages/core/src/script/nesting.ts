@@ -1,3 +1,6 @@
+import { LineWeight } from './line-weight.js';
+import { NestingLevels } from './nesting-levels.js';
+import type { Opener } from './nesting-levels.js';
 import {
   CONTINUING_WORDS,
   CONTROL_WORDS,
@@ -23,20 +26,18 @@ import {
  */
 export const MAX_NESTING = 256;
 
-/** The offset at which the nesting passes `most`; undefined where it never does. Linear in the text. */
-export function findDeepNesting(text: string, most = MAX_NESTING): number | undefined {
-  return new NestingScan(text, most).run();
+/** In one regular expression: checking it takes a time that grows with their square. */
+const MOST_GROUPS = 4096;
+
+/** What a text has too much of, and where. */
+export interface Excess {
+  readonly kind: 'nesting' | 'line';
+  readonly offset: number;
 }
 
-interface Level {
-  readonly opener: '(' | '[' | '{' | '${' | '';
-  /** The bracket belongs to `if (`, `for (`, `while (` …: what follows it is a statement. */
-  readonly control: boolean;
-  /** Braces that hold statements or members, not an object literal. */
-  readonly block: boolean;
-  pending: number;
-  angles: number;
-  questions: number;
+/** The first place that the parser should not see; undefined where there is none. Linear in the text. */
+export function findExcess(text: string): Excess | undefined {
+  return new NestingScan(text).run();
 }
 
 /** What the token before was, as far as the next one can tell. */
@@ -55,10 +56,8 @@ const LINE_END = /[\n\r\u2028\u2029]/g;
 
 class NestingScan {
   readonly #text: string;
-  readonly #most: number;
-  readonly #levels: Level[] = [];
-  #level: Level = level('', false, true);
-  #total = 0;
+  readonly #lines: LineWeight;
+  readonly #levels = new NestingLevels();
   #at = 0;
   #before: Before = 'operator';
   #word = '';
@@ -66,16 +65,16 @@ class NestingScan {
   #fresh = false;
   /** Each dot of a namespace's name is a namespace inside the one before. */
   #inNamespaceName = false;
-  #deepAt: number | undefined;
+  #excess: Excess | undefined;
 
-  constructor(text: string, most: number) {
+  constructor(text: string) {
     this.#text = text;
-    this.#most = most;
+    this.#lines = new LineWeight(text);
   }
 
-  run(): number | undefined {
-    while (this.#at < this.#text.length && this.#deepAt === undefined) this.#token();
-    return this.#deepAt;
+  run(): Excess | undefined {
+    while (this.#at < this.#text.length && this.#excess === undefined) this.#token();
+    return this.#excess;
   }
 
   #token(): void {
@@ -100,6 +99,8 @@ class NestingScan {
     const word = WORD.exec(this.#text)?.[0] ?? this.#text.charAt(this.#at);
     const start = this.#at;
     this.#at += word.length;
+    this.#weigh(start);
+    if (word.includes('\\')) this.#escapes(word, start);
     if (this.#afterDot) return this.#operand(word);
     if (CONTINUING_WORDS.has(word)) return this.#continuing(word, start);
     if (FRESH_STATEMENTS.has(word)) {
@@ -140,11 +141,18 @@ class NestingScan {
     this.#became('operator', word);
   }
 
+  /** Each escape that is none is an error of its own. */
+  #escapes(word: string, start: number): void {
+    const count = word.replace(/\\u(?:\{[\da-fA-F]+\}|[\da-fA-F]{4})/g, '').split('\\').length - 1;
+    this.#nest(start, count);
+  }
+
   #readNumber(): void {
     NUMBER.lastIndex = this.#at;
     const number = NUMBER.exec(this.#text)?.[0] ?? '0';
     this.#startOperand();
     if (number.endsWith('n')) this.#nest(this.#at);
+    if (/^0\d/.test(number)) this.#weigh(this.#at);
     this.#at += number.length;
     this.#operand('');
   }
@@ -209,7 +217,8 @@ class NestingScan {
       if ('([{<'.includes(character)) openers++;
     }
     this.#nest(start);
-    if (ambiguous && this.#total + openers > this.#most) this.#deepAt = start;
+    this.#weigh(start);
+    if (openers > MOST_GROUPS || (ambiguous && this.#levels.depth + openers > MAX_NESTING)) this.#tooDeep(start);
     this.#at = at + 1;
     this.#operand('');
   }
@@ -235,9 +244,7 @@ class NestingScan {
         this.#fresh = true;
         return this.#became('operator', '');
       case ',':
-        this.#release(this.#level.pending);
-        this.#level.pending = 0;
-        this.#level.questions = 0;
+        this.#levels.endElement();
         return this.#became('operator', '');
       case '.':
         return this.#dot(next);
@@ -286,16 +293,15 @@ class NestingScan {
     }
     if (next === '?') this.#at++;
     else {
-      this.#nest(start);
-      this.#level.questions++;
+      this.#levels.askQuestion();
+      this.#check(start);
     }
     this.#became('operator', '');
   }
 
   #colon(start: number): void {
     let word = '?:';
-    if (this.#level.questions > 0) this.#level.questions--;
-    else if (this.#level.block) {
+    if (!this.#levels.answerQuestion() && this.#levels.inBlock) {
       word = 'label:';
       this.#nest(start);
     }
@@ -305,18 +311,15 @@ class NestingScan {
   #lessThan(next: string, start: number): void {
     if (next === '=' || next === '<') this.#at++;
     if (next !== '=') {
-      this.#level.angles++;
-      this.#add(1, start);
+      this.#levels.openAngle();
+      this.#check(start);
     }
     this.#became('operator', '');
   }
 
   #greaterThan(next: string): void {
     if (next === '=') this.#at++;
-    else if (this.#level.angles > 0) {
-      this.#level.angles--;
-      this.#release(1);
-    }
+    else this.#levels.closeAngle();
     this.#became('operator', '>');
   }
 
@@ -354,7 +357,7 @@ class NestingScan {
     if (this.#before !== 'operator') return true;
     if (this.#word === '?:') return false;
     if (['else', 'do', 'try', 'finally', 'catch', 'class', '=>', '>', 'label:', ')'].includes(this.#word)) return true;
-    return this.#level.block && this.#startsStatement();
+    return this.#levels.inBlock && this.#startsStatement();
   }
 
   /** Directly after `;`, `{` or nothing: only there is an operator without a word a statement's start. */
@@ -366,25 +369,18 @@ class NestingScan {
     return true;
   }
 
-  #open(opener: Level['opener'], control: boolean, block: boolean, start: number): void {
-    this.#levels.push(this.#level);
-    this.#level = level(opener, control, block);
+  #open(opener: Opener, control: boolean, block: boolean, start: number): void {
+    this.#levels.open({ opener, control, block });
     this.#inNamespaceName = false;
-    this.#add(1, start);
+    this.#check(start);
     this.#became('operator', '');
   }
 
   #close(closer: string): void {
-    const closed = this.#level;
-    const { opener } = closed;
-    const outer = this.#levels.at(-1);
-    const fits = closer === ')' ? opener === '(' : closer === ']' ? opener === '[' : opener === '{' || opener === '${';
-    if (!fits || outer === undefined) return this.#became('operator', '');
-    this.#release(closed.pending + closed.angles + 1);
-    this.#levels.pop();
-    this.#level = outer;
+    const closed = this.#levels.close(closer);
+    if (closed === undefined) return this.#became('operator', '');
     this.#fresh = false;
-    if (opener === '${') return this.#template(this.#at);
+    if (closed.opener === '${') return this.#template(this.#at);
     if (closed.control) return this.#became('operator', ')');
     if (closed.block) return this.#became('block', '');
     this.#operand('');
@@ -400,24 +396,24 @@ class NestingScan {
   #endStatement(): void {
     this.#fresh = false;
     this.#inNamespaceName = false;
-    this.#release(this.#level.pending + this.#level.angles);
-    this.#level.pending = 0;
-    this.#level.angles = 0;
-    this.#level.questions = 0;
+    this.#levels.endStatement();
   }
 
-  #nest(start: number): void {
-    this.#level.pending++;
-    this.#add(1, start);
+  #nest(start: number, times = 1): void {
+    this.#levels.nest(times);
+    this.#check(start);
   }
 
-  #add(count: number, start: number): void {
-    this.#total += count;
-    if (this.#total > this.#most) this.#deepAt ??= start;
+  #check(start: number): void {
+    if (this.#levels.depth > MAX_NESTING) this.#tooDeep(start);
   }
 
-  #release(count: number): void {
-    this.#total -= count;
+  #tooDeep(offset: number): void {
+    this.#excess ??= { kind: 'nesting', offset };
+  }
+
+  #weigh(offset: number): void {
+    if (this.#lines.add(offset)) this.#excess ??= { kind: 'line', offset };
   }
 
   #operand(word: string): void {
@@ -430,8 +426,4 @@ class NestingScan {
     this.#afterDot = false;
     if (this.#fresh && word !== '') this.#fresh = false;
   }
-}
-
-function level(opener: Level['opener'], control: boolean, block: boolean): Level {
-  return { opener, control, block, pending: 0, angles: 0, questions: 0 };
 }

@@ -1,7 +1,8 @@
 import { parseSync } from 'oxc-parser';
 import type { OxcError } from 'oxc-parser';
 import { printable } from './code-frame.js';
-import { findDeepNesting } from './nesting.js';
+import { findExcess } from './nesting.js';
+import type { Excess } from './nesting.js';
 import type { Program } from './syntax.js';
 
 /** Why a text is not a script. `offset` counts in the text that was parsed. */
@@ -20,29 +21,42 @@ export type ParsedText =
 
 const MOST_PROBLEMS = 10;
 const LONGEST_MESSAGE = 300;
-const TOP_LEVEL_RETURN = /^A 'return' statement can only be used within a function body/;
+const TOP_LEVEL_RETURN = "A 'return' statement can only be used within a function body";
 
 /** Parses a script: a strict module that may also return and await at its top level. */
 export function parseText(text: string): ParsedText {
-  const deepAt = findDeepNesting(text);
-  if (deepAt !== undefined) return refused(tooDeep(deepAt));
+  const excess = findExcess(text);
+  if (excess !== undefined) return refused(excessProblem(excess));
   const result = parseSync('script.ts', text, {
     lang: 'ts',
     sourceType: 'module',
     preserveParens: false,
     showSemanticErrors: true,
   });
-  const errors = result.errors.filter(({ message }) => !TOP_LEVEL_RETURN.test(message));
+  const errors = result.errors.filter(({ message }) => !isTopLevelReturn(message));
   const problems = errors.slice(0, MOST_PROBLEMS).map((error) => problemOf(error, text));
   const [first, ...others] = problems;
   return first === undefined ? { ok: true, program: result.program } : refused(first, ...others);
+}
+
+/** The one complaint of the parser and the transformer that does not hold for a script. */
+export function isTopLevelReturn(message: string): boolean {
+  return message.startsWith(TOP_LEVEL_RETURN);
 }
 
 function refused(...problems: [ParseProblem, ...ParseProblem[]]): ParsedText {
   return { ok: false, problems };
 }
 
-function tooDeep(offset: number): ParseProblem {
+function excessProblem({ kind, offset }: Excess): ParseProblem {
+  if (kind === 'line') {
+    return {
+      code: 'ScriptSyntaxError',
+      message: 'There is too much code on one line.',
+      offset,
+      hint: 'Write one statement a line, and let tools read large data instead of writing it out.',
+    };
+  }
   return {
     code: 'ScriptSyntaxError',
     message: 'The script is nested too deeply here.',
@@ -52,8 +66,7 @@ function tooDeep(offset: number): ParseProblem {
 }
 
 function problemOf(error: OxcError, text: string): ParseProblem {
-  const label = error.labels.find(({ message }) => /redeclared here$/.test(message ?? '')) ?? error.labels[0];
-  const offset = label?.start ?? 0;
+  const offset = offsetOf(error, text);
   if (error.message === "'with' statements are not allowed") {
     return {
       code: 'ScriptPolicyError',
@@ -67,16 +80,29 @@ function problemOf(error: OxcError, text: string): ParseProblem {
   return { code: 'ScriptSyntaxError', message, offset, ...(hint === undefined ? {} : { hint }) };
 }
 
+function offsetOf(error: OxcError, text: string): number {
+  const label = error.labels.find(({ message }) => (message ?? '').endsWith('redeclared here')) ?? error.labels[0];
+  const offset = label?.start ?? 0;
+  if (!isMarkup(error, text, offset)) return offset;
+  const closed = /^\/\s*(\w*)/.exec(text.slice(offset, offset + 100))?.[1] ?? '';
+  return Math.max(text.lastIndexOf(`<${closed}`, offset - 2), 0);
+}
+
+/** The parser takes the `/` of `</div>` for a regular expression's. */
+function isMarkup(error: OxcError, text: string, offset: number): boolean {
+  return error.message === 'Unterminated regular expression' && text.charAt(offset - 1) === '<';
+}
+
 function explain(error: OxcError, text: string, offset: number): { message: string; hint?: string } {
   const message = sentence(error.message);
-  const rest = text.slice(offset);
-  if (/^Expected a semicolon or an implicit semicolon/.test(message)) {
+  const rest = text.slice(offset, offset + 1000);
+  if (message.startsWith('Expected a semicolon or an implicit semicolon')) {
     return {
       message: 'Two expressions follow each other here without an operator, a comma or a new line between them.',
       hint: 'A script is TypeScript or JavaScript; check this line for a missing operator, comma or bracket.',
     };
   }
-  if (/but found `EOF`/.test(message) || (/^Unexpected token/.test(message) && rest.trim() === '')) {
+  if (message.includes('but found `EOF`') || (message.startsWith('Unexpected token') && rest.trim() === '')) {
     const expected = /Expected (.*) but found `EOF`/.exec(message)?.[1];
     return {
       message: `The script ends too early${expected === undefined ? '' : `: ${expected} is missing`}.`,
@@ -86,10 +112,10 @@ function explain(error: OxcError, text: string, offset: number): { message: stri
   if (/^Invalid Character/i.test(message) && /^[\u2018\u2019\u201c\u201d]/.test(rest)) {
     return { message, hint: 'Use straight quotes: \' or ".' };
   }
-  if (/^Unterminated regular expression/.test(message) && text.charAt(offset - 1) === '<') {
+  if (isMarkup(error, text, error.labels[0]?.start ?? 0)) {
     return { message: 'JSX is not available in scripts.', hint: 'Build the text with a template literal.' };
   }
-  if (/^Unterminated string/.test(message)) {
+  if (message.startsWith('Unterminated string')) {
     return { message, hint: 'A string of several lines is written between backticks, or with \\n.' };
   }
   return error.helpMessage === null ? { message } : { message, hint: sentence(error.helpMessage) };

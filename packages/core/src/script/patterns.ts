@@ -18,7 +18,7 @@ export function findBadPatterns(index: SyntaxIndex): ParseProblem[] {
 
 function faultOf(pattern: string, flags: string): string | undefined {
   try {
-    new RegExp(pattern, flags);
+    RegExp(pattern, flags);
     return undefined;
   } catch (error) {
     return error instanceof Error ? /[^:]*$/.exec(error.message)?.[0].trim() : undefined;

@@ -113,7 +113,10 @@ class Circumstances {
   }
 }
 
-function calledBack(call: NodeOf<'CallExpression'> | NodeOf<'NewExpression'>, callback: Node): 'once' | 'maybe' | 'many' {
+function calledBack(
+  call: NodeOf<'CallExpression'> | NodeOf<'NewExpression'>,
+  callback: Node,
+): 'once' | 'maybe' | 'many' {
   if (call.type === 'NewExpression') return 'once';
   const callee = unwrapped(call.callee);
   const name = callee.type === 'MemberExpression' ? (memberName(callee) ?? '') : '';

@@ -42,10 +42,20 @@ function modularViolation({ node, parent }: Visit): PolicyViolation | undefined 
       if (node.moduleReference.type !== 'TSExternalModuleReference') return undefined;
       return { construct: 'import', message: '`import` is not available in scripts.', hint: USE_TOOLS, offset };
     case 'ImportExpression':
-      return { construct: 'import()', message: 'Dynamic `import()` is not available in scripts.', hint: USE_TOOLS, offset };
+      return {
+        construct: 'import()',
+        message: 'Dynamic `import()` is not available in scripts.',
+        hint: USE_TOOLS,
+        offset,
+      };
     case 'MetaProperty':
       if (node.meta.name !== 'import') return undefined;
-      return { construct: 'import.meta', message: '`import.meta` is not available in scripts.', hint: USE_TOOLS, offset };
+      return {
+        construct: 'import.meta',
+        message: '`import.meta` is not available in scripts.',
+        hint: USE_TOOLS,
+        offset,
+      };
     case 'ExportNamedDeclaration':
       return parent?.node.type === 'TSModuleBlock' ? undefined : exportViolation(offset);
     case 'Decorator':

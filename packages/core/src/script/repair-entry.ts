@@ -108,13 +108,15 @@ function repairUncalled(statements: readonly Node[], index: SyntaxIndex, text: s
     (statement): statement is NodeOf<'FunctionDeclaration'> =>
       statement.type === 'FunctionDeclaration' && ['main', 'run'].includes(statement.id?.name ?? ''),
   );
-  if (main?.id == null || main.generator || index.references.has(main.id.name)) return undefined;
+  if (main === undefined || main.id === null || main.generator || index.references.has(main.id.name)) return undefined;
   const message = `Nothing called ${main.id.name}(); it is called and its result returned.`;
   return repair('repair-function', message, [callAtEnd(main, text)], main.start);
 }
 
 function isDeclaration(statement: Node): boolean {
-  return ['FunctionDeclaration', 'ClassDeclaration', 'VariableDeclaration', 'TSEnumDeclaration'].includes(statement.type);
+  return ['FunctionDeclaration', 'ClassDeclaration', 'VariableDeclaration', 'TSEnumDeclaration'].includes(
+    statement.type,
+  );
 }
 
 // The last statement starts an async function and does not wait for it

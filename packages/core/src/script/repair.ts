@@ -108,9 +108,22 @@ function withoutLastFence(draft: Draft): Draft | undefined {
 }
 
 const ENTITIES: Record<string, string> = {
-  lt: '<', gt: '>', amp: '&', quot: '"', apos: "'", nbsp: ' ',
-  '#60': '<', '#62': '>', '#38': '&', '#34': '"', '#39': "'",
-  '#x3c': '<', '#x3e': '>', '#x26': '&', '#x22': '"', '#x27': "'",
+  lt: '<',
+  gt: '>',
+  amp: '&',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+  '#60': '<',
+  '#62': '>',
+  '#38': '&',
+  '#34': '"',
+  '#39': "'",
+  '#x3c': '<',
+  '#x3e': '>',
+  '#x26': '&',
+  '#x22': '"',
+  '#x27': "'",
 };
 
 function withEntitiesDecoded(draft: Draft): Draft | undefined {

@@ -1,4 +1,5 @@
 import { transformSync } from 'oxc-transform';
+import { isTopLevelReturn } from './parse.js';
 import type { SyntaxIndex } from './syntax-index.js';
 
 /** Output beyond this multiple of the source, and this much more, is refused. */
@@ -21,7 +22,7 @@ export function stripTypes(text: string, index: SyntaxIndex): Stripped {
     target: 'esnext',
     typescript: { onlyRemoveTypeImports: true },
   });
-  const error = result.errors.find(({ message }) => !/^A 'return' statement can only be used within/.test(message));
+  const error = result.errors.find(({ message }) => !isTopLevelReturn(message));
   if (error !== undefined) {
     return { ok: false, type: 'refused', message: error.message, offset: fromBytes(text, error.labels[0]?.start ?? 0) };
   }

@@ -9,7 +9,13 @@ export type Identifier = NodeOf<'Identifier'>;
 /** Some nodes serve several types, as all functions do. */
 type WithType<Each, Type> = Each extends { type: infer Types } ? (Type extends Types ? Each : never) : never;
 
-const TYPE_WRAPPERS = ['TSAsExpression', 'TSNonNullExpression', 'TSSatisfiesExpression', 'TSTypeAssertion', 'ChainExpression'];
+const TYPE_WRAPPERS = [
+  'TSAsExpression',
+  'TSNonNullExpression',
+  'TSSatisfiesExpression',
+  'TSTypeAssertion',
+  'ChainExpression',
+];
 
 /** True for a node that only says something about the type of what it wraps, or ends an optional chain. */
 export function isTransparent(node: Node): node is Node & { expression: Node } {

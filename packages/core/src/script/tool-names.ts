@@ -9,7 +9,9 @@ const FUNCTION_MEMBERS = new Set(['call', 'apply', 'bind']);
 /** A warning for each call of a tool that is not among `toolNames`. `tools.x?.()` says itself that x may be missing. */
 export function findUnknownTools(calls: readonly ToolCall[], toolNames: readonly string[]): Finding[] {
   const known = new Set(toolNames.flatMap((name) => [name, identifierForm(name)]));
-  return calls.filter((call) => !call.optional && !isKnown(call.tool, known)).map((call) => unknownTool(call, toolNames));
+  return calls
+    .filter((call) => !call.optional && !isKnown(call.tool, known))
+    .map((call) => unknownTool(call, toolNames));
 }
 
 function isKnown(tool: string, known: ReadonlySet<string>): boolean {

@@ -2,7 +2,7 @@ import type { JsonValue } from '../protocol/json.js';
 import type { Operation, OperationStatus } from '../protocol/operations.js';
 import type { GuestError } from '../protocol/sandbox.js';
 import type { Tool } from '../protocol/tools.js';
-import type { CallResult, FacadeCall } from './facade.js';
+import type { CallResult, FacadeCall } from './facade-types.js';
 
 /**
  * Where a call stands. `deciding`: it is not known yet whether somebody must be asked. `awaiting_approval`:
@@ -23,7 +23,6 @@ export class CallRecord {
   readonly call: FacadeCall;
   readonly tool: Tool;
   readonly startedAtMs: number;
-  readonly controller = new AbortController();
   /** Deep-frozen. What the script sent where that was not valid. */
   input: unknown;
   inputJson: string;
@@ -38,6 +37,7 @@ export class CallRecord {
   readonly #deliver: (result: CallResult) => void;
   readonly #settledListeners: (() => void)[] = [];
   #delivered = false;
+  #controller: AbortController | undefined;
   #executionStartMs: number | undefined;
   #durationMs = 0;
 
@@ -52,6 +52,17 @@ export class CallRecord {
 
   get isSettled(): boolean {
     return this.state === 'settled';
+  }
+
+  /** Made when somebody asks for it: most tools never do. */
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    return this.#controller.signal;
+  }
+
+  abortSignal(message: string): void {
+    this.#controller ??= new AbortController();
+    this.#controller.abort(new Error(message));
   }
 
   startExecution(nowMs: number): void {

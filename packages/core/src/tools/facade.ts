@@ -1,113 +1,18 @@
 import type { ApprovalRequest } from '../protocol/approvals.js';
 import type { ErrorCode } from '../protocol/errors.js';
 import type { JsonValue } from '../protocol/json.js';
-import type { Limits } from '../protocol/limits.js';
 import type { Operation } from '../protocol/operations.js';
 import type { GuestError } from '../protocol/sandbox.js';
-import type { PlannedCall } from '../protocol/script.js';
-import type { Tool, ToolEffect } from '../protocol/tools.js';
-import type { ApprovalDecider, ApprovalGate, GateDecision } from './approval-gate.js';
+import type { Tool, ToolCallContext } from '../protocol/tools.js';
+import type { GateDecision } from './approval-gate.js';
+import { checkArguments } from './call-arguments.js';
 import { describeThrown, guestError } from './call-errors.js';
 import { CallQueue } from './call-queue.js';
 import { CallRecord, type CallEnd, type CallState } from './call-record.js';
 import { checkResult } from './call-result.js';
-import { deepFreeze, parseJson } from './json-text.js';
+import type { CallResult, Facade, FacadeCall, FacadeEvent, FacadeOptions, PendingCalls } from './facade-types.js';
+import { deepFreeze } from './json-text.js';
 import { didYouMean } from './nearest-names.js';
-import type { ToolRegistry } from './registry.js';
-import { issueLines } from './validation-issues.js';
-
-/**
- * The one way to a tool. A call goes: exists → exposed → arguments valid → budget → approval (holds no
- * place) → queue (so many at once, in order) → execute → result checked and capped. The effective input is
- * serialised once; that text is approved, executed and recorded.
- *
- * A script's promise may be answered before its call has ended (it was aborted); the operation is told
- * only when the truth is known, or when `abortAll` gave up waiting for it.
- */
-export interface Facade {
-  /** Never rejects. */
-  call(call: FacadeCall): Promise<CallResult>;
-  /** Ends one call: a race that was lost, a detached task that was cancelled. Unknown ids are ignored. */
-  abort(callId: string, reason: string): void;
-  /**
-   * The script's end: no call is taken any more, every call that is not detached is aborted, and running ones
-   * are given `graceMs` to settle. Resolves with those that did not; their operations are final then.
-   */
-  abortAll(reason: string, graceMs: number): Promise<{ stillRunning: Operation[] }>;
-  /** In call order. What is true now: a call that runs is `unknown`, or `detached`. */
-  operations(): Operation[];
-  pending(): PendingCalls;
-  /** Calls that were taken from the budget, also denied and invalid ones; those of unknown tools are not. */
-  callsMade(): number;
-}
-
-/** A call that a script, or a structured request, makes. */
-export interface FacadeCall {
-  readonly callId: string;
-  /** 0, 1, 2 … within the script. */
-  readonly callIndex: number;
-  /** The tool's name, or its identifier form. */
-  readonly tool: string;
-  /** JSON text of the arguments; empty for none. */
-  readonly argsJson: string;
-  /** Why the arguments could not be written as JSON, naming the path. */
-  readonly argsProblem?: string;
-  readonly line?: number;
-  readonly snippet?: string;
-  /** A task that outlives the script: `abortAll` leaves it alone. */
-  readonly detached?: boolean;
-}
-
-/** `json` is the result's JSON text; empty for `undefined`. */
-export type CallResult = { readonly ok: true; readonly json: string } | { readonly ok: false; readonly error: GuestError };
-
-export interface PendingCalls {
-  /** Without those that were aborted and have not settled yet. */
-  readonly executing: number;
-  readonly queued: number;
-  readonly awaitingApproval: number;
-}
-
-export type FacadeEvent =
-  | { type: 'tool_call_start'; callId: string; tool: string; input: unknown; effect: ToolEffect; line?: number }
-  /** Once for every operation, also for calls that never started. */
-  | { type: 'tool_call_done'; operation: Operation }
-  /** A person is asked. */
-  | { type: 'approval_requested'; request: ApprovalRequest }
-  /** Also for decisions of rules and policies, which have no request before them. */
-  | {
-      type: 'approval_resolved';
-      approvalId: string;
-      callId: string;
-      decision: 'approve' | 'deny' | 'timeout' | 'cancelled';
-      by: ApprovalDecider;
-      note?: string;
-      remember?: 'script' | 'workspace';
-    }
-  | { type: 'progress'; callId: string; tool: string; message: string }
-  /** Whether decisions of people are all that is waited for. */
-  | { type: 'waiting_changed'; onlyApprovals: boolean };
-
-export interface FacadeOptions {
-  readonly registry: ToolRegistry;
-  /** Own names of the tools that may be called. */
-  readonly exposed: ReadonlySet<string>;
-  readonly limits: Pick<
-    Limits,
-    'maxToolCalls' | 'maxConcurrentToolCalls' | 'maxToolInputBytes' | 'maxToolResultBytes' | 'maxToolOutputBytes' | 'approvalTimeoutMs'
-  >;
-  readonly gate: ApprovalGate;
-  readonly app: unknown;
-  readonly principal: string | undefined;
-  readonly scriptId: string | undefined;
-  readonly plan: readonly PlannedCall[];
-  readonly clock: { nowMs(): number };
-  /** When the script started, by the clock. Default: when the facade is made. */
-  readonly startedAtMs?: number;
-  readonly onEvent: (event: FacadeEvent) => void;
-  /** Told of every call before it executes, and awaited. A rejection keeps the call from running. */
-  readonly onIntent?: (operation: Operation) => void | Promise<void>;
-}
 
 /** One facade serves one script run, or one structured call. */
 export function createFacade(options: FacadeOptions): Facade {
@@ -229,7 +134,9 @@ class CallFacade implements Facade {
       ...(record.call.line !== undefined && { line: record.call.line }),
       ...(record.call.snippet !== undefined && { snippet: record.call.snippet }),
       plan: this.#options.plan,
-      signal: record.controller.signal,
+      get signal() {
+        return record.signal;
+      },
       onRequest: (request) => this.#personAsked(record, request),
     });
     if (pending !== undefined) {
@@ -317,13 +224,15 @@ class CallFacade implements Facade {
     }
   }
 
-  #contextOf(record: CallRecord) {
+  #contextOf(record: CallRecord): ToolCallContext {
     const { app, principal, scriptId, limits } = this.#options;
     const { callId, callIndex } = record.call;
     return {
       app,
       principal,
-      signal: record.controller.signal,
+      get signal() {
+        return record.signal;
+      },
       callId,
       scriptId,
       idempotencyKey: scriptId === undefined ? callId : `${scriptId}:${callIndex}`,
@@ -391,7 +300,7 @@ class CallFacade implements Facade {
       this.#settle(record, { status: 'not_started' });
       record.deliver({ ok: false, error });
     }
-    record.controller.abort(new Error(error.message));
+    record.abortSignal(error.message);
     this.#noteWaiting();
   }
 
@@ -444,27 +353,6 @@ class CallFacade implements Facade {
       // The host's listener failed; the call goes on.
     }
   }
-}
-
-type CheckedArguments =
-  | { ok: true; value: JsonValue; json: string }
-  | { ok: false; message: string; sent: JsonValue; data?: unknown };
-
-/** Validates the arguments and serialises the effective input, once. */
-function checkArguments(tool: Tool, { argsJson, argsProblem }: FacadeCall, maxBytes: number): CheckedArguments {
-  const wrong = (reason: string): CheckedArguments => ({ ok: false, message: `The arguments of ${tool.name} are wrong: ${reason}.`, sent: null });
-  if (argsProblem !== undefined) return wrong(argsProblem);
-  const bytes = Buffer.byteLength(argsJson);
-  if (bytes > maxBytes) return wrong(`they are ${bytes} bytes of JSON, and ${maxBytes} are allowed`);
-  const parsed = argsJson === '' ? { ok: true as const, value: {} } : parseJson(argsJson);
-  if (!parsed.ok) return wrong(parsed.reason);
-  const validated = tool.validateInput(parsed.value);
-  if (!validated.ok) {
-    const message = `The arguments of ${tool.name} are wrong:\n${issueLines(validated.issues)}`;
-    return { ok: false, message, sent: parsed.value, data: { issues: validated.issues.slice(0, 20) } };
-  }
-  const json = JSON.stringify(validated.value);
-  return { ok: true, value: JSON.parse(json) as JsonValue, json };
 }
 
 function refusal(code: ErrorCode, message: string): CallResult {

@@ -184,13 +184,13 @@ class SchemaReader {
     const verdict = judgePattern(pattern);
     if (!verdict.safe) return this.#note(path, `is not checked against the pattern ${quote(pattern)}: ${verdict.reason}`);
     const tested = this.#probed({ pattern }, COST_OF_PATTERN);
-    this.#alsoMatch(read, { if: this.#probed({ type: 'string', maxLength: verdict.maxLength }), then: tested });
+    this.#alsoMatch(read, implies(this.#probed({ type: 'string', maxLength: verdict.maxLength }), tested));
   }
 
   #uniqueItems(node: JsonObject, read: MutableSchema): void {
     if (node['uniqueItems'] !== true) return;
     const tested = this.#probed({ uniqueItems: true }, COST_OF_PATTERN);
-    this.#alsoMatch(read, { if: this.#probed({ type: 'array', maxItems: MAX_UNIQUE_ITEMS }), then: tested });
+    this.#alsoMatch(read, implies(this.#probed({ type: 'array', maxItems: MAX_UNIQUE_ITEMS }), tested));
   }
 
   #allowNull(read: MutableSchema): void {
@@ -245,6 +245,11 @@ class SchemaReader {
   #refuse(path: readonly string[], reason: string): never {
     throw new ToolscriptUsageError(`${this.#where} is not a usable JSON Schema at ${placeOf(path)}: ${reason}.`);
   }
+}
+
+function implies(condition: MutableSchema, consequence: MutableSchema): MutableSchema {
+  // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
+  return { if: condition, then: consequence };
 }
 
 /** Sets an own property, also for `__proto__`. */

@@ -10,8 +10,13 @@ import { expand, isRecord, knownKeysAt } from './schema-reference.js';
 import { plainIssue, unknownKey } from './validation-issues.js';
 import type { CompiledSchema } from './zod-schema.js';
 
-/** Schemas used in one validation, patterns counting more. Enough for a megabyte of ordinary data. */
-const VALIDATION_BUDGET = 500_000;
+/**
+ * How many schemas one validation may use, patterns counting more. It grows with the data, because a sensible
+ * schema looks at each value a few times; only one that explodes needs more.
+ */
+const LEAST_BUDGET = 20_000;
+const BUDGET_PER_VALUE = 30;
+const LARGEST_BUDGET = 1_000_000;
 
 /**
  * A JSON Schema from outside as a validator. Nothing of it is executed and nothing is fetched.
@@ -83,9 +88,9 @@ class SchemaChecker {
     this.#guarded(output, (value) => this.#check(value));
 
   #guarded(value: unknown, check: (copy: JsonValue) => ValidationIssue[]): Validated {
-    this.#budget = VALIDATION_BUDGET;
     try {
       const copy = copyJson(value);
+      this.#budget = Math.min(LARGEST_BUDGET, LEAST_BUDGET + BUDGET_PER_VALUE * countValues(copy));
       const issues = check(copy);
       return issues.length === 0 ? { ok: true, value: copy } : { ok: false, issues };
     } catch (error) {
@@ -118,6 +123,11 @@ class SchemaChecker {
       .filter((key) => !known.has(key))
       .map((key) => unknownKey([], key, names));
   }
+}
+
+function countValues(value: JsonValue): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  return Object.values(value).reduce<number>((sum, member) => sum + countValues(member as JsonValue), 1);
 }
 
 const OPENING_KEYWORDS = ['additionalProperties', 'unevaluatedProperties', 'patternProperties'];

@@ -73,7 +73,7 @@ function copyAt(value: unknown, path: (string | number)[], renameKey: (key: stri
     throw new NotJsonError([...path], `expected plain JSON data, received ${typeof value}`);
   }
   if (path.length >= MAX_JSON_DEPTH) {
-    throw new NotJsonError([...path.slice(0, 3)], `is nested deeper than ${MAX_JSON_DEPTH} levels`);
+    throw new NotJsonError(path.slice(0, 3), `is nested deeper than ${MAX_JSON_DEPTH} levels`);
   }
   return Array.isArray(value) ? copyArray(value, path, renameKey) : copyRecord(value, path, renameKey);
 }

@@ -17,17 +17,21 @@ const MAX_GROUP_DEPTH = 20;
 
 export function judgePattern(source: string): PatternVerdict {
   if (source.length > MAX_PATTERN_LENGTH) return unsafe(`it is longer than ${MAX_PATTERN_LENGTH} characters`);
-  try {
-    new RegExp(source, 'u');
-  } catch {
-    return unsafe('it is not a valid regular expression');
-  }
+  if (!isValid(source)) return unsafe('it is not a valid regular expression');
   try {
     const shape = new PatternReader(source).read();
     return boundLength(shape);
   } catch (error) {
     if (error instanceof UnsafePattern) return unsafe(error.message);
     throw error;
+  }
+}
+
+function isValid(source: string): boolean {
+  try {
+    return new RegExp(source, 'u') instanceof RegExp;
+  } catch {
+    return false;
   }
 }
 

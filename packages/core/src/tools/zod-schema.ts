@@ -114,6 +114,7 @@ class SchemaCopy {
   copy(schema: ZodSchema, path: readonly string[]): ZodSchema {
     const known = this.#copies.get(schema);
     if (known !== undefined) return known;
+    // oxlint-disable-next-line no-underscore-dangle -- where zod keeps a schema's definition
     const definition = schema._zod.def as unknown as Definition;
     this.#refuseWhatJsonCannotCarry(definition, path);
     const changed = this.#copyDefinition(definition, path);

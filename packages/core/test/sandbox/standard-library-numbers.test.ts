@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { comparing, expectNodesAnswer, openRealm, type Realm } from './standard-library-realm.js';
 
@@ -17,23 +17,107 @@ interface Case {
 // Numbers cross as text, so that -0, NaN and infinities arrive.
 const format = ({ value, options }: Case) => {
   const formatter = new Intl.NumberFormat('en-US', options);
-  return [formatter.format(Number(value)), Number(value).toLocaleString('en-US', options), formatter.formatToParts(Number(value))];
+  return [
+    formatter.format(Number(value)),
+    Number(value).toLocaleString('en-US', options),
+    formatter.formatToParts(Number(value)),
+  ];
 };
 
-const number = fc.oneof(
-  fc.double(),
-  fc.integer(),
-  fc.double({ min: -1e7, max: 1e7 }).map((value) => Math.round(value * 1000) / 1000),
-  fc.constantFrom(0, -0, 1, -1, 0.5, 1.5, 2.5, 1.005, 0.045, 999, 999.5, 999.95, 9999, 9999.5, 99999, 999999, 999999.5, 1e15, 1e16, 1e21, 1e-7, NaN, Infinity, -Infinity),
-).map((value) => (Object.is(value, -0) ? '-0' : String(value)));
+const number = fc
+  .oneof(
+    fc.double(),
+    fc.integer(),
+    fc.double({ min: -1e7, max: 1e7 }).map((value) => Math.round(value * 1000) / 1000),
+    fc.constantFrom(
+      0,
+      -0,
+      1,
+      -1,
+      0.5,
+      1.5,
+      2.5,
+      1.005,
+      0.045,
+      999,
+      999.5,
+      999.95,
+      9999,
+      9999.5,
+      99999,
+      999999,
+      999999.5,
+      1e15,
+      1e16,
+      1e21,
+      1e-7,
+      NaN,
+      Infinity,
+      -Infinity,
+    ),
+  )
+  .map((value) => (Object.is(value, -0) ? '-0' : String(value)));
 
-const currencies = ['USD', 'EUR', 'GBP', 'JPY', 'CHF', 'INR', 'CNY', 'KRW', 'BRL', 'CAD', 'AUD', 'MXN', 'SEK', 'KWD', 'usd'];
-const units = ['kilometer', 'byte', 'kilobyte', 'celsius', 'fahrenheit', 'percent', 'foot', 'inch', 'day', 'hour', 'month', 'year', 'second', 'liter', 'pound', 'degree', 'fluid-ounce', 'kilometer-per-hour', 'mile-per-gallon', 'megabyte-per-second', 'stone'];
+const currencies = [
+  'USD',
+  'EUR',
+  'GBP',
+  'JPY',
+  'CHF',
+  'INR',
+  'CNY',
+  'KRW',
+  'BRL',
+  'CAD',
+  'AUD',
+  'MXN',
+  'SEK',
+  'KWD',
+  'usd',
+];
+const units = [
+  'kilometer',
+  'byte',
+  'kilobyte',
+  'celsius',
+  'fahrenheit',
+  'percent',
+  'foot',
+  'inch',
+  'day',
+  'hour',
+  'month',
+  'year',
+  'second',
+  'liter',
+  'pound',
+  'degree',
+  'fluid-ounce',
+  'kilometer-per-hour',
+  'mile-per-gallon',
+  'megabyte-per-second',
+  'stone',
+];
 const style: fc.Arbitrary<Options> = fc.oneof(
   fc.constant({}),
   fc.constant({ style: 'percent' as const }),
-  fc.record({ style: fc.constant('currency' as const), currency: fc.constantFrom(...currencies), currencyDisplay: fc.constantFrom('symbol' as const, 'narrowSymbol' as const, 'code' as const, 'name' as const), currencySign: fc.constantFrom('standard' as const, 'accounting' as const) }, { requiredKeys: ['style', 'currency'] }),
-  fc.record({ style: fc.constant('unit' as const), unit: fc.constantFrom(...units), unitDisplay: fc.constantFrom('short' as const, 'narrow' as const, 'long' as const) }, { requiredKeys: ['style', 'unit'] }),
+  fc.record(
+    {
+      style: fc.constant('currency' as const),
+      currency: fc.constantFrom(...currencies),
+      currencyDisplay: fc.constantFrom('symbol' as const, 'narrowSymbol' as const, 'code' as const, 'name' as const),
+      currencySign: fc.constantFrom('standard' as const, 'accounting' as const),
+    },
+    { requiredKeys: ['style', 'currency'] },
+  ),
+  fc.record(
+    {
+      style: fc.constant('unit' as const),
+      unit: fc.constantFrom(...units),
+      unitDisplay: fc.constantFrom('short' as const, 'narrow' as const, 'long' as const),
+    },
+    { requiredKeys: ['style', 'unit'] },
+  ),
 );
 const digits: fc.Arbitrary<Options> = fc.record(
   {
@@ -51,7 +135,17 @@ const rest: fc.Arbitrary<Options> = fc.record(
     signDisplay: fc.constantFrom('auto', 'always', 'never', 'exceptZero', 'negative'),
     notation: fc.constantFrom('standard', 'standard', 'compact', 'scientific', 'engineering'),
     compactDisplay: fc.constantFrom('short', 'long'),
-    roundingMode: fc.constantFrom('ceil', 'floor', 'expand', 'trunc', 'halfCeil', 'halfFloor', 'halfExpand', 'halfTrunc', 'halfEven'),
+    roundingMode: fc.constantFrom(
+      'ceil',
+      'floor',
+      'expand',
+      'trunc',
+      'halfCeil',
+      'halfFloor',
+      'halfExpand',
+      'halfTrunc',
+      'halfEven',
+    ),
     trailingZeroDisplay: fc.constantFrom('auto', 'stripIfInteger'),
   },
   { requiredKeys: [] },
@@ -65,20 +159,30 @@ const anyOptions = fc
 function agreed({ currency, currencyDisplay, notation, maximumFractionDigits }: Options): boolean {
   if (currency === undefined) return true;
   if (currency === 'KWD' && currencyDisplay === 'name') return false;
-  return notation === undefined || notation === 'standard' || (notation === 'compact' && maximumFractionDigits === undefined);
+  return (
+    notation === undefined || notation === 'standard' || (notation === 'compact' && maximumFractionDigits === undefined)
+  );
 }
 
 describe('numbers in en-US', () => {
   it('are written as Node writes them when nothing is asked', () => {
     fc.assert(
-      fc.property(number, (value) => expectNodesAnswer(realm, (given) => [Number(given).toLocaleString(), new Intl.NumberFormat().format(Number(given))], value)),
+      fc.property(number, (value) =>
+        expectNodesAnswer(
+          realm,
+          (given) => [Number(given).toLocaleString(), new Intl.NumberFormat().format(Number(given))],
+          value,
+        ),
+      ),
       comparing(500),
     );
   });
 
   it('are written as Node writes them with any digits, rounding, grouping and sign', () => {
     fc.assert(
-      fc.property(number, digits, fc.oneof(fc.constant({}), rest), (value, how, more) => expectNodesAnswer(realm, format, { value, options: { ...more, ...how, notation: 'standard' } })),
+      fc.property(number, digits, fc.oneof(fc.constant({}), rest), (value, how, more) =>
+        expectNodesAnswer(realm, format, { value, options: { ...more, ...how, notation: 'standard' } }),
+      ),
       comparing(500),
     );
   });
@@ -92,14 +196,21 @@ describe('numbers in en-US', () => {
 
   it('resolve their options as Node does', () => {
     fc.assert(
-      fc.property(style, digits, (kind, how) => expectNodesAnswer(realm, (options) => new Intl.NumberFormat('en-US', options).resolvedOptions(), { ...kind, ...how })),
+      fc.property(style, digits, (kind, how) =>
+        expectNodesAnswer(realm, (options) => new Intl.NumberFormat('en-US', options).resolvedOptions(), {
+          ...kind,
+          ...how,
+        }),
+      ),
       comparing(200),
     );
   });
 
   it('have no fraction of their own in compact notation', () => {
     const options: Options = { style: 'currency', currency: 'USD', notation: 'compact', maximumFractionDigits: 1 };
-    expect(realm.run((given) => [1e6, 1_250_000].map((value) => value.toLocaleString('en-US', given)), options)).toEqual({ value: ['$1M', '$1.3M'] });
+    expect(
+      realm.run((given) => [1e6, 1_250_000].map((value) => value.toLocaleString('en-US', given)), options),
+    ).toEqual({ value: ['$1M', '$1.3M'] });
   });
 
   it('are exact when they are BigInts or text', () => {
@@ -107,7 +218,12 @@ describe('numbers in en-US', () => {
       fc.property(fc.bigInt(), fc.nat(8), (value, places) =>
         expectNodesAnswer(
           realm,
-          ({ text, places }) => [BigInt(text).toLocaleString(), BigInt(text).toLocaleString('en-US', { style: 'currency', currency: 'USD' }), new Intl.NumberFormat('en-US', { maximumFractionDigits: places }).format(`${text}.123456789` as never), new Intl.NumberFormat().format(BigInt(text))],
+          ({ text, places }) => [
+            BigInt(text).toLocaleString(),
+            BigInt(text).toLocaleString('en-US', { style: 'currency', currency: 'USD' }),
+            new Intl.NumberFormat('en-US', { maximumFractionDigits: places }).format(`${text}.123456789` as never),
+            new Intl.NumberFormat().format(BigInt(text)),
+          ],
           { text: String(value), places },
         ),
       ),
@@ -116,24 +232,66 @@ describe('numbers in en-US', () => {
   });
 
   it('are read from whatever is given, as Node reads it', () => {
-    expectNodesAnswer(realm, () => {
-      const formatter = new Intl.NumberFormat('en-US');
-      const given: unknown[] = ['12345.678', ' 1e3 ', '0x10', '', 'abc', null, undefined, true, [5], new Date(5), {}, { valueOf: () => 7 }, '-0', '.5', '5.', '-.5e1', '123456789012345678901234567890.5'];
-      return given.map((value) => formatter.format(value as never));
-    }, null);
+    expectNodesAnswer(
+      realm,
+      () => {
+        const formatter = new Intl.NumberFormat('en-US');
+        const given: unknown[] = [
+          '12345.678',
+          ' 1e3 ',
+          '0x10',
+          '',
+          'abc',
+          null,
+          undefined,
+          true,
+          [5],
+          new Date(5),
+          {},
+          { valueOf: () => 7 },
+          '-0',
+          '.5',
+          '5.',
+          '-.5e1',
+          '123456789012345678901234567890.5',
+        ];
+        return given.map((value) => formatter.format(value as never));
+      },
+      null,
+    );
     expectNodesAnswer(realm, () => new Intl.NumberFormat().format(Symbol('s') as never), null);
     expectNodesAnswer(realm, () => Number.prototype.toLocaleString.call('5' as never), null);
   });
 
   it('keep the names of common currencies', () => {
-    expectNodesAnswer(realm, (codes) => codes.flatMap((currency) => [1, 5.5].map((value) => new Intl.NumberFormat('en-US', { style: 'currency', currency, currencyDisplay: 'name' }).format(value))), currencies.filter((code) => code !== 'KWD'));
+    expectNodesAnswer(
+      realm,
+      (codes) =>
+        codes.flatMap((currency) =>
+          [1, 5.5].map((value) =>
+            new Intl.NumberFormat('en-US', { style: 'currency', currency, currencyDisplay: 'name' }).format(value),
+          ),
+        ),
+      currencies.filter((code) => code !== 'KWD'),
+    );
   });
 
   it('know every unit, in every width', () => {
     const all = Intl.supportedValuesOf('unit');
-    expectNodesAnswer(realm, (names) => names.map((unit) => (['short', 'narrow', 'long'] as const).map((unitDisplay) => [1, 2].map((value) => new Intl.NumberFormat('en-US', { style: 'unit', unit, unitDisplay }).format(value)))), all);
+    expectNodesAnswer(
+      realm,
+      (names) =>
+        names.map((unit) =>
+          (['short', 'narrow', 'long'] as const).map((unitDisplay) =>
+            [1, 2].map((value) => new Intl.NumberFormat('en-US', { style: 'unit', unit, unitDisplay }).format(value)),
+          ),
+        ),
+      all,
+    );
   });
 });
+
+const construct = (options: Options) => new Intl.NumberFormat('en-US', options);
 
 describe('Intl.NumberFormat', () => {
   it.each<[string, Options, string, RegExp]>([
@@ -142,24 +300,50 @@ describe('Intl.NumberFormat', () => {
     ['a currency that is none', { style: 'currency', currency: 'dollars' }, 'RangeError', /currency code/],
     ['a unit that is none', { style: 'unit', unit: 'parsec' }, 'RangeError', /unit/],
     ['too many digits', { maximumFractionDigits: 101 }, 'RangeError', /maximumFractionDigits.*from 0 to 100/],
-    ['fewer digits at most than at least', { minimumFractionDigits: 5, maximumFractionDigits: 2 }, 'RangeError', /maximumFractionDigits value is out of range/],
+    [
+      'fewer digits at most than at least',
+      { minimumFractionDigits: 5, maximumFractionDigits: 2 },
+      'RangeError',
+      /maximumFractionDigits value is out of range/,
+    ],
     ['options that are null', null as never, 'TypeError', /object/],
   ])('refuses %s in one sentence, as Node does', (_, options, error, message) => {
-    const work = (given: Options) => new Intl.NumberFormat('en-US', given);
-    expectNodesAnswer(realm, work, options);
-    expect(realm.run(work, options)).toEqual({ error, message: expect.stringMatching(message) as string });
+    expectNodesAnswer(realm, construct, options);
+    expect(realm.run(construct, options)).toEqual({ error, message: expect.stringMatching(message) as string });
   });
 
   it('works without new, as a bound function and as a base class', () => {
-    expectNodesAnswer(realm, () => {
-      class Own extends Intl.NumberFormat {}
-      const made = (Intl.NumberFormat as never as (locale: string) => Intl.NumberFormat)('en-US');
-      return [[1000, 2000].map(made.format), made instanceof Intl.NumberFormat, made.constructor === Intl.NumberFormat, new Own().format(1e3), new Own() instanceof Own, made.format === made.format, String(made), Intl.NumberFormat.name, String(Intl), Intl.NumberFormat.supportedLocalesOf(['en-US', 'en'])];
-    }, null);
+    expectNodesAnswer(
+      realm,
+      () => {
+        class Own extends Intl.NumberFormat {}
+        const made = (Intl.NumberFormat as never as (locale: string) => Intl.NumberFormat)('en-US');
+        return [
+          [1000, 2000].map(made.format),
+          made instanceof Intl.NumberFormat,
+          made.constructor === Intl.NumberFormat,
+          new Own().format(1e3),
+          new Own() instanceof Own,
+          made.format === made.format,
+          String(made),
+          Intl.NumberFormat.name,
+          String(Intl),
+          Intl.NumberFormat.supportedLocalesOf(['en-US', 'en']),
+        ];
+      },
+      null,
+    );
   });
 
   it('answers other locales in en-US and refuses text that is no locale', () => {
-    const outcome = realm.run(() => ['de-DE', 'en', 'en-GB', ['fr', 'en'], [], undefined].map((locale) => [new Intl.NumberFormat(locale).format(1234.5), new Intl.NumberFormat(locale).resolvedOptions().locale]), null);
+    const outcome = realm.run(
+      () =>
+        ['de-DE', 'en', 'en-GB', ['fr', 'en'], [], undefined].map((locale) => [
+          new Intl.NumberFormat(locale).format(1234.5),
+          new Intl.NumberFormat(locale).resolvedOptions().locale,
+        ]),
+      null,
+    );
     expect(outcome).toEqual({ value: Array.from({ length: 6 }, () => ['1,234.5', 'en-US']) });
     for (const locale of ['not a locale', 'e', 'en_US', null, [null], [1]]) {
       expectNodesAnswer(realm, (given) => (1).toLocaleString(given as never), locale);
@@ -169,6 +353,16 @@ describe('Intl.NumberFormat', () => {
 
 describe('lists', () => {
   it('write each member in the locale, and nothing for what is missing', () => {
-    expectNodesAnswer(realm, () => [[1234.5, null, undefined, 'a', [1e6]].toLocaleString(), [0.5, 2].toLocaleString('en-US', { style: 'percent' }), new Float64Array([1234.5, 2]).toLocaleString(), [].toLocaleString(), [1234n].toLocaleString()], null);
+    expectNodesAnswer(
+      realm,
+      () => [
+        [1234.5, null, undefined, 'a', [1e6]].toLocaleString(),
+        [0.5, 2].toLocaleString('en-US', { style: 'percent' }),
+        new Float64Array([1234.5, 2]).toLocaleString(),
+        [].toLocaleString(),
+        [1234n].toLocaleString(),
+      ],
+      null,
+    );
   });
 });

@@ -19,7 +19,8 @@ export type Outcome = { value?: unknown } | { error: string; message: string };
 export async function openRealm({ freeze } = { freeze: true }): Promise<Realm> {
   const wasm = readFileSync(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'));
   const vm = await QuickJS.create({ wasm, timezoneOffset: 0, maxStackSize: 256 * 1024 });
-  for (const file of standardLibraryFiles()) vm.evalCode(readFileSync(new URL(file, guestFolder), 'utf8'), file).dispose();
+  for (const file of standardLibraryFiles())
+    vm.evalCode(readFileSync(new URL(file, guestFolder), 'utf8'), file).dispose();
   if (freeze) vm.evalCode(`(${freezeEverything.toString()})()`).dispose();
   return {
     run(work, input) {
@@ -36,7 +37,8 @@ export async function openRealm({ freeze } = { freeze: true }): Promise<Realm> {
 export function expectNodesAnswer<Input>(realm: Realm, work: (input: Input) => unknown, input: Input): void {
   const guest = realm.run(work, input);
   const node = JSON.parse(attempt(work, input)) as Outcome;
-  if ('error' in guest) expect({ input, error: guest.error, message: guest.message }).toEqual({ input, ...node, message: guest.message });
+  if ('error' in guest)
+    expect({ input, error: guest.error, message: guest.message }).toEqual({ input, ...node, message: guest.message });
   else expect({ input, ...guest }).toEqual({ input, ...node });
 }
 
@@ -49,7 +51,9 @@ export function comparing(numRuns: number): { numRuns: number; seed: number } {
 }
 
 export function standardLibraryFiles(): string[] {
-  return readdirSync(guestFolder).filter((file) => file.startsWith('standard-library')).sort();
+  return readdirSync(guestFolder)
+    .filter((file) => file.startsWith('standard-library'))
+    .sort();
 }
 
 // Runs in both: may use nothing from outside.
@@ -63,7 +67,11 @@ function attempt<Input>(work: (input: Input) => unknown, input: Input): string {
 }
 
 function freezeEverything(): void {
-  const found: unknown[] = [globalThis, Object.getPrototypeOf(async function* () {}), Object.getPrototypeOf([].values())];
+  const found: unknown[] = [
+    globalThis,
+    Object.getPrototypeOf(async function* () {}),
+    Object.getPrototypeOf([].values()),
+  ];
   const seen = new Set<unknown>();
   while (found.length > 0) {
     const value = found.pop();

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { comparing, expectNodesAnswer, openRealm, type Realm } from './standard-library-realm.js';
 
@@ -8,11 +8,34 @@ beforeAll(async () => {
 });
 afterAll(() => realm.close());
 
-const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)) }));
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)) }),
+);
 // Bytes near what UTF-8 and UTF-16 stumble over.
 const byte = fc.oneof(
   fc.integer({ min: 0, max: 255 }),
-  fc.constantFrom(0x41, 0x80, 0xbf, 0xc2, 0xe0, 0xa0, 0xed, 0x9f, 0xef, 0xbb, 0xbf, 0xf0, 0x90, 0xf4, 0x8f, 0xd8, 0xdc, 0xfe, 0xff),
+  fc.constantFrom(
+    0x41,
+    0x80,
+    0xbf,
+    0xc2,
+    0xe0,
+    0xa0,
+    0xed,
+    0x9f,
+    0xef,
+    0xbb,
+    0xbf,
+    0xf0,
+    0x90,
+    0xf4,
+    0x8f,
+    0xd8,
+    0xdc,
+    0xfe,
+    0xff,
+  ),
 );
 const bytes = fc.oneof(
   fc.array(byte, { maxLength: 24 }),
@@ -30,18 +53,26 @@ describe('TextEncoder', () => {
   it('writes whole characters only into the room that there is', () => {
     fc.assert(
       fc.property(anyText, fc.nat(20), (text, room) =>
-        expectNodesAnswer(realm, ({ text, room }) => {
-          const target = new Uint8Array(room);
-          const { read, written } = new TextEncoder().encodeInto(text, target);
-          return [read, written, ...target];
-        }, { text, room }),
+        expectNodesAnswer(
+          realm,
+          ({ text, room }) => {
+            const target = new Uint8Array(room);
+            const { read, written } = new TextEncoder().encodeInto(text, target);
+            return [read, written, ...target];
+          },
+          { text, room },
+        ),
       ),
       comparing(300),
     );
   });
 
   it('encodes nothing when given nothing', () => {
-    expectNodesAnswer(realm, () => [new TextEncoder().encode().length, new TextEncoder().encode(undefined).length, new TextEncoder().encoding], null);
+    expectNodesAnswer(
+      realm,
+      () => [new TextEncoder().encode().length, new TextEncoder().encode(undefined).length, new TextEncoder().encoding],
+      null,
+    );
   });
 
   it('refuses to encode into anything but a Uint8Array', () => {
@@ -50,19 +81,23 @@ describe('TextEncoder', () => {
 });
 
 describe('TextDecoder', () => {
-  it.each(['utf-8', 'utf-16le'])('gives the text that Node gives for any %s bytes, or throws where Node throws', (label) => {
-    fc.assert(
-      fc.property(bytes, fc.boolean(), fc.boolean(), (data, fatal, ignoreBOM) => {
-        if (label === 'utf-16le' && data.length % 2 === 1) data.pop();
-        expectNodesAnswer(
-          realm,
-          ({ label, data, fatal, ignoreBOM }) => new TextDecoder(label, { fatal, ignoreBOM }).decode(new Uint8Array(data)),
-          { label, data, fatal, ignoreBOM },
-        );
-      }),
-      comparing(600),
-    );
-  });
+  it.each(['utf-8', 'utf-16le'])(
+    'gives the text that Node gives for any %s bytes, or throws where Node throws',
+    (label) => {
+      fc.assert(
+        fc.property(bytes, fc.boolean(), fc.boolean(), (data, fatal, ignoreBOM) => {
+          if (label === 'utf-16le' && data.length % 2 === 1) data.pop();
+          expectNodesAnswer(
+            realm,
+            ({ label, data, fatal, ignoreBOM }) =>
+              new TextDecoder(label, { fatal, ignoreBOM }).decode(new Uint8Array(data)),
+            { label, data, fatal, ignoreBOM },
+          );
+        }),
+        comparing(600),
+      );
+    },
+  );
 
   it.each(['utf-8', 'utf-16le'])('gives the same text whole as in chunks of a %s stream', (label) => {
     fc.assert(
@@ -72,7 +107,8 @@ describe('TextDecoder', () => {
             const decoder = new TextDecoder(label, { ignoreBOM });
             let at = 0;
             let text = '';
-            for (const cut of cuts) text += decoder.decode(new Uint8Array(data.slice(at, (at += cut))), { stream: true });
+            for (const cut of cuts)
+              text += decoder.decode(new Uint8Array(data.slice(at, (at += cut))), { stream: true });
             text += decoder.decode(new Uint8Array(data.slice(at)));
             return text === new TextDecoder(label, { ignoreBOM }).decode(new Uint8Array(data)) ? 'same' : text;
           },
@@ -87,17 +123,24 @@ describe('TextDecoder', () => {
   it('emits each chunk of a UTF-8 stream as Node does', () => {
     fc.assert(
       fc.property(fc.array(bytes, { maxLength: 5 }), (chunks) =>
-        expectNodesAnswer(realm, (given) => {
-          const decoder = new TextDecoder();
-          return [...given.map((chunk) => decoder.decode(new Uint8Array(chunk), { stream: true })), decoder.decode()];
-        }, chunks),
+        expectNodesAnswer(
+          realm,
+          (given) => {
+            const decoder = new TextDecoder();
+            return [...given.map((chunk) => decoder.decode(new Uint8Array(chunk), { stream: true })), decoder.decode()];
+          },
+          chunks,
+        ),
       ),
       comparing(300),
     );
   });
 
   it('reads every byte of windows-1252 as the Encoding standard says', () => {
-    const all = realm.run(() => new TextDecoder('latin1').decode(Uint8Array.from({ length: 256 }, (_, at) => at)), null) as { value: string };
+    const all = realm.run(
+      () => new TextDecoder('latin1').decode(Uint8Array.from({ length: 256 }, (_, at) => at)),
+      null,
+    ) as { value: string };
     expect(all.value.slice(0x7e, 0x84)).toBe('~\x7f\u20ac\x81\u201a\u0192');
     expect(all.value.slice(0xa0)).toBe(String.fromCharCode(...Array.from({ length: 96 }, (_, at) => 160 + at)));
     expect(all.value).toHaveLength(256);
@@ -116,10 +159,19 @@ describe('TextDecoder', () => {
   });
 
   it('reads views at their offset, and refuses what is no bytes', () => {
-    expectNodesAnswer(realm, () => {
-      const buffer = new Uint8Array([65, 66, 67, 68]).buffer;
-      return [new TextDecoder().decode(new DataView(buffer, 1, 2)), new TextDecoder().decode(new Uint8Array(buffer, 2)), new TextDecoder().decode(buffer), new TextDecoder().decode()];
-    }, null);
+    expectNodesAnswer(
+      realm,
+      () => {
+        const buffer = new Uint8Array([65, 66, 67, 68]).buffer;
+        return [
+          new TextDecoder().decode(new DataView(buffer, 1, 2)),
+          new TextDecoder().decode(new Uint8Array(buffer, 2)),
+          new TextDecoder().decode(buffer),
+          new TextDecoder().decode(),
+        ];
+      },
+      null,
+    );
     expectNodesAnswer(realm, () => new TextDecoder().decode('text' as never), null);
   });
 
@@ -143,16 +195,20 @@ describe('base64', () => {
   it('is what Node makes of any bytes and of any text', () => {
     fc.assert(
       fc.property(fc.oneof(anyText, fc.stringMatching(/^[ A-Za-z0-9+/=\n]{0,12}$/)), (text) =>
-        expectNodesAnswer(realm, (given) => {
-          const attempt = (work: (text: string) => string) => {
-            try {
-              return work(given);
-            } catch (error) {
-              return (error as Error).name;
-            }
-          };
-          return [attempt(btoa), attempt(atob)];
-        }, text),
+        expectNodesAnswer(
+          realm,
+          (given) => {
+            const attempt = (work: (text: string) => string) => {
+              try {
+                return work(given);
+              } catch (error) {
+                return (error as Error).name;
+              }
+            };
+            return [attempt(btoa), attempt(atob)];
+          },
+          text,
+        ),
       ),
       comparing(300),
     );

@@ -37,7 +37,10 @@ describe('size', () => {
   it('never goes beyond the ceiling, whatever the limit says', async () => {
     const compiler = fresh();
     const result = await compiler.compile(`//${'a'.repeat(65_536)}`, { ...options, maxSourceBytes: 10_000_000 });
-    expect(result).toMatchObject({ ok: false, failure: { code: 'ScriptTooLargeError', metadata: { maxBytes: 65_536 } } });
+    expect(result).toMatchObject({
+      ok: false,
+      failure: { code: 'ScriptTooLargeError', metadata: { maxBytes: 65_536 } },
+    });
     expect((await compiler.compile(`//${'a'.repeat(65_534)}`, { ...options, maxSourceBytes: 65_536 })).ok).toBe(true);
   });
 
@@ -71,7 +74,13 @@ describe('the cache', () => {
   it('tells languages and tool sets apart, and no tools from none given', async () => {
     const compiler = fresh();
     const source = 'await tools.a({})';
-    for (const each of [options, { ...options, language: 'js' as const }, { ...options, toolNames: [] }, { ...options, toolNames: ['a'] }, { ...options, toolNames: ['a', 'b'] }]) {
+    for (const each of [
+      options,
+      { ...options, language: 'js' as const },
+      { ...options, toolNames: [] },
+      { ...options, toolNames: ['a'] },
+      { ...options, toolNames: ['a', 'b'] },
+    ]) {
       expect((await compiler.compile(source, each)).cacheHit).toBe(false);
     }
     expect(compiler.stats().size).toBe(5);
@@ -132,13 +141,21 @@ describe('life', () => {
     const code = `import { createCompiler } from ${JSON.stringify(entry)};
 const result = await createCompiler().compile('return 1', { language: 'ts', maxSourceBytes: 100 });
 console.log(result.ok);`;
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], { timeout: 20_000 });
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], {
+      timeout: 20_000,
+    });
     expect(stdout.trim()).toBe('true');
   });
 });
 
 describe('the type checker’s place', () => {
-  const error: Diagnostic = { severity: 'error', code: 'ts2339', message: 'Property x does not exist.', line: 1, column: 16 };
+  const error: Diagnostic = {
+    severity: 'error',
+    code: 'ts2339',
+    message: 'Property x does not exist.',
+    line: 1,
+    column: 16,
+  };
 
   it('is between the rules and the sandbox; its errors become a ScriptTypeError in the model’s own positions', async () => {
     const seen: string[] = [];

@@ -1,5 +1,5 @@
 import { parseSync } from 'oxc-parser';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createCompiler } from '#core/script/compiler.js';
 import { ORDINARY } from './ordinary-scripts.js';
@@ -20,7 +20,12 @@ const soup = fc
 
 /** Ordinary scripts with something cut out or put in. */
 const damaged = fc
-  .tuple(fc.constantFrom(...ORDINARY), fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(8), fc.constantFrom('', ...TOKENS))
+  .tuple(
+    fc.constantFrom(...ORDINARY),
+    fc.double({ min: 0, max: 1, noNaN: true }),
+    fc.nat(8),
+    fc.constantFrom('', ...TOKENS),
+  )
   .map(([{ source }, share, cut, token]) => {
     const at = Math.floor(source.length * share);
     return source.slice(0, at) + token + source.slice(at + cut);
@@ -45,11 +50,15 @@ async function outcomeOf(source: string): Promise<'compiled' | 'refused'> {
 
 /** What comes out is a script of one parenthesised arrow function, whatever went in. */
 function expectOneFunction(javascript: string): void {
-  const { program, errors } = parseSync('a.js', javascript, { lang: 'js', sourceType: 'script', preserveParens: false });
+  const { program, errors } = parseSync('a.js', javascript, {
+    lang: 'js',
+    sourceType: 'script',
+    preserveParens: false,
+  });
   expect(errors.map(({ message }) => message)).toEqual([]);
-  expect(program.body.map((statement) => statement.type === 'ExpressionStatement' && statement.expression.type)).toEqual([
-    'ArrowFunctionExpression',
-  ]);
+  expect(
+    program.body.map((statement) => statement.type === 'ExpressionStatement' && statement.expression.type),
+  ).toEqual(['ArrowFunctionExpression']);
 }
 
 describe('any text', () => {

@@ -39,7 +39,11 @@ async function askNode(source: string): Promise<unknown> {
 }
 
 function shapeOf(javascript: string): unknown[] {
-  const { program, errors } = parseSync('a.js', javascript, { lang: 'js', sourceType: 'script', preserveParens: false });
+  const { program, errors } = parseSync('a.js', javascript, {
+    lang: 'js',
+    sourceType: 'script',
+    preserveParens: false,
+  });
   expect(errors).toEqual([]);
   expect(program.body.length).toBe(1);
   const [statement] = program.body;

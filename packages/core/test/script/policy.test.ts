@@ -83,7 +83,10 @@ describe('banned constructs', () => {
   });
 
   it('are all told, the first one as the failure', async () => {
-    const result = await compiler.compile('require("a");\neval("b");\nimport("c");', { language: 'js', maxSourceBytes: 1000 });
+    const result = await compiler.compile('require("a");\neval("b");\nimport("c");', {
+      language: 'js',
+      maxSourceBytes: 1000,
+    });
     expect(result.ok).toBe(false);
     if (result.ok) return;
     expect(result.failure).toMatchObject({ line: 1, column: 1 });

@@ -7,33 +7,144 @@ afterAll(() => compiler.close());
 
 const REPAIRED: readonly { name: string; source: string; answer: unknown; codes: string[] }[] = [
   { name: 'a fence around the script', source: '```ts\nreturn 1\n```', answer: 1, codes: ['repair-fence'] },
-  { name: 'a fence with spaces and Windows line ends', source: '\r\n  ```typescript tool-calls\r\nreturn 1\r\n```  \r\n', answer: 1, codes: ['repair-fence'] },
+  {
+    name: 'a fence with spaces and Windows line ends',
+    source: '\r\n  ```typescript tool-calls\r\nreturn 1\r\n```  \r\n',
+    answer: 1,
+    codes: ['repair-fence'],
+  },
   { name: 'an opening fence alone', source: '```js\nreturn 2', answer: 2, codes: ['repair-fence'] },
   { name: 'a closing fence alone', source: 'return 3\n```\n', answer: 3, codes: ['repair-fence'] },
   { name: 'a fence around templates', source: '```\nreturn `a${`b`}`\n```', answer: 'ab', codes: ['repair-fence'] },
-  { name: 'export default before a named function', source: 'export default async function main() { return 4 }', answer: 4, codes: ['repair-export'] },
-  { name: 'export default before a function without a name', source: 'export default async function () { return 5 }', answer: 5, codes: ['repair-export'] },
-  { name: 'export default before an arrow function', source: 'const x = 6;\nexport default (async () => x);\n', answer: 6, codes: ['repair-export'] },
-  { name: 'export default before a function that wants tools', source: 'export default async ({ tools }: any) => (await tools.exec({ argv: ["a"] })).stdout', answer: 'a', codes: ['repair-export'] },
-  { name: 'export default before an object', source: 'export default { a: 1 };', answer: { a: 1 }, codes: ['repair-export'] },
-  { name: 'export default before an expression', source: 'const a = 7;\nexport default a', answer: 7, codes: ['repair-export'] },
-  { name: 'a bare async arrow function', source: 'async () => {\n  return 8;\n}', answer: 8, codes: ['repair-function'] },
-  { name: 'a bare arrow function that takes tools', source: 'async (tools) => (await tools.exec({ argv: ["b"] })).stdout;', answer: 'b', codes: ['repair-function'] },
-  { name: 'a bare async function without a name', source: 'async function () { return 9 }', answer: 9, codes: ['repair-function'] },
-  { name: 'a bare async function with a name', source: 'interface Q {}\nasync function main(): Promise<number> { return 10 } // end', answer: 10, codes: ['repair-function'] },
-  { name: 'main among other functions, never called', source: 'const x = 11;\nfunction get() { return x }\nasync function main() { return get() }', answer: 11, codes: ['repair-function'] },
-  { name: 'a function that calls itself, not awaited', source: '(async () => { return 12 })();', answer: 12, codes: ['repair-function'] },
-  { name: 'a function that calls itself, awaited and not returned', source: 'await (async () => { return 13 })()', answer: 13, codes: ['repair-function'] },
-  { name: 'a function that calls itself and catches', source: '(async function () { throw 1 })().catch(() => 14)', answer: 14, codes: ['repair-function'] },
-  { name: 'main() at the end, not awaited', source: 'async function main() { return 15 }\nmain();', answer: 15, codes: ['repair-unawaited-call'] },
-  { name: 'main().catch() before the function', source: 'main().catch(console.error)\nasync function main() { return 16 }', answer: 16, codes: ['repair-unawaited-call'] },
-  { name: 'an async arrow function called at the end', source: 'const go = async () => 17\nconst y = 1\ngo()', answer: 17, codes: ['repair-unawaited-call'] },
-  { name: 'entities', source: 'const s = &quot;a&quot;;\nif (1 &lt; 2 &amp;&amp; 3 &gt;= 3) return [s].map((x) =&gt; x + &#39;!&#x27;)[0];', answer: 'a!', codes: ['repair-entities'] },
-  { name: 'entities within a fence', source: '```ts\nreturn 1 &lt; 2\n```', answer: true, codes: ['repair-fence', 'repair-entities'] },
-  { name: 'entities in a whole-script function', source: 'async () =&gt; { return 1 &lt; 2 }', answer: true, codes: ['repair-entities', 'repair-function'] },
+  {
+    name: 'export default before a named function',
+    source: 'export default async function main() { return 4 }',
+    answer: 4,
+    codes: ['repair-export'],
+  },
+  {
+    name: 'export default before a function without a name',
+    source: 'export default async function () { return 5 }',
+    answer: 5,
+    codes: ['repair-export'],
+  },
+  {
+    name: 'export default before an arrow function',
+    source: 'const x = 6;\nexport default (async () => x);\n',
+    answer: 6,
+    codes: ['repair-export'],
+  },
+  {
+    name: 'export default before a function that wants tools',
+    source: 'export default async ({ tools }: any) => (await tools.exec({ argv: ["a"] })).stdout',
+    answer: 'a',
+    codes: ['repair-export'],
+  },
+  {
+    name: 'export default before an object',
+    source: 'export default { a: 1 };',
+    answer: { a: 1 },
+    codes: ['repair-export'],
+  },
+  {
+    name: 'export default before an expression',
+    source: 'const a = 7;\nexport default a',
+    answer: 7,
+    codes: ['repair-export'],
+  },
+  {
+    name: 'a bare async arrow function',
+    source: 'async () => {\n  return 8;\n}',
+    answer: 8,
+    codes: ['repair-function'],
+  },
+  {
+    name: 'a bare arrow function that takes tools',
+    source: 'async (tools) => (await tools.exec({ argv: ["b"] })).stdout;',
+    answer: 'b',
+    codes: ['repair-function'],
+  },
+  {
+    name: 'a bare async function without a name',
+    source: 'async function () { return 9 }',
+    answer: 9,
+    codes: ['repair-function'],
+  },
+  {
+    name: 'a bare async function with a name',
+    source: 'interface Q {}\nasync function main(): Promise<number> { return 10 } // end',
+    answer: 10,
+    codes: ['repair-function'],
+  },
+  {
+    name: 'main among other functions, never called',
+    source: 'const x = 11;\nfunction get() { return x }\nasync function main() { return get() }',
+    answer: 11,
+    codes: ['repair-function'],
+  },
+  {
+    name: 'a function that calls itself, not awaited',
+    source: '(async () => { return 12 })();',
+    answer: 12,
+    codes: ['repair-function'],
+  },
+  {
+    name: 'a function that calls itself, awaited and not returned',
+    source: 'await (async () => { return 13 })()',
+    answer: 13,
+    codes: ['repair-function'],
+  },
+  {
+    name: 'a function that calls itself and catches',
+    source: '(async function () { throw 1 })().catch(() => 14)',
+    answer: 14,
+    codes: ['repair-function'],
+  },
+  {
+    name: 'main() at the end, not awaited',
+    source: 'async function main() { return 15 }\nmain();',
+    answer: 15,
+    codes: ['repair-unawaited-call'],
+  },
+  {
+    name: 'main().catch() before the function',
+    source: 'main().catch(console.error)\nasync function main() { return 16 }',
+    answer: 16,
+    codes: ['repair-unawaited-call'],
+  },
+  {
+    name: 'an async arrow function called at the end',
+    source: 'const go = async () => 17\nconst y = 1\ngo()',
+    answer: 17,
+    codes: ['repair-unawaited-call'],
+  },
+  {
+    name: 'entities',
+    source:
+      'const s = &quot;a&quot;;\nif (1 &lt; 2 &amp;&amp; 3 &gt;= 3) return [s].map((x) =&gt; x + &#39;!&#x27;)[0];',
+    answer: 'a!',
+    codes: ['repair-entities'],
+  },
+  {
+    name: 'entities within a fence',
+    source: '```ts\nreturn 1 &lt; 2\n```',
+    answer: true,
+    codes: ['repair-fence', 'repair-entities'],
+  },
+  {
+    name: 'entities in a whole-script function',
+    source: 'async () =&gt; { return 1 &lt; 2 }',
+    answer: true,
+    codes: ['repair-entities', 'repair-function'],
+  },
   { name: 'a byte order mark', source: '\ufeffreturn 18', answer: 18, codes: [] },
   { name: 'a #! line', source: '#!/usr/bin/env node\nreturn 19', answer: 19, codes: ['repair-hashbang'] },
-  { name: 'half a surrogate pair in a string', source: 'return "a\ud800b"', answer: 'a\ufffdb', codes: ['repair-surrogate'] },
+  {
+    name: 'half a surrogate pair in a string',
+    source: 'return "a\ud800b"',
+    answer: 'a\ufffdb',
+    codes: ['repair-surrogate'],
+  },
 ];
 
 describe('repairs', () => {
@@ -44,15 +155,21 @@ describe('repairs', () => {
     expect(await run(script)).toEqual(answer);
   });
 
-  it.each(REPAIRED.filter(({ source }) => !source.includes('.catch(')))('keep the place of an error: $name', async ({ source }) => {
-    for (const ends of ['\n', '\r\n']) {
-      const withThrow = insertThrow(source, ends);
-      if (withThrow === undefined) continue;
-      const script = await compiled(compiler, withThrow.source);
-      const error = await start(script).then(() => undefined, (thrown: unknown) => thrown);
-      expect(positionOf(error, script.originalPosition)).toMatchObject({ line: withThrow.line });
-    }
-  });
+  it.each(REPAIRED.filter(({ source }) => !source.includes('.catch(')))(
+    'keep the place of an error: $name',
+    async ({ source }) => {
+      for (const ends of ['\n', '\r\n']) {
+        const withThrow = insertThrow(source, ends);
+        if (withThrow === undefined) continue;
+        const script = await compiled(compiler, withThrow.source);
+        const error = await start(script).then(
+          () => undefined,
+          (thrown: unknown) => thrown,
+        );
+        expect(positionOf(error, script.originalPosition)).toMatchObject({ line: withThrow.line });
+      }
+    },
+  );
 
   it('leave alone what parses: entities in strings are text', async () => {
     const script = await compiled(compiler, 'return "a &lt; b &amp;&amp; c"');

@@ -96,27 +96,49 @@ describe('the plan', () => {
     [
       'const a = await tools.readFile({ path: "a.txt", lines: [1, -2], deep: { ok: true, none: null } });\n  await tools.exec({ argv: [a] });',
       [
-        { tool: 'readFile', line: 1, column: 17, input: { path: 'a.txt', lines: [1, -2], deep: { ok: true, none: null } }, repeated: false, conditional: false },
+        {
+          tool: 'readFile',
+          line: 1,
+          column: 17,
+          input: { path: 'a.txt', lines: [1, -2], deep: { ok: true, none: null } },
+          repeated: false,
+          conditional: false,
+        },
         { tool: 'exec', line: 2, column: 9, repeated: false, conditional: false },
       ],
     ],
     ['await tools.exec()', [{ tool: 'exec', repeated: false, conditional: false }]],
-    ['for (const f of await tools.listDir({})) await tools.readFile({ path: f })', [{ tool: 'listDir', repeated: false, input: {} }, { tool: 'readFile', repeated: true }]],
+    [
+      'for (const f of await tools.listDir({})) await tools.readFile({ path: f })',
+      [
+        { tool: 'listDir', repeated: false, input: {} },
+        { tool: 'readFile', repeated: true },
+      ],
+    ],
     ['while (await tools.exec({})) {}', [{ repeated: true }]],
     ['await Promise.all(xs.map((x) => tools.exec({ x })))', [{ repeated: true, conditional: false }]],
     ['await Promise.all([tools.exec({}), tools.exec({})])', [{ repeated: false }, { repeated: false }]],
     ['if (x) await tools.exec({}); else await tools.readFile({})', [{ conditional: true }, { conditional: true }]],
     ['if (await tools.exec({})) x()', [{ conditional: false }]],
-    ['const y = x ? await tools.exec({}) : x && (await tools.readFile({}))', [{ conditional: true }, { conditional: true }]],
+    [
+      'const y = x ? await tools.exec({}) : x && (await tools.readFile({}))',
+      [{ conditional: true }, { conditional: true }],
+    ],
     ['switch (x) { case 1: await tools.exec({}) }', [{ conditional: true }]],
-    ['try { await tools.exec({}) } catch { await tools.readFile({}) }', [{ conditional: false }, { conditional: true }]],
+    [
+      'try { await tools.exec({}) } catch { await tools.readFile({}) }',
+      [{ conditional: false }, { conditional: true }],
+    ],
     ['if (x) return 1;\nawait tools.exec({})', [{ conditional: true }]],
     ['const f = () => { if (x) return 1 };\nawait tools.exec({})', [{ conditional: false }]],
     ['async function main() { await tools.exec({}) }\nawait main()', [{ repeated: false, conditional: false }]],
     ['const get = async () => tools.exec({});\nif (x) await get()', [{ repeated: false, conditional: true }]],
     ['const get = async () => tools.exec({});\nawait get(); await get()', [{ repeated: true }]],
     ['async function a() { await b() }\nasync function b() { await tools.exec({}); await a() }', [{ repeated: true }]],
-    ['await tools.exec({}).catch(() => tools.readFile({}))', [{ conditional: false }, { tool: 'readFile', conditional: true, repeated: false }]],
+    [
+      'await tools.exec({}).catch(() => tools.readFile({}))',
+      [{ conditional: false }, { tool: 'readFile', conditional: true, repeated: false }],
+    ],
     ['const { exec: run } = tools; await run({ a: `b` })', [{ tool: 'exec', input: { a: 'b' } }]],
     ['const h = await tools.spawn.exec("exec", { a: 1 })', [{ tool: 'exec', input: { a: 1 } }]],
     ['await tools.mcp.github.search({ __proto__: { a: 1 } })', [{ tool: 'mcp.github.search' }]],
@@ -129,7 +151,18 @@ describe('the plan', () => {
   });
 
   it('holds no input that is not wholly literal', async () => {
-    const sources = ['{ a: x }', '{ ...x }', '[x]', '{ [k]: 1 }', 'x', '{ a() {} }', '{ __proto__: {} }', '/r/', '1n', '`${x}`'];
+    const sources = [
+      '{ a: x }',
+      '{ ...x }',
+      '[x]',
+      '{ [k]: 1 }',
+      'x',
+      '{ a() {} }',
+      '{ __proto__: {} }',
+      '/r/',
+      '1n',
+      '`${x}`',
+    ];
     for (const source of sources) {
       const [call] = (await compiled(compiler, `let x, k; await tools.exec(${source})`)).plan;
       expect(call).not.toHaveProperty('input');

@@ -7,11 +7,13 @@ import { CompileThread } from '#core/script/compile-thread.js';
 
 /** A thread that answers with its number, and does what the source says. */
 const ENTRY = `
+import { spawnSync } from 'node:child_process';
 import { parentPort, threadId } from 'node:worker_threads';
 parentPort.on('message', ({ source }) => {
   if (source === 'die') process.exit(3);
   if (source === 'throw') setImmediate(() => { throw new Error('inside'); });
   else if (source === 'spin') for (;;);
+  else if (source === 'stuck') spawnSync('sleep', ['4']);
   else if (source === 'broken') parentPort.postMessage({ type: 'broken', detail: 'why' });
   else if (source === 'memory') { const all = []; for (;;) all.push(new Array(1e5).fill({})); }
   else parentPort.postMessage({ type: 'answer', answer: { threadId, source, env: Object.keys(process.env), argv: process.argv.slice(2) } });
@@ -43,10 +45,14 @@ function fresh(deadlineMs = 10_000, url = entry): CompileThread {
 const ask = (thread: CompileThread, source: string) => thread.run({ source, toolNames: undefined });
 
 describe('the compile thread', () => {
-  it.each(['die', 'throw', 'memory'])('fails only the job it died on, and the queue behind it goes on: %s', async (how) => {
+  it.each([
+    ['die', 'broken'],
+    ['throw', 'broken'],
+    ['memory', 'memory'],
+  ])('fails only the job it died on, and the queue behind it goes on: %s', async (how, type) => {
     const thread = fresh();
     const results = await Promise.all(['a', how, 'b', 'c'].map((source) => ask(thread, source)));
-    expect(results.map(({ type }) => type)).toEqual(['answer', 'broken', 'answer', 'answer']);
+    expect(results.map((result) => result.type)).toEqual(['answer', type, 'answer', 'answer']);
     expect(thread.restarts).toBe(1);
   });
 
@@ -56,6 +62,13 @@ describe('the compile thread', () => {
     const results = await Promise.all(['spin', 'a', 'spin', 'b'].map((source) => ask(thread, source)));
     expect(results.map(({ type }) => type)).toEqual(['deadline', 'answer', 'deadline', 'answer']);
     expect(thread.restarts).toBe(2);
+  });
+
+  it('refuses jobs while too many threads are stuck in native code, and serves again after', async () => {
+    const thread = fresh(50);
+    const results = await Promise.all(['stuck', 'stuck', 'stuck', 'a'].map((source) => ask(thread, source)));
+    expect(results.map(({ type }) => type)).toEqual(['deadline', 'deadline', 'deadline', 'busy']);
+    await expect.poll(async () => (await ask(thread, 'b')).type, { timeout: 20_000, interval: 200 }).toBe('answer');
   });
 
   it('goes on in the same thread after a job that was its own fault', async () => {

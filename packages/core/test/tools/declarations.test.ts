@@ -1,6 +1,6 @@
 import { parseSync } from 'oxc-parser';
 import { describe, expect, it } from 'vitest';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { z } from 'zod';
 import { createCatalog } from '#core/tools/catalog.js';
 import { declarationFor, declarationsFor, firstSentence } from '#core/tools/declarations.js';

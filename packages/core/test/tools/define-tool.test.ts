@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { z } from 'zod';
 import { ToolscriptUsageError } from '#core/protocol/errors.js';
 import { defineTool } from '#core/tools/define-tool.js';
@@ -67,7 +67,6 @@ describe('a definition', () => {
 });
 
 describe('a zod schema that JSON cannot carry', () => {
-  class Thing {}
   const cases: [string, z.ZodType, RegExp][] = [
     ['date', z.date(), /z\.iso\.datetime/],
     ['bigint', z.bigint(), /z\.int/],
@@ -78,7 +77,7 @@ describe('a zod schema that JSON cannot carry', () => {
     ['undefined', z.undefined(), /optional/],
     ['void', z.void(), /z\.null/],
     ['nan', z.nan(), /nullable/],
-    ['instanceof', z.instanceof(Thing), /z\.object/],
+    ['instanceof', z.instanceof(URL), /z\.object/],
     ['custom', z.custom(), /z\.object/],
     ['transform', z.string().transform(Number), /inside execute/],
     ['preprocess', z.preprocess((value) => value, z.string()), /inside execute/],

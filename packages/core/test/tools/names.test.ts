@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { ToolscriptUsageError } from '#core/protocol/errors.js';
 import { defineTool } from '#core/tools/define-tool.js';
 import { editDistance, nameTokens, nearestNames } from '#core/tools/nearest-names.js';

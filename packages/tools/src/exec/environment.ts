@@ -2,9 +2,26 @@ import { failure } from '../failure.js';
 
 /** What a program needs to run as its user expects. No name here ever holds a key. */
 const PASSED_ON = new Set([
-  'PATH', 'HOME', 'LANG', 'LANGUAGE', 'TERM', 'TMPDIR', 'USER', 'LOGNAME', 'SHELL', 'TZ',
+  'PATH',
+  'HOME',
+  'LANG',
+  'LANGUAGE',
+  'TERM',
+  'TMPDIR',
+  'USER',
+  'LOGNAME',
+  'SHELL',
+  'TZ',
   // Windows programs do not start without these.
-  'SYSTEMROOT', 'COMSPEC', 'PATHEXT', 'TEMP', 'TMP', 'USERPROFILE', 'APPDATA', 'LOCALAPPDATA', 'PROGRAMFILES',
+  'SYSTEMROOT',
+  'COMSPEC',
+  'PATHEXT',
+  'TEMP',
+  'TMP',
+  'USERPROFILE',
+  'APPDATA',
+  'LOCALAPPDATA',
+  'PROGRAMFILES',
 ]);
 const LOCALE = /^LC_[A-Z]+$/;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -21,11 +38,13 @@ export function childEnvironment(
   const environment: Record<string, string> = {};
   for (const [name, value] of Object.entries(host)) {
     const upper = name.toUpperCase();
-    if (value !== undefined && (PASSED_ON.has(upper) || LOCALE.test(upper) || alsoPassed.includes(name))) environment[name] = value;
+    if (value !== undefined && (PASSED_ON.has(upper) || LOCALE.test(upper) || alsoPassed.includes(name)))
+      environment[name] = value;
   }
   for (const [name, value] of Object.entries(added)) {
     if (!NAME.test(name)) throw failure('not_started', `'${name}' cannot be the name of an environment variable.`);
-    if (value.includes('\0')) throw failure('not_started', `The value of the environment variable ${name} holds a NUL byte.`);
+    if (value.includes('\0'))
+      throw failure('not_started', `The value of the environment variable ${name} holds a NUL byte.`);
     environment[name] = value;
   }
   return environment;

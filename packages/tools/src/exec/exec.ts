@@ -71,7 +71,10 @@ export function execTool(workspace: Workspace, options: ExecOptions = {}): Tool 
  * promise resolves for every exit status and for a time-out; it rejects with a ToolCallError when the program
  * could not be started or the call was aborted.
  */
-export function createExec(workspace: Workspace, options: ExecOptions = {}): (input: ExecInput, context?: ExecContext) => Promise<ExecResult> {
+export function createExec(
+  workspace: Workspace,
+  options: ExecOptions = {},
+): (input: ExecInput, context?: ExecContext) => Promise<ExecResult> {
   const groups = new ProcessGroups();
   return async (input, { signal, maxOutputBytes = DEFAULT_MAX_OUTPUT_BYTES } = {}) => {
     checkCommand(input.command);
@@ -83,7 +86,10 @@ export function createExec(workspace: Workspace, options: ExecOptions = {}): (in
           argv: input.command,
           cwd: folder.ownPath,
           env: { ...childEnvironment(process.env, input.env ?? {}, options.passEnvironment), PWD: folder.realPath },
-          timeoutMs: Math.min(input.timeoutMs ?? options.defaultTimeoutMs ?? DEFAULT_TIMEOUT_MS, options.maxTimeoutMs ?? MAX_TIMEOUT_MS),
+          timeoutMs: Math.min(
+            input.timeoutMs ?? options.defaultTimeoutMs ?? DEFAULT_TIMEOUT_MS,
+            options.maxTimeoutMs ?? MAX_TIMEOUT_MS,
+          ),
           maxOutputBytes,
           signal,
         },
@@ -105,7 +111,8 @@ function execInput({ defaultTimeoutMs = DEFAULT_TIMEOUT_MS, maxTimeoutMs = MAX_T
 
 function checkCommand(command: readonly string[]): void {
   if (command.length === 0 || command[0] === '') throw failure('not_started', 'The command names no program.');
-  if (command.some((argument) => argument.includes('\0'))) throw failure('not_started', 'An argument of the command holds a NUL byte.');
+  if (command.some((argument) => argument.includes('\0')))
+    throw failure('not_started', 'An argument of the command holds a NUL byte.');
 }
 
 function previewCommand(workspace: Workspace, { command, cwd, env, timeoutMs }: ExecInput): string {

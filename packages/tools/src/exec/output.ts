@@ -45,7 +45,8 @@ export class HeadAndTail {
     this.#tailBytes += chunk.length;
     // Twice the limit may gather before it is cut down, so that small chunks do not cost a copy each.
     if (this.#tailBytes <= 2 * this.#tailLimit + 64 * 1024) return;
-    const kept = this.#tailLimit === 0 ? Buffer.alloc(0) : Buffer.from(Buffer.concat(this.#tail).subarray(-this.#tailLimit));
+    const kept =
+      this.#tailLimit === 0 ? Buffer.alloc(0) : Buffer.from(Buffer.concat(this.#tail).subarray(-this.#tailLimit));
     this.#tail = [kept];
     this.#tailBytes = kept.length;
   }

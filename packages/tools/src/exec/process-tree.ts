@@ -99,7 +99,13 @@ class CommandRun {
   #start(): ChildProcess {
     const { argv, cwd, env } = this.#command;
     try {
-      return spawn(argv[0]!, argv.slice(1), { cwd, env: { ...env }, detached: true, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
+      return spawn(argv[0]!, argv.slice(1), {
+        cwd,
+        env: { ...env },
+        detached: true,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        windowsHide: true,
+      });
     } catch (error) {
       throw startFailure(argv[0]!, error);
     }
@@ -151,7 +157,8 @@ class CommandRun {
   #finish(): void {
     if (this.#settled) return;
     this.#end();
-    if (this.#aborted) return this.#reject(failure('aborted', 'The command was aborted; it and everything it had started were killed.'));
+    if (this.#aborted)
+      return this.#reject(failure('aborted', 'The command was aborted; it and everything it had started were killed.'));
     const limit = this.#command.maxOutputBytes;
     const [stdout, stderr, both] = [this.#stdout, this.#stderr, this.#both].map((stream) => bounded(stream, limit));
     this.#resolve({
@@ -196,7 +203,7 @@ function bounded(stream: HeadAndTail, limit: number): { text: string; truncated:
 }
 
 function exitCode(exit: { code: number | null; signal: NodeJS.Signals | null } | undefined): number {
-  if (exit?.code != null) return exit.code;
+  if (typeof exit?.code === 'number') return exit.code;
   return 128 + (exit?.signal ? constants.signals[exit.signal] : constants.signals.SIGKILL);
 }
 
@@ -213,18 +220,30 @@ function startFailure(program: string, error: unknown): Error {
   const data = { program };
   switch (systemCode(error)) {
     case 'ENOENT':
-      return failure('not_started', program.includes('/') ? `There is no program at ${name}.` : `No program named ${name} was found on PATH.`, data);
+      return failure(
+        'not_started',
+        program.includes('/') ? `There is no program at ${name}.` : `No program named ${name} was found on PATH.`,
+        data,
+      );
     case 'EACCES':
     case 'EPERM':
       return failure('not_started', `${name} may not be executed.`, data);
     case 'ENOEXEC':
       return failure('not_started', `${name} is not a program that this system can run.`, data);
     case 'E2BIG':
-      return failure('not_started', 'The arguments and the environment are too long for the system; pass large data in a file.', data);
+      return failure(
+        'not_started',
+        'The arguments and the environment are too long for the system; pass large data in a file.',
+        data,
+      );
     case 'EAGAIN':
     case 'EMFILE':
     case 'ENOMEM':
-      return failure('not_started', `${name} could not be started: the system has no room for another process now.`, data);
+      return failure(
+        'not_started',
+        `${name} could not be started: the system has no room for another process now.`,
+        data,
+      );
     default:
       return failure('not_started', `${name} could not be started (${systemCode(error) ?? 'unknown error'}).`, data);
   }

@@ -31,7 +31,11 @@ export interface FileChange {
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 
 /** Makes all changes or none. Targets must be different places. Throws a ToolCallError. */
-export async function commitChanges(workspace: Workspace, changes: readonly FileChange[], signal?: AbortSignal): Promise<void> {
+export async function commitChanges(
+  workspace: Workspace,
+  changes: readonly FileChange[],
+  signal?: AbortSignal,
+): Promise<void> {
   const work = new Commit(workspace);
   try {
     for (const change of changes) {
@@ -42,7 +46,11 @@ export async function commitChanges(workspace: Workspace, changes: readonly File
   } catch (error) {
     const lost = await work.undo();
     if (lost.length === 0) throw error;
-    throw failure('io', `${(error as Error).message} Undoing what was done before failed too; look at ${lost.map(quotePath).join(', ')}.`, { incomplete: true });
+    throw failure(
+      'io',
+      `${(error as Error).message} Undoing what was done before failed too; look at ${lost.map(quotePath).join(', ')}.`,
+      { incomplete: true },
+    );
   } finally {
     await work.close();
   }
@@ -77,7 +85,8 @@ class Commit {
     if (!sameEntry(found, target.existing)) throw changedMeanwhile(target);
     const staged = bytes === undefined ? undefined : temporaryName('new');
     this.#changes.push({ target, folder, name, staged, kept: undefined, switched: false });
-    if (staged !== undefined) await this.#system(target, () => writeNew(folder.entryPath(staged), bytes!, found ?? like));
+    if (staged !== undefined)
+      await this.#system(target, () => writeNew(folder.entryPath(staged), bytes!, found ?? like));
   }
 
   async switchAll(): Promise<void> {
@@ -89,14 +98,14 @@ class Commit {
     const lost: string[] = [];
     for (const change of this.#changes.toReversed()) {
       await putBack(change).catch(() => lost.push(change.target.given));
+      if (change.staged !== undefined) await unlink(change.folder.entryPath(change.staged)).catch(() => undefined);
     }
     for (const { parent, name } of this.#made.toReversed()) await rmdir(parent.entryPath(name)).catch(() => undefined);
     return lost;
   }
 
   async close(): Promise<void> {
-    for (const { folder, staged, kept, switched } of this.#changes) {
-      if (staged !== undefined && !switched) await unlink(folder.entryPath(staged)).catch(() => undefined);
+    for (const { folder, kept } of this.#changes) {
       if (kept !== undefined) await unlink(folder.entryPath(kept)).catch(() => undefined);
     }
     for (const folder of this.#folders) await folder.handle.close();
@@ -127,7 +136,11 @@ class Commit {
     const parent = await this.#openParent(dirname(realPath), target);
     const name = basename(realPath);
     await this.#system(target, () => this.#makeFolder(parent, name));
-    return this.#checkPlace(await this.#keepOpen(openSubfolder(this.#workspace, parent, name, target.given)), realPath, target);
+    return this.#checkPlace(
+      await this.#keepOpen(openSubfolder(this.#workspace, parent, name, target.given)),
+      realPath,
+      target,
+    );
   }
 
   async #makeFolder(parent: VerifiedFolder, name: string): Promise<void> {
@@ -206,5 +219,9 @@ function temporaryName(kind: 'new' | 'old'): string {
 }
 
 function changedMeanwhile(target: WriteTarget): Error {
-  return failure('changed', `${quotePath(target.given)} was changed by somebody else meanwhile; nothing was written. Read it again.`, { path: target.given });
+  return failure(
+    'changed',
+    `${quotePath(target.given)} was changed by somebody else meanwhile; nothing was written. Read it again.`,
+    { path: target.given },
+  );
 }

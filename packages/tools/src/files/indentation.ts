@@ -46,7 +46,7 @@ export function limitAround(range: LineRange, anchor: number, limit: number): Li
 
 /** Columns of leading white space; a blank line counts like the next line that is not blank. */
 function effectiveIndents(lines: readonly string[]): number[] {
-  const indents = new Array<number>(lines.length).fill(0);
+  const indents = lines.map(() => 0);
   let below = 0;
   for (let index = lines.length - 1; index >= 0; index -= 1) {
     const line = lines[index]!;
@@ -66,7 +66,12 @@ function indentOf(line: string): number {
   return columns;
 }
 
-function enclosingLine(lines: readonly string[], indents: readonly number[], anchor: number, maxLevels: number): number {
+function enclosingLine(
+  lines: readonly string[],
+  indents: readonly number[],
+  anchor: number,
+  maxLevels: number,
+): number {
   let top = CLOSER.test(lines[anchor]!) ? openingLine(lines, indents, anchor) : anchor;
   const levels = maxLevels === 0 ? Number.POSITIVE_INFINITY : maxLevels;
   for (let level = 0; level < levels; level += 1) {

@@ -44,7 +44,8 @@ type Entry = ListDirResult['entries'][number];
 export function listDirTool(workspace: Workspace): Tool {
   return defineTool({
     name: 'listDir',
-    description: 'Lists a folder as a tree, hidden entries too, sorted by name; links are shown and not followed. Returns entries[] and content.',
+    description:
+      'Lists a folder as a tree, hidden entries too, sorted by name; links are shown and not followed. Returns entries[] and content.',
     input: ListDirInput,
     output: ListDirOutput,
     approval: 'never',
@@ -55,7 +56,11 @@ export function listDirTool(workspace: Workspace): Tool {
 }
 
 /** The entries of a folder and its subfolders, depth first, by name. Throws a ToolCallError. */
-export async function listDir(workspace: Workspace, input: ListDirInput = {}, signal?: AbortSignal): Promise<ListDirResult> {
+export async function listDir(
+  workspace: Workspace,
+  input: ListDirInput = {},
+  signal?: AbortSignal,
+): Promise<ListDirResult> {
   const wish = ListDirInput.parse(input);
   const path = resolvePath(workspace, wish.dirPath, wish.workdir);
   return using(openFolder(workspace, path), async (folder) => {
@@ -63,7 +68,10 @@ export async function listDir(workspace: Workspace, input: ListDirInput = {}, si
     await walk.visit(folder, folder.realPath, 1);
     if (wish.offset > 1 && wish.offset > walk.entries.length) {
       const total = walk.entries.length;
-      throw failure('out_of_range', `${quotePath(wish.dirPath)} has ${total} ${total === 1 ? 'entry' : 'entries'} here; offset ${wish.offset} is beyond the end.`);
+      throw failure(
+        'out_of_range',
+        `${quotePath(wish.dirPath)} has ${total} ${total === 1 ? 'entry' : 'entries'} here; offset ${wish.offset} is beyond the end.`,
+      );
     }
     const entries = walk.entries.slice(wish.offset - 1, wish.offset - 1 + wish.limit);
     const truncated = walk.entries.length > wish.offset - 1 + wish.limit || walk.cut;
@@ -101,7 +109,9 @@ class Walk {
 
   async #descend(parent: VerifiedFolder, entry: Entry, realPath: string): Promise<void> {
     try {
-      await using(openSubfolder(this.#workspace, parent, entry.name, entry.path), (folder) => this.visit(folder, realPath, entry.depth + 1));
+      await using(openSubfolder(this.#workspace, parent, entry.name, entry.path), (folder) =>
+        this.visit(folder, realPath, entry.depth + 1),
+      );
     } catch (error) {
       if (failureReason(error) === 'aborted') throw error;
       entry.unreadable = true;

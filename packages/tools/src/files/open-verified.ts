@@ -58,13 +58,21 @@ export function placeOf(workspace: Workspace, path: WorkspacePath): Promise<{ re
 }
 
 /** Opens a folder inside an open one, without following links. */
-export async function openSubfolder(workspace: Workspace, parent: VerifiedFolder, name: string, given: string): Promise<VerifiedFolder> {
+export async function openSubfolder(
+  workspace: Workspace,
+  parent: VerifiedFolder,
+  name: string,
+  given: string,
+): Promise<VerifiedFolder> {
   const path = { absolute: parent.entryPath(name), given };
   return asFolder(workspace, await openEntry(workspace, path, { folder: true, noFollow: true }));
 }
 
 /** Runs `use` and closes the entry, whatever happens. */
-export async function using<E extends VerifiedEntry, T>(opening: Promise<E>, use: (entry: E) => Promise<T>): Promise<T> {
+export async function using<E extends VerifiedEntry, T>(
+  opening: Promise<E>,
+  use: (entry: E) => Promise<T>,
+): Promise<T> {
   const entry = await opening;
   try {
     return await use(entry);
@@ -95,7 +103,10 @@ interface OpenWish {
 
 async function openEntry(workspace: Workspace, path: WorkspacePath, wish: OpenWish): Promise<VerifiedEntry> {
   const byDescriptor = workspace.verification === 'descriptor';
-  const flags = (byDescriptor ? O_PATH : O_RDONLY | O_NONBLOCK | O_NOCTTY) | (wish.folder ? O_DIRECTORY : 0) | (wish.noFollow ? O_NOFOLLOW : 0);
+  const flags =
+    (byDescriptor ? O_PATH : O_RDONLY | O_NONBLOCK | O_NOCTTY) |
+    (wish.folder ? O_DIRECTORY : 0) |
+    (wish.noFollow ? O_NOFOLLOW : 0);
   const handle = await open(path.absolute, flags).catch(async (error: unknown) => {
     throw await openFailure(workspace, path, error);
   });
@@ -119,7 +130,8 @@ async function placeByPath(path: WorkspacePath, opened: Stats): Promise<string> 
   const realPath = await realpath(path.absolute);
   const found = await lstat(realPath);
   const same = found.dev === opened.dev && found.ino === opened.ino && (await realpath(path.absolute)) === realPath;
-  if (!same) throw failure('changed', `${quotePath(path.given)} was replaced while it was being opened.`, { path: path.given });
+  if (!same)
+    throw failure('changed', `${quotePath(path.given)} was replaced while it was being opened.`, { path: path.given });
   return realPath;
 }
 
@@ -135,7 +147,8 @@ async function readable(workspace: Workspace, entry: VerifiedEntry, path: Worksp
 }
 
 function asFolder(workspace: Workspace, entry: VerifiedEntry): VerifiedFolder {
-  const ownPath = workspace.verification === 'descriptor' ? `/proc/${process.pid}/fd/${entry.handle.fd}` : entry.realPath;
+  const ownPath =
+    workspace.verification === 'descriptor' ? `/proc/${process.pid}/fd/${entry.handle.fd}` : entry.realPath;
   return { ...entry, ownPath, entryPath: (name) => join(ownPath, name) };
 }
 
@@ -143,11 +156,17 @@ function checkHardLinks(workspace: Workspace, entry: VerifiedEntry, path: Worksp
   if (entry.stat.nlink <= 1 || workspace.hardLinks === 'read') return;
   const root = rootOf(workspace, entry.realPath);
   if (root && mayBeHardLinked(relative(root.realPath, entry.realPath).split(sep).join('/'))) return;
-  throw failure('hard_link', `${quotePath(path.given)} has a second name (a hard link) and may be a file from outside the workspace.`, { path: path.given });
+  throw failure(
+    'hard_link',
+    `${quotePath(path.given)} has a second name (a hard link) and may be a file from outside the workspace.`,
+    { path: path.given },
+  );
 }
 
-export function leadsOutside(path: WorkspacePath): Error {
-  return failure('link_outside', `The path ${quotePath(path.given)} leads outside the workspace through a link.`, { path: path.given });
+function leadsOutside(path: WorkspacePath): Error {
+  return failure('link_outside', `The path ${quotePath(path.given)} leads outside the workspace through a link.`, {
+    path: path.given,
+  });
 }
 
 /** What the system refused, in one sentence without host paths. */
@@ -170,7 +189,11 @@ export function ioFailure(path: WorkspacePath, error: unknown): Error {
       return failure('bad_path', `The path ${name} is too long for the file system.`, data);
     case 'EMFILE':
     case 'ENFILE':
-      return failure('io', `Too many files are open; ${name} could not be opened. Try again with fewer calls at once.`, data);
+      return failure(
+        'io',
+        `Too many files are open; ${name} could not be opened. Try again with fewer calls at once.`,
+        data,
+      );
     case 'ENOSPC':
     case 'EDQUOT':
       return failure('io', `There is no room left on the disk for ${name}.`, data);

@@ -73,7 +73,8 @@ const MAX_NAME_BYTES = 255;
 export function checkSpelling(path: string): void {
   if (path.length === 0) throw failure('bad_path', 'The path is empty.');
   if (path.includes('\0')) throw failure('bad_path', `The path ${quotePath(path)} holds a NUL byte.`);
-  if (/\p{Surrogate}/u.test(path)) throw failure('bad_path', `The path ${quotePath(path)} holds half a character (a lone surrogate).`);
+  if (/\p{Surrogate}/u.test(path))
+    throw failure('bad_path', `The path ${quotePath(path)} holds half a character (a lone surrogate).`);
   if (Buffer.byteLength(path) > MAX_PATH_BYTES) {
     throw failure('bad_path', `The path ${quotePath(path)} is longer than ${MAX_PATH_BYTES} bytes.`);
   }

@@ -9,7 +9,7 @@ import { readText, splitLines } from './text.js';
 import { displayPath, resolvePath, type Workspace } from './workspace.js';
 
 /** Characters of a line that `content` shows; `lines` holds more. */
-export const MAX_SHOWN_LINE = 500;
+const MAX_SHOWN_LINE = 500;
 /** Characters of a line that `lines` holds. */
 const MAX_LINE = 100_000;
 /** JSON bytes of one result; what does not fit is left out and `truncated` says so. */
@@ -20,7 +20,12 @@ const ReadFileInput = z.object({
   offset: z.number().int().min(1).default(1).describe('first line, from 1'),
   limit: z.number().int().min(1).max(100_000).default(2000).describe('lines to read'),
   mode: z.enum(['slice', 'indentation']).default('slice').describe("'indentation': the code block around anchorLine"),
-  anchorLine: z.number().int().min(1).optional().describe('indentation mode: a line inside the block (default: offset)'),
+  anchorLine: z
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe('indentation mode: a line inside the block (default: offset)'),
   maxLevels: z.number().int().min(0).default(0).describe('indentation mode: enclosing levels to show, 0 for all'),
   includeSiblings: z.boolean().default(false).describe('indentation mode: also the blocks beside it'),
   includeHeader: z.boolean().default(true).describe('indentation mode: also comments and decorators above it'),
@@ -57,7 +62,11 @@ export function readFileTool(workspace: Workspace): Tool {
 }
 
 /** Lines of a text file. Throws a ToolCallError for what is missing, outside, binary, huge or no regular file. */
-export async function readFile(workspace: Workspace, input: ReadFileInput, signal?: AbortSignal): Promise<ReadFileResult> {
+export async function readFile(
+  workspace: Workspace,
+  input: ReadFileInput,
+  signal?: AbortSignal,
+): Promise<ReadFileResult> {
   const wish = ReadFileInput.parse(input);
   const path = resolvePath(workspace, wish.filePath, wish.workdir);
   const file = await readText(workspace, path, signal);
@@ -96,14 +105,21 @@ function block(all: readonly string[], wish: z.output<typeof ReadFileInput>): Wa
 }
 
 function beyondEnd(filePath: string, name: string, line: number, total: number): Error {
-  return failure('out_of_range', `${quotePath(filePath)} has ${total} line${total === 1 ? '' : 's'}; ${name} ${line} is beyond its end.`, {
-    path: filePath,
-    totalLines: total,
-  });
+  return failure(
+    'out_of_range',
+    `${quotePath(filePath)} has ${total} line${total === 1 ? '' : 's'}; ${name} ${line} is beyond its end.`,
+    {
+      path: filePath,
+      totalLines: total,
+    },
+  );
 }
 
 /** Takes lines until the result would grow too large to carry. */
-function takeLines(all: readonly string[], { first, last }: LineRange): { lines: string[]; content: string; cut: boolean } {
+function takeLines(
+  all: readonly string[],
+  { first, last }: LineRange,
+): { lines: string[]; content: string; cut: boolean } {
   const lines: string[] = [];
   const shown: string[] = [];
   let bytes = 0;

@@ -27,7 +27,13 @@ export function entryOf(workspace: Workspace, path: WorkspacePath): Promise<Writ
 
 export function sameEntry(one: BigIntStats | undefined, other: BigIntStats | undefined): boolean {
   if (!one || !other) return one === other;
-  return one.ino === other.ino && one.dev === other.dev && one.size === other.size && one.mtimeNs === other.mtimeNs && one.ctimeNs === other.ctimeNs;
+  return (
+    one.ino === other.ino &&
+    one.dev === other.dev &&
+    one.size === other.size &&
+    one.mtimeNs === other.mtimeNs &&
+    one.ctimeNs === other.ctimeNs
+  );
 }
 
 /** What lies in a folder under a name; a link is not followed. */
@@ -51,16 +57,25 @@ async function findTarget(workspace: Workspace, path: WorkspacePath, follow: boo
   return { realPath, given: path.given, existing };
 }
 
-async function findEntry(workspace: Workspace, path: WorkspacePath): Promise<{ realPath: string; existing: BigIntStats | undefined }> {
+async function findEntry(
+  workspace: Workspace,
+  path: WorkspacePath,
+): Promise<{ realPath: string; existing: BigIntStats | undefined }> {
   const { folder, missing } = await deepestFolder(workspace, { ...path, absolute: dirname(path.absolute) });
   return using(Promise.resolve(folder), async () => {
     const name = basename(path.absolute);
-    const existing = missing.length > 0 ? undefined : await lookAt(folder, name).catch((error: unknown) => Promise.reject(ioFailure(path, error)));
+    const existing =
+      missing.length > 0
+        ? undefined
+        : await lookAt(folder, name).catch((error: unknown) => Promise.reject(ioFailure(path, error)));
     return { realPath: join(folder.realPath, ...missing, name), existing };
   });
 }
 
-async function deepestFolder(workspace: Workspace, path: WorkspacePath): Promise<{ folder: VerifiedFolder; missing: string[] }> {
+async function deepestFolder(
+  workspace: Workspace,
+  path: WorkspacePath,
+): Promise<{ folder: VerifiedFolder; missing: string[] }> {
   try {
     return { folder: await openFolder(workspace, path), missing: [] };
   } catch (error) {

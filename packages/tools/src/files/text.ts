@@ -6,7 +6,7 @@ import { quotePath } from './path-rules.js';
 import type { Workspace, WorkspacePath } from './workspace.js';
 
 /** Larger files are refused, sparse ones too: what counts is the size that the file says it has. */
-export const MAX_FILE_BYTES = 10 * 1024 * 1024;
+const MAX_FILE_BYTES = 10 * 1024 * 1024;
 
 const BINARY_PROBE_BYTES = 8 * 1024;
 const READ_CHUNK_BYTES = 256 * 1024;
@@ -30,7 +30,12 @@ export function readText(workspace: Workspace, path: WorkspacePath, signal?: Abo
 }
 
 /** Reads a verified regular file whole, up to `MAX_FILE_BYTES`. */
-export async function readAll(handle: FileHandle, size: number, path: WorkspacePath, signal?: AbortSignal): Promise<Buffer> {
+export async function readAll(
+  handle: FileHandle,
+  size: number,
+  path: WorkspacePath,
+  signal?: AbortSignal,
+): Promise<Buffer> {
   checkSize(size, path);
   const chunks: Buffer[] = [];
   let total = 0;
@@ -69,13 +74,18 @@ export function splitLines(text: string): string[] {
 
 /** Text that UTF-8 can carry without loss. */
 export function checkEncodable(text: string, what: string): void {
-  if (/\p{Surrogate}/u.test(text)) throw failure('not_text', `${what} holds half a character (a lone surrogate), which a file cannot carry.`);
+  if (/\p{Surrogate}/u.test(text))
+    throw failure('not_text', `${what} holds half a character (a lone surrogate), which a file cannot carry.`);
 }
 
 function checkSize(bytes: number, path: WorkspacePath): void {
   if (bytes <= MAX_FILE_BYTES) return;
-  throw failure('too_large', `${quotePath(path.given)} is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB and is not read; use grepFiles to find the part you need.`, {
-    path: path.given,
-    bytes,
-  });
+  throw failure(
+    'too_large',
+    `${quotePath(path.given)} is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB and is not read; use grepFiles to find the part you need.`,
+    {
+      path: path.given,
+      bytes,
+    },
+  );
 }

@@ -92,7 +92,8 @@ export function resolvePath(workspace: Workspace, path: string, workdir?: string
   const absolute = resolve(base, path);
   for (const root of workspace.roots) {
     for (const spelled of [root.realPath, root.givenPath]) {
-      if (isInside(spelled, absolute)) return { absolute: join(root.realPath, relative(spelled, absolute)), given: path };
+      if (isInside(spelled, absolute))
+        return { absolute: join(root.realPath, relative(spelled, absolute)), given: path };
     }
   }
   throw failure('outside', `The path ${quotePath(path)} is outside the workspace.`, { path });
@@ -102,7 +103,10 @@ export function resolvePath(workspace: Workspace, path: string, workdir?: string
 export function rootOf(workspace: Workspace, realPath: string): WorkspaceRoot | undefined {
   return workspace.roots
     .filter((root) => isInside(root.realPath, realPath))
-    .reduce<WorkspaceRoot | undefined>((best, root) => (best && best.realPath.length >= root.realPath.length ? best : root), undefined);
+    .reduce<WorkspaceRoot | undefined>(
+      (best, root) => (best && best.realPath.length >= root.realPath.length ? best : root),
+      undefined,
+    );
 }
 
 /** How tools name a file in their results: relative to the first root, absolute in the others; `/` between names. */
@@ -115,12 +119,19 @@ export function displayPath(workspace: Workspace, realPath: string): string {
 /** Refuses paths in read-only roots and protected names. `realPath` has no links in it. */
 export function checkWritable(workspace: Workspace, realPath: string, given: string): void {
   const root = rootOf(workspace, realPath);
-  if (!root) throw failure('link_outside', `The path ${quotePath(given)} leads outside the workspace through a link.`, { path: given });
-  if (root.access !== 'write') throw failure('read_only', `The path ${quotePath(given)} lies in a folder that may only be read.`, { path: given });
+  if (!root)
+    throw failure('link_outside', `The path ${quotePath(given)} leads outside the workspace through a link.`, {
+      path: given,
+    });
+  if (root.access !== 'write')
+    throw failure('read_only', `The path ${quotePath(given)} lies in a folder that may only be read.`, { path: given });
   const inRoot = relative(root.realPath, realPath).split(sep).join('/');
   const rule = protectedName(inRoot, workspace.unprotected);
   if (rule) {
-    throw failure('protected', `The path ${quotePath(given)} is protected: ${rule.reason} (${rule.name}).`, { path: given, name: rule.name });
+    throw failure('protected', `The path ${quotePath(given)} is protected: ${rule.reason} (${rule.name}).`, {
+      path: given,
+      name: rule.name,
+    });
   }
 }
 
@@ -138,7 +149,8 @@ function openRoot(option: RootOption): WorkspaceRoot {
   } catch {
     throw new ToolscriptUsageError(`The workspace root '${path}' does not exist or cannot be opened.`);
   }
-  if (!statSync(realPath).isDirectory()) throw new ToolscriptUsageError(`The workspace root '${path}' is not a folder.`);
+  if (!statSync(realPath).isDirectory())
+    throw new ToolscriptUsageError(`The workspace root '${path}' is not a folder.`);
   return Object.freeze({ realPath, givenPath, access });
 }
 

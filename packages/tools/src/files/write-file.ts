@@ -27,13 +27,15 @@ export type WriteFileResult = z.output<typeof WriteFileOutput>;
 export function writeFileTool(workspace: Workspace): Tool {
   return defineTool({
     name: 'writeFile',
-    description: 'Writes a whole text file, replacing what was there; makes missing folders. For small changes use applyPatch.',
+    description:
+      'Writes a whole text file, replacing what was there; makes missing folders. For small changes use applyPatch.',
     input: WriteFileInput,
     output: WriteFileOutput,
     approval: 'policy',
     effect: 'write',
     permissions: (input) => [`write:${permissionPath(workspace, input.filePath, input.workdir)}`],
-    preview: (input) => `write ${permissionPath(workspace, input.filePath, input.workdir)} (${Buffer.byteLength(input.content)} bytes)\n\n${input.content}`,
+    preview: (input) =>
+      `write ${permissionPath(workspace, input.filePath, input.workdir)} (${Buffer.byteLength(input.content)} bytes)\n\n${input.content}`,
     execute: (input, { signal }) => writeFile(workspace, input, signal),
   });
 }
@@ -42,7 +44,11 @@ export function writeFileTool(workspace: Workspace): Tool {
  * Writes a file by renaming a finished temporary file over it: others see the old content or the new one.
  * A link is followed when it leads to a file inside the workspace. Throws a ToolCallError.
  */
-export async function writeFile(workspace: Workspace, input: WriteFileInput, signal?: AbortSignal): Promise<WriteFileResult> {
+export async function writeFile(
+  workspace: Workspace,
+  input: WriteFileInput,
+  signal?: AbortSignal,
+): Promise<WriteFileResult> {
   const path = resolvePath(workspace, input.filePath, input.workdir);
   checkEncodable(input.content, 'The content');
   const bytes = Buffer.from(input.content);

@@ -77,7 +77,8 @@ function placedLines(file: FileLines, first: number, lines: readonly HunkLine[])
 function mismatch(search: LineSearch, hunk: Hunk, { path }: UpdateOperation, explanation: string): Error {
   const place = `Hunk ${hunk.number} of ${quotePath(path)} (line ${hunk.patchLine} of the patch)`;
   const data = { path, hunk: hunk.number, patchLine: hunk.patchLine };
-  if (search.exhausted) return failure('too_large', `${place} took too long to find; the file has too many lines that are alike.`, data);
+  if (search.exhausted)
+    return failure('too_large', `${place} took too long to find; the file has too many lines that are alike.`, data);
   return failure('no_match', `${place} does not match. ${explanation}`, data);
 }
 

@@ -69,14 +69,19 @@ export function applyPatchTool(workspace: Workspace): Tool {
     output: ApplyPatchOutput,
     approval: 'policy',
     effect: 'write',
-    permissions: (input) => touchedPaths(input.patch).map((path) => `write:${permissionPath(workspace, path, input.cwd)}`),
+    permissions: (input) =>
+      touchedPaths(input.patch).map((path) => `write:${permissionPath(workspace, path, input.cwd)}`),
     preview: (input) => previewPatch(workspace, input),
     execute: (input, { signal }) => applyPatchIn(workspace, input, signal),
   });
 }
 
 /** The same inside a workspace. Patches of one workspace are applied one after the other. */
-export function applyPatchIn(workspace: Workspace, input: ApplyPatchInput, signal?: AbortSignal): Promise<ApplyPatchResult> {
+export function applyPatchIn(
+  workspace: Workspace,
+  input: ApplyPatchInput,
+  signal?: AbortSignal,
+): Promise<ApplyPatchResult> {
   const { patch, cwd, atomic, dryRun } = ApplyPatchInput.parse(input);
   return workspace.exclusive(async () => {
     if (!atomic && !dryRun) return applyOneByOne(workspace, patch, cwd, signal);
@@ -93,7 +98,12 @@ export function applyPatchIn(workspace: Workspace, input: ApplyPatchInput, signa
   });
 }
 
-async function applyOneByOne(workspace: Workspace, patch: string, cwd: string | undefined, signal: AbortSignal | undefined): Promise<ApplyPatchResult> {
+async function applyOneByOne(
+  workspace: Workspace,
+  patch: string,
+  cwd: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<ApplyPatchResult> {
   const done: PatchChange[] = [];
   try {
     const operations = parsePatch(patch);
@@ -106,7 +116,13 @@ async function applyOneByOne(workspace: Workspace, patch: string, cwd: string | 
     }
     return report(done, false);
   } catch (error) {
-    throw withNote(error, done.length === 0 ? 'Nothing was changed.' : `Done before that and kept: ${done.map(({ path }) => path).join(', ')}.`, done);
+    throw withNote(
+      error,
+      done.length === 0
+        ? 'Nothing was changed.'
+        : `Done before that and kept: ${done.map(({ path }) => path).join(', ')}.`,
+      done,
+    );
   }
 }
 
@@ -114,7 +130,10 @@ function withNote(error: unknown, note: string, changes: readonly PatchChange[])
   if (!(error instanceof ToolCallError)) return error;
   const data = error.data as { incomplete?: boolean } | undefined;
   if (data?.incomplete) return error;
-  return new ToolCallError(error.code, `${error.message}${error.message.includes('\n') ? '\n' : ' '}${note}`, { ...data, changes });
+  return new ToolCallError(error.code, `${error.message}${error.message.includes('\n') ? '\n' : ' '}${note}`, {
+    ...data,
+    changes,
+  });
 }
 
 function report(changes: PatchChange[], dryRun: boolean): ApplyPatchResult {
@@ -140,7 +159,10 @@ async function previewPatch(workspace: Workspace, input: { patch: string; cwd?: 
   try {
     const planner = new PatchPlanner(workspace, input.cwd, undefined);
     await planner.plan(parsePatch(input.patch));
-    const lines = planner.changes.map(({ kind, path, movedTo, added, removed }) => `${kind} ${path}${movedTo === undefined ? '' : ` -> ${movedTo}`} (+${added} -${removed})`);
+    const lines = planner.changes.map(
+      ({ kind, path, movedTo, added, removed }) =>
+        `${kind} ${path}${movedTo === undefined ? '' : ` -> ${movedTo}`} (+${added} -${removed})`,
+    );
     return `${lines.join('\n')}\n\n${input.patch}`;
   } catch (error) {
     return `This patch would fail: ${failureMessage(error)}\n\n${input.patch}`;

@@ -19,7 +19,9 @@ export function toFileLines(text: string): FileLines {
   const mark = text.startsWith('\uFEFF') ? '\uFEFF' : '';
   const pieces = text.slice(mark.length).split('\n');
   const last = pieces.pop()!;
-  const lines = pieces.map((piece) => (piece.endsWith('\r') ? { text: piece.slice(0, -1), end: '\r\n' } : { text: piece, end: '\n' }));
+  const lines = pieces.map((piece) =>
+    piece.endsWith('\r') ? { text: piece.slice(0, -1), end: '\r\n' } : { text: piece, end: '\n' },
+  );
   const lineEnd = lines[0]?.end ?? '\n';
   return { lines: last === '' ? lines : [...lines, { text: last, end: '' }], lineEnd, finalLineEnd: last === '', mark };
 }

@@ -97,7 +97,8 @@ function withoutTrailingBlank(lines: readonly HunkLine[]): readonly HunkLine[] |
   const before = lines.slice(0, index);
   if (!before.some(({ kind }) => kind !== 'add')) return undefined;
   const after = lines.slice(index + 1);
-  if (blank.kind === 'keep') return after.length === 0 ? before : [...before, { kind: 'add', text: blank.text }, ...after];
+  if (blank.kind === 'keep')
+    return after.length === 0 ? before : [...before, { kind: 'add', text: blank.text }, ...after];
   const rest = [...before, ...after];
   const lastNew = rest.findLastIndex(({ kind }) => kind !== 'remove');
   const drops = rest[lastNew]?.kind === 'add' && rest[lastNew].text.trim() === '';

@@ -105,7 +105,9 @@ function letterPairs(text: string): Set<string> {
 }
 
 function block(lines: readonly string[], firstNumber: number | undefined): string {
-  const shown = lines.slice(0, SHOWN_LINES).map((text, index) => `  ${firstNumber === undefined ? '' : `L${firstNumber + index}: `}${shorten(text)}`);
+  const shown = lines
+    .slice(0, SHOWN_LINES)
+    .map((text, index) => `  ${firstNumber === undefined ? '' : `L${firstNumber + index}: `}${shorten(text)}`);
   if (lines.length > SHOWN_LINES) shown.push(`  … ${lines.length - SHOWN_LINES} more`);
   return shown.join('\n');
 }

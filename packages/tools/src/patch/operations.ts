@@ -3,7 +3,9 @@ export type PatchOperation = AddOperation | DeleteOperation | UpdateOperation;
 
 /** The paths as the patch writes them: what is changed, and where it is moved to. */
 export function pathsOf(operation: PatchOperation): string[] {
-  return operation.kind === 'update' && operation.movedTo !== undefined ? [operation.path, operation.movedTo] : [operation.path];
+  return operation.kind === 'update' && operation.movedTo !== undefined
+    ? [operation.path, operation.movedTo]
+    : [operation.path];
 }
 
 interface OperationPlace {

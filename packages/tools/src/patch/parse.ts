@@ -52,14 +52,16 @@ class PatchParser {
       if (this.#lines[this.#at]!.trim() === '') this.#at += 1;
       else operations.push(this.#operation(end));
     }
-    if (operations.length === 0) throw failure('patch_syntax', 'The patch is empty: it names no file to add, delete or update.');
+    if (operations.length === 0)
+      throw failure('patch_syntax', 'The patch is empty: it names no file to add, delete or update.');
     return operations;
   }
 
   #operation(end: number): PatchOperation {
     const start = this.#at;
     const header = HEADER.exec(this.#marker(start));
-    if (!header) throw this.#problem(start, "expected '*** Add File: PATH', '*** Delete File: PATH' or '*** Update File: PATH'");
+    if (!header)
+      throw this.#problem(start, "expected '*** Add File: PATH', '*** Delete File: PATH' or '*** Update File: PATH'");
     const place = { path: header[2]!.trim(), patchLine: this.#number(start) };
     if (place.path === '') throw this.#problem(start, 'the file name is missing');
     this.#at += 1;
@@ -115,7 +117,17 @@ class PatchParser {
     return { number, patchLine: this.#number(start), contexts, lines, atEnd: false };
   }
 
-  #closeAtEnd({ number, start, contexts, lines }: { number: number; start: number; contexts: string[]; lines: HunkLine[] }): Hunk {
+  #closeAtEnd({
+    number,
+    start,
+    contexts,
+    lines,
+  }: {
+    number: number;
+    start: number;
+    contexts: string[];
+    lines: HunkLine[];
+  }): Hunk {
     if (lines.length === 0) throw this.#problem(this.#at, `hunk ${number} has no lines before '${END_OF_FILE}'`);
     this.#at += 1;
     return { number, patchLine: this.#number(start), contexts, lines, atEnd: true };
@@ -129,14 +141,16 @@ class PatchParser {
       if (text.trim() !== '' && !LINE_NUMBERS.test(text)) contexts.push(text);
       this.#at += 1;
     }
-    if (this.#at === start && number > 1) throw this.#problem(start, "a hunk must begin with '@@', or the line with ' ', '-' or '+'");
+    if (this.#at === start && number > 1)
+      throw this.#problem(start, "a hunk must begin with '@@', or the line with ' ', '-' or '+'");
     return contexts;
   }
 
   #hunkLine(line: string): HunkLine {
     if (line === '') return { kind: 'keep', text: '' };
     const kind = ({ ' ': 'keep', '+': 'add', '-': 'remove' } as const)[line[0]!];
-    if (!kind) throw this.#problem(this.#at, "every line of a hunk must begin with ' ' (kept), '-' (removed) or '+' (added)");
+    if (!kind)
+      throw this.#problem(this.#at, "every line of a hunk must begin with ' ' (kept), '-' (removed) or '+' (added)");
     return { kind, text: line.slice(1) };
   }
 
@@ -158,7 +172,9 @@ class PatchParser {
   #problem(at: number, what: string): Error {
     const line = this.#lines[at] ?? '';
     const shown = visible(line.length > 120 ? `${line.slice(0, 120)}…` : line);
-    return failure('patch_syntax', `The patch is not well formed at line ${this.#number(at)} ('${shown}'): ${what}.`, { patchLine: this.#number(at) });
+    return failure('patch_syntax', `The patch is not well formed at line ${this.#number(at)} ('${shown}'): ${what}.`, {
+      patchLine: this.#number(at),
+    });
   }
 }
 

@@ -8,7 +8,13 @@ import { entryOf, targetOf, type WriteTarget } from '../files/target.js';
 import { checkEncodable, checkText, readAll } from '../files/text.js';
 import { displayPath, resolvePath, type Workspace, type WorkspacePath } from '../files/workspace.js';
 import { applyHunks } from './apply-hunks.js';
-import { pathsOf, type AddOperation, type DeleteOperation, type PatchOperation, type UpdateOperation } from './operations.js';
+import {
+  pathsOf,
+  type AddOperation,
+  type DeleteOperation,
+  type PatchOperation,
+  type UpdateOperation,
+} from './operations.js';
 
 /** What one operation of a patch does to one file. */
 export interface PatchChange {
@@ -113,12 +119,17 @@ export class PatchPlanner {
     return change;
   }
 
-  async #updated(file: PlannedFile, operation: UpdateOperation): Promise<{ bytes: Buffer; added: number; removed: number }> {
+  async #updated(
+    file: PlannedFile,
+    operation: UpdateOperation,
+  ): Promise<{ bytes: Buffer; added: number; removed: number }> {
     const bytes = await this.#read(file);
     if (operation.hunks.length === 0) return { bytes, added: 0, removed: 0 };
     checkText(bytes, file.given);
     if (!isUtf8(bytes)) {
-      throw failure('binary', `${quotePath(operation.path)} is not valid UTF-8; patching it would damage it.`, { path: operation.path });
+      throw failure('binary', `${quotePath(operation.path)} is not valid UTF-8; patching it would damage it.`, {
+        path: operation.path,
+      });
     }
     const applied = applyHunks(bytes.toString('utf8'), operation);
     return { bytes: this.#encode(applied.text, operation.path), added: applied.added, removed: applied.removed };
@@ -127,7 +138,8 @@ export class PatchPlanner {
   async #existing(path: string, follow: boolean): Promise<PlannedFile> {
     const file = await this.#file(path, follow);
     const isThere = file.content === 'as_on_disk' ? file.target.existing !== undefined : file.content !== 'absent';
-    if (!isThere) throw failure('missing', `${quotePath(path)} does not exist, so it cannot be updated or deleted.`, { path });
+    if (!isThere)
+      throw failure('missing', `${quotePath(path)} does not exist, so it cannot be updated or deleted.`, { path });
     return file;
   }
 
@@ -150,7 +162,9 @@ export class PatchPlanner {
       const found = await handle.stat({ bigint: true });
       const planned = file.target.existing!;
       if (found.ino !== planned.ino || found.dev !== planned.dev) {
-        throw failure('changed', `${quotePath(file.given.given)} was replaced while it was being read. Try again.`, { path: file.given.given });
+        throw failure('changed', `${quotePath(file.given.given)} was replaced while it was being read. Try again.`, {
+          path: file.given.given,
+        });
       }
       const bytes = await readAll(handle, stat.size, file.given, this.#signal);
       this.#account(bytes.length);
@@ -167,7 +181,7 @@ export class PatchPlanner {
       const chunk = Buffer.allocUnsafe(256 * 1024);
       let lines = 0;
       let open = false;
-      for (let bytes = 0; ; ) {
+      for (let bytes = 0; ;) {
         throwIfAborted(this.#signal);
         const { bytesRead } = await handle.read(chunk, 0, chunk.length, bytes);
         if (bytesRead === 0) return lines + (open ? 1 : 0);
@@ -195,7 +209,11 @@ export class PatchPlanner {
 
   #account(bytes: number): void {
     this.#bytes += bytes;
-    if (this.#bytes > MAX_PATCH_BYTES) throw failure('too_large', `The files of this patch are larger than ${MAX_PATCH_BYTES / 1024 / 1024} MB together; split it.`);
+    if (this.#bytes > MAX_PATCH_BYTES)
+      throw failure(
+        'too_large',
+        `The files of this patch are larger than ${MAX_PATCH_BYTES / 1024 / 1024} MB together; split it.`,
+      );
   }
 
   #refuseFilesAsFolders(): void {
@@ -204,7 +222,10 @@ export class PatchPlanner {
       for (let folder = dirname(realPath); folder !== dirname(folder); folder = dirname(folder)) {
         const inTheWay = present.get(folder);
         if (!inTheWay) continue;
-        throw failure('not_a_folder', `${quotePath(file.given.given)} cannot be made: the patch makes ${quotePath(inTheWay.given.given)} a file.`);
+        throw failure(
+          'not_a_folder',
+          `${quotePath(file.given.given)} cannot be made: the patch makes ${quotePath(inTheWay.given.given)} a file.`,
+        );
       }
     }
   }

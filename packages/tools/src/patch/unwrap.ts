@@ -8,7 +8,14 @@ import { failure } from '../failure.js';
 const HEREDOC = /^(?:(?:apply_patch|applypatch)\s+)?<<-?\s*(['"]?)([A-Za-z_][A-Za-z0-9_]*)\1\s*$/;
 const FENCE = /^(`{3,}|~{3,})[^`]*$/;
 
-export const PATCH_EXAMPLE = ['*** Begin Patch', '*** Update File: src/a.ts', '@@', '-old line', '+new line', '*** End Patch'].join('\n');
+export const PATCH_EXAMPLE = [
+  '*** Begin Patch',
+  '*** Update File: src/a.ts',
+  '@@',
+  '-old line',
+  '+new line',
+  '*** End Patch',
+].join('\n');
 
 /** The patch's own lines and where they begin. */
 export interface PatchText {
@@ -20,7 +27,8 @@ export interface PatchText {
 /** Takes off blank lines, a heredoc and a code fence. CRLF becomes LF: files keep their own line ends. */
 export function unwrapPatch(text: string): PatchText {
   let patch = trimBlank({ lines: text.split(/\r?\n/), skipped: 0 });
-  for (let wrapped: PatchText | undefined; (wrapped = withoutFence(patch) ?? withoutHeredoc(patch)); ) patch = trimBlank(wrapped);
+  for (let wrapped: PatchText | undefined; (wrapped = withoutFence(patch) ?? withoutHeredoc(patch));)
+    patch = trimBlank(wrapped);
   refuseOtherFormats(patch.lines);
   return patch;
 }
@@ -43,7 +51,10 @@ function withoutHeredoc({ lines, skipped }: PatchText): PatchText | undefined {
 function refuseOtherFormats(lines: readonly string[]): void {
   const first = lines[0] ?? '';
   if (!/^(?:diff --git |--- |Index: |diff -)/.test(first)) return;
-  throw failure('patch_syntax', `This is a unified diff; applyPatch needs the format of this example:\n${PATCH_EXAMPLE}`);
+  throw failure(
+    'patch_syntax',
+    `This is a unified diff; applyPatch needs the format of this example:\n${PATCH_EXAMPLE}`,
+  );
 }
 
 function trimBlank({ lines, skipped }: PatchText): PatchText {

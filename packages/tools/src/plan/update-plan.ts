@@ -23,7 +23,8 @@ export type UpdatePlanResult = z.output<typeof UpdatePlanOutput>;
 export function updatePlanTool(): Tool {
   return defineTool({
     name: 'updatePlan',
-    description: 'Records the plan of your work for the person to see. Send the whole plan each time; at most one step is in_progress.',
+    description:
+      'Records the plan of your work for the person to see. Send the whole plan each time; at most one step is in_progress.',
     input: UpdatePlanInput,
     output: UpdatePlanOutput,
     approval: 'never',
@@ -36,7 +37,10 @@ export function updatePlanTool(): Tool {
 export function updatePlan({ plan, explanation }: UpdatePlanInput): UpdatePlanResult {
   const inProgress = plan.filter(({ status }) => status === 'in_progress');
   if (inProgress.length > 1) {
-    throw failure('plan', `At most one step may be in_progress; here are ${inProgress.length}: ${inProgress.map(({ step }) => `'${step}'`).join(', ')}.`);
+    throw failure(
+      'plan',
+      `At most one step may be in_progress; here are ${inProgress.length}: ${inProgress.map(({ step }) => `'${step}'`).join(', ')}.`,
+    );
   }
   return { success: true, content: 'Plan updated', plan, ...(explanation === undefined ? {} : { explanation }) };
 }

@@ -14,10 +14,20 @@ import { inScope } from './search-scope.js';
 const MAX_LISTED = 500_000;
 
 const FileSearchInput = z.object({
-  pattern: z.string().min(1).max(1000).describe("part of a name or path, typed loosely ('usrctl' finds src/userController.ts), or a glob such as '*.test.ts'"),
+  pattern: z
+    .string()
+    .min(1)
+    .max(1000)
+    .describe(
+      "part of a name or path, typed loosely ('usrctl' finds src/userController.ts), or a glob such as '*.test.ts'",
+    ),
   limit: z.number().int().min(1).max(2000).default(50),
   searchDirectory: z.string().default('.').describe('folder to search in'),
-  exclude: z.array(z.string().min(1).max(1000)).max(100).default([]).describe('globs of files and folders to leave out'),
+  exclude: z
+    .array(z.string().min(1).max(1000))
+    .max(100)
+    .default([])
+    .describe('globs of files and folders to leave out'),
 });
 
 const FileSearchOutput = z.object({
@@ -53,12 +63,15 @@ export function fileSearchTool(workspace: Workspace): Tool {
 }
 
 /** Ranks the files of a folder by how well their paths fit. Nothing found is a result with no files. */
-export async function fileSearch(workspace: Workspace, input: FileSearchInput, signal?: AbortSignal): Promise<FileSearchResult> {
+export async function fileSearch(
+  workspace: Workspace,
+  input: FileSearchInput,
+  signal?: AbortSignal,
+): Promise<FileSearchResult> {
   const wish = FileSearchInput.parse(input);
   const excluded = wish.exclude.map((glob) => compileGlob(glob));
   return inScope(workspace, { path: wish.searchDirectory, folderOnly: true }, async (scope, cwd) => {
     const paths: string[] = [];
-    const keep = (path: string): boolean => !excluded.some((glob) => matchesPathOrFolder(glob.matches, path));
     await runRipgrep({
       cwd,
       args: ['--files', '--null', '--', scope.argument],
@@ -66,11 +79,13 @@ export async function fileSearch(workspace: Workspace, input: FileSearchInput, s
       signal,
       onPiece: (printed) => {
         const path = scope.inside(printed);
-        if (keep(path)) paths.push(path);
+        if (!excluded.some((glob) => matchesPathOrFolder(glob.matches, path))) paths.push(path);
         return paths.length > MAX_LISTED ? 'stop' : undefined;
       },
     });
-    const ranked = isGlob(wish.pattern) ? byGlob(wish.pattern, paths, scope.prefix) : byLikeness(wish.pattern, paths, scope.prefix, wish.limit + 1);
+    const ranked = isGlob(wish.pattern)
+      ? byGlob(wish.pattern, paths, scope.prefix)
+      : byLikeness(wish.pattern, paths, scope.prefix, wish.limit + 1);
     const files = await stillInside(workspace, ranked.slice(0, wish.limit), signal);
     return { files, truncated: ranked.length > wish.limit || paths.length > MAX_LISTED };
   });
@@ -78,7 +93,9 @@ export async function fileSearch(workspace: Workspace, input: FileSearchInput, s
 
 function byGlob(pattern: string, paths: readonly string[], prefix: string): Found[] {
   const glob = compileGlob(pattern);
-  return paths.filter((path) => glob.matches(path) || glob.matches(prefix + path)).map((path) => ({ path: prefix + path, score: 1, indices: [] }));
+  return paths
+    .filter((path) => glob.matches(path) || glob.matches(prefix + path))
+    .map((path) => ({ path: prefix + path, score: 1, indices: [] }));
 }
 
 function byLikeness(pattern: string, paths: readonly string[], prefix: string, limit: number): Found[] {
@@ -92,12 +109,17 @@ function byLikeness(pattern: string, paths: readonly string[], prefix: string, l
 
 /** `dist` and `dist/**` leave out everything below the folder too. */
 function matchesPathOrFolder(matches: (path: string) => boolean, path: string): boolean {
-  for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1)) if (matches(path.slice(0, end))) return true;
+  for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1))
+    if (matches(path.slice(0, end))) return true;
   return matches(path);
 }
 
 /** The walk went by path; a folder swapped for a link meanwhile would show names from outside. */
-async function stillInside(workspace: Workspace, found: readonly Found[], signal: AbortSignal | undefined): Promise<Found[]> {
+async function stillInside(
+  workspace: Workspace,
+  found: readonly Found[],
+  signal: AbortSignal | undefined,
+): Promise<Found[]> {
   const inside: Found[] = [];
   for (const file of found) {
     throwIfAborted(signal);

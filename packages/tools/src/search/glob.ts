@@ -93,25 +93,23 @@ function characterSet(inside: readonly string[], whole: string): RegExp {
   }
 }
 
-/** Whether the names of a path fit: `reachable` holds how many names of the path the pattern may have eaten. */
+/** Whether the names of a path fit: `eaten` holds how many of them the pattern so far may stand for. */
 function matchesPath(pattern: PathPattern, path: string): boolean {
   const names = path.split('/');
-  let reachable = new Set([0]);
+  let eaten = [0];
   for (const [index, part] of pattern.entries()) {
-    const next = new Set<number>();
-    for (const eaten of reachable) {
-      if (part === '**') {
-        const last = index === pattern.length - 1 ? names.length : names.length - 1;
-        const first = index === pattern.length - 1 ? eaten + 1 : eaten;
-        for (let end = first; end <= last; end += 1) next.add(end);
-      } else if (eaten < names.length && matchesName(part, names[eaten]!)) {
-        next.add(eaten + 1);
-      }
-    }
-    reachable = next;
-    if (reachable.size === 0) return false;
+    if (eaten.length === 0) return false;
+    const isLast = index === pattern.length - 1;
+    eaten =
+      part === '**'
+        ? range(eaten[0]! + (isLast ? 1 : 0), names.length - (isLast ? 0 : 1))
+        : eaten.filter((count) => count < names.length && matchesName(part, names[count]!)).map((count) => count + 1);
   }
-  return reachable.has(names.length);
+  return eaten.includes(names.length);
+}
+
+function range(first: number, last: number): number[] {
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
 }
 
 /** The greedy walk with one point to return to: the last `*`. */
@@ -159,14 +157,18 @@ function expandBraces(text: string): string[] {
       throw failure('bad_pattern', `The glob ${quotePath(text)} has more than ${MAX_ALTERNATIVES} alternatives.`);
     }
   }
-  return done.reverse();
+  return done.toReversed();
 }
 
 function innermostGroup(text: string): { before: string; choices: string[]; after: string } | undefined {
   const close = text.indexOf('}');
   const start = close === -1 ? -1 : text.lastIndexOf('{', close);
   if (start === -1) return undefined;
-  return { before: text.slice(0, start), choices: text.slice(start + 1, close).split(','), after: text.slice(close + 1) };
+  return {
+    before: text.slice(0, start),
+    choices: text.slice(start + 1, close).split(','),
+    after: text.slice(close + 1),
+  };
 }
 
 function badGlob(text: string): Error {

@@ -1,13 +1,10 @@
-import { createHash } from 'node:crypto';
-import type { FileHandle } from 'node:fs/promises';
 import { defineTool } from '@toolscript/core';
 import type { Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
-import { throwIfAborted } from '../failure.js';
-import { openFile, using } from '../files/open-verified.js';
 import { visible } from '../files/path-rules.js';
 import { permissionPath } from '../files/permission-path.js';
-import { resolvePath, type Workspace } from '../files/workspace.js';
+import type { Workspace } from '../files/workspace.js';
+import { confirmMatches, sha256, type MatchedLine } from './confirm-matches.js';
 import { compileGlob, type Glob } from './glob.js';
 import { runRipgrep } from './ripgrep.js';
 import { inScope, type SearchScope } from './search-scope.js';
@@ -17,7 +14,11 @@ const MAX_TEXT = 500;
 
 const GrepFilesInput = z.object({
   pattern: z.string().min(1).max(10_000).describe('regular expression (Rust syntax), matched line by line'),
-  include: z.string().max(1000).optional().describe("glob for the files to search, such as '*.ts' or 'src/**/*.{js,ts}'"),
+  include: z
+    .string()
+    .max(1000)
+    .optional()
+    .describe("glob for the files to search, such as '*.ts' or 'src/**/*.{js,ts}'"),
   path: z.string().default('.').describe('file or folder to search'),
   limit: z.number().int().min(1).max(2000).default(100).describe('files, or matches where they are asked for'),
   matches: z.boolean().default(false).describe('also return each matching line with its place'),
@@ -55,11 +56,15 @@ export function grepFilesTool(workspace: Workspace): Tool {
 }
 
 /** Searches file contents. No match is a result with no files; a bad pattern throws with ripgrep's own words. */
-export async function grepFiles(workspace: Workspace, input: GrepFilesInput, signal?: AbortSignal): Promise<GrepFilesResult> {
+export async function grepFiles(
+  workspace: Workspace,
+  input: GrepFilesInput,
+  signal?: AbortSignal,
+): Promise<GrepFilesResult> {
   const wish = GrepFilesInput.parse(input);
   const include = wish.include === undefined ? undefined : compileGlob(wish.include);
   return inScope(workspace, { ...wish, folderOnly: false }, async (scope, cwd) => {
-    const found: Candidate[] = [];
+    const found: MatchedLine[] = [];
     // Some may not be confirmed, so that more than the limit are collected.
     const enough = 2 * wish.limit + 100;
     const end = await runRipgrep({
@@ -69,17 +74,22 @@ export async function grepFiles(workspace: Workspace, input: GrepFilesInput, sig
       signal,
       onPiece: (piece) => {
         const candidate = candidateOf(piece, scope);
-        if (candidate && (!include || include.matches(candidate.inside) || include.matches(candidate.path))) found.push(candidate);
+        if (candidate && (!include || include.matches(candidate.inside) || include.matches(candidate.path)))
+          found.push(candidate);
         return found.length === enough ? 'stop' : undefined;
       },
     });
-    const { confirmed, rejected } = await confirm(workspace, found, wish.limit + 1, signal);
+    const { confirmed, rejected } = await confirmMatches(workspace, found, wish.limit + 1, signal);
     const truncated = confirmed.length > wish.limit || found.length === enough;
     return result(wish.matches, confirmed.slice(0, wish.limit), truncated, rejected + end.passedOver);
   });
 }
 
-function searchArguments(wish: z.output<typeof GrepFilesInput>, include: Glob | undefined, scope: SearchScope): string[] {
+function searchArguments(
+  wish: z.output<typeof GrepFilesInput>,
+  include: Glob | undefined,
+  scope: SearchScope,
+): string[] {
   const names = include?.names ?? [];
   return [
     '--json',
@@ -93,19 +103,6 @@ function searchArguments(wish: z.output<typeof GrepFilesInput>, include: Glob | 
     '--',
     scope.argument,
   ];
-}
-
-/** A line that ripgrep says matches, not yet confirmed to come from inside the workspace. */
-interface Candidate {
-  readonly path: string;
-  readonly inside: string;
-  readonly line: number;
-  readonly column: number;
-  readonly text: string;
-  /** The line's bytes: where they are in the file, how many, and their SHA-256. */
-  readonly offset: number;
-  readonly length: number;
-  readonly sha256: string;
 }
 
 interface RipgrepText {
@@ -124,12 +121,13 @@ interface RipgrepMatch {
   };
 }
 
-function candidateOf(piece: string, scope: SearchScope): Candidate | undefined {
+function candidateOf(piece: string, scope: SearchScope): MatchedLine | undefined {
   if (!piece.startsWith('{"type":"match"')) return undefined;
   const { data } = JSON.parse(piece) as RipgrepMatch;
   // A name that is not UTF-8 cannot be written in a script; nothing could be done with it.
   if (data.path.text === undefined) return undefined;
-  const bytes = data.lines.text === undefined ? Buffer.from(data.lines.bytes ?? '', 'base64') : Buffer.from(data.lines.text);
+  const bytes =
+    data.lines.text === undefined ? Buffer.from(data.lines.bytes ?? '', 'base64') : Buffer.from(data.lines.text);
   const start = bytes.subarray(0, data.submatches[0]?.start ?? 0).toString('utf8').length;
   return {
     path: scope.display(data.path.text),
@@ -143,56 +141,12 @@ function candidateOf(piece: string, scope: SearchScope): Candidate | undefined {
   };
 }
 
-/**
- * ripgrep opens files by their paths, and a path can be swapped for a link while it walks. So each line is read
- * again from a file that was verified, and what is not the same there is left out.
- */
-async function confirm(
-  workspace: Workspace,
-  candidates: readonly Candidate[],
-  enough: number,
-  signal: AbortSignal | undefined,
-): Promise<{ confirmed: Candidate[]; rejected: number }> {
-  const confirmed: Candidate[] = [];
-  let examined = 0;
-  for (const [path, group] of byPath(candidates)) {
-    throwIfAborted(signal);
-    if (confirmed.length >= enough) break;
-    examined += group.length;
-    try {
-      await using(openFile(workspace, resolvePath(workspace, path)), async ({ handle }) => {
-        for (const candidate of group) if (await holds(handle, candidate)) confirmed.push(candidate);
-      });
-    } catch {
-      // Gone, replaced, or no file that may be read: left out and counted.
-    }
-  }
-  return { confirmed, rejected: examined - confirmed.length };
-}
-
-/** A byte order mark is no part of the text that ripgrep counts. */
-const BOM_BYTES = 3;
-
-async function holds(handle: FileHandle, { offset, length, sha256: wanted }: Candidate): Promise<boolean> {
-  const bytes = Buffer.alloc(length);
-  for (const start of [offset, offset + BOM_BYTES]) {
-    const { bytesRead } = await handle.read(bytes, 0, length, start);
-    if (bytesRead === length && sha256(bytes) === wanted) return true;
-  }
-  return false;
-}
-
-function byPath(candidates: readonly Candidate[]): Map<string, Candidate[]> {
-  const groups = new Map<string, Candidate[]>();
-  for (const candidate of candidates) {
-    const group = groups.get(candidate.path);
-    if (group) group.push(candidate);
-    else groups.set(candidate.path, [candidate]);
-  }
-  return groups;
-}
-
-function result(withMatches: boolean, confirmed: readonly Candidate[], truncated: boolean, leftOut: number): GrepFilesResult {
+function result(
+  withMatches: boolean,
+  confirmed: readonly MatchedLine[],
+  truncated: boolean,
+  leftOut: number,
+): GrepFilesResult {
   const files = [...new Set(confirmed.map(({ path }) => path))];
   const matches = confirmed.map(({ path, line, column, text }) => ({ path, line, column, text }));
   const shown = withMatches
@@ -200,7 +154,10 @@ function result(withMatches: boolean, confirmed: readonly Candidate[], truncated
     : files.map(visible);
   if (shown.length === 0) shown.push('No matches found.');
   if (truncated) shown.push('… there are more; raise limit or narrow the search');
-  if (leftOut > 0) shown.push(`(left out: ${leftOut} in very long lines, in files that changed during the search, or in files that may not be read)`);
+  if (leftOut > 0)
+    shown.push(
+      `(left out: ${leftOut} in very long lines, in files that changed during the search, or in files that may not be read)`,
+    );
   return { success: true, content: shown.join('\n'), files, ...(withMatches ? { matches } : {}), truncated };
 }
 
@@ -214,8 +171,4 @@ function around(line: string, start: number): string {
 /** Without the half character that a cut may leave at either end. */
 function wholeCharacters(text: string): string {
   return text.replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, '');
-}
-
-function sha256(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('base64');
 }

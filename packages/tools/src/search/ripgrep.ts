@@ -32,7 +32,15 @@ export async function runRipgrep(run: RipgrepRun): Promise<RipgrepEnd> {
   throwIfAborted(run.signal);
   const program = await ripgrepPath();
   return new Promise((resolve, reject) => {
-    const args = ['--no-config', '--no-require-git', '--no-ignore-global', '--no-messages', '--no-mmap', '--sort=path', ...run.args];
+    const args = [
+      '--no-config',
+      '--no-require-git',
+      '--no-ignore-global',
+      '--no-messages',
+      '--no-mmap',
+      '--sort=path',
+      ...run.args,
+    ];
     const child = spawn(program, args, { cwd: run.cwd, env: {}, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
     const pieces = new Pieces(run.separator === '\n' ? 10 : 0, run.onPiece);
     const complaints: Buffer[] = [];
@@ -53,7 +61,12 @@ export async function runRipgrep(run: RipgrepRun): Promise<RipgrepEnd> {
     });
     child.on('error', () => {
       run.signal?.removeEventListener('abort', stop);
-      reject(failure('unavailable', 'The search program (ripgrep) could not be started; install the package @vscode/ripgrep again.'));
+      reject(
+        failure(
+          'unavailable',
+          'The search program (ripgrep) could not be started; install the package @vscode/ripgrep again.',
+        ),
+      );
     });
     child.on('close', (code) => {
       run.signal?.removeEventListener('abort', stop);
@@ -70,7 +83,10 @@ async function ripgrepPath(): Promise<string> {
   try {
     return (await import('@vscode/ripgrep')).rgPath;
   } catch {
-    throw failure('unavailable', 'The search program (ripgrep) is not there for this machine; install the package @vscode/ripgrep with its optional parts.');
+    throw failure(
+      'unavailable',
+      'The search program (ripgrep) is not there for this machine; install the package @vscode/ripgrep with its optional parts.',
+    );
   }
 }
 

@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { ToolscriptUsageError } from '@toolscript/core/protocol';
@@ -14,7 +24,11 @@ const SECRET = 'the secret of another folder';
 
 /** A workspace beside a folder with a secret, with every trick of a path that needs a file system. */
 async function hostileFolders(): Promise<{ inside: string; outside: string; close: () => void }> {
-  const parent = temporaryFolder({ 'outside/secret.txt': SECRET, 'inside/own.txt': 'own\n', 'inside/sub/deep.txt': 'deep\n' });
+  const parent = temporaryFolder({
+    'outside/secret.txt': SECRET,
+    'inside/own.txt': 'own\n',
+    'inside/sub/deep.txt': 'deep\n',
+  });
   const inside = join(parent, 'inside');
   const outside = join(parent, 'outside');
   symlinkSync('../outside', join(inside, 'folder-out'));
@@ -100,8 +114,12 @@ describe.each(verifications)('with verification by %s', (verification) => {
     });
 
     it('a start folder outside', async () => {
-      expect((await refusal(() => readFile(workspace, { filePath: 'secret.txt', workdir: '../outside' }))).data['reason']).toBe('outside');
-      expect((await refusal(() => readFile(workspace, { filePath: 'secret.txt', workdir: 'folder-out' }))).data['reason']).toBe('link_outside');
+      expect(
+        (await refusal(() => readFile(workspace, { filePath: 'secret.txt', workdir: '../outside' }))).data['reason'],
+      ).toBe('outside');
+      expect(
+        (await refusal(() => readFile(workspace, { filePath: 'secret.txt', workdir: 'folder-out' }))).data['reason'],
+      ).toBe('link_outside');
     });
 
     it('listing a folder behind a link', async () => {
@@ -167,7 +185,13 @@ describe.each(verifications)('with verification by %s', (verification) => {
 
   it('new files and folders are made, with the usual permissions, and no temporary file is left', async () => {
     const result = await writeFile(workspace, { filePath: 'new/a/b.txt', content: 'é' });
-    expect(result).toEqual({ success: true, path: 'new/a/b.txt', bytes: 2, created: true, content: 'Created new/a/b.txt (2 bytes).' });
+    expect(result).toEqual({
+      success: true,
+      path: 'new/a/b.txt',
+      bytes: 2,
+      created: true,
+      content: 'Created new/a/b.txt (2 bytes).',
+    });
     expect(statSync(join(inside, 'new/a/b.txt')).mode & 0o777).toBe(0o666 & ~process.umask());
     expect(Object.keys(snapshot(inside)).filter((path) => path.includes('.toolscript-'))).toEqual([]);
   });
@@ -181,11 +205,15 @@ describe.each(verifications)('with verification by %s', (verification) => {
 
   it('a file marked read-only is not replaced', async () => {
     writeFileSync(join(inside, 'locked.txt'), 'x', { mode: 0o444 });
-    expect((await refusal(() => writeFile(workspace, { filePath: 'locked.txt', content: 'y' }))).data['reason']).toBe('not_permitted');
+    expect((await refusal(() => writeFile(workspace, { filePath: 'locked.txt', content: 'y' }))).data['reason']).toBe(
+      'not_permitted',
+    );
   });
 
   it('half a character is not written', async () => {
-    expect((await refusal(() => writeFile(workspace, { filePath: 'half.txt', content: 'a\uD83D' }))).data['reason']).toBe('not_text');
+    expect(
+      (await refusal(() => writeFile(workspace, { filePath: 'half.txt', content: 'a\uD83D' }))).data['reason'],
+    ).toBe('not_text');
     expect(existsSync(join(inside, 'half.txt'))).toBe(false);
   });
 });
@@ -210,13 +238,22 @@ describe('several roots', () => {
   it('are each reached by absolute paths, the first by relative ones; read-only roots are not written', async () => {
     const parent = temporaryFolder({ 'a/x': 'in a', 'b/x': 'in b', 'a/vendor/v': 'v' });
     const workspace = createWorkspace({
-      roots: [join(parent, 'a'), { path: join(parent, 'b'), access: 'read' }, { path: join(parent, 'a/vendor'), access: 'read' }],
+      roots: [
+        join(parent, 'a'),
+        { path: join(parent, 'b'), access: 'read' },
+        { path: join(parent, 'a/vendor'), access: 'read' },
+      ],
     });
     expect(await readFile(workspace, { filePath: 'x' })).toMatchObject({ path: 'x', lines: ['in a'] });
-    expect(await readFile(workspace, { filePath: join(parent, 'b/x') })).toMatchObject({ path: join(parent, 'b/x'), lines: ['in b'] });
+    expect(await readFile(workspace, { filePath: join(parent, 'b/x') })).toMatchObject({
+      path: join(parent, 'b/x'),
+      lines: ['in b'],
+    });
     await writeFile(workspace, { filePath: 'x', content: 'new' });
     for (const filePath of [join(parent, 'b/x'), join(parent, 'b/new'), 'vendor/v', 'vendor/new/file']) {
-      expect((await refusal(() => writeFile(workspace, { filePath, content: 'new' }))).data['reason']).toBe('read_only');
+      expect((await refusal(() => writeFile(workspace, { filePath, content: 'new' }))).data['reason']).toBe(
+        'read_only',
+      );
     }
     expect(readFileSync(join(parent, 'b/x'), 'utf8')).toBe('in b');
   });

@@ -12,15 +12,28 @@ it('shows a tree, sorted, with marks for folders, links and other things', async
   symlinkSync('a', join(folder, 'link'));
   execFileSync('mkfifo', [join(folder, 'pipe')]);
   const result = await listDir(createWorkspace({ roots: folder }));
-  expect(result.content).toBe(['./', '  .hidden', '  B.txt', '  a/', '    deep/', '    y.txt', '  b.txt', '  link@', '  pipe?'].join('\n'));
+  expect(result.content).toBe(
+    ['./', '  .hidden', '  B.txt', '  a/', '    deep/', '    y.txt', '  b.txt', '  link@', '  pipe?'].join('\n'),
+  );
   expect(result.entries[2]).toEqual({ path: 'a', name: 'a', type: 'directory', depth: 1 });
   expect(result.entries[3]).toEqual({ path: 'a/deep', name: 'deep', type: 'directory', depth: 2 });
-  expect(result.entries.map(({ type }) => type)).toEqual(['file', 'file', 'directory', 'directory', 'file', 'file', 'symlink', 'other']);
+  expect(result.entries.map(({ type }) => type)).toEqual([
+    'file',
+    'file',
+    'directory',
+    'directory',
+    'file',
+    'file',
+    'symlink',
+    'other',
+  ]);
   expect(result).toMatchObject({ success: true, path: '.', truncated: false });
 });
 
 it('pages through entries and says where to go on', async () => {
-  const folder = temporaryFolder(Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`f${String(index).padStart(2, '0')}`, ''])));
+  const folder = temporaryFolder(
+    Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`f${String(index).padStart(2, '0')}`, ''])),
+  );
   const workspace = createWorkspace({ roots: folder });
   const first = await listDir(workspace, {});
   expect(first.entries).toHaveLength(25);
@@ -37,7 +50,13 @@ it('goes down as many levels as asked, and an empty folder is said to be empty',
   mkdirSync(join(folder, 'none'));
   const workspace = createWorkspace({ roots: folder });
   expect((await listDir(workspace, { depth: 1 })).entries.map(({ path }) => path)).toEqual(['a', 'none']);
-  expect((await listDir(workspace, { depth: 9 })).entries.map(({ path }) => path)).toEqual(['a', 'a/b', 'a/b/c', 'a/b/c/d.txt', 'none']);
+  expect((await listDir(workspace, { depth: 9 })).entries.map(({ path }) => path)).toEqual([
+    'a',
+    'a/b',
+    'a/b/c',
+    'a/b/c/d.txt',
+    'none',
+  ]);
   expect((await listDir(workspace, { dirPath: 'none' })).content).toBe('none/\n  (empty)');
   expect((await listDir(workspace, { dirPath: 'b', workdir: 'a' })).entries[0]).toMatchObject({ path: 'a/b/c' });
 });

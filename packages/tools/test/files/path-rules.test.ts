@@ -84,7 +84,8 @@ describe('spelling', () => {
   });
 
   it('accepts what file systems accept', () => {
-    for (const path of ['a', './a', 'a/../b', 'x'.repeat(255), 'новый файл.txt', 'a b', '-rf', '😀']) checkSpelling(path);
+    for (const path of ['a', './a', 'a/../b', 'x'.repeat(255), 'новый файл.txt', 'a b', '-rf', '😀'])
+      checkSpelling(path);
   });
 
   it('is shown on one line with invisible characters visible', () => {

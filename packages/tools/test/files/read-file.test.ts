@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { blockAround, limitAround } from '#tools/files/indentation.js';
 import { readFile } from '#tools/files/read-file.js';
@@ -27,20 +27,36 @@ describe('slice mode', () => {
 
   it('takes limit lines from offset and says when more follow', async () => {
     const workspace = workspaceWith({ 'a.txt': 'one\ntwo\nthree' });
-    expect(await readFile(workspace, { filePath: 'a.txt', offset: 2, limit: 1 })).toMatchObject({ content: 'L2: two', firstLine: 2, truncated: true });
-    expect(await readFile(workspace, { filePath: 'a.txt', offset: 2, limit: 2 })).toMatchObject({ lines: ['two', 'three'], truncated: false });
+    expect(await readFile(workspace, { filePath: 'a.txt', offset: 2, limit: 1 })).toMatchObject({
+      content: 'L2: two',
+      firstLine: 2,
+      truncated: true,
+    });
+    expect(await readFile(workspace, { filePath: 'a.txt', offset: 2, limit: 2 })).toMatchObject({
+      lines: ['two', 'three'],
+      truncated: false,
+    });
   });
 
   it('refuses an offset beyond the end and names the length', async () => {
     const workspace = workspaceWith({ 'a.txt': 'one\n', 'empty.txt': '' });
     const error = await refusal(() => readFile(workspace, { filePath: 'a.txt', offset: 2 }));
     expect(error.message).toBe("'a.txt' has 1 line; offset 2 is beyond its end.");
-    expect(await readFile(workspace, { filePath: 'empty.txt' })).toMatchObject({ content: '', lines: [], totalLines: 0, truncated: false });
+    expect(await readFile(workspace, { filePath: 'empty.txt' })).toMatchObject({
+      content: '',
+      lines: [],
+      totalLines: 0,
+      truncated: false,
+    });
   });
 
   it('drops line ends of both kinds and a byte order mark', async () => {
     const workspace = workspaceWith({ 'a.txt': '\uFEFFone\r\ntwo\r\n\r\nfour' });
-    expect(await readFile(workspace, { filePath: 'a.txt' })).toMatchObject({ lines: ['one', 'two', '', 'four'], totalLines: 4, lossy: false });
+    expect(await readFile(workspace, { filePath: 'a.txt' })).toMatchObject({
+      lines: ['one', 'two', '', 'four'],
+      totalLines: 4,
+      lossy: false,
+    });
   });
 
   it('cuts long lines in content only, never through a character', async () => {
@@ -52,7 +68,10 @@ describe('slice mode', () => {
   });
 
   it('stays small enough to carry and says that lines are missing', async () => {
-    const workspace = workspaceWith({ 'a.txt': `${'\u0001'.repeat(1000)}\n`.repeat(2000), 'one-line.txt': 'z'.repeat(3_000_000) });
+    const workspace = workspaceWith({
+      'a.txt': `${'\u0001'.repeat(1000)}\n`.repeat(2000),
+      'one-line.txt': 'z'.repeat(3_000_000),
+    });
     const result = await readFile(workspace, { filePath: 'a.txt' });
     expect(Buffer.byteLength(JSON.stringify(result))).toBeLessThan(1024 * 1024);
     expect(result).toMatchObject({ truncated: true, totalLines: 2000 });
@@ -71,7 +90,9 @@ describe('slice mode', () => {
       'latin1.txt': Uint8Array.of(0x63, 0x61, 0x66, 0xe9, 0x0a),
       'replacement.txt': 'a\uFFFDb',
     });
-    expect((await refusal(() => readFile(workspace, { filePath: 'image.png' }))).message).toBe("'image.png' is a binary file.");
+    expect((await refusal(() => readFile(workspace, { filePath: 'image.png' }))).message).toBe(
+      "'image.png' is a binary file.",
+    );
     for (const filePath of ['utf16le.txt', 'utf16be.txt']) {
       expect((await refusal(() => readFile(workspace, { filePath }))).message).toContain('UTF-16');
     }
@@ -81,7 +102,9 @@ describe('slice mode', () => {
 
   it('stops when the call is aborted', async () => {
     const workspace = workspaceWith({ 'a.txt': 'x' });
-    expect((await refusal(() => readFile(workspace, { filePath: 'a.txt' }, AbortSignal.abort()))).data['reason']).toBe('aborted');
+    expect((await refusal(() => readFile(workspace, { filePath: 'a.txt' }, AbortSignal.abort()))).data['reason']).toBe(
+      'aborted',
+    );
   });
 });
 
@@ -124,58 +147,94 @@ def second():
     pass
 `;
 
-describe('indentation mode', () => {
-  const lineOf = (source: string, text: string): number => source.split('\n').findIndex((line) => line.includes(text)) + 1;
+const lineOf = (source: string, text: string): number =>
+  source.split('\n').findIndex((line) => line.includes(text)) + 1;
 
+describe('indentation mode', () => {
   it.each<[string, string, string, object, string, string]>([
     ['the whole outermost block by default', SOURCE, 'const sum', {}, '// Adds two numbers.', '}'],
     ['one level', SOURCE, 'const sum', { maxLevels: 1 }, '  if (a) {', '  }'],
     ['from a line of else to the whole statement', SOURCE, 'return b;', { maxLevels: 1 }, '  if (a) {', '  }'],
     ['a block from its first line', SOURCE, 'put(item)', { maxLevels: 0 }, 'class Box {', '}'],
     ['a function from its own line', SOURCE, 'export function add', {}, '// Adds two numbers.', '}'],
-    ['without the comment above it', SOURCE, 'export function add', { includeHeader: false }, 'export function add(a, b) {', '}'],
+    [
+      'without the comment above it',
+      SOURCE,
+      'export function add',
+      { includeHeader: false },
+      'export function add(a, b) {',
+      '}',
+    ],
     ['two levels', SOURCE, 'if (other === item)', { maxLevels: 2 }, '  put(item) {', '  }'],
     ['a block of a language without braces', PYTHON, 'return 1', {}, '@decorated', '    return 2'],
     ['the last block', PYTHON, 'pass', {}, 'def second():', '    pass'],
   ])('shows %s', async (_, source, anchor, options, first, last) => {
     const workspace = workspaceWith({ 'a.txt': source });
-    const result = await readFile(workspace, { filePath: 'a.txt', mode: 'indentation', anchorLine: lineOf(source, anchor), ...options });
+    const result = await readFile(workspace, {
+      filePath: 'a.txt',
+      mode: 'indentation',
+      anchorLine: lineOf(source, anchor),
+      ...options,
+    });
     expect([result.lines[0], result.lines.at(-1)]).toEqual([first, last]);
     expect(result.truncated).toBe(false);
-    expect(source.split('\n').slice(result.firstLine - 1, result.firstLine - 1 + result.lines.length)).toEqual(result.lines);
+    expect(source.split('\n').slice(result.firstLine - 1, result.firstLine - 1 + result.lines.length)).toEqual(
+      result.lines,
+    );
   });
 
   it('shows the blocks beside it on request', async () => {
     const workspace = workspaceWith({ 'a.py': PYTHON });
-    const result = await readFile(workspace, { filePath: 'a.py', mode: 'indentation', anchorLine: lineOf(PYTHON, 'pass'), includeSiblings: true });
+    const result = await readFile(workspace, {
+      filePath: 'a.py',
+      mode: 'indentation',
+      anchorLine: lineOf(PYTHON, 'pass'),
+      includeSiblings: true,
+    });
     expect(result.lines[0]).toBe('import os');
   });
 
   it('keeps the lines next to the anchor when the limit is smaller than the block', async () => {
     const workspace = workspaceWith({ 'a.ts': SOURCE });
-    const result = await readFile(workspace, { filePath: 'a.ts', mode: 'indentation', anchorLine: lineOf(SOURCE, 'const sum'), limit: 3 });
+    const result = await readFile(workspace, {
+      filePath: 'a.ts',
+      mode: 'indentation',
+      anchorLine: lineOf(SOURCE, 'const sum'),
+      limit: 3,
+    });
     expect(result.lines).toEqual(['  if (a) {', '    const sum = a + b;', '']);
     expect(result.truncated).toBe(true);
   });
 
   it('refuses an anchor beyond the end', async () => {
     const workspace = workspaceWith({ 'a.ts': 'x\n' });
-    expect((await refusal(() => readFile(workspace, { filePath: 'a.ts', mode: 'indentation', anchorLine: 9 }))).message).toContain('anchorLine 9');
+    expect(
+      (await refusal(() => readFile(workspace, { filePath: 'a.ts', mode: 'indentation', anchorLine: 9 }))).message,
+    ).toContain('anchorLine 9');
   });
 
   it('always shows a range that holds the anchor, whatever the text', () => {
-    const line = fc.tuple(fc.nat(6), fc.constantFrom('', '}', '{', 'x', 'end', '} else {', '// c', '@d', 'if:')).map(([depth, text]) => ' '.repeat(depth) + text);
+    const line = fc
+      .tuple(fc.nat(6), fc.constantFrom('', '}', '{', 'x', 'end', '} else {', '// c', '@d', 'if:'))
+      .map(([depth, text]) => ' '.repeat(depth) + text);
     fc.assert(
-      fc.property(fc.array(line, { minLength: 1, maxLength: 40 }), fc.nat(), fc.nat(4), fc.boolean(), fc.integer({ min: 1, max: 20 }), (lines, seed, maxLevels, flag, limit) => {
-        const anchor = seed % lines.length;
-        const range = blockAround(lines, anchor, { maxLevels, includeSiblings: flag, includeHeader: !flag });
-        expect(range.first).toBeGreaterThanOrEqual(0);
-        expect(range.first).toBeLessThanOrEqual(anchor);
-        expect(range.last).toBeGreaterThanOrEqual(anchor);
-        expect(range.last).toBeLessThan(lines.length);
-        const limited = limitAround(range, anchor, limit);
-        expect(limited.last - limited.first + 1).toBe(Math.min(limit, range.last - range.first + 1));
-      }),
+      fc.property(
+        fc.array(line, { minLength: 1, maxLength: 40 }),
+        fc.nat(),
+        fc.nat(4),
+        fc.boolean(),
+        fc.integer({ min: 1, max: 20 }),
+        (lines, seed, maxLevels, flag, limit) => {
+          const anchor = seed % lines.length;
+          const range = blockAround(lines, anchor, { maxLevels, includeSiblings: flag, includeHeader: !flag });
+          expect(range.first).toBeGreaterThanOrEqual(0);
+          expect(range.first).toBeLessThanOrEqual(anchor);
+          expect(range.last).toBeGreaterThanOrEqual(anchor);
+          expect(range.last).toBeLessThan(lines.length);
+          const limited = limitAround(range, anchor, limit);
+          expect(limited.last - limited.first + 1).toBe(Math.min(limit, range.last - range.first + 1));
+        },
+      ),
       { numRuns: 2000 },
     );
   });

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { rgPath } from '@vscode/ripgrep';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileGlob, isGlob } from '#tools/search/glob.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
@@ -52,7 +52,10 @@ describe('a glob', () => {
     fc.assert(
       fc.property(fc.array(part, { minLength: 1, maxLength: 4 }), (parts) => {
         const glob = parts.join('/');
-        const run = execFileSync('sh', ['-c', '"$0" --no-config --files --sort=path -g "$1" || true', rgPath, glob], { cwd: folder, encoding: 'utf8' });
+        const run = execFileSync('sh', ['-c', '"$0" --no-config --files --sort=path -g "$1" || true', rgPath, glob], {
+          cwd: folder,
+          encoding: 'utf8',
+        });
         expect(files.filter(compileGlob(glob).matches).sort()).toEqual(run.split('\n').filter(Boolean).sort());
       }),
       { numRuns: 60 },

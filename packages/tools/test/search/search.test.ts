@@ -2,6 +2,7 @@ import { linkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createWorkspace, type Workspace } from '#tools/files/workspace.js';
+import { confirmMatches, sha256 } from '#tools/search/confirm-matches.js';
 import { fileSearch } from '#tools/search/file-search.js';
 import { grepFiles } from '#tools/search/grep-files.js';
 import { refusal, temporaryFolder } from '../support/temporary-folder.js';
@@ -41,7 +42,17 @@ beforeAll(() => {
 describe('grepFiles', () => {
   it('finds files by content, sorted by path; ignored, hidden, binary and linked files are left out', async () => {
     const result = await grepFiles(workspace, { pattern: 'needle' });
-    expect(result.files).toEqual(['-dash.txt', 'keep.log', 'latin.txt', 'mark.txt', 'min.js', 'no-end.txt', 'src/a.ts', 'src/b.js', 'src/deep/c.test.ts']);
+    expect(result.files).toEqual([
+      '-dash.txt',
+      'keep.log',
+      'latin.txt',
+      'mark.txt',
+      'min.js',
+      'no-end.txt',
+      'src/a.ts',
+      'src/b.js',
+      'src/deep/c.test.ts',
+    ]);
     expect(result).toMatchObject({ success: true, truncated: false });
     expect(result.matches).toBeUndefined();
     expect(result.content).toContain('left out: 1');
@@ -68,18 +79,31 @@ describe('grepFiles', () => {
 
   it('reads files with a byte order mark, with other bytes, and without a final line end', async () => {
     const result = await grepFiles(workspace, { pattern: 'needle', matches: true, include: '*.txt' });
-    expect(result.matches!.map(({ path, line }) => `${path}:${line}`)).toEqual(['-dash.txt:1', 'latin.txt:1', 'mark.txt:1', 'mark.txt:2', 'no-end.txt:1']);
+    expect(result.matches!.map(({ path, line }) => `${path}:${line}`)).toEqual([
+      '-dash.txt:1',
+      'latin.txt:1',
+      'mark.txt:1',
+      'mark.txt:2',
+      'no-end.txt:1',
+    ]);
   });
 
-  it.each(['*', '**', '**/*', '*.ts', 'packages/**', '**/*.{ts,log}', '[a-z]*', '.*'])('include %s brings no ignored or hidden file back', async (include) => {
-    const { files } = await grepFiles(workspace, { pattern: 'needle', include });
-    for (const file of files) expect(file).not.toMatch(/^dist|node_modules|debug|hidden|config/);
-  });
+  it.each(['*', '**', '**/*', '*.ts', 'packages/**', '**/*.{ts,log}', '[a-z]*', '.*'])(
+    'include %s brings no ignored or hidden file back',
+    async (include) => {
+      const { files } = await grepFiles(workspace, { pattern: 'needle', include });
+      for (const file of files) expect(file).not.toMatch(/^dist|node_modules|debug|hidden|config/);
+    },
+  );
 
   it('searches an ignored or hidden folder when it is named', async () => {
     expect((await grepFiles(workspace, { pattern: 'needle', path: 'dist' })).files).toEqual(['dist/bundle.ts']);
-    expect((await grepFiles(workspace, { pattern: 'needle', path: '.config', include: '*.ts' })).files).toEqual(['.config/x.ts']);
-    expect((await grepFiles(workspace, { pattern: 'needle', path: 'a.ts', workdir: 'src' })).files).toEqual(['src/a.ts']);
+    expect((await grepFiles(workspace, { pattern: 'needle', path: '.config', include: '*.ts' })).files).toEqual([
+      '.config/x.ts',
+    ]);
+    expect((await grepFiles(workspace, { pattern: 'needle', path: 'a.ts', workdir: 'src' })).files).toEqual([
+      'src/a.ts',
+    ]);
   });
 
   it('stops at the limit and says that there is more', async () => {
@@ -91,7 +115,12 @@ describe('grepFiles', () => {
   });
 
   it('finding nothing is a result', async () => {
-    expect(await grepFiles(workspace, { pattern: 'not anywhere at all' })).toEqual({ success: true, content: 'No matches found.', files: [], truncated: false });
+    expect(await grepFiles(workspace, { pattern: 'not anywhere at all' })).toEqual({
+      success: true,
+      content: 'No matches found.',
+      files: [],
+      truncated: false,
+    });
     expect((await grepFiles(workspace, { pattern: 'needle', path: 'src', include: '*.rs' })).files).toEqual([]);
   });
 
@@ -110,7 +139,9 @@ describe('grepFiles', () => {
     const error = await refusal(() => grepFiles(workspace, { pattern: 'a(' }));
     expect(error.data['reason']).toBe('bad_pattern');
     expect(error.message).toMatch(/regex parse error[^]*unclosed group/);
-    expect((await refusal(() => grepFiles(workspace, { pattern: 'a', include: '[' }))).data['reason']).toBe('bad_pattern');
+    expect((await refusal(() => grepFiles(workspace, { pattern: 'a', include: '[' }))).data['reason']).toBe(
+      'bad_pattern',
+    );
   });
 
   it.each([
@@ -125,7 +156,9 @@ describe('grepFiles', () => {
   });
 
   it('is ended by an abort', async () => {
-    expect((await refusal(() => grepFiles(workspace, { pattern: 'x' }, AbortSignal.abort()))).data['reason']).toBe('aborted');
+    expect((await refusal(() => grepFiles(workspace, { pattern: 'x' }, AbortSignal.abort()))).data['reason']).toBe(
+      'aborted',
+    );
     const controller = new AbortController();
     const search = refusal(() => grepFiles(workspace, { pattern: 'needle' }, controller.signal));
     controller.abort();
@@ -137,10 +170,37 @@ describe('grepFiles', () => {
     writeFileSync(config, '--hidden\n--no-ignore\n');
     process.env['RIPGREP_CONFIG_PATH'] = config;
     try {
-      expect((await grepFiles(workspace, { pattern: 'needle', include: '*.ts' })).files).toEqual(['src/a.ts', 'src/deep/c.test.ts']);
+      expect((await grepFiles(workspace, { pattern: 'needle', include: '*.ts' })).files).toEqual([
+        'src/a.ts',
+        'src/deep/c.test.ts',
+      ]);
     } finally {
       delete process.env['RIPGREP_CONFIG_PATH'];
     }
+  });
+});
+
+describe('a match that ripgrep reports', () => {
+  const line = 'needle\n';
+  const reported = {
+    path: 'src/b.js',
+    inside: 'b.js',
+    line: 1,
+    column: 1,
+    text: 'needle',
+    offset: 0,
+    length: line.length,
+  };
+
+  it('counts only when a verified file holds the very same bytes there', async () => {
+    const genuine = { ...reported, sha256: sha256(Buffer.from(line)) };
+    const foreign = { ...reported, sha256: sha256(Buffer.from('SECRET\n')) };
+    const gone = { ...genuine, path: 'gone.txt' };
+    const linked = { ...genuine, path: 'link-out/secret.ts' };
+    expect(await confirmMatches(workspace, [genuine, foreign, gone, linked], 9, undefined)).toEqual({
+      confirmed: [genuine],
+      rejected: 3,
+    });
   });
 });
 
@@ -161,8 +221,13 @@ describe('fileSearch', () => {
   });
 
   it('takes a glob for a glob and brackets alone for a name', async () => {
-    expect((await fileSearch(workspace, { pattern: '*.test.ts' })).files).toEqual([{ path: 'src/deep/c.test.ts', score: 1, indices: [] }]);
-    expect((await fileSearch(workspace, { pattern: 'src/*.{js,tsx}' })).files.map(({ path }) => path)).toEqual(['src/[id].tsx', 'src/b.js']);
+    expect((await fileSearch(workspace, { pattern: '*.test.ts' })).files).toEqual([
+      { path: 'src/deep/c.test.ts', score: 1, indices: [] },
+    ]);
+    expect((await fileSearch(workspace, { pattern: 'src/*.{js,tsx}' })).files.map(({ path }) => path)).toEqual([
+      'src/[id].tsx',
+      'src/b.js',
+    ]);
     expect((await fileSearch(workspace, { pattern: '[id].tsx' })).files[0]!.path).toBe('src/[id].tsx');
   });
 
@@ -170,7 +235,11 @@ describe('fileSearch', () => {
     const { files } = await fileSearch(workspace, { pattern: 'ctest', searchDirectory: 'src/deep' });
     expect(files[0]!.path).toBe('src/deep/c.test.ts');
     expect(files[0]!.indices.map((index) => files[0]!.path[index]).join('')).toBe('ctest');
-    expect((await fileSearch(workspace, { pattern: '*.ts', searchDirectory: 'src', exclude: ['deep', 'user*'] })).files.map(({ path }) => path)).toEqual(['src/a.ts']);
+    expect(
+      (await fileSearch(workspace, { pattern: '*.ts', searchDirectory: 'src', exclude: ['deep', 'user*'] })).files.map(
+        ({ path }) => path,
+      ),
+    ).toEqual(['src/a.ts']);
   });
 
   it('keeps to the limit and says that there is more', async () => {

@@ -30,7 +30,7 @@ function round() {
   attempt(() => symlinkSync(outside, slot));
   attempt(() => unlinkSync(slot));
   attempt(() => renameSync(parked, slot));
-  if (existsSync(parked)) rmSync(slot, { recursive: true, force: true });
+  if (existsSync(parked)) attempt(() => rmSync(slot, { recursive: true, force: true }));
   // The file slot is always there: one rename puts the next link in place of the last.
   for (const target of [join(outside, 'victim.txt'), join(inside, 'own.txt')]) {
     attempt(() => symlinkSync(target, spareLink));

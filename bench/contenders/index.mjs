@@ -1,0 +1,44 @@
+import { loadIsolatedVm } from './isolated-vm.mjs';
+import { loadQuickJsEmscripten } from './quickjs-emscripten.mjs';
+import { loadRun } from './run.mjs';
+import { loadSandbox } from './sandbox.mjs';
+import { loadSebastianwesselQuickJs } from './sebastianwessel-quickjs.mjs';
+import { loadToolscript } from './toolscript.mjs';
+
+const PEERS = {
+  run: loadRun,
+  'quickjs-emscripten': loadQuickJsEmscripten,
+  'isolated-vm': loadIsolatedVm,
+  '@sebastianwessel/quickjs': loadSebastianwesselQuickJs,
+};
+
+/**
+ * Ours must load; a peer that cannot says why and is left out.
+ *
+ * @returns {Promise<{ contenders: import('./tools.mjs').Contender[], missing: { name: string, reason: string }[] }>}
+ */
+export async function loadContenders() {
+  const contenders = [await loadToolscript(), await loadSandbox()];
+  const missing = [];
+  for (const [name, load] of Object.entries(PEERS)) {
+    try {
+      const contender = await load();
+      await tryOut(contender);
+      contenders.push(contender);
+    } catch (error) {
+      missing.push({ name, reason: firstLine(error) });
+    }
+  }
+  return { contenders, missing };
+}
+
+async function tryOut(contender) {
+  const session = await contender.open({ workers: 1 });
+  const value = await session.run('return (await tools.echo({ i: 41 })).i + 1');
+  await session.close();
+  if (value !== 42) throw new Error(`it answers ${JSON.stringify(value)} instead of 42`);
+}
+
+function firstLine(error) {
+  return String(error instanceof Error ? error.message : error).split('\n', 1)[0];
+}

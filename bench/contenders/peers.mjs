@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+
+const peersFolder = new URL('../peers/', import.meta.url);
+
+/** Resolves from the peers' own folder, which stands outside the repository's install. */
+export const requirePeer = createRequire(new URL('package.json', peersFolder));
+
+/** The version that is installed. Throws where it is not. */
+export function peerVersion(name) {
+  return JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, peersFolder), 'utf8')).version;
+}
+
+/** The file that `import` would load; `require.resolve` alone finds the CommonJS one, or none. */
+export function importablePeer(name) {
+  const folder = new URL(`node_modules/${name}/`, peersFolder);
+  const { exports } = JSON.parse(readFileSync(new URL('package.json', folder), 'utf8'));
+  let entry = exports['.'];
+  while (typeof entry !== 'string') entry = entry.import ?? entry.default;
+  return new URL(entry, folder).href;
+}

@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+import { createHarness, defineTool } from '@toolscript/core';
+import { z } from 'zod';
+import { TOOLS } from './tools.mjs';
+
+const manifest = JSON.parse(readFileSync(new URL('../../packages/core/package.json', import.meta.url), 'utf8'));
+
+/** Limits that let a script make the calls the rows measure; the rest are the defaults. */
+const BENCH_LIMITS = { maxToolCalls: 2_000, maxConcurrentToolCalls: 1_000 };
+
+export function benchTools() {
+  const never = { approval: 'never', effect: 'read' };
+  return [
+    defineTool({ ...never, name: 'echo', description: 'Gives back what it was given.', input: z.object({ i: z.number() }), execute: TOOLS.echo }),
+    defineTool({ ...never, name: 'wait', description: 'Waits.', input: z.object({ ms: z.number() }), execute: TOOLS.wait }),
+  ];
+}
+
+/** @returns {Promise<import('./tools.mjs').Contender>} */
+export async function loadToolscript() {
+  return {
+    name: 'toolscript',
+    role: 'ours',
+    version: manifest.version,
+    note: 'harness.runScript: compile, lockdown, validation, approvals, operations and outcome included; a pristine sandbox per script',
+    open: async ({ workers }) => {
+      const harness = createHarness({ tools: benchTools(), limits: BENCH_LIMITS, workers: { size: workers } });
+      await harness.warm();
+      return {
+        run: async (source) => {
+          const outcome = await harness.runScript(source);
+          if (outcome.status !== 'completed') throw new Error(`${outcome.status}: ${outcome.error?.code} ${outcome.error?.message}`);
+          return outcome.value;
+        },
+        close: () => harness.close(),
+      };
+    },
+  };
+}

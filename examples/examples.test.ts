@@ -1,0 +1,69 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createHarness, type StreamEvent } from '@toolscript/core';
+import { foldResponse } from '@toolscript/core/history';
+import { codingTools } from '@toolscript/tools';
+import { afterAll, describe, expect, it } from 'vitest';
+import { playPage, root } from '../scripts/test/documents.js';
+
+const examples = readdirSync(join(root, 'examples'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && /^\d\d-/u.test(entry.name))
+  .map(({ name }) => name);
+
+describe('examples', () => {
+  it('are numbered without gaps', () => {
+    expect(examples.map((name) => Number(name.slice(0, 2)))).toEqual(examples.map((_, index) => index + 1));
+    expect(examples.length).toBeGreaterThanOrEqual(6);
+  });
+
+  it.each(examples)('%s prints what its page says', (name) => {
+    const { commands, outputs } = playPage(`examples/${name}/README.md`, (found, expected) => expect(found).toBe(expected));
+    expect(commands).toBeGreaterThan(0);
+    expect(outputs).toBeGreaterThan(0);
+  });
+});
+
+describe('the first answer', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'toolscript-example-'));
+  const answer = readFileSync(join(root, 'examples/01-first-answer/answer.md'), 'utf8');
+  cpSync(join(root, 'examples/01-first-answer/project'), folder, { recursive: true });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('finds the open points, repairs the total, and keeps every byte of the text', async () => {
+    const testsPass = () => {
+      try {
+        execFileSync(process.execPath, ['--test'], { cwd: folder, stdio: 'ignore', env: { PATH: process.env.PATH } });
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    expect(testsPass()).toBe(false);
+    const harness = createHarness({ tools: codingTools({ roots: folder }), approvals: 'auto' });
+    const events: StreamEvent[] = [];
+    for await (const event of harness.processText(answer)) events.push(event);
+    await harness.close();
+    const response = foldResponse(events);
+    expect(response.status).toBe('completed');
+    expect(response.output_items.map(({ type }) => type)).toEqual([
+      'reasoning',
+      'message',
+      'script_execution',
+      'script_execution_output',
+      'message',
+      'script_execution',
+      'script_execution_output',
+      'message',
+    ]);
+    const said = response.output_items.map((item) => ('content' in item ? item.content : 'source_code' in item ? item.source_code : ''));
+    let from = 0;
+    for (const part of said) {
+      expect(answer.indexOf(part, from)).toBeGreaterThanOrEqual(from);
+      from = answer.indexOf(part, from) + part.length;
+    }
+    expect(testsPass()).toBe(true);
+    expect(readFileSync(join(folder, 'TODO.md'), 'utf8').match(/^- /gmu)).toHaveLength(3);
+  });
+});

@@ -1,0 +1,49 @@
+import { loadSettings, type Settings } from '../configuration/settings.js';
+import { checkMachine, type Check } from '../doctor/checks.js';
+import { maskSecrets } from '../doctor/secrets.js';
+import { EXIT } from '../exit-status.js';
+import { Screen } from '../terminal/screen.js';
+import { jsonText, visible, visibleLine } from '../terminal/untrusted.js';
+import { isUsageError } from '../usage-error.js';
+
+/** Looks at what this machine has and lacks. Status 0 where everything that is needed works. */
+export async function examine(flags: { json?: boolean; cwd?: string }): Promise<number> {
+  const screen = new Screen(process.stdout, process.stderr, process.env);
+  const { check, settings } = await checkConfiguration(flags);
+  const checks = [...(await checkMachine(process.env)), ...check];
+  const isWell = checks.every(({ status }) => status !== 'missing');
+  const configuration = settings === undefined ? null : maskSecrets(settings);
+  if (flags.json === true) screen.write(`${jsonText({ ok: isWell, checks, configuration }, 2)}\n`);
+  else report(screen, checks, configuration, isWell);
+  return isWell ? EXIT.completed : EXIT.failed;
+}
+
+async function checkConfiguration({ cwd }: { cwd?: string }): Promise<{ check: Check[]; settings?: Settings }> {
+  const notes: string[] = [];
+  try {
+    const settings = await loadSettings(cwd === undefined ? {} : { cwd }, process.env, (message) => notes.push(message));
+    const from = settings.sources.join(', ');
+    return {
+      settings,
+      check: [
+        { name: 'configuration', status: 'ok', detail: `from ${from}` },
+        ...notes.map((detail): Check => ({ name: 'configuration', status: 'warning', detail })),
+      ],
+    };
+  } catch (error) {
+    if (!isUsageError(error)) throw error;
+    return { check: [{ name: 'configuration', status: 'missing', detail: error.message, fix: 'Repair what the message names.' }] };
+  }
+}
+
+function report(screen: Screen, checks: readonly Check[], configuration: unknown, isWell: boolean): void {
+  const { style } = screen;
+  const marks = { ok: style.green('✓'), warning: style.yellow('!'), missing: style.red('✗') };
+  const widest = Math.max(...checks.map(({ name }) => name.length));
+  for (const { name, status, detail, fix } of checks) {
+    screen.line(`${marks[status]} ${name.padEnd(widest)}  ${visibleLine(detail)}`);
+    if (fix !== undefined) screen.line(`  ${' '.repeat(widest)}  ${style.dim(`→ ${visibleLine(fix)}`)}`);
+  }
+  if (configuration !== null) screen.line(`\nEffective configuration:\n${visible(JSON.stringify(configuration, undefined, 2))}`);
+  screen.line(isWell ? `\n${style.green('Everything that is needed works.')}` : `\n${style.red('Something that is needed is missing; see ✗ above.')}`);
+}

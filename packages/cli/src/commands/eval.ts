@@ -1,0 +1,44 @@
+import type { Outcome } from '@toolscript/core/protocol';
+import { EXIT } from '../exit-status.js';
+import { readWhole, sourceFor } from '../input/source.js';
+import { jsonText, visibleLine } from '../terminal/untrusted.js';
+import { UsageError } from '../usage-error.js';
+import type { EventView } from '../view/answer-view.js';
+import { onScriptStage, personView, type ScriptFlags } from './script-command.js';
+
+export interface EvalFlags extends ScriptFlags {
+  code?: string;
+}
+
+/** Runs one script. */
+export async function evalScript(file: string | undefined, flags: EvalFlags): Promise<number> {
+  if (flags.code !== undefined && file !== undefined) throw new UsageError('Give the script once: either a FILE or -e CODE.');
+  const source = flags.code === undefined ? sourceFor(file, 'eval') : undefined;
+  const reading = source === undefined ? Promise.resolve(flags.code ?? '') : readWhole(source);
+  reading.catch(() => {});
+  return onScriptStage({
+    flags,
+    source,
+    makeView: (screen, settings) => (flags.json === true ? silentView : personView(screen, settings)),
+    async act({ harness, settings, screen, signal, onEvent }) {
+      const code = (await reading).replace(/^\uFEFF/u, '');
+      if (code.trim() === '') throw new UsageError(`${source === undefined ? 'The code of -e' : visibleLine(source.name)} is empty. Give it a script to run.`);
+      const outcome = await harness.runScript(code, { context: { workingDirectory: settings.cwd }, signal, onEvent });
+      if (flags.json === true) screen.write(`${jsonText(withValue(outcome))}\n`);
+      else if (settings.mode === 'disabled') screen.warn('toolscript: Scripts are switched off (mode disabled); nothing was run.');
+      return statusOf(outcome);
+    },
+  });
+}
+
+const silentView: EventView = { take: () => {}, end: () => {} };
+
+/** JSON has no `undefined`; a script that returned nothing has the value null there. */
+function withValue(outcome: Outcome): Outcome {
+  return outcome.status === 'completed' ? { ...outcome, value: outcome.value ?? null } : outcome;
+}
+
+function statusOf({ status }: Outcome): number {
+  if (status === 'failed') return EXIT.failed;
+  return status === 'suspended' ? EXIT.suspended : EXIT.completed;
+}

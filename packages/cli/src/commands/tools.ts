@@ -1,0 +1,63 @@
+import type { Harness } from '@toolscript/core';
+import type { Tool } from '@toolscript/core/protocol';
+import type { SettingFlags, Settings } from '../configuration/settings.js';
+import { loadSettings } from '../configuration/settings.js';
+import { EXIT } from '../exit-status.js';
+import { openHarness } from '../harness/open-harness.js';
+import { Screen } from '../terminal/screen.js';
+import { jsonText, visible, visibleLine } from '../terminal/untrusted.js';
+import { cutToWidth } from '../terminal/width.js';
+
+export interface ToolsFlags extends SettingFlags {
+  types?: boolean;
+  json?: boolean;
+}
+
+/** Prints what scripts can call. */
+export async function listTools(flags: ToolsFlags): Promise<number> {
+  const screen = new Screen(process.stdout, process.stderr, process.env);
+  const settings = await loadSettings(flags, process.env, (message) => screen.warn(`toolscript: ${message}`));
+  const { harness, tools } = await openHarness({ ...settings, mode: 'enabled' }, { runsScripts: false });
+  try {
+    const exposed = await exposedTools(harness, tools, settings);
+    if (flags.types === true) screen.write(`${visible(harness.declarations()).trimEnd()}\n`);
+    else if (flags.json === true) screen.write(`${jsonText(exposed.map(toolSchemas), 2)}\n`);
+    else showTable(screen, exposed);
+    return EXIT.completed;
+  } finally {
+    await harness.close();
+  }
+}
+
+/** A script of the harness itself knows best what scripts can call. */
+async function exposedTools(harness: Harness, tools: readonly Tool[], { expose }: Settings): Promise<readonly Tool[]> {
+  if (expose.pack === undefined && expose.tools === undefined) return tools;
+  const outcome = await harness.runScript('return context.capabilities.tools');
+  if (outcome.status !== 'completed') throw new Error(`The exposed tools could not be read: ${outcome.status === 'failed' ? outcome.error.message : outcome.status}`);
+  const names = outcome.value as readonly string[];
+  return tools.filter(({ name }) => names.includes(name));
+}
+
+function toolSchemas({ name, description, effect, approval, inputSchema, outputSchema }: Tool) {
+  return { name, description, effect, approval: typeof approval === 'function' ? 'depends' : approval, inputSchema, outputSchema: outputSchema ?? null };
+}
+
+function showTable(screen: Screen, tools: readonly Tool[]): void {
+  const widest = Math.max(0, ...tools.map(({ name }) => name.length));
+  for (const tool of tools) {
+    const line = `${tool.name.padEnd(widest)}  ${tool.effect.padEnd('external'.length)}  ${approvalWord(tool).padEnd('may ask'.length)}  ${firstSentence(tool.description)}`;
+    const shown = visibleLine(line);
+    screen.line(screen.isTerminal ? cutToWidth(shown, screen.columns) : shown);
+  }
+  if (tools.length === 0) screen.line('No tools are exposed.');
+}
+
+function approvalWord({ approval, effect }: Tool): string {
+  if (approval === 'always') return 'asks';
+  if (approval === 'never' || (approval === 'policy' && effect === 'read')) return '';
+  return approval === 'policy' ? 'asks' : 'may ask';
+}
+
+function firstSentence(text: string): string {
+  return /^.*?[.!?](?=\s|$)/su.exec(text)?.[0] ?? text;
+}

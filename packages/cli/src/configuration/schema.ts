@@ -1,0 +1,78 @@
+import { LimitsSchema } from '@toolscript/core/protocol';
+import { z } from 'zod';
+import { didYouMean } from '../nearest-name.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { UsageError } from '../usage-error.js';
+
+export const APPROVE_CHOICES = ['auto', 'deny', 'ask'] as const;
+export const MODE_CHOICES = ['enabled', 'dry-run', 'disabled'] as const;
+export const RUNTIME_CHOICES = ['quickjs', 'isolated-vm'] as const;
+
+/** Everything that can be configured. A workspace's file may hold `limits` and `expose.tools` of it. */
+export const ConfigurationSchema = z.strictObject({
+  /** Who decides about calls that need an approval. */
+  approve: z.enum(APPROVE_CHOICES).optional(),
+  mode: z.enum(MODE_CHOICES).optional(),
+  runtime: z.enum(RUNTIME_CHOICES).optional(),
+  limits: LimitsSchema.partial().optional(),
+  /** What scripts may use: the pack's tools and the named ones. Left out: every tool. */
+  expose: z.strictObject({ pack: z.string().optional(), tools: z.array(z.string()).optional() }).optional(),
+  packs: z
+    .record(z.string(), z.strictObject({ extends: z.union([z.string(), z.array(z.string())]).optional(), tools: z.array(z.string()).default([]) }))
+    .optional(),
+});
+
+export type Configuration = z.infer<typeof ConfigurationSchema>;
+
+export const WorkspaceConfigurationSchema = z.strictObject({
+  limits: LimitsSchema.partial().optional(),
+  expose: z.strictObject({ tools: z.array(z.string()).optional() }).optional(),
+});
+
+export type WorkspaceConfiguration = z.infer<typeof WorkspaceConfigurationSchema>;
+
+/** `.partial()` keeps the defaults of a schema; what the person did not write must stay unwritten. */
+export function onlyWritten<Value extends { limits?: object | undefined }>(parsed: Value, written: unknown): Value {
+  const writtenLimits = (written as { limits?: object }).limits;
+  if (parsed.limits === undefined || writtenLimits === undefined) return parsed;
+  return { ...parsed, limits: Object.fromEntries(Object.entries(parsed.limits).filter(([name]) => Object.hasOwn(writtenLimits, name))) };
+}
+
+/** The value as the schema has it. Throws a UsageError that names the file, the key and the nearest one that exists. */
+export function checkConfiguration<Schema extends z.ZodObject>(schema: Schema, value: unknown, file: string): z.infer<Schema> {
+  const result = schema.safeParse(value);
+  if (result.success) return onlyWritten(result.data as z.infer<Schema> & { limits?: object }, value);
+  const issue = result.error.issues[0] as z.core.$ZodIssue;
+  throw new UsageError(`${file}: ${describeIssue(issue, schema)}`);
+}
+
+function describeIssue(issue: z.core.$ZodIssue, schema: z.ZodObject): string {
+  const path = issue.path.map(String).join('.');
+  if (issue.code !== 'unrecognized_keys') return `"${visibleLine(path)}": ${visibleLine(lowerFirst(issue.message))}.`;
+  const key = issue.keys[0] ?? '';
+  const known = keysAt(schema, issue.path);
+  const full = visibleLine(path === '' ? key : `${path}.${key}`);
+  if (path === '' && schema === (WorkspaceConfigurationSchema as z.ZodObject) && Object.hasOwn(ConfigurationSchema.shape, key)) {
+    return `"${full}" cannot be set by a workspace, only in your own configuration.`;
+  }
+  return `unknown key "${full}".${didYouMean(key, known) || ` The keys are ${known.join(', ')}.`}`;
+}
+
+function keysAt(schema: z.ZodObject, path: readonly PropertyKey[]): string[] {
+  let at: unknown = schema;
+  for (const key of path) {
+    const inner = unwrapped(at);
+    if (inner instanceof z.ZodObject) at = inner.shape[String(key)];
+    else if (inner instanceof z.ZodRecord) at = inner.valueType;
+  }
+  const found = unwrapped(at);
+  return found instanceof z.ZodObject ? Object.keys(found.shape) : [];
+}
+
+function unwrapped(schema: unknown): unknown {
+  return schema instanceof z.ZodOptional || schema instanceof z.ZodDefault ? unwrapped(schema.unwrap()) : schema;
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}

@@ -1,0 +1,127 @@
+import { join } from 'node:path';
+import type { HarnessMode, Limits } from '@toolscript/core/protocol';
+import { nearestName } from '../nearest-name.js';
+import type { Environment } from '../terminal/style.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { UsageError } from '../usage-error.js';
+import { narrowLimits, parseLimits } from './limits.js';
+import { userFolder, WORKSPACE_FILE, type UserFolder } from './locations.js';
+import { isThere, readJsonFile } from './read-json.js';
+import { APPROVE_CHOICES, checkConfiguration, ConfigurationSchema, MODE_CHOICES, WorkspaceConfigurationSchema } from './schema.js';
+import type { Configuration, WorkspaceConfiguration } from './schema.js';
+import { isTrusted, realFolder } from './trust.js';
+
+export type Approve = (typeof APPROVE_CHOICES)[number];
+
+/** What the command line says; everything may be left out. */
+export interface SettingFlags {
+  cwd?: string;
+  approve?: Approve;
+  mode?: HarnessMode;
+  runtime?: 'quickjs' | 'isolated-vm';
+  pack?: string;
+  tools?: string[];
+  limit?: string[];
+}
+
+/** What is in force for one run of the program. */
+export interface Settings {
+  /** The workspace, without links. */
+  cwd: string;
+  approve: Approve;
+  mode: HarnessMode;
+  runtime: 'quickjs';
+  limits: Partial<Limits>;
+  expose: { pack?: string; tools?: string[] };
+  packs: NonNullable<Configuration['packs']>;
+  /** The only tools that the workspace wants in use; undefined where it does not say. */
+  workspaceTools?: string[];
+  /** Where each part comes from, most important first. */
+  sources: string[];
+}
+
+/** Wall clock of a script that a person started, in ms. */
+const DEFAULT_TIMEOUT_MS = 600_000;
+const ENVIRONMENT_NAMES = ['TOOLSCRIPT_APPROVE', 'TOOLSCRIPT_MODE'];
+
+/**
+ * Command line, then environment, then the workspace's file where it narrows and is trusted, then the person's
+ * own file, then the defaults. `warn` is told what was found and does not count.
+ */
+export async function loadSettings(flags: SettingFlags, environment: Environment, warn: (message: string) => void): Promise<Settings> {
+  const cwd = await realFolder(flags.cwd ?? process.cwd());
+  const user = userFolder(environment);
+  const own = await readOwn(user);
+  const wishes = readEnvironment(environment, warn);
+  const workspace = await readWorkspace(user, cwd, warn);
+  const runtime = flags.runtime ?? own?.runtime ?? 'quickjs';
+  if (runtime === 'isolated-vm') throw new UsageError('The runtime isolated-vm is not available in this version. Use quickjs.');
+  const ownLimits = { timeoutMs: DEFAULT_TIMEOUT_MS, ...own?.limits };
+  const narrowed = narrowLimits(ownLimits, workspace?.limits ?? {});
+  for (const name of narrowed.wider) warn(`${WORKSPACE_FILE}: "limits.${name}" would widen the limit in force, so it does not count.`);
+  const namesTools = flags.pack !== undefined || flags.tools !== undefined;
+  const workspaceTools = namesTools ? undefined : workspace?.expose?.tools;
+  return {
+    cwd,
+    approve: flags.approve ?? wishes.approve ?? own?.approve ?? 'ask',
+    mode: flags.mode ?? wishes.mode ?? own?.mode ?? 'enabled',
+    runtime,
+    limits: { ...ownLimits, ...narrowed.limits, ...parseLimits(flags.limit ?? []) },
+    expose: namesTools ? exposure(flags) : exposure(own?.expose ?? {}),
+    packs: own?.packs ?? {},
+    ...(workspaceTools === undefined ? {} : { workspaceTools }),
+    sources: [
+      ...(wishes.approve === undefined && wishes.mode === undefined ? [] : ['environment']),
+      ...(workspace === undefined ? [] : [join(cwd, WORKSPACE_FILE)]),
+      ...(own === undefined ? [] : [user.configFile]),
+      'defaults',
+    ],
+  };
+}
+
+function exposure({ pack, tools }: { pack?: string | undefined; tools?: string[] | undefined }): Settings['expose'] {
+  return { ...(pack === undefined ? {} : { pack }), ...(tools === undefined ? {} : { tools }) };
+}
+
+async function readOwn(user: UserFolder): Promise<Configuration | undefined> {
+  if (await isThere(user.configCodeFile)) {
+    throw new UsageError(`${visibleLine(user.configCodeFile)} is not supported in this version. Write ${visibleLine(user.configFile)} instead.`);
+  }
+  const value = await readJsonFile(user.configFile);
+  return value === undefined ? undefined : checkConfiguration(ConfigurationSchema, value, visibleLine(user.configFile));
+}
+
+async function readWorkspace(user: UserFolder, cwd: string, warn: (message: string) => void): Promise<WorkspaceConfiguration | undefined> {
+  const file = join(cwd, WORKSPACE_FILE);
+  if (!(await isThere(file))) return undefined;
+  if (!(await isTrusted(user, cwd))) {
+    warn(`${visibleLine(file)} does not count, because you have not trusted this folder. To trust it: toolscript trust ${shellWord(cwd)}`);
+    return undefined;
+  }
+  return checkConfiguration(WorkspaceConfigurationSchema, await readJsonFile(file), visibleLine(file));
+}
+
+function readEnvironment(environment: Environment, warn: (message: string) => void): { approve?: Approve; mode?: HarnessMode } {
+  for (const name of Object.keys(environment)) {
+    if (!name.startsWith('TOOLSCRIPT_') || ENVIRONMENT_NAMES.includes(name)) continue;
+    const nearest = nearestName(name, ENVIRONMENT_NAMES);
+    if (nearest !== undefined) warn(`The environment variable ${visibleLine(name)} means nothing here. Did you mean ${nearest}?`);
+  }
+  const approve = choice(environment, 'TOOLSCRIPT_APPROVE', APPROVE_CHOICES);
+  const mode = choice(environment, 'TOOLSCRIPT_MODE', MODE_CHOICES);
+  return { ...(approve === undefined ? {} : { approve }), ...(mode === undefined ? {} : { mode }) };
+}
+
+function choice<Choice extends string>(environment: Environment, name: string, choices: readonly Choice[]): Choice | undefined {
+  const value = environment[name];
+  if (value === undefined || value === '') return undefined;
+  const found = choices.find((one) => one === value);
+  if (found === undefined) throw new UsageError(`${name} is "${visibleLine(value)}". Set it to ${choices.join(', ')}, or unset it.`);
+  return found;
+}
+
+/** A path as it can be pasted into a shell; a hidden character in it shows. */
+function shellWord(text: string): string {
+  const shown = visibleLine(text);
+  return /^[\w@%+=:,./-]+$/u.test(shown) ? shown : `'${shown.replaceAll("'", String.raw`'\''`)}'`;
+}

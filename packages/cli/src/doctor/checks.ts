@@ -1,0 +1,120 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Settings } from '../configuration/settings.js';
+import { openHarness, type OpenHarness } from '../harness/open-harness.js';
+import type { Environment } from '../terminal/style.js';
+import { wantsColour } from '../terminal/style.js';
+import { versionOf } from './programs.js';
+
+/** One finding. `fix`: what to do about it, where there is something to do. */
+export interface Check {
+  name: string;
+  status: 'ok' | 'warning' | 'missing';
+  detail: string;
+  fix?: string;
+}
+
+const OLDEST_NODE = [20, 19] as const;
+
+/** Everything but the configuration. What is `missing` is needed; a `warning` is not. Never rejects. */
+export async function checkMachine(environment: Environment): Promise<Check[]> {
+  const [working, git, sandboxTools] = await Promise.all([checkWorking(), checkGit(), checkExecSandbox()]);
+  return [checkNode(), checkPlatform(), ...working, git, sandboxTools, checkTerminal(environment)];
+}
+
+function checkNode(): Check {
+  const version = process.versions.node;
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const isRecent = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
+  if (isRecent) return { name: 'node', status: 'ok', detail: version };
+  return { name: 'node', status: 'missing', detail: version, fix: `Install Node ${OLDEST_NODE.join('.')} or newer.` };
+}
+
+function checkPlatform(): Check {
+  return { name: 'platform', status: 'ok', detail: `${process.platform} ${process.arch}` };
+}
+
+/** Runs the real things on a folder of their own: the compiler, the sandbox, the search program, the file rules. */
+async function checkWorking(): Promise<Check[]> {
+  let folder: string | undefined;
+  let open: OpenHarness | undefined;
+  try {
+    folder = await mkdtemp(join(tmpdir(), 'toolscript-doctor-'));
+    open = await openHarness(plainSettings(folder), { approvals: 'deny', runsScripts: true });
+    return [await checkCompiler(open), await checkSandbox(open), await checkSearch(open, folder), await checkFiles()];
+  } catch (error) {
+    return [{ name: 'program', status: 'missing', detail: messageOf(error), fix: REINSTALL }];
+  } finally {
+    await open?.harness.close();
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const REINSTALL = 'Install Toolscript again, with its optional packages.';
+
+function plainSettings(cwd: string): Settings {
+  return { cwd, approve: 'deny', mode: 'enabled', runtime: 'quickjs', limits: {}, expose: {}, packs: {}, sources: [] };
+}
+
+async function checkCompiler({ harness }: OpenHarness): Promise<Check> {
+  const started = performance.now();
+  const outcome = await harness.runScript('enum Answer { yes = 1 }\nreturn Answer.yes satisfies number;', { mode: 'dry-run' });
+  if (outcome.status === 'completed') return { name: 'compiler', status: 'ok', detail: `compiled a script in ${elapsed(started)}` };
+  return { name: 'compiler', status: 'missing', detail: outcome.status === 'failed' ? outcome.error.message : outcome.status, fix: REINSTALL };
+}
+
+async function checkSandbox({ harness }: OpenHarness): Promise<Check> {
+  const started = performance.now();
+  const outcome = await harness.runScript('return 1+1');
+  if (outcome.status === 'completed' && outcome.value === 2) return { name: 'sandbox', status: 'ok', detail: `${outcome.metadata.runtime}: ran a script in ${elapsed(started)}` };
+  return { name: 'sandbox', status: 'missing', detail: outcome.status === 'failed' ? outcome.error.message : 'a wrong answer', fix: REINSTALL };
+}
+
+/** Starts the search program on a file that holds what is searched for. */
+async function checkSearch({ harness }: OpenHarness, folder: string): Promise<Check> {
+  await writeFile(join(folder, 'haystack.txt'), 'needle\n');
+  const operation = await harness.callTool('grepFiles', { pattern: 'needle' });
+  if (operation.status === 'completed' && JSON.stringify(operation.result).includes('haystack.txt')) return { name: 'ripgrep', status: 'ok', detail: 'found a word in a file' };
+  return { name: 'ripgrep', status: 'missing', detail: operation.error?.message ?? 'found nothing', fix: 'Install the package @vscode/ripgrep again, with its optional parts.' };
+}
+
+async function checkFiles(): Promise<Check> {
+  const { availableVerification } = await import('@toolscript/tools');
+  if (availableVerification() === 'descriptor') return { name: 'files', status: 'ok', detail: 'opened files are verified by the kernel' };
+  return { name: 'files', status: 'warning', detail: 'opened files are verified by path; a fast swap of names could be missed', fix: 'Use Linux with /proc mounted for the strict check.' };
+}
+
+async function checkGit(): Promise<Check> {
+  const version = await versionOf('git');
+  if (version !== undefined) return { name: 'git', status: 'ok', detail: version };
+  return { name: 'git', status: 'warning', detail: 'not found; scripts cannot use it through exec', fix: 'Install git (https://git-scm.com).' };
+}
+
+/** Present or not, they are not used yet; saying only that they are there would mislead. */
+async function checkExecSandbox(): Promise<Check> {
+  const names = ['bwrap', 'socat'];
+  const versions = await Promise.all(names.map(versionOf));
+  const found = names.map((name, index) => `${name} ${versions[index] === undefined ? 'not found' : 'found'}`).join(', ');
+  return {
+    name: 'exec sandbox',
+    status: 'warning',
+    detail: `exec runs commands without an OS sandbox in this version (${found})`,
+    fix: 'Look at each command before you approve it, or leave exec out with --tools.',
+  };
+}
+
+function checkTerminal(environment: Environment): Check {
+  const { stdout, stdin } = process;
+  const size = stdout.isTTY ? `terminal of ${stdout.columns}×${stdout.rows}` : 'stdout is no terminal';
+  const colour = wantsColour(stdout.isTTY, environment) ? 'with colour' : 'without colour';
+  return { name: 'terminal', status: 'ok', detail: `${size}, ${colour}${stdin.isTTY ? '' : '; stdin is no terminal'}` };
+}
+
+function elapsed(started: number): string {
+  return `${Math.round(performance.now() - started)} ms`;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

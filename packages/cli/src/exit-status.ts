@@ -1,0 +1,15 @@
+/** What the process tells whoever started it. */
+export const EXIT = {
+  /** Every script completed, or there was none. */
+  completed: 0,
+  /** A script failed. Wins over `suspended`. */
+  failed: 1,
+  /** Wrong usage, input or configuration. */
+  usage: 2,
+  /** A script waits for an approval. */
+  suspended: 3,
+  /** Ctrl-C, as shells count it: 128 and the signal's number. */
+  interrupted: 130,
+  /** The reader of stdout went away. */
+  brokenPipe: 141,
+} as const;

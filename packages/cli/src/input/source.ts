@@ -1,0 +1,142 @@
+import { createReadStream, fstatSync } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { open, type FileHandle } from 'node:fs/promises';
+import { visibleLine } from '../terminal/untrusted.js';
+import { systemCode, UsageError } from '../usage-error.js';
+import { MAX_INPUT_BYTES, StrictTextDecoder, tooLarge } from './text-decoder.js';
+
+/** Where text comes from. */
+export interface TextSource {
+  /** What messages call it. */
+  readonly name: string;
+  readonly isStdin: boolean;
+  /**
+   * The text, as it arrives. A regular file was checked whole before the promise resolves; of a pipe only the
+   * first piece was, so that scripts can run while the rest is still being written. Throws UsageErrors.
+   */
+  open(): Promise<AsyncIterable<string>>;
+  /** Stops reading, so that a pipe which is still open does not hold the process. Idempotent. */
+  close(): void;
+}
+
+/** A FILE argument; `-` or, where stdin brings something, nothing at all means stdin. */
+export function sourceFor(file: string | undefined, command: 'run' | 'eval'): TextSource {
+  if (file !== undefined && file !== '-') return new FileSource(file);
+  if (file === undefined && !stdinBringsText()) throw new UsageError(missingInput(command));
+  return { name: 'stdin', isStdin: true, open: () => checkFirst(decode(process.stdin, 'stdin')), close: () => void process.stdin.destroy() };
+}
+
+/** The whole text of a source. */
+export async function readWhole(source: TextSource): Promise<string> {
+  let text = '';
+  for await (const piece of await source.open()) text += piece;
+  return text;
+}
+
+function stdinBringsText(): boolean {
+  try {
+    const stat = fstatSync(0);
+    return stat.isFIFO() || stat.isFile() || stat.isSocket();
+  } catch {
+    return false;
+  }
+}
+
+function missingInput(command: 'run' | 'eval'): string {
+  if (command === 'run') return "Nothing to run: name the file of a model's answer (toolscript run answer.md) or pipe the answer in.";
+  return 'Nothing to run: name a script file (toolscript eval script.ts), give the code (-e CODE) or pipe the script in.';
+}
+
+class FileSource implements TextSource {
+  readonly name: string;
+  readonly isStdin = false;
+  #stream: Readable | undefined;
+
+  constructor(path: string) {
+    this.name = path;
+  }
+
+  async open(): Promise<AsyncIterable<string>> {
+    const handle = await openReadable(this.name);
+    const stat = await handle.stat();
+    if (stat.isDirectory()) {
+      await handle.close();
+      throw new UsageError(`${visibleLine(this.name)} is a folder. Name a file in it.`);
+    }
+    if (stat.isFile()) return single(await readRegular(handle, stat.size, this.name));
+    this.#stream = createReadStream(this.name, { fd: handle });
+    return checkFirst(decode(this.#stream, this.name));
+  }
+
+  close(): void {
+    this.#stream?.destroy();
+  }
+}
+
+async function readRegular(handle: FileHandle, size: number, path: string): Promise<string> {
+  try {
+    if (size > MAX_INPUT_BYTES) throw new UsageError(tooLarge(visibleLine(path)));
+    const decoder = new StrictTextDecoder(path);
+    const text = decoder.push(await handle.readFile());
+    decoder.end();
+    return text;
+  } catch (error) {
+    throw inputError(path, error);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function openReadable(path: string): Promise<FileHandle> {
+  if (path === '' || path.includes('\0')) throw new UsageError('The name of the file is not a path. Name an existing file.');
+  try {
+    return await open(path, 'r');
+  } catch (error) {
+    throw inputError(path, error);
+  }
+}
+
+async function* decode(chunks: AsyncIterable<Uint8Array | string>, name: string): AsyncGenerator<string> {
+  const decoder = new StrictTextDecoder(name);
+  try {
+    for await (const chunk of chunks) {
+      const text = decoder.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+      if (text !== '') yield text;
+    }
+  } catch (error) {
+    throw inputError(name, error);
+  }
+  decoder.end();
+}
+
+/** Waits for the first piece, so that what is wrong from the start is said before anything runs. */
+async function checkFirst(pieces: AsyncGenerator<string>): Promise<AsyncIterable<string>> {
+  const first = await pieces.next();
+  return (async function* () {
+    if (first.done === true) return;
+    yield first.value;
+    yield* pieces;
+  })();
+}
+
+async function* single(text: string): AsyncGenerator<string> {
+  if (text !== '') yield text;
+}
+
+function inputError(path: string, error: unknown): unknown {
+  const name = visibleLine(path);
+  switch (systemCode(error)) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return new UsageError(`There is no file ${name}. Check the path, or use - to read stdin.`);
+    case 'EACCES':
+    case 'EPERM':
+      return new UsageError(`The file ${name} may not be read. Give yourself permission (chmod u+r) or name another file.`);
+    case 'EISDIR':
+      return new UsageError(`${name} is a folder. Name a file in it.`);
+    case undefined:
+      return error;
+    default:
+      return new UsageError(`The file ${name} cannot be read (${systemCode(error)}). Name another file.`);
+  }
+}

@@ -1,0 +1,38 @@
+const LEAST_LIKENESS = 0.5;
+
+/** ` Did you mean NAME?`, with a space before it; empty where no name is alike. */
+export function didYouMean(name: string, names: Iterable<string>): string {
+  const nearest = nearestName(name, names);
+  return nearest === undefined ? '' : ` Did you mean ${nearest}?`;
+}
+
+/** The name that is spelled most like `name`, letter case aside. */
+export function nearestName(name: string, names: Iterable<string>): string | undefined {
+  let best: string | undefined;
+  let bestLikeness = LEAST_LIKENESS;
+  for (const candidate of names) {
+    const found = likeness(name.toLowerCase(), candidate.toLowerCase());
+    if (found > bestLikeness) [best, bestLikeness] = [candidate, found];
+  }
+  return best;
+}
+
+function likeness(left: string, right: string): number {
+  const longest = Math.max(left.length, right.length);
+  if (longest === 0 || longest > 128) return 0;
+  const isPart = Math.min(left.length, right.length) >= 4 && (left.includes(right) || right.includes(left));
+  return Math.max(1 - editDistance(left, right) / longest, isPart ? 0.6 : 0);
+}
+
+function editDistance(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
+  for (let at = 1; at <= left.length; at++) {
+    const next = [at];
+    for (let column = 1; column <= right.length; column++) {
+      const replaced = (row[column - 1] as number) + (left[at - 1] === right[column - 1] ? 0 : 1);
+      next.push(Math.min((row[column] as number) + 1, (next[column - 1] as number) + 1, replaced));
+    }
+    row = next;
+  }
+  return row[right.length] as number;
+}

@@ -1,0 +1,106 @@
+import type { Environment, Style } from './style.js';
+import { styleFor, wantsColour } from './style.js';
+import { cutToWidth } from './width.js';
+
+/** What a screen needs of a stream. */
+export interface OutputStream {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+const DEFAULT_COLUMNS = 80;
+const ERASE_LINE = '\r\x1b[2K';
+
+/**
+ * The one way to stdout and stderr. On a terminal it keeps one live line below what was written, and holds
+ * everything back while a question is open; elsewhere it only writes.
+ */
+export class Screen {
+  readonly style: Style;
+  readonly warningStyle: Style;
+  readonly isTerminal: boolean;
+  readonly #out: OutputStream;
+  readonly #err: OutputStream;
+  readonly #drawsLiveLine: boolean;
+  #atLineStart = true;
+  #live = '';
+  #isDrawn = false;
+  #held: (() => void)[] | undefined;
+
+  constructor(out: OutputStream, err: OutputStream, environment: Environment) {
+    this.#out = out;
+    this.#err = err;
+    this.isTerminal = out.isTTY === true;
+    this.style = styleFor(wantsColour(this.isTerminal, environment));
+    this.warningStyle = styleFor(wantsColour(err.isTTY === true, environment));
+    this.#drawsLiveLine = this.isTerminal && environment['TERM'] !== 'dumb';
+  }
+
+  get columns(): number {
+    const { columns } = this.#out;
+    return columns === undefined || columns < 20 ? DEFAULT_COLUMNS : columns;
+  }
+
+  write(text: string): void {
+    if (text === '') return;
+    if (this.#held !== undefined) return void this.#held.push(() => this.write(text));
+    this.#erase();
+    this.#out.write(text);
+    this.#atLineStart = text.endsWith('\n');
+    this.#draw();
+  }
+
+  /** Ends the line that was begun, if there is one. */
+  toLineStart(): void {
+    if (this.#held !== undefined) return void this.#held.push(() => this.toLineStart());
+    if (!this.#atLineStart) this.write('\n');
+  }
+
+  line(text: string): void {
+    this.toLineStart();
+    this.write(`${text}\n`);
+  }
+
+  /** A line on stderr. */
+  warn(text: string): void {
+    if (this.#held !== undefined) return void this.#held.push(() => this.warn(text));
+    this.#erase();
+    if (this.isTerminal && this.#err.isTTY === true) this.toLineStart();
+    this.#err.write(`${text}\n`);
+    this.#draw();
+  }
+
+  /** What is shown below everything else, until it changes; on a terminal only. */
+  setLive(text: string): void {
+    this.#live = text;
+    if (this.#held !== undefined) return;
+    this.#erase();
+    this.#draw();
+  }
+
+  /** From here on writing waits, so that nothing gets between a question and its answer. */
+  hold(): void {
+    this.#erase();
+    this.toLineStart();
+    if (this.isTerminal) this.#held ??= [];
+  }
+
+  release(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const write of held) write();
+    this.#draw();
+  }
+
+  #draw(): void {
+    if (!this.#drawsLiveLine || this.#live === '' || !this.#atLineStart) return;
+    this.#out.write(this.style.dim(cutToWidth(this.#live, this.columns)));
+    this.#isDrawn = true;
+  }
+
+  #erase(): void {
+    if (this.#isDrawn) this.#out.write(ERASE_LINE);
+    this.#isDrawn = false;
+  }
+}

@@ -1,0 +1,25 @@
+/** Marks of meaning; on anything but a terminal that shows colour they change nothing. */
+export interface Style {
+  dim(text: string): string;
+  bold(text: string): string;
+  red(text: string): string;
+  green(text: string): string;
+  yellow(text: string): string;
+  cyan(text: string): string;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** `FORCE_COLOR` first, then `NO_COLOR`, then whether the stream is a terminal that is not `dumb`. */
+export function wantsColour(isTerminal: boolean, environment: Environment): boolean {
+  const forced = environment['FORCE_COLOR'];
+  if (forced !== undefined) return forced !== '0' && forced !== 'false';
+  const refused = environment['NO_COLOR'];
+  if (refused !== undefined && refused !== '') return false;
+  return isTerminal && environment['TERM'] !== 'dumb';
+}
+
+export function styleFor(hasColour: boolean): Style {
+  const mark = (open: number, close: number) => (text: string) => (hasColour && text !== '' ? `\x1b[${open}m${text}\x1b[${close}m` : text);
+  return { dim: mark(2, 22), bold: mark(1, 22), red: mark(31, 39), green: mark(32, 39), yellow: mark(33, 39), cyan: mark(36, 39) };
+}

@@ -1,0 +1,63 @@
+/**
+ * Text that a script, a model, a tool or a file wrote may hold what a terminal obeys, or what makes it show
+ * something else than is there. Here such characters become `\u{…}`; line ends, tabs and all that is plainly
+ * visible stay as they are.
+ */
+
+/** Emoji, keycaps and letters that need their joiners to look right. They pass unchanged. */
+const SEQUENCE = [
+  String.raw`\r(?=\n)`,
+  String.raw`\p{Extended_Pictographic}[\u{1F3FB}-\u{1F3FF}]?\uFE0F?(?:\u200D\p{Extended_Pictographic}[\u{1F3FB}-\u{1F3FF}]?\uFE0F?)*`,
+  String.raw`[0-9#*]\uFE0F\u20E3`,
+  String.raw`(?<=[\p{Script=Arabic}\p{M}])[\u200C\u200D](?=\p{L})`,
+].join('|');
+
+/** Controls but tab and line feed, formats (bidi, zero-width, tags), lone surrogates, fillers. */
+const HIDDEN = String.raw`(?![\t\n])\p{Cc}|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]`;
+
+const SEQUENCE_OR_HIDDEN = new RegExp(`(${SEQUENCE})|${HIDDEN}`, 'gu');
+const PLAIN = /^[\x20-\x7e\n\t]*$/;
+
+/** Makes any text safe to print, line ends kept. */
+export function visible(text: string): string {
+  if (PLAIN.test(text)) return text;
+  return text.replace(SEQUENCE_OR_HIDDEN, (found: string, sequence: string | undefined) => sequence ?? escapeCharacter(found));
+}
+
+/** The same on one line: line ends and tabs become spaces. */
+export function visibleLine(text: string): string {
+  return visible(text.replace(/\s*\r?\n\s*|\t/gu, ' '));
+}
+
+/** `visible` for text that arrives in pieces: what the next piece may change is held back until then. */
+export class VisibleStream {
+  #held = '';
+
+  push(piece: string): string {
+    const text = this.#held + piece;
+    const held = /(?:[^\x00-\x7f\n]{0,12}|[0-9#*\r])$/u.exec(text)?.[0] ?? '';
+    this.#held = held;
+    return visible(text.slice(0, text.length - held.length));
+  }
+
+  end(): string {
+    const rest = visible(this.#held);
+    this.#held = '';
+    return rest;
+  }
+}
+
+const JSON_HIDDEN = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+
+/** JSON that is safe on a terminal: the same value, what is hidden in its texts written as `\uXXXX`. One line, unless `indent` is given. */
+export function jsonText(value: unknown, indent?: number): string {
+  return JSON.stringify(value, undefined, indent).replace(JSON_HIDDEN, escapeForJson);
+}
+
+function escapeCharacter(character: string): string {
+  return `\\u{${(character.codePointAt(0) as number).toString(16)}}`;
+}
+
+function escapeForJson(character: string): string {
+  return Array.from({ length: character.length }, (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`).join('');
+}

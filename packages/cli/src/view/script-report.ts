@@ -1,0 +1,52 @@
+import type { ScriptExecutionItem, ScriptExecutionOutputItem } from '@toolscript/core/protocol';
+import type { Style } from '../terminal/style.js';
+import { visible, visibleLine } from '../terminal/untrusted.js';
+import { counted, shortDuration } from './durations.js';
+
+/** `▶ script 1a2b3c4d (ts, 12 lines)` */
+export function banner(item: ScriptExecutionItem, style: Style): string {
+  const lines = item.source_code === '' ? 0 : item.source_code.replace(/\r?\n$/u, '').split('\n').length;
+  return `${style.cyan('▶')} ${style.bold(`script ${shortHash(item)}`)} ${style.dim(`(${item.language}, ${counted(lines, 'line')})`)}`;
+}
+
+export function shortHash(item: Pick<ScriptExecutionItem, 'source_sha256'>): string {
+  return item.source_sha256.slice(0, 8);
+}
+
+/** How a script ended, in one line or, after a failure, a few. */
+export function summary(output: ScriptExecutionOutputItem, style: Style): string {
+  const took = `in ${shortDuration(output.metadata.duration_ms)}`;
+  const calls = callCounts(output);
+  if (output.status === 'completed') return `${style.green('✔')} completed ${took}${calls}`;
+  if (output.status === 'suspended') return `${style.yellow('⏸')} suspended after ${shortDuration(output.metadata.duration_ms)}${calls}`;
+  return [`${style.red('✘')} failed ${took}${calls}`, ...failureLines(output.error, style)].join('\n');
+}
+
+/** What a dry run found that the script would call. */
+export function planLines({ plan = [] }: ScriptExecutionItem): string[] {
+  return plan.map(({ tool, line, repeated, conditional }) => {
+    const notes = [...(conditional ? ['maybe'] : []), ...(repeated ? ['repeatedly'] : [])];
+    return `  · ${visibleLine(tool)}  line ${line}${notes.length === 0 ? '' : `, ${notes.join(', ')}`}`;
+  });
+}
+
+function callCounts({ operations }: ScriptExecutionOutputItem): string {
+  if (operations.length === 0) return '';
+  const counts = new Map<string, number>();
+  for (const { tool } of operations) counts.set(tool, (counts.get(tool) ?? 0) + 1);
+  const names = [...counts].map(([tool, count]) => visibleLine(tool) + (count === 1 ? '' : ` ×${count}`));
+  return ` · ${counted(operations.length, 'tool call')} (${names.join(', ')})`;
+}
+
+function failureLines(error: ScriptExecutionOutputItem['error'], style: Style): string[] {
+  if (error === undefined) return [];
+  const place = error.line === undefined ? '' : style.dim(` (line ${error.line}${error.column === undefined ? '' : `, column ${error.column}`})`);
+  const lines = [`  ${style.red(error.code)}: ${indent(visible(error.message))}${place}`];
+  if (error.frame !== undefined && error.frame !== '') lines.push(`    ${indent(visible(error.frame), 4)}`);
+  if (error.hint !== undefined && error.hint !== '') lines.push(`  ${style.bold('hint:')} ${indent(visible(error.hint))}`);
+  return lines;
+}
+
+function indent(text: string, columns = 2): string {
+  return text.trimEnd().replaceAll('\n', `\n${' '.repeat(columns)}`);
+}

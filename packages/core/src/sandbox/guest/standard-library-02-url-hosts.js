@@ -1,0 +1,188 @@
+// The guest's standard library: percent-encoding and hosts, the ground of URL.
+//
+// Differs from the standard (url.spec.whatwg.org) for hosts that are not ASCII: instead of the tables of UTS 46 they
+// are mapped by NFKC and lower case and written in Punycode, and labels that begin with "xn--" are taken as they are.
+// What cannot be read throws INVALID. The files of URL share what is below through a global that the last of them
+// takes away again.
+(function () {
+  'use strict';
+
+  const { Array, Math, Number, Object, TextDecoder, Uint8Array } = globalThis;
+  const { decodeURIComponent, encodeURIComponent, parseInt } = globalThis;
+
+  const INVALID = Object.freeze({});
+  // Runs of what is percent-encoded in hosts and opaque paths. Lone surrogates count as U+FFFD.
+  const CONTROL_SET = /[^\x20-\x7e]+/gu;
+  const PUNYCODE_DIGITS = 'abcdefghijklmnopqrstuvwxyz0123456789';
+  const FORBIDDEN_IN_HOST = /[\0\t\n\r #/:<>?@[\\\]^|]/;
+  const FORBIDDEN_IN_DOMAIN = /[\0-\x20#%/:<>?@[\\\]^|\x7f]/;
+
+  Object.defineProperty(globalThis, 'urlGround', {
+    value: { INVALID, CONTROL_SET, encodeRun, percentEncode, percentDecode, parseHost },
+    writable: true,
+    configurable: true,
+    enumerable: false,
+  });
+
+  // --- hosts ---
+
+  function parseHost(text, special) {
+    if (text[0] === '[') {
+      if (text.at(-1) !== ']') throw INVALID;
+      return `[${serializeIpv6(parseIpv6(text.slice(1, -1)))}]`;
+    }
+    if (!special) {
+      if (FORBIDDEN_IN_HOST.test(text)) throw INVALID;
+      return percentEncode(text, CONTROL_SET);
+    }
+    const domain = toAscii(percentDecode(text));
+    if (domain === '' || FORBIDDEN_IN_DOMAIN.test(domain)) throw INVALID;
+    const parts = domain.split('.');
+    if (parts.length > 1 && parts.at(-1) === '') parts.pop();
+    return /^(?:[0-9]+|0x[0-9a-f]*)$/.test(parts.at(-1)) ? parseIpv4(parts) : domain;
+  }
+
+  function parseIpv4(parts) {
+    if (parts.length > 4) throw INVALID;
+    const numbers = parts.map(parseIpv4Number);
+    const last = numbers.pop();
+    if (last >= 256 ** (4 - numbers.length) || numbers.some((number) => number > 255)) throw INVALID;
+    const address = numbers.reduce((sum, number, at) => sum + number * 256 ** (3 - at), last);
+    return [24, 16, 8, 0].map((shift) => (address >>> shift) & 255).join('.');
+  }
+
+  function parseIpv4Number(text) {
+    if (/^0x[0-9a-f]*$/.test(text)) return text === '0x' ? 0 : parseInt(text, 16);
+    if (/^0[0-7]+$/.test(text)) return parseInt(text, 8);
+    if (!/^(?:0|[1-9][0-9]*)$/.test(text)) throw INVALID;
+    return Number(text);
+  }
+
+  function parseIpv6(text) {
+    const halves = text.split('::');
+    if (halves.length > 2) throw INVALID;
+    const [head, tail] = halves.map((half, at) => ipv6Pieces(half, at === halves.length - 1));
+    if (tail === undefined) {
+      if (head.length !== 8) throw INVALID;
+      return head;
+    }
+    if (head.length + tail.length > 7) throw INVALID;
+    return [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => 0), ...tail];
+  }
+
+  function ipv6Pieces(half, isLast) {
+    if (half === '') return [];
+    const texts = half.split(':');
+    const dotted = isLast && texts.at(-1).includes('.') ? ipv6Dotted(texts.pop()) : [];
+    return [...texts.map(ipv6Piece), ...dotted];
+  }
+
+  function ipv6Piece(text) {
+    if (!/^[0-9a-fA-F]{1,4}$/.test(text)) throw INVALID;
+    return parseInt(text, 16);
+  }
+
+  function ipv6Dotted(text) {
+    if (!/^(?:(?:0|[1-9][0-9]{0,2})(?:\.|$)){4}$/.test(text) || text.endsWith('.')) throw INVALID;
+    const [a, b, c, d] = text.split('.').map(Number);
+    if (Math.max(a, b, c, d) > 255) throw INVALID;
+    return [a * 256 + b, c * 256 + d];
+  }
+
+  function serializeIpv6(pieces) {
+    let [start, length] = [8, 1];
+    for (let at = 0; at < 8; at++) {
+      let run = 0;
+      while (pieces[at + run] === 0) run++;
+      if (run > length) [start, length] = [at, run];
+    }
+    if (start === 8) return hexadecimal(pieces);
+    return `${hexadecimal(pieces.slice(0, start))}::${hexadecimal(pieces.slice(start + length))}`;
+  }
+
+  function hexadecimal(pieces) {
+    return pieces.map((piece) => piece.toString(16)).join(':');
+  }
+
+  function toAscii(domain) {
+    if (!/[^\0-\x7f]/.test(domain)) return domain.toLowerCase();
+    const ignored = domain.replace(/[\xad\u200b\u2060\ufeff]/g, '').replace(/[\u3002\uff0e\uff61]/g, '.');
+    const mapped = ignored.normalize('NFKC').toLowerCase().normalize('NFC');
+    if (/[\ufffd\p{C}]/u.test(mapped)) throw INVALID;
+    const labels = mapped.split('.');
+    return labels.map((label) => (/[^\0-\x7f]/.test(label) ? `xn--${punycode(label)}` : label)).join('.');
+  }
+
+  // RFC 3492, section 6.3.
+  function punycode(label) {
+    const points = Array.from(label, (character) => character.codePointAt());
+    let output = label.replace(/[^\0-\x7f]/gu, '');
+    const basic = output.length;
+    let handled = basic;
+    if (basic > 0) output += '-';
+    let [next, delta, bias] = [128, 0, 72];
+    while (handled < points.length) {
+      const least = points.reduce((found, point) => (point >= next && point < found ? point : found), 0x110000);
+      delta += (least - next) * (handled + 1);
+      next = least;
+      for (const point of points) {
+        if (point < next) delta++;
+        if (point !== next) continue;
+        output += variableLength(delta, bias);
+        bias = adaptBias(delta, handled + 1, handled === basic);
+        delta = 0;
+        handled++;
+      }
+      delta++;
+      next++;
+    }
+    return output;
+  }
+
+  function variableLength(delta, bias) {
+    let digits = '';
+    let rest = delta;
+    for (let base = 36; ; base += 36) {
+      const threshold = Math.min(26, Math.max(1, base - bias));
+      if (rest < threshold) return digits + PUNYCODE_DIGITS[rest];
+      digits += PUNYCODE_DIGITS[threshold + ((rest - threshold) % (36 - threshold))];
+      rest = Math.floor((rest - threshold) / (36 - threshold));
+    }
+  }
+
+  function adaptBias(delta, count, first) {
+    let scaled = Math.floor(delta / (first ? 700 : 2));
+    scaled += Math.floor(scaled / count);
+    let base = 0;
+    for (; scaled > 455; base += 36) scaled = Math.floor(scaled / 35);
+    return base + Math.floor((36 * scaled) / (scaled + 38));
+  }
+
+  // --- percent-encoding ---
+
+  function percentEncode(text, set) {
+    return text.replace(set, encodeRun);
+  }
+
+  // The engine's own function is fast, and leaves alone a few characters that the sets do not.
+  function encodeRun(run) {
+    return encodeURIComponent(run.toWellFormed()).replace(/[!'()~]/g, encodeMark);
+  }
+
+  function encodeMark(mark) {
+    return `%${mark.charCodeAt().toString(16).toUpperCase()}`;
+  }
+
+  function percentDecode(text) {
+    return text.includes('%') ? text.replace(/(?:%[0-9A-Fa-f]{2})+/g, decodeRun) : text;
+  }
+
+  function decodeRun(run) {
+    try {
+      return decodeURIComponent(run);
+    } catch {
+      const bytes = Uint8Array.from(run.slice(1).split('%'), (pair) => parseInt(pair, 16));
+      return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+    }
+  }
+})();

@@ -1,0 +1,29 @@
+/**
+ * The parser copies a whole line into each of its errors, and may find one at every word: 64 KB of `export `
+ * on one line would be 600 MB of errors. This adds up what the errors of a text could weigh.
+ */
+export class LineWeight {
+  readonly #text: string;
+  #lineLength = 0;
+  #lineEnd = -1;
+  #weight = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** Counts a word at `offset`; offsets ascend. True once the errors could weigh too much. */
+  add(offset: number): boolean {
+    while (offset > this.#lineEnd) {
+      const start = this.#lineEnd + 1;
+      const end = this.#text.indexOf('\n', start);
+      this.#lineEnd = end < 0 ? this.#text.length : end;
+      this.#lineLength = this.#lineEnd - start;
+    }
+    this.#weight += this.#lineLength;
+    return this.#weight > MOST_WEIGHT;
+  }
+}
+
+/** About 6500 words on one line of 20 KB, or 2000 on one of 64 KB. */
+const MOST_WEIGHT = 2 ** 27;

@@ -1,0 +1,26 @@
+import type { JsonValue } from '../protocol/json.js';
+import type { Tool } from '../protocol/tools.js';
+import type { FacadeCall } from './facade-types.js';
+import { parseJson } from './json-text.js';
+import { issueLines } from './validation-issues.js';
+
+export type CheckedArguments =
+  | { ok: true; value: JsonValue; json: string }
+  | { ok: false; message: string; sent: JsonValue; data?: unknown };
+
+/** Validates the arguments and serialises the effective input, once. `sent` is what is recorded of wrong ones. */
+export function checkArguments(tool: Tool, { argsJson, argsProblem }: FacadeCall, maxBytes: number): CheckedArguments {
+  const wrong = (reason: string): CheckedArguments => ({ ok: false, message: `The arguments of ${tool.name} are wrong: ${reason}.`, sent: null });
+  if (argsProblem !== undefined) return wrong(argsProblem);
+  const bytes = Buffer.byteLength(argsJson);
+  if (bytes > maxBytes) return wrong(`they are ${bytes} bytes of JSON, and ${maxBytes} are allowed`);
+  const parsed = argsJson === '' ? { ok: true as const, value: {} } : parseJson(argsJson);
+  if (!parsed.ok) return wrong(parsed.reason);
+  const validated = tool.validateInput(parsed.value);
+  if (!validated.ok) {
+    const message = `The arguments of ${tool.name} are wrong:\n${issueLines(validated.issues)}`;
+    return { ok: false, message, sent: parsed.value, data: { issues: validated.issues.slice(0, 20) } };
+  }
+  const json = JSON.stringify(validated.value);
+  return { ok: true, value: JSON.parse(json) as JsonValue, json };
+}

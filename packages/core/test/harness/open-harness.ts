@@ -1,0 +1,28 @@
+import { expect, onTestFinished } from 'vitest';
+import { createHarness, type Harness, type HarnessOptions } from '#core/index.js';
+import type { Outcome, ScriptFailure, StreamEvent } from '#core/protocol/index.js';
+
+/** A harness that is closed when the test has ended. */
+export function openHarness(options: HarnessOptions): Harness {
+  const harness = createHarness(options);
+  onTestFinished(() => harness.close());
+  return harness;
+}
+
+/** The value of a script that must have completed. */
+export function valueOf(outcome: Outcome): unknown {
+  if (outcome.status !== 'completed') expect.fail(`the script did not complete: ${JSON.stringify(outcome.status === 'failed' ? outcome.error : outcome.status)}`);
+  return outcome.value;
+}
+
+/** The failure of a script that must have failed. */
+export function failureOf(outcome: Outcome): ScriptFailure {
+  if (outcome.status !== 'failed') expect.fail(`the script did not fail: ${JSON.stringify(outcome)}`);
+  return outcome.error;
+}
+
+export async function collect(events: AsyncIterable<StreamEvent>): Promise<StreamEvent[]> {
+  const all: StreamEvent[] = [];
+  for await (const event of events) all.push(event);
+  return all;
+}

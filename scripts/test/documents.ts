@@ -1,0 +1,149 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * Pages whose blocks are run.
+ *
+ * A comment before a fenced block says what becomes of it:
+ * - `<!-- file NAME -->`: written to the page's folder;
+ * - `<!-- run -->`: run by the shell in that folder; `<!-- run, exit 1 -->` where it must fail;
+ *   `<!-- run as COMMAND -->` where the reader types something else;
+ * - `<!-- output -->`: what the last run must have printed;
+ * - `<!-- generated NAME -->`: must be what the code says (see the caller);
+ * - `<!-- not run: REASON -->`.
+ *
+ * Durations, temporary folders and made-up names may differ. With UPDATE_DOCUMENTS=1 outputs and generated
+ * blocks are written instead of compared.
+ */
+export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+
+export interface MarkedBlock {
+  readonly marker: string;
+  readonly language: string;
+  readonly content: string;
+  /** Where the content begins in the page. */
+  readonly start: number;
+}
+
+interface Edit {
+  readonly block: MarkedBlock;
+  readonly content: string;
+}
+
+const BLOCK = /(?:<!-- ([^\n]*?) -->\n)?^(`{3,})([^\n`]*)\n(.*?\n)??\2(?=\n|$)/gmsu;
+
+export function readPage(path: string): string {
+  return readFileSync(join(root, path), 'utf8');
+}
+
+/** Every fenced block of a page; `marker` is empty where nothing is said about it. */
+export function blocksOf(markdown: string): MarkedBlock[] {
+  return [...markdown.matchAll(BLOCK)].map((match) => {
+    const [whole, marker = '', fence = '', language = '', content = ''] = match;
+    return { marker, language, content, start: match.index + whole.length - fence.length - content.length };
+  });
+}
+
+/** The folder in which a page's commands run: as if it were the repository, without writing to it. */
+export class PageFolder {
+  readonly path: string;
+
+  constructor() {
+    this.path = realpathSync(mkdtempSync(join(tmpdir(), 'toolscript-page-')));
+    for (const name of ['node_modules', 'packages', 'scripts']) symlinkSync(join(root, name), join(this.path, name), 'dir');
+    cpSync(join(root, 'examples'), join(this.path, 'examples'), { recursive: true, filter: (source) => !source.includes('node_modules') });
+    mkdirSync(join(this.path, '.home/bin'), { recursive: true });
+    const command = join(this.path, '.home/bin/toolscript');
+    writeFileSync(command, `#!/bin/sh\nexec "${process.execPath}" "${join(root, 'packages/cli/bin/toolscript.js')}" "$@"\n`, { mode: 0o755 });
+    // `npx toolscript` finds the same command in a clone.
+    writeFileSync(join(this.path, '.home/bin/npx'), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
+  }
+
+  /** What a terminal would show, and the exit status. */
+  run(command: string): { output: string; status: number | null } {
+    const { stdout, stderr, status } = spawnSync('sh', ['-c', `exec 2>&1\n${command}`], { cwd: this.path, encoding: 'utf8', timeout: 60_000, env: this.#environment() });
+    return { output: stdout + stderr, status };
+  }
+
+  write(name: string, content: string): void {
+    const path = join(this.path, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, content);
+  }
+
+  remove(): void {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+
+  #environment(): NodeJS.ProcessEnv {
+    const home = join(this.path, '.home');
+    const path = [join(home, 'bin'), dirname(process.execPath), process.env.PATH].join(delimiter);
+    return { PATH: path, HOME: home, LANG: 'C.UTF-8', NO_COLOR: '1', TERM: 'dumb', TZ: 'UTC' };
+  }
+}
+
+/** Runs a page from top to bottom. `check` is called with each thing that must be equal. */
+export function playPage(path: string, check: (found: string, expected: string) => void): { commands: number; outputs: number } {
+  const folder = new PageFolder();
+  const counts = { commands: 0, outputs: 0 };
+  const edits: Edit[] = [];
+  let last = '';
+  try {
+    for (const block of blocksOf(readPage(path))) {
+      const { marker, content } = block;
+      const file = /^file (\S+)$/u.exec(marker)?.[1];
+      const run = /^run(?:, exit (\d+))?(?: as (.+))?$/u.exec(marker);
+      if (file !== undefined) folder.write(file, content);
+      else if (run !== null) {
+        const result = folder.run(run[2] ?? content);
+        check(`exit ${result.status}${result.status === Number(run[1] ?? 0) ? '' : `\n${result.output}`}`, `exit ${run[1] ?? 0}`);
+        last = result.output.replaceAll(folder.path, '.');
+        counts.commands += 1;
+      } else if (marker === 'output') {
+        counts.outputs += 1;
+        if (settled(last) === settled(content)) continue;
+        if (process.env.UPDATE_DOCUMENTS === undefined) check(settled(last), settled(content));
+        else edits.push({ block, content: `${last.trimEnd()}\n` });
+      }
+    }
+  } finally {
+    folder.remove();
+  }
+  writeEdits(path, edits);
+  return counts;
+}
+
+/** Compares a generated block, or writes it. */
+export function checkGenerated(path: string, name: string, generated: string, check: (found: string, expected: string) => void): void {
+  const block = blocksOf(readPage(path)).find(({ marker }) => marker === `generated ${name}`);
+  if (block === undefined) throw new Error(`${path} has no block "generated ${name}"`);
+  const text = `${generated.trimEnd()}\n`;
+  if (block.content === text) return;
+  if (process.env.UPDATE_DOCUMENTS === undefined) check(block.content, text);
+  else writeEdits(path, [{ block, content: text }]);
+}
+
+function writeEdits(path: string, edits: readonly Edit[]): void {
+  if (edits.length === 0) return;
+  let page = readPage(path);
+  for (const { block, content } of edits.toReversed()) {
+    page = page.slice(0, block.start) + content + page.slice(block.start + block.content.length);
+  }
+  writeFileSync(join(root, path), page);
+}
+
+/** Text without what differs from run to run: durations, made-up names, the order of calls that ran side by side. */
+function settled(text: string): string {
+  const plain = text
+    .replaceAll(/^(?:building|installing dependencies) …\n/gmu, '')
+    .replaceAll(/\b\d+(?:\.\d+)?\s?(?:ms|s|µs)\b/gu, '# ms')
+    .replaceAll(/\b(scr|run|thr|turn|item|call|evt)_[\w-]{10,}/gu, '$1_#')
+    .replaceAll(/\bapr_[0-9a-f-]{36}/gu, 'apr_#')
+    .replaceAll(/\/\S*\/toolscript-[a-z-]+-\w{6}/gu, '/…')
+    .replaceAll(/[ \t]+$/gmu, '')
+    .trim();
+  return plain.replaceAll(/(?:^ {2}✓ (\w+) .*\n)(?: {2}✓ \1 .*\n)+/gmu, (calls) => `${calls.trimEnd().split('\n').toSorted().join('\n')}\n`);
+}
