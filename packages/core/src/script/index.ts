@@ -9,3 +9,4 @@ export type {
   TypeChecker,
 } from './compiler.js';
 export { createDetector, detectScripts } from './detector.js';
+export type { Detector, DetectorEvent, DetectorOptions } from './detector.js';
