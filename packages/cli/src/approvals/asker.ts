@@ -3,6 +3,8 @@ import type { Screen } from '../terminal/screen.js';
 import { HELP, promptText, questionText, readAnswer, wholeArguments } from './question.js';
 import type { QuestionTerminal } from './question-terminal.js';
 
+const SETTLING_MS = 50;
+
 interface Question {
   readonly request: ApprovalRequest;
   readonly answer: (decision: Decision) => void;
@@ -103,8 +105,8 @@ export class Asker {
   #decide(question: Question, said: string, decision: Decision): boolean {
     this.#close(said, false);
     question.answer(decision);
-    // What the decision leads to is told before the next question covers it.
-    setImmediate(() => this.#next());
+    // What the decision leads to is told first; a refusal often ends the script, and its other questions with it.
+    setTimeout(() => this.#next(), SETTLING_MS);
     return false;
   }
 

@@ -35,7 +35,7 @@ export class VisibleStream {
 
   push(piece: string): string {
     const text = this.#held + piece;
-    const held = /(?:[^\x00-\x7f\n]{0,12}|[0-9#*\r])$/u.exec(text)?.[0] ?? '';
+    const held = /[0-9#*\r]?[^\x00-\x7f]{0,12}$/u.exec(text)?.[0] ?? '';
     this.#held = held;
     return visible(text.slice(0, text.length - held.length));
   }

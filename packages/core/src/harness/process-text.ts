@@ -1,4 +1,4 @@
-import { createDetector, type DetectorEvent, type DetectorOptions } from '../script/detector.js';
+import { createDetector, type DetectorEvent, type DetectorOptions } from '../script/index.js';
 import type { AnswerSegment, HarnessMode, Outcome, ResponseStatus, ScriptFailure, StreamEvent } from '../protocol/index.js';
 import { EventQueue } from './event-queue.js';
 import { EventStream, newId, type RunIdentity } from './event-stream.js';

@@ -1,6 +1,6 @@
 import { ERROR_TABLE } from '../protocol/index.js';
 import type { ApprovalRequest, Diagnostic, HarnessMode, Operation, Outcome, ScriptFailure } from '../protocol/index.js';
-import { codeFrame } from './code-frame.js';
+import { codeFrame } from '../text/code-frame.js';
 import { countOperations, numberOperations, oneLine, renderOperations, shortJson } from './operations-table.js';
 import { cutMiddle, QUARTERS_PER_TOKEN, quartersOf, shareBudget } from './token-budget.js';
 
@@ -81,7 +81,7 @@ function dryRunSections(outcome: Completed): Section[] {
 
 function failedSections(outcome: Failed, source: string | undefined): Section[] {
   const { error, operations } = outcome;
-  const frame = error.frame ?? codeFrame(source, error.line, error.column);
+  const frame = error.frame ?? (source !== undefined && error.line !== undefined ? codeFrame(source, error.line, error.column ?? 1) : undefined);
   return [
     { weight: 3, title: '', render: (quarters) => cutMiddle(failureText(error), quarters) },
     ...textSection('Where:', frame ?? '', 2),

@@ -1,6 +1,6 @@
 import { scriptFailure } from '../protocol/index.js';
 import type { Diagnostic, ErrorCode, PlannedCall, ScriptFailure, SourcePosition } from '../protocol/index.js';
-import { codeFrame } from './code-frame.js';
+import { codeFrame } from '../text/code-frame.js';
 import type { CompileAnswer, CompileRequest } from './compile-messages.js';
 import { originalOffset } from './edits.js';
 import type { Finding } from './findings.js';

@@ -8,7 +8,7 @@ import type {
   ScriptFailure,
   ScriptLanguage,
 } from '../protocol/index.js';
-import { codeFrame } from './code-frame.js';
+import { codeFrame } from '../text/code-frame.js';
 import type { CompileAnswer } from './compile-messages.js';
 import { CompileThread } from './compile-thread.js';
 import type { ThreadResult } from './compile-thread.js';

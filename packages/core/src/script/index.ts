@@ -1,4 +1,3 @@
-export { codeFrame } from './code-frame.js';
 export { createCompiler } from './compiler.js';
 export type {
   CompileOptions,

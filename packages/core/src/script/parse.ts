@@ -1,6 +1,6 @@
 import { parseSync } from 'oxc-parser';
 import type { OxcError } from 'oxc-parser';
-import { printable } from './code-frame.js';
+import { printable } from '../text/code-frame.js';
 import { findExcess } from './nesting.js';
 import type { Excess } from './nesting.js';
 import type { Program } from './syntax.js';

@@ -9,7 +9,7 @@ import {
   type ScriptFailure,
   type SourcePosition,
 } from '../protocol/index.js';
-import { codeFrame } from '../script/index.js';
+import { codeFrame } from '../text/code-frame.js';
 import { mapGuestStack } from './guest-stack.js';
 import { hintForMissingName } from './hints.js';
 

@@ -26,6 +26,14 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     const [call] = segments.flatMap(({ calls }) => calls);
     deepStrictEqual({ ...call, column: 0 }, { callIndex: 0, name: 'echo', argsJson: '{"x":"ü"}', line: 3, column: 0 });
   }),
+  law('columns count UTF-16 units, in calls and in traces', async (runtime) => {
+    const places = async (text: string) => {
+      const { segments, end } = await driveRun(runtime, `const s = "${text}"; await tools.echo({}); const t = "${text}"; throw new Error(s + t)`);
+      const [call] = segments.flatMap(({ calls }) => calls);
+      return [call?.column, end.type === 'threw' ? /script\.ts:\d+:\d+/u.exec(end.error.stack)?.[0] : end];
+    };
+    deepStrictEqual(await places('äöü🎉é'), await places('xxxxxx'));
+  }),
   law('results are deep-frozen plain data', async (runtime) => {
     const body = `const r = await tools.echo({ list: [{ n: 1 }], then: 1, constructor: 2 });
       const fails = (f) => { try { f(); return false } catch { return true } };

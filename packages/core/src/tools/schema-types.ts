@@ -92,7 +92,7 @@ export class SchemaTypeWriter {
     if (known !== undefined) return known;
     const isNamed = (context.counts.get(target) ?? 0) > 1 || target === context.root;
     const outer = context.bare;
-    context.bare = new Set([...(isNamed ? [] : outer), target]);
+    context.bare = new Set([...outer, target]);
     const type = isNamed ? this.#define(target, String(reference), context) : this.#type(target, context, indent, depth + 1);
     context.bare = outer;
     return type;

@@ -430,7 +430,7 @@ describe('a harness', () => {
     await harnesses[1]!.close();
     expect(failureOf(await hung).code).toBe('ScriptTimeoutError');
     expect(valueOf(await harnesses[2]!.runScript('return await tools.who()'))).toBe('h2');
-    expect(() => harnesses[1]!.runScript('return 1')).toThrow(/closed/u);
+    await expect((async () => harnesses[1]!.runScript('return 1'))()).rejects.toThrow(/closed/u);
   });
 
   it('tells of its pool and its compiler', async () => {
@@ -454,7 +454,7 @@ describe('a harness', () => {
     expect(codes).toEqual(['ScriptCancelledError', 'ScriptCancelledError', 'ScriptCancelledError']);
     expect(deeds.filter(({ what }) => what === 'aborted')).toHaveLength(1);
     await harness.close();
-    expect(() => harness.runScript('return 1')).toThrow(/closed/u);
+    await expect((async () => harness.runScript('return 1'))()).rejects.toThrow(/closed/u);
     expect(() => harness.processText('x')).toThrow(/closed/u);
     await expect(harness.callTool('echo', { value: 1 })).rejects.toThrow(/closed/u);
   });

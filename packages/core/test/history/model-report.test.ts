@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { estimateTokens, renderOutcomeForModel } from '#core/history/index.js';
-import { codeFrame } from '#core/history/code-frame.js';
 import { anyOutcome, completed, failed, operation, suspended } from './arbitrary-outcomes.js';
 
 const tokenBudget = 8000;
@@ -205,20 +204,4 @@ test('a suspended script shows what waits, and nothing of the suspension', () =>
   const report = renderOutcomeForModel(suspended({ pendingApprovals }), { tokenBudget });
   expect(report).toContain('Waiting for a decision:\n- exec {"command":["ls"]} (line 2)');
   expect(report).not.toContain('sealed-bytes');
-});
-
-describe('a code frame', () => {
-  test('is undefined without a source or a line in it', () => {
-    expect(codeFrame(undefined, 1, 1)).toBeUndefined();
-    expect(codeFrame('a', undefined, 1)).toBeUndefined();
-    expect(codeFrame('a', 2, 1)).toBeUndefined();
-  });
-
-  test('marks the place below tabs and in CRLF sources', () => {
-    expect(codeFrame('a\r\n\tb c\r\nd', 2, 4)).toBe('  1 | a\n> 2 | \tb c\n    | \t  ^\n  3 | d');
-  });
-
-  test('clips long lines', () => {
-    expect(codeFrame('x'.repeat(1000), 1, 900)).toBe(`> 1 | ${'x'.repeat(160)}`);
-  });
 });

@@ -164,7 +164,7 @@ describe('a JSON Schema from outside', () => {
       properties: { x: { $ref: '#/$defs/a' } },
       $defs: { a: { anyOf: [{ type: 'array', items: { $ref: '#/$defs/a' } }, { type: 'array', items: { $ref: '#/$defs/a' }, minItems: 1 }] } },
     };
-    let deep: unknown = 1;
+    let deep: unknown = [];
     for (let level = 0; level < 60; level++) deep = [deep];
     expect(problems(exploding, { x: deep })).toContain('too complex');
     const growing = { type: 'object', properties: { x: { $ref: '#/$defs/a' } }, $defs: { a: { properties: { x: { $ref: '#/$defs/a', default: {} } } } } };

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { SandboxEnd, SandboxJob, SandboxObserver, SandboxRun, SandboxRuntime, SandboxStats, Settlement } from '../../protocol/index.js';
 import { loadArtefacts, type Artefacts } from './artefacts.js';
+import { ColumnReader } from './columns.js';
 import type { CancelReason } from './control.js';
 import type { WorkerReport } from './messages.js';
 import { warmSeed } from './seed.js';
@@ -39,6 +40,7 @@ class LiveRun implements SandboxRun {
   /** Segments already delivered before the worker was lost; a replay of the tape repeats them. */
   toSkip = 0;
   wallMs: number;
+  columns: ColumnReader | undefined;
   /** Every settlement delivered, in order, for a worker that has to start over. */
   readonly tape: { batchJson: string; settled: number[]; clockMs: number }[] = [];
 
@@ -232,7 +234,8 @@ export class QuickJsPool implements SandboxRuntime {
     }
     run.toSkip = 0;
     run.segments++;
-    const segment = readSegment(report);
+    run.columns ??= new ColumnReader(run.job.javascript);
+    const segment = readSegment(report, run.columns);
     if (report.ended) this.#release(run);
     run.observer.onSegment(segment);
   }

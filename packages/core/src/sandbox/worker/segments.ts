@@ -1,4 +1,5 @@
-import type { LogLevel, SandboxCall, SandboxEnd, SandboxSegment } from '../../protocol/index.js';
+import type { GuestThrow, LogLevel, SandboxCall, SandboxEnd, SandboxSegment } from '../../protocol/index.js';
+import type { ColumnReader } from './columns.js';
 import type { WorkerReport } from './messages.js';
 
 /** The guest's outbox, as its bridge writes it. */
@@ -13,11 +14,11 @@ interface Outbox {
 
 const EMPTY: Outbox = { calls: [], logs: [], progress: [], output: '', dropped: [0, 0] };
 
-export function readSegment(report: WorkerReport): SandboxSegment {
+export function readSegment(report: WorkerReport, columns: ColumnReader): SandboxSegment {
   const outbox = report.text === '' ? EMPTY : (JSON.parse(report.text) as Outbox);
-  const end = report.end ?? readEnd(outbox.end, report);
+  const end = withColumns(report.end ?? readEnd(outbox.end, report), columns);
   return {
-    calls: outbox.calls.map(readCall),
+    calls: outbox.calls.map((call) => readCall(call, columns)),
     logs: outbox.logs.map(([level, text]) => ({ level, text })),
     output: outbox.output,
     progress: outbox.progress.map(([message, kind]) => ({ message, kind })),
@@ -35,7 +36,8 @@ export function endSegment(end: SandboxEnd): SandboxSegment {
   return { calls: [], logs: [], output: '', progress: [], dropped: { logs: 0, progress: 0 }, unobservable: [], end, computeMs: 0, memoryBytes: 0, compilationCacheHit: false };
 }
 
-function readCall([callIndex, name, argsJson, line, column, argsProblem]: Outbox['calls'][number]): SandboxCall {
+function readCall([callIndex, name, argsJson, line, byteColumn, argsProblem]: Outbox['calls'][number], columns: ColumnReader): SandboxCall {
+  const column = columns.column(line, byteColumn);
   return { callIndex, name, argsJson, line, column, ...(argsProblem === undefined ? {} : { argsProblem }) };
 }
 
@@ -53,5 +55,21 @@ function readEnd(end: Outbox['end'], report: WorkerReport): SandboxEnd | undefin
       return { type: 'return_too_large', bytes: end[1] as number, head: end[2] as string, largestKeys: end[3] as string[] };
     default:
       return { type: 'internal', detail: `unknown end ${String(end[0])}` };
+  }
+}
+
+/** Traces with the columns of the source instead of the engine's. */
+function withColumns(end: SandboxEnd | undefined, columns: ColumnReader): SandboxEnd | undefined {
+  if (end === undefined || columns.areBytes) return end;
+  const mended = (thrown: GuestThrow): GuestThrow => ({ ...thrown, stack: columns.stack(thrown.stack) });
+  switch (end.type) {
+    case 'returned':
+      return { ...end, unhandled: end.unhandled.map(mended) };
+    case 'threw':
+      return { ...end, error: mended(end.error), unhandled: end.unhandled.map(mended) };
+    case 'limit':
+      return end.error === undefined ? end : { ...end, error: mended(end.error) };
+    default:
+      return end;
   }
 }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { codeFrame } from '#core/script/code-frame.js';
+import { codeFrame } from '#core/text/code-frame.js';
 
 describe('a code frame', () => {
   it('shows two lines before and after, numbered, with a mark under the column', () => {

@@ -1,0 +1,119 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { maskSecrets } from '#cli/doctor/secrets.js';
+import { temporaryFolder, toolscript } from '../support/program.js';
+
+interface Place {
+  cwd: string;
+  env: Record<string, string>;
+  configFile: string;
+}
+
+/** A workspace and a person's own folder, with what their files say. */
+function place(files: { own?: unknown; workspace?: unknown }): Place {
+  const cwd = temporaryFolder();
+  const base = temporaryFolder();
+  mkdirSync(join(base, 'toolscript'));
+  const configFile = join(base, 'toolscript', 'config.json');
+  const write = (path: string, value: unknown) => value !== undefined && writeFileSync(path, typeof value === 'string' ? value : JSON.stringify(value));
+  write(configFile, files.own);
+  write(join(cwd, 'toolscript.config.json'), files.workspace);
+  return { cwd, env: { XDG_CONFIG_HOME: base }, configFile };
+}
+
+const SCRIPT = 'return { ms: context.sandbox.timeoutMs, calls: context.sandbox.remainingToolBudget, tools: context.capabilities.tools }';
+
+async function effective({ cwd, env }: Place, flags: string[] = [], extra: Record<string, string> = {}) {
+  const { stdout, stderr, status } = await toolscript(['eval', '-e', SCRIPT, '--json', '--cwd', cwd, ...flags], { env: { ...env, ...extra } });
+  const value = stdout === '' ? undefined : (JSON.parse(stdout) as { value?: { ms: number; calls: number; tools: string[] } }).value;
+  return { value, stderr, status };
+}
+
+describe('configuration', () => {
+  it('of the person counts, and the command line wins over it', async () => {
+    const there = place({ own: { limits: { timeoutMs: 5_000, maxToolCalls: 7 }, expose: { tools: ['readFile', 'exec'] } } });
+    expect((await effective(there)).value).toEqual({ ms: 5_000, calls: 7, tools: ['readFile', 'exec'] });
+    expect((await effective(there, ['--limit', 'timeoutMs=6000', '--tools', 'listDir'])).value).toEqual({ ms: 6_000, calls: 7, tools: ['listDir'] });
+  });
+
+  it('of a workspace counts only when the person has trusted it', async () => {
+    const there = place({ workspace: { limits: { maxToolCalls: 3 } } });
+    const before = await effective(there);
+    expect(before.value?.calls).toBe(32);
+    expect(before.stderr).toBe(
+      `toolscript: ${join(there.cwd, 'toolscript.config.json')} does not count, because you have not trusted this folder. To trust it: toolscript trust ${there.cwd}\n`,
+    );
+    expect((await toolscript(['trust', there.cwd], { env: there.env })).stdout).toContain('counts from now on');
+    expect((await toolscript(['trust', there.cwd], { env: there.env })).stdout).toContain('already trusted');
+    const after = await effective(there);
+    expect({ calls: after.value?.calls, stderr: after.stderr }).toEqual({ calls: 3, stderr: '' });
+    await toolscript(['trust', there.cwd, '--remove'], { env: there.env });
+    expect((await effective(there)).value?.calls).toBe(32);
+    expect(JSON.parse(readFileSync(join(there.configFile, '..', 'trusted-folders.json'), 'utf8'))).toEqual({ folders: [] });
+  });
+
+  it('of a workspace narrows and never widens', async () => {
+    const there = place({
+      own: { limits: { maxToolCalls: 10 }, expose: { tools: ['readFile', 'listDir'] } },
+      workspace: { limits: { maxToolCalls: 20, timeoutMs: 1_000 }, expose: { tools: ['listDir', 'exec'] } },
+    });
+    await toolscript(['trust', there.cwd], { env: there.env });
+    const { value, stderr } = await effective(there);
+    expect(value).toEqual({ ms: 1_000, calls: 10, tools: ['listDir'] });
+    expect(stderr).toContain('"limits.maxToolCalls" would widen');
+  });
+
+  it('of a workspace never decides approvals', async () => {
+    const there = place({ workspace: { approve: 'auto' } });
+    await toolscript(['trust', there.cwd], { env: there.env });
+    const { status, stderr } = await effective(there);
+    expect(status).toBe(2);
+    expect(stderr).toContain('"approve" cannot be set by a workspace');
+  });
+
+  it.each([
+    ['an unknown key', { aprove: 'auto' }, 'unknown key "aprove". Did you mean approve?'],
+    ['an unknown key further in', { limits: { timeoutms: 1 } }, 'unknown key "limits.timeoutms". Did you mean timeoutMs?'],
+    ['a wrong value', { limits: { timeoutMs: 'soon' } }, '"limits.timeoutMs"'],
+    ['something else than an object', [1], 'expected object'],
+    ['no JSON', '{ "approve": ', 'is not JSON'],
+  ])('with %s is an error that names the file, with status 2', async (_name, own, message) => {
+    const there = place({ own });
+    const { status, stderr } = await effective(there);
+    expect(status).toBe(2);
+    expect(stderr).toContain(there.configFile);
+    expect(stderr).toContain(message);
+  });
+
+  it('in TypeScript is not passed over in silence', async () => {
+    const there = place({});
+    writeFileSync(join(there.configFile, '..', 'config.ts'), '');
+    const { status, stderr } = await effective(there);
+    expect(status).toBe(2);
+    expect(stderr).toContain('config.ts is not supported in this version');
+  });
+
+  it('comes from the environment too', async () => {
+    const there = place({ own: { approve: 'deny', mode: 'enabled' } });
+    expect((await effective(there, [], { TOOLSCRIPT_MODE: 'disabled' })).status).toBe(1);
+    expect((await effective(there, ['--mode', 'enabled'], { TOOLSCRIPT_MODE: 'disabled' })).status).toBe(0);
+    const wrong = await effective(there, [], { TOOLSCRIPT_APPROVE: 'yes' });
+    expect({ status: wrong.status, stderr: wrong.stderr }).toEqual({ status: 2, stderr: 'toolscript: TOOLSCRIPT_APPROVE is "yes". Set it to auto, deny, ask, or unset it.\n' });
+    expect((await effective(there, [], { TOOLSCRIPT_APROVE: 'auto' })).stderr).toContain('Did you mean TOOLSCRIPT_APPROVE?');
+  });
+
+  it('is shown by doctor with its sources', async () => {
+    const there = place({ own: { approve: 'deny' } });
+    const { stdout } = await toolscript(['doctor', '--json', '--cwd', there.cwd], { env: there.env });
+    expect(JSON.parse(stdout)).toMatchObject({ configuration: { approve: 'deny', cwd: there.cwd, sources: [there.configFile, 'defaults'] } });
+  });
+
+  it('is shown with secrets masked', () => {
+    expect(maskSecrets({ apiKey: 'k', nested: [{ authToken: 't', name: 'n' }], password: '' })).toEqual({
+      apiKey: '••••••',
+      nested: [{ authToken: '••••••', name: 'n' }],
+      password: '',
+    });
+  });
+});

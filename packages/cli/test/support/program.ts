@@ -1,0 +1,82 @@
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll } from 'vitest';
+
+export const PROGRAM = fileURLToPath(new URL('../../bin/toolscript.js', import.meta.url));
+
+export interface Finished {
+  status: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface StartOptions {
+  /** Written to stdin, which is then closed. Left out: stdin is /dev/null, as with no terminal and no pipe. */
+  stdin?: string | Uint8Array;
+  env?: Record<string, string>;
+  cwd?: string;
+}
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** A folder of its own for one test, without links in its path; removed at the end. */
+export function temporaryFolder(): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'toolscript-cli-')));
+  folders.push(folder);
+  return folder;
+}
+
+/** An environment without anything of the person who runs the tests. */
+export function cleanEnvironment(extra: Record<string, string> = {}): Record<string, string> {
+  const { PATH = '', HOME = '' } = process.env;
+  return { PATH, HOME, XDG_CONFIG_HOME: join(tmpdir(), 'toolscript-cli-no-such-folder'), ...extra };
+}
+
+/** The real program in a process of its own. */
+export async function toolscript(args: readonly string[], options: StartOptions = {}): Promise<Finished> {
+  const child = start(process.execPath, [PROGRAM, ...args], options);
+  return finished(child);
+}
+
+export function start(command: string, args: readonly string[], { stdin, env, cwd }: StartOptions = {}): ChildProcessWithoutNullStreams {
+  const child = spawn(command, args, {
+    cwd: cwd ?? tmpdir(),
+    env: cleanEnvironment(env),
+    stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+  }) as ChildProcessWithoutNullStreams;
+  if (stdin !== undefined) {
+    child.stdin.on('error', () => {});
+    child.stdin.end(stdin);
+  }
+  return child;
+}
+
+export function finished(child: ChildProcessWithoutNullStreams): Promise<Finished> {
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (status, signal) => resolve({ status, signal, stdout, stderr }));
+  });
+}
+
+/** Resolves when the stream has said what is waited for. */
+export function said(child: ChildProcessWithoutNullStreams, wanted: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    child.stdout.on('data', (piece: Buffer | string) => {
+      text += String(piece);
+      if (text.includes(wanted)) resolve();
+    });
+    child.on('close', () => reject(new Error(`The program ended without saying ${JSON.stringify(wanted)}: ${text}`)));
+  });
+}
