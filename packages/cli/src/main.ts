@@ -1,15 +1,14 @@
 import { EXIT } from './exit-status.js';
 import { runProgram } from './program.js';
 
-/** A timer keeps the process until the work is done, whatever else may or may not hold it. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-// Should the process ever end in the middle of the work, that is no success.
-process.exitCode = EXIT.failed;
+// A timer keeps the process until the work is done, whatever else may or may not hold it.
 const hold = setInterval(() => {}, LONGEST_TIMER_MS);
-try {
-  // The status is set, not forced: what is still on its way to stdout gets there.
-  process.exitCode = await runProgram(process.argv.slice(2));
-} finally {
-  clearInterval(hold);
-}
+const failUnfinished = () => (process.exitCode = EXIT.failed);
+process.once('exit', failUnfinished);
+
+// The status is set, not forced: what is still on its way to stdout gets there.
+process.exitCode = await runProgram(process.argv.slice(2));
+process.off('exit', failUnfinished);
+clearInterval(hold);

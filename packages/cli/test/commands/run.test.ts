@@ -61,7 +61,7 @@ describe('toolscript run --json', () => {
       'message',
     ]);
     const kept = items.map((item) => ('content' in item ? item.content : 'source_code' in item ? item.source_code : '')).join('');
-    expect(kept).toBe(ANSWER.replaceAll(/<\/?thinking>|<\/?tool-calls>\n?|```ts tool-calls\n|```\n/gu, ''));
+    expect(kept).toBe(ANSWER.replaceAll(/<\/?thinking>|<tool-calls>\n|<\/tool-calls>|```(?:ts tool-calls\n)?/gu, ''));
     expect(readFileSync(join(cwd, 'out.txt'), 'utf8')).toBe('hi\n');
     const order = events.flatMap(({ payload }) =>
       payload.type === 'tool_call_done' ? [payload.operation.tool] : payload.type === 'script_log' ? ['log'] : payload.type === 'item_done' ? [payload.final_item.type] : [],
@@ -77,26 +77,23 @@ describe('toolscript run --json', () => {
 
   it('runs a script as soon as its block is closed, while the answer is still being written', async () => {
     const cwd = folderWithFile();
-    const child = start('sh', ['-c', `exec "$0" "$1" run - --json --cwd "$2"`, process.execPath, PROGRAM, cwd], { stdin: '' });
-    // A second process with an open pipe: this one was only given an end of input.
-    await finished(child);
-    const open = start('sh', ['-c', `(printf '%s\\n' '<tool-calls>' 'return 42' '</tool-calls>'; cat "$3") | "$0" "$1" run - --json --cwd "$2"`, process.execPath, PROGRAM, cwd, await fifo(cwd)]);
-    await said(open, '"result":42');
-    writeFileSync(join(cwd, 'pipe'), 'the end\n');
-    const { stdout } = await finishedAfter(open);
-    expect(stdout).toBe(0);
+    const pipe = await namedPipe(cwd);
+    const command = `(printf '%s\\n' '<tool-calls>' 'return 42' '</tool-calls>'; cat "$3") | "$0" "$1" run - --json --cwd "$2"`;
+    const child = start('sh', ['-c', command, process.execPath, PROGRAM, cwd, pipe]);
+    const end = finished(child);
+    await said(child, '"result":42');
+    writeFileSync(pipe, 'the end\n');
+    const { status, stdout } = await end;
+    expect(status).toBe(0);
+    expect(stdout).toContain('the end');
   });
 });
 
 /** A named pipe that nobody writes to yet. */
-async function fifo(folder: string): Promise<string> {
+async function namedPipe(folder: string): Promise<string> {
   const path = join(folder, 'pipe');
   await finished(start('mkfifo', [path]));
   return path;
-}
-
-async function finishedAfter(child: ReturnType<typeof start>): Promise<{ stdout: number | null }> {
-  return new Promise((resolve) => child.on('close', (status) => resolve({ stdout: status })));
 }
 
 describe('toolscript run', () => {

@@ -15,8 +15,10 @@ export interface Finished {
 }
 
 export interface StartOptions {
-  /** Written to stdin, which is then closed. Left out: stdin is /dev/null, as with no terminal and no pipe. */
+  /** Written to stdin, which is then closed. Left out: stdin is /dev/null, no terminal and no pipe. */
   stdin?: string | Uint8Array;
+  /** Stdin is a pipe that stays open. */
+  keepStdinOpen?: boolean;
   env?: Record<string, string>;
   cwd?: string;
 }
@@ -45,16 +47,14 @@ export async function toolscript(args: readonly string[], options: StartOptions 
   return finished(child);
 }
 
-export function start(command: string, args: readonly string[], { stdin, env, cwd }: StartOptions = {}): ChildProcessWithoutNullStreams {
+export function start(command: string, args: readonly string[], { stdin, keepStdinOpen, env, cwd }: StartOptions = {}): ChildProcessWithoutNullStreams {
   const child = spawn(command, args, {
     cwd: cwd ?? tmpdir(),
     env: cleanEnvironment(env),
-    stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    stdio: [stdin === undefined && keepStdinOpen !== true ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   }) as ChildProcessWithoutNullStreams;
-  if (stdin !== undefined) {
-    child.stdin.on('error', () => {});
-    child.stdin.end(stdin);
-  }
+  child.stdin?.on('error', () => {});
+  if (stdin !== undefined) child.stdin.end(stdin);
   return child;
 }
 

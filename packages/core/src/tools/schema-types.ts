@@ -145,13 +145,17 @@ export class SchemaTypeWriter {
   #arrayParts(schema: JsonObject, context: SchemaContext, indent: string, depth: number): string {
     const prefix = schema['prefixItems'] ?? (Array.isArray(schema['items']) ? schema['items'] : undefined);
     const rest = Array.isArray(schema['items']) ? schema['additionalItems'] : schema['items'];
-    if (!Array.isArray(prefix)) return `${parenthesised(this.#type(rest ?? true, context, indent, depth + 1))}[]`;
+    if (!Array.isArray(prefix) || prefix.length === 0) return `${parenthesised(this.#type(rest ?? true, context, indent, depth + 1))}[]`;
     const least = typeof schema['minItems'] === 'number' ? schema['minItems'] : 0;
     const members = prefix.map((item, index) => {
       const type = this.#type(item, context, indent, depth + 1);
       return index < least ? type : `${parenthesised(type)}?`;
     });
-    if (rest !== undefined && rest !== false) members.push(`...${parenthesised(this.#type(rest, context, indent, depth + 1))}[]`);
+    if (rest !== undefined && rest !== false) {
+      const type = this.#type(rest, context, indent, depth + 1);
+      // A spread is resolved at once, so it may not hold the very type that is being written.
+      members.push(`...${this.#refersToNamed(type) ? context.unknownType : parenthesised(type)}[]`);
+    }
     return `[${members.join(', ')}]`;
   }
 
@@ -186,8 +190,11 @@ export class SchemaTypeWriter {
     if (others === false) return '{}';
     const type = isRecord(others) ? this.#type(others, context, indent, depth + 1) : context.unknownType;
     // `Record` may not hold the very type that is being written; an index signature may.
-    const refersToNamed = [...this.#usedNames].some((name) => type.includes(name));
-    return refersToNamed ? `{ [key: string]: ${type} }` : `Record<string, ${type}>`;
+    return this.#refersToNamed(type) ? `{ [key: string]: ${type} }` : `Record<string, ${type}>`;
+  }
+
+  #refersToNamed(type: string): boolean {
+    return [...this.#usedNames].some((name) => type.includes(name));
   }
 
   #member(key: string, schema: unknown, required: boolean, context: SchemaContext, indent: string, depth: number): string {

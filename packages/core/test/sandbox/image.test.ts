@@ -51,7 +51,7 @@ describe('the image', () => {
     const pristine = Buffer.from(slotMemory(slot));
     const bytecode = compiler.compile(asScript('globalThis.secret = "SECRET".repeat(20000); const list = []; for (let i = 0; i < 3000; i++) list.push({ i, text: "SECRET" + i }); return list.length'));
     expect(bytecode).toBeInstanceOf(Uint8Array);
-    const init = '{"limits":{"calls":9,"input":999,"result":999,"logs":9,"logBytes":999,"output":999,"progress":9},"seed":[1,2,3,4],"spawn":false,"tools":{},"context":"{}"}';
+    const init = '[9,999,999,9,999,999,9,1,2,3,4,0,"{}","{}"]';
     const segment = slot.start({ bytecode: bytecode as Uint8Array, initJson: init, clockMs: 1, computeMs: 5_000, memoryBytes: 64 << 20, maxStackBytes: 524_288 }, 5_000);
     expect(segment.text).toContain('"returned","3000"');
     expect(slotMemory(slot).includes('SECRET')).toBe(true);

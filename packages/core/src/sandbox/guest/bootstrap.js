@@ -9,7 +9,7 @@
   'use strict';
 
   const { parse, stringify } = JSON;
-  const { apply, getPrototypeOf, setPrototypeOf, preventExtensions, getOwnPropertyDescriptor, defineProperty } = Reflect;
+  const { apply, ownKeys, getPrototypeOf, setPrototypeOf, preventExtensions, getOwnPropertyDescriptor, defineProperty } = Reflect;
   const { freeze, create, keys } = Object;
   const PromiseConstructor = Promise;
   const promiseThen = Promise.prototype.then;
@@ -293,7 +293,23 @@
   // the tool's full name (or, for a namespace, as an object of such) and becomes a read-only function when it
   // is first looked at.
   const namespacePaths = new WeakMap();
-  let rootNamespace;
+  const rootNamespace = create(null);
+  weakSet(namespacePaths, rootNamespace, '');
+  let toolsText = '';
+  let withSpawn = false;
+  let contextText = '{}';
+  let context;
+
+  /** Reads the tools' names into the root, before anything else is asked of it. */
+  function fillRoot() {
+    if (toolsText === '') return;
+    const tree = parse(toolsText);
+    toolsText = '';
+    const names = keys(tree);
+    for (let index = 0; index < names.length; index++) rootNamespace[names[index]] = tree[names[index]];
+    if (withSpawn) ownMember(rootNamespace, 'spawn', makeSpawn());
+    preventExtensions(rootNamespace);
+  }
 
   const ownMember = (target, name, value) => defineProperty(target, name, { value, writable: false, configurable: false, enumerable: true });
 
@@ -344,6 +360,35 @@
     deleteProperty: refuse,
     setPrototypeOf() {
       throw new TypeError('tools cannot be changed');
+    },
+  });
+
+  const rootHandler = freeze({
+    ...namespaceHandler,
+    __proto__: null,
+    get(target, key) {
+      fillRoot();
+      return namespaceHandler.get(target, key);
+    },
+    getOwnPropertyDescriptor(target, key) {
+      fillRoot();
+      return member(target, key);
+    },
+    has(target, key) {
+      fillRoot();
+      return key in target;
+    },
+    ownKeys(target) {
+      fillRoot();
+      return ownKeys(target);
+    },
+    isExtensible() {
+      fillRoot();
+      return false;
+    },
+    preventExtensions() {
+      fillRoot();
+      return true;
     },
   });
 
@@ -542,28 +587,35 @@
 
   // ---- the script's life ----
 
+  /** A list, because it is read for every script: the limits, the seed, whether to spawn, then texts that are parsed when they are needed. */
   function begin(initText) {
     const init = parse(initText);
-    limits = init.limits;
-    [seed0, seed1, seed2, seed3] = init.seed;
+    limits = { calls: init[0], input: init[1], result: init[2], logs: init[3], logBytes: init[4], output: init[5], progress: init[6] };
+    seed0 = init[7];
+    seed1 = init[8];
+    seed2 = init[9];
+    seed3 = init[10];
     timeOrigin = dateNow();
-    rootNamespace = init.tools;
-    if (init.spawn) ownMember(rootNamespace, 'spawn', makeSpawn());
-    const tools = makeNamespace(rootNamespace, '');
-    defineProperty(globalThis, 'tools', { value: tools, writable: false, configurable: false, enumerable: false });
-    let context;
-    const readContext = () => (context ??= makeContext(init.context));
+    withSpawn = init[11] === 1;
+    toolsText = init[12];
+    contextText = init[13];
+  }
+
+  /** Called once, after the realm was locked down: these two are read-only, and made when they are first used. */
+  function publish() {
+    defineProperty(globalThis, 'tools', { value: new ProxyConstructor(rootNamespace, rootHandler), writable: false, configurable: false, enumerable: false });
+    const readContext = freeze(() => (context ??= makeContext(contextText)));
     defineProperty(globalThis, 'context', { get: readContext, set: undefined, configurable: false, enumerable: false });
   }
 
   /** Made when it is first read: most scripts never do. */
-  function makeContext(contextText) {
-    const context = parse(contextText);
-    const telemetry = typeof context.telemetry === 'object' && context.telemetry !== null ? context.telemetry : {};
+  function makeContext(text) {
+    const made = parse(text);
+    const telemetry = typeof made.telemetry === 'object' && made.telemetry !== null ? made.telemetry : {};
     defineProperty(telemetry, 'emitProgress', { value: emitProgress, enumerable: true });
-    defineProperty(context, 'telemetry', { value: telemetry, enumerable: true });
-    defineProperty(context, 'emitProgress', { value: emitProgress, enumerable: true });
-    return deepFreeze(context);
+    defineProperty(made, 'telemetry', { value: telemetry, enumerable: true });
+    defineProperty(made, 'emitProgress', { value: emitProgress, enumerable: true });
+    return deepFreeze(made);
   }
 
   function largestKeys(value) {
@@ -653,5 +705,5 @@
     return out;
   }
 
-  return { begin, start, settle, flush, describeThrown, promises };
+  return { publish, begin, start, settle, flush, describeThrown, promises };
 })();

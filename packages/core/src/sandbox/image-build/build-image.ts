@@ -62,6 +62,7 @@ function bootGuest(module: WasmModule, compiler: Engine, sources: GuestSources):
   for (const source of sources.standardLibrary) evaluate(source);
   const bridge = evaluate(sources.bootstrap);
   evaluate(sources.lockdown);
+  engine.call(engine.property(bridge, 'publish'));
   const entry = (name: keyof GuestEntries) => engine.property(bridge, name);
   const entries: GuestEntries = {
     begin: entry('begin'),

@@ -338,18 +338,11 @@ export class QuickJsPool implements SandboxRuntime {
   }
 }
 
-function writeInit(job: SandboxJob): string {
-  const { limits } = job;
-  const guestLimits = {
-    calls: limits.maxCalls,
-    input: limits.maxToolInputBytes,
-    result: limits.maxReturnBytes,
-    logs: limits.maxLogEvents,
-    logBytes: limits.maxLogBytes,
-    output: limits.maxOutputBytes,
-    progress: limits.maxProgressEvents,
-  };
-  return `{"limits":${JSON.stringify(guestLimits)},"seed":[${warmSeed(job.seed).join()}],"spawn":${job.spawn},"tools":${toolTree(job.toolNames)},"context":${JSON.stringify(job.contextJson)}}`;
+/** What the guest's bridge reads at a script's start; see `begin` there. */
+function writeInit({ limits, seed, spawn, toolNames, contextJson }: SandboxJob): string {
+  const { maxCalls, maxToolInputBytes, maxReturnBytes, maxLogEvents, maxLogBytes, maxOutputBytes, maxProgressEvents } = limits;
+  const numbers = [maxCalls, maxToolInputBytes, maxReturnBytes, maxLogEvents, maxLogBytes, maxOutputBytes, maxProgressEvents, ...warmSeed(seed), spawn ? 1 : 0];
+  return `[${numbers.join()},${JSON.stringify(toolTree(toolNames))},${JSON.stringify(contextJson)}]`;
 }
 
 function writeBatch(settlements: readonly Settlement[]): string {

@@ -1,0 +1,68 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { loadContenders } from './contenders/index.mjs';
+import { FULL, QUICK } from './effort.mjs';
+import { describeMachine } from './machine.mjs';
+import { reportEnd, reportHead, reportRow } from './report.mjs';
+import { ROWS } from './rows/index.mjs';
+import { failureOf, judge } from './verdict.mjs';
+
+/**
+ * Measures the rows, prints a report and writes it to `results/`. Run by `npm run bench`, which installs and
+ * builds what is missing; see its `--help`.
+ */
+
+const RESULTS = new URL('results/', import.meta.url);
+
+const options = readOptions();
+const chosen = ROWS.filter(({ name }) => options.row === undefined || options.row.includes(name));
+// Nothing of ours holds the process open while it only waits.
+const open = setInterval(() => {}, 60_000);
+const machine = describeMachine();
+const { contenders, missing } = await loadContenders();
+process.stdout.write(reportHead({ machine, quick: options.quick, contenders, missing }));
+const rows = await measureRows();
+const verdict = judge(rows);
+process.stdout.write(reportEnd(verdict));
+writeResults();
+clearInterval(open);
+const failure = failureOf(verdict, options);
+if (failure !== undefined) console.error(`\nThe check fails: ${failure}.`);
+process.exit(failure === undefined ? 0 : 1);
+
+async function measureRows() {
+  const measured = [];
+  for (const row of chosen) {
+    const results = await row.measure({ contenders, effort: options.quick ? QUICK : FULL });
+    for (const result of results) process.stdout.write(reportRow(result, missing));
+    measured.push(...results);
+  }
+  return measured;
+}
+
+/** A short or partial run never replaces a whole one. */
+function writeResults() {
+  const whole = !options.quick && options.row === undefined;
+  const date = new Date().toISOString();
+  const versions = contenders.map(({ name, role, version, note }) => ({ name, role, version, note }));
+  const text = `${JSON.stringify({ date, quick: options.quick, machine, contenders: versions, missing, rows }, null, 2)}\n`;
+  mkdirSync(RESULTS, { recursive: true });
+  const files = whole ? [`${date.slice(0, 10)}-${process.version}.json`, 'latest.json'] : ['partial.json'];
+  for (const file of files) writeFileSync(new URL(file, RESULTS), text);
+  process.stdout.write(`\nWritten to bench/results/${files.join(' and ')}.\n`);
+}
+
+function readOptions() {
+  const { values } = parseArgs({
+    options: {
+      check: { type: 'boolean', default: false },
+      strict: { type: 'boolean', default: false },
+      quick: { type: 'boolean', default: false },
+      row: { type: 'string', multiple: true },
+    },
+  });
+  const unknown = values.row?.find((name) => !ROWS.some((row) => row.name === name));
+  if (unknown === undefined) return values;
+  console.error(`There is no row "${unknown}". The rows: ${ROWS.map(({ name }) => name).join(', ')}.`);
+  process.exit(2);
+}

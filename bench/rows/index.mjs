@@ -1,0 +1,19 @@
+import * as cli from './cli.mjs';
+import * as coldStart from './cold-start.mjs';
+import * as detector from './detector.mjs';
+import * as idle from './idle.mjs';
+import * as memory from './memory.mjs';
+import * as newSource from './new-source.mjs';
+import * as reducer from './reducer.mjs';
+import * as sandboxAlone from './sandbox-alone.mjs';
+import * as schedule from './schedule.mjs';
+import * as throughput from './throughput.mjs';
+import * as toolCalls from './tool-calls.mjs';
+import * as warmScript from './warm-script.mjs';
+
+/**
+ * Every module measures one subject and returns its rows.
+ *
+ * @type {readonly { name: string, measure: (bench: { contenders: object[], effort: object }) => Promise<object[]> }[]}
+ */
+export const ROWS = [warmScript, newSource, coldStart, toolCalls, schedule, throughput, detector, reducer, idle, memory, cli, sandboxAlone];

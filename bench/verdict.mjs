@@ -1,0 +1,30 @@
+/**
+ * What a run comes to. `failures`: ratios beyond their budgets, which fail a check. `unmet`: absolute budgets,
+ * which fail a strict one only, because they say as much about the machine as about the code.
+ */
+export function judge(rows) {
+  const failures = [];
+  const unmet = [];
+  let compared = 0;
+  for (const row of rows) {
+    for (const { name, times, atLeast, holds } of row.ratios) {
+      if (atLeast === undefined) continue;
+      compared++;
+      if (!holds) failures.push(`${row.name}: ${times.toFixed(2)}× better than ${name}, the budget is ${atLeast}×`);
+    }
+    if (row.budget === undefined) continue;
+    if (row.selfRatio) compared++;
+    if (row.budget.holds) continue;
+    const value = row.figures.find(({ role }) => role === 'ours').median;
+    (row.selfRatio ? failures : unmet).push(`${row.name}: ${Number(value.toPrecision(3))} ${row.unit}, the budget is ${row.budget.limit}`);
+  }
+  return { failures, unmet, compared };
+}
+
+/** Why a checked run fails, or undefined. A check that compared nothing has not passed. */
+export function failureOf({ failures, unmet, compared }, { check, strict }) {
+  if (check && compared === 0) return 'no ratio could be compared';
+  if (check && failures.length > 0) return `${failures.length} ratios are beyond their budgets`;
+  if (strict && unmet.length > 0) return `${unmet.length} absolute budgets are not met`;
+  return undefined;
+}
