@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { loadContenders } from './contenders/index.mjs';
 import { FULL, QUICK } from './effort.mjs';
 import { describeMachine } from './machine.mjs';
+import { absentRow } from './measure.mjs';
 import { reportEnd, reportHead, reportRow } from './report.mjs';
 import { ROWS } from './rows/index.mjs';
 import { failureOf, judge } from './verdict.mjs';
@@ -19,7 +20,7 @@ const chosen = ROWS.filter(({ name }) => options.row === undefined || options.ro
 // Nothing of ours holds the process open while it only waits.
 const open = setInterval(() => {}, 60_000);
 const machine = describeMachine();
-const { contenders, missing } = await loadContenders();
+const { contenders, missing } = await loadContenders(options);
 process.stdout.write(reportHead({ machine, quick: options.quick, contenders, missing }));
 const rows = await measureRows();
 const verdict = judge(rows);
@@ -33,11 +34,20 @@ process.exit(failure === undefined ? 0 : 1);
 async function measureRows() {
   const measured = [];
   for (const row of chosen) {
-    const results = await row.measure({ contenders, effort: options.quick ? QUICK : FULL });
+    const results = await measureOne(row);
     for (const result of results) process.stdout.write(reportRow(result, missing));
     measured.push(...results);
   }
   return measured;
+}
+
+/** A wrong answer or a crash in one row does not lose the others; it fails the run. */
+async function measureOne(row) {
+  try {
+    return await row.measure({ contenders, effort: options.quick ? QUICK : FULL });
+  } catch (error) {
+    return [{ ...absentRow({ name: row.name, title: 'could not be measured', unit: '', better: 'lower' }, String(error?.stack ?? error)), broken: true }];
+  }
 }
 
 /** A short or partial run never replaces a whole one. */

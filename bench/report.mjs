@@ -22,7 +22,8 @@ export function reportRow(row, missing) {
   const head = `\n${row.name} · ${row.title} [${row.unit}]`;
   if (row.absent !== undefined) return `${head}\n  not measured: ${row.absent}\n`;
   const table = [['', 'median', row.better === 'lower' ? 'p99' : 'p1', 'blocks', 'samples', 'beside ours'], ...row.figures.map((figure) => columnsOf(figure, row))];
-  const absent = missing.filter(({ name }) => row.atLeast?.[name] !== undefined).map(({ name, reason }) => `  ${name}: not measured: ${reason}`);
+  const besidePeers = row.atLeast !== undefined || row.figures.some(({ role }) => role === 'part');
+  const absent = (besidePeers ? missing : []).map(({ name, reason }) => `  ${name}: not measured: ${reason}`);
   const lines = [head, ...aligned(table), ...absent, ...(row.notes ?? []).map((note) => `  (${note})`), ...verdicts(row)];
   return `${lines.join('\n')}\n`;
 }

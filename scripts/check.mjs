@@ -2,6 +2,7 @@
 import { prepare, runTool } from './prepare.mjs';
 
 prepare();
+/** @type {[string, () => void][]} */
 const steps = [
   ['types', () => runTool('typescript', ['-p', 'tsconfig.check.json'])],
   ['lint', () => runTool('oxlint', ['--type-aware', '--deny-warnings'])],

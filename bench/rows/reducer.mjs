@@ -66,7 +66,7 @@ function emitCall(emit, callId) {
 function emitOutput(emit, turn) {
   const id = `output_${turn}`;
   const metadata = { duration_ms: 1, compute_ms: 1, approval_wait_ms: 0, tool_calls_made: CALLS, memory_used_mb: 1, cache_hit: false, compilation_cache_hit: false };
-  const output = { type: 'script_execution_output', id, call_id: `call_${turn}`, output_json: '1', logs: [], operations: [], metadata };
+  const output = { type: 'script_execution_output', id, status: 'completed', call_id: `call_${turn}`, output_json: '1', logs: [], operations: [], metadata };
   emit({ type: 'item_start', item_id: id, item_type: 'script_execution_output' });
   emit({ type: 'item_done', item_id: id, final_item: output });
 }

@@ -29,7 +29,9 @@ const transfer = defineTool({
   async execute({ from, to, amount }) {
     const available = accounts.get(from) ?? 0;
     if (available < amount) {
-      throw new ToolCallError('ToolExecutionError', `${from} has ${available}, which is less than ${amount}.`, { available });
+      throw new ToolCallError('ToolExecutionError', `${from} has ${available}, which is less than ${amount}.`, {
+        available,
+      });
     }
     accounts.set(from, available - amount);
     accounts.set(to, (accounts.get(to) ?? 0) + amount);

@@ -53,7 +53,10 @@ const result = await generateText({
   stopWhen: stepCountIs(5),
 });
 
-console.log('tools the model was shown:', model.doGenerateCalls[0]?.tools?.map((tool) => tool.name));
+console.log(
+  'tools the model was shown:',
+  model.doGenerateCalls[0]?.tools?.map((tool) => tool.name),
+);
 for (const step of result.steps) {
   for (const { toolName, output } of step.toolResults) console.log(`${toolName}:\n${output}`);
 }

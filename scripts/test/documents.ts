@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -28,6 +37,9 @@ export interface MarkedBlock {
   readonly start: number;
 }
 
+/** What a fresh clone says in addition. */
+const PREPARATION = /^(?:building|installing dependencies) …\n/gmu;
+
 interface Edit {
   readonly block: MarkedBlock;
   readonly content: string;
@@ -53,18 +65,31 @@ export class PageFolder {
 
   constructor() {
     this.path = realpathSync(mkdtempSync(join(tmpdir(), 'toolscript-page-')));
-    for (const name of ['node_modules', 'packages', 'scripts']) symlinkSync(join(root, name), join(this.path, name), 'dir');
-    cpSync(join(root, 'examples'), join(this.path, 'examples'), { recursive: true, filter: (source) => !source.includes('node_modules') });
+    for (const name of ['node_modules', 'packages', 'scripts'])
+      symlinkSync(join(root, name), join(this.path, name), 'dir');
+    cpSync(join(root, 'examples'), join(this.path, 'examples'), {
+      recursive: true,
+      filter: (source) => !source.includes('node_modules'),
+    });
     mkdirSync(join(this.path, '.home/bin'), { recursive: true });
     const command = join(this.path, '.home/bin/toolscript');
-    writeFileSync(command, `#!/bin/sh\nexec "${process.execPath}" "${join(root, 'packages/cli/bin/toolscript.js')}" "$@"\n`, { mode: 0o755 });
+    writeFileSync(
+      command,
+      `#!/bin/sh\nexec "${process.execPath}" "${join(root, 'packages/cli/bin/toolscript.js')}" "$@"\n`,
+      { mode: 0o755 },
+    );
     // `npx toolscript` finds the same command in a clone.
     writeFileSync(join(this.path, '.home/bin/npx'), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
   }
 
   /** What a terminal would show, and the exit status. */
   run(command: string): { output: string; status: number | null } {
-    const { stdout, stderr, status } = spawnSync('sh', ['-c', `exec 2>&1\n${command}`], { cwd: this.path, encoding: 'utf8', timeout: 60_000, env: this.#environment() });
+    const { stdout, stderr, status } = spawnSync('sh', ['-c', `exec 2>&1\n${command}`], {
+      cwd: this.path,
+      encoding: 'utf8',
+      timeout: 60_000,
+      env: this.#environment(),
+    });
     return { output: stdout + stderr, status };
   }
 
@@ -86,7 +111,10 @@ export class PageFolder {
 }
 
 /** Runs a page from top to bottom. `check` is called with each thing that must be equal. */
-export function playPage(path: string, check: (found: string, expected: string) => void): { commands: number; outputs: number } {
+export function playPage(
+  path: string,
+  check: (found: string, expected: string) => void,
+): { commands: number; outputs: number } {
   const folder = new PageFolder();
   const counts = { commands: 0, outputs: 0 };
   const edits: Edit[] = [];
@@ -99,8 +127,11 @@ export function playPage(path: string, check: (found: string, expected: string) 
       if (file !== undefined) folder.write(file, content);
       else if (run !== null) {
         const result = folder.run(run[2] ?? content);
-        check(`exit ${result.status}${result.status === Number(run[1] ?? 0) ? '' : `\n${result.output}`}`, `exit ${run[1] ?? 0}`);
-        last = result.output.replaceAll(folder.path, '.');
+        check(
+          `exit ${result.status}${result.status === Number(run[1] ?? 0) ? '' : `\n${result.output}`}`,
+          `exit ${run[1] ?? 0}`,
+        );
+        last = result.output.replaceAll(folder.path, '.').replaceAll(PREPARATION, '');
         counts.commands += 1;
       } else if (marker === 'output') {
         counts.outputs += 1;
@@ -117,7 +148,12 @@ export function playPage(path: string, check: (found: string, expected: string) 
 }
 
 /** Compares a generated block, or writes it. */
-export function checkGenerated(path: string, name: string, generated: string, check: (found: string, expected: string) => void): void {
+export function checkGenerated(
+  path: string,
+  name: string,
+  generated: string,
+  check: (found: string, expected: string) => void,
+): void {
   const block = blocksOf(readPage(path)).find(({ marker }) => marker === `generated ${name}`);
   if (block === undefined) throw new Error(`${path} has no block "generated ${name}"`);
   const text = `${generated.trimEnd()}\n`;
@@ -138,12 +174,14 @@ function writeEdits(path: string, edits: readonly Edit[]): void {
 /** Text without what differs from run to run: durations, made-up names, the order of calls that ran side by side. */
 function settled(text: string): string {
   const plain = text
-    .replaceAll(/^(?:building|installing dependencies) …\n/gmu, '')
     .replaceAll(/\b\d+(?:\.\d+)?\s?(?:ms|s|µs)\b/gu, '# ms')
     .replaceAll(/\b(scr|run|thr|turn|item|call|evt)_[\w-]{10,}/gu, '$1_#')
     .replaceAll(/\bapr_[0-9a-f-]{36}/gu, 'apr_#')
     .replaceAll(/\/\S*\/toolscript-[a-z-]+-\w{6}/gu, '/…')
     .replaceAll(/[ \t]+$/gmu, '')
     .trim();
-  return plain.replaceAll(/(?:^ {2}✓ (\w+) .*\n)(?: {2}✓ \1 .*\n)+/gmu, (calls) => `${calls.trimEnd().split('\n').toSorted().join('\n')}\n`);
+  return plain.replaceAll(
+    /(?:^ {2}✓ (\w+) .*\n)(?: {2}✓ \1 .*\n)+/gmu,
+    (calls) => `${calls.trimEnd().split('\n').toSorted().join('\n')}\n`,
+  );
 }

@@ -1,6 +1,10 @@
 import { EXIT } from './exit-status.js';
 
-const SIGNAL_STATUS: Readonly<Partial<Record<NodeJS.Signals, number>>> = { SIGINT: EXIT.interrupted, SIGTERM: 143, SIGHUP: 129 };
+const SIGNAL_STATUS: Readonly<Partial<Record<NodeJS.Signals, number>>> = {
+  SIGINT: EXIT.interrupted,
+  SIGTERM: 143,
+  SIGHUP: 129,
+};
 
 /**
  * What ends a run from outside: a signal (Ctrl-C), or a reader of stdout that went away. The first one aborts
@@ -39,7 +43,8 @@ export class Interruption {
   }
 
   #loseOutput(error: NodeJS.ErrnoException): void {
-    if (error.code !== 'EPIPE') process.stderr.write(`toolscript: stdout cannot be written (${error.code ?? error.message}).\n`);
+    if (error.code !== 'EPIPE')
+      process.stderr.write(`toolscript: stdout cannot be written (${error.code ?? error.message}).\n`);
     this.#status ??= EXIT.brokenPipe;
     this.#controller.abort();
   }

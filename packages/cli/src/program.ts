@@ -37,7 +37,10 @@ function createProgram(settle: Settle): Command {
     .version(version(), '-V, --version', 'Print the version')
     .helpOption('-h, --help', 'Print this help')
     .helpCommand('help [command]', 'Print the help of a command')
-    .addHelpText('after', example('toolscript run answer.md --cwd my-project', 'toolscript eval -e "return 1 + 1"', 'toolscript doctor'))
+    .addHelpText(
+      'after',
+      example('toolscript run answer.md --cwd my-project', 'toolscript eval -e "return 1 + 1"', 'toolscript doctor'),
+    )
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(visible(text.replace(/^error: /u, 'toolscript: '))) });
   addRun(program, settle);
@@ -55,7 +58,13 @@ function addRun(program: Command, settle: Settle): void {
     .description("Run the scripts in a model's answer")
     .option('--continue-on-error', 'run later scripts after one has failed')
     .option('--json', 'print one event a line, as JSON')
-    .addHelpText('after', example('toolscript run answer.md --cwd my-project', 'my-model "tidy up" | toolscript run - --approve auto --json'))
+    .addHelpText(
+      'after',
+      example(
+        'toolscript run answer.md --cwd my-project',
+        'my-model "tidy up" | toolscript run - --approve auto --json',
+      ),
+    )
     .action(async (file: string | undefined, flags: ScriptFlags) => {
       const { runAnswer } = await import('./commands/run.js');
       settle(await runAnswer(file, flags));
@@ -71,7 +80,13 @@ function addEval(program: Command, settle: Settle): void {
     .option('-e, --code <code>', 'the script itself')
     .option('--continue-on-error', 'accepted for symmetry with run; one script has no later ones')
     .option('--json', 'print the outcome, as JSON')
-    .addHelpText('after', example('toolscript eval -e "return 1 + 1"', `toolscript eval -e "return (await tools.listDir({ dirPath: '.' })).entries" --json`))
+    .addHelpText(
+      'after',
+      example(
+        'toolscript eval -e "return 1 + 1"',
+        `toolscript eval -e "return (await tools.listDir({ dirPath: '.' })).entries" --json`,
+      ),
+    )
     .action(async (file: string | undefined, flags: EvalFlags) => {
       const { evalScript } = await import('./commands/eval.js');
       settle(await evalScript(file, flags));
@@ -121,8 +136,19 @@ function addTrust(program: Command, settle: Settle): void {
 
 function addScriptOptions(command: Command): void {
   command
-    .addOption(new Option('--approve <who>', 'who decides about calls that need an approval (default: ask, at a terminal)').choices(['auto', 'deny', 'ask']))
-    .addOption(new Option('--mode <mode>', 'dry-run checks and calls nothing (default: enabled)').choices(['enabled', 'dry-run', 'disabled']))
+    .addOption(
+      new Option(
+        '--approve <who>',
+        'who decides about calls that need an approval (default: ask, at a terminal)',
+      ).choices(['auto', 'deny', 'ask']),
+    )
+    .addOption(
+      new Option('--mode <mode>', 'dry-run checks and calls nothing (default: enabled)').choices([
+        'enabled',
+        'dry-run',
+        'disabled',
+      ]),
+    )
     .addOption(new Option('--runtime <runtime>', 'the sandbox (default: quickjs)').choices(['quickjs', 'isolated-vm']))
     .option('--limit <name=value>', 'set a limit, such as timeoutMs=60000; may be repeated', collect);
   addExposureOptions(command);

@@ -41,12 +41,16 @@ export class Asker {
 
   /** Takes back the question about a call that is over: too late, or given up. */
   take({ payload }: StreamEvent): void {
-    if (payload.type !== 'approval_resolved' || (payload.decision !== 'timeout' && payload.decision !== 'cancelled')) return;
+    if (payload.type !== 'approval_resolved' || (payload.decision !== 'timeout' && payload.decision !== 'cancelled'))
+      return;
     const isIt = ({ request }: Question) => request.approvalId === payload.approval_id;
     const at = this.#waiting.findIndex(isIt);
     if (at !== -1) this.#waiting.splice(at, 1);
     if (this.#open === undefined || !isIt(this.#open)) return;
-    const why = payload.decision === 'timeout' ? 'Too late: nobody answered in time (--limit approvalTimeoutMs=… gives more).' : 'No longer asked.';
+    const why =
+      payload.decision === 'timeout'
+        ? 'Too late: nobody answered in time (--limit approvalTimeoutMs=… gives more).'
+        : 'No longer asked.';
     this.#close(`\n  ${why}\n`);
   }
 

@@ -21,7 +21,9 @@ export async function examine(flags: { json?: boolean; cwd?: string }): Promise<
 async function checkConfiguration({ cwd }: { cwd?: string }): Promise<{ check: Check[]; settings?: Settings }> {
   const notes: string[] = [];
   try {
-    const settings = await loadSettings(cwd === undefined ? {} : { cwd }, process.env, (message) => notes.push(message));
+    const settings = await loadSettings(cwd === undefined ? {} : { cwd }, process.env, (message) =>
+      notes.push(message),
+    );
     const from = settings.sources.join(', ');
     return {
       settings,
@@ -32,7 +34,11 @@ async function checkConfiguration({ cwd }: { cwd?: string }): Promise<{ check: C
     };
   } catch (error) {
     if (!isUsageError(error)) throw error;
-    return { check: [{ name: 'configuration', status: 'missing', detail: error.message, fix: 'Repair what the message names.' }] };
+    return {
+      check: [
+        { name: 'configuration', status: 'missing', detail: error.message, fix: 'Repair what the message names.' },
+      ],
+    };
   }
 }
 
@@ -44,6 +50,11 @@ function report(screen: Screen, checks: readonly Check[], configuration: unknown
     screen.line(`${marks[status]} ${name.padEnd(widest)}  ${visibleLine(detail)}`);
     if (fix !== undefined) screen.line(`  ${' '.repeat(widest)}  ${style.dim(`→ ${visibleLine(fix)}`)}`);
   }
-  if (configuration !== null) screen.line(`\nEffective configuration:\n${visible(JSON.stringify(configuration, undefined, 2))}`);
-  screen.line(isWell ? `\n${style.green('Everything that is needed works.')}` : `\n${style.red('Something that is needed is missing; see ✗ above.')}`);
+  if (configuration !== null)
+    screen.line(`\nEffective configuration:\n${visible(JSON.stringify(configuration, undefined, 2))}`);
+  screen.line(
+    isWell
+      ? `\n${style.green('Everything that is needed works.')}`
+      : `\n${style.red('Something that is needed is missing; see ✗ above.')}`,
+  );
 }

@@ -12,7 +12,8 @@ export interface EvalFlags extends ScriptFlags {
 
 /** Runs one script. */
 export async function evalScript(file: string | undefined, flags: EvalFlags): Promise<number> {
-  if (flags.code !== undefined && file !== undefined) throw new UsageError('Give the script once: either a FILE or -e CODE.');
+  if (flags.code !== undefined && file !== undefined)
+    throw new UsageError('Give the script once: either a FILE or -e CODE.');
   const source = flags.code === undefined ? sourceFor(file, 'eval') : undefined;
   const reading = source === undefined ? Promise.resolve(flags.code ?? '') : readWhole(source);
   reading.catch(() => {});
@@ -22,10 +23,14 @@ export async function evalScript(file: string | undefined, flags: EvalFlags): Pr
     makeView: (screen, settings) => (flags.json === true ? silentView : personView(screen, settings)),
     async act({ harness, settings, screen, signal, onEvent }) {
       const code = (await reading).replace(/^\uFEFF/u, '');
-      if (code.trim() === '') throw new UsageError(`${source === undefined ? 'The code of -e' : visibleLine(source.name)} is empty. Give it a script to run.`);
+      if (code.trim() === '')
+        throw new UsageError(
+          `${source === undefined ? 'The code of -e' : visibleLine(source.name)} is empty. Give it a script to run.`,
+        );
       const outcome = await harness.runScript(code, { context: { workingDirectory: settings.cwd }, signal, onEvent });
       if (flags.json === true) screen.write(`${jsonText(withValue(outcome))}\n`);
-      else if (settings.mode === 'disabled') screen.warn('toolscript: Scripts are switched off (mode disabled); nothing was run.');
+      else if (settings.mode === 'disabled')
+        screen.warn('toolscript: Scripts are switched off (mode disabled); nothing was run.');
       return statusOf(outcome);
     },
   });

@@ -17,7 +17,8 @@ export async function runAnswer(file: string | undefined, flags: ScriptFlags): P
     makeView: (screen, settings) => (flags.json === true ? new JsonView(screen) : personView(screen, settings)),
     async act({ harness, settings, screen, signal, onEvent }) {
       const count = new ScriptCount();
-      const answer = new WatchedText(await text);
+      let failure: unknown;
+      const answer = watched(await text, (error) => (failure = error));
       const events = harness.processText(answer, {
         context: { workingDirectory: settings.cwd },
         continueOnError: flags.continueOnError === true,
@@ -25,8 +26,9 @@ export async function runAnswer(file: string | undefined, flags: ScriptFlags): P
         onEvent,
       });
       for await (const event of events) count.take(event);
-      if (answer.failure !== undefined) throw answer.failure.error;
-      if (count.scripts === 0 && !signal.aborted && settings.mode !== 'disabled') screen.warn('toolscript: There is no script in the answer; nothing was run.');
+      if (isUsageError(failure)) throw failure;
+      if (count.scripts === 0 && !signal.aborted && settings.mode !== 'disabled')
+        screen.warn('toolscript: There is no script in the answer; nothing was run.');
       return count.status;
     },
   });
@@ -52,21 +54,12 @@ class ScriptCount {
   }
 }
 
-/** The answer's text, which remembers why it broke off: the harness only tells that it did. */
-class WatchedText implements AsyncIterable<string> {
-  failure: { error: unknown } | undefined;
-  readonly #text: AsyncIterable<string>;
-
-  constructor(text: AsyncIterable<string>) {
-    this.#text = text;
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<string> {
-    try {
-      yield* this.#text;
-    } catch (error) {
-      if (isUsageError(error)) this.failure = { error };
-      throw error;
-    }
+/** The answer's text; why it broke off is told to `onFailure` too, because the harness only says that it did. */
+async function* watched(text: AsyncIterable<string>, onFailure: (error: unknown) => void): AsyncGenerator<string> {
+  try {
+    yield* text;
+  } catch (error) {
+    onFailure(error);
+    throw error;
   }
 }

@@ -29,9 +29,9 @@ export interface StageWishes {
   flags: ScriptFlags;
   /** Where the text comes from, if not from the command line; closed at the end. */
   source: TextSource | undefined;
-  makeView(screen: Screen, settings: Settings): EventView;
+  makeView: (screen: Screen, settings: Settings) => EventView;
   /** Answers with the exit status. */
-  act(stage: ScriptStage): Promise<number>;
+  act: (stage: ScriptStage) => Promise<number>;
 }
 
 /** Sets up everything around scripts that run in a terminal, and leaves nothing of it behind. */
@@ -55,7 +55,12 @@ async function withInterruption(run: (interruption: Interruption) => Promise<num
   }
 }
 
-async function act({ flags, source, makeView, act: perform }: StageWishes, screen: Screen, settings: Settings, interruption: Interruption): Promise<number> {
+async function act(
+  { flags, source, makeView, act: perform }: StageWishes,
+  screen: Screen,
+  settings: Settings,
+  interruption: Interruption,
+): Promise<number> {
   const view = makeView(screen, settings);
   const approvals = openApprovals({
     approve: settings.approve,

@@ -33,13 +33,23 @@ export async function listTools(flags: ToolsFlags): Promise<number> {
 async function exposedTools(harness: Harness, tools: readonly Tool[], { expose }: Settings): Promise<readonly Tool[]> {
   if (expose.pack === undefined && expose.tools === undefined) return tools;
   const outcome = await harness.runScript('return context.capabilities.tools');
-  if (outcome.status !== 'completed') throw new Error(`The exposed tools could not be read: ${outcome.status === 'failed' ? outcome.error.message : outcome.status}`);
+  if (outcome.status !== 'completed')
+    throw new Error(
+      `The exposed tools could not be read: ${outcome.status === 'failed' ? outcome.error.message : outcome.status}`,
+    );
   const names = outcome.value as readonly string[];
   return tools.filter(({ name }) => names.includes(name));
 }
 
 function toolSchemas({ name, description, effect, approval, inputSchema, outputSchema }: Tool) {
-  return { name, description, effect, approval: typeof approval === 'function' ? 'depends' : approval, inputSchema, outputSchema: outputSchema ?? null };
+  return {
+    name,
+    description,
+    effect,
+    approval: typeof approval === 'function' ? 'depends' : approval,
+    inputSchema,
+    outputSchema: outputSchema ?? null,
+  };
 }
 
 function showTable(screen: Screen, tools: readonly Tool[]): void {

@@ -4,10 +4,17 @@ import { EXIT } from '../exit-status.js';
 import { visibleLine } from '../terminal/untrusted.js';
 
 /** Lets a workspace's own configuration count, or ends that. */
-export async function trustFolder(folder: string | undefined, { remove = false }: { remove?: boolean }): Promise<number> {
+export async function trustFolder(
+  folder: string | undefined,
+  { remove = false }: { remove?: boolean },
+): Promise<number> {
   const { folder: real, changed } = await changeTrust(userFolder(process.env), folder ?? process.cwd(), !remove);
   const name = visibleLine(real);
   const counts = remove ? 'no longer counts' : 'counts from now on';
-  process.stdout.write(changed ? `${name}: its ${WORKSPACE_FILE} ${counts}.\n` : `${name} was ${remove ? 'not' : 'already'} trusted; nothing changed.\n`);
+  process.stdout.write(
+    changed
+      ? `${name}: its ${WORKSPACE_FILE} ${counts}.\n`
+      : `${name} was ${remove ? 'not' : 'already'} trusted; nothing changed.\n`,
+  );
   return EXIT.completed;
 }

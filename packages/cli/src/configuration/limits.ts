@@ -12,7 +12,10 @@ export function parseLimits(assignments: readonly string[]): Partial<Limits> {
  * The limits of a workspace that are no wider than those in force, and the names of the others. A smaller
  * number is narrower; false is narrower than true.
  */
-export function narrowLimits(inForce: Partial<Limits>, wished: Partial<Limits>): { limits: Partial<Limits>; wider: string[] } {
+export function narrowLimits(
+  inForce: Partial<Limits>,
+  wished: Partial<Limits>,
+): { limits: Partial<Limits>; wider: string[] } {
   const defaults = LimitsSchema.parse({});
   const limits: Record<string, number | boolean> = {};
   const wider: string[] = [];
@@ -26,10 +29,13 @@ export function narrowLimits(inForce: Partial<Limits>, wished: Partial<Limits>):
 function parseLimit(assignment: string): Partial<Limits> {
   const shown = visibleLine(assignment);
   const [, name, text] = /^([^=]+)=(.*)$/su.exec(assignment) ?? [];
-  if (name === undefined || text === undefined) throw new UsageError(`--limit ${shown}: write it as NAME=VALUE, for example --limit timeoutMs=60000.`);
+  if (name === undefined || text === undefined)
+    throw new UsageError(`--limit ${shown}: write it as NAME=VALUE, for example --limit timeoutMs=60000.`);
   const names = Object.keys(LimitsSchema.shape);
   if (!names.includes(name)) {
-    throw new UsageError(`--limit ${shown}: there is no limit ${visibleLine(name)}.${didYouMean(name, names) || ` The limits are ${names.join(', ')}.`}`);
+    throw new UsageError(
+      `--limit ${shown}: there is no limit ${visibleLine(name)}.${didYouMean(name, names) || ` The limits are ${names.join(', ')}.`}`,
+    );
   }
   const result = LimitsSchema.partial().safeParse({ [name]: limitValue(text) });
   if (!result.success) throw new UsageError(`--limit ${shown}: ${issueText(result.error.issues[0]?.message)}.`);

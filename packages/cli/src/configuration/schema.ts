@@ -18,7 +18,13 @@ export const ConfigurationSchema = z.strictObject({
   /** What scripts may use: the pack's tools and the named ones. Left out: every tool. */
   expose: z.strictObject({ pack: z.string().optional(), tools: z.array(z.string()).optional() }).optional(),
   packs: z
-    .record(z.string(), z.strictObject({ extends: z.union([z.string(), z.array(z.string())]).optional(), tools: z.array(z.string()).default([]) }))
+    .record(
+      z.string(),
+      z.strictObject({
+        extends: z.union([z.string(), z.array(z.string())]).optional(),
+        tools: z.array(z.string()).default([]),
+      }),
+    )
     .optional(),
 });
 
@@ -35,11 +41,18 @@ export type WorkspaceConfiguration = z.infer<typeof WorkspaceConfigurationSchema
 export function onlyWritten<Value extends { limits?: object | undefined }>(parsed: Value, written: unknown): Value {
   const writtenLimits = (written as { limits?: object }).limits;
   if (parsed.limits === undefined || writtenLimits === undefined) return parsed;
-  return { ...parsed, limits: Object.fromEntries(Object.entries(parsed.limits).filter(([name]) => Object.hasOwn(writtenLimits, name))) };
+  return {
+    ...parsed,
+    limits: Object.fromEntries(Object.entries(parsed.limits).filter(([name]) => Object.hasOwn(writtenLimits, name))),
+  };
 }
 
 /** The value as the schema has it. Throws a UsageError that names the file, the key and the nearest one that exists. */
-export function checkConfiguration<Schema extends z.ZodObject>(schema: Schema, value: unknown, file: string): z.infer<Schema> {
+export function checkConfiguration<Schema extends z.ZodObject>(
+  schema: Schema,
+  value: unknown,
+  file: string,
+): z.infer<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return onlyWritten(result.data as z.infer<Schema> & { limits?: object }, value);
   const issue = result.error.issues[0] as z.core.$ZodIssue;
@@ -52,7 +65,11 @@ function describeIssue(issue: z.core.$ZodIssue, schema: z.ZodObject): string {
   const key = issue.keys[0] ?? '';
   const known = keysAt(schema, issue.path);
   const full = visibleLine(path === '' ? key : `${path}.${key}`);
-  if (path === '' && schema === (WorkspaceConfigurationSchema as z.ZodObject) && Object.hasOwn(ConfigurationSchema.shape, key)) {
+  if (
+    path === '' &&
+    schema === (WorkspaceConfigurationSchema as z.ZodObject) &&
+    Object.hasOwn(ConfigurationSchema.shape, key)
+  ) {
     return `"${full}" cannot be set by a workspace, only in your own configuration.`;
   }
   return `unknown key "${full}".${didYouMean(key, known) || ` The keys are ${known.join(', ')}.`}`;

@@ -7,7 +7,13 @@ import { UsageError } from '../usage-error.js';
 import { narrowLimits, parseLimits } from './limits.js';
 import { userFolder, WORKSPACE_FILE, type UserFolder } from './locations.js';
 import { isThere, readJsonFile } from './read-json.js';
-import { APPROVE_CHOICES, checkConfiguration, ConfigurationSchema, MODE_CHOICES, WorkspaceConfigurationSchema } from './schema.js';
+import {
+  APPROVE_CHOICES,
+  checkConfiguration,
+  ConfigurationSchema,
+  MODE_CHOICES,
+  WorkspaceConfigurationSchema,
+} from './schema.js';
 import type { Configuration, WorkspaceConfiguration } from './schema.js';
 import { isTrusted, realFolder } from './trust.js';
 
@@ -48,17 +54,23 @@ const ENVIRONMENT_NAMES = ['TOOLSCRIPT_APPROVE', 'TOOLSCRIPT_MODE'];
  * Command line, then environment, then the workspace's file where it narrows and is trusted, then the person's
  * own file, then the defaults. `warn` is told what was found and does not count.
  */
-export async function loadSettings(flags: SettingFlags, environment: Environment, warn: (message: string) => void): Promise<Settings> {
+export async function loadSettings(
+  flags: SettingFlags,
+  environment: Environment,
+  warn: (message: string) => void,
+): Promise<Settings> {
   const cwd = await realFolder(flags.cwd ?? process.cwd());
   const user = userFolder(environment);
   const own = await readOwn(user);
   const wishes = readEnvironment(environment, warn);
   const workspace = await readWorkspace(user, cwd, warn);
   const runtime = flags.runtime ?? own?.runtime ?? 'quickjs';
-  if (runtime === 'isolated-vm') throw new UsageError('The runtime isolated-vm is not available in this version. Use quickjs.');
+  if (runtime === 'isolated-vm')
+    throw new UsageError('The runtime isolated-vm is not available in this version. Use quickjs.');
   const ownLimits = { timeoutMs: DEFAULT_TIMEOUT_MS, ...own?.limits };
   const narrowed = narrowLimits(ownLimits, workspace?.limits ?? {});
-  for (const name of narrowed.wider) warn(`${WORKSPACE_FILE}: "limits.${name}" would widen the limit in force, so it does not count.`);
+  for (const name of narrowed.wider)
+    warn(`${WORKSPACE_FILE}: "limits.${name}" would widen the limit in force, so it does not count.`);
   const namesTools = flags.pack !== undefined || flags.tools !== undefined;
   const workspaceTools = namesTools ? undefined : workspace?.expose?.tools;
   return {
@@ -85,38 +97,55 @@ function exposure({ pack, tools }: { pack?: string | undefined; tools?: string[]
 
 async function readOwn(user: UserFolder): Promise<Configuration | undefined> {
   if (await isThere(user.configCodeFile)) {
-    throw new UsageError(`${visibleLine(user.configCodeFile)} is not supported in this version. Write ${visibleLine(user.configFile)} instead.`);
+    throw new UsageError(
+      `${visibleLine(user.configCodeFile)} is not supported in this version. Write ${visibleLine(user.configFile)} instead.`,
+    );
   }
   const value = await readJsonFile(user.configFile);
   return value === undefined ? undefined : checkConfiguration(ConfigurationSchema, value, visibleLine(user.configFile));
 }
 
-async function readWorkspace(user: UserFolder, cwd: string, warn: (message: string) => void): Promise<WorkspaceConfiguration | undefined> {
+async function readWorkspace(
+  user: UserFolder,
+  cwd: string,
+  warn: (message: string) => void,
+): Promise<WorkspaceConfiguration | undefined> {
   const file = join(cwd, WORKSPACE_FILE);
   if (!(await isThere(file))) return undefined;
   if (!(await isTrusted(user, cwd))) {
-    warn(`${visibleLine(file)} does not count, because you have not trusted this folder. To trust it: toolscript trust ${shellWord(cwd)}`);
+    warn(
+      `${visibleLine(file)} does not count, because you have not trusted this folder. To trust it: toolscript trust ${shellWord(cwd)}`,
+    );
     return undefined;
   }
   return checkConfiguration(WorkspaceConfigurationSchema, await readJsonFile(file), visibleLine(file));
 }
 
-function readEnvironment(environment: Environment, warn: (message: string) => void): { approve?: Approve; mode?: HarnessMode } {
+function readEnvironment(
+  environment: Environment,
+  warn: (message: string) => void,
+): { approve?: Approve; mode?: HarnessMode } {
   for (const name of Object.keys(environment)) {
     if (!name.startsWith('TOOLSCRIPT_') || ENVIRONMENT_NAMES.includes(name)) continue;
     const nearest = nearestName(name, ENVIRONMENT_NAMES);
-    if (nearest !== undefined) warn(`The environment variable ${visibleLine(name)} means nothing here. Did you mean ${nearest}?`);
+    if (nearest !== undefined)
+      warn(`The environment variable ${visibleLine(name)} means nothing here. Did you mean ${nearest}?`);
   }
   const approve = choice(environment, 'TOOLSCRIPT_APPROVE', APPROVE_CHOICES);
   const mode = choice(environment, 'TOOLSCRIPT_MODE', MODE_CHOICES);
   return { ...(approve === undefined ? {} : { approve }), ...(mode === undefined ? {} : { mode }) };
 }
 
-function choice<Choice extends string>(environment: Environment, name: string, choices: readonly Choice[]): Choice | undefined {
+function choice<Choice extends string>(
+  environment: Environment,
+  name: string,
+  choices: readonly Choice[],
+): Choice | undefined {
   const value = environment[name];
   if (value === undefined || value === '') return undefined;
   const found = choices.find((one) => one === value);
-  if (found === undefined) throw new UsageError(`${name} is "${visibleLine(value)}". Set it to ${choices.join(', ')}, or unset it.`);
+  if (found === undefined)
+    throw new UsageError(`${name} is "${visibleLine(value)}". Set it to ${choices.join(', ')}, or unset it.`);
   return found;
 }
 

@@ -14,7 +14,11 @@ export async function isTrusted(user: UserFolder, folder: string): Promise<boole
 }
 
 /** Adds or removes a folder. Answers with its path without links, and whether that changed anything. */
-export async function changeTrust(user: UserFolder, folder: string, trusted: boolean): Promise<{ folder: string; changed: boolean }> {
+export async function changeTrust(
+  user: UserFolder,
+  folder: string,
+  trusted: boolean,
+): Promise<{ folder: string; changed: boolean }> {
   const real = await realFolder(folder);
   const folders = await readTrustList(user);
   if (folders.includes(real) === trusted) return { folder: real, changed: false };
@@ -30,7 +34,8 @@ export async function realFolder(folder: string): Promise<string> {
     if ((await stat(real)).isDirectory()) return real;
   } catch (error) {
     const code = systemCode(error);
-    if (code === 'EACCES') throw new UsageError(`The folder ${name} may not be opened. Give yourself permission or name another folder.`);
+    if (code === 'EACCES')
+      throw new UsageError(`The folder ${name} may not be opened. Give yourself permission or name another folder.`);
     throw new UsageError(`There is no folder ${name}. Create it or name another one.`);
   }
   throw new UsageError(`${name} is not a folder. Name a folder.`);
@@ -41,7 +46,9 @@ async function readTrustList(user: UserFolder): Promise<string[]> {
   if (value === undefined) return [];
   const result = TrustListSchema.safeParse(value);
   if (result.success) return result.data.folders;
-  throw new UsageError(`${visibleLine(user.trustFile)} is not a list of trusted folders. Remove it and trust your folders again.`);
+  throw new UsageError(
+    `${visibleLine(user.trustFile)} is not a list of trusted folders. Remove it and trust your folders again.`,
+  );
 }
 
 /** Whole or not at all: a process that dies in between leaves the old list. */
@@ -49,9 +56,14 @@ async function writeTrustList(user: UserFolder, folders: readonly string[]): Pro
   const temporary = `${user.trustFile}.${randomUUID()}`;
   try {
     await mkdir(user.path, { recursive: true, mode: 0o700 });
-    await writeFile(temporary, `${JSON.stringify({ folders: folders.toSorted() }, undefined, 2)}\n`, { mode: 0o600, flag: 'wx' });
+    await writeFile(temporary, `${JSON.stringify({ folders: folders.toSorted() }, undefined, 2)}\n`, {
+      mode: 0o600,
+      flag: 'wx',
+    });
     await rename(temporary, user.trustFile);
   } catch (error) {
-    throw new UsageError(`${visibleLine(user.trustFile)} cannot be written (${systemCode(error) ?? 'unknown error'}). Make the folder writable.`);
+    throw new UsageError(
+      `${visibleLine(user.trustFile)} cannot be written (${systemCode(error) ?? 'unknown error'}). Make the folder writable.`,
+    );
   }
 }

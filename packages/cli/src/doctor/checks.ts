@@ -59,43 +59,80 @@ function plainSettings(cwd: string): Settings {
 
 async function checkCompiler({ harness }: OpenHarness): Promise<Check> {
   const started = performance.now();
-  const outcome = await harness.runScript('enum Answer { yes = 1 }\nreturn Answer.yes satisfies number;', { mode: 'dry-run' });
-  if (outcome.status === 'completed') return { name: 'compiler', status: 'ok', detail: `compiled a script in ${elapsed(started)}` };
-  return { name: 'compiler', status: 'missing', detail: outcome.status === 'failed' ? outcome.error.message : outcome.status, fix: REINSTALL };
+  const outcome = await harness.runScript('enum Answer { yes = 1 }\nreturn Answer.yes satisfies number;', {
+    mode: 'dry-run',
+  });
+  if (outcome.status === 'completed')
+    return { name: 'compiler', status: 'ok', detail: `compiled a script in ${elapsed(started)}` };
+  return {
+    name: 'compiler',
+    status: 'missing',
+    detail: outcome.status === 'failed' ? outcome.error.message : outcome.status,
+    fix: REINSTALL,
+  };
 }
 
 async function checkSandbox({ harness }: OpenHarness): Promise<Check> {
   const started = performance.now();
   const outcome = await harness.runScript('return 1+1');
-  if (outcome.status === 'completed' && outcome.value === 2) return { name: 'sandbox', status: 'ok', detail: `${outcome.metadata.runtime}: ran a script in ${elapsed(started)}` };
-  return { name: 'sandbox', status: 'missing', detail: outcome.status === 'failed' ? outcome.error.message : 'a wrong answer', fix: REINSTALL };
+  if (outcome.status === 'completed' && outcome.value === 2)
+    return {
+      name: 'sandbox',
+      status: 'ok',
+      detail: `${outcome.metadata.runtime}: ran a script in ${elapsed(started)}`,
+    };
+  return {
+    name: 'sandbox',
+    status: 'missing',
+    detail: outcome.status === 'failed' ? outcome.error.message : 'a wrong answer',
+    fix: REINSTALL,
+  };
 }
 
 /** Starts the search program on a file that holds what is searched for. */
 async function checkSearch({ harness }: OpenHarness, folder: string): Promise<Check> {
   await writeFile(join(folder, 'haystack.txt'), 'needle\n');
   const operation = await harness.callTool('grepFiles', { pattern: 'needle' });
-  if (operation.status === 'completed' && JSON.stringify(operation.result).includes('haystack.txt')) return { name: 'ripgrep', status: 'ok', detail: 'found a word in a file' };
-  return { name: 'ripgrep', status: 'missing', detail: operation.error?.message ?? 'found nothing', fix: 'Install the package @vscode/ripgrep again, with its optional parts.' };
+  if (operation.status === 'completed' && JSON.stringify(operation.result).includes('haystack.txt'))
+    return { name: 'ripgrep', status: 'ok', detail: 'found a word in a file' };
+  return {
+    name: 'ripgrep',
+    status: 'missing',
+    detail: operation.error?.message ?? 'found nothing',
+    fix: 'Install the package @vscode/ripgrep again, with its optional parts.',
+  };
 }
 
 async function checkFiles(): Promise<Check> {
   const { availableVerification } = await import('@toolscript/tools');
-  if (availableVerification() === 'descriptor') return { name: 'files', status: 'ok', detail: 'opened files are verified by the kernel' };
-  return { name: 'files', status: 'warning', detail: 'opened files are verified by path; a fast swap of names could be missed', fix: 'Use Linux with /proc mounted for the strict check.' };
+  if (availableVerification() === 'descriptor')
+    return { name: 'files', status: 'ok', detail: 'opened files are verified by the kernel' };
+  return {
+    name: 'files',
+    status: 'warning',
+    detail: 'opened files are verified by path; a fast swap of names could be missed',
+    fix: 'Use Linux with /proc mounted for the strict check.',
+  };
 }
 
 async function checkGit(): Promise<Check> {
   const version = await versionOf('git');
   if (version !== undefined) return { name: 'git', status: 'ok', detail: version };
-  return { name: 'git', status: 'warning', detail: 'not found; scripts cannot use it through exec', fix: 'Install git (https://git-scm.com).' };
+  return {
+    name: 'git',
+    status: 'warning',
+    detail: 'not found; scripts cannot use it through exec',
+    fix: 'Install git (https://git-scm.com).',
+  };
 }
 
 /** Present or not, they are not used yet; saying only that they are there would mislead. */
 async function checkExecSandbox(): Promise<Check> {
   const names = ['bwrap', 'socat'];
   const versions = await Promise.all(names.map(versionOf));
-  const found = names.map((name, index) => `${name} ${versions[index] === undefined ? 'not found' : 'found'}`).join(', ');
+  const found = names
+    .map((name, index) => `${name} ${versions[index] === undefined ? 'not found' : 'found'}`)
+    .join(', ');
   return {
     name: 'exec sandbox',
     status: 'warning',

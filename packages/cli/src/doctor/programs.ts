@@ -9,9 +9,14 @@ export async function versionOf(name: string): Promise<string | undefined> {
 
 function firstLine(name: string, flag: string): Promise<string | undefined> {
   return new Promise((resolve) => {
-    execFile(name, [flag], { timeout: PATIENCE_MS, maxBuffer: 64 * 1024, windowsHide: true }, (error, stdout, stderr) => {
-      if (error !== null && typeof error.code === 'string') return resolve(undefined);
-      resolve((stdout || stderr).split('\n')[0]?.trim() ?? '');
-    });
+    execFile(
+      name,
+      [flag],
+      { timeout: PATIENCE_MS, maxBuffer: 64 * 1024, windowsHide: true },
+      (error, stdout, stderr) => {
+        if (error !== null && typeof error.code === 'string') return resolve(undefined);
+        resolve((stdout || stderr).split('\n')[0]?.trim() ?? '');
+      },
+    );
   });
 }

@@ -5,7 +5,9 @@ const MASK = '••••••';
 export function maskSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(maskSecrets);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, isSecret(name, member) ? MASK : maskSecrets(member)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, isSecret(name, member) ? MASK : maskSecrets(member)]),
+  );
 }
 
 function isSecret(name: string, member: unknown): boolean {

@@ -19,7 +19,10 @@ export interface HarnessWishes {
 }
 
 /** The harness of the settings, with the tools for work on a folder. Throws usage errors, of the library's too. */
-export async function openHarness(settings: Settings, { approvals, onInternalError, runsScripts }: HarnessWishes): Promise<OpenHarness> {
+export async function openHarness(
+  settings: Settings,
+  { approvals, onInternalError, runsScripts }: HarnessWishes,
+): Promise<OpenHarness> {
   const runtime = new QuickJsPool({ size: 1 });
   if (runsScripts && settings.mode === 'enabled') runtime.warm().catch(() => {});
   try {
@@ -47,7 +50,9 @@ function allowedTools(tools: readonly Tool[], { workspaceTools }: Settings): Too
   const names = tools.map(({ name }) => name);
   const unknown = workspaceTools.find((name) => !names.includes(name));
   if (unknown !== undefined) {
-    throw new UsageError(`toolscript.config.json: "expose.tools" names ${visibleLine(unknown)}, which is no tool.${didYouMean(unknown, names)}`);
+    throw new UsageError(
+      `toolscript.config.json: "expose.tools" names ${visibleLine(unknown)}, which is no tool.${didYouMean(unknown, names)}`,
+    );
   }
   return tools.filter(({ name }) => workspaceTools.includes(name));
 }
@@ -61,5 +66,7 @@ function narrowedExposure({ expose, workspaceTools }: Settings, tools: readonly 
 function narrowedPacks({ packs, workspaceTools }: Settings, tools: readonly Tool[]): Settings['packs'] {
   if (workspaceTools === undefined) return packs;
   const isLeft = (name: string) => tools.some((tool) => tool.name === name);
-  return Object.fromEntries(Object.entries(packs).map(([name, pack]) => [name, { ...pack, tools: pack.tools.filter(isLeft) }]));
+  return Object.fromEntries(
+    Object.entries(packs).map(([name, pack]) => [name, { ...pack, tools: pack.tools.filter(isLeft) }]),
+  );
 }

@@ -23,7 +23,12 @@ export interface TextSource {
 export function sourceFor(file: string | undefined, command: 'run' | 'eval'): TextSource {
   if (file !== undefined && file !== '-') return new FileSource(file);
   if (file === undefined && !stdinBringsText()) throw new UsageError(missingInput(command));
-  return { name: 'stdin', isStdin: true, open: () => checkFirst(decode(process.stdin, 'stdin')), close: () => void process.stdin.destroy() };
+  return {
+    name: 'stdin',
+    isStdin: true,
+    open: () => checkFirst(decode(process.stdin, 'stdin')),
+    close: () => void process.stdin.destroy(),
+  };
 }
 
 /** The whole text of a source. */
@@ -43,7 +48,8 @@ function stdinBringsText(): boolean {
 }
 
 function missingInput(command: 'run' | 'eval'): string {
-  if (command === 'run') return "Nothing to run: name the file of a model's answer (toolscript run answer.md) or pipe the answer in.";
+  if (command === 'run')
+    return "Nothing to run: name the file of a model's answer (toolscript run answer.md) or pipe the answer in.";
   return 'Nothing to run: name a script file (toolscript eval script.ts), give the code (-e CODE) or pipe the script in.';
 }
 
@@ -88,7 +94,8 @@ async function readRegular(handle: FileHandle, size: number, path: string): Prom
 }
 
 async function openReadable(path: string): Promise<FileHandle> {
-  if (path === '' || path.includes('\0')) throw new UsageError('The name of the file is not a path. Name an existing file.');
+  if (path === '' || path.includes('\0'))
+    throw new UsageError('The name of the file is not a path. Name an existing file.');
   try {
     return await open(path, 'r');
   } catch (error) {
@@ -131,7 +138,9 @@ function inputError(path: string, error: unknown): unknown {
       return new UsageError(`There is no file ${name}. Check the path, or use - to read stdin.`);
     case 'EACCES':
     case 'EPERM':
-      return new UsageError(`The file ${name} may not be read. Give yourself permission (chmod u+r) or name another file.`);
+      return new UsageError(
+        `The file ${name} may not be read. Give yourself permission (chmod u+r) or name another file.`,
+      );
     case 'EISDIR':
       return new UsageError(`${name} is a folder. Name a file in it.`);
     case undefined:

@@ -37,7 +37,8 @@ export class StrictTextDecoder {
 
   #refuseBinary(bytes: Uint8Array): void {
     const start = this.#bytesBefore === 0 ? ((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0) : 0;
-    if (start === 0xfffe || start === 0xfeff) throw new UsageError(`${this.#name} is UTF-16 text. Save it as UTF-8 and try again.`);
+    if (start === 0xfffe || start === 0xfeff)
+      throw new UsageError(`${this.#name} is UTF-16 text. Save it as UTF-8 and try again.`);
     const zero = bytes.indexOf(0);
     if (zero === -1) return;
     throw new UsageError(`${this.#name} is binary (byte ${this.#bytesBefore + zero} is NUL). Give a text file.`);
@@ -45,7 +46,9 @@ export class StrictTextDecoder {
 
   #refuse(bytes: Uint8Array, at: number): never {
     const byte = (bytes[at] as number).toString(16).padStart(2, '0');
-    throw new UsageError(`${this.#name} is not UTF-8: byte ${this.#bytesBefore + at} (0x${byte}) begins no valid character. Save it as UTF-8 and try again.`);
+    throw new UsageError(
+      `${this.#name} is not UTF-8: byte ${this.#bytesBefore + at} (0x${byte}) begins no valid character. Save it as UTF-8 and try again.`,
+    );
   }
 }
 

@@ -1,11 +1,13 @@
+type Mark = (text: string) => string;
+
 /** Marks of meaning; on anything but a terminal that shows colour they change nothing. */
 export interface Style {
-  dim(text: string): string;
-  bold(text: string): string;
-  red(text: string): string;
-  green(text: string): string;
-  yellow(text: string): string;
-  cyan(text: string): string;
+  readonly dim: Mark;
+  readonly bold: Mark;
+  readonly red: Mark;
+  readonly green: Mark;
+  readonly yellow: Mark;
+  readonly cyan: Mark;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -20,6 +22,16 @@ export function wantsColour(isTerminal: boolean, environment: Environment): bool
 }
 
 export function styleFor(hasColour: boolean): Style {
-  const mark = (open: number, close: number) => (text: string) => (hasColour && text !== '' ? `\x1b[${open}m${text}\x1b[${close}m` : text);
-  return { dim: mark(2, 22), bold: mark(1, 22), red: mark(31, 39), green: mark(32, 39), yellow: mark(33, 39), cyan: mark(36, 39) };
+  const mark =
+    (open: number, close: number): Mark =>
+    (text) =>
+      hasColour && text !== '' ? `\x1b[${open}m${text}\x1b[${close}m` : text;
+  return {
+    dim: mark(2, 22),
+    bold: mark(1, 22),
+    red: mark(31, 39),
+    green: mark(32, 39),
+    yellow: mark(33, 39),
+    cyan: mark(36, 39),
+  };
 }

@@ -21,7 +21,10 @@ const PLAIN = /^[\x20-\x7e\n\t]*$/;
 /** Makes any text safe to print, line ends kept. */
 export function visible(text: string): string {
   if (PLAIN.test(text)) return text;
-  return text.replace(SEQUENCE_OR_HIDDEN, (found: string, sequence: string | undefined) => sequence ?? escapeCharacter(found));
+  return text.replace(
+    SEQUENCE_OR_HIDDEN,
+    (found: string, sequence: string | undefined) => sequence ?? escapeCharacter(found),
+  );
 }
 
 /** The same on one line: line ends and tabs become spaces. */
@@ -59,5 +62,8 @@ function escapeCharacter(character: string): string {
 }
 
 function escapeForJson(character: string): string {
-  return Array.from({ length: character.length }, (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`).join('');
+  return Array.from(
+    { length: character.length },
+    (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+  ).join('');
 }

@@ -1,4 +1,9 @@
-import type { OutputItem, ScriptExecutionItem, ScriptExecutionOutputItem, StreamEvent } from '@toolscript/core/protocol';
+import type {
+  OutputItem,
+  ScriptExecutionItem,
+  ScriptExecutionOutputItem,
+  StreamEvent,
+} from '@toolscript/core/protocol';
 import type { Screen } from '../terminal/screen.js';
 import { visible, visibleLine, VisibleStream } from '../terminal/untrusted.js';
 import { callLine } from './call-lines.js';
@@ -99,7 +104,8 @@ export class AnswerView implements EventView {
   #showLog({ level, text }: Extract<Payload, { type: 'script_log' }>): void {
     const { style } = this.#screen;
     const mark = level === 'error' ? style.red : level === 'warn' ? style.yellow : style.dim;
-    for (const line of visible(text).replace(/\n$/u, '').split('\n')) this.#screen.line(`${mark('[script]')} ${line}`.trimEnd());
+    for (const line of visible(text).replace(/\n$/u, '').split('\n'))
+      this.#screen.line(`${mark('[script]')} ${line}`.trimEnd());
   }
 
   #showOutput(output: ScriptExecutionOutputItem): void {
@@ -108,7 +114,8 @@ export class AnswerView implements EventView {
     for (const operation of output.operations) {
       if (!this.#shownCalls.has(operation.call_id)) this.#screen.line(callLine(operation, this.#screen.style));
     }
-    if (output.output !== undefined && output.output !== '') this.#screen.line(visible(output.output).replace(/\n$/u, ''));
+    if (output.output !== undefined && output.output !== '')
+      this.#screen.line(visible(output.output).replace(/\n$/u, ''));
     const value = shownValue(output.result);
     if (value !== '') this.#screen.line(value);
     if (this.#isDryRun && output.status === 'completed' && this.#script !== undefined) this.#showPlan(this.#script);

@@ -12,12 +12,15 @@ export function callSummary(input: unknown): string {
 
 function argument(value: unknown): string {
   if (typeof value === 'string') return stringArgument(value);
-  if (Array.isArray(value)) return value.every((one) => typeof one === 'string') ? value.map(word).join(' ') : counted(value.length, 'item');
+  if (Array.isArray(value))
+    return value.every((one) => typeof one === 'string') ? value.map(word).join(' ') : counted(value.length, 'item');
   return scalar(value);
 }
 
 function stringArgument(text: string): string {
-  const files = [...text.matchAll(/^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ b\/)(.+)$/gmu)].map(([, name]) => name as string);
+  const files = [...text.matchAll(/^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ b\/)(.+)$/gmu)].map(
+    ([, name]) => name as string,
+  );
   if (files.length > 0) return files.join(', ');
   const lines = text.trimEnd().split('\n');
   return lines.length === 1 ? text : `${lines[0]} … (${counted(lines.length, 'line')})`;
@@ -28,7 +31,7 @@ function word(text: string): string {
 }
 
 function scalar(value: unknown): string {
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
 function short(text: string): string {

@@ -21,7 +21,10 @@ export class LiveCalls {
 
   start(callId: string, tool: string, input: unknown): void {
     if (!this.#screen.isTerminal) return;
-    this.#calls.set(callId, { text: `${visibleLine(tool)} ${callSummary(input)}`.trimEnd(), sinceMs: performance.now() });
+    this.#calls.set(callId, {
+      text: `${visibleLine(tool)} ${callSummary(input)}`.trimEnd(),
+      sinceMs: performance.now(),
+    });
     this.#timer ??= setInterval(() => this.#show(), FRAME_MS).unref();
   }
 

@@ -18,7 +18,8 @@ export function summary(output: ScriptExecutionOutputItem, style: Style): string
   const took = `in ${shortDuration(output.metadata.duration_ms)}`;
   const calls = callCounts(output);
   if (output.status === 'completed') return `${style.green('✔')} completed ${took}${calls}`;
-  if (output.status === 'suspended') return `${style.yellow('⏸')} suspended after ${shortDuration(output.metadata.duration_ms)}${calls}`;
+  if (output.status === 'suspended')
+    return `${style.yellow('⏸')} suspended after ${shortDuration(output.metadata.duration_ms)}${calls}`;
   return [`${style.red('✘')} failed ${took}${calls}`, ...failureLines(output.error, style)].join('\n');
 }
 
@@ -40,10 +41,14 @@ function callCounts({ operations }: ScriptExecutionOutputItem): string {
 
 function failureLines(error: ScriptExecutionOutputItem['error'], style: Style): string[] {
   if (error === undefined) return [];
-  const place = error.line === undefined ? '' : style.dim(` (line ${error.line}${error.column === undefined ? '' : `, column ${error.column}`})`);
+  const place =
+    error.line === undefined
+      ? ''
+      : style.dim(` (line ${error.line}${error.column === undefined ? '' : `, column ${error.column}`})`);
   const lines = [`  ${style.red(error.code)}: ${indent(visible(error.message))}${place}`];
   if (error.frame !== undefined && error.frame !== '') lines.push(`    ${indent(visible(error.frame), 4)}`);
-  if (error.hint !== undefined && error.hint !== '') lines.push(`  ${style.bold('hint:')} ${indent(visible(error.hint))}`);
+  if (error.hint !== undefined && error.hint !== '')
+    lines.push(`  ${style.bold('hint:')} ${indent(visible(error.hint))}`);
   return lines;
 }
 

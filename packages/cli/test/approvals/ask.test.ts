@@ -6,15 +6,27 @@ import { readAnswer } from '#cli/approvals/question.js';
 import { cleanEnvironment, PROGRAM, start, temporaryFolder } from '../support/program.js';
 
 /** `script` of util-linux gives a program a terminal of its own; elsewhere it takes other options. */
-const hasTerminal = process.platform === 'linux' && spawnSync('script', ['-qec', 'true', '/dev/null'], { env: cleanEnvironment() }).status === 0;
+const hasTerminal =
+  process.platform === 'linux' &&
+  spawnSync('script', ['-qec', 'true', '/dev/null'], { env: cleanEnvironment() }).status === 0;
 
 /** Presses keys, each when the screen has said something new that fits. Answers with everything that was shown. */
-async function atTerminal(command: string, presses: readonly (readonly [wait: string, keys: string])[], env: Record<string, string> = {}) {
-  const child = start('script', ['-qec', command, '/dev/null'], { keepStdinOpen: true, env: { TERM: 'xterm', SHELL: '/bin/sh', ...env } });
+async function atTerminal(
+  command: string,
+  presses: readonly (readonly [wait: string, keys: string])[],
+  env: Record<string, string> = {},
+) {
+  const child = start('script', ['-qec', command, '/dev/null'], {
+    keepStdinOpen: true,
+    env: { TERM: 'xterm', SHELL: '/bin/sh', ...env },
+  });
   return drive(child, presses);
 }
 
-function drive(child: ReturnType<typeof start>, presses: readonly (readonly [string, string])[]): Promise<{ status: number | null; shown: string }> {
+function drive(
+  child: ReturnType<typeof start>,
+  presses: readonly (readonly [string, string])[],
+): Promise<{ status: number | null; shown: string }> {
   const waiting = [...presses];
   let shown = '';
   let from = 0;
@@ -48,9 +60,11 @@ function answerFile(folder: string, source: string): string {
 const WRITE = "await tools.writeFile({ filePath: 'a.txt', content: 'one' });";
 const PROMPT = 'Allow it?';
 
-describe.skipIf(!hasTerminal)('a question at a terminal (skipped where util-linux `script` gives none)', () => {
-  const command = (folder: string, source: string, flags = '') => `${process.execPath} ${PROGRAM} run ${answerFile(folder, source)} --cwd ${folder} ${flags}`;
+function command(folder: string, source: string, flags = ''): string {
+  return `${process.execPath} ${PROGRAM} run ${answerFile(folder, source)} --cwd ${folder} ${flags}`;
+}
 
+describe.skipIf(!hasTerminal)('a question at a terminal (skipped where util-linux `script` gives none)', () => {
   it('is put before the call, and y lets it run', async () => {
     const folder = temporaryFolder();
     const { status, shown } = await atTerminal(command(folder, WRITE), [[PROMPT, 'y']]);
@@ -117,17 +131,24 @@ await tools.exec({ command: ['true'] });`;
   it('shows nothing that the terminal obeys', async () => {
     const folder = temporaryFolder();
     const source = String.raw`await tools.exec({ command: ['echo', '\x1b]0;owned\x07\u202e\u200b'], approvalContext: '\x1b[2J\x9b2Jgood \u202ereason' });`;
-    const { shown } = await atTerminal(command(folder, source), [
-      [PROMPT, 'v'],
-      [PROMPT, 'n'],
-    ], { NO_COLOR: '1' });
+    const { shown } = await atTerminal(
+      command(folder, source),
+      [
+        [PROMPT, 'v'],
+        [PROMPT, 'n'],
+      ],
+      { NO_COLOR: '1' },
+    );
     expect(shown).toContain('owned');
     expect(shown.replaceAll('\r\x1b[2K', '')).not.toMatch(/[\x1b\x07\x9b\u202e\u200b]/u);
   });
 
   it('is taken back when its time is over', async () => {
     const folder = temporaryFolder();
-    const { status, shown } = await atTerminal(command(folder, WRITE, '--limit approvalTimeoutMs=300'), [[PROMPT, ''], ['Too late', '']]);
+    const { status, shown } = await atTerminal(command(folder, WRITE, '--limit approvalTimeoutMs=300'), [
+      [PROMPT, ''],
+      ['Too late', ''],
+    ]);
     expect(status).toBe(1);
     expect(shown).toContain('ApprovalTimeoutError');
   });

@@ -5,10 +5,20 @@ import { temporaryFolder, toolscript } from '../support/program.js';
 
 describe('toolscript eval', () => {
   it('prints exactly one outcome with --json', async () => {
-    const { status, stdout, stderr } = await toolscript(['eval', '-e', "console.log('x'); return { a: 1 + 1 }", '--json']);
+    const { status, stdout, stderr } = await toolscript([
+      'eval',
+      '-e',
+      "console.log('x'); return { a: 1 + 1 }",
+      '--json',
+    ]);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout.split('\n')).toHaveLength(2);
-    expect(JSON.parse(stdout)).toMatchObject({ status: 'completed', value: { a: 2 }, logs: [{ level: 'log', text: 'x' }], operations: [] });
+    expect(JSON.parse(stdout)).toMatchObject({
+      status: 'completed',
+      value: { a: 2 },
+      logs: [{ level: 'log', text: 'x' }],
+      operations: [],
+    });
   });
 
   it('has the value null where a script returned nothing', async () => {
@@ -19,7 +29,11 @@ describe('toolscript eval', () => {
   it('reads a file, stdin by name, and stdin by pipe', async () => {
     const file = join(temporaryFolder(), 'script.ts');
     writeFileSync(file, 'const n: number = 3; return n');
-    for (const [args, stdin] of [[[file], undefined], [['-'], 'return 3'], [[], 'return 3']] as const) {
+    for (const [args, stdin] of [
+      [[file], undefined],
+      [['-'], 'return 3'],
+      [[], 'return 3'],
+    ] as const) {
       const { status, stdout } = await toolscript(['eval', ...args, '--json'], stdin === undefined ? {} : { stdin });
       expect(status).toBe(0);
       expect(JSON.parse(stdout)).toMatchObject({ value: 3 });
@@ -35,7 +49,14 @@ describe('toolscript eval', () => {
   it('obeys the limits and the tools of the command line', async () => {
     const timedOut = await toolscript(['eval', '-e', 'for (;;);', '--json', '--limit', 'computeMs=100']);
     expect(JSON.parse(timedOut.stdout)).toMatchObject({ error: { code: 'ScriptTimeoutError' } });
-    const narrow = await toolscript(['eval', '-e', 'return [context.capabilities.tools, context.sandbox.timeoutMs]', '--json', '--tools', 'readFile,listDir']);
+    const narrow = await toolscript([
+      'eval',
+      '-e',
+      'return [context.capabilities.tools, context.sandbox.timeoutMs]',
+      '--json',
+      '--tools',
+      'readFile,listDir',
+    ]);
     expect(JSON.parse(narrow.stdout)).toMatchObject({ value: [['readFile', 'listDir'], 600_000] });
   });
 
@@ -57,7 +78,13 @@ describe('toolscript tools', () => {
     expect(types.stdout).not.toContain('writeFile(');
     const schemas = await toolscript(['tools', '--json', '--pack', 'file-ops']);
     const parsed = JSON.parse(schemas.stdout) as { name: string; inputSchema: { type: string } }[];
-    expect(parsed.map(({ name }) => name).toSorted()).toEqual(['applyPatch', 'fileSearch', 'grepFiles', 'listDir', 'readFile']);
+    expect(parsed.map(({ name }) => name).toSorted()).toEqual([
+      'applyPatch',
+      'fileSearch',
+      'grepFiles',
+      'listDir',
+      'readFile',
+    ]);
     expect(parsed.every(({ inputSchema }) => inputSchema.type === 'object')).toBe(true);
   });
 });
@@ -66,11 +93,19 @@ describe('toolscript doctor', () => {
   it('really runs what is needed, and says what exec lacks', async () => {
     const { status, stdout } = await toolscript(['doctor', '--json']);
     expect(status).toBe(0);
-    const report = JSON.parse(stdout) as { ok: boolean; checks: { name: string; status: string; detail: string; fix?: string }[]; configuration: unknown };
+    const report = JSON.parse(stdout) as {
+      ok: boolean;
+      checks: { name: string; status: string; detail: string; fix?: string }[];
+      configuration: unknown;
+    };
     const found = Object.fromEntries(report.checks.map((check) => [check.name, check]));
     expect(report.ok).toBe(true);
-    for (const name of ['node', 'platform', 'compiler', 'sandbox', 'ripgrep', 'terminal', 'configuration']) expect(found[name]?.status).toBe('ok');
-    expect(found['exec sandbox']).toMatchObject({ status: 'warning', detail: expect.stringContaining('without an OS sandbox') });
+    for (const name of ['node', 'platform', 'compiler', 'sandbox', 'ripgrep', 'terminal', 'configuration'])
+      expect(found[name]?.status).toBe('ok');
+    expect(found['exec sandbox']).toMatchObject({
+      status: 'warning',
+      detail: expect.stringContaining('without an OS sandbox'),
+    });
     expect(report.configuration).toMatchObject({ approve: 'ask', limits: { timeoutMs: 600_000 } });
   });
 
@@ -83,7 +118,15 @@ describe('toolscript doctor', () => {
 });
 
 describe('help and version', () => {
-  it.each([[['--help']], [['help', 'run']], [['run', '--help']], [['eval', '--help']], [['tools', '--help']], [['doctor', '--help']], [['trust', '--help']]])('%j shows usage and examples', async (args) => {
+  it.each([
+    [['--help']],
+    [['help', 'run']],
+    [['run', '--help']],
+    [['eval', '--help']],
+    [['tools', '--help']],
+    [['doctor', '--help']],
+    [['trust', '--help']],
+  ])('%j shows usage and examples', async (args) => {
     const { status, stdout, stderr } = await toolscript(args);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toContain('Usage: toolscript');

@@ -42,7 +42,9 @@ function finalItems(events: StreamEvent[]) {
 describe('toolscript run --json', () => {
   it('prints the events of an answer in order and nothing else, keeps its text, and changes the folder', async () => {
     const cwd = folderWithFile();
-    const { status, stdout, stderr } = await toolscript(['run', '-', '--cwd', cwd, '--approve', 'auto', '--json'], { stdin: ANSWER });
+    const { status, stdout, stderr } = await toolscript(['run', '-', '--cwd', cwd, '--approve', 'auto', '--json'], {
+      stdin: ANSWER,
+    });
     expect(stderr).toBe('');
     expect(status).toBe(0);
     const events = parseEvents(stdout);
@@ -60,11 +62,19 @@ describe('toolscript run --json', () => {
       'script_execution_output',
       'message',
     ]);
-    const kept = items.map((item) => ('content' in item ? item.content : 'source_code' in item ? item.source_code : '')).join('');
+    const kept = items
+      .map((item) => ('content' in item ? item.content : 'source_code' in item ? item.source_code : ''))
+      .join('');
     expect(kept).toBe(ANSWER.replaceAll(/<\/?thinking>|<tool-calls>\n|<\/tool-calls>|```(?:ts tool-calls\n)?/gu, ''));
     expect(readFileSync(join(cwd, 'out.txt'), 'utf8')).toBe('hi\n');
     const order = events.flatMap(({ payload }) =>
-      payload.type === 'tool_call_done' ? [payload.operation.tool] : payload.type === 'script_log' ? ['log'] : payload.type === 'item_done' ? [payload.final_item.type] : [],
+      payload.type === 'tool_call_done'
+        ? [payload.operation.tool]
+        : payload.type === 'script_log'
+          ? ['log']
+          : payload.type === 'item_done'
+            ? [payload.final_item.type]
+            : [],
     );
     expect(order.slice(2, 6)).toEqual(['script_execution', 'listDir', 'log', 'script_execution_output']);
   });
@@ -99,7 +109,9 @@ async function namedPipe(folder: string): Promise<string> {
 describe('toolscript run', () => {
   it('shows the text, the scripts, each call, the console, the output, the value and how it ended', async () => {
     const cwd = folderWithFile();
-    const { status, stdout, stderr } = await toolscript(['run', '-', '--cwd', cwd, '--approve', 'auto'], { stdin: ANSWER });
+    const { status, stdout, stderr } = await toolscript(['run', '-', '--cwd', cwd, '--approve', 'auto'], {
+      stdin: ANSWER,
+    });
     expect(stderr).toBe('');
     expect(status).toBe(0);
     expect(stdout).not.toContain('Look first');
@@ -135,7 +147,9 @@ describe('toolscript run', () => {
     const stdin = script("const n = 1;\nthrow new Error('no good')") + script("return 'second'");
     const stopped = await toolscript(['run', '-', '--cwd', cwd], { stdin });
     expect(stopped.status).toBe(1);
-    expect(stopped.stdout).toMatch(/✘ failed in [\s\S]*ScriptRuntimeError: [\s\S]*no good[\s\S]*line 2[\s\S]*> 2 \| throw/u);
+    expect(stopped.stdout).toMatch(
+      /✘ failed in [\s\S]*ScriptRuntimeError: [\s\S]*no good[\s\S]*line 2[\s\S]*> 2 \| throw/u,
+    );
     expect(stopped.stdout).not.toContain('second');
     const continued = await toolscript(['run', '-', '--cwd', cwd, '--continue-on-error'], { stdin });
     expect(continued.status).toBe(1);
@@ -151,7 +165,9 @@ console.log(lines[0]); context.emitProgress(lines[0]); text(lines[0]);
 await tools.readFile({ filePath: lines[0] }).catch(() => {});
 if (lines.length > 0) throw new Error(lines[0]);`;
     for (const flags of [[], ['--json']]) {
-      const { stdout, stderr } = await toolscript(['run', '-', '--cwd', cwd, ...flags], { stdin: `Text ${evil}\n${script(source)}` });
+      const { stdout, stderr } = await toolscript(['run', '-', '--cwd', cwd, ...flags], {
+        stdin: `Text ${evil}\n${script(source)}`,
+      });
       expect(stdout).toContain('owned');
       expect(stdout + stderr).not.toMatch(/[\x1b\x07\x9b\u202e\u200b]/u);
     }
@@ -165,7 +181,9 @@ if (lines.length > 0) throw new Error(lines[0]);`;
 
   it('only checks in a dry run', async () => {
     const cwd = temporaryFolder();
-    const { status, stdout } = await toolscript(['run', '-', '--cwd', cwd, '--mode', 'dry-run', '--approve', 'auto'], { stdin: ANSWER });
+    const { status, stdout } = await toolscript(['run', '-', '--cwd', cwd, '--mode', 'dry-run', '--approve', 'auto'], {
+      stdin: ANSWER,
+    });
     expect(status).toBe(0);
     expect(stdout).toContain('  · writeFile  line 1\n  · readFile  line 2\n');
     expect(() => readFileSync(join(cwd, 'out.txt'))).toThrow();
@@ -182,15 +200,20 @@ if (lines.length > 0) throw new Error(lines[0]);`;
     const cwd = folderWithFile();
     const many = script("for (let i = 0; i < 150; i++) console.log('line', i, 'x'.repeat(1500));");
     const command = `"$0" "$1" run - --cwd "$2" --limit logRatePerSec=1000 --limit maxLogBytes=9000000 | head -n 1`;
-    const { status, stdout, stderr } = await finished(start('sh', ['-c', command, process.execPath, PROGRAM, cwd], { stdin: many.repeat(3) }));
+    const { status, stdout, stderr } = await finished(
+      start('sh', ['-c', command, process.execPath, PROGRAM, cwd], { stdin: many.repeat(3) }),
+    );
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout.split('\n')).toHaveLength(2);
   });
 
   it('stops at Ctrl-C, says what was done, and leaves no child behind', async () => {
     const cwd = folderWithFile();
-    const source = "await tools.readFile({ filePath: 'there.txt' });\nconsole.log('ready');\nawait tools.exec({ command: ['sh', '-c', 'echo $$ > pid; exec sleep 300'] });";
-    const child = start(process.execPath, [PROGRAM, 'run', '-', '--cwd', cwd, '--approve', 'auto'], { stdin: script(source) });
+    const source =
+      "await tools.readFile({ filePath: 'there.txt' });\nconsole.log('ready');\nawait tools.exec({ command: ['sh', '-c', 'echo $$ > pid; exec sleep 300'] });";
+    const child = start(process.execPath, [PROGRAM, 'run', '-', '--cwd', cwd, '--approve', 'auto'], {
+      stdin: script(source),
+    });
     const end = finished(child);
     await said(child, 'ready');
     const pid = await pidIn(join(cwd, 'pid'));
@@ -218,7 +241,7 @@ async function pidIn(path: string): Promise<number> {
 }
 
 async function goneWithin(pid: number, ms: number): Promise<boolean> {
-  for (const end = Date.now() + ms; Date.now() < end; ) {
+  for (const end = Date.now() + ms; Date.now() < end;) {
     try {
       process.kill(pid, 0);
     } catch {
@@ -261,7 +284,11 @@ describe('input that cannot be run', () => {
     ['a limit without a value', ['run', file('a.md', 'a'), '--limit', 'memoryMb'], 'NAME=VALUE'],
     ['an unknown tool', ['run', file('a.md', 'a'), '--tools', 'readFlie'], 'Did you mean readFile?'],
     ['an unknown pack', ['run', file('a.md', 'a'), '--pack', 'fileops'], 'Did you mean file-ops?'],
-    ['a runtime that does not come with this version', ['run', file('a.md', 'a'), '--runtime', 'isolated-vm'], 'not available in this version'],
+    [
+      'a runtime that does not come with this version',
+      ['run', file('a.md', 'a'), '--runtime', 'isolated-vm'],
+      'not available in this version',
+    ],
     ['nothing said at all', [], 'Usage: toolscript'],
   ])('%s is one message on stderr and status 2', async (_name, args, message) => {
     const { status, stdout, stderr } = await toolscript(args);

@@ -16,25 +16,40 @@ function place(files: { own?: unknown; workspace?: unknown }): Place {
   const base = temporaryFolder();
   mkdirSync(join(base, 'toolscript'));
   const configFile = join(base, 'toolscript', 'config.json');
-  const write = (path: string, value: unknown) => value !== undefined && writeFileSync(path, typeof value === 'string' ? value : JSON.stringify(value));
   write(configFile, files.own);
   write(join(cwd, 'toolscript.config.json'), files.workspace);
   return { cwd, env: { XDG_CONFIG_HOME: base }, configFile };
 }
 
-const SCRIPT = 'return { ms: context.sandbox.timeoutMs, calls: context.sandbox.remainingToolBudget, tools: context.capabilities.tools }';
+function write(path: string, value: unknown): void {
+  if (value !== undefined) writeFileSync(path, typeof value === 'string' ? value : JSON.stringify(value));
+}
+
+const SCRIPT =
+  'return { ms: context.sandbox.timeoutMs, calls: context.sandbox.remainingToolBudget, tools: context.capabilities.tools }';
 
 async function effective({ cwd, env }: Place, flags: string[] = [], extra: Record<string, string> = {}) {
-  const { stdout, stderr, status } = await toolscript(['eval', '-e', SCRIPT, '--json', '--cwd', cwd, ...flags], { env: { ...env, ...extra } });
-  const value = stdout === '' ? undefined : (JSON.parse(stdout) as { value?: { ms: number; calls: number; tools: string[] } }).value;
+  const { stdout, stderr, status } = await toolscript(['eval', '-e', SCRIPT, '--json', '--cwd', cwd, ...flags], {
+    env: { ...env, ...extra },
+  });
+  const value =
+    stdout === ''
+      ? undefined
+      : (JSON.parse(stdout) as { value?: { ms: number; calls: number; tools: string[] } }).value;
   return { value, stderr, status };
 }
 
 describe('configuration', () => {
   it('of the person counts, and the command line wins over it', async () => {
-    const there = place({ own: { limits: { timeoutMs: 5_000, maxToolCalls: 7 }, expose: { tools: ['readFile', 'exec'] } } });
+    const there = place({
+      own: { limits: { timeoutMs: 5_000, maxToolCalls: 7 }, expose: { tools: ['readFile', 'exec'] } },
+    });
     expect((await effective(there)).value).toEqual({ ms: 5_000, calls: 7, tools: ['readFile', 'exec'] });
-    expect((await effective(there, ['--limit', 'timeoutMs=6000', '--tools', 'listDir'])).value).toEqual({ ms: 6_000, calls: 7, tools: ['listDir'] });
+    expect((await effective(there, ['--limit', 'timeoutMs=6000', '--tools', 'listDir'])).value).toEqual({
+      ms: 6_000,
+      calls: 7,
+      tools: ['listDir'],
+    });
   });
 
   it('of a workspace counts only when the person has trusted it', async () => {
@@ -50,7 +65,9 @@ describe('configuration', () => {
     expect({ calls: after.value?.calls, stderr: after.stderr }).toEqual({ calls: 3, stderr: '' });
     await toolscript(['trust', there.cwd, '--remove'], { env: there.env });
     expect((await effective(there)).value?.calls).toBe(32);
-    expect(JSON.parse(readFileSync(join(there.configFile, '..', 'trusted-folders.json'), 'utf8'))).toEqual({ folders: [] });
+    expect(JSON.parse(readFileSync(join(there.configFile, '..', 'trusted-folders.json'), 'utf8'))).toEqual({
+      folders: [],
+    });
   });
 
   it('of a workspace narrows and never widens', async () => {
@@ -74,7 +91,11 @@ describe('configuration', () => {
 
   it.each([
     ['an unknown key', { aprove: 'auto' }, 'unknown key "aprove". Did you mean approve?'],
-    ['an unknown key further in', { limits: { timeoutms: 1 } }, 'unknown key "limits.timeoutms". Did you mean timeoutMs?'],
+    [
+      'an unknown key further in',
+      { limits: { timeoutms: 1 } },
+      'unknown key "limits.timeoutms". Did you mean timeoutMs?',
+    ],
     ['a wrong value', { limits: { timeoutMs: 'soon' } }, '"limits.timeoutMs"'],
     ['something else than an object', [1], 'expected object'],
     ['no JSON', '{ "approve": ', 'is not JSON'],
@@ -99,14 +120,21 @@ describe('configuration', () => {
     expect((await effective(there, [], { TOOLSCRIPT_MODE: 'disabled' })).status).toBe(1);
     expect((await effective(there, ['--mode', 'enabled'], { TOOLSCRIPT_MODE: 'disabled' })).status).toBe(0);
     const wrong = await effective(there, [], { TOOLSCRIPT_APPROVE: 'yes' });
-    expect({ status: wrong.status, stderr: wrong.stderr }).toEqual({ status: 2, stderr: 'toolscript: TOOLSCRIPT_APPROVE is "yes". Set it to auto, deny, ask, or unset it.\n' });
-    expect((await effective(there, [], { TOOLSCRIPT_APROVE: 'auto' })).stderr).toContain('Did you mean TOOLSCRIPT_APPROVE?');
+    expect({ status: wrong.status, stderr: wrong.stderr }).toEqual({
+      status: 2,
+      stderr: 'toolscript: TOOLSCRIPT_APPROVE is "yes". Set it to auto, deny, ask, or unset it.\n',
+    });
+    expect((await effective(there, [], { TOOLSCRIPT_APROVE: 'auto' })).stderr).toContain(
+      'Did you mean TOOLSCRIPT_APPROVE?',
+    );
   });
 
   it('is shown by doctor with its sources', async () => {
     const there = place({ own: { approve: 'deny' } });
     const { stdout } = await toolscript(['doctor', '--json', '--cwd', there.cwd], { env: there.env });
-    expect(JSON.parse(stdout)).toMatchObject({ configuration: { approve: 'deny', cwd: there.cwd, sources: [there.configFile, 'defaults'] } });
+    expect(JSON.parse(stdout)).toMatchObject({
+      configuration: { approve: 'deny', cwd: there.cwd, sources: [there.configFile, 'defaults'] },
+    });
   });
 
   it('is shown with secrets masked', () => {

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { StrictTextDecoder } from '#cli/input/text-decoder.js';
 import { scanUtf8 } from '#cli/input/utf8.js';
@@ -13,14 +13,22 @@ function decode(...chunks: Uint8Array[]): string {
 describe('input bytes', () => {
   it('are the same text however they are cut', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 40 }), fc.array(fc.nat(160), { maxLength: 6 }), (raw, cuts) => {
-        const text = raw.toWellFormed().replaceAll('\0', '');
-        const bytes = Buffer.from(text);
-        const places = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)).toSorted((left, right) => left - right), bytes.length];
-        const chunks = places.slice(1).map((end, index) => bytes.subarray(places[index], end));
-        fc.pre(bytes[0] !== 0xff && bytes[0] !== 0xfe);
-        expect(decode(...chunks)).toBe(text);
-      }),
+      fc.property(
+        fc.string({ unit: 'binary', maxLength: 40 }),
+        fc.array(fc.nat(160), { maxLength: 6 }),
+        (raw, cuts) => {
+          const text = raw.toWellFormed().replaceAll('\0', '');
+          const bytes = Buffer.from(text);
+          const places = [
+            0,
+            ...cuts.map((cut) => Math.min(cut, bytes.length)).toSorted((left, right) => left - right),
+            bytes.length,
+          ];
+          const chunks = places.slice(1).map((end, index) => bytes.subarray(places[index], end));
+          fc.pre(bytes[0] !== 0xff && bytes[0] !== 0xfe);
+          expect(decode(...chunks)).toBe(text);
+        },
+      ),
       { numRuns: 1_000 },
     );
   });
@@ -30,7 +38,11 @@ describe('input bytes', () => {
   });
 
   it.each([
-    ['a stray byte', [0x61, 0xff, 0x62], 'input is not UTF-8: byte 1 (0xff) begins no valid character. Save it as UTF-8 and try again.'],
+    [
+      'a stray byte',
+      [0x61, 0xff, 0x62],
+      'input is not UTF-8: byte 1 (0xff) begins no valid character. Save it as UTF-8 and try again.',
+    ],
     ['an overlong form', [0x61, 0x62, 0xc0, 0xaf], 'byte 2 (0xc0)'],
     ['an encoded surrogate', [0xed, 0xa0, 0x80], 'byte 0 (0xed)'],
     ['an unfinished character at the end', [0x61, 0xe2, 0x82], 'byte 1 (0xe2)'],
@@ -38,7 +50,9 @@ describe('input bytes', () => {
     ['UTF-16', [0xff, 0xfe, 0x61, 0x00], 'input is UTF-16 text. Save it as UTF-8 and try again.'],
   ])('with %s are refused, with the place', (_name, bytes, message) => {
     expect(() => decode(Uint8Array.from(bytes))).toThrow(message);
-    expect(() => decode(...bytes.map((byte) => Uint8Array.of(byte)))).toThrow(_name === 'UTF-16' ? 'input is' : message);
+    expect(() => decode(...bytes.map((byte) => Uint8Array.of(byte)))).toThrow(
+      _name === 'UTF-16' ? 'input is' : message,
+    );
   });
 
   it('are judged as the platform judges them', () => {

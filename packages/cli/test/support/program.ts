@@ -9,7 +9,7 @@ export const PROGRAM = fileURLToPath(new URL('../../bin/toolscript.js', import.m
 
 export interface Finished {
   status: number | null;
-  signal: NodeJS.Signals | null;
+  signal: string | null;
   stdout: string;
   stderr: string;
 }
@@ -47,7 +47,11 @@ export async function toolscript(args: readonly string[], options: StartOptions 
   return finished(child);
 }
 
-export function start(command: string, args: readonly string[], { stdin, keepStdinOpen, env, cwd }: StartOptions = {}): ChildProcessWithoutNullStreams {
+export function start(
+  command: string,
+  args: readonly string[],
+  { stdin, keepStdinOpen, env, cwd }: StartOptions = {},
+): ChildProcessWithoutNullStreams {
   const child = spawn(command, args, {
     cwd: cwd ?? tmpdir(),
     env: cleanEnvironment(env),
@@ -73,7 +77,7 @@ export function finished(child: ChildProcessWithoutNullStreams): Promise<Finishe
 export function said(child: ChildProcessWithoutNullStreams, wanted: string): Promise<void> {
   return new Promise((resolve, reject) => {
     let text = '';
-    child.stdout.on('data', (piece: Buffer | string) => {
+    child.stdout.on('data', (piece: unknown) => {
       text += String(piece);
       if (text.includes(wanted)) resolve();
     });

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jsonText, visible, visibleLine, VisibleStream } from '#cli/terminal/untrusted.js';
 
@@ -17,12 +17,28 @@ describe('text of strangers', () => {
     expect(visible(text)).toBe(shown);
   });
 
-  it.each(['plain\n\ttext', 'two\r\nlines', 'Café 日本語', '✔️ 👩‍👩‍👧 👍🏽 1️⃣', 'می‌خواهم'])('keeps what is plainly visible: %j', (text) => {
-    expect(visible(text)).toBe(text);
-  });
+  it.each(['plain\n\ttext', 'two\r\nlines', 'Café 日本語', '✔️ 👩‍👩‍👧 👍🏽 1️⃣', 'می‌خواهم'])(
+    'keeps what is plainly visible: %j',
+    (text) => {
+      expect(visible(text)).toBe(text);
+    },
+  );
 
   it('never lets a control, bidi or zero-width character through, however the text is cut into pieces', () => {
-    const characters = fc.constantFrom('a', '\x1b', '\x9b', '\u202e', '\u200b', '\r', '\n', '✔', '\ufe0f', '\ud83d\udc4d', '日', '\u{e0041}');
+    const characters = fc.constantFrom(
+      'a',
+      '\x1b',
+      '\x9b',
+      '\u202e',
+      '\u200b',
+      '\r',
+      '\n',
+      '✔',
+      '\ufe0f',
+      '\ud83d\udc4d',
+      '日',
+      '\u{e0041}',
+    );
     fc.assert(
       fc.property(fc.array(fc.string({ unit: characters, maxLength: 6 }), { maxLength: 12 }), (pieces) => {
         const stream = new VisibleStream();

@@ -17,6 +17,8 @@ export interface HarnessOptions {
   approvals?: ApprovalPolicy;
   workers?: { size?: number; maxScriptsPerWorker?: number; queueWaitMs?: number; slotsPerWorker?: number };
   detect?: { tags?: readonly string[]; fences?: boolean };
+  /** Scripts are not type-checked in this version: 'off' says that this is known. */
+  typecheck?: 'off';
   /** Every event of every run. */
   onEvent?: (event: StreamEvent) => void;
   /** Failures of Toolscript itself, for the operator: never shown to a model. */
@@ -50,13 +52,31 @@ const HarnessOptionsSchema = z.strictObject({
     })
     .optional(),
   detect: z.strictObject({ tags: z.array(z.string().regex(/^[A-Za-z][\w-]*$/u, 'a tag is a letter followed by letters, digits, _ or -')).optional(), fences: z.boolean().optional() }).optional(),
+  typecheck: z.literal('off').optional(),
   onEvent: z.function().optional(),
   onInternalError: z.function().optional(),
 });
 
 /** Throws a `ToolscriptUsageError` that names what is wrong, with the nearest key where one is unknown. */
 export function checkHarnessOptions(options: HarnessOptions): void {
+  refuseWhatIsToCome(options as unknown as Record<string, unknown>);
   throwIssues(HarnessOptionsSchema.safeParse(options), HarnessOptionsSchema.shape, 'createHarness');
+}
+
+const NOT_IN_THIS_VERSION: Readonly<Record<string, string>> = {
+  suspendAfterMs: 'Suspension is',
+  suspensionKey: 'Suspension is',
+  store: 'Stores for suspended scripts are',
+};
+
+/** Options whose names are settled and whose work is not done: said plainly instead of doing nothing. */
+function refuseWhatIsToCome(options: Record<string, unknown>): void {
+  for (const [name, subject] of Object.entries(NOT_IN_THIS_VERSION)) {
+    if (options?.[name] !== undefined) throw new ToolscriptUsageError(`createHarness: ${subject} not part of this version; leave ${name} out.`);
+  }
+  if (options?.['runtime'] === 'isolated-vm') throw new ToolscriptUsageError('createHarness: the isolated-vm runtime is not part of this version; use "quickjs".');
+  const typecheck = options?.['typecheck'];
+  if (typecheck === 'error' || typecheck === 'warn') throw new ToolscriptUsageError("createHarness: the type checker is not part of this version; leave typecheck out, or set it to 'off'.");
 }
 
 /** Limits in force: the harness's own, changed by those of one run. */

@@ -255,7 +255,7 @@ describe('modes', () => {
     const [first, , second] = foldResponse(events).output_items.filter(({ type }) => type.startsWith('script')) as Record<string, unknown>[];
     expect(first).toMatchObject({ type: 'script_execution', plan: [{ tool: 'echo', input: { value: 1 } }] });
     expect(second).toMatchObject({ type: 'script_execution' });
-    expect(results(events)).toEqual([undefined, 'ScriptPolicyError']);
+    expect(results(events)).toEqual([null, 'ScriptPolicyError']);
     expect(types(events)).not.toContain('tool_call_start');
     expect(sample.deeds).toHaveLength(before);
   });
@@ -448,7 +448,7 @@ describe('bad input is a clear error or the right result', () => {
   it('an empty block', async () => {
     for (const answer of ['<tool-calls></tool-calls>', '<tool-calls>\n\n</tool-calls>', '```ts tool-calls\n```']) {
       const [result] = results(await collect(harness.processText(answer)));
-      expect([undefined, 'ScriptSyntaxError'], answer).toContain(result);
+      expect([null, 'ScriptSyntaxError'], answer).toContain(result);
     }
   });
 

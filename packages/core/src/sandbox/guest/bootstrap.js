@@ -14,12 +14,10 @@
   const PromiseConstructor = Promise;
   const promiseThen = Promise.prototype.then;
   const ErrorConstructor = Error;
-  const ErrorPrototype = Error.prototype;
   const { isArray } = Array;
   const toText = String;
   const { isFinite: isFiniteNumber } = Number;
-  const { floor, min, max } = Math;
-  const DateConstructor = Date;
+  const { min, max } = Math;
   const dateNow = Date.now;
   const dateToIso = Date.prototype.toISOString;
   const dateGetTime = Date.prototype.getTime;
@@ -30,7 +28,6 @@
   };
   const slice = method(String.prototype, 'slice');
   const indexOf = method(String.prototype, 'indexOf');
-  const lastIndexOf = method(String.prototype, 'lastIndexOf');
   const split = method(String.prototype, 'split');
   const lower = method(String.prototype, 'toLowerCase');
   const codeUnit = method(String.prototype, 'charCodeAt');
@@ -71,8 +68,8 @@
   let outboxOutput = '';
   let outboxProgress = '';
   let outboxEnd = '';
-  let used = { logs: 0, logBytes: 0, output: 0, progress: 0 };
-  let dropped = { logs: 0, progress: 0 };
+  const used = { logs: 0, logBytes: 0, output: 0, progress: 0 };
+  const dropped = { logs: 0, progress: 0 };
   let seed0 = 1;
   let seed1 = 2;
   let seed2 = 3;

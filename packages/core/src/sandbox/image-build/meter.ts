@@ -17,6 +17,9 @@ import { ByteReader, concatBytes, readSections, SECTION, signedLeb, unsignedLeb,
 /** Loop turns between two looks at the clock. */
 const FUEL = 16_384;
 
+/** How a function type from one i32 to one i32 is written down in `readFacts`. */
+const INT_TO_INT = '127>127';
+
 const STACK_MESSAGE = 'Maximum call stack size exceeded';
 
 export interface MeterReport {
@@ -96,7 +99,7 @@ function readFacts(sections: readonly WasmSection[]): ModuleFacts {
     firstNewGlobal: imports.globals + section(SECTION.global).unsigned(),
     exports,
     stackMessageAddress: findInData(section(SECTION.data), STACK_MESSAGE),
-    intToIntType: types.findIndex(({ shape }) => shape === `${0x7f}>${0x7f}`),
+    intToIntType: types.findIndex(({ shape }) => shape === INT_TO_INT),
     initialPages: memory.limits().min,
   };
 }

@@ -1,4 +1,5 @@
 import type { GuestThrow, SandboxEnd } from '../../protocol/index.js';
+import { ComputeClock } from './compute-clock.js';
 import { Engine, EngineError, type EngineHost, type EngineValue } from './driver.js';
 import { HEADROOM_PAGES, loadImage, type Image } from './image.js';
 import { isUnobservable, probePromise } from './reactions.js';
@@ -49,8 +50,7 @@ export class Slot {
   readonly #isCancelled: () => 'cancelled' | 'timeout' | undefined;
   #clockMs = 0;
   #computeLeftMs = 0;
-  #segmentStart = 0;
-  #computeDeadline = 0;
+  readonly #clock = new ComputeClock();
   #wallDeadline = 0;
   #peakHeap = 0;
   #waiting = new Set<number>();
@@ -140,7 +140,7 @@ export class Slot {
   #check(): void {
     const now = performance.now();
     this.#notePeak();
-    if (now > this.#computeDeadline) throw new SegmentStopped('compute');
+    if (this.#clock.look(now)) throw new SegmentStopped('compute');
     if (now > this.#wallDeadline) throw new SegmentStopped('wall');
     const cancelled = this.#isCancelled();
     if (cancelled !== undefined) throw new SegmentStopped(cancelled);
@@ -152,9 +152,8 @@ export class Slot {
   }
 
   #segment(wallMs: number, enter: () => void): SlotSegment {
-    this.#segmentStart = performance.now();
-    this.#computeDeadline = this.#segmentStart + this.#computeLeftMs;
-    this.#wallDeadline = this.#segmentStart + wallMs;
+    this.#clock.start(this.#computeLeftMs);
+    this.#wallDeadline = this.#clock.startedAt + wallMs;
     let segment: SlotSegment;
     try {
       enter();
@@ -164,7 +163,7 @@ export class Slot {
       this.#broken = true;
       segment = this.#ended(this.#classify(error));
     }
-    const spent = performance.now() - this.#segmentStart;
+    const spent = this.#clock.usedMs(performance.now());
     this.#computeLeftMs -= spent;
     this.#notePeak();
     segment.computeMs = spent;

@@ -54,7 +54,7 @@ function readEnd(end: Outbox['end'], report: WorkerReport): SandboxEnd | undefin
     case 'return_too_large':
       return { type: 'return_too_large', bytes: end[1] as number, head: end[2] as string, largestKeys: end[3] as string[] };
     default:
-      return { type: 'internal', detail: `unknown end ${String(end[0])}` };
+      return { type: 'internal', detail: `unknown end ${end[0]}` };
   }
 }
 

@@ -1,0 +1,55 @@
+// `npm run bench`: installs and builds what is missing, the peers included, and runs the benchmarks.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { prepare, root } from './prepare.mjs';
+
+const HELP = `npm run bench [-- OPTIONS]
+  --check      exit 1 where a ratio beside a peer is beyond its budget
+  --strict     exit 1 also where an absolute budget is not met
+  --quick      a short run, below a minute, with rough figures
+  --row NAME   one row only; may be given more than once
+  --no-peers   do not install peers; those that are there are measured`;
+
+const peers = join(root, 'bench/peers');
+const given = process.argv.slice(2);
+
+if (given.includes('--help')) {
+  console.log(HELP);
+  process.exit(0);
+}
+prepare();
+if (!given.includes('--no-peers')) installPeers({ native: !given.includes('--quick') });
+const main = join(root, 'bench/main.mjs');
+// isolated-vm asks for the flag; it is in force for every column.
+const { status } = spawnSync(process.execPath, ['--no-node-snapshot', main, ...given.filter((option) => option !== '--no-peers')], { stdio: 'inherit', cwd: root });
+process.exit(status ?? 1);
+
+/** A peer that cannot be had is said in its column; nothing here fails the run. */
+function installPeers({ native }) {
+  if (!isInstalled()) {
+    console.error('installing the peers …');
+    npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']);
+  }
+  const isolatedVm = join(peers, 'node_modules/isolated-vm');
+  if (!native || !existsSync(isolatedVm) || existsSync(join(isolatedVm, 'out/isolated_vm.node'))) return;
+  console.error('compiling isolated-vm, about a minute …');
+  npm(['rebuild', 'isolated-vm', '--no-audit', '--no-fund', '--loglevel=error']);
+}
+
+/** True where everything the lockfile names is there in its version. */
+function isInstalled() {
+  const { packages } = JSON.parse(readFileSync(join(peers, 'package-lock.json'), 'utf8'));
+  return Object.entries(packages).every(([path, { version, optional }]) => {
+    const manifest = join(peers, path, 'package.json');
+    if (path === '' || optional === true) return true;
+    return existsSync(manifest) && JSON.parse(readFileSync(manifest, 'utf8')).version === version;
+  });
+}
+
+function npm(args) {
+  const { npm_execpath: script } = process.env;
+  const [command, all] = script === undefined ? [process.platform === 'win32' ? 'npm.cmd' : 'npm', args] : [process.execPath, [script, ...args]];
+  const options = { cwd: peers, stdio: ['ignore', 'ignore', 'inherit'], shell: script === undefined && process.platform === 'win32' };
+  if (spawnSync(command, all, options).status !== 0) console.error(`npm ${args[0]} did not succeed; the columns it leaves out say so.`);
+}

@@ -1,0 +1,282 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { createHarness, type Harness } from '@toolscript/core';
+import {
+  ERROR_TABLE,
+  EventPayloadSchema,
+  LimitsSchema,
+  OperationItemSchema,
+  OutputItemSchema,
+} from '@toolscript/core/protocol';
+import { codingTools } from '@toolscript/tools';
+import { parseSync } from 'oxc-parser';
+import { afterAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { blocksOf, checkGenerated, PageFolder, playPage, readPage, root } from './documents.js';
+
+const same = (found: string, expected: string) => expect(found).toBe(expected);
+
+const pages = [
+  ...readdirSync(root).filter((name) => name.endsWith('.md')),
+  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+  ...readdirSync(join(root, 'examples'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /(?:^|\/)README\.md$/u.test(name) && !name.includes('node_modules') && !name.includes('project'))
+    .map((name) => `examples/${name}`),
+];
+
+/** Rows of the first table below a heading (or of the page), as cells. */
+function tableRows(page: string, heading?: string): string[][] {
+  const from = heading === undefined ? 0 : page.indexOf(`\n## ${heading}\n`);
+  expect(from, `heading ${heading}`).toBeGreaterThanOrEqual(0);
+  const lines = page.slice(from).split('\n');
+  const start = lines.findIndex((line) => /^\|[-| :]+\|$/u.test(line)) + 1;
+  const end = lines.findIndex((line, index) => index >= start && !line.startsWith('|'));
+  return lines.slice(start, end === -1 ? undefined : end).map((line) =>
+    line
+      .slice(1, -1)
+      .split(' | ')
+      .map((cell) => cell.trim()),
+  );
+}
+
+const plain = (cell: string | undefined) => (cell ?? '').replace(/^\[(.*)\]\(.*\)$/u, '$1').replaceAll('`', '');
+
+describe('pages that run', () => {
+  it.each(['README.md', 'docs/tutorial.md'])('%s: every command is run, and prints what is shown', (path) => {
+    const marked = blocksOf(readPage(path)).filter(({ language }) => ['sh', 'js', 'ts'].includes(language));
+    expect(marked.length).toBeGreaterThan(1);
+    expect(marked.filter(({ marker }) => marker === '')).toEqual([]);
+    const { commands, outputs } = playPage(path, same);
+    expect(commands).toBeGreaterThan(1);
+    expect(outputs).toBeGreaterThan(1);
+  });
+
+  it('a page that shows something else is found', () => {
+    const findings: string[] = [];
+    const folder = new PageFolder();
+    expect(folder.run('echo one; exit 3')).toEqual({ output: 'one\n', status: 3 });
+    folder.remove();
+    const [block] = blocksOf('<!-- output -->\n```text\ntwo\n```\n');
+    expect(block).toEqual({ marker: 'output', language: 'text', content: 'two\n', start: 24 });
+    expect(() => checkGenerated('README.md', 'nothing of this name', '', (found) => findings.push(found))).toThrow(
+      'no block',
+    );
+    if (process.env.UPDATE_DOCUMENTS === undefined)
+      checkGenerated('README.md', 'answer', 'something else', (found) => findings.push(found));
+    else findings.push('');
+    expect(findings).toHaveLength(1);
+  });
+
+  it('the README shows the answer that npm start runs', () => {
+    checkGenerated('README.md', 'answer', readPage('examples/01-first-answer/answer.md'), same);
+  });
+});
+
+describe('links', () => {
+  it('lead to files and headings that exist', () => {
+    let links = 0;
+    const broken: string[] = [];
+    for (const page of pages) {
+      const text = readPage(page).replaceAll(/^(`{3,})[\s\S]*?^\1/gmu, '');
+      for (const [, target = ''] of text.matchAll(/\]\(([^)\s]+)\)/gu)) {
+        if (/^[a-z]+:/u.test(target)) continue;
+        links += 1;
+        const [path = '', anchor] = target.split('#');
+        const file = path === '' ? join(root, page) : resolve(root, dirname(page), path);
+        if (!existsSync(file)) broken.push(`${page}: ${target}`);
+        else if (anchor !== undefined && !headings(readFileSync(file, 'utf8')).includes(anchor))
+          broken.push(`${page}: ${target}`);
+      }
+    }
+    expect(links).toBeGreaterThan(50);
+    expect(broken).toEqual([]);
+  });
+
+  it('every page of docs is reached from the README or from another page', () => {
+    const all = pages.map(readPage).join('\n');
+    for (const page of pages) {
+      if (page.startsWith('docs/')) expect(all, page).toContain(page.split('/').at(-1));
+    }
+  });
+});
+
+function headings(page: string): string[] {
+  return [...page.matchAll(/^#{1,6} (.*)$/gmu)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .trim()
+      .replaceAll(' ', '-'),
+  );
+}
+
+describe('reference', () => {
+  it('errors.md and the error table say the same, in both directions', () => {
+    const page = readPage('docs/reference/errors.md');
+    const yesNo = (value: boolean) => (value ? 'yes' : 'no');
+    const expected = Object.entries(ERROR_TABLE).map(([code, row]) => [
+      code,
+      row.phase,
+      yesNo(row.retryable),
+      yesNo(row.catchable),
+      row.meaning,
+      row.advice,
+    ]);
+    expect(tableRows(page).map((row) => row.map(plain))).toEqual(expected);
+    const sections = [...page.matchAll(/^## (\w+)\n\n(\S.*)$/gmu)].map(([, code]) => code);
+    expect(sections).toEqual(Object.keys(ERROR_TABLE));
+  });
+
+  it('limits.md and the limits say the same', () => {
+    const { properties = {} } = z.toJSONSchema(LimitsSchema, { io: 'input' });
+    const expected = Object.entries(properties).map(([name, schema]) => {
+      const {
+        type,
+        minimum,
+        maximum,
+        default: standard,
+      } = schema as { type: string; minimum?: number; maximum?: number; default: unknown };
+      const most = maximum === Number.MAX_SAFE_INTEGER ? '' : ` ${maximum}`;
+      return [name, String(standard), type === 'boolean' ? 'true, false' : `${minimum} …${most}`];
+    });
+    expect(expected.length).toBeGreaterThan(15);
+    const rows = tableRows(readPage('docs/reference/limits.md'));
+    expect(rows.map((row) => row.slice(0, 3).map(plain))).toEqual(expected);
+    for (const row of rows) expect(row.filter((cell) => cell !== '')).toHaveLength(5);
+  });
+
+  it('events.md lists every payload, item and status', () => {
+    const page = readPage('docs/reference/events.md');
+    const types = (options: readonly { shape: { type: { value: string } } }[]) =>
+      options.map(({ shape }) => shape.type.value);
+    const names = (heading: string) => tableRows(page, heading).map(([name]) => plain(name));
+    expect(names('Payloads')).toEqual(types(EventPayloadSchema.options as never));
+    expect(names('Items')).toEqual(types(OutputItemSchema.options as never));
+    expect(names('Operations')).toEqual(OperationItemSchema.shape.status.options);
+  });
+
+  it('architecture.md and the architecture test draw the same picture', () => {
+    const test = readFileSync(join(root, 'scripts/test/architecture.test.ts'), 'utf8');
+    const [, source = ''] = /MAY_IMPORT[^=]*= (\{.*?\n\});/su.exec(test) ?? [];
+    const allowed = JSON.parse(
+      source
+        .replaceAll("'", '"')
+        .replaceAll(/^ {2}(\w+):/gmu, '"$1":')
+        .replaceAll(/,(\s*[}\]])/gu, '$1'),
+    ) as Record<string, string[]>;
+    const rows = tableRows(readPage('docs/architecture.md'), 'Folders of core');
+    const drawn = Object.fromEntries(
+      rows.map(([folder, , imports]) => [folder, imports === 'nothing of ours' ? [] : (imports ?? '').split(', ')]),
+    );
+    expect(drawn).toEqual(allowed);
+  });
+});
+
+describe('what the code prints', () => {
+  const workspace = new PageFolder();
+  const harness: Harness = createHarness({ tools: codingTools({ roots: workspace.path }), approvals: 'deny' });
+  afterAll(async () => {
+    await harness.close();
+    workspace.remove();
+  });
+
+  it('tools.md and guest.md hold the declarations', () => {
+    const declarations = harness.declarations();
+    const border = declarations.indexOf('interface Tools {');
+    expect(border).toBeGreaterThan(0);
+    checkGenerated('docs/reference/guest.md', 'guest declarations', declarations.slice(0, border), same);
+    checkGenerated('docs/reference/tools.md', 'declarations', declarations.slice(border), same);
+    for (const tool of codingTools({ roots: workspace.path })) {
+      const row = tableRows(readPage('docs/reference/tools.md')).find(([name]) => name === tool.name);
+      const asks =
+        tool.approval === 'policy' && tool.effect !== 'read'
+          ? 'by policy'
+          : String(tool.approval === 'policy' ? 'never' : tool.approval);
+      expect(row?.slice(0, 3)).toEqual([tool.name, tool.effect, asks]);
+    }
+  });
+
+  it('guest.md lists every global of a script, and no other', async () => {
+    const outcome = await harness.runScript('return Object.getOwnPropertyNames(globalThis)');
+    if (outcome.status !== 'completed') throw new Error(outcome.status);
+    const lines: string[] = [];
+    const names = (outcome.value as string[]).toSorted((left, right) =>
+      left.toLowerCase() < right.toLowerCase() ? -1 : 1,
+    );
+    for (const name of names) {
+      const last = lines.at(-1);
+      if (last === undefined || last.length + name.length > 108) lines.push(name);
+      else lines[lines.length - 1] = `${last}, ${name}`;
+    }
+    checkGenerated('docs/reference/guest.md', 'globals', lines.join(',\n'), same);
+  });
+
+  it('guest.md names what is not there, with the hint that a script gets', async () => {
+    const rows = tableRows(readPage('docs/reference/guest.md'), 'Not there');
+    expect(rows.length).toBeGreaterThan(20);
+    for (const [cell, hint] of rows) {
+      const name = plain(cell);
+      const outcome = await harness.runScript(`if (typeof ${name} !== 'undefined') return 'it is there';\n${name};`);
+      expect(outcome.status === 'failed' ? [name, outcome.error.code, outcome.error.hint] : outcome).toEqual([
+        name,
+        'ScriptRuntimeError',
+        hint,
+      ]);
+    }
+  });
+
+  it.each(['', 'run', 'eval', 'tools', 'doctor', 'trust'])('cli.md holds the help of "toolscript %s"', (command) => {
+    const { output, status } = workspace.run(`toolscript ${command} --help`);
+    expect(status).toBe(0);
+    checkGenerated('docs/reference/cli.md', `help ${command}`.trim(), output, same);
+  });
+
+  it('cli.md knows every command', () => {
+    const { output } = workspace.run('toolscript --help');
+    const commands = [...output.slice(output.indexOf('\nCommands:')).matchAll(/^ {2}(\w+)\b/gmu)]
+      .map(([, name]) => name)
+      .filter((name) => name !== 'help' && name !== 'toolscript');
+    expect(commands.length).toBeGreaterThanOrEqual(4);
+    for (const name of commands) expect(readPage('docs/reference/cli.md')).toContain(`## \`toolscript ${name}`);
+  });
+});
+
+describe('decisions', () => {
+  const names = readdirSync(join(root, 'docs/decisions'));
+  const numbered = names.filter((name) => /^\d{3}-[a-z0-9-]+\.md$/u.test(name)).toSorted();
+
+  it('are numbered without gaps, and listed', () => {
+    expect(names.filter((name) => name !== 'README.md').toSorted()).toEqual(numbered);
+    expect(numbered.map((name) => Number(name.slice(0, 3)))).toEqual(numbered.map((_, index) => index + 1));
+    for (const name of numbered) expect(readPage('docs/decisions/README.md')).toContain(`(${name})`);
+  });
+
+  it('008: the sandbox worker loads nothing but its own modules', () => {
+    const entry = join(root, 'packages/core/dist/sandbox/worker/entry.js');
+    const own = new Set<string>();
+    const foreign = new Set<string>();
+    const follow = (file: string): void => {
+      if (own.has(file)) return;
+      own.add(file);
+      const { module } = parseSync(file, readFileSync(file, 'utf8'));
+      const specifiers = [
+        ...module.staticImports.map(({ moduleRequest }) => moduleRequest.value),
+        ...module.staticExports.flatMap(({ entries }) =>
+          entries.flatMap(({ moduleRequest }) => moduleRequest?.value ?? []),
+        ),
+      ];
+      for (const specifier of specifiers) {
+        if (specifier.startsWith('.')) follow(resolve(dirname(file), specifier));
+        else foreign.add(specifier);
+      }
+    };
+    follow(entry);
+    expect(own.size).toBeGreaterThan(4);
+    expect([...own].map((file) => relative(join(root, 'packages/core/dist'), file).split('/')[0])).toEqual(
+      Array.from(own, () => 'sandbox'),
+    );
+    expect([...foreign]).toEqual(['node:worker_threads']);
+  });
+});
