@@ -43,9 +43,10 @@ export class Interruption {
   }
 
   #loseOutput(error: NodeJS.ErrnoException): void {
+    if (this.#status !== undefined) return;
+    this.#status = error.code === 'EPIPE' ? EXIT.brokenPipe : EXIT.failed;
     if (error.code !== 'EPIPE')
       process.stderr.write(`toolscript: stdout cannot be written (${error.code ?? error.message}).\n`);
-    this.#status ??= EXIT.brokenPipe;
     this.#controller.abort();
   }
 }

@@ -69,9 +69,10 @@ export class Asker {
     }
     this.#open = question;
     this.#screen.hold();
+    // Keys are read before there is anything to answer, so that none is taken for a line of input.
+    this.#terminal.read((keys) => this.#press(question, keys));
     this.#terminal.write(questionText(question.request, this.#screen.warningStyle));
     this.#prompt();
-    this.#terminal.read((keys) => this.#press(question, keys));
   }
 
   #prompt(): void {

@@ -27,17 +27,22 @@ export function openQuestionTerminal({ stdinIsTaken, stdoutIsTaken }: TerminalWi
   return output === undefined ? undefined : new KeyTerminal(input, output);
 }
 
+/** What the end of input stands for: a person who is gone presses nothing else. */
+const END_OF_INPUT = '\x04';
+
 /** Raw mode is on only while keys are read: between questions Ctrl-C is a signal as usual. */
 class KeyTerminal implements QuestionTerminal {
   readonly #input: ReadStream;
   readonly #output: WriteStream;
-  #listener: ((data: Buffer | string) => void) | undefined;
+  #take: ((keys: string) => boolean) | undefined;
+  readonly #onData = (data: Buffer | string) => this.#press(data.toString());
+  readonly #onEnd = () => this.#press(END_OF_INPUT);
   readonly #restore = () => this.stopReading();
 
   constructor(input: ReadStream, output: WriteStream) {
     this.#input = input;
     this.#output = output;
-    input.on('error', () => this.stopReading());
+    input.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onEnd).pause();
     process.once('exit', this.#restore);
   }
 
@@ -46,29 +51,38 @@ class KeyTerminal implements QuestionTerminal {
   }
 
   read(take: (keys: string) => boolean): void {
-    this.stopReading();
-    this.#listener = (data) => {
-      if (!take(data.toString())) this.stopReading();
-    };
-    this.#input.setRawMode(true);
+    this.#take = take;
+    this.#setRawMode(true);
     this.#input.ref();
-    this.#input.on('data', this.#listener);
     this.#input.resume();
   }
 
   stopReading(): void {
-    if (this.#listener === undefined) return;
-    this.#input.off('data', this.#listener);
-    this.#listener = undefined;
+    if (this.#take === undefined) return;
+    this.#take = undefined;
     this.#input.pause();
     this.#input.unref();
-    this.#input.setRawMode(false);
+    this.#setRawMode(false);
   }
 
   close(): void {
     this.stopReading();
     process.off('exit', this.#restore);
+    this.#input.off('data', this.#onData).off('end', this.#onEnd);
     if (this.#input !== process.stdin) this.#input.destroy();
+  }
+
+  #press(keys: string): void {
+    if (this.#take?.(keys) === false) this.stopReading();
+  }
+
+  /** A terminal that was closed meanwhile has no mode to set. */
+  #setRawMode(isRaw: boolean): void {
+    try {
+      this.#input.setRawMode(isRaw);
+    } catch {
+      this.#input.pause();
+    }
   }
 }
 

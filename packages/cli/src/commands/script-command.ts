@@ -8,6 +8,7 @@ import type { TextSource } from '../input/source.js';
 import { Interruption } from '../interruption.js';
 import { Screen } from '../terminal/screen.js';
 import { visible } from '../terminal/untrusted.js';
+import { isUsageError } from '../usage-error.js';
 import { AnswerView, type EventView } from '../view/answer-view.js';
 
 export interface ScriptFlags extends SettingFlags {
@@ -50,6 +51,10 @@ async function withInterruption(run: (interruption: Interruption) => Promise<num
   try {
     const status = await run(interruption);
     return interruption.status ?? status;
+  } catch (error) {
+    // Input that was broken off on purpose is no mistake of the person.
+    if (interruption.status !== undefined && isUsageError(error)) return interruption.status;
+    throw error;
   } finally {
     interruption.dispose();
   }
@@ -62,6 +67,8 @@ async function act(
   interruption: Interruption,
 ): Promise<number> {
   const view = makeView(screen, settings);
+  // Whoever interrupts does not wait for input any more.
+  interruption.signal.addEventListener('abort', () => source?.close(), { once: true });
   const approvals = openApprovals({
     approve: settings.approve,
     screen,

@@ -50,6 +50,6 @@ export class LiveCalls {
     this.#frame = (this.#frame + 1) % FRAMES.length;
     const others = this.#calls.size - 1;
     const more = others === 0 ? '' : ` (and ${others} more)`;
-    this.#screen.setLive(`  ${FRAMES[this.#frame]} ${oldest.text}  ${shortDuration(elapsedMs)}${more}`);
+    this.#screen.setLive(`  ${FRAMES[this.#frame]} ${shortDuration(elapsedMs)}  ${oldest.text}${more}`);
   }
 }

@@ -1,56 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
+import type { ApprovalDecider, ApprovalGate, DecisionCommon, GateCall, GateDecision } from '../protocol/approval-gate.js';
 import type { ApprovalPolicy, ApprovalRequest, Decision } from '../protocol/approvals.js';
 import type { JsonValue } from '../protocol/json.js';
-import type { PlannedCall } from '../protocol/script.js';
-import type { Tool } from '../protocol/tools.js';
 import { renderCall } from './call-rendering.js';
 import { isNamedProhibition, matchRule, readPolicy, type ReadPolicy } from './policy.js';
 import { renderForPerson } from './render.js';
-
-/**
- * Decides which calls may run, for one script. A call that needs a decision gets it from the first rule that
- * matches, from what a person said to remember for this tool, or from the person. An approval is bound to
- * one call and to the SHA-256 of the text that was shown, and can be taken once.
- */
-export interface ApprovalGate {
-  /** Undefined, now or later, where nothing has to be decided. Never rejects. */
-  decide(call: GateCall): Promise<GateDecision | undefined> | undefined;
-  /** Takes an approval; false where it was given for another call or text, or was taken before. */
-  redeem(approvalId: string, callId: string, inputJson: string): boolean;
-}
-
-export interface GateCall {
-  readonly tool: Tool;
-  readonly callId: string;
-  readonly scriptId: string | undefined;
-  readonly principal: string | undefined;
-  readonly app: unknown;
-  /** Deep-frozen; the data of `inputJson`. */
-  readonly input: JsonValue;
-  readonly inputJson: string;
-  readonly line?: number;
-  readonly snippet?: string;
-  readonly plan: readonly PlannedCall[];
-  /** Aborted when nobody needs the decision any more; later answers count for nothing. */
-  readonly signal: AbortSignal;
-  /** Called once when a person is about to be asked, before they are. */
-  readonly onRequest: (request: ApprovalRequest) => void;
-}
-
-export type ApprovalDecider = 'person' | 'rule' | 'policy' | 'clock' | 'host';
-
-interface DecisionCommon {
-  readonly approvalId: string;
-  readonly by: ApprovalDecider;
-  readonly note?: string;
-  readonly remember?: 'script' | 'workspace';
-}
-
-export type GateDecision = DecisionCommon &
-  (
-    | { readonly decision: 'approve'; /** What must run: the call's own text, or the edited one. */ readonly inputJson: string }
-    | { readonly decision: 'deny' | 'timeout' | 'cancelled'; /** One sentence for the model. */ readonly reason: string }
-  );
 
 export interface GateOptions {
   /** How long a person is waited for, in ms. */
@@ -71,6 +25,11 @@ interface Answer {
   remember?: 'script' | 'workspace';
 }
 
+/**
+ * Decides which calls may run, for one script. A call that needs a decision gets it from the first rule that
+ * matches, from what a person said to remember for this tool, or from the person. An approval is bound to
+ * one call and to the SHA-256 of the text that was shown, and can be taken once.
+ */
 class PolicyGate implements ApprovalGate {
   readonly #policy: ReadPolicy;
   readonly #options: GateOptions;

@@ -1,6 +1,7 @@
 import { createGate } from '../approvals/index.js';
 import {
   ToolscriptUsageError,
+  type AnswerSegment,
   type ApprovalPolicy,
   type HarnessMode,
   type JsonObject,
@@ -10,6 +11,7 @@ import {
   type Outcome,
   type SandboxStats,
   type StreamEvent,
+  type Tool,
 } from '../protocol/index.js';
 import { QuickJsPool } from '../sandbox/index.js';
 import { createCompiler, type CompilerStats } from '../script/index.js';
@@ -17,9 +19,9 @@ import { createCatalog, createFacade, createRegistry, declarationsFor, GUEST_DEC
 import { makeRunScriptTool, type RunScriptTool } from './as-tool.js';
 import { EventStream, newId, type RunIdentity } from './event-stream.js';
 import { writeInstructions, type ScriptCarrier } from './instructions.js';
-import { checkHarnessOptions, resolveLimits, type HarnessOptions } from './options.js';
-import { processAnswer, type AnswerText } from './process-text.js';
-import { disabledFailure, failedOutcome, reportUnrunnable, runRequest, type RunnerParts } from './script-runner.js';
+import { checkHarnessOptions, checkRunOptions, resolveLimits, type HarnessOptions } from './options.js';
+import { assertAnswerText, processAnswer, type AnswerText } from './process-text.js';
+import { disabledFailure, failedOutcome, reportSkipped, reportUnrunnable, runRequest, type RunnerParts } from './script-runner.js';
 import { sessionPayload } from './session-payloads.js';
 
 /** What one run may say beside its script. */
@@ -74,6 +76,8 @@ export interface Harness {
   processText(text: AnswerText, options?: ProcessTextOptions): AsyncGenerator<StreamEvent, void, undefined>;
   /** A structured call: the same tools, approvals and limits. Never rejects for what the tool did. */
   callTool(name: string, input: unknown, options?: RunOptions): Promise<Operation>;
+  /** The tools that scripts and structured calls may use. */
+  tools(): readonly Tool[];
   /** The harness as one tool for any agent library. */
   asTool(options?: RunOptions): RunScriptTool;
   /** The system text for a model. */
@@ -122,11 +126,12 @@ class ToolscriptHarness implements Harness {
     };
   }
 
-  runScript(source: string, run: RunScriptOptions = {}): Promise<Outcome> {
+  async runScript(source: string, run: RunScriptOptions = {}): Promise<Outcome> {
     this.#assertOpen();
+    checkRunOptions(run, 'runScript');
     if (typeof source !== 'string') throw new ToolscriptUsageError('runScript needs the script as a string.');
     const mode = run.mode ?? this.#options.mode ?? 'enabled';
-    if (mode === 'disabled') return Promise.resolve(failedOutcome(disabledFailure()));
+    if (mode === 'disabled') return failedOutcome(disabledFailure());
     return runRequest(this.#parts, {
       ...this.#shared(run),
       source,
@@ -139,6 +144,8 @@ class ToolscriptHarness implements Harness {
 
   processText(text: AnswerText, run: ProcessTextOptions = {}): AsyncGenerator<StreamEvent, void, undefined> {
     this.#assertOpen();
+    assertAnswerText(text);
+    checkRunOptions(run, 'processText');
     const mode = run.mode ?? this.#options.mode ?? 'enabled';
     const shared = this.#shared(run);
     const listeners = [this.#options.onEvent, run.onEvent].filter((listener) => listener !== undefined);
@@ -151,13 +158,16 @@ class ToolscriptHarness implements Harness {
       onEvent: (event) => {
         for (const listener of listeners) listener(event);
       },
-      runScript: (segment, stream) => runRequest(this.#parts, { ...shared, source: segment.source, language: segment.language, format: segment.format, mode, stream }),
-      reportMalformed: (segment, failure, stream) => reportUnrunnable({ source: segment.source, language: segment.language, format: segment.format, stream }, failure),
+      runScript: (segment, stream, signal) => runRequest(this.#parts, { ...shared, ...blockOf(segment), mode, stream, signal }),
+      reportMalformed: (segment, failure, stream) => reportUnrunnable({ ...blockOf(segment), stream }, failure),
+      reportSkipped: (segment, stream) => reportSkipped({ ...blockOf(segment), stream }),
     });
   }
 
   async callTool(name: string, input: unknown, run: RunOptions = {}): Promise<Operation> {
     this.#assertOpen();
+    checkRunOptions(run, 'callTool');
+    if (typeof name !== 'string') throw new ToolscriptUsageError('callTool needs the name of a tool.');
     const { limits, approvals, app, principal } = this.#shared(run);
     const stream = this.#stream(run, this.#identity({}));
     const started = performance.now();
@@ -191,14 +201,19 @@ class ToolscriptHarness implements Harness {
     return { callId, tool: name, input, effect: 'external', status: 'failed', ...(error === undefined ? {} : { error }), startedAtMs: 0, durationMs: 0 };
   }
 
+  tools(): readonly Tool[] {
+    return this.#parts.registry.tools.filter(({ name }) => this.#parts.exposed.has(name));
+  }
+
   asTool(run: RunOptions = {}): RunScriptTool {
+    checkRunOptions(run, 'asTool');
     const { modelOutputTokens } = this.#shared(run).limits;
     const runCode = (code: string, signal: AbortSignal | undefined) => this.runScript(code, { ...run, ...(signal === undefined ? {} : { signal }) });
     return makeRunScriptTool(this.instructions({ carrier: 'tool' }), runCode, modelOutputTokens);
   }
 
   instructions({ carrier = 'tool', tokenBudget = DEFAULT_INSTRUCTION_TOKENS }: InstructionsOptions = {}): string {
-    const tools = this.#parts.registry.tools.filter(({ name }) => this.#parts.exposed.has(name));
+    const tools = this.tools();
     const catalogs = (['full', 'types', 'signatures', 'names'] as const).map((detail) => ({ text: declarationsFor(tools, { detail }), shown: tools.length }));
     return writeInstructions({
       carrier,
@@ -211,7 +226,7 @@ class ToolscriptHarness implements Harness {
   }
 
   declarations(): string {
-    const tools = this.#parts.registry.tools.filter(({ name }) => this.#parts.exposed.has(name));
+    const tools = this.tools();
     return `${GUEST_DECLARATIONS}\n${declarationsFor(tools, { detail: 'full' })}`;
   }
 
@@ -251,6 +266,10 @@ class ToolscriptHarness implements Harness {
   #assertOpen(): void {
     if (this.#closing !== undefined) throw new ToolscriptUsageError('This harness is closed.');
   }
+}
+
+function blockOf({ source, language, format }: Extract<AnswerSegment, { type: 'script' | 'malformed' }>) {
+  return { source, language, format };
 }
 
 function queueWait(options: HarnessOptions): Partial<LimitsInput> {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { LimitsSchema, ToolscriptUsageError, type ApprovalPolicy, type HarnessMode, type LimitsInput, type SandboxRuntime, type StreamEvent, type Tool } from '../protocol/index.js';
-import { didYouMean } from '../tools/index.js';
+import { readPolicy } from '../approvals/index.js';
+import { didYouMean } from '../text/nearest-names.js';
 
 /** What `createHarness` takes. Everything but `tools` may be left out. */
 export interface HarnessOptions {
@@ -77,6 +78,46 @@ function refuseWhatIsToCome(options: Record<string, unknown>): void {
   if (options?.['runtime'] === 'isolated-vm') throw new ToolscriptUsageError('createHarness: the isolated-vm runtime is not part of this version; use "quickjs".');
   const typecheck = options?.['typecheck'];
   if (typecheck === 'error' || typecheck === 'warn') throw new ToolscriptUsageError("createHarness: the type checker is not part of this version; leave typecheck out, or set it to 'off'.");
+}
+
+const RUN_OPTIONS = ['app', 'principal', 'context', 'limits', 'signal', 'approvals', 'onEvent'];
+const MODES = ['enabled', 'dry-run', 'disabled'];
+const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
+  runScript: [...RUN_OPTIONS, 'mode', 'language'],
+  processText: [...RUN_OPTIONS, 'mode', 'continueOnError', 'runId', 'threadId', 'turnId'],
+  callTool: RUN_OPTIONS,
+  asTool: RUN_OPTIONS,
+};
+
+/** The options of one run: cheap, because it is asked of every run. Limits are checked where they are merged. */
+export function checkRunOptions(run: object, method: string): void {
+  const known = OPTIONS_OF[method]!;
+  for (const name in run) {
+    if (!known.includes(name)) throw new ToolscriptUsageError(`${method}: unknown option "${name}".${didYouMean(name, known)}`);
+  }
+  const { mode, context, approvals } = run as { mode?: unknown; context?: unknown; approvals?: unknown };
+  if (mode !== undefined && !MODES.includes(mode as string)) throw new ToolscriptUsageError(`${method}: mode is one of ${MODES.join(', ')}.`);
+  if (context !== undefined) assertContext(context, method);
+  if (approvals !== undefined) assertApprovals(approvals, method);
+}
+
+function assertContext(context: unknown, method: string): void {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(context);
+  } catch {
+    text = undefined;
+  }
+  const isObject = typeof context === 'object' && context !== null && !Array.isArray(context);
+  if (!isObject || text === undefined) throw new ToolscriptUsageError(`${method}: context must be an object of plain JSON data.`);
+}
+
+function assertApprovals(approvals: unknown, method: string): void {
+  try {
+    readPolicy(approvals as ApprovalPolicy);
+  } catch (error) {
+    throw new ToolscriptUsageError(`${method}: approvals: ${(error as Error).message}`);
+  }
 }
 
 /** Limits in force: the harness's own, changed by those of one run. */

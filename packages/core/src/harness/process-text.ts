@@ -1,5 +1,5 @@
 import { createDetector, type DetectorEvent, type DetectorOptions } from '../script/index.js';
-import type { AnswerSegment, HarnessMode, Outcome, ResponseStatus, ScriptFailure, StreamEvent } from '../protocol/index.js';
+import { ToolscriptUsageError, type AnswerSegment, type HarnessMode, type Outcome, type ResponseStatus, type ScriptFailure, type StreamEvent } from '../protocol/index.js';
 import { EventQueue } from './event-queue.js';
 import { EventStream, newId, type RunIdentity } from './event-stream.js';
 
@@ -16,8 +16,17 @@ export interface AnswerOptions {
   continueOnError: boolean;
   signal: AbortSignal | undefined;
   onEvent: ((event: StreamEvent) => void) | undefined;
-  runScript(segment: Extract<AnswerSegment, { type: 'script' }>, stream: EventStream): Promise<Outcome>;
+  runScript(segment: Extract<AnswerSegment, { type: 'script' }>, stream: EventStream, signal: AbortSignal): Promise<Outcome>;
   reportMalformed(segment: Extract<AnswerSegment, { type: 'malformed' }>, failure: ScriptFailure, stream: EventStream): Outcome;
+  /** A block that is not run because an earlier one failed, or the run was cancelled. */
+  reportSkipped(segment: Extract<AnswerSegment, { type: 'script' | 'malformed' }>, stream: EventStream): void;
+}
+
+/** Throws a `ToolscriptUsageError` where there is no text to read. */
+export function assertAnswerText(text: unknown): asserts text is AnswerText {
+  if (typeof text === 'string') return;
+  const iterable = typeof text === 'object' && text !== null && (Symbol.asyncIterator in text || Symbol.iterator in text);
+  if (!iterable) throw new ToolscriptUsageError('processText needs the answer as text, or as an iterable of pieces of text.');
 }
 
 /**
@@ -44,7 +53,7 @@ class AnswerProcessor {
   readonly #options: AnswerOptions;
   readonly #stream: EventStream;
   readonly #signal: AbortSignal;
-  #openItem: { id: string; type: 'message' | 'reasoning' } | undefined;
+  #openItem: { id: string; type: 'message' | 'reasoning'; said: string } | undefined;
   #failed = false;
   #stopped = false;
   #status: ResponseStatus = 'completed';
@@ -61,10 +70,11 @@ class AnswerProcessor {
       for await (const event of detect(text, this.#options.detect, this.#signal)) await this.#take(event);
     } catch (error) {
       // The source of the text failed: what was said so far stands, and scripts that ran have run.
-      this.#closeItem('');
+      this.#closeItem(this.#openItem?.said ?? '');
       this.#stream.emit({ type: 'response_error', code: 'AnswerInterrupted', message: error instanceof Error ? error.message : String(error) });
       this.#status = 'failed';
     }
+    if (this.#openItem !== undefined) this.#closeItem(this.#openItem.said);
     if (this.#signal.aborted) this.#status = 'cancelled';
     else if (this.#failed) this.#status = 'failed';
     this.#stream.emit({ type: 'response_done', status: this.#status });
@@ -83,9 +93,10 @@ class AnswerProcessor {
 
   #delta(type: 'message' | 'reasoning', delta: string): void {
     if (this.#openItem === undefined) {
-      this.#openItem = { id: newId('item'), type };
+      this.#openItem = { id: newId('item'), type, said: '' };
       this.#stream.emit({ type: 'item_start', item_id: this.#openItem.id, item_type: type });
     }
+    this.#openItem.said += delta;
     this.#stream.emit({ type: 'item_delta', item_id: this.#openItem.id, delta });
   }
 
@@ -107,15 +118,15 @@ class AnswerProcessor {
         return this.#script(segment);
       case 'malformed':
         if (this.#options.mode === 'disabled') return this.#warn();
-        if (this.#stopped) return;
+        if (this.#stopped || this.#signal.aborted) return this.#options.reportSkipped(segment, this.#stream);
         this.#note(this.#options.reportMalformed(segment, segment.failure, this.#stream));
     }
   }
 
   async #script(segment: Extract<AnswerSegment, { type: 'script' }>): Promise<void> {
     if (this.#options.mode === 'disabled') return this.#warn();
-    if (this.#stopped || this.#signal.aborted) return;
-    this.#note(await this.#options.runScript(segment, this.#stream));
+    if (this.#stopped || this.#signal.aborted) return this.#options.reportSkipped(segment, this.#stream);
+    this.#note(await this.#options.runScript(segment, this.#stream, this.#signal));
   }
 
   #note(outcome: Outcome): void {
@@ -153,7 +164,10 @@ async function* readAhead(text: AnswerText, signal: AbortSignal): AsyncGenerator
   signal.addEventListener('abort', stop, { once: true });
   const pull = async () => {
     try {
-      for (let next = await iterator.next(); next.done !== true && !signal.aborted; next = await iterator.next()) queue.push(next.value);
+      for (let next = await iterator.next(); next.done !== true && !signal.aborted; next = await iterator.next()) {
+        if (typeof next.value !== 'string') throw new ToolscriptUsageError(`processText needs text; its source gave ${next.value === null ? 'null' : typeof next.value}.`);
+        queue.push(next.value);
+      }
     } catch (error) {
       failure = { error };
     } finally {

@@ -74,12 +74,17 @@ export async function runRequest(parts: RunnerParts, request: ScriptRequest): Pr
 }
 
 /** A block that never becomes a script: its item, and an output that says why. */
-export function reportUnrunnable(request: Omit<ScriptRequest, 'limits' | 'approvals' | 'app' | 'principal' | 'context' | 'signal' | 'mode'>, failure: ScriptFailure): Outcome {
+export function reportUnrunnable(request: Pick<ScriptRequest, 'source' | 'language' | 'format' | 'stream'>, failure: ScriptFailure): Outcome {
   const outcome = plainOutcome(newId('scr'), { error: failure }, undefined, 0, 'none');
   const item = executionItem(request, undefined);
   announce(request.stream, item);
   announceOutcome(request.stream, item, outcome);
   return outcome;
+}
+
+/** A block that is not run: its item alone, pending for ever. */
+export function reportSkipped(request: Pick<ScriptRequest, 'source' | 'language' | 'format' | 'stream'>): void {
+  announce(request.stream, { ...executionItem(request, undefined), status: 'pending' });
 }
 
 export function disabledFailure(): ScriptFailure {

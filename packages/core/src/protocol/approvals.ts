@@ -42,7 +42,7 @@ export interface ApprovalRule {
   effect?: ToolEffect;
   /** Argument values at dotted paths; strings may hold `*`. All must match. */
   input?: Record<string, unknown>;
-  /** A pattern on what the tool says it touches (`permissions`); all of them must match. */
+  /** A pattern on what the tool says it touches (`permissions`): all of them must match to approve, any one to deny or ask. */
   permission?: string;
   action: 'approve' | 'deny' | 'ask';
 }

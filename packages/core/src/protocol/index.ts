@@ -1,3 +1,4 @@
+export * from './approval-gate.js';
 export * from './approvals.js';
 export * from './errors.js';
 export * from './events.js';

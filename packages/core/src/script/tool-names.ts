@@ -1,5 +1,5 @@
 import type { Finding } from './findings.js';
-import { nearestNames } from './nearest-names.js';
+import { nearestNames } from '../text/nearest-names.js';
 import type { ToolCall } from './tool-calls.js';
 
 /** Namespaces that the harness itself fills or leaves out. */

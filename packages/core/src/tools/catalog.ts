@@ -1,7 +1,7 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
 import type { Tool } from '../protocol/tools.js';
 import { declarationFor, firstSentence } from './declarations.js';
-import { didYouMean, nameTokens } from './nearest-names.js';
+import { didYouMean, nameTokens } from '../text/nearest-names.js';
 import { expand, isRecord } from './schema-reference.js';
 import { identifierName } from './tool-names.js';
 

@@ -3,7 +3,7 @@ import { ToolscriptUsageError } from '../protocol/errors.js';
 import type { Tool, ToolCallContext, ToolEffect } from '../protocol/tools.js';
 import { compileJsonSchema } from './json-schema.js';
 import { deepFreeze } from './json-text.js';
-import { didYouMean } from './nearest-names.js';
+import { didYouMean } from '../text/nearest-names.js';
 import { assertToolName } from './tool-names.js';
 import { compileZodSchema, isZodSchema, type CompiledSchema, type ZodSchema } from './zod-schema.js';
 

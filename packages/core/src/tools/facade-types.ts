@@ -4,7 +4,7 @@ import type { Operation } from '../protocol/operations.js';
 import type { GuestError } from '../protocol/sandbox.js';
 import type { PlannedCall } from '../protocol/script.js';
 import type { ToolEffect } from '../protocol/tools.js';
-import type { ApprovalDecider, ApprovalGate } from './approval-gate.js';
+import type { ApprovalDecider, ApprovalGate } from '../protocol/approval-gate.js';
 import type { ToolRegistry } from './registry.js';
 
 /**

@@ -4,7 +4,7 @@ import type { JsonValue } from '../protocol/json.js';
 import type { Operation } from '../protocol/operations.js';
 import type { GuestError } from '../protocol/sandbox.js';
 import type { Tool, ToolCallContext } from '../protocol/tools.js';
-import type { GateDecision } from './approval-gate.js';
+import type { GateDecision } from '../protocol/approval-gate.js';
 import { checkArguments } from './call-arguments.js';
 import { describeThrown, guestError } from './call-errors.js';
 import { CallQueue } from './call-queue.js';
@@ -12,7 +12,7 @@ import { CallRecord, type CallEnd, type CallState } from './call-record.js';
 import { checkResult } from './call-result.js';
 import type { CallResult, Facade, FacadeCall, FacadeEvent, FacadeOptions, PendingCalls } from './facade-types.js';
 import { deepFreeze } from './json-text.js';
-import { didYouMean } from './nearest-names.js';
+import { didYouMean } from '../text/nearest-names.js';
 
 /** One facade serves one script run, or one structured call. */
 export function createFacade(options: FacadeOptions): Facade {

@@ -1,11 +1,10 @@
-export * from './approval-gate.js';
 export * from './catalog.js';
 export * from './declarations.js';
 export { defineTool, type ApprovalQuestion, type DefinedTool, type DefineToolOptions, type ToolDefinition, type ToolInput, type ToolResult } from './define-tool.js';
 export { createFacade } from './facade.js';
 export type * from './facade-types.js';
 export * from './guest-declarations.js';
-export { didYouMean, nearestNames } from './nearest-names.js';
+export { didYouMean, nearestNames } from '../text/nearest-names.js';
 export * from './packs.js';
 export * from './registry.js';
 export { identifierName } from './tool-names.js';

@@ -1,5 +1,5 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
-import { didYouMean } from './nearest-names.js';
+import { didYouMean } from '../text/nearest-names.js';
 import type { ToolRegistry } from './registry.js';
 
 /** A named set of tools. */

@@ -1,5 +1,5 @@
 import type { ValidationIssue } from '../protocol/tools.js';
-import { nearestNames } from './nearest-names.js';
+import { nearestNames } from '../text/nearest-names.js';
 
 /** Issues reported for one call at most; a model repairs from a few as well as from all. */
 export const MAX_ISSUES = 5;

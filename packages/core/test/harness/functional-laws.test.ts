@@ -459,6 +459,15 @@ describe('a harness', () => {
     await expect(harness.callTool('echo', { value: 1 })).rejects.toThrow(/closed/u);
   });
 
+  it('that is closed ends detached tasks, too', async () => {
+    const { tools, deeds } = sampleTools();
+    const harness = createHarness({ tools, expose: { spawn: true } });
+    expect(valueOf(await harness.runScript('return tools.spawn.exec("wait", { ms: 60_000 }).id'))).toEqual(expect.any(String));
+    expect(deeds.map(({ what }) => what)).toEqual(['started']);
+    await harness.close();
+    expect(deeds.map(({ what }) => what)).toEqual(['started', 'aborted']);
+  });
+
   it('that is closed before its first script was started leaves nothing open', async () => {
     const harness = createHarness({ tools: [] });
     await harness.close();

@@ -162,7 +162,7 @@ describe('every outcome', () => {
 describe('an error', () => {
   it('of the script has its class and message, its place, a frame and a stack in script.ts only', async () => {
     const error = await failure('function inner() {\n  throw new RangeError("out of range");\n}\nconst outer = () => inner();\nouter();');
-    expect(error).toMatchObject({ code: 'ScriptRuntimeError', message: 'RangeError: out of range', phase: 'executing', line: 2, column: 9, retryable: true, metadata: {} });
+    expect(error).toMatchObject({ code: 'ScriptRuntimeError', message: 'RangeError: out of range', phase: 'executing', line: 2, column: 13, retryable: true, metadata: {} });
     expect(error.frame).toMatch(/> 2 \| {3}throw new RangeError/u);
     expect(error.stack).toMatch(/^RangeError: out of range\n {4}at inner \(script\.ts:2:\d+\)\n {4}at outer \(script\.ts:4:\d+\)/u);
   });
@@ -248,18 +248,16 @@ describe('an error', () => {
     ['a function around it', 'async function main() {\n  const a = 1;\n  null.x;\n}\nmain();', 3, 3],
     ['an arrow around it', 'async () => {\n  const a = 1;\n  null.x;\n}', 3, 3],
     ['export default', 'export default async function run() {\n  null.x;\n}', 2, 3],
-    ['entities', 'const a = 1;\nif (a &lt; 2 &amp;&amp; a &gt; 0) null.x;', 2, 32],
+    ['entities', 'const a = 1;\nif (a &lt; 2 &amp;&amp; a &gt; 0) null.x;', 2, 35],
     ['a byte order mark', '\ufeffconst a = 1;\nnull.x;', 2, 1],
     ['Windows line ends', 'const a = 1;\r\n\r\nnull.x;', 3, 1],
-    ['types taken out before it', 'interface A { b: string }\ntype C = A | null;\nconst a: C = null as C; (a as any)!.b;', 3, 25],
+    ['types taken out before it', 'interface A { b: string }\ntype C = A | null;\nconst a: C = null as C; (a as any)!.b;', 3, 26],
     ['an enum before it', 'enum E {\n  A,\n  B,\n}\nnamespace N { export const x = 1 }\n  null.x;', 6, 3],
     ['wide characters before it', 'const s = "🎉é"; /* 日本 */ null.x;', 1, 27],
   ])('has the line and column of the model’s own text after a repair: %s', async (_, source, line, column) => {
     const error = await failure(source);
     expect(error.code, error.message).toBe('ScriptRuntimeError');
-    expect(error.line).toBe(line);
-    // The engine may point at the object or at the member of it.
-    expect(Math.abs(error.column! - column)).toBeLessThanOrEqual(12);
+    expect([error.line, error.column]).toEqual([line, column]);
     expect(error.frame).toContain(`> ${line} |`);
   });
 
@@ -275,6 +273,16 @@ describe('an error', () => {
     const error = await failure(source);
     expect(error).toMatchObject({ code: 'ScriptSyntaxError', phase: 'parsing', line });
     if (column !== undefined) expect(Math.abs(error.column! - column)).toBeLessThanOrEqual(1);
+  });
+
+  it.each([
+    ['an object', 'const r = await tools.echo({ value: null });\n\nconst { a } = r;', 3],
+    ['an array', 'const r = await tools.echo({ value: null });\n\nconst [a] = r;', 3],
+    ['a parameter', 'const f = ({ a }) => a;\n\nf(null);', 1],
+    ['the rest of it', 'console.log(1);\n\nconst { a, ...rest } = undefined;', 3],
+    ['a loop over it', 'const r = await tools.echo({ value: 5 });\n\nfor (const x of r) text(x);', 3],
+  ])('of taking apart what is not there has its line: %s', async (_, source, line) => {
+    expect(await failure(source)).toMatchObject({ code: 'ScriptRuntimeError', line });
   });
 
   it('of a rejection that nobody handled is reported as a warning', async () => {
@@ -704,15 +712,28 @@ describe('limits and context of a run', () => {
   });
 
   it('the context has defaults for every member, and the host’s own members win', async () => {
-    const defaults = valueOf(await harness.runScript('return context')) as Record<string, unknown>;
+    const data = 'return JSON.parse(JSON.stringify(context))';
+    const defaults = valueOf(await harness.runScript(data)) as Record<string, unknown>;
     for (const key of ['conversationId', 'sessionId', 'turnId', 'scriptId', 'workingDirectory', 'provider', 'model']) expect(defaults[key], key).toEqual(expect.any(String));
-    const own = valueOf(await harness.runScript('return context', { context: { model: 'm1', turnId: 'turn', custom: { deep: [1] } } })) as Record<string, unknown>;
+    const own = valueOf(await harness.runScript(data, { context: { model: 'm1', turnId: 'turn', custom: { deep: [1] } } })) as Record<string, unknown>;
     expect(own).toMatchObject({ model: 'm1', turnId: 'turn', custom: { deep: [1] } });
   });
 
   it('what the host says cannot forge the script’s id, its sandbox or its tools', async () => {
-    const outcome = await harness.runScript('return context', { context: { scriptId: 'forged', sandbox: { timeoutMs: 1 }, capabilities: { tools: ['rm'] } } });
+    const outcome = await harness.runScript('return JSON.parse(JSON.stringify(context))', { context: { scriptId: 'forged', sandbox: { timeoutMs: 1 }, capabilities: { tools: ['rm'] } } });
     expect(valueOf(outcome)).toMatchObject({ scriptId: outcome.scriptId, sandbox: { timeoutMs: 30_000 }, capabilities: { tools: expect.arrayContaining(['echo']) as unknown } });
+  });
+
+  it('the context can be returned whole: its functions are no data', async () => {
+    expect(await value('return context')).toMatchObject({ sandbox: { timeoutMs: 30_000 }, scriptId: expect.any(String) as unknown });
+  });
+
+  it('a context that JSON cannot carry is the host programmer’s mistake', async () => {
+    const cyclic: Record<string, unknown> = {};
+    cyclic['self'] = cyclic;
+    for (const context of [cyclic, { big: 1n }, 5, []]) {
+      await expect((async () => harness.runScript('return 1', { context: context as never }))(), String(context)).rejects.toMatchObject({ name: 'ToolscriptUsageError', message: expect.stringContaining('context') as unknown });
+    }
   });
 
   it('the clock stands still between two settlements', async () => {
@@ -799,6 +820,13 @@ describe('a cancellation', () => {
 });
 
 describe('a harness that is full', () => {
+  it('answers a burst far beyond its sandboxes, each script with its own value', async () => {
+    const own = openHarness({ tools: sampleTools().tools, workers: { queueWaitMs: 30_000 } });
+    const outcomes = await Promise.all(Array.from({ length: 1000 }, (_, n) => own.runScript(`const { sum } = await tools.add({ a: ${n % 20} }); return sum`)));
+    expect(outcomes.map(valueOf)).toEqual(Array.from({ length: 1000 }, (_, n) => (n % 20) + 1));
+    expect(own.stats().sandbox).toMatchObject({ completed: 1000, running: 0, waiting: 0 });
+  });
+
   it('says so when no sandbox became free in time, and the script can be tried again', async () => {
     const own = openHarness({ tools: sampleTools().tools, workers: { size: 1, slotsPerWorker: 1, queueWaitMs: 50 } });
     await own.warm();

@@ -15,12 +15,26 @@ afterEach(async () => {
   await Promise.all(pools.splice(0).map((pool) => pool.close()));
 });
 
+/** A script that is inside its one call until `release`. */
+async function holdSlot(pool: QuickJsPool) {
+  let release: (value: unknown) => void = () => {};
+  const opened = new Promise((resolve) => (release = resolve));
+  let called: () => void = () => {};
+  const inside = new Promise<void>((resolve) => (called = resolve));
+  const run = driveRun(pool, 'return await tools.echo({})', {
+    host: () => {
+      called();
+      return opened;
+    },
+  });
+  await inside;
+  return { run, release };
+}
+
 describe('the worker pool', () => {
   it('a run that finds every slot taken waits, and ends as busy when the wait is over', async () => {
     const pool = makePool({ size: 1, slotsPerWorker: 1 });
-    await pool.warm();
-    let release: (value: number) => void = () => {};
-    const first = driveRun(pool, 'return await tools.echo({})', { host: () => new Promise((resolve) => (release = resolve)) });
+    const { run: first, release } = await holdSlot(pool);
     const second = await driveRun(pool, 'return 2', { limits: { queueWaitMs: 50 } });
     expect(second.end).toMatchObject({ type: 'busy' });
     const third = driveRun(pool, 'return 3');
@@ -40,10 +54,7 @@ describe('the worker pool', () => {
 
   it('principals take turns in the queue', async () => {
     const pool = makePool({ size: 1, slotsPerWorker: 1 });
-    await pool.warm();
-    let release: (value: number) => void = () => {};
-    const holder = driveRun(pool, 'return await tools.echo({})', { host: () => new Promise((resolve) => (release = resolve)) });
-    await delay(100);
+    const { run: holder, release } = await holdSlot(pool);
     const order: string[] = [];
     const queued = ['a', 'a', 'a', 'b', 'c'].map((principal) => driveRun(pool, 'return 1', { job: { principal } }).then(() => order.push(principal)));
     release(1);
@@ -74,10 +85,7 @@ describe('the worker pool', () => {
 
   it('a worker that dies fails the script it was busy with and no other', async () => {
     const pool = makePool({ size: 1 }, 'faulty-entry.mjs');
-    await pool.warm();
-    let release: (value: unknown) => void = () => {};
-    const neighbour = driveRun(pool, 'return await tools.echo({})', { host: () => new Promise((resolve) => (release = resolve)) });
-    await delay(100);
+    const { run: neighbour, release } = await holdSlot(pool);
     const died = await driveRun(pool, '/* FAULT_EXIT */');
     expect(died.end).toMatchObject({ type: 'internal' });
     release('alive');

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as fc from 'fast-check';
 import { ToolscriptUsageError } from '#core/protocol/errors.js';
 import { defineTool } from '#core/tools/define-tool.js';
-import { editDistance, nameTokens, nearestNames } from '#core/tools/nearest-names.js';
+import { editDistance, nameTokens, nearestNames } from '#core/text/nearest-names.js';
 import { resolveExposure } from '#core/tools/packs.js';
 import { createRegistry } from '#core/tools/registry.js';
 

@@ -96,45 +96,63 @@
 
   // ---- values that cross ----
 
-  function pathTo(path, key) {
-    return typeof key === 'number' ? path + '[' + key + ']' : path + '.' + key;
+  /** What JSON cannot carry, as [path, reason]; thrown while a value is written, caught by the writer. */
+  let uncarriable;
+  const NOT_CARRIED = freeze({ __proto__: null });
+  // The objects from the root down to the one whose members are being written, and the keys that led there.
+  const holders = [];
+  const heldBy = [];
+  let depth = 0;
+
+  function refuse(root, key, reason) {
+    let path = root;
+    for (let index = 1; index < depth; index++) path = pathTo(path, isArray(holders[index - 1]), heldBy[index]);
+    if (depth > 0) path = pathTo(path, isArray(holders[depth - 1]), key);
+    uncarriable = [path, reason];
+    throw NOT_CARRIED;
   }
 
-  /** Says what in a value JSON cannot carry; undefined when it can. */
-  function findUncarriable(value, path, depth, ancestors) {
+  const pathTo = (path, inList, key) => (inList ? path + '[' + key + ']' : path + '.' + key);
+
+  function whyNotCarried(value) {
     switch (typeof value) {
       case 'bigint':
-        return [path, 'a BigInt; convert it with Number() or String()'];
+        return 'a BigInt; convert it with Number() or String()';
       case 'symbol':
-        return [path, 'a Symbol'];
+        return 'a Symbol';
       case 'function':
-        return [path, 'a function'];
+        return 'a function';
       case 'object':
         break;
       default:
         return undefined;
     }
-    if (value === null || isDate(value)) return undefined;
-    if (isMap(value)) return [path, 'a Map; use Object.fromEntries(map)'];
-    if (isSet(value)) return [path, 'a Set; use [...set]'];
-    if (isPromise(value)) return [path, 'a Promise that was not awaited'];
-    if (depth >= MAX_DEPTH) return [path, 'nested deeper than ' + MAX_DEPTH + ' levels'];
-    for (let link = ancestors; link !== null; link = link.up) if (link.value === value) return [path, 'a cycle'];
-    if (typeof value.toJSON === 'function') return undefined;
-    const chain = { value, up: ancestors };
-    if (isArray(value)) {
-      for (let index = 0; index < value.length; index++) {
-        const found = findUncarriable(value[index], pathTo(path, index), depth + 1, chain);
-        if (found !== undefined) return found;
-      }
-      return undefined;
-    }
-    const names = keys(value);
-    for (let index = 0; index < names.length; index++) {
-      const found = findUncarriable(value[names[index]], pathTo(path, names[index]), depth + 1, chain);
-      if (found !== undefined) return found;
-    }
+    if (value === null) return undefined;
+    if (isMap(value)) return 'a Map; use Object.fromEntries(map)';
+    if (isSet(value)) return 'a Set; use [...set]';
+    if (isPromise(value)) return 'a Promise that was not awaited';
     return undefined;
+  }
+
+  /**
+   * JSON text of a value, or undefined for undefined. Throws NOT_CARRIED, with `uncarriable` set, where JSON
+   * would lose or refuse something. Every getter and toJSON runs once, and what they give is held to the rules.
+   */
+  function writeJson(value, root) {
+    depth = 0;
+    uncarriable = undefined;
+    return stringify(value, function (key, member) {
+      while (depth > 0 && holders[depth - 1] !== this) depth--;
+      const reason = whyNotCarried(member);
+      if (reason !== undefined) refuse(root, key, reason);
+      if (typeof member !== 'object' || member === null) return member;
+      for (let index = 0; index < depth; index++) if (holders[index] === member) refuse(root, key, 'a cycle');
+      if (depth >= MAX_DEPTH) refuse(root, key, 'nested deeper than ' + MAX_DEPTH + ' levels');
+      holders[depth] = member;
+      heldBy[depth] = key;
+      depth++;
+      return member;
+    });
   }
 
   function deepFreeze(value) {
@@ -185,13 +203,12 @@
   function writeArguments(value) {
     if (value === undefined) return ['{}', ''];
     try {
-      const found = findUncarriable(value, 'args', 0, null);
-      if (found !== undefined) return ['', found[0] + ': ' + found[1]];
-      const text = stringify(value);
+      const text = writeJson(value, 'args');
       if (text === undefined) return ['', 'args: nothing that JSON can carry'];
       if (text.length > limits.input) return ['', 'args: ' + text.length + ' characters of JSON are more than the ' + limits.input + ' a call may carry'];
       return [text, ''];
     } catch (error) {
+      if (error === NOT_CARRIED) return ['', uncarriable[0] + ': ' + uncarriable[1]];
       return ['', 'args: cannot be written as JSON (' + describeText(error) + ')'];
     }
   }
@@ -339,7 +356,7 @@
     return getOwnPropertyDescriptor(target, key);
   }
 
-  const refuse = (target, key) => {
+  const refuseChange = (target, key) => {
     throw new TypeError('tools.' + weakGet(namespacePaths, target) + toText(key) + ' cannot be changed');
   };
 
@@ -352,9 +369,9 @@
       throw unknownTool(weakGet(namespacePaths, target) + key);
     },
     getOwnPropertyDescriptor: (target, key) => member(target, key),
-    set: refuse,
-    defineProperty: refuse,
-    deleteProperty: refuse,
+    set: refuseChange,
+    defineProperty: refuseChange,
+    deleteProperty: refuseChange,
     setPrototypeOf() {
       throw new TypeError('tools cannot be changed');
     },
@@ -513,8 +530,18 @@
     defineProperty(consoleObject, level, { value: write, writable: true, configurable: true, enumerable: true });
   }
 
+  /** Data as JSON, anything else as the console would show it. */
+  function shownAsJson(value) {
+    try {
+      const json = typeof value === 'object' && value !== null ? writeJson(value, '') : undefined;
+      return json === undefined ? inspect(value, 0, null) : json;
+    } catch {
+      return describeText(value);
+    }
+  }
+
   function text(value) {
-    const added = typeof value === 'string' ? value : typeof value === 'object' && value !== null && findUncarriable(value, '', 0, null) === undefined ? stringify(value) : inspect(value, 0, null);
+    const added = typeof value === 'string' ? value : shownAsJson(value);
     const room = limits.output - used.output;
     if (room <= 0) return;
     used.output += added.length;
@@ -609,9 +636,10 @@
   function makeContext(text) {
     const made = parse(text);
     const telemetry = typeof made.telemetry === 'object' && made.telemetry !== null ? made.telemetry : {};
-    defineProperty(telemetry, 'emitProgress', { value: emitProgress, enumerable: true });
+    // Not enumerable: the context is data that a script may return or pass on.
+    defineProperty(telemetry, 'emitProgress', { value: emitProgress, enumerable: false });
     defineProperty(made, 'telemetry', { value: telemetry, enumerable: true });
-    defineProperty(made, 'emitProgress', { value: emitProgress, enumerable: true });
+    defineProperty(made, 'emitProgress', { value: emitProgress, enumerable: false });
     return deepFreeze(made);
   }
 
@@ -647,12 +675,7 @@
 
   function onReturned(value) {
     try {
-      const found = findUncarriable(value, 'value', 0, null);
-      if (found !== undefined) {
-        outboxEnd = '["unserializable",' + stringify(capText(found[0])) + ',' + stringify(found[1]) + ']';
-        return;
-      }
-      const json = stringify(value);
+      const json = writeJson(value, 'value');
       if (json === undefined) {
         outboxEnd = '["returned"]';
         return;
@@ -661,7 +684,8 @@
       if (bytes > limits.result) outboxEnd = '["return_too_large",' + bytes + ',' + stringify(slice(json, 0, 1024)) + ',' + stringify(largestKeys(value)) + ']';
       else outboxEnd = '["returned",' + stringify(json) + ']';
     } catch (error) {
-      onThrew(error);
+      if (error === NOT_CARRIED) outboxEnd = '["unserializable",' + stringify(capText(uncarriable[0])) + ',' + stringify(uncarriable[1]) + ']';
+      else onThrew(error);
     }
   }
 

@@ -63,6 +63,8 @@ export class WorkerThread {
     this.ready = new Promise((resolve) => {
       this.#worker.once('message', () => {
         this.born = true;
+        // Held until now, so that whoever waits for a thread is not left by a process that ends.
+        if (this.load === 0) this.#worker.unref();
         this.#worker.on('message', (reports: WorkerReport[]) => this.#receive(reports));
         resolve();
       });
@@ -70,7 +72,6 @@ export class WorkerThread {
     });
     this.#worker.on('error', (error) => this.#lose(`worker failed: ${error.message}`));
     this.#worker.on('exit', () => this.#lose('worker exited'));
-    this.#worker.unref();
   }
 
   get lost(): boolean {
@@ -82,7 +83,7 @@ export class WorkerThread {
     const slot = this.#freeSlots.pop();
     if (slot !== undefined) {
       this.control.clear(slot);
-      if (this.load++ === 0) this.#worker.ref();
+      if (this.load++ === 0 && this.born) this.#worker.ref();
     }
     return slot;
   }
@@ -93,7 +94,7 @@ export class WorkerThread {
 
   giveSlot(slot: number): void {
     this.#freeSlots.push(slot);
-    if (--this.load === 0) this.#worker.unref();
+    if (--this.load === 0 && this.born) this.#worker.unref();
   }
 
   /** True where the worker has the bytecode; from then on it has. */
@@ -117,6 +118,7 @@ export class WorkerThread {
   async terminate(): Promise<void> {
     this.#lost = true;
     clearTimeout(this.#watch);
+    this.#worker.ref();
     await this.#worker.terminate();
   }
 

@@ -1,7 +1,7 @@
-import type { ApprovalRequest } from '../protocol/approvals.js';
-import type { JsonValue } from '../protocol/json.js';
-import type { PlannedCall } from '../protocol/script.js';
-import type { Tool } from '../protocol/tools.js';
+import type { ApprovalRequest } from './approvals.js';
+import type { JsonValue } from './json.js';
+import type { PlannedCall } from './script.js';
+import type { Tool } from './tools.js';
 
 /**
  * The port through which the facade asks whether a call may run. `approvals/` implements it; one gate
@@ -37,22 +37,23 @@ export interface GateCall {
 
 export type ApprovalDecider = 'person' | 'rule' | 'policy' | 'clock' | 'host';
 
-export type GateDecision =
-  | {
-      readonly decision: 'approve';
-      readonly approvalId: string;
-      readonly by: ApprovalDecider;
-      /** What was approved and must run: the call's own text, or the edited one. */
-      readonly inputJson: string;
-      readonly note?: string;
-      readonly remember?: 'script' | 'workspace';
-    }
-  | {
-      readonly decision: 'deny' | 'timeout' | 'cancelled';
-      readonly approvalId: string;
-      readonly by: ApprovalDecider;
-      /** One sentence for the model. */
-      readonly reason: string;
-      readonly note?: string;
-      readonly remember?: 'script' | 'workspace';
-    };
+export interface DecisionCommon {
+  readonly approvalId: string;
+  readonly by: ApprovalDecider;
+  readonly note?: string;
+  readonly remember?: 'script' | 'workspace';
+}
+
+export type GateDecision = DecisionCommon &
+  (
+    | {
+        readonly decision: 'approve';
+        /** What was approved and must run: the call's own text, or the edited one. */
+        readonly inputJson: string;
+      }
+    | {
+        readonly decision: 'deny' | 'timeout' | 'cancelled';
+        /** One sentence for the model. */
+        readonly reason: string;
+      }
+  );
