@@ -36,6 +36,14 @@ function importsOf(file: string, source: string): Import[] {
   return specifiers.map((specifier) => ({ file, specifier }));
 }
 
+/** What a file loads when it runs: type-only imports are gone by then. */
+function valueImports(file: string): string[] {
+  const { module } = parseSync(file, readFileSync(file, 'utf8'), { lang: 'ts', sourceType: 'module' });
+  const imported = module.staticImports.filter(({ entries }) => entries.length === 0 || entries.some(({ isType }) => !isType)).map(({ moduleRequest }) => moduleRequest.value);
+  const exported = module.staticExports.flatMap(({ entries }) => entries.flatMap(({ moduleRequest, isType }) => (moduleRequest === null || isType ? [] : [moduleRequest.value])));
+  return [...imported, ...exported];
+}
+
 function typescriptFiles(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
@@ -79,6 +87,22 @@ describe('architecture', () => {
     const { files, imports } = readImports(join(root, 'packages', name, 'src'));
     expect(files).toBeGreaterThan(3);
     expect(imports.map(packageViolation).filter((violation) => violation !== undefined)).toEqual([]);
+  });
+
+  it.each(['script/compile-worker.ts', 'sandbox/worker/entry.ts'])('the thread of %s loads no schemas: it starts in a hurry', (entry) => {
+    const reached = new Set<string>();
+    const open = [join(core, entry)];
+    const packages = new Set<string>();
+    for (let file = open.pop(); file !== undefined; file = open.pop()) {
+      if (reached.has(file)) continue;
+      reached.add(file);
+      for (const specifier of valueImports(file)) {
+        if (specifier.startsWith('.')) open.push(resolve(dirname(file), specifier).replace(/\.js$/u, '.ts'));
+        else packages.add(specifier);
+      }
+    }
+    expect(reached.size).toBeGreaterThan(5);
+    expect([...packages]).not.toContain('zod');
   });
 
   it('a planted violation is seen', () => {

@@ -1,4 +1,4 @@
-import { createHarness, QuickJsPool, type Harness } from '@toolscript/core';
+import { createCompiler, createHarness, QuickJsPool, type Harness } from '@toolscript/core';
 import type { ApprovalPolicy, Tool } from '@toolscript/core/protocol';
 import type { Settings } from '../configuration/settings.js';
 import { didYouMean } from '../nearest-name.js';
@@ -24,6 +24,8 @@ export async function openHarness(
   { approvals, onInternalError, runsScripts }: HarnessWishes,
 ): Promise<OpenHarness> {
   const runtime = new QuickJsPool({ size: 1 });
+  const compiler = createCompiler();
+  if (runsScripts && settings.mode !== 'disabled') void compiler.warm();
   if (runsScripts && settings.mode === 'enabled') runtime.warm().catch(() => {});
   try {
     const { codingTools } = await import('@toolscript/tools');
@@ -34,13 +36,14 @@ export async function openHarness(
       packs: narrowedPacks(settings, tools),
       mode: settings.mode,
       runtime,
+      compiler,
       limits: settings.limits,
       ...(approvals === undefined ? {} : { approvals }),
       ...(onInternalError === undefined ? {} : { onInternalError }),
     });
     return { harness, tools };
   } catch (error) {
-    await runtime.close();
+    await Promise.all([runtime.close(), compiler.close()]);
     throw error;
   }
 }

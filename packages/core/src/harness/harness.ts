@@ -114,7 +114,7 @@ class ToolscriptHarness implements Harness {
     const makeGate: RunnerParts['makeGate'] = (approvals, limits) => createGate(approvals, { approvalTimeoutMs: limits.approvalTimeoutMs });
     makeGate(options.approvals, this.#limits);
     this.#parts = {
-      compiler: createCompiler(),
+      compiler: options.compiler ?? createCompiler(),
       runtime: options.runtime === undefined || options.runtime === 'quickjs' ? new QuickJsPool(workers) : options.runtime,
       registry,
       exposed,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { LimitsSchema, ToolscriptUsageError, type ApprovalPolicy, type HarnessMode, type LimitsInput, type SandboxRuntime, type StreamEvent, type Tool } from '../protocol/index.js';
 import { readPolicy } from '../approvals/index.js';
+import type { Compiler } from '../script/index.js';
 import { didYouMean } from '../text/nearest-names.js';
 
 /** What `createHarness` takes. Everything but `tools` may be left out. */
@@ -11,8 +12,10 @@ export interface HarnessOptions {
   packs?: Record<string, { extends?: string | readonly string[]; tools: readonly string[] }>;
   /** Default 'enabled'. */
   mode?: HarnessMode;
-  /** Default 'quickjs'. */
+  /** Default 'quickjs'. The harness closes what it is given. */
   runtime?: 'quickjs' | SandboxRuntime;
+  /** Made by `createCompiler`, where its thread should start before the tools are known. The harness closes it. */
+  compiler?: Compiler;
   limits?: Partial<LimitsInput>;
   /** Who decides about calls that need approval. Left out: such calls are denied, saying so. */
   approvals?: ApprovalPolicy;
@@ -42,6 +45,7 @@ const HarnessOptionsSchema = z.strictObject({
   packs: z.record(z.string(), z.strictObject({ extends: z.union([z.string(), z.array(z.string())]).optional(), tools: z.array(z.string()) })).optional(),
   mode: z.enum(['enabled', 'dry-run', 'disabled']).optional(),
   runtime: z.union([z.literal('quickjs'), z.custom<SandboxRuntime>((value) => typeof value === 'object' && value !== null && 'run' in value, 'expected "quickjs" or a SandboxRuntime')]).optional(),
+  compiler: z.custom<Compiler>((value) => typeof value === 'object' && value !== null && 'compile' in value, 'expected a compiler made by createCompiler').optional(),
   limits: LimitsSchema.partial().optional(),
   approvals: z.custom<ApprovalPolicy>((value) => value !== null, 'expected "auto", "deny", rules or a function').optional(),
   workers: z

@@ -1,4 +1,4 @@
-import { scriptFailure } from '../protocol/index.js';
+import { scriptFailure } from '../protocol/errors.js';
 import type { Diagnostic, ErrorCode, PlannedCall, ScriptFailure, SourcePosition } from '../protocol/index.js';
 import { codeFrame } from '../text/code-frame.js';
 import type { CompileAnswer, CompileRequest } from './compile-messages.js';

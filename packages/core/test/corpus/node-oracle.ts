@@ -10,10 +10,22 @@ export interface Ending {
 }
 
 /** Runs a script by Node itself, with the types taken out and with tools that copy as the harness does. */
-export async function runByNode(script: OrdinaryScript, world: World, context: Record<string, unknown>): Promise<Ending> {
+export async function runByNode(
+  script: OrdinaryScript,
+  world: World,
+  context: Record<string, unknown>,
+): Promise<Ending> {
   let output = '';
   const text = (value: unknown) => void (output += typeof value === 'string' ? value : JSON.stringify(value));
-  const globals = { tools: toolsOf(world), context: deepFrozen(structuredClone(context)), text, emit: text, sleep, console: silentConsole, ToolExecutionError };
+  const globals = {
+    tools: toolsOf(world),
+    context: deepFrozen(structuredClone(context)),
+    text,
+    emit: text,
+    sleep,
+    console: silentConsole,
+    ToolExecutionError,
+  };
   try {
     const run = new AsyncFunction(...Object.keys(globals), `"use strict";\n${stripTypes(script)}`);
     const value: unknown = await run(...Object.values(globals));
@@ -24,7 +36,9 @@ export async function runByNode(script: OrdinaryScript, world: World, context: R
   }
 }
 
-const AsyncFunction = (async () => {}).constructor as new (...parts: string[]) => (...values: unknown[]) => Promise<unknown>;
+const AsyncFunction = (async () => {}).constructor as new (
+  ...parts: string[]
+) => (...values: unknown[]) => Promise<unknown>;
 
 const silentConsole = { log() {}, info() {}, warn() {}, error() {}, debug() {} };
 
@@ -37,7 +51,12 @@ function sleep(ms: number): Promise<void> {
 }
 
 function stripTypes({ source }: OrdinaryScript): string {
-  const result = transformSync('script.ts', source, { lang: 'ts', sourceType: 'module', target: 'esnext', typescript: { onlyRemoveTypeImports: true } });
+  const result = transformSync('script.ts', source, {
+    lang: 'ts',
+    sourceType: 'module',
+    target: 'esnext',
+    typescript: { onlyRemoveTypeImports: true },
+  });
   const error = result.errors.find(({ message }) => !message.startsWith("A 'return' statement"));
   if (error !== undefined) throw new Error(error.message);
   return result.code;

@@ -19,20 +19,35 @@ afterAll(async () => {
   await harness.close();
 });
 
-const context = { workingDirectory: '/work', conversationId: 'c', turnId: 't', scriptId: 's', sandbox: { remainingToolBudget: 200, timeoutMs: 30_000 } };
+const context = {
+  workingDirectory: '/work',
+  conversationId: 'c',
+  turnId: 't',
+  scriptId: 's',
+  sandbox: { remainingToolBudget: 200, timeoutMs: 30_000 },
+};
 
-async function runByHarness({ source, language }: OrdinaryScript): Promise<{ ending: Ending; saved: unknown; outcome: Outcome }> {
+async function runByHarness({
+  source,
+  language,
+}: OrdinaryScript): Promise<{ ending: Ending; saved: unknown; outcome: Outcome }> {
   const world = makeWorld();
-  const outcome = await harness.runScript(source, { language, app: world, context: { workingDirectory: context.workingDirectory } });
+  const outcome = await harness.runScript(source, {
+    language,
+    app: world,
+    context: { workingDirectory: context.workingDirectory },
+  });
   return { ending: endingOf(outcome), saved: [...world.saved], outcome };
 }
 
 /** What left the script uncaught reads `Name: message`; a tool's error keeps its code and its own message. */
 function endingOf(outcome: Outcome): Ending {
-  if (outcome.status === 'completed') return { json: JSON.stringify(outcome.value), error: undefined, output: outcome.output };
+  if (outcome.status === 'completed')
+    return { json: JSON.stringify(outcome.value), error: undefined, output: outcome.output };
   if (outcome.status === 'suspended') throw new Error('an ordinary script was suspended');
   const { code, message } = outcome.error;
-  const [, name = '', text = ''] = code === 'ScriptRuntimeError' ? (/^(\w+): (.*)$/su.exec(message) ?? []) : ['', code, message];
+  const [, name = '', text = ''] =
+    code === 'ScriptRuntimeError' ? (/^(\w+): (.*)$/su.exec(message) ?? []) : ['', code, message];
   return { json: undefined, error: { name, message: text }, output: outcome.output };
 }
 

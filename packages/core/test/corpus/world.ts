@@ -2,7 +2,9 @@ import { defineTool } from '#core/tools/index.js';
 import { z } from 'zod';
 
 /** Functions that the scripts call, over data that one run has for itself. */
-export type World = { readonly saved: Map<string, unknown> } & { readonly [Name in ToolName]: (args: never) => unknown };
+export type World = { readonly saved: Map<string, unknown> } & {
+  readonly [Name in ToolName]: (args: never) => unknown;
+};
 
 type ToolName = keyof typeof INPUTS;
 
@@ -36,10 +38,13 @@ export function worldTools() {
 }
 
 const FILES: Readonly<Record<string, string>> = {
-  'README.md': '# The Sample\n\nA **small** project with `code` and a [link](https://example.com).\n\n## To do\n\n- first item\n- second **item**\n\nTODO: write more\n',
-  'config.ini': '; settings\nname = sample\n\n[server]\nport = 8080\nsecure = true\nhost = "localhost" # local\n\n[empty]\nvalue =\n',
+  'README.md':
+    '# The Sample\n\nA **small** project with `code` and a [link](https://example.com).\n\n## To do\n\n- first item\n- second **item**\n\nTODO: write more\n',
+  'config.ini':
+    '; settings\nname = sample\n\n[server]\nport = 8080\nsecure = true\nhost = "localhost" # local\n\n[empty]\nvalue =\n',
   'data/people.csv': 'name,quote,age\nAda,"said ""hello"", once",36\nBob,"line one\nline two",41\r\nCyd,,7\n',
-  'src/app.ts': 'var count = 0;   \nif (count == 0) {\n  console.log("zero");\n}\n\n\n\n// FIXME: rename\nvar total = count === 1;\n',
+  'src/app.ts':
+    'var count = 0;   \nif (count == 0) {\n  console.log("zero");\n}\n\n\n\n// FIXME: rename\nvar total = count === 1;\n',
 };
 
 const USERS = [
@@ -78,7 +83,9 @@ export function makeWorld(): World {
       if (user === undefined) throw new Error(`no user ${id}`);
       return user;
     },
-    listOrders: ({ userId }: { userId?: number }) => ({ orders: ORDERS.filter((order) => userId === undefined || order.userId === userId) }),
+    listOrders: ({ userId }: { userId?: number }) => ({
+      orders: ORDERS.filter((order) => userId === undefined || order.userId === userId),
+    }),
     search: ({ query, limit }: { query: string; limit: number }) => ({
       hits: TITLES.filter((title) => title.toLowerCase().includes(query))
         .map((title) => ({ title, score: 100 - title.length }))
@@ -101,6 +108,8 @@ export function makeWorld(): World {
     },
     load: ({ key }: { key: string }) => ({ value: saved.get(key) }),
     runCommand: ({ command }: { command: string[] }) =>
-      command[0] === 'git' ? { exitCode: 0, stdout: '  dev\n* main\n', stderr: '' } : { exitCode: 1, stdout: '', stderr: 'no tests found' },
+      command[0] === 'git'
+        ? { exitCode: 0, stdout: '  dev\n* main\n', stderr: '' }
+        : { exitCode: 1, stdout: '', stderr: 'no tests found' },
   };
 }

@@ -26,7 +26,8 @@ function payloads(events: readonly StreamEvent[], type: string) {
 
 it('F1 · a script that applies one patch gets the result, and the file is changed', async () => {
   const { root, harness } = await openFolder({ 'greeting.txt': 'hello\nworld\n' });
-  const patch = '*** Begin Patch\n*** Update File: greeting.txt\n@@\n hello\n-world\n+there\n*** Add File: new.txt\n+made\n*** End Patch';
+  const patch =
+    '*** Begin Patch\n*** Update File: greeting.txt\n@@\n hello\n-world\n+there\n*** Add File: new.txt\n+made\n*** End Patch';
   const outcome = await harness.runScript(`return await tools.applyPatch({ patch: ${JSON.stringify(patch)} })`);
   expect(valueOf(outcome)).toMatchObject({ success: true, changes: [{ kind: 'update' }, { kind: 'add' }] });
   expect(await readFile(join(root, 'greeting.txt'), 'utf8')).toBe('hello\nthere\n');
@@ -36,7 +37,8 @@ it('F1 · a script that applies one patch gets the result, and the file is chang
 
 it('F2 · text before, between and after scripts keeps its place and its bytes', async () => {
   const harness = openHarness({ tools: sampleTools().tools });
-  const answer = 'Before — ünïcode\r\n\n<tool-calls>\nreturn 1\n</tool-calls>\n between \t\n<tool-calls>return 2</tool-calls>after  \n';
+  const answer =
+    'Before — ünïcode\r\n\n<tool-calls>\nreturn 1\n</tool-calls>\n between \t\n<tool-calls>return 2</tool-calls>after  \n';
   const response = foldResponse(await collect(harness.processText(answer)));
   expect(response.output_items.map((item) => (item.type === 'message' ? item.content : item.type))).toEqual([
     'Before — ünïcode\r\n\n',
@@ -66,7 +68,8 @@ it('F3 · TypeScript with async functions, types and interfaces runs', async () 
 it('F4 · Promise.all on three tools runs them side by side', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools });
-  const source = 'return await Promise.all([tools.wait({ ms: 30, value: "a" }), tools.wait({ ms: 20, value: "b" }), tools.wait({ ms: 10, value: "c" })])';
+  const source =
+    'return await Promise.all([tools.wait({ ms: 30, value: "a" }), tools.wait({ ms: 20, value: "b" }), tools.wait({ ms: 10, value: "c" })])';
   const outcome = await harness.runScript(source);
   expect(valueOf(outcome)).toEqual(['a', 'b', 'c']);
   expect(deeds.slice(0, 3).map(({ what }) => what)).toEqual(['started', 'started', 'started']);
@@ -76,10 +79,14 @@ it('F4 · Promise.all on three tools runs them side by side', async () => {
 it('F5 · the winner of Promise.race is returned and the loser is aborted', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools });
-  const outcome = await harness.runScript('return await Promise.race([tools.wait({ ms: 60_000 }), tools.wait({ ms: 5, value: "won" })])');
+  const outcome = await harness.runScript(
+    'return await Promise.race([tools.wait({ ms: 60_000 }), tools.wait({ ms: 5, value: "won" })])',
+  );
   expect(valueOf(outcome)).toBe('won');
   expect(outcome.operations.map(({ status }) => status)).toEqual(['aborted', 'completed']);
-  expect(deeds.filter(({ what }) => what === 'aborted').map(({ input }) => input)).toEqual([{ ms: 60_000, value: undefined }]);
+  expect(deeds.filter(({ what }) => what === 'aborted').map(({ input }) => input)).toEqual([
+    { ms: 60_000, value: undefined },
+  ]);
 });
 
 it('F5 · a loser is aborted as soon as its race is decided, while the script goes on', async () => {
@@ -118,7 +125,9 @@ it('F6 · a tool that fails can be caught, by class, by name and by code', async
     catch (e) { return [e instanceof ToolExecutionError, e instanceof Error, e.name, e.code, e.message]; }`;
   const outcome = await harness.runScript(source);
   expect(valueOf(outcome)).toEqual([true, true, 'ToolExecutionError', 'ToolExecutionError', 'disk full']);
-  expect(outcome.operations).toMatchObject([{ status: 'failed', error: { code: 'ToolExecutionError', message: 'disk full' } }]);
+  expect(outcome.operations).toMatchObject([
+    { status: 'failed', error: { code: 'ToolExecutionError', message: 'disk full' } },
+  ]);
 });
 
 it("F7 · one tool's result goes into the next call", async () => {
@@ -141,7 +150,8 @@ it('F8 · a nested object is returned whole', async () => {
 
 it('F10 · progress is streamed while the script runs', async () => {
   const harness = openHarness({ tools: sampleTools().tools });
-  const answer = "<tool-calls>\ncontext.emitProgress('first');\nawait tools.wait({ ms: 600 });\ncontext.telemetry.emitProgress('second', 'warn');\nreturn context.emitProgress === context.telemetry.emitProgress\n</tool-calls>";
+  const answer =
+    "<tool-calls>\ncontext.emitProgress('first');\nawait tools.wait({ ms: 600 });\ncontext.telemetry.emitProgress('second', 'warn');\nreturn context.emitProgress === context.telemetry.emitProgress\n</tool-calls>";
   const events = await collect(harness.processText(answer));
   expect(payloads(events, 'script_progress')).toMatchObject([
     { message: 'first', kind: 'info' },
@@ -154,22 +164,29 @@ it('F10 · progress is streamed while the script runs', async () => {
 it('F11 · a call that needs approval waits until it is approved', async () => {
   const { tools, deeds } = sampleTools();
   let decide: (decision: 'approve') => void = () => {};
-  const asked = new Promise<ApprovalRequest>((resolve) => {
-    const harness = openHarness({
-      tools,
-      approvals: (request) => {
-        resolve(request);
-        return new Promise((answer) => (decide = answer));
-      },
-    });
-    running = harness.runScript("const r = await tools.write({ path: 'x', content: 'abc', approvalContext: 'to keep it' }); return r.bytes");
+  let show: (request: ApprovalRequest) => void = () => {};
+  const asked = new Promise<ApprovalRequest>((resolve) => (show = resolve));
+  const harness = openHarness({
+    tools,
+    approvals: (request) => {
+      show(request);
+      return new Promise((answer) => (decide = answer));
+    },
   });
-  var running: Promise<import('#core/protocol/index.js').Outcome>;
+  const running = harness.runScript(
+    "const r = await tools.write({ path: 'x', content: 'abc', approvalContext: 'to keep it' }); return r.bytes",
+  );
   const request = await asked;
-  expect(request).toMatchObject({ tool: 'write', line: 1, effect: 'write', context: 'to keep it', inputJson: JSON.stringify({ path: 'x', content: 'abc', approvalContext: 'to keep it' }) });
+  expect(request).toMatchObject({
+    tool: 'write',
+    line: 1,
+    effect: 'write',
+    context: 'to keep it',
+    inputJson: JSON.stringify({ path: 'x', content: 'abc', approvalContext: 'to keep it' }),
+  });
   expect(deeds).toEqual([]);
   decide('approve');
-  expect(valueOf(await running!)).toBe(3);
+  expect(valueOf(await running)).toBe(3);
   expect(deeds.map(({ what }) => what)).toEqual(['started', 'ended']);
 });
 
@@ -188,7 +205,8 @@ it('F12 · a denial is an error that the script can catch and go on from', async
 
 it('F13 · the operations of a script stand in the history in call order', async () => {
   const harness = openHarness({ tools: sampleTools().tools });
-  const answer = "<tool-calls>\nconst [a, b] = await Promise.all([tools.wait({ ms: 20, value: 'slow' }), tools.wait({ ms: 1, value: 'fast' })]);\nawait tools.fail({ message: 'no' }).catch(() => {});\nreturn { message: a + b };\n</tool-calls>";
+  const answer =
+    "<tool-calls>\nconst [a, b] = await Promise.all([tools.wait({ ms: 20, value: 'slow' }), tools.wait({ ms: 1, value: 'fast' })]);\nawait tools.fail({ message: 'no' }).catch(() => {});\nreturn { message: a + b };\n</tool-calls>";
   const response = foldResponse(await collect(harness.processText(answer)));
   const [execution, output] = response.output_items;
   expect(execution).toMatchObject({ type: 'script_execution', status: 'completed' });
@@ -209,7 +227,9 @@ it('F13 · the operations of a script stand in the history in call order', async
 it('F14 · a run may change its limits, and the change is in force', async () => {
   const harness = openHarness({ tools: sampleTools().tools, limits: { timeoutMs: 100 } });
   expect(failureOf(await harness.runScript('await tools.wait({ ms: 60_000 })')).code).toBe('ScriptTimeoutError');
-  const outcome = await harness.runScript('await tools.wait({ ms: 300 }); return context.sandbox.timeoutMs', { limits: { timeoutMs: 10_000 } });
+  const outcome = await harness.runScript('await tools.wait({ ms: 300 }); return context.sandbox.timeoutMs', {
+    limits: { timeoutMs: 10_000 },
+  });
   expect(valueOf(outcome)).toBe(10_000);
 });
 
@@ -223,13 +243,21 @@ it('F16 · workers are used again, and every script starts clean', async () => {
   for (let run = 0; run < 50; run++) values.push(valueOf(await harness.runScript(source)));
   expect(new Set(values.map((value) => JSON.stringify(value))).size).toBe(1);
   expect(values[0]).toEqual(['undefined', 5, true, 'string']);
-  expect(harness.stats().sandbox).toMatchObject({ workers: 1, completed: 50, running: 0, waiting: 0, workersReplaced: 0 });
+  expect(harness.stats().sandbox).toMatchObject({
+    workers: 1,
+    completed: 50,
+    running: 0,
+    waiting: 0,
+    workersReplaced: 0,
+  });
 });
 
 it('F17 · scripts that are switched off leave one fixed warning in their place', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools, mode: 'disabled' });
-  const response = foldResponse(await collect(harness.processText('a\n<tool-calls>\nawait tools.echo({ value: 1 })\n</tool-calls>\nb')));
+  const response = foldResponse(
+    await collect(harness.processText('a\n<tool-calls>\nawait tools.echo({ value: 1 })\n</tool-calls>\nb')),
+  );
   expect(response.output_items.every(({ type }) => type === 'message')).toBe(true);
   const texts = response.output_items.map((item) => (item as { content: string }).content);
   expect(texts[0]).toBe('a\n');
@@ -242,7 +270,9 @@ it('F17 · scripts that are switched off leave one fixed warning in their place'
 it('F18 · a dry run reports what it found and executes nothing', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools, mode: 'dry-run' });
-  const outcome = await harness.runScript("if (Math.random() > 2) tools.write({ path: 'x' });\nawait tools.add({ a: 1, b: 2 });");
+  const outcome = await harness.runScript(
+    "if (Math.random() > 2) tools.write({ path: 'x' });\nawait tools.add({ a: 1, b: 2 });",
+  );
   expect(outcome).toMatchObject({
     status: 'completed',
     value: undefined,
@@ -260,10 +290,17 @@ it('F18 · a dry run reports what it found and executes nothing', async () => {
 
 it.each(['ts', 'js'])('F19 · a fenced block ```%s tool-calls is a script', async (language) => {
   const harness = openHarness({ tools: [] });
-  const response = foldResponse(await collect(harness.processText(`Look:\n\n\`\`\`${language} tool-calls\nreturn 40 + 2\n\`\`\`\nDone\n`)));
+  const response = foldResponse(
+    await collect(harness.processText(`Look:\n\n\`\`\`${language} tool-calls\nreturn 40 + 2\n\`\`\`\nDone\n`)),
+  );
   expect(response.output_items).toMatchObject([
     { type: 'message', content: 'Look:\n\n' },
-    { type: 'script_execution', format: 'fence', language, source_code: expect.stringContaining('return 40 + 2') as unknown },
+    {
+      type: 'script_execution',
+      format: 'fence',
+      language,
+      source_code: expect.stringContaining('return 40 + 2') as unknown,
+    },
     { type: 'script_execution_output', result: 42 },
     { type: 'message' },
   ]);
@@ -272,7 +309,9 @@ it.each(['ts', 'js'])('F19 · a fenced block ```%s tool-calls is a script', asyn
 it('F20 · several blocks run one after the other, in order', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools });
-  const blocks = [30, 1, 10].map((ms, index) => `<tool-calls>return await tools.wait({ ms: ${ms}, value: ${index} })</tool-calls>`);
+  const blocks = [30, 1, 10].map(
+    (ms, index) => `<tool-calls>return await tools.wait({ ms: ${ms}, value: ${index} })</tool-calls>`,
+  );
   const response = foldResponse(await collect(harness.processText(blocks.join('\n'))));
   const outputs = response.output_items.filter(({ type }) => type === 'script_execution_output');
   expect(outputs.map((item) => (item as { result?: unknown }).result)).toEqual([0, 1, 2]);
@@ -281,8 +320,11 @@ it('F20 · several blocks run one after the other, in order', async () => {
 
 it('F21 · the context can be read', async () => {
   const harness = openHarness({ tools: sampleTools().tools, limits: { maxToolCalls: 7, memoryMb: 48 } });
-  const source = 'const { emitProgress, telemetry, ...rest } = context; return { ...rest, kinds: [typeof emitProgress, typeof telemetry.emitProgress] }';
-  const outcome = await harness.runScript(source, { context: { workingDirectory: '/srv/app', conversationId: 'conv', provider: 'p', model: 'm' } });
+  const source =
+    'const { emitProgress, telemetry, ...rest } = context; return { ...rest, kinds: [typeof emitProgress, typeof telemetry.emitProgress] }';
+  const outcome = await harness.runScript(source, {
+    context: { workingDirectory: '/srv/app', conversationId: 'conv', provider: 'p', model: 'm' },
+  });
   expect(valueOf(outcome)).toMatchObject({
     workingDirectory: '/srv/app',
     conversationId: 'conv',
@@ -302,7 +344,11 @@ it('F22 · a script without a return completes with undefined, and null in JSON'
   expect(outcome.status).toBe('completed');
   expect(valueOf(outcome)).toBeUndefined();
   const response = foldResponse(await collect(harness.processText('<tool-calls>const a = 1;</tool-calls>')));
-  expect(response.output_items[1]).toMatchObject({ type: 'script_execution_output', status: 'completed', output_json: 'null' });
+  expect(response.output_items[1]).toMatchObject({
+    type: 'script_execution_output',
+    status: 'completed',
+    output_json: 'null',
+  });
 });
 
 it('F23 · what a command prints on both streams comes back, with its exit status', async () => {
@@ -345,23 +391,34 @@ it('F25 · a script may define functions and classes and use them', async () => 
 it('F26 · progress beyond two a second is dropped, counted and said', async () => {
   const harness = openHarness({ tools: sampleTools().tools });
   const events: StreamEvent[] = [];
-  const outcome = await harness.runScript("for (let i = 0; i < 100; i++) context.emitProgress('p' + i); await tools.wait({ ms: 20 }); context.emitProgress('late'); return 1", { onEvent: (event) => void events.push(event) });
+  const outcome = await harness.runScript(
+    "for (let i = 0; i < 100; i++) context.emitProgress('p' + i); await tools.wait({ ms: 20 }); context.emitProgress('late'); return 1",
+    { onEvent: (event) => void events.push(event) },
+  );
   expect(payloads(events, 'script_progress')).toMatchObject([{ message: 'p0' }]);
-  expect(outcome.diagnostics).toContainEqual(expect.objectContaining({ code: 'progress-dropped', message: expect.stringContaining('100') as unknown }));
+  expect(outcome.diagnostics).toContainEqual(
+    expect.objectContaining({ code: 'progress-dropped', message: expect.stringContaining('100') as unknown }),
+  );
 });
 
 it('F27 · after a timeout the completed calls are told, and what was running is told apart', async () => {
   const harness = openHarness({ tools: sampleTools().tools, limits: { timeoutMs: 400 } });
-  const source = "await tools.echo({ value: 'one' });\nawait tools.echo({ value: 'two' });\nawait tools.send({ ms: 60_000 });\nawait tools.echo({ value: 'never' });";
+  const source =
+    "await tools.echo({ value: 'one' });\nawait tools.echo({ value: 'two' });\nawait tools.send({ ms: 60_000 });\nawait tools.echo({ value: 'never' });";
   const outcome = await harness.runScript(source);
-  expect(failureOf(outcome)).toMatchObject({ code: 'ScriptTimeoutError', metadata: { clock: 'wall', completedTools: 2 } });
+  expect(failureOf(outcome)).toMatchObject({
+    code: 'ScriptTimeoutError',
+    metadata: { clock: 'wall', completedTools: 2 },
+  });
   expect(outcome.operations).toMatchObject([
     { status: 'completed', result: 'one', line: 1 },
     { status: 'completed', result: 'two', line: 2 },
     { status: 'aborted', tool: 'send', line: 3 },
   ]);
   const response = foldResponse(await collect(harness.processText(`<tool-calls>\n${source}\n</tool-calls>`)));
-  const output = response.output_items.find(({ type }) => type === 'script_execution_output') as { output_json?: string };
+  const output = response.output_items.find(({ type }) => type === 'script_execution_output') as {
+    output_json?: string;
+  };
   expect(JSON.parse(output.output_json!)).toHaveProperty('partialResults');
   expect(output.output_json).toContain('one');
 });
@@ -378,9 +435,15 @@ it('F27 · a call with effects that ignores its abort is unknown', async () => {
 it('F28 · an unknown tool throws at once, with the nearest name', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools });
-  const outcome = await harness.runScript("await tools.echo({ value: 1 });\nawait tools.ecoh({ value: 2 });");
-  expect(failureOf(outcome)).toMatchObject({ code: 'ToolNotFoundError', message: expect.stringContaining('echo') as unknown, line: 2 });
-  const caught = await harness.runScript("try { tools.wirte; } catch (e) { return [e instanceof ToolNotFoundError, e.message.includes('write')]; }");
+  const outcome = await harness.runScript('await tools.echo({ value: 1 });\nawait tools.ecoh({ value: 2 });');
+  expect(failureOf(outcome)).toMatchObject({
+    code: 'ToolNotFoundError',
+    message: expect.stringContaining('echo') as unknown,
+    line: 2,
+  });
+  const caught = await harness.runScript(
+    "try { tools.wirte; } catch (e) { return [e instanceof ToolNotFoundError, e.message.includes('write')]; }",
+  );
   expect(valueOf(caught)).toEqual([true, true]);
   expect(deeds.filter(({ what }) => what === 'started').length).toBeLessThanOrEqual(1);
 });
@@ -388,8 +451,15 @@ it('F28 · an unknown tool throws at once, with the nearest name', async () => {
 it('F29 · a syntax error is reported with its place and a frame, and nothing runs', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools });
-  const outcome = await harness.runScript("await tools.echo({ value: 1 });\nconst x = = 2;\nreturn x;");
-  expect(failureOf(outcome)).toMatchObject({ code: 'ScriptSyntaxError', phase: 'parsing', line: 2, column: 11, retryable: true, frame: expect.stringContaining('> 2 |') as unknown });
+  const outcome = await harness.runScript('await tools.echo({ value: 1 });\nconst x = = 2;\nreturn x;');
+  expect(failureOf(outcome)).toMatchObject({
+    code: 'ScriptSyntaxError',
+    phase: 'parsing',
+    line: 2,
+    column: 11,
+    retryable: true,
+    frame: expect.stringContaining('> 2 |') as unknown,
+  });
   expect(outcome.operations).toEqual([]);
   expect(deeds).toEqual([]);
 });
@@ -397,9 +467,14 @@ it('F29 · a syntax error is reported with its place and a frame, and nothing ru
 it('F30 · the call beyond the budget is refused, and everything before it has run', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools, limits: { maxToolCalls: 3 } });
-  const outcome = await harness.runScript("for (let i = 0; ; i++) await tools.echo({ value: i });");
+  const outcome = await harness.runScript('for (let i = 0; ; i++) await tools.echo({ value: i });');
   expect(failureOf(outcome)).toMatchObject({ code: 'ToolBudgetExceededError', toolName: 'echo' });
-  expect(outcome.operations.map(({ status }) => status)).toEqual(['completed', 'completed', 'completed', 'not_started']);
+  expect(outcome.operations.map(({ status }) => status)).toEqual([
+    'completed',
+    'completed',
+    'completed',
+    'not_started',
+  ]);
   expect(outcome.metadata.toolCallsMade).toBe(3);
   expect(deeds.filter(({ what }) => what === 'started')).toHaveLength(3);
 });
@@ -411,21 +486,43 @@ it('F30 · denied and invalid calls count, and the script may catch the refusal'
     for (const call of [() => tools.add({ a: 'x' } as any), () => tools.write({ path: 'x' }), () => tools.echo({ value: 1 })])
       try { await call(); seen.push('ran'); } catch (e) { seen.push(e.name); }
     return seen;`;
-  expect(valueOf(await harness.runScript(source))).toEqual(['ToolValidationError', 'ApprovalDeniedError', 'ToolBudgetExceededError']);
+  expect(valueOf(await harness.runScript(source))).toEqual([
+    'ToolValidationError',
+    'ApprovalDeniedError',
+    'ToolBudgetExceededError',
+  ]);
 });
 
 describe('a harness', () => {
   it('does not disturb the others in its process', async () => {
     const make = (name: string, delay: number) =>
       createHarness({
-        tools: [defineTool({ name: 'who', description: 'x', effect: 'read', input: z.object({}), execute: () => new Promise((resolve) => setTimeout(resolve, delay, name)) })],
+        tools: [
+          defineTool({
+            name: 'who',
+            description: 'x',
+            effect: 'read',
+            input: z.object({}),
+            execute: () => new Promise((resolve) => setTimeout(resolve, delay, name)),
+          }),
+        ],
         limits: { maxToolCalls: delay, computeMs: 300 },
         workers: { size: 1 },
       });
     const harnesses = Array.from({ length: 4 }, (_, index) => make(`h${index}`, index + 5));
     onTestFinished(async () => void (await Promise.all(harnesses.map((harness) => harness.close()))));
     const hung = harnesses[0]!.runScript('while(true){}');
-    const answers = await Promise.all(harnesses.slice(1).flatMap((harness) => [1, 2, 3].map(() => harness.runScript('globalThis.seen = await tools.who(); return [globalThis.seen, context.sandbox.remainingToolBudget]'))));
+    const answers = await Promise.all(
+      harnesses
+        .slice(1)
+        .flatMap((harness) =>
+          [1, 2, 3].map(() =>
+            harness.runScript(
+              'globalThis.seen = await tools.who(); return [globalThis.seen, context.sandbox.remainingToolBudget]',
+            ),
+          ),
+        ),
+    );
     expect(answers.map(valueOf)).toEqual([1, 2, 3].flatMap((index) => [1, 2, 3].map(() => [`h${index}`, index + 5])));
     await harnesses[1]!.close();
     expect(failureOf(await hung).code).toBe('ScriptTimeoutError');
@@ -435,19 +532,29 @@ describe('a harness', () => {
 
   it('tells of its pool and its compiler', async () => {
     const harness = openHarness({ tools: sampleTools().tools, workers: { size: 1 } });
-    expect(harness.stats()).toMatchObject({ sandbox: { completed: 0, running: 0, waiting: 0 }, compiler: { hits: 0, misses: 0 } });
+    expect(harness.stats()).toMatchObject({
+      sandbox: { completed: 0, running: 0, waiting: 0 },
+      compiler: { hits: 0, misses: 0 },
+    });
     const first = await harness.runScript('return 1');
     const second = await harness.runScript('return 1');
     await harness.runScript('return (');
     expect([first.metadata.cacheHit, second.metadata.cacheHit]).toEqual([false, true]);
     expect(second.metadata.compilationCacheHit).toBe(true);
-    expect(harness.stats()).toMatchObject({ sandbox: { workers: 1, completed: 2, running: 0, waiting: 0 }, compiler: { hits: 1, misses: 2 } });
+    expect(harness.stats()).toMatchObject({
+      sandbox: { workers: 1, completed: 2, running: 0, waiting: 0 },
+      compiler: { hits: 1, misses: 2 },
+    });
   });
 
   it('that is closed ends what runs, at once, and takes nothing more', async () => {
     const { tools, deeds, started } = sampleTools();
     const harness = createHarness({ tools });
-    const running = [harness.runScript('await tools.wait({ ms: 60_000 })'), harness.runScript('while(true){}'), harness.runScript('await sleep(60_000)')];
+    const running = [
+      harness.runScript('await tools.wait({ ms: 60_000 })'),
+      harness.runScript('while(true){}'),
+      harness.runScript('await sleep(60_000)'),
+    ];
     await started('wait');
     await harness.close();
     const codes = (await Promise.all(running)).map((outcome) => failureOf(outcome).code);
@@ -462,7 +569,9 @@ describe('a harness', () => {
   it('that is closed ends detached tasks, too', async () => {
     const { tools, deeds } = sampleTools();
     const harness = createHarness({ tools, expose: { spawn: true } });
-    expect(valueOf(await harness.runScript('return tools.spawn.exec("wait", { ms: 60_000 }).id'))).toEqual(expect.any(String));
+    expect(valueOf(await harness.runScript('return tools.spawn.exec("wait", { ms: 60_000 }).id'))).toEqual(
+      expect.any(String),
+    );
     expect(deeds.map(({ what }) => what)).toEqual(['started']);
     await harness.close();
     expect(deeds.map(({ what }) => what)).toEqual(['started', 'aborted']);

@@ -6,8 +6,16 @@ import { defineTool } from '#core/tools/index.js';
 import { failureOf, openHarness, valueOf } from './open-harness.js';
 import { sampleTools } from './sample-tools.js';
 
-const named = (name: string) => defineTool({ name, description: `Says ${name}. More of it.`, effect: 'read', input: z.looseObject({}), execute: () => name });
-const giving = (name: string, give: () => unknown) => defineTool({ name, description: 'x', effect: 'external', approval: 'never', execute: give });
+const named = (name: string) =>
+  defineTool({
+    name,
+    description: `Says ${name}. More of it.`,
+    effect: 'read',
+    input: z.looseObject({}),
+    execute: () => name,
+  });
+const giving = (name: string, give: () => unknown) =>
+  defineTool({ name, description: 'x', effect: 'external', approval: 'never', execute: give });
 
 let harness: Harness;
 const value = async (source: string) => valueOf(await harness.runScript(source));
@@ -33,15 +41,31 @@ beforeAll(() => {
       throw Object.assign(new Error('plain message'), { stack: 'Error: plain\n at /host/path/file.js:1:1' });
     }),
   ];
-  harness = createHarness({ tools: [named('get-user'), named('prompts.save'), named('prompts.get'), named('deep.er.still'), ...odd, ...sampleTools().tools], expose: { spawn: true } });
+  harness = createHarness({
+    tools: [
+      named('get-user'),
+      named('prompts.save'),
+      named('prompts.get'),
+      named('deep.er.still'),
+      ...odd,
+      ...sampleTools().tools,
+    ],
+    expose: { spawn: true },
+  });
 });
 
 afterAll(() => harness.close());
 
 describe('the names of tools', () => {
   it('are there as they are, as identifiers, and as namespaces', async () => {
-    expect(await value('return [await tools.get_user(), await tools["get-user"]({}), await tools.prompts.save({}), await tools.deep.er.still()]')).toEqual(['get-user', 'get-user', 'prompts.save', 'deep.er.still']);
-    expect(await value('const { echo, prompts: { get } } = tools; return [await echo({ value: 1 }), await get()]')).toEqual([1, 'prompts.get']);
+    expect(
+      await value(
+        'return [await tools.get_user(), await tools["get-user"]({}), await tools.prompts.save({}), await tools.deep.er.still()]',
+      ),
+    ).toEqual(['get-user', 'get-user', 'prompts.save', 'deep.er.still']);
+    expect(
+      await value('const { echo, prompts: { get } } = tools; return [await echo({ value: 1 }), await get()]'),
+    ).toEqual([1, 'prompts.get']);
   });
 
   it('an operation and its events carry the tool’s own name', async () => {
@@ -50,31 +74,56 @@ describe('the names of tools', () => {
   });
 
   it('in a namespace are guarded, too', async () => {
-    expect(failureOf(await harness.runScript('return tools.prompts.sav()'))).toMatchObject({ code: 'ToolNotFoundError', message: expect.stringContaining('prompts.save') as unknown });
+    expect(failureOf(await harness.runScript('return tools.prompts.sav()'))).toMatchObject({
+      code: 'ToolNotFoundError',
+      message: expect.stringContaining('prompts.save') as unknown,
+    });
     expect(failureOf(await harness.runScript('tools.prompts.save = 1')).message).toMatch(/TypeError/u);
   });
 
   it('mcp, http and then are undefined when they are not there, and spawn when it is off', async () => {
-    expect(await value('return [typeof tools.mcp, typeof tools.http, typeof tools.then, tools.mcp?.server]')).toEqual(['undefined', 'undefined', 'undefined', null]);
+    expect(await value('return [typeof tools.mcp, typeof tools.http, typeof tools.then, tools.mcp?.server]')).toEqual([
+      'undefined',
+      'undefined',
+      'undefined',
+      null,
+    ]);
     const own = openHarness({ tools: sampleTools().tools });
-    expect(valueOf(await own.runScript('return [typeof tools.spawn, tools.spawn?.exec("x")]'))).toEqual(['undefined', null]);
+    expect(valueOf(await own.runScript('return [typeof tools.spawn, tools.spawn?.exec("x")]'))).toEqual([
+      'undefined',
+      null,
+    ]);
   });
 });
 
 describe('what a tool gives', () => {
-  it.each(['odd.fn', 'odd.big', 'odd.cycle', 'odd.map'])('%s: a result that is no JSON data is told, and that the tool ran', async (name) => {
-    const outcome = await harness.runScript(`return await tools.${name}()`);
-    expect(failureOf(outcome)).toMatchObject({ code: 'ToolExecutionError', message: expect.stringContaining('ran and took effect') as unknown });
-    expect(outcome.operations).toMatchObject([{ status: 'completed', resultOmitted: true }]);
-  });
+  it.each(['odd.fn', 'odd.big', 'odd.cycle', 'odd.map'])(
+    '%s: a result that is no JSON data is told, and that the tool ran',
+    async (name) => {
+      const outcome = await harness.runScript(`return await tools.${name}()`);
+      expect(failureOf(outcome)).toMatchObject({
+        code: 'ToolExecutionError',
+        message: expect.stringContaining('ran and took effect') as unknown,
+      });
+      expect(outcome.operations).toMatchObject([{ status: 'completed', resultOmitted: true }]);
+    },
+  );
 
   it('crosses as JSON does', async () => {
-    expect(await value('return [await tools.odd.date(), typeof await tools.odd.nothing()]')).toEqual(['1970-01-01T00:00:00.000Z', 'undefined']);
-    expect(await value('const r = await tools.odd.keys(); return [Object.keys(r), r.x, Object.getPrototypeOf(r) === Object.prototype, ({}).x]')).toEqual([['__proto__', 'then', 'constructor'], null, true, null]);
+    expect(await value('return [await tools.odd.date(), typeof await tools.odd.nothing()]')).toEqual([
+      '1970-01-01T00:00:00.000Z',
+      'undefined',
+    ]);
+    expect(
+      await value(
+        'const r = await tools.odd.keys(); return [Object.keys(r), r.x, Object.getPrototypeOf(r) === Object.prototype, ({}).x]',
+      ),
+    ).toEqual([['__proto__', 'then', 'constructor'], null, true, null]);
   });
 
   it('whatever it throws, only a message crosses', async () => {
-    const source = 'const seen = []; for (const name of ["thrown", "host"]) try { await tools.odd[name](); } catch (e) { seen.push([e.name, e.message, String(e.stack).includes("/host")]); } return seen';
+    const source =
+      'const seen = []; for (const name of ["thrown", "host"]) try { await tools.odd[name](); } catch (e) { seen.push([e.name, e.message, String(e.stack).includes("/host")]); } return seen';
     expect(await value(source)).toEqual([
       ['ToolExecutionError', 'The tool "odd.thrown" failed.', false],
       ['ToolExecutionError', 'plain message', false],
@@ -84,10 +133,14 @@ describe('what a tool gives', () => {
 
 describe('the catalog', () => {
   it('finds, describes and lists', async () => {
-    expect(await value('return await catalog.search("user")')).toMatchObject([{ name: 'get_user', description: expect.stringContaining('Says get-user') as unknown }]);
+    expect(await value('return await catalog.search("user")')).toMatchObject([
+      { name: 'get_user', description: expect.stringContaining('Says get-user') as unknown },
+    ]);
     expect(await value('return await catalog.search("tool that adds numbers", { limit: 1 })')).toHaveLength(1);
     expect(await value('return await catalog.describe("add")')).toMatch(/add\(args: \{[^}]*a: number/u);
-    expect(((await value('return await catalog.list("prompts")')) as { name: string }[]).map(({ name }) => name).toSorted()).toEqual(['prompts.get', 'prompts.save']);
+    expect(
+      ((await value('return await catalog.list("prompts")')) as { name: string }[]).map(({ name }) => name).toSorted(),
+    ).toEqual(['prompts.get', 'prompts.save']);
     expect((await value('return (await catalog.list()).length')) as number).toBeGreaterThan(10);
   });
 
@@ -113,45 +166,78 @@ describe('detached tasks', () => {
   });
 
   it('can be waited for, and cancelled by their handle and by their id', async () => {
-    expect(await value('const t = tools.spawn.exec("echo", { value: 5 }); return [typeof t.id, await t.done]')).toEqual(['string', 5]);
-    expect(await value('const t = tools.spawn.exec("wait", { ms: 60_000 }); await tools.echo({ value: 0 }); const said = await t.cancel(); return [said, await t.done.catch((e) => e.name)]')).toEqual([true, 'ToolExecutionError']);
-    expect(await value('const t = tools.spawn.exec("wait", { ms: 60_000 }); await tools.echo({ value: 0 }); return [await tools.spawn.cancel(t.id), await tools.spawn.cancel("task_999")]')).toEqual([true, false]);
+    expect(await value('const t = tools.spawn.exec("echo", { value: 5 }); return [typeof t.id, await t.done]')).toEqual(
+      ['string', 5],
+    );
+    expect(
+      await value(
+        'const t = tools.spawn.exec("wait", { ms: 60_000 }); await tools.echo({ value: 0 }); const said = await t.cancel(); return [said, await t.done.catch((e) => e.name)]',
+      ),
+    ).toEqual([true, 'ToolExecutionError']);
+    expect(
+      await value(
+        'const t = tools.spawn.exec("wait", { ms: 60_000 }); await tools.echo({ value: 0 }); return [await tools.spawn.cancel(t.id), await tools.spawn.cancel("task_999")]',
+      ),
+    ).toEqual([true, false]);
   });
 
   it('one that was cancelled before it started is not said to have been forgotten', async () => {
-    const outcome = await harness.runScript('const t = tools.spawn.exec("wait", { ms: 60_000 }); t.done.catch(() => {}); await t.cancel(); return 1');
+    const outcome = await harness.runScript(
+      'const t = tools.spawn.exec("wait", { ms: 60_000 }); t.done.catch(() => {}); await t.cancel(); return 1',
+    );
     expect(outcome.operations[0]!.error?.message ?? '').not.toContain('without awaiting');
   });
 
   it('go through the same checks as every call', async () => {
-    expect(await value('return await tools.spawn.exec("nope", {}).done.catch((e) => e.name)')).toBe('ToolNotFoundError');
-    expect(await value('return await tools.spawn.exec("write", { path: "x" }).done.catch((e) => e.name)')).toBe('ApprovalDeniedError');
-    expect(await value('return await tools.spawn.exec("add", { a: "x" }).done.catch((e) => e.name)')).toBe('ToolValidationError');
+    expect(await value('return await tools.spawn.exec("nope", {}).done.catch((e) => e.name)')).toBe(
+      'ToolNotFoundError',
+    );
+    expect(await value('return await tools.spawn.exec("write", { path: "x" }).done.catch((e) => e.name)')).toBe(
+      'ApprovalDeniedError',
+    );
+    expect(await value('return await tools.spawn.exec("add", { a: "x" }).done.catch((e) => e.name)')).toBe(
+      'ToolValidationError',
+    );
   });
 });
 
 describe('the other globals', () => {
   it('every catchable code is a class', async () => {
-    expect(await value(`return [${CATCHABLE_CODES.join(', ')}].map((c) => { const e = new c('m'); return [c.name, e.name, e.message, e instanceof Error, e instanceof c]; })`)).toEqual(CATCHABLE_CODES.map((code) => [code, code, 'm', true, true]));
+    expect(
+      await value(
+        `return [${CATCHABLE_CODES.join(', ')}].map((c) => { const e = new c('m'); return [c.name, e.name, e.message, e instanceof Error, e instanceof c]; })`,
+      ),
+    ).toEqual(CATCHABLE_CODES.map((code) => [code, code, 'm', true, true]));
   });
 
   it('text and emit add to what the user is shown; an error shows its message', async () => {
-    const outcome = await harness.runScript('text("a"); emit("b\\n"); text({ c: [1] }); text(5); text(new Error("oh no"))');
+    const outcome = await harness.runScript(
+      'text("a"); emit("b\\n"); text({ c: [1] }); text(5); text(new Error("oh no"))',
+    );
     expect(outcome.output).toContain('ab\n{"c":[1]}5');
     expect(outcome.output).toContain('oh no');
   });
 
   it('sleep waits on the wall clock, and takes anything that is a number', async () => {
     expect(await value('const a = Date.now(); await sleep(30); return Date.now() - a >= 25')).toBe(true);
-    expect(await value('await sleep(); await sleep(-1); await sleep("1"); await sleep(NaN); return "awake"')).toBe('awake');
+    expect(await value('await sleep(); await sleep(-1); await sleep("1"); await sleep(NaN); return "awake"')).toBe(
+      'awake',
+    );
   });
 
   it('a script may shadow every one of them', async () => {
-    expect(await value('const tools = { mine: 1 }, context = 2, text = 3, console = { log: () => 4 }; return [tools.mine, context, text, console.log()]')).toEqual([1, 2, 3, 4]);
+    expect(
+      await value(
+        'const tools = { mine: 1 }, context = 2, text = 3, console = { log: () => 4 }; return [tools.mine, context, text, console.log()]',
+      ),
+    ).toEqual([1, 2, 3, 4]);
   });
 
   it('this is undefined at the top, as in a module', async () => {
-    expect(await value('return [this === undefined, (function () { return this; })() === undefined]')).toEqual([true, true]);
+    expect(await value('return [this === undefined, (function () { return this; })() === undefined]')).toEqual([
+      true,
+      true,
+    ]);
   });
 
   it('runs in strict mode', async () => {

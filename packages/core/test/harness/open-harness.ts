@@ -11,7 +11,10 @@ export function openHarness(options: HarnessOptions): Harness {
 
 /** The value of a script that must have completed. */
 export function valueOf(outcome: Outcome): unknown {
-  if (outcome.status !== 'completed') expect.fail(`the script did not complete: ${JSON.stringify(outcome.status === 'failed' ? outcome.error : outcome.status)}`);
+  if (outcome.status !== 'completed')
+    expect.fail(
+      `the script did not complete: ${JSON.stringify(outcome.status === 'failed' ? outcome.error : outcome.status)}`,
+    );
   return outcome.value;
 }
 

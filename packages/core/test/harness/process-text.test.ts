@@ -38,7 +38,15 @@ function stable(events: readonly StreamEvent[]) {
       case 'script_execution':
         return [item.type, item.source_code, item.source_sha256, item.language, item.format, item.status, item.plan];
       case 'script_execution_output':
-        return [item.type, item.status, item.result, item.error?.code, item.error?.line, item.operations.map(({ tool, status, result }) => [tool, status, result]), item.logs.map(({ text }) => text)];
+        return [
+          item.type,
+          item.status,
+          item.result,
+          item.error?.code,
+          item.error?.line,
+          item.operations.map(({ tool, status, result }) => [tool, status, result]),
+          item.logs.map(({ text }) => text),
+        ];
       default:
         return [item.type];
     }
@@ -50,7 +58,8 @@ function results(events: readonly StreamEvent[]) {
   return outputs.map(({ result, error }) => (error === undefined ? result : error.code));
 }
 
-const messageText = (items: readonly OutputItem[]) => items.map((item) => (item.type === 'message' ? item.content : '')).join('');
+const messageText = (items: readonly OutputItem[]) =>
+  items.map((item) => (item.type === 'message' ? item.content : '')).join('');
 
 async function* deltas(text: string, size = 1): AsyncGenerator<string> {
   for (let at = 0; at < text.length; at += size) yield text.slice(at, at + size);
@@ -61,7 +70,13 @@ describe('the order of events', () => {
     const events = await collect(harness.processText(ANSWER));
     const told = events
       .filter(({ payload }) => payload.type !== 'item_delta')
-      .map(({ payload }) => (payload.type === 'item_start' ? `start ${payload.item_type}` : payload.type === 'item_done' ? `done ${payload.final_item.type}` : payload.type));
+      .map(({ payload }) =>
+        payload.type === 'item_start'
+          ? `start ${payload.item_type}`
+          : payload.type === 'item_done'
+            ? `done ${payload.final_item.type}`
+            : payload.type,
+      );
     expect(told).toEqual([
       'response_start',
       'start reasoning',
@@ -95,11 +110,17 @@ describe('the order of events', () => {
     for (const event of events) expect(StreamEventSchema.safeParse(event).error).toBeUndefined();
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index));
     expect(new Set(events.map(({ event_id }) => event_id)).size).toBe(events.length);
-    expect(events.every(({ run_id, thread_id, turn_id }) => run_id === 'run_1' && thread_id === 'thr_1' && turn_id === 'turn_1')).toBe(true);
+    expect(
+      events.every(
+        ({ run_id, thread_id, turn_id }) => run_id === 'run_1' && thread_id === 'thr_1' && turn_id === 'turn_1',
+      ),
+    ).toBe(true);
   });
 
   it('every event survives JSON', async () => {
-    const events = await collect(harness.processText(`${ANSWER}<tool-calls>await tools.fail({ message: "x" })</tool-calls>`));
+    const events = await collect(
+      harness.processText(`${ANSWER}<tool-calls>await tools.fail({ message: "x" })</tool-calls>`),
+    );
     for (const event of events) expect(JSON.parse(JSON.stringify(event))).toEqual(event);
   });
 
@@ -134,7 +155,9 @@ describe('the text of an answer', () => {
     ]);
     const text = messageText(items);
     expect(text).toContain('I will look.\n\n');
-    expect(text).toContain('Use `<tool-calls>` for scripts — like so:\n```html\n<tool-calls>return "not run"</tool-calls>\n```\n');
+    expect(text).toContain(
+      'Use `<tool-calls>` for scripts — like so:\n```html\n<tool-calls>return "not run"</tool-calls>\n```\n',
+    );
     expect(text.endsWith('Done. 🎉\r\n')).toBe(true);
     expect(items[0]).toMatchObject({ type: 'reasoning' });
   });
@@ -143,8 +166,13 @@ describe('the text of an answer', () => {
     const events = await collect(harness.processText(deltas(ANSWER, 3)));
     const spoken = new Map<string, string>();
     for (const { payload } of events) {
-      if (payload.type === 'item_delta') spoken.set(payload.item_id, (spoken.get(payload.item_id) ?? '') + payload.delta);
-      if (payload.type === 'item_done' && (payload.final_item.type === 'message' || payload.final_item.type === 'reasoning')) expect(spoken.get(payload.item_id)).toBe(payload.final_item.content);
+      if (payload.type === 'item_delta')
+        spoken.set(payload.item_id, (spoken.get(payload.item_id) ?? '') + payload.delta);
+      if (
+        payload.type === 'item_done' &&
+        (payload.final_item.type === 'message' || payload.final_item.type === 'reasoning')
+      )
+        expect(spoken.get(payload.item_id)).toBe(payload.final_item.content);
     }
     expect(spoken.size).toBe(4);
   });
@@ -152,7 +180,8 @@ describe('the text of an answer', () => {
   it('gives the same items in deltas of any size', async () => {
     const whole = stable(await collect(harness.processText(ANSWER)));
     expect(whole).toHaveLength(8);
-    for (const size of [1, 2, 7, 64]) expect(stable(await collect(harness.processText(deltas(ANSWER, size))))).toEqual(whole);
+    for (const size of [1, 2, 7, 64])
+      expect(stable(await collect(harness.processText(deltas(ANSWER, size))))).toEqual(whole);
     expect(stable(await collect(harness.processText([...ANSWER])))).toEqual(whole);
   });
 
@@ -170,8 +199,15 @@ describe('the text of an answer', () => {
 
   it('without a script is one message and runs nothing', async () => {
     const events = await collect(harness.processText('Just talk, 1 < 2 and <b>bold</b>.\n'));
-    expect(types(events).filter((type) => type !== 'item_delta')).toEqual(['response_start', 'item_start', 'item_done', 'response_done']);
-    expect(foldResponse(events).output_items).toMatchObject([{ type: 'message', content: 'Just talk, 1 < 2 and <b>bold</b>.\n' }]);
+    expect(types(events).filter((type) => type !== 'item_delta')).toEqual([
+      'response_start',
+      'item_start',
+      'item_done',
+      'response_done',
+    ]);
+    expect(foldResponse(events).output_items).toMatchObject([
+      { type: 'message', content: 'Just talk, 1 < 2 and <b>bold</b>.\n' },
+    ]);
   });
 });
 
@@ -179,14 +215,22 @@ describe('several scripts', () => {
   const block = (code: string) => `<tool-calls>\n${code}\n</tool-calls>\n`;
 
   it('run in order, each after the one before has ended', async () => {
-    const events = await collect(harness.processText(block('return await tools.wait({ ms: 40, value: 1 })') + block('return 2') + block('return 3')));
+    const events = await collect(
+      harness.processText(
+        block('return await tools.wait({ ms: 40, value: 1 })') + block('return 2') + block('return 3'),
+      ),
+    );
     expect(results(events)).toEqual([1, 2, 3]);
-    const order = events.flatMap(({ payload }) => (payload.type === 'item_done' && payload.final_item.type.startsWith('script') ? [payload.final_item.type] : []));
+    const order = events.flatMap(({ payload }) =>
+      payload.type === 'item_done' && payload.final_item.type.startsWith('script') ? [payload.final_item.type] : [],
+    );
     expect(order).toEqual(Array.from({ length: 3 }, () => ['script_execution', 'script_execution_output']).flat());
   });
 
   it('a failure stops the later ones; the text after it is kept', async () => {
-    const events = await collect(harness.processText(`${block('return 1')}a\n${block('throw new Error("no")')}b\n${block('return 3')}c\n`));
+    const events = await collect(
+      harness.processText(`${block('return 1')}a\n${block('throw new Error("no")')}b\n${block('return 3')}c\n`),
+    );
     expect(results(events)).toEqual([1, 'ScriptRuntimeError']);
     expect(messageText(foldResponse(events).output_items)).toContain('b\n');
     expect(messageText(foldResponse(events).output_items)).toContain('c\n');
@@ -194,13 +238,21 @@ describe('several scripts', () => {
   });
 
   it('with continueOnError a failure stops nothing', async () => {
-    const events = await collect(harness.processText(block('throw new Error("no")') + block('return (') + block('return 3'), { continueOnError: true }));
+    const events = await collect(
+      harness.processText(block('throw new Error("no")') + block('return (') + block('return 3'), {
+        continueOnError: true,
+      }),
+    );
     expect(results(events)).toEqual(['ScriptRuntimeError', 'ScriptSyntaxError', 3]);
     expect(events.at(-1)!.payload).toMatchObject({ status: 'failed' });
   });
 
   it('a malformed block stops the later ones, too', async () => {
-    const events = await collect(harness.processText(`<tool-calls>\nreturn 1\n<tool-calls>\nreturn 2\n</tool-calls>\n</tool-calls>\n${block('return 3')}`));
+    const events = await collect(
+      harness.processText(
+        `<tool-calls>\nreturn 1\n<tool-calls>\nreturn 2\n</tool-calls>\n</tool-calls>\n${block('return 3')}`,
+      ),
+    );
     expect(results(events)[0]).toBe('ScriptSyntaxError');
     expect(results(events)).not.toContain(3);
   });
@@ -236,7 +288,8 @@ describe('a block that is not well formed', () => {
 describe('modes', () => {
   it('disabled: one fixed warning stands in the place of every block, nothing runs', async () => {
     const before = sample.deeds.length;
-    const answer = 'a\n<tool-calls>\nawait tools.echo({ value: 1 })\n</tool-calls>\nb\n```js tool-calls\nreturn 2\n```\nc\n<tool-calls>\nunfinished';
+    const answer =
+      'a\n<tool-calls>\nawait tools.echo({ value: 1 })\n</tool-calls>\nb\n```js tool-calls\nreturn 2\n```\nc\n<tool-calls>\nunfinished';
     const events = await collect(harness.processText(answer, { mode: 'disabled' }));
     const items = foldResponse(events).output_items;
     expect(items.every(({ type }) => type === 'message')).toBe(true);
@@ -250,9 +303,12 @@ describe('modes', () => {
 
   it('dry-run: every block is checked and none is run', async () => {
     const before = sample.deeds.length;
-    const answer = '<tool-calls>\nreturn await tools.echo({ value: 1 })\n</tool-calls>\n<tool-calls>\nreturn eval("1")\n</tool-calls>';
+    const answer =
+      '<tool-calls>\nreturn await tools.echo({ value: 1 })\n</tool-calls>\n<tool-calls>\nreturn eval("1")\n</tool-calls>';
     const events = await collect(harness.processText(answer, { mode: 'dry-run' }));
-    const [first, , second] = foldResponse(events).output_items.filter(({ type }) => type.startsWith('script')) as Record<string, unknown>[];
+    const [first, , second] = foldResponse(events).output_items.filter(({ type }) =>
+      type.startsWith('script'),
+    ) as Record<string, unknown>[];
     expect(first).toMatchObject({ type: 'script_execution', plan: [{ tool: 'echo', input: { value: 1 } }] });
     expect(second).toMatchObject({ type: 'script_execution' });
     expect(results(events)).toEqual([null, 'ScriptPolicyError']);
@@ -292,7 +348,12 @@ describe('a source of text', () => {
     const events = await collect(harness.processText(answer()));
     expect(results(events)).toEqual([1]);
     expect(messageText(foldResponse(events).output_items)).toBe('Hello  and then');
-    expect(events.map(({ payload }) => payload)).toContainEqual(expect.objectContaining({ type: 'response_error', message: expect.stringContaining('connection lost') as unknown }));
+    expect(events.map(({ payload }) => payload)).toContainEqual(
+      expect.objectContaining({
+        type: 'response_error',
+        message: expect.stringContaining('connection lost') as unknown,
+      }),
+    );
     expect(events.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'failed' });
   });
 
@@ -346,7 +407,8 @@ describe('a source of text', () => {
   it('with pieces that are no strings ends as an error, not as garbage', async () => {
     const run = async () => collect(harness.processText(['a', 5, null] as never));
     const events = await run().catch((error: unknown) => error);
-    if (Array.isArray(events)) expect((events as StreamEvent[]).at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'failed' });
+    if (Array.isArray(events))
+      expect((events as StreamEvent[]).at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'failed' });
     else expect(events).toMatchObject({ name: 'ToolscriptUsageError' });
   });
 });
@@ -407,7 +469,10 @@ describe('a signal', () => {
     const own = openHarness({ tools });
     const stop = new AbortController();
     const events: StreamEvent[] = [];
-    for await (const event of own.processText('a <tool-calls>await tools.wait({ ms: 60_000 })</tool-calls> b <tool-calls>return 2</tool-calls>', { signal: stop.signal })) {
+    for await (const event of own.processText(
+      'a <tool-calls>await tools.wait({ ms: 60_000 })</tool-calls> b <tool-calls>return 2</tool-calls>',
+      { signal: stop.signal },
+    )) {
       events.push(event);
       if (event.payload.type === 'tool_call_start') stop.abort();
     }
@@ -418,7 +483,9 @@ describe('a signal', () => {
 
   it('that is aborted before runs nothing', async () => {
     const before = sample.deeds.length;
-    const events = await collect(harness.processText('a <tool-calls>await tools.echo({ value: 1 })</tool-calls>', { signal: AbortSignal.abort() }));
+    const events = await collect(
+      harness.processText('a <tool-calls>await tools.echo({ value: 1 })</tool-calls>', { signal: AbortSignal.abort() }),
+    );
     expect(sample.deeds).toHaveLength(before);
     expect(events.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'cancelled' });
   });
@@ -456,12 +523,18 @@ describe('bad input is a clear error or the right result', () => {
     const binary = String.fromCharCode(...Array.from({ length: 2048 }, (_, index) => (index * 37) % 256));
     const events = await collect(harness.processText(binary));
     expect(messageText(foldResponse(events).output_items)).toBe(binary);
-    const inside = await collect(harness.processText(`<tool-calls>${'\u0000\u0001\u007f\u0080'.repeat(50)}</tool-calls>ok`));
+    const inside = await collect(
+      harness.processText(`<tool-calls>${'\u0000\u0001\u007f\u0080'.repeat(50)}</tool-calls>ok`),
+    );
     expect(results(inside)).toEqual(['ScriptSyntaxError']);
   });
 
   it('a byte order mark and Windows line ends', async () => {
-    const events = await collect(harness.processText('\ufeffa\r\n<tool-calls>\r\nconst x = 1;\r\nreturn x +;\r\n</tool-calls>\r\n', { continueOnError: true }));
+    const events = await collect(
+      harness.processText('\ufeffa\r\n<tool-calls>\r\nconst x = 1;\r\nreturn x +;\r\n</tool-calls>\r\n', {
+        continueOnError: true,
+      }),
+    );
     const output = foldResponse(events).output_items.find((item) => item.type === 'script_execution_output');
     expect(output!.error).toMatchObject({ code: 'ScriptSyntaxError', line: 2 });
     expect(results(await collect(harness.processText('<tool-calls>\r\nreturn "x";\r\n</tool-calls>')))).toEqual(['x']);
@@ -475,7 +548,9 @@ describe('bad input is a clear error or the right result', () => {
   });
 
   it('a surrogate pair split over two deltas', async () => {
-    const events = await collect(harness.processText(['x\ud83c', '\udf89y<tool-calls>return "\ud83c', '\udf89"</tool-calls>']));
+    const events = await collect(
+      harness.processText(['x\ud83c', '\udf89y<tool-calls>return "\ud83c', '\udf89"</tool-calls>']),
+    );
     expect(messageText(foldResponse(events).output_items)).toBe('x🎉y');
     expect(results(events)).toEqual(['🎉']);
   });
@@ -487,7 +562,10 @@ describe('bad input is a clear error or the right result', () => {
   });
 
   it('a thousand blocks run in order', async () => {
-    const answer = Array.from({ length: 1000 }, (_, index) => `${index} <tool-calls>return ${index}</tool-calls>\n`).join('');
+    const answer = Array.from(
+      { length: 1000 },
+      (_, index) => `${index} <tool-calls>return ${index}</tool-calls>\n`,
+    ).join('');
     const events = await collect(harness.processText(answer));
     expect(results(events)).toEqual(Array.from({ length: 1000 }, (_, index) => index));
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index));
@@ -502,7 +580,9 @@ describe('bad input is a clear error or the right result', () => {
   });
 
   it('ten megabytes in one block are refused as too large', async () => {
-    const events = await collect(harness.processText(`<tool-calls>\n${'let a = 1;\n'.repeat(1_000_000)}</tool-calls>\nafter\n`));
+    const events = await collect(
+      harness.processText(`<tool-calls>\n${'let a = 1;\n'.repeat(1_000_000)}</tool-calls>\nafter\n`),
+    );
     expect(results(events)).toEqual(['ScriptTooLargeError']);
     expect(messageText(foldResponse(events).output_items)).toContain('after\n');
   });
@@ -510,7 +590,26 @@ describe('bad input is a clear error or the right result', () => {
   it('any text at all: no exception, valid events, no gap, an end', async () => {
     const piece = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 20 }),
-      fc.constantFrom('<tool-calls>', '</tool-calls>', '<tool-calls>return 1</tool-calls>', '```', '```ts tool-calls\n', '\n', '`', '"', "'", '<think>', '</think>', '<thinking>', '/*', '${', '<tool', '-calls>', '\ud800', '\r'),
+      fc.constantFrom(
+        '<tool-calls>',
+        '</tool-calls>',
+        '<tool-calls>return 1</tool-calls>',
+        '```',
+        '```ts tool-calls\n',
+        '\n',
+        '`',
+        '"',
+        "'",
+        '<think>',
+        '</think>',
+        '<thinking>',
+        '/*',
+        '${',
+        '<tool',
+        '-calls>',
+        '\ud800',
+        '\r',
+      ),
     );
     await fc.assert(
       fc.asyncProperty(fc.array(piece, { maxLength: 12 }), async (pieces) => {
@@ -527,7 +626,10 @@ describe('bad input is a clear error or the right result', () => {
 });
 
 it('two answers may be read at the same time', async () => {
-  const [first, second] = await Promise.all([collect(harness.processText(deltas(ANSWER, 9))), collect(harness.processText('<tool-calls>return await tools.wait({ ms: 5, value: "b" })</tool-calls>'))]);
+  const [first, second] = await Promise.all([
+    collect(harness.processText(deltas(ANSWER, 9))),
+    collect(harness.processText('<tool-calls>return await tools.wait({ ms: 5, value: "b" })</tool-calls>')),
+  ]);
   expect(results(first!)).toEqual([{ message: 'sum 3' }, '</tool-calls>']);
   expect(results(second!)).toEqual(['b']);
   expect(first![0]!.run_id).not.toBe(second![0]!.run_id);

@@ -26,24 +26,34 @@ export function sampleTools(): SampleTools {
     deeds.push({ tool, what, input });
     if (what === 'started') for (const listener of listeners) if (listener.tool === tool) listener.resolve();
   };
-  const told = <Input>(tool: string, run: (input: Input, signal: AbortSignal) => unknown) => async (input: Input, { signal }: { signal: AbortSignal }) => {
-    note(tool, 'started', input);
-    const result = await run(input, signal);
-    note(tool, 'ended', input);
-    return result;
-  };
-  const wait = told('wait', ({ ms, value }: { ms: number; value?: unknown }, signal) =>
-    new Promise((resolve, reject) => {
-      const timer = setTimeout(() => resolve(value ?? ms), ms);
-      signal.addEventListener('abort', () => {
-        clearTimeout(timer);
-        note('wait', 'aborted', { ms, value });
-        reject(signal.reason as Error);
-      });
-    }),
+  const told =
+    <Input>(tool: string, run: (input: Input, signal: AbortSignal) => unknown) =>
+    async (input: Input, { signal }: { signal: AbortSignal }) => {
+      note(tool, 'started', input);
+      const result = await run(input, signal);
+      note(tool, 'ended', input);
+      return result;
+    };
+  const wait = told(
+    'wait',
+    ({ ms, value }: { ms: number; value?: unknown }, signal) =>
+      new Promise((resolve, reject) => {
+        const timer = setTimeout(() => resolve(value ?? ms), ms);
+        signal.addEventListener('abort', () => {
+          clearTimeout(timer);
+          note('wait', 'aborted', { ms, value });
+          reject(signal.reason as Error);
+        });
+      }),
   );
   const tools = [
-    defineTool({ name: 'echo', description: 'Gives its value back', effect: 'read', input: z.object({ value: z.unknown() }), execute: told('echo', ({ value }: { value: unknown }) => value) }),
+    defineTool({
+      name: 'echo',
+      description: 'Gives its value back',
+      effect: 'read',
+      input: z.object({ value: z.unknown() }),
+      execute: told('echo', ({ value }: { value: unknown }) => value),
+    }),
     defineTool({
       name: 'add',
       description: 'Adds two numbers',
@@ -52,9 +62,28 @@ export function sampleTools(): SampleTools {
       output: z.object({ sum: z.number() }),
       execute: told('add', ({ a, b }: { a: number; b: number }) => ({ sum: a + b })) as never,
     }),
-    defineTool({ name: 'wait', description: 'Waits', effect: 'read', input: z.object({ ms: z.number(), value: z.unknown().optional() }), execute: wait }),
-    defineTool({ name: 'send', description: 'Waits, and has an effect', effect: 'external', approval: 'never', input: z.object({ ms: z.number() }), execute: wait as never }),
-    defineTool({ name: 'hold', description: 'Runs until released', effect: 'write', approval: 'never', execute: told('hold', () => released) }),
+    defineTool({
+      name: 'wait',
+      description: 'Waits',
+      effect: 'read',
+      input: z.object({ ms: z.number(), value: z.unknown().optional() }),
+      execute: wait,
+    }),
+    defineTool({
+      name: 'send',
+      description: 'Waits, and has an effect',
+      effect: 'external',
+      approval: 'never',
+      input: z.object({ ms: z.number() }),
+      execute: wait as never,
+    }),
+    defineTool({
+      name: 'hold',
+      description: 'Runs until released',
+      effect: 'write',
+      approval: 'never',
+      execute: told('hold', () => released),
+    }),
     defineTool({
       name: 'fail',
       description: 'Throws',
@@ -70,7 +99,10 @@ export function sampleTools(): SampleTools {
       effect: 'write',
       input: z.object({ path: z.string(), content: z.string().default(''), approvalContext: z.string().optional() }),
       permissions: ({ path }) => [`file:${path}`],
-      execute: told('write', ({ path, content }: { path: string; content: string }) => ({ path, bytes: content.length })),
+      execute: told('write', ({ path, content }: { path: string; content: string }) => ({
+        path,
+        bytes: content.length,
+      })),
     }),
   ] as ReturnType<typeof defineTool>[];
   return {

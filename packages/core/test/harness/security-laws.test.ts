@@ -16,7 +16,11 @@ let harness: Harness;
 
 beforeAll(async () => {
   sample = sampleTools();
-  harness = createHarness({ tools: sample.tools, approvals: 'auto', limits: { computeMs: LIMIT_MS, timeoutMs: 20_000 } });
+  harness = createHarness({
+    tools: sample.tools,
+    approvals: 'auto',
+    limits: { computeMs: LIMIT_MS, timeoutMs: 20_000 },
+  });
   await harness.warm();
 });
 
@@ -25,7 +29,12 @@ afterAll(() => harness.close());
 /** Runs a script, and after it an innocent one that must be served as if nothing had happened. */
 async function attack(source: string): Promise<Outcome> {
   const outcome = await harness.runScript(source);
-  expect(valueOf(await harness.runScript('return [({}).hack, [].hack, typeof leaked, 1 + 1]'))).toEqual([null, null, 'undefined', 2]);
+  expect(valueOf(await harness.runScript('return [({}).hack, [].hack, typeof leaked, 1 + 1]'))).toEqual([
+    null,
+    null,
+    'undefined',
+    2,
+  ]);
   return outcome;
 }
 
@@ -41,7 +50,10 @@ async function expectCode(source: string, code: ErrorCode): Promise<void> {
 
 async function expectTimeout(source: string): Promise<void> {
   const { status, metadata, ...outcome } = await attack(source);
-  expect({ status, code: 'error' in outcome ? outcome.error.code : undefined }, source).toEqual({ status: 'failed', code: 'ScriptTimeoutError' });
+  expect({ status, code: 'error' in outcome ? outcome.error.code : undefined }, source).toEqual({
+    status: 'failed',
+    code: 'ScriptTimeoutError',
+  });
   expect(metadata.computeMs, source).toBeLessThan(LIMIT_MS + MARGIN_MS);
 }
 
@@ -94,26 +106,43 @@ describe('S2 · a script cannot change tools', () => {
   });
 
   it('its members are its own names only: no then, no symbols, no prototype', async () => {
-    const source = 'return [typeof tools.then, typeof tools[Symbol.iterator], Object.getPrototypeOf(tools), Object.keys(tools), "constructor" in tools, (await tools) === tools]';
+    const source =
+      'return [typeof tools.then, typeof tools[Symbol.iterator], Object.getPrototypeOf(tools), Object.keys(tools), "constructor" in tools, (await tools) === tools]';
     const names = sample.tools.map(({ name }) => name);
     expect(valueOf(await attack(source))).toEqual(['undefined', 'undefined', null, names, false, true]);
   });
 });
 
 describe('S3 · require is refused before anything runs', () => {
-  it.each(["require('fs')", "const fs = (0, require)('fs')", "tools.echo({ value: 1 }); require('child_process').exec('id')"])('%s', async (source) => {
+  it.each([
+    "require('fs')",
+    "const fs = (0, require)('fs')",
+    "tools.echo({ value: 1 }); require('child_process').exec('id')",
+  ])('%s', async (source) => {
     const before = sample.deeds.length;
     await expectCode(source, 'ScriptPolicyError');
     expect(sample.deeds).toHaveLength(before);
   });
 
   it('and it is not there at run time either', async () => {
-    expect(valueOf(await attack('return [typeof require, typeof module, typeof globalThis["req" + "uire"]]'))).toEqual(['undefined', 'undefined', 'undefined']);
+    expect(valueOf(await attack('return [typeof require, typeof module, typeof globalThis["req" + "uire"]]'))).toEqual([
+      'undefined',
+      'undefined',
+      'undefined',
+    ]);
   });
 });
 
 describe('S4 · modules cannot be imported', () => {
-  it.each(["import('fs')", "const fs = await import('node:' + 'fs')", "import fs from 'fs'; return fs", "import 'fs'", 'return import.meta.url', "export * from 'fs'", "import fs = require('fs')"])('%s', async (source) => {
+  it.each([
+    "import('fs')",
+    "const fs = await import('node:' + 'fs')",
+    "import fs from 'fs'; return fs",
+    "import 'fs'",
+    'return import.meta.url',
+    "export * from 'fs'",
+    "import fs = require('fs')",
+  ])('%s', async (source) => {
     await expectCode(source, 'ScriptPolicyError');
   });
 });
@@ -203,7 +232,8 @@ describe('S8 · recursion beyond the stack fails with ScriptStackError', () => {
   });
 
   it('a script may catch it, and goes on', async () => {
-    const source = 'const f = (n) => f(n + 1) + 1; try { f(0); } catch (e) { return [e instanceof RangeError, await tools.echo({ value: "on" })]; }';
+    const source =
+      'const f = (n) => f(n + 1) + 1; try { f(0); } catch (e) { return [e instanceof RangeError, await tools.echo({ value: "on" })]; }';
     expect(valueOf(await attack(source))).toEqual([true, 'on']);
   });
 
@@ -216,27 +246,61 @@ describe('S8 · recursion beyond the stack fails with ScriptStackError', () => {
     'return "(".repeat(1e5).match(/^(\\((?=(.*)))*$/) === null',
   ])('deep data ends as a classified failure or a value: %s', async (source) => {
     const outcome = await attack(source);
-    if (outcome.status === 'failed') expect(['ScriptStackError', 'ScriptRuntimeError', 'SerializationError', 'ScriptTimeoutError', 'ScriptMemoryError']).toContain(outcome.error.code);
+    if (outcome.status === 'failed')
+      expect([
+        'ScriptStackError',
+        'ScriptRuntimeError',
+        'SerializationError',
+        'ScriptTimeoutError',
+        'ScriptMemoryError',
+      ]).toContain(outcome.error.code);
     else expect(outcome.status).toBe('completed');
   });
 });
 
 describe('S9 · code cannot be made from text by eval', () => {
-  it.each(['eval("1 + 1")', '(0, eval)("1")', 'globalThis.eval("1")', 'const f = (eval as any)("1")', 'eval?.("1")', 'Reflect.apply(eval, null, ["1"])', 'eval.call(null, "1")', 'eval`1`'])('%s is refused before the run', async (source) => {
+  it.each([
+    'eval("1 + 1")',
+    '(0, eval)("1")',
+    'globalThis.eval("1")',
+    'const f = (eval as any)("1")',
+    'eval?.("1")',
+    'Reflect.apply(eval, null, ["1"])',
+    'eval.call(null, "1")',
+    'eval`1`',
+  ])('%s is refused before the run', async (source) => {
     await expectCode(source, 'ScriptPolicyError');
   });
 
-  it.each(['const g = globalThis; return g["ev" + "al"]("1")', 'const e = eval; return e("1")', 'const { ["ev" + "al"]: e } = globalThis; return e("1")'])('past the policy it is not there: %s', async (source) => {
+  it.each([
+    'const g = globalThis; return g["ev" + "al"]("1")',
+    'const e = eval; return e("1")',
+    'const { ["ev" + "al"]: e } = globalThis; return e("1")',
+  ])('past the policy it is not there: %s', async (source) => {
     await expectThrow(source, /not a function|not defined/u);
   });
 
   it('typeof says undefined', async () => {
-    expect(valueOf(await attack('return [typeof eval, typeof globalThis.eval, "eval" in globalThis]'))).toEqual(['undefined', 'undefined', false]);
+    expect(valueOf(await attack('return [typeof eval, typeof globalThis.eval, "eval" in globalThis]'))).toEqual([
+      'undefined',
+      'undefined',
+      false,
+    ]);
   });
 });
 
 describe('S10 · code cannot be made from text by the constructors of functions', () => {
-  it.each(['new Function("return this")()', 'Function("return 1")()', '(() => {}).constructor("return 1")()', 'const F = (async () => {}).constructor; return new F("return 1")()', 'Object.getPrototypeOf(function* () {}).constructor("yield 1")', 'Reflect.construct(Function, ["return 1"])', '[].constructor.constructor("return 1")()', 'Function.prototype.constructor("return 1")()', 'Function.call(null, "return 1")'])('%s is refused before the run', async (source) => {
+  it.each([
+    'new Function("return this")()',
+    'Function("return 1")()',
+    '(() => {}).constructor("return 1")()',
+    'const F = (async () => {}).constructor; return new F("return 1")()',
+    'Object.getPrototypeOf(function* () {}).constructor("yield 1")',
+    'Reflect.construct(Function, ["return 1"])',
+    '[].constructor.constructor("return 1")()',
+    'Function.prototype.constructor("return 1")()',
+    'Function.call(null, "return 1")',
+  ])('%s is refused before the run', async (source) => {
     await expectCode(source, 'ScriptPolicyError');
   });
 
@@ -258,52 +322,132 @@ describe('S10 · code cannot be made from text by the constructors of functions'
   });
 
   it('reading a constructor is ordinary', async () => {
-    expect(valueOf(await attack('return [[].constructor === Array, new TypeError("x").constructor.name, (() => {}).constructor === Function]'))).toEqual([true, 'TypeError', true]);
+    expect(
+      valueOf(
+        await attack(
+          'return [[].constructor === Array, new TypeError("x").constructor.name, (() => {}).constructor === Function]',
+        ),
+      ),
+    ).toEqual([true, 'TypeError', true]);
   });
 });
 
 describe('S11 · nothing of the host can be reached', () => {
   it('the globals of Node and of browsers are absent', async () => {
-    const names = ['process', 'Buffer', 'require', 'module', 'global', 'setTimeout', 'setInterval', 'setImmediate', 'fetch', 'XMLHttpRequest', 'WebSocket', 'Worker', 'window', 'self', 'document', 'SharedArrayBuffer', 'Atomics', 'WebAssembly', 'std', 'os', 'bjson', 'print', 'scriptArgs', 'gc', 'navigator', 'eval', 'InternalError'];
-    const outcome = await attack(`return { found: [${names.map((name) => `typeof ${name}`).join(', ')}], on: ${JSON.stringify(names)}.filter((name) => name in globalThis) }`);
+    const names = [
+      'process',
+      'Buffer',
+      'require',
+      'module',
+      'global',
+      'setTimeout',
+      'setInterval',
+      'setImmediate',
+      'fetch',
+      'XMLHttpRequest',
+      'WebSocket',
+      'Worker',
+      'window',
+      'self',
+      'document',
+      'SharedArrayBuffer',
+      'Atomics',
+      'WebAssembly',
+      'std',
+      'os',
+      'bjson',
+      'print',
+      'scriptArgs',
+      'gc',
+      'navigator',
+      'eval',
+      'InternalError',
+    ];
+    const outcome = await attack(
+      `return { found: [${names.map((name) => `typeof ${name}`).join(', ')}], on: ${JSON.stringify(names)}.filter((name) => name in globalThis) }`,
+    );
     expect(valueOf(outcome)).toEqual({ found: names.map(() => 'undefined'), on: [] });
   });
 
   it('a missing global that scripts often want carries the hint what to use', async () => {
-    expect(failureOf(await attack('return process.env'))).toMatchObject({ code: 'ScriptRuntimeError', line: 1, hint: expect.stringContaining('workingDirectory') as unknown });
+    expect(failureOf(await attack('return process.env'))).toMatchObject({
+      code: 'ScriptRuntimeError',
+      line: 1,
+      hint: expect.stringContaining('workingDirectory') as unknown,
+    });
     expect(failureOf(await attack('setTimeout(() => {}, 1)')).hint).toContain('sleep');
   });
 
   it('errors and stacks show no path of the host and no function of the bridge', async () => {
-    const sources = ['throw new Error("x")', 'await tools.fail({ message: "m" })', 'await tools.echo(1)', 'tools.nope()', 'return { a: 1n }', 'JSON.parse("{")'];
+    const sources = [
+      'throw new Error("x")',
+      'await tools.fail({ message: "m" })',
+      'await tools.echo(1)',
+      'tools.nope()',
+      'return { a: 1n }',
+      'JSON.parse("{")',
+    ];
     for (const source of sources) {
       const report = JSON.stringify(failureOf(await attack(source)));
-      expect(report, source).not.toMatch(/file:|node:|\/(?:work|tmp|home|usr|root)\/|node_modules|\.js:|bootstrap|lockdown/u);
+      expect(report, source).not.toMatch(
+        /file:|node:|\/(?:work|tmp|home|usr|root)\/|node_modules|\.js:|bootstrap|lockdown/u,
+      );
     }
-    const seen = await attack('try { await tools.fail({ message: "m" }); } catch (e) { return [e.stack, Object.getOwnPropertyNames(e).sort(), typeof Error.prepareStackTrace] }');
-    expect(JSON.stringify(valueOf(seen))).not.toMatch(/file:|node:|\/(?:work|tmp|home|usr|root)\/|bootstrap|lockdown|evalScript/u);
+    const seen = await attack(
+      'try { await tools.fail({ message: "m" }); } catch (e) { return [e.stack, Object.getOwnPropertyNames(e).sort(), typeof Error.prepareStackTrace] }',
+    );
+    expect(JSON.stringify(valueOf(seen))).not.toMatch(
+      /file:|node:|\/(?:work|tmp|home|usr|root)\/|bootstrap|lockdown|evalScript/u,
+    );
     expect((valueOf(seen) as unknown[])[2]).toBe('undefined');
   });
 });
 
 describe('S12 · a script cannot change its context', () => {
-  it.each(['context.turnId = "x"', 'context.sandbox.timeoutMs = 1e9', 'delete context.turnId', 'context.extra = 1', 'context.capabilities.tools.push("x")', 'context.telemetry.emitProgress = null', 'Object.defineProperty(context, "turnId", { value: 1 })'])('%s', async (source) => {
+  it.each([
+    'context.turnId = "x"',
+    'context.sandbox.timeoutMs = 1e9',
+    'delete context.turnId',
+    'context.extra = 1',
+    'context.capabilities.tools.push("x")',
+    'context.telemetry.emitProgress = null',
+    'Object.defineProperty(context, "turnId", { value: 1 })',
+  ])('%s', async (source) => {
     await expectThrow(source, /^TypeError: /u);
   });
 });
 
 describe('S13 · what the context inherits is frozen', () => {
-  it.each(['context.__proto__.hack = 1', 'context.__proto__ = { hack: 1 }', 'Object.setPrototypeOf(context, { hack: 1 })', 'context.sandbox.__proto__.hack = 1'])('%s', async (source) => {
+  it.each([
+    'context.__proto__.hack = 1',
+    'context.__proto__ = { hack: 1 }',
+    'Object.setPrototypeOf(context, { hack: 1 })',
+    'context.sandbox.__proto__.hack = 1',
+  ])('%s', async (source) => {
     await expectThrow(source, /^TypeError: /u);
   });
 
   it('Object.isFrozen says so', async () => {
-    expect(valueOf(await attack('return [context.__proto__, context, context.sandbox, context.capabilities.tools, context.telemetry].map(Object.isFrozen)'))).toEqual([true, true, true, true, true]);
+    expect(
+      valueOf(
+        await attack(
+          'return [context.__proto__, context, context.sandbox, context.capabilities.tools, context.telemetry].map(Object.isFrozen)',
+        ),
+      ),
+    ).toEqual([true, true, true, true, true]);
   });
 });
 
 describe('S14 · a script cannot change Promise', () => {
-  it.each(['Promise.constructor = null', 'Promise.prototype.then = null', 'Promise.resolve = () => 1', 'Promise = null', 'Promise.all = null', 'Object.defineProperty(Promise, Symbol.species, { value: null })', 'delete Promise.prototype.finally'])('%s', async (source) => {
+  it.each([
+    'Promise.constructor = null',
+    'Promise.prototype.then = null',
+    'Promise.resolve = () => 1',
+    'Promise = null',
+    'Promise.all = null',
+    'Object.defineProperty(Promise, Symbol.species, { value: null })',
+    'delete Promise.prototype.finally',
+  ])('%s', async (source) => {
     await expectThrow(source, /^TypeError: /u);
   });
 
@@ -336,7 +480,11 @@ describe('S15 · a hung script is ended, the host and the next script are not ha
   ])('%s', async (source) => {
     const outcome = await attack(source);
     expect(outcome.metadata.computeMs, source).toBeLessThan(LIMIT_MS + MARGIN_MS);
-    if (outcome.status === 'failed') expect(['ScriptTimeoutError', 'ScriptMemoryError', 'ScriptRuntimeError', 'SerializationError'], outcome.error.message).toContain(outcome.error.code);
+    if (outcome.status === 'failed')
+      expect(
+        ['ScriptTimeoutError', 'ScriptMemoryError', 'ScriptRuntimeError', 'SerializationError'],
+        outcome.error.message,
+      ).toContain(outcome.error.code);
   });
 
   it('the host goes on while a script hangs', async () => {
@@ -349,7 +497,9 @@ describe('S15 · a hung script is ended, the host and the next script are not ha
 
   it('other scripts are answered while one hangs', async () => {
     const hung = harness.runScript('while(true){}');
-    const others = await Promise.all(Array.from({ length: 10 }, (_, value) => harness.runScript(`return await tools.echo({ value: ${value} })`)));
+    const others = await Promise.all(
+      Array.from({ length: 10 }, (_, value) => harness.runScript(`return await tools.echo({ value: ${value} })`)),
+    );
     expect(others.map(valueOf)).toEqual(Array.from({ length: 10 }, (_, value) => value));
     expect(failureOf(await hung).code).toBe('ScriptTimeoutError');
   });
@@ -365,21 +515,32 @@ describe('S16 · what one script leaves is invisible to the next', () => {
     'const never = () => Promise.resolve().then(() => { globalThis.leaked = 1; }); never(); never(); return 1',
   ])('%s', async (source) => {
     await harness.runScript(source);
-    const names = (valueOf(await harness.runScript('return Object.getOwnPropertyNames(globalThis)')) as string[]).toSorted();
-    const pristine = (valueOf(await harness.runScript('return Object.getOwnPropertyNames(globalThis)')) as string[]).toSorted();
+    const names = (
+      valueOf(await harness.runScript('return Object.getOwnPropertyNames(globalThis)')) as string[]
+    ).toSorted();
+    const pristine = (
+      valueOf(await harness.runScript('return Object.getOwnPropertyNames(globalThis)')) as string[]
+    ).toSorted();
     expect(names).toEqual(pristine);
     expect(names).not.toContain('leaked');
     expect(valueOf(await harness.runScript('return typeof leaked'))).toBe('undefined');
   });
 
   it('an answer that comes late does not reach the script that runs now', async () => {
-    const first = await harness.runScript('void tools.wait({ ms: 100, value: "late" }); await tools.echo({ value: 0 }); return 1');
+    const first = await harness.runScript(
+      'void tools.wait({ ms: 100, value: "late" }); await tools.echo({ value: 0 }); return 1',
+    );
     expect(valueOf(first)).toBe(1);
-    expect(valueOf(await harness.runScript('const own = await tools.wait({ ms: 120, value: "own" }); return own'))).toBe('own');
+    expect(
+      valueOf(await harness.runScript('const own = await tools.wait({ ms: 120, value: "own" }); return own')),
+    ).toBe('own');
   });
 
   it('the random numbers and ids of two scripts differ', async () => {
-    const [first, second] = await Promise.all([harness.runScript('return Math.random()'), harness.runScript('return Math.random()')]);
+    const [first, second] = await Promise.all([
+      harness.runScript('return Math.random()'),
+      harness.runScript('return Math.random()'),
+    ]);
     expect(first.scriptId).not.toBe(second.scriptId);
     expect(valueOf(first)).not.toBe(valueOf(second));
   });
@@ -389,7 +550,9 @@ describe('S17 · a call that nobody awaits is aborted when the script ends', () 
   it('the tool is told, and the operation says aborted', async () => {
     const { tools, deeds } = sampleTools();
     const own = createHarness({ tools });
-    const outcome = await own.runScript('const lost = tools.wait({ ms: 60_000 }); await tools.wait({ ms: 5 }); return "done"');
+    const outcome = await own.runScript(
+      'const lost = tools.wait({ ms: 60_000 }); await tools.wait({ ms: 5 }); return "done"',
+    );
     await own.close();
     expect(valueOf(outcome)).toBe('done');
     expect(outcome.operations.map(({ status }) => status)).toEqual(['aborted', 'completed']);
@@ -397,13 +560,21 @@ describe('S17 · a call that nobody awaits is aborted when the script ends', () 
   });
 
   it('also when the script threw', async () => {
-    const outcome = await attack('const lost = tools.wait({ ms: 60_000 }); await tools.wait({ ms: 5 }); throw new Error("no")');
+    const outcome = await attack(
+      'const lost = tools.wait({ ms: 60_000 }); await tools.wait({ ms: 5 }); throw new Error("no")',
+    );
     expect(outcome.operations.map(({ status }) => status)).toEqual(['aborted', 'completed']);
   });
 });
 
 describe('S18 · there are no workers and no shared memory', () => {
-  it.each(["new Worker('x')", 'new SharedWorker("x")', 'new SharedArrayBuffer(8)', 'Atomics.wait(1)', 'new WebAssembly.Module(new Uint8Array())'])('%s', async (source) => {
+  it.each([
+    "new Worker('x')",
+    'new SharedWorker("x")',
+    'new SharedArrayBuffer(8)',
+    'Atomics.wait(1)',
+    'new WebAssembly.Module(new Uint8Array())',
+  ])('%s', async (source) => {
     await expectThrow(source, /^ReferenceError: '?\w+'? is not defined/u);
   });
 });
@@ -413,7 +584,14 @@ describe('S19 · a value that is too large is refused, with its size', () => {
     const error = failureOf(await attack('return { small: 1, big: "x".repeat(200_000), medium: "y".repeat(1000) }'));
     expect(error).toMatchObject({ code: 'SerializationError', phase: 'finalizing' });
     expect(error.message).toMatch(/\d{6} bytes.*131072/u);
-    expect(error.metadata).toMatchObject({ bytes: expect.any(Number) as unknown, largestKeys: [expect.stringContaining('big') as unknown, expect.stringContaining('medium') as unknown, expect.anything()] });
+    expect(error.metadata).toMatchObject({
+      bytes: expect.any(Number) as unknown,
+      largestKeys: [
+        expect.stringContaining('big') as unknown,
+        expect.stringContaining('medium') as unknown,
+        expect.anything(),
+      ],
+    });
     expect((error.metadata['head'] as string).length).toBeLessThanOrEqual(1024);
   });
 
@@ -431,14 +609,19 @@ describe('S19 · a value that is too large is refused, with its size', () => {
 describe('S20 · a dry run checks and runs nothing', () => {
   it('the checks are reported, no tool is called, the value is undefined', async () => {
     const before = sample.deeds.length;
-    const outcome = await harness.runScript('tools.echo({ value: 1 });\nfor (const a of [1]) await tools.add({ a });\nreturn 1', { mode: 'dry-run' });
+    const outcome = await harness.runScript(
+      'tools.echo({ value: 1 });\nfor (const a of [1]) await tools.add({ a });\nreturn 1',
+      { mode: 'dry-run' },
+    );
     expect(outcome).toMatchObject({ status: 'completed', operations: [], metadata: { toolCallsMade: 0 } });
     expect(valueOf(outcome)).toBeUndefined();
     expect(outcome.plan).toMatchObject([
       { tool: 'echo', line: 1, input: { value: 1 }, repeated: false },
       { tool: 'add', line: 2, repeated: true },
     ]);
-    expect(outcome.diagnostics).toContainEqual(expect.objectContaining({ severity: 'warning', line: 1, code: 'floating-promise' }));
+    expect(outcome.diagnostics).toContainEqual(
+      expect.objectContaining({ severity: 'warning', line: 1, code: 'floating-promise' }),
+    );
     expect(sample.deeds).toHaveLength(before);
   });
 

@@ -1,0 +1,241 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type HarnessOptions } from '#core/index.js';
+import type { ApprovalRequest, Decision, StreamEvent } from '#core/protocol/index.js';
+import { defineTool } from '#core/tools/index.js';
+import { failureOf, openHarness, valueOf } from './open-harness.js';
+import { sampleTools } from './sample-tools.js';
+
+describe('approvals', () => {
+  const run = (approvals: HarnessOptions['approvals'], source: string, extra: Partial<HarnessOptions> = {}) => {
+    const made = sampleTools();
+    const own = openHarness({ tools: made.tools, ...extra, ...(approvals === undefined ? {} : { approvals }) });
+    return { ...made, own, outcome: own.runScript(source) };
+  };
+  const names =
+    'const seen = []; for (const path of PATHS) try { seen.push((await tools.write({ path })).path); } catch (e) { seen.push(e.name); } return seen';
+  const attempt = (...paths: string[]) => names.replace('PATHS', JSON.stringify(paths));
+
+  it('auto lets all pass, deny refuses all, and reads are asked about by neither', async () => {
+    expect(valueOf(await run('auto', attempt('a', 'b')).outcome)).toEqual(['a', 'b']);
+    expect(valueOf(await run('deny', attempt('a', 'b')).outcome)).toEqual([
+      'ApprovalDeniedError',
+      'ApprovalDeniedError',
+    ]);
+    expect(valueOf(await run('deny', 'return await tools.echo({ value: 1 })').outcome)).toBe(1);
+  });
+
+  it('left out, a call that needs one is denied with a reason', async () => {
+    const error = failureOf(await run(undefined, 'await tools.write({ path: "x" })').outcome);
+    expect(error).toMatchObject({
+      code: 'ApprovalDeniedError',
+      message: expect.stringContaining('no approvals are configured') as unknown,
+    });
+  });
+
+  it('rules decide by tool, argument, effect and permission; the first that matches holds', async () => {
+    const rules = [
+      { tool: 'write', input: { path: 'secret*' }, action: 'deny' },
+      { tool: 'wri*', permission: 'file:src/*', action: 'approve' },
+      { effect: 'write', input: { path: 'docs/*' }, action: 'approve' },
+    ] as const;
+    expect(valueOf(await run(rules, attempt('src/a', 'secret.txt', 'docs/b', 'other')).outcome)).toEqual([
+      'src/a',
+      'ApprovalDeniedError',
+      'docs/b',
+      'ApprovalDeniedError',
+    ]);
+  });
+
+  it('rules may send a call to a person', async () => {
+    const asked: string[] = [];
+    const approvals = {
+      rules: [
+        { tool: 'write', input: { path: 'auto*' }, action: 'approve' },
+        { tool: 'write', action: 'ask' },
+      ],
+      ask: ({ inputJson }: ApprovalRequest): Decision => (asked.push(inputJson), 'approve'),
+    } as const;
+    expect(valueOf(await run(approvals, attempt('auto1', 'x')).outcome)).toEqual(['auto1', 'x']);
+    expect(asked).toEqual(['{"path":"x","content":""}']);
+  });
+
+  it('a run may bring its own approvals', async () => {
+    const { own } = run('deny', 'return 1');
+    expect(valueOf(await own.runScript(attempt('a'), { approvals: 'auto' }))).toEqual(['a']);
+    expect(valueOf(await own.runScript(attempt('a')))).toEqual(['ApprovalDeniedError']);
+  });
+
+  it('the request holds the exact text that will run, its place, the plan and a safe rendering', async () => {
+    const requests: ApprovalRequest[] = [];
+    const { outcome, deeds } = run(
+      (request) => (requests.push(request), 'approve'),
+      'const path = "a\\u202eb";\nawait tools.write({ path, content: "c", approvalContext: "why" });',
+    );
+    const { scriptId } = await outcome;
+    expect(requests).toMatchObject([
+      {
+        scriptId,
+        tool: 'write',
+        effect: 'write',
+        line: 2,
+        snippet: 'await tools.write({ path, content: "c", approvalContext: "why" });',
+        context: 'why',
+        input: { path: 'a\u202eb', content: 'c', approvalContext: 'why' },
+        plan: [{ tool: 'write', line: 2 }],
+      },
+    ]);
+    expect(JSON.parse(requests[0]!.inputJson)).toEqual(requests[0]!.input);
+    expect(requests[0]!.rendered).not.toContain('\u202e');
+    expect(deeds[0]!.input).toEqual(requests[0]!.input);
+    expect((await outcome).operations[0]!.input).toEqual(requests[0]!.input);
+  });
+
+  it('the script may change its object after the call: what was approved runs', async () => {
+    const { outcome, deeds } = run(
+      () => new Promise((resolve) => setTimeout(() => resolve('approve'), 20)),
+      'const args = { path: "safe" }; const p = tools.write(args); args.path = "evil"; await p;',
+    );
+    await outcome;
+    expect(deeds[0]!.input).toMatchObject({ path: 'safe' });
+  });
+
+  it('a person may edit the arguments; what was put in place is validated and runs', async () => {
+    const edit = (input: unknown) => () => ({ decision: 'approve', input }) as const;
+    const edited = run(edit({ path: 'edited' }), 'return await tools.write({ path: "x", content: "abc" })');
+    expect(valueOf(await edited.outcome)).toEqual({ path: 'edited', bytes: 0 });
+    expect((await edited.outcome).operations[0]!.input).toEqual({ path: 'edited', content: '' });
+    const wrong = run(edit({ path: 5 }), 'return await tools.write({ path: "x" })');
+    expect(failureOf(await wrong.outcome)).toMatchObject({ code: 'ApprovalDeniedError' });
+    expect(wrong.deeds).toEqual([]);
+  });
+
+  it('remember: script answers every further call of that tool in this script, and in no other', async () => {
+    let asked = 0;
+    const { own, outcome } = run(() => (asked++, { decision: 'approve', remember: 'script' }), attempt('a', 'b', 'c'));
+    expect(valueOf(await outcome)).toEqual(['a', 'b', 'c']);
+    expect(asked).toBe(1);
+    expect(valueOf(await own.runScript(attempt('d')))).toEqual(['d']);
+    expect(asked).toBe(2);
+  });
+
+  it('a callback that throws, or answers something else, is a denial', async () => {
+    for (const approvals of [
+      () => {
+        throw new Error('broken');
+      },
+      async () => Promise.reject(new Error('broken')),
+      () => 'maybe',
+      () => undefined,
+      () => ({ decision: 'approve', remember: 'forever' }),
+    ]) {
+      const { outcome, deeds } = run(approvals as never, attempt('a'));
+      expect(valueOf(await outcome)).toEqual(['ApprovalDeniedError']);
+      expect(deeds).toEqual([]);
+    }
+  });
+
+  it('nobody decides in time: an ApprovalTimeoutError that the script can catch', async () => {
+    const { outcome, deeds } = run(
+      () => new Promise(() => {}),
+      'try { await tools.write({ path: "x" }); } catch (e) { return [e instanceof ApprovalTimeoutError, e.name]; }',
+      { limits: { approvalTimeoutMs: 50 } },
+    );
+    expect(valueOf(await outcome)).toEqual([true, 'ApprovalTimeoutError']);
+    expect(deeds).toEqual([]);
+    const uncaught = run(() => new Promise(() => {}), 'await tools.write({ path: "x" })', {
+      limits: { approvalTimeoutMs: 50 },
+    });
+    expect(failureOf(await uncaught.outcome)).toMatchObject({ code: 'ApprovalTimeoutError', retryable: false });
+    expect((await uncaught.outcome).operations).toMatchObject([{ status: 'denied' }]);
+  });
+
+  it('the wall clock stands still while approvals are all that is waited for', async () => {
+    const late = () => new Promise<Decision>((resolve) => setTimeout(() => resolve('approve'), 700));
+    const { outcome } = run(late, 'await tools.write({ path: "a" }); await tools.echo({ value: 1 }); return "done"', {
+      limits: { timeoutMs: 400 },
+    });
+    expect(valueOf(await outcome)).toBe('done');
+    expect((await outcome).metadata.approvalWaitMs).toBeGreaterThanOrEqual(600);
+  });
+
+  it('the wall clock runs while a tool runs beside the approval', async () => {
+    const { outcome } = run(
+      () => new Promise(() => {}),
+      'await Promise.all([tools.write({ path: "a" }), tools.wait({ ms: 60_000 })])',
+      { limits: { timeoutMs: 300 } },
+    );
+    expect(failureOf(await outcome)).toMatchObject({ code: 'ScriptTimeoutError' });
+    expect((await outcome).operations.map(({ status }) => status)).toEqual(['not_started', 'aborted']);
+  });
+
+  it('a call that waits for approval holds no place', async () => {
+    const approve: (() => void)[] = [];
+    const waiting = () => new Promise<Decision>((resolve) => approve.push(() => resolve('approve')));
+    const { outcome, own } = run(
+      waiting,
+      'const writes = [1, 2, 3].map((n) => tools.write({ path: "p" + n })); const e = await tools.echo({ value: "passed" }); context.emitProgress("echoed"); return [e, (await Promise.all(writes)).length]',
+      {
+        limits: { maxConcurrentToolCalls: 1 },
+        onEvent: ({ payload }) => void (payload.type === 'script_progress' && approve.forEach((go) => go())),
+      },
+    );
+    expect(valueOf(await outcome)).toEqual(['passed', 3]);
+    expect(own.stats().sandbox.running).toBe(0);
+  });
+
+  it('a cancellation while it is waited for ends the script; a later answer runs nothing', async () => {
+    const { tools, deeds } = sampleTools();
+    const stop = new AbortController();
+    let answer: (decision: Decision) => void = () => {};
+    const own = openHarness({
+      tools,
+      approvals: () => {
+        setTimeout(() => stop.abort(), 10);
+        return new Promise((resolve) => (answer = resolve));
+      },
+    });
+    const outcome = await own.runScript('await tools.write({ path: "x" })', { signal: stop.signal });
+    answer('approve');
+    await own.runScript('await tools.wait({ ms: 10 })');
+    expect(failureOf(outcome).code).toBe('ScriptCancelledError');
+    expect(outcome.operations).toMatchObject([{ tool: 'write', status: 'not_started' }]);
+    expect(deeds.filter(({ tool }) => tool === 'write')).toEqual([]);
+  });
+
+  it('is told as events: requested, then resolved with who decided', async () => {
+    const events: StreamEvent[] = [];
+    const { own, outcome } = run(() => ({ decision: 'deny', note: 'too risky' }), 'return 1', {
+      onEvent: (event) => void events.push(event),
+    });
+    await outcome;
+    await own.runScript('await tools.write({ path: "x" }).catch(() => {})');
+    const told = events.map(({ payload }) => payload).filter(({ type }) => type.startsWith('approval_'));
+    expect(told).toMatchObject([
+      { type: 'approval_requested', approval: { tool: 'write', input_json: '{"path":"x","content":""}', line: 1 } },
+      { type: 'approval_resolved', decision: 'deny', by: 'person', note: 'too risky' },
+    ]);
+    expect((told[1] as { approval_id: string }).approval_id).toBe(
+      (told[0] as { approval: { approval_id: string } }).approval.approval_id,
+    );
+  });
+
+  it('a tool may say for each call whether it needs one', async () => {
+    const picky = defineTool({
+      name: 'picky',
+      description: 'x',
+      effect: 'external',
+      approval: ({ big }: { big: boolean }) => big,
+      input: z.object({ big: z.boolean() }),
+      execute: ({ big }) => big,
+    });
+    const own = openHarness({ tools: [picky], approvals: 'deny' });
+    expect(
+      valueOf(
+        await own.runScript(
+          'return [await tools.picky({ big: false }), await tools.picky({ big: true }).catch((e) => e.name)]',
+        ),
+      ),
+    ).toEqual([false, 'ApprovalDeniedError']);
+  });
+});

@@ -1,0 +1,260 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { createHarness, type Harness } from '#core/index.js';
+import { defineTool } from '#core/tools/index.js';
+import { failureOf, openHarness, valueOf } from './open-harness.js';
+import { sampleTools, type SampleTools } from './sample-tools.js';
+
+let sample: SampleTools;
+let harness: Harness;
+
+beforeAll(async () => {
+  sample = sampleTools();
+  harness = createHarness({ tools: sample.tools });
+  await harness.warm();
+});
+
+afterAll(() => harness.close());
+
+const value = async (source: string) => valueOf(await harness.runScript(source));
+
+describe('each limit has its code', () => {
+  it.each<[string, string, object]>([
+    ['ScriptTimeoutError', 'while (true) {}', { computeMs: 150 }],
+    ['ScriptTimeoutError', 'await tools.wait({ ms: 60_000 })', { timeoutMs: 150 }],
+    ['ScriptTimeoutError', 'await sleep(60_000)', { timeoutMs: 150 }],
+    ['ScriptMemoryError', 'const a = []; for (;;) a.push(new Array(1000).fill(0))', { memoryMb: 8 }],
+    ['ScriptStackError', 'const f = () => f() + 1; f()', { maxStackBytes: 65_536 }],
+    ['ScriptTooLargeError', `return ${'1 + '.repeat(50)} 1`, { maxSourceBytes: 100 }],
+    ['SerializationError', 'return "x".repeat(200)', { maxReturnBytes: 100 }],
+    ['ToolBudgetExceededError', 'await tools.echo({ value: 1 }); await tools.echo({ value: 2 })', { maxToolCalls: 1 }],
+    ['ToolValidationError', 'await tools.echo({ value: "x".repeat(2000) })', { maxToolInputBytes: 1000 }],
+    ['ToolExecutionError', 'await tools.wait({ ms: 1, value: "x".repeat(2000) })', { maxToolResultBytes: 1000 }],
+  ])('%s: %s', async (code, source, limits) => {
+    expect(failureOf(await harness.runScript(source, { limits })).code).toBe(code);
+  });
+
+  it('a source of exactly the limit runs; the limit counts bytes', async () => {
+    const limits = { maxSourceBytes: 20 };
+    expect(valueOf(await harness.runScript('return "123456789ab"', { limits }))).toBe('123456789ab');
+    expect(failureOf(await harness.runScript('return "123456789abc"', { limits })).code).toBe('ScriptTooLargeError');
+    expect(failureOf(await harness.runScript('return "ééééééé"', { limits })).code).toBe('ScriptTooLargeError');
+    expect(
+      failureOf(await harness.runScript(`return "${'x'.repeat(70_000)}"`, { limits: { maxSourceBytes: 65_536 } })).code,
+    ).toBe('ScriptTooLargeError');
+  });
+
+  it('a result that is too large to carry: the effect happened, the operation is completed and says so', async () => {
+    const outcome = await harness.runScript(
+      'try { await tools.wait({ ms: 1, value: "x".repeat(2000) }); } catch (e) { return e.message; }',
+      { limits: { maxToolResultBytes: 1000 } },
+    );
+    expect(valueOf(outcome)).toMatch(/2002 bytes/u);
+    expect(outcome.operations).toMatchObject([{ status: 'completed', resultOmitted: true }]);
+    expect(outcome.operations[0]).not.toHaveProperty('result');
+  });
+
+  it('at most so many calls run at once, the others wait in order', async () => {
+    let inside = 0;
+    let most = 0;
+    const order: number[] = [];
+    const busy = defineTool({
+      name: 'busy',
+      description: 'x',
+      effect: 'read',
+      input: z.object({ n: z.number() }),
+      async execute({ n }) {
+        order.push(n);
+        most = Math.max(most, ++inside);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        inside--;
+      },
+    });
+    const own = openHarness({ tools: [busy], limits: { maxConcurrentToolCalls: 3, maxToolCalls: 20 } });
+    await own.runScript('await Promise.all(Array.from({ length: 12 }, (_, n) => tools.busy({ n })))');
+    expect(most).toBe(3);
+    expect(order).toEqual(Array.from({ length: 12 }, (_, n) => n));
+  });
+
+  it('console lines beyond the limits are dropped, counted, and said once', async () => {
+    const outcome = await harness.runScript('for (let i = 0; i < 500; i++) console.log("line " + i); return 1', {
+      limits: { logRatePerSec: 1000, maxLogEvents: 50 },
+    });
+    expect(outcome.logs).toHaveLength(51);
+    expect(outcome.logs.at(-1)).toMatchObject({ level: 'warn', text: expect.stringContaining('450') as unknown });
+    const rated = await harness.runScript('for (let i = 0; i < 100; i++) console.log("line " + i); return 1');
+    expect(rated.logs.length).toBeGreaterThanOrEqual(21);
+    expect(rated.logs.length).toBeLessThan(40);
+  });
+
+  it('every console level is told apart', async () => {
+    const outcome = await harness.runScript(
+      'for (const level of ["log", "info", "warn", "error", "debug"]) console[level](level, 1, { a: [new Map([[1, 2]])] }); ',
+    );
+    expect(outcome.logs.map(({ level }) => level)).toEqual(['log', 'info', 'warn', 'error', 'debug']);
+    expect(outcome.logs[0]!.text).toBe('log 1 { a: [Map {1 => 2}] }');
+  });
+});
+
+describe('calls that nobody awaits', () => {
+  it('a call with effects that does not stop fails the script with DetachedPromiseError', async () => {
+    const { tools, release } = sampleTools();
+    onTestFinished(release);
+    const own = openHarness({ tools });
+    const outcome = await own.runScript('const lost = tools.hold();\nawait tools.echo({ value: 1 });\nreturn 1');
+    expect(failureOf(outcome)).toMatchObject({
+      code: 'DetachedPromiseError',
+      phase: 'finalizing',
+      toolName: 'hold',
+      line: 1,
+    });
+    expect(outcome.operations.map(({ status }) => status)).toEqual(['unknown', 'completed']);
+  });
+
+  it('one that stops when it is aborted fails nothing', async () => {
+    const outcome = await harness.runScript(
+      'const lost = tools.send({ ms: 60_000 });\nawait tools.wait({ ms: 5 });\nreturn 1',
+    );
+    expect(valueOf(outcome)).toBe(1);
+    expect(outcome.operations[0]).toMatchObject({ tool: 'send', status: 'aborted' });
+  });
+
+  it('with allowDetachedPromises they are waited for', async () => {
+    const outcome = await harness.runScript(
+      'tools.send({ ms: 40 });\nconst other = tools.wait({ ms: 20, value: 2 });\nawait tools.echo({ value: 1 });\nreturn 1',
+      { limits: { allowDetachedPromises: true } },
+    );
+    expect(valueOf(outcome)).toBe(1);
+    expect(outcome.operations.map(({ status }) => status)).toEqual(['completed', 'completed', 'completed']);
+  });
+
+  it('with allowDetachedPromises, also calls of the very last moment', async () => {
+    const outcome = await harness.runScript('tools.send({ ms: 10 }); return 1', {
+      limits: { allowDetachedPromises: true },
+    });
+    expect(valueOf(outcome)).toBe(1);
+    expect(outcome.operations).toMatchObject([{ tool: 'send', status: 'completed' }]);
+  });
+
+  it('a floating call is warned of before the run', async () => {
+    const outcome = await harness.runScript('await tools.echo({ value: 0 });\ntools.echo({ value: 1 });\nreturn 1');
+    expect(outcome.diagnostics).toContainEqual(
+      expect.objectContaining({ severity: 'warning', code: 'floating-promise', line: 2 }),
+    );
+  });
+});
+
+describe('limits and context of a run', () => {
+  it('limits of a run replace those of the harness for this run only', async () => {
+    const own = openHarness({ tools: sample.tools, limits: { maxToolCalls: 2, timeoutMs: 5_000 } });
+    const budget = 'return [context.sandbox.remainingToolBudget, context.sandbox.timeoutMs]';
+    expect(valueOf(await own.runScript(budget))).toEqual([2, 5_000]);
+    expect(valueOf(await own.runScript(budget, { limits: { maxToolCalls: 1 } }))).toEqual([1, 5_000]);
+    expect(valueOf(await own.runScript(budget))).toEqual([2, 5_000]);
+  });
+
+  it('the context has defaults for every member, and the host’s own members win', async () => {
+    const data = 'return JSON.parse(JSON.stringify(context))';
+    const defaults = valueOf(await harness.runScript(data)) as Record<string, unknown>;
+    for (const key of ['conversationId', 'sessionId', 'turnId', 'scriptId', 'workingDirectory', 'provider', 'model'])
+      expect(defaults[key], key).toEqual(expect.any(String));
+    const own = valueOf(
+      await harness.runScript(data, { context: { model: 'm1', turnId: 'turn', custom: { deep: [1] } } }),
+    ) as Record<string, unknown>;
+    expect(own).toMatchObject({ model: 'm1', turnId: 'turn', custom: { deep: [1] } });
+  });
+
+  it('what the host says cannot forge the script’s id, its sandbox or its tools', async () => {
+    const outcome = await harness.runScript('return JSON.parse(JSON.stringify(context))', {
+      context: { scriptId: 'forged', sandbox: { timeoutMs: 1 }, capabilities: { tools: ['rm'] } },
+    });
+    expect(valueOf(outcome)).toMatchObject({
+      scriptId: outcome.scriptId,
+      sandbox: { timeoutMs: 30_000 },
+      capabilities: { tools: expect.arrayContaining(['echo']) as unknown },
+    });
+  });
+
+  it('the context can be returned whole: its functions are no data', async () => {
+    expect(await value('return context')).toMatchObject({
+      sandbox: { timeoutMs: 30_000 },
+      scriptId: expect.any(String) as unknown,
+    });
+  });
+
+  it('a context that JSON cannot carry is the host programmer’s mistake', async () => {
+    const cyclic: Record<string, unknown> = {};
+    cyclic['self'] = cyclic;
+    for (const context of [cyclic, { big: 1n }, 5, []]) {
+      await expect(
+        (async () => harness.runScript('return 1', { context: context as never }))(),
+        String(context),
+      ).rejects.toMatchObject({ name: 'ToolscriptUsageError', message: expect.stringContaining('context') as unknown });
+    }
+  });
+
+  it('the clock stands still between two settlements', async () => {
+    const source =
+      'const a = Date.now(); for (let i = 0; i < 1e6; i++); const b = Date.now(); await tools.wait({ ms: 20 }); return [b - a, Date.now() - b >= 15, new Date() - performance.timeOrigin >= 0]';
+    expect(await value(source)).toEqual([0, true, true]);
+  });
+});
+
+describe('a harness that is full', () => {
+  it('answers a burst far beyond its sandboxes, each script with its own value', async () => {
+    const own = openHarness({ tools: sampleTools().tools, workers: { queueWaitMs: 30_000 } });
+    const outcomes = await Promise.all(
+      Array.from({ length: 1000 }, (_, n) =>
+        own.runScript(`const { sum } = await tools.add({ a: ${n % 20} }); return sum`),
+      ),
+    );
+    expect(outcomes.map(valueOf)).toEqual(Array.from({ length: 1000 }, (_, n) => (n % 20) + 1));
+    expect(own.stats().sandbox).toMatchObject({ completed: 1000, running: 0, waiting: 0 });
+  });
+
+  it('says so when no sandbox became free in time, and the script can be tried again', async () => {
+    const own = openHarness({ tools: sampleTools().tools, workers: { size: 1, slotsPerWorker: 1, queueWaitMs: 50 } });
+    await own.warm();
+    const first = own.runScript('await tools.wait({ ms: 400 }); return "first"');
+    const second = await own.runScript('return await tools.echo({ value: 2 })');
+    expect(failureOf(second)).toMatchObject({ code: 'HarnessBusyError', retryable: true });
+    expect(second.operations).toEqual([]);
+    expect(valueOf(await first)).toBe('first');
+    expect(valueOf(await own.runScript('return await tools.echo({ value: 2 })'))).toBe(2);
+  });
+
+  it('serves waiting scripts in order, and principals in turn', async () => {
+    const order: string[] = [];
+    const mark = defineTool({
+      name: 'mark',
+      description: 'x',
+      effect: 'read',
+      input: z.object({ who: z.string() }),
+      execute: ({ who }) => void order.push(who),
+    });
+    const own = openHarness({ tools: [mark, ...sampleTools().tools], workers: { size: 1, slotsPerWorker: 1 } });
+    await own.warm();
+    const blocker = own.runScript('await tools.wait({ ms: 300 })');
+    const mine = (who: string, principal: string) =>
+      own.runScript(`await tools.mark({ who: '${who}' })`, { principal });
+    await Promise.all([
+      blocker,
+      mine('a1', 'ann'),
+      mine('a2', 'ann'),
+      mine('a3', 'ann'),
+      mine('b1', 'bob'),
+      mine('b2', 'bob'),
+    ]);
+    expect(order.filter((who) => who.startsWith('a'))).toEqual(['a1', 'a2', 'a3']);
+    expect(order.indexOf('b1')).toBeLessThan(order.indexOf('a3'));
+  });
+
+  it('scripts that wait on tools do not hold a worker', async () => {
+    const own = openHarness({ tools: sampleTools().tools, workers: { size: 1 } });
+    const outcomes = await Promise.all(
+      Array.from({ length: 8 }, (_, n) => own.runScript(`await tools.wait({ ms: 200 }); return ${n}`)),
+    );
+    expect(outcomes.map(valueOf)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(own.stats().sandbox.workersReplaced).toBe(0);
+  });
+});
