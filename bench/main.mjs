@@ -24,7 +24,7 @@ const { contenders, missing } = await loadContenders(options);
 process.stdout.write(reportHead({ machine, quick: options.quick, contenders, missing }));
 const rows = await measureRows();
 const verdict = judge(rows);
-process.stdout.write(reportEnd(verdict));
+process.stdout.write(reportEnd(verdict, performance.now() / 1_000));
 writeResults();
 clearInterval(open);
 const failure = failureOf(verdict, options);
@@ -46,7 +46,15 @@ async function measureOne(row) {
   try {
     return await row.measure({ contenders, effort: options.quick ? QUICK : FULL });
   } catch (error) {
-    return [{ ...absentRow({ name: row.name, title: 'could not be measured', unit: '', better: 'lower' }, String(error?.stack ?? error)), broken: true }];
+    return [
+      {
+        ...absentRow(
+          { name: row.name, title: 'could not be measured', unit: '', better: 'lower' },
+          String(error?.stack ?? error),
+        ),
+        broken: true,
+      },
+    ];
   }
 }
 

@@ -47,7 +47,12 @@ export function absentRow(row, reason) {
 }
 
 function rowResult(row, entries, blocks) {
-  const figures = entries.map(({ name, role, version }, index) => ({ name, role, version, ...summarise(blocks[index], row.better) }));
+  const figures = entries.map(({ name, role, version }, index) => ({
+    name,
+    role,
+    version,
+    ...summarise(blocks[index], row.better),
+  }));
   const ours = entries.findIndex(({ role }) => role === 'ours');
   const ratios = entries.flatMap(({ name, role }, index) => {
     if (index === ours || ours < 0) return [];
@@ -55,7 +60,8 @@ function rowResult(row, entries, blocks) {
     const atLeast = role === 'peer' ? row.atLeast?.[name] : undefined;
     return [{ name, times, ...(atLeast === undefined ? {} : { atLeast, holds: times >= atLeast }) }];
   });
-  const budget = row.limit === undefined || ours < 0 ? undefined : { limit: row.limit, holds: isWithin(figures[ours].median, row) };
+  const budget =
+    row.limit === undefined || ours < 0 ? undefined : { limit: row.limit, holds: isWithin(figures[ours].median, row) };
   return { ...row, figures, ratios, ...(budget === undefined ? {} : { budget }) };
 }
 
@@ -84,7 +90,7 @@ export async function timeRuns(work, answer, { forMs, atMost = Number.POSITIVE_I
   return samples;
 }
 
-/** Runs without looking at the clock's answer, until code is compiled and caches are filled. */
+/** Runs and forgets the times: until code is compiled and caches are filled. */
 export async function warmUp(work, answer, forMs) {
   await timeRuns(work, answer, { forMs });
 }

@@ -11,7 +11,10 @@ import { fileURLToPath } from 'node:url';
 export function runNode(args, environment = {}) {
   return new Promise((resolve, reject) => {
     const began = performance.now();
-    const child = spawn(process.execPath, args, { env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, args, {
+      env: { ...process.env, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let stdout = '';
     let stderr = '';
     let wallMs = 0;

@@ -21,15 +21,27 @@ export function reportHead({ machine, quick, contenders, missing }) {
 export function reportRow(row, missing) {
   const head = `\n${row.name} · ${row.title} [${row.unit}]`;
   if (row.absent !== undefined) return `${head}\n  not measured: ${row.absent}\n`;
-  const table = [['', 'median', row.better === 'lower' ? 'p99' : 'p1', 'blocks', 'samples', 'beside ours'], ...row.figures.map((figure) => columnsOf(figure, row))];
+  const table = [
+    ['', 'median', row.better === 'lower' ? 'p99' : 'p1', 'blocks', 'samples', 'beside ours'],
+    ...row.figures.map((figure) => columnsOf(figure, row)),
+  ];
   const besidePeers = row.atLeast !== undefined || row.figures.some(({ role }) => role === 'part');
   const absent = (besidePeers ? missing : []).map(({ name, reason }) => `  ${name}: not measured: ${reason}`);
-  const lines = [head, ...aligned(table), ...absent, ...(row.notes ?? []).map((note) => `  (${note})`), ...verdicts(row)];
+  const lines = [
+    head,
+    ...aligned(table),
+    ...absent,
+    ...(row.notes ?? []).map((note) => `  (${note})`),
+    ...verdicts(row),
+  ];
   return `${lines.join('\n')}\n`;
 }
 
-export function reportEnd({ failures, unmet, compared }) {
-  const lines = ['', `${compared} ratios were compared with their budgets; ${failures.length} are beyond.`];
+export function reportEnd({ failures, unmet, compared }, seconds) {
+  const lines = [
+    '',
+    `Measured for ${Math.round(seconds)} s. ${compared} ratios were compared with their budgets; ${failures.length} are beyond.`,
+  ];
   for (const failure of failures) lines.push(`  beyond: ${failure}`);
   lines.push(`${unmet.length} absolute budgets are not met on this machine now.`);
   for (const failure of unmet) lines.push(`  not met: ${failure}`);
@@ -56,12 +68,16 @@ function besideOurs({ times, atLeast, holds }) {
 
 function verdicts({ budget, better, unit }) {
   if (budget === undefined) return [];
-  return [`  budget ${better === 'lower' ? '≤' : '≥'} ${number(budget.limit)} ${unit}: ${budget.holds ? 'holds' : 'NOT MET'}`];
+  return [
+    `  budget ${better === 'lower' ? '≤' : '≥'} ${number(budget.limit)} ${unit}: ${budget.holds ? 'holds' : 'NOT MET'}`,
+  ];
 }
 
 function aligned(table) {
   const widths = table[0].map((_, column) => Math.max(...table.map((row) => row[column].length)));
-  return table.map((row) => `  ${row.map((cell, column) => (column === 0 || column === row.length - 1 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]))).join('  ')}`.trimEnd());
+  return table.map((row) =>
+    `  ${row.map((cell, column) => (column === 0 || column === row.length - 1 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]))).join('  ')}`.trimEnd(),
+  );
 }
 
 /** Three significant digits, thousands grouped. */

@@ -22,7 +22,11 @@ prepare();
 if (!given.includes('--no-peers')) installPeers({ native: !given.includes('--quick') });
 const main = join(root, 'bench/main.mjs');
 // isolated-vm asks for the flag; it is in force for every column.
-const { status } = spawnSync(process.execPath, ['--no-node-snapshot', main, ...given.filter((option) => option !== '--no-peers')], { stdio: 'inherit', cwd: root });
+const { status } = spawnSync(
+  process.execPath,
+  ['--no-node-snapshot', main, ...given.filter((option) => option !== '--no-peers')],
+  { stdio: 'inherit', cwd: root },
+);
 process.exit(status ?? 1);
 
 /** A peer that cannot be had is said in its column; nothing here fails the run. */
@@ -49,7 +53,15 @@ function isInstalled() {
 
 function npm(args) {
   const { npm_execpath: script } = process.env;
-  const [command, all] = script === undefined ? [process.platform === 'win32' ? 'npm.cmd' : 'npm', args] : [process.execPath, [script, ...args]];
-  const options = { cwd: peers, stdio: ['ignore', 'ignore', 'inherit'], shell: script === undefined && process.platform === 'win32' };
-  if (spawnSync(command, all, options).status !== 0) console.error(`npm ${args[0]} did not succeed; the columns it leaves out say so.`);
+  const [command, all] =
+    script === undefined
+      ? [process.platform === 'win32' ? 'npm.cmd' : 'npm', args]
+      : [process.execPath, [script, ...args]];
+  const options = {
+    cwd: peers,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    shell: script === undefined && process.platform === 'win32',
+  };
+  if (spawnSync(command, all, options).status !== 0)
+    console.error(`npm ${args[0]} did not succeed; the columns it leaves out say so.`);
 }

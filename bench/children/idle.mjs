@@ -7,7 +7,9 @@ const harness = createHarness({ tools: benchTools() });
 // An empty harness that warms up does not hold the process open by itself.
 const open = setTimeout(() => {}, 60_000);
 await harness.warm();
-const values = await Promise.all(Array.from({ length: 8 }, () => harness.runScript('return (await tools.wait({ ms: 5 })).ms')));
+const values = await Promise.all(
+  Array.from({ length: 8 }, () => harness.runScript('return (await tools.wait({ ms: 5 })).ms')),
+);
 await sleep(300);
 clearTimeout(open);
 const timers = process.getActiveResourcesInfo().filter((resource) => /^(Timeout|Immediate)$/u.test(resource)).length;

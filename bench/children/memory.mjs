@@ -17,7 +17,9 @@ async function warmHarness(size) {
   await harness.warm();
   let completed = 0;
   for (let round = 0; round < 5; round++) {
-    const outcomes = await Promise.all(Array.from({ length: size }, () => harness.runScript('return (await tools.wait({ ms: 20 })).ms')));
+    const outcomes = await Promise.all(
+      Array.from({ length: size }, () => harness.runScript('return (await tools.wait({ ms: 20 })).ms')),
+    );
     completed += outcomes.filter(({ value }) => value === 20).length;
   }
   return completed === 5 * size;
@@ -25,6 +27,11 @@ async function warmHarness(size) {
 
 async function emptyWorkers(size) {
   const source = `const { parentPort } = require('node:worker_threads'); parentPort.on('message', () => {}); parentPort.postMessage('ready');`;
-  await Promise.all(Array.from({ length: size }, () => new Promise((resolve) => new Worker(source, { eval: true }).once('message', resolve))));
+  await Promise.all(
+    Array.from(
+      { length: size },
+      () => new Promise((resolve) => new Worker(source, { eval: true }).once('message', resolve)),
+    ),
+  );
   return true;
 }

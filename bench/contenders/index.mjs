@@ -34,7 +34,7 @@ export async function loadContenders({ quick }) {
       await tryOut(contender);
       contenders.push(contender);
     } catch (error) {
-      missing.push({ name, reason: firstLine(error) });
+      missing.push({ name, reason: reasonOf(error) });
     }
   }
   return { contenders, missing };
@@ -47,6 +47,7 @@ async function tryOut(contender) {
   if (value !== 42) throw new Error(`it answers ${JSON.stringify(value)} instead of 42`);
 }
 
-function firstLine(error) {
+function reasonOf(error) {
+  if (error?.code === 'MODULE_NOT_FOUND') return 'installed, but not compiled';
   return String(error instanceof Error ? error.message : error).split('\n', 1)[0];
 }

@@ -17,11 +17,12 @@ const MOST_ISOLATES = 100;
 
 /** @returns {Promise<import('./tools.mjs').Contender>} */
 export async function loadIsolatedVm() {
+  const version = peerVersion('isolated-vm');
   const ivm = requirePeer('isolated-vm');
   return {
     name: 'isolated-vm',
     role: 'peer',
-    version: peerVersion('isolated-vm'),
+    version,
     note: 'a new Isolate and lockdown per script, run on its own threads in this very process; calls through a Reference with JSON text',
     open: async () => {
       const places = new Places(MOST_ISOLATES);
@@ -36,7 +37,11 @@ async function runInIsolate(ivm, callReference, source) {
   try {
     const context = await isolate.createContext();
     await context.global.set('$call', callReference);
-    return await context.eval(`${PRELUDE}\n(async function () {\n${source}\n})()`, { promise: true, copy: true, timeout: 30_000 });
+    return await context.eval(`${PRELUDE}\n(async function () {\n${source}\n})()`, {
+      promise: true,
+      copy: true,
+      timeout: 30_000,
+    });
   } finally {
     isolate.dispose();
   }

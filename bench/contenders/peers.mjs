@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
 const peersFolder = new URL('../peers/', import.meta.url);
@@ -8,7 +8,9 @@ export const requirePeer = createRequire(new URL('package.json', peersFolder));
 
 /** The version that is installed. Throws where it is not. */
 export function peerVersion(name) {
-  return JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, peersFolder), 'utf8')).version;
+  const manifest = new URL(`node_modules/${name}/package.json`, peersFolder);
+  if (!existsSync(manifest)) throw new Error('not installed');
+  return JSON.parse(readFileSync(manifest, 'utf8')).version;
 }
 
 /** The file that `import` would load; `require.resolve` alone finds the CommonJS one, or none. */

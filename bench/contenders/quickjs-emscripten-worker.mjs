@@ -21,7 +21,9 @@ serveScripts(async (source, callTool) => {
   const context = runtime.newContext();
   try {
     offerTools(context, callTool);
-    const started = context.unwrapResult(context.evalCode(`${PRELUDE}\n(async function () {\n${source}\n})()`, 'script.js'));
+    const started = context.unwrapResult(
+      context.evalCode(`${PRELUDE}\n(async function () {\n${source}\n})()`, 'script.js'),
+    );
     const settled = context.resolvePromise(started);
     started.dispose();
     runtime.executePendingJobs();

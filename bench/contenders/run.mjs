@@ -10,11 +10,12 @@ const LIMITS = { maxBridgeRequests: 2_000, maxInFlightBridgeRequests: 1_000 };
  * @returns {Promise<import('./tools.mjs').Contender>}
  */
 export async function loadRun() {
+  const version = peerVersion('run');
   const { createRunner, setMaxWorkers } = await import(importablePeer('run'));
   return {
     name: 'run',
     role: 'peer',
-    version: peerVersion('run'),
+    version,
     note: 'createRunner().run: a fresh context per script in its own worker pool; its types are not checked and not stripped here',
     open: async ({ workers }) => {
       setMaxWorkers(workers);

@@ -11,8 +11,20 @@ const BENCH_LIMITS = { maxToolCalls: 2_000, maxConcurrentToolCalls: 1_000 };
 export function benchTools() {
   const never = { approval: 'never', effect: 'read' };
   return [
-    defineTool({ ...never, name: 'echo', description: 'Gives back what it was given.', input: z.object({ i: z.number() }), execute: TOOLS.echo }),
-    defineTool({ ...never, name: 'wait', description: 'Waits.', input: z.object({ ms: z.number() }), execute: TOOLS.wait }),
+    defineTool({
+      ...never,
+      name: 'echo',
+      description: 'Gives back what it was given.',
+      input: z.object({ i: z.number() }),
+      execute: TOOLS.echo,
+    }),
+    defineTool({
+      ...never,
+      name: 'wait',
+      description: 'Waits.',
+      input: z.object({ ms: z.number() }),
+      execute: TOOLS.wait,
+    }),
   ];
 }
 
@@ -29,7 +41,8 @@ export async function loadToolscript() {
       return {
         run: async (source) => {
           const outcome = await harness.runScript(source);
-          if (outcome.status !== 'completed') throw new Error(`${outcome.status}: ${outcome.error?.code} ${outcome.error?.message}`);
+          if (outcome.status !== 'completed')
+            throw new Error(`${outcome.status}: ${outcome.error?.code} ${outcome.error?.message}`);
           return outcome.value;
         },
         close: () => harness.close(),

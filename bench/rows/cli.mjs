@@ -11,14 +11,27 @@ const BUILT = fileURLToPath(new URL('../../packages/cli/dist/', import.meta.url)
 const COMMAND = [BINARY, 'eval', '-e', 'return 1+1'];
 const PRELOAD = fileURLToPath(new URL('../children/report-peak-memory.cjs', import.meta.url));
 
-const TIME = { name: 'cli-process', title: '`toolscript eval -e "return 1+1"`, the whole process', unit: 'ms', better: 'lower', limit: 250 };
-const MEMORY = { name: 'cli-memory', title: 'the most resident memory of that process', unit: 'MB', better: 'lower', limit: 120 };
+const TIME = {
+  name: 'cli-process',
+  title: '`toolscript eval -e "return 1+1"`, the whole process',
+  unit: 'ms',
+  better: 'lower',
+  limit: 250,
+};
+const MEMORY = {
+  name: 'cli-memory',
+  title: 'the most resident memory of that process',
+  unit: 'MB',
+  better: 'lower',
+  limit: 120,
+};
 
 export const name = 'cli';
 
 /** The command line as a person meets it. */
 export async function measure({ effort }) {
-  if (!existsSync(BINARY) || !existsSync(BUILT)) return [TIME, MEMORY].map((row) => absentRow(row, 'packages/cli is not built'));
+  if (!existsSync(BINARY) || !existsSync(BUILT))
+    return [TIME, MEMORY].map((row) => absentRow(row, 'packages/cli is not built'));
   const time = await alternate(
     TIME,
     [

@@ -8,10 +8,18 @@ export const name = 'cold-start';
 export async function measure({ effort, contenders }) {
   const subjects = [
     { name: 'toolscript', role: 'ours', child: 'cold-toolscript.mjs' },
-    ...contenders.filter(({ name: peer }) => peer === 'run').map(({ version }) => ({ name: 'run', role: 'peer', version, child: 'cold-run.mjs' })),
+    ...contenders
+      .filter(({ name: peer }) => peer === 'run')
+      .map(({ version }) => ({ name: 'run', role: 'peer', version, child: 'cold-run.mjs' })),
   ];
   const outcome = await alternate(
-    { name: 'cold-outcome', title: 'createHarness to the first outcome in a cold process, after the imports, with one tool call', unit: 'ms', better: 'lower', limit: 150 },
+    {
+      name: 'cold-outcome',
+      title: 'createHarness to the first outcome in a cold process, after the imports, with one tool call',
+      unit: 'ms',
+      better: 'lower',
+      limit: 150,
+    },
     subjects.map((subject) => ({ ...subject, block: async () => [(await coldRun(subject)).outcomeMs] })),
     effort.coldRounds,
   );

@@ -18,14 +18,20 @@ export const name = 'detector';
 /** A long answer in pieces of 16 bytes, pushed one after the other. */
 export async function measure({ effort }) {
   const prose = textOf(effort.textBytes, () => PARAGRAPH);
-  const mixed = textOf(effort.textBytes, (index) => (index % 8 === 0 ? `<tool-calls>\n${fiftyLines(index)}</tool-calls>\n\n` : PARAGRAPH));
+  const mixed = textOf(effort.textBytes, (index) =>
+    index % 8 === 0 ? `<tool-calls>\n${fiftyLines(index)}</tool-calls>\n\n` : PARAGRAPH,
+  );
   const double = textOf(2 * effort.textBytes, () => PARAGRAPH);
-  const speed = (row, answer) => alternate({ ...row, unit: 'MB/s', better: 'higher', limit: 200 }, [speedEntry(answer)], effort.rounds);
+  const speed = (row, answer) =>
+    alternate({ ...row, unit: 'MB/s', better: 'higher', limit: 200 }, [speedEntry(answer)], effort.rounds);
   detectAll(double);
   detectAll(mixed);
   return [
     await speed({ name: 'detector-prose', title: `prose in pieces of ${DELTA} bytes` }, prose),
-    await speed({ name: 'detector-scripts', title: `prose with scripts of 50 lines in it, in pieces of ${DELTA} bytes` }, mixed),
+    await speed(
+      { name: 'detector-scripts', title: `prose with scripts of 50 lines in it, in pieces of ${DELTA} bytes` },
+      mixed,
+    ),
     await linearRow(prose, double, effort.rounds),
   ];
 }
@@ -40,12 +46,21 @@ function speedEntry(answer) {
 
 /** Ratios beside itself: twice the text may take little more than twice the time. */
 function linearRow(single, double, rounds) {
-  const row = { name: 'detector-linear', title: 'time for twice the text, over the time for the text', unit: '×', better: 'lower', limit: 2.5, selfRatio: true };
-  const block = () => {
-    const base = detectAll(single);
-    return [detectAll(double) / base];
+  const row = {
+    name: 'detector-linear',
+    title: 'time for twice the text, over the time for the text',
+    unit: '×',
+    better: 'lower',
+    limit: 2.5,
+    selfRatio: true,
   };
+  const block = () => [fastest(double) / fastest(single)];
   return alternate(row, [{ name: 'toolscript', role: 'ours', block }], rounds);
+}
+
+/** Of a few: what disturbs a run only ever makes it slower. */
+function fastest(answer) {
+  return Math.min(...Array.from({ length: 3 }, () => detectAll(answer)));
 }
 
 function textOf(bytes, part) {

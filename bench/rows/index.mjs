@@ -16,4 +16,17 @@ import * as warmScript from './warm-script.mjs';
  *
  * @type {readonly { name: string, measure: (bench: { contenders: object[], effort: object }) => Promise<object[]> }[]}
  */
-export const ROWS = [warmScript, newSource, coldStart, toolCalls, schedule, throughput, detector, reducer, idle, memory, cli, sandboxAlone];
+export const ROWS = [
+  warmScript,
+  newSource,
+  coldStart,
+  toolCalls,
+  schedule,
+  throughput,
+  detector,
+  reducer,
+  idle,
+  memory,
+  cli,
+  sandboxAlone,
+];

@@ -11,7 +11,6 @@ export async function measure({ effort }) {
   const harness = createHarness({ tools: fileTools() });
   try {
     await harness.warm();
-    const times = [];
     let variant = 0;
     const block = async () => {
       const samples = [];
@@ -22,7 +21,7 @@ export async function measure({ effort }) {
       }
       return samples;
     };
-    while (times.length < effort.warmMs / 10) times.push(...(await block()));
+    for (let warm = 0; warm < effort.warmMs; warm += effort.blockMs) await block();
     const row = {
       name: 'new-source',
       title: '50 lines never seen before: detect, parse, lint, strip, run (types are not checked yet)',
@@ -51,7 +50,13 @@ async function runAnswer(harness, variant) {
 function fileTools() {
   const read = { approval: 'never', effect: 'read' };
   return [
-    defineTool({ ...read, name: 'listDir', description: 'Names in a folder.', input: z.object({ dirPath: z.string() }), execute: () => ({ names: Object.keys(FILES) }) }),
+    defineTool({
+      ...read,
+      name: 'listDir',
+      description: 'Names in a folder.',
+      input: z.object({ dirPath: z.string() }),
+      execute: () => ({ names: Object.keys(FILES) }),
+    }),
     defineTool({
       ...read,
       name: 'readFile',
@@ -59,6 +64,12 @@ function fileTools() {
       input: z.object({ filePath: z.string(), limit: z.number() }),
       execute: ({ filePath }) => ({ lines: FILES[filePath.split('/').at(-1)] }),
     }),
-    defineTool({ ...read, name: 'fileSearch', description: 'Finds files.', input: z.object({ query: z.string() }), execute: ({ query }) => ({ files: [`${query}.ts`] }) }),
+    defineTool({
+      ...read,
+      name: 'fileSearch',
+      description: 'Finds files.',
+      input: z.object({ query: z.string() }),
+      execute: ({ query }) => ({ files: [`${query}.ts`] }),
+    }),
   ];
 }

@@ -24,7 +24,13 @@ export async function measure({ effort }) {
     return [(1_000 * events.length) / tookMs];
   };
   block();
-  const row = { name: 'reducer', title: 'events of one long run folded into its Response', unit: 'events/s', better: 'higher', limit: 500_000 };
+  const row = {
+    name: 'reducer',
+    title: 'events of one long run folded into its Response',
+    unit: 'events/s',
+    better: 'higher',
+    limit: 500_000,
+  };
   return [await alternate(row, [{ name: 'toolscript', role: 'ours', block }], effort.rounds)];
 }
 
@@ -33,7 +39,15 @@ function runEvents(atLeast) {
   let items = 0;
   const emit = (payload) => {
     const seq = events.length;
-    events.push({ event_id: `evt_${seq}`, run_id: 'run_1', thread_id: 'thr_1', turn_id: 'turn_1', seq, timestamp: 1_700_000_000_000 + seq, payload });
+    events.push({
+      event_id: `evt_${seq}`,
+      run_id: 'run_1',
+      thread_id: 'thr_1',
+      turn_id: 'turn_1',
+      seq,
+      timestamp: 1_700_000_000_000 + seq,
+      payload,
+    });
   };
   emit({ type: 'response_start' });
   for (let turn = 0; events.length < atLeast; turn++) items += emitTurn(emit, turn);
@@ -47,8 +61,21 @@ function emitTurn(emit, turn) {
   const message = `msg_${turn}`;
   emit({ type: 'item_start', item_id: message, item_type: 'message' });
   for (const delta of pieces) emit({ type: 'item_delta', item_id: message, delta });
-  emit({ type: 'item_done', item_id: message, final_item: { type: 'message', id: message, role: 'assistant', content: pieces.join('') } });
-  const script = { type: 'script_execution', id: `script_${turn}`, call_id: `call_${turn}`, language: 'ts', format: 'xml', source_code: 'return 1', source_sha256: 'a'.repeat(64), status: 'executing' };
+  emit({
+    type: 'item_done',
+    item_id: message,
+    final_item: { type: 'message', id: message, role: 'assistant', content: pieces.join('') },
+  });
+  const script = {
+    type: 'script_execution',
+    id: `script_${turn}`,
+    call_id: `call_${turn}`,
+    language: 'ts',
+    format: 'xml',
+    source_code: 'return 1',
+    source_sha256: 'a'.repeat(64),
+    status: 'executing',
+  };
   emit({ type: 'item_start', item_id: script.id, item_type: 'script_execution' });
   emit({ type: 'item_done', item_id: script.id, final_item: script });
   for (let index = 0; index < CALLS; index++) emitCall(emit, `tool_${turn}_${index}`);
@@ -58,15 +85,50 @@ function emitTurn(emit, turn) {
 
 function emitCall(emit, callId) {
   const input = { filePath: 'src/alpha.ts' };
-  emit({ type: 'tool_call_start', call_id: callId, script_id: 'scr_1', tool: 'readFile', input, effect: 'read', line: 3 });
-  const operation = { call_id: callId, tool: 'readFile', input, effect: 'read', status: 'completed', result: { lines: [] }, started_at_ms: 1, duration_ms: 2, line: 3 };
+  emit({
+    type: 'tool_call_start',
+    call_id: callId,
+    script_id: 'scr_1',
+    tool: 'readFile',
+    input,
+    effect: 'read',
+    line: 3,
+  });
+  const operation = {
+    call_id: callId,
+    tool: 'readFile',
+    input,
+    effect: 'read',
+    status: 'completed',
+    result: { lines: [] },
+    started_at_ms: 1,
+    duration_ms: 2,
+    line: 3,
+  };
   emit({ type: 'tool_call_done', call_id: callId, script_id: 'scr_1', operation });
 }
 
 function emitOutput(emit, turn) {
   const id = `output_${turn}`;
-  const metadata = { duration_ms: 1, compute_ms: 1, approval_wait_ms: 0, tool_calls_made: CALLS, memory_used_mb: 1, cache_hit: false, compilation_cache_hit: false };
-  const output = { type: 'script_execution_output', id, status: 'completed', call_id: `call_${turn}`, output_json: '1', logs: [], operations: [], metadata };
+  const metadata = {
+    duration_ms: 1,
+    compute_ms: 1,
+    approval_wait_ms: 0,
+    tool_calls_made: CALLS,
+    memory_used_mb: 1,
+    cache_hit: false,
+    compilation_cache_hit: false,
+  };
+  const output = {
+    type: 'script_execution_output',
+    id,
+    status: 'completed',
+    call_id: `call_${turn}`,
+    output_json: '1',
+    logs: [],
+    operations: [],
+    metadata,
+  };
   emit({ type: 'item_start', item_id: id, item_type: 'script_execution_output' });
   emit({ type: 'item_done', item_id: id, final_item: output });
 }

@@ -34,7 +34,9 @@ function throughputRow({ effort }, contenders, source, answer, row) {
     for (const { session } of opened) await scriptsPerSecond(session, source, answer, effort.throughputMs / 2);
     return alternate(
       { ...row, unit: 'scripts/s', better: 'higher' },
-      opened.map(({ contender, session }) => entryOf(contender, async () => [await scriptsPerSecond(session, source, answer, effort.throughputMs)])),
+      opened.map(({ contender, session }) =>
+        entryOf(contender, async () => [await scriptsPerSecond(session, source, answer, effort.throughputMs)]),
+      ),
       effort.throughputRounds,
     );
   });
@@ -56,7 +58,11 @@ async function scriptsPerSecond(session, source, answer, forMs) {
 function withManyWorkers(contenders) {
   return contenders.flatMap((contender) => {
     if (contender.name !== 'run') return [contender];
-    const many = { ...contender, name: `run, ${MANY_WORKERS} workers`, open: () => contender.open({ workers: MANY_WORKERS }) };
+    const many = {
+      ...contender,
+      name: `run, ${MANY_WORKERS} workers`,
+      open: () => contender.open({ workers: MANY_WORKERS }),
+    };
     return [contender, many];
   });
 }

@@ -34,7 +34,9 @@ function callsRow({ contenders, effort }, source, row) {
   return withSessions(contenders, { workers: 1, source, answer: ANSWER, warmMs: effort.warmMs }, (opened) =>
     alternate(
       { ...row, unit: 'µs', better: 'lower', notes: [NOTE] },
-      opened.map(({ contender, session }) => entryOf(contender, () => timeRuns(() => session.run(source), ANSWER, measured))),
+      opened.map(({ contender, session }) =>
+        entryOf(contender, () => timeRuns(() => session.run(source), ANSWER, measured)),
+      ),
       effort.heavyRounds,
     ),
   );

@@ -10,7 +10,10 @@ export const name = 'warm-script';
 export function measure({ contenders, effort }) {
   const options = { workers: 2, source: SOURCE, answer: 2, warmMs: effort.warmMs };
   return withSessions(contenders, options, async (opened) => {
-    const entries = (measured) => opened.map(({ contender, session }) => entryOf(contender, () => timeRuns(() => session.run(SOURCE), 2, measured)));
+    const entries = (measured) =>
+      opened.map(({ contender, session }) =>
+        entryOf(contender, () => timeRuns(() => session.run(SOURCE), 2, measured)),
+      );
     const hot = await alternate(
       {
         name: 'warm-script-hot',

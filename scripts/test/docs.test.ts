@@ -13,6 +13,9 @@ import { parseSync } from 'oxc-parser';
 import { afterAll, describe, expect, it } from 'vitest';
 import { blocksOf, checkGenerated, PageFolder, playPage, readPage, root } from './documents.js';
 
+/** A page runs a dozen programs, one after the other. */
+const PAGE_MS = 120_000;
+
 const same = (found: string, expected: string) => expect(found).toBe(expected);
 
 const pages = [
@@ -43,14 +46,18 @@ function tableRows(page: string, heading?: string): string[][] {
 const plain = (cell: string | undefined) => (cell ?? '').replace(/^\[(.*)\]\(.*\)$/u, '$1').replaceAll('`', '');
 
 describe('pages that run', () => {
-  it.each(['README.md', 'docs/tutorial.md'])('%s: every command is run, and prints what is shown', (path) => {
-    const marked = blocksOf(readPage(path)).filter(({ language }) => ['sh', 'js', 'ts'].includes(language));
-    expect(marked.length).toBeGreaterThan(1);
-    expect(marked.filter(({ marker }) => marker === '')).toEqual([]);
-    const { commands, outputs } = playPage(path, same);
-    expect(commands).toBeGreaterThan(1);
-    expect(outputs).toBeGreaterThan(1);
-  });
+  it.each(['README.md', 'docs/tutorial.md'])(
+    '%s: every command is run, and prints what is shown',
+    (path) => {
+      const marked = blocksOf(readPage(path)).filter(({ language }) => ['sh', 'js', 'ts'].includes(language));
+      expect(marked.length).toBeGreaterThan(1);
+      expect(marked.filter(({ marker }) => marker === '')).toEqual([]);
+      const { commands, outputs } = playPage(path, same);
+      expect(commands).toBeGreaterThan(1);
+      expect(outputs).toBeGreaterThan(1);
+    },
+    PAGE_MS,
+  );
 
   it('a page that shows something else is found', () => {
     const findings: string[] = [];
@@ -239,6 +246,31 @@ describe('what the code prints', () => {
       .filter((name) => name !== 'help' && name !== 'toolscript');
     expect(commands.length).toBeGreaterThanOrEqual(4);
     for (const name of commands) expect(readPage('docs/reference/cli.md')).toContain(`## \`toolscript ${name}`);
+  });
+});
+
+describe('operations.md', () => {
+  it('a process exits by itself when nothing runs, without close', () => {
+    const folder = new PageFolder();
+    folder.write(
+      'no-close.mjs',
+      "import { createHarness } from '@toolscript/core';\nconst harness = createHarness({ tools: [] });\nawait harness.warm();\nconsole.log((await harness.runScript('return 1')).value);\n",
+    );
+    expect(folder.run('node no-close.mjs')).toEqual({ output: '1\n', status: 0 });
+    folder.remove();
+  });
+
+  it('names every figure of stats()', async () => {
+    const harness = createHarness({ tools: [] });
+    const stats = Object.entries(harness.stats()).flatMap(([part, figures]) =>
+      Object.keys(figures as object).map((name) => `${part}.${name}`),
+    );
+    await harness.close();
+    expect(stats.length).toBeGreaterThan(8);
+    const named = tableRows(readPage('docs/operations.md'), 'What to watch').flatMap(([cell]) =>
+      plain(cell).split(', '),
+    );
+    expect(named.toSorted()).toEqual(stats.toSorted());
   });
 });
 

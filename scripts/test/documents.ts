@@ -87,7 +87,7 @@ export class PageFolder {
     const { stdout, stderr, status } = spawnSync('sh', ['-c', `exec 2>&1\n${command}`], {
       cwd: this.path,
       encoding: 'utf8',
-      timeout: 60_000,
+      timeout: 25_000,
       env: this.#environment(),
     });
     return { output: stdout + stderr, status };

@@ -151,12 +151,12 @@ describe('approvals', () => {
   });
 
   it('the wall clock stands still while approvals are all that is waited for', async () => {
-    const late = () => new Promise<Decision>((resolve) => setTimeout(() => resolve('approve'), 700));
+    const late = () => new Promise<Decision>((resolve) => setTimeout(() => resolve('approve'), 1_500));
     const { outcome } = run(late, 'await tools.write({ path: "a" }); await tools.echo({ value: 1 }); return "done"', {
-      limits: { timeoutMs: 400 },
+      limits: { timeoutMs: 1_000 },
     });
     expect(valueOf(await outcome)).toBe('done');
-    expect((await outcome).metadata.approvalWaitMs).toBeGreaterThanOrEqual(600);
+    expect((await outcome).metadata.approvalWaitMs).toBeGreaterThanOrEqual(1_400);
   });
 
   it('the wall clock runs while a tool runs beside the approval', async () => {

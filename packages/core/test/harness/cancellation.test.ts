@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createHarness, type Harness } from '#core/index.js';
 import { failureOf, openHarness, valueOf } from './open-harness.js';
 import { sampleTools, type SampleTools } from './sample-tools.js';
@@ -27,11 +27,15 @@ describe('a cancellation', () => {
   });
 
   it('ends a script while its tool runs, and the tool with it', async () => {
-    const { tools, deeds } = sampleTools();
+    const { tools, deeds, started } = sampleTools();
     const own = openHarness({ tools });
-    const outcome = await own.runScript('await tools.echo({ value: 1 }); await tools.wait({ ms: 60_000 })', {
-      signal: cancelAfter(600),
+    const stop = new AbortController();
+    const running = own.runScript('await tools.echo({ value: 1 }); await tools.wait({ ms: 60_000 })', {
+      signal: stop.signal,
     });
+    await started('wait');
+    stop.abort();
+    const outcome = await running;
     expect(failureOf(outcome).code).toBe('ScriptCancelledError');
     expect(outcome.operations.map(({ status }) => status)).toEqual(['completed', 'aborted']);
     expect(deeds.at(-1)!.what).toBe('aborted');
@@ -56,14 +60,17 @@ describe('a cancellation', () => {
   });
 
   it('while the script waits for a free sandbox', async () => {
-    const own = openHarness({ tools: sampleTools().tools, workers: { size: 1, slotsPerWorker: 1 } });
-    const first = own.runScript('await tools.wait({ ms: 400 }); return "first"');
+    const { tools, release, started } = sampleTools();
+    const own = openHarness({ tools, workers: { size: 1, slotsPerWorker: 1 } });
+    const first = own.runScript('await tools.hold(); return "first"');
+    await started('hold');
     const stop = new AbortController();
     const second = own.runScript('return await tools.echo({ value: "never" })', { signal: stop.signal });
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    await vi.waitUntil(() => own.stats().sandbox.waiting === 1);
     stop.abort();
     expect(failureOf(await second)).toMatchObject({ code: 'ScriptCancelledError' });
     expect((await second).operations).toEqual([]);
+    release();
     expect(valueOf(await first)).toBe('first');
     expect(valueOf(await own.runScript('return 3'))).toBe(3);
     expect(own.stats().sandbox).toMatchObject({ running: 0, waiting: 0 });

@@ -391,18 +391,17 @@ it('F25 · a script may define functions and classes and use them', async () => 
 it('F26 · progress beyond two a second is dropped, counted and said', async () => {
   const harness = openHarness({ tools: sampleTools().tools });
   const events: StreamEvent[] = [];
-  const outcome = await harness.runScript(
-    "for (let i = 0; i < 100; i++) context.emitProgress('p' + i); await tools.wait({ ms: 20 }); context.emitProgress('late'); return 1",
-    { onEvent: (event) => void events.push(event) },
-  );
+  const outcome = await harness.runScript("for (let i = 0; i < 100; i++) context.emitProgress('p' + i); return 1", {
+    onEvent: (event) => void events.push(event),
+  });
   expect(payloads(events, 'script_progress')).toMatchObject([{ message: 'p0' }]);
   expect(outcome.diagnostics).toContainEqual(
-    expect.objectContaining({ code: 'progress-dropped', message: expect.stringContaining('100') as unknown }),
+    expect.objectContaining({ code: 'progress-dropped', message: expect.stringContaining('99') as unknown }),
   );
 });
 
 it('F27 · after a timeout the completed calls are told, and what was running is told apart', async () => {
-  const harness = openHarness({ tools: sampleTools().tools, limits: { timeoutMs: 400 } });
+  const harness = openHarness({ tools: sampleTools().tools, limits: { timeoutMs: 1_500 } });
   const source =
     "await tools.echo({ value: 'one' });\nawait tools.echo({ value: 'two' });\nawait tools.send({ ms: 60_000 });\nawait tools.echo({ value: 'never' });";
   const outcome = await harness.runScript(source);

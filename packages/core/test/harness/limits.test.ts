@@ -213,12 +213,15 @@ describe('a harness that is full', () => {
   });
 
   it('says so when no sandbox became free in time, and the script can be tried again', async () => {
-    const own = openHarness({ tools: sampleTools().tools, workers: { size: 1, slotsPerWorker: 1, queueWaitMs: 50 } });
+    const { tools, release, started } = sampleTools();
+    const own = openHarness({ tools, workers: { size: 1, slotsPerWorker: 1, queueWaitMs: 50 } });
     await own.warm();
-    const first = own.runScript('await tools.wait({ ms: 400 }); return "first"');
+    const first = own.runScript('await tools.hold(); return "first"');
+    await started('hold');
     const second = await own.runScript('return await tools.echo({ value: 2 })');
     expect(failureOf(second)).toMatchObject({ code: 'HarnessBusyError', retryable: true });
     expect(second.operations).toEqual([]);
+    release();
     expect(valueOf(await first)).toBe('first');
     expect(valueOf(await own.runScript('return await tools.echo({ value: 2 })'))).toBe(2);
   });
