@@ -12,6 +12,14 @@ export interface RunScriptInputSchema {
   readonly properties: { readonly code: { readonly type: 'string'; readonly description: string } };
   readonly required: readonly ['code'];
   readonly additionalProperties: false;
+  /** Not enumerable, so no JSON text shows it. https://standardschema.dev */
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: 'toolscript';
+    readonly types?: { readonly input: RunScriptInput; readonly output: RunScriptInput };
+    validate(value: unknown): { readonly value: RunScriptInput } | { readonly issues: readonly { readonly message: string; readonly path?: readonly PropertyKey[] }[] };
+    readonly jsonSchema: { input(options: unknown): Record<string, unknown>; output(options: unknown): Record<string, unknown> };
+  };
 }
 
 /** The harness as one tool of another agent: it takes a script and answers with what happened, as text. */
@@ -46,13 +54,12 @@ function readCode(input: unknown): string {
 }
 
 function makeInputSchema(): RunScriptInputSchema {
-  const schema: RunScriptInputSchema = {
+  const schema = {
     type: 'object',
     properties: { code: { type: 'string', description: 'TypeScript with top-level await and return' } },
     required: ['code'],
     additionalProperties: false,
   };
-  // https://standardschema.dev: validation and JSON Schema, both under one key that no JSON text shows.
   Object.defineProperty(schema, '~standard', {
     enumerable: false,
     value: {
@@ -65,5 +72,5 @@ function makeInputSchema(): RunScriptInputSchema {
       jsonSchema: { input: () => ({ ...schema }), output: () => ({ ...schema }) },
     },
   });
-  return schema;
+  return schema as unknown as RunScriptInputSchema;
 }

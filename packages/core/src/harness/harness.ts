@@ -21,7 +21,7 @@ import { EventStream, newId, type RunIdentity } from './event-stream.js';
 import { writeInstructions, type ScriptCarrier } from './instructions.js';
 import { checkHarnessOptions, checkRunOptions, resolveLimits, type HarnessOptions } from './options.js';
 import { assertAnswerText, processAnswer, type AnswerText } from './process-text.js';
-import { disabledFailure, failedOutcome, reportSkipped, reportUnrunnable, runRequest, type RunnerParts } from './script-runner.js';
+import { abortDetached, disabledFailure, failedOutcome, reportSkipped, reportUnrunnable, runRequest, type RunnerParts } from './script-runner.js';
 import { sessionPayload } from './session-payloads.js';
 
 /** What one run may say beside its script. */
@@ -123,6 +123,7 @@ class ToolscriptHarness implements Harness {
       catalog: createCatalog(registry.tools.filter(({ name }) => exposed.has(name))),
       makeGate,
       onInternalError: options.onInternalError,
+      detached: new Set(),
     };
   }
 
@@ -227,7 +228,7 @@ class ToolscriptHarness implements Harness {
 
   declarations(): string {
     const tools = this.tools();
-    return `${GUEST_DECLARATIONS}\n${declarationsFor(tools, { detail: 'full' })}`;
+    return `${GUEST_DECLARATIONS}\n${declarationsFor(tools, { detail: 'full', optionalMembers: true, spawn: this.#parts.spawn })}`;
   }
 
   stats(): HarnessStats {
@@ -240,6 +241,7 @@ class ToolscriptHarness implements Harness {
   }
 
   close(): Promise<void> {
+    abortDetached(this.#parts);
     this.#closing ??= Promise.all([this.#parts.runtime.close(), this.#parts.compiler.close()]).then(() => {});
     return this.#closing;
   }

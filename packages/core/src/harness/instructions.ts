@@ -38,7 +38,7 @@ function textGuide(tag: string): string {
 const RULES = [
   'Rules for scripts:',
   '- Top-level `await` and `return` work. Return plain data; it is what you will read. Keep it small: filter and count in the script.',
-  '- `await tools.NAME({ … })` calls a tool. Await every call; use `Promise.all` for calls that do not depend on each other.',
+  "- `await tools.NAME({ … })` calls a tool. Await every call; use `Promise.all` for calls that do not depend on each other. A name that does not exist throws; ask with `'NAME' in tools`.",
   '- A failed call throws. Catch what you can handle: `ToolExecutionError`, `ToolValidationError`, `ApprovalDeniedError`, `ApprovalTimeoutError`.',
   '- `console.log(…)` is for you, `text(…)` is shown to the user, `await sleep(ms)` waits. There are no imports, timers, network or file access besides the tools.',
   '- Some calls wait for a person. If one is denied, do not repeat it.',

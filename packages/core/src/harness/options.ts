@@ -99,7 +99,10 @@ export function checkRunOptions(run: object, method: string): void {
   for (const name in run) {
     if (!known.includes(name)) throw new ToolscriptUsageError(`${method}: unknown option "${name}".${didYouMean(name, known)}`);
   }
-  const { mode, context, approvals } = run as { mode?: unknown; context?: unknown; approvals?: unknown };
+  const { mode, context, approvals, signal } = run as { mode?: unknown; context?: unknown; approvals?: unknown; signal?: Partial<AbortSignal> };
+  if (signal !== undefined && (typeof signal?.aborted !== 'boolean' || typeof signal.addEventListener !== 'function')) {
+    throw new ToolscriptUsageError(`${method}: signal must be an AbortSignal.`);
+  }
   if (mode !== undefined && !MODES.includes(mode as string)) throw new ToolscriptUsageError(`${method}: mode is one of ${MODES.join(', ')}.`);
   if (context !== undefined) assertContext(context, method);
   if (approvals !== undefined) assertApprovals(approvals, method);

@@ -19,7 +19,7 @@ import {
 } from '../protocol/index.js';
 import type { Compiler } from '../script/index.js';
 import { runScriptSession, unwrittenJournal, type SessionEvent } from '../session/index.js';
-import { createFacade, type ToolCatalog, type ToolRegistry } from '../tools/index.js';
+import { createFacade, type Facade, type ToolCatalog, type ToolRegistry } from '../tools/index.js';
 import { newId, type EventStream } from './event-stream.js';
 import { sessionPayload } from './session-payloads.js';
 
@@ -34,6 +34,8 @@ export interface RunnerParts {
   catalog: ToolCatalog;
   makeGate: (approvals: ApprovalPolicy | undefined, limits: Limits) => ReturnType<typeof createGate>;
   onInternalError: ((detail: string, ids: { scriptId: string }) => void) | undefined;
+  /** Scripts that have ended and left detached tasks running. */
+  detached: Set<Facade>;
 }
 
 /** One script to run. */
@@ -96,7 +98,26 @@ export function failedOutcome(error: ScriptFailure): Outcome {
   return plainOutcome(newId('scr'), { error }, undefined, 0, 'none');
 }
 
-function runCompiled(parts: RunnerParts, request: ScriptRequest, scriptId: string, script: CompiledScript, cacheHit: boolean): Promise<Outcome> {
+/** Ends what scripts left running. */
+export function abortDetached(parts: RunnerParts): void {
+  for (const facade of parts.detached) {
+    for (const { callId, status } of facade.operations()) if (status === 'detached') facade.abort(callId, 'the harness was closed');
+  }
+  parts.detached.clear();
+}
+
+async function runCompiled(parts: RunnerParts, request: ScriptRequest, scriptId: string, script: CompiledScript, cacheHit: boolean): Promise<Outcome> {
+  const facades: Facade[] = [];
+  const outcome = await runSession(parts, request, scriptId, script, cacheHit, facades);
+  if (parts.spawn) for (const facade of facades) keepWhileDetached(parts, facade);
+  return outcome;
+}
+
+function keepWhileDetached(parts: RunnerParts, facade: Facade): void {
+  if (facade.pending().executing > 0) parts.detached.add(facade);
+}
+
+function runSession(parts: RunnerParts, request: ScriptRequest, scriptId: string, script: CompiledScript, cacheHit: boolean, facades: Facade[]): Promise<Outcome> {
   const { limits } = request;
   return runScriptSession({
     scriptId,
@@ -104,8 +125,8 @@ function runCompiled(parts: RunnerParts, request: ScriptRequest, scriptId: strin
     cacheHit,
     runtime: parts.runtime,
     limits,
-    makeFacade: (hooks) =>
-      createFacade({
+    makeFacade: (hooks) => {
+      const facade: Facade = createFacade({
         registry: parts.registry,
         exposed: parts.exposed,
         limits,
@@ -116,9 +137,14 @@ function runCompiled(parts: RunnerParts, request: ScriptRequest, scriptId: strin
         plan: script.plan,
         clock: hooks,
         startedAtMs: 0,
-        onEvent: (event) => hooks.onEvent(event),
-        onIntent: (operation) => unwrittenJournal.intended(operation),
-      }),
+        onEvent: (event) => {
+          hooks.onEvent(event);
+          if (event.type === 'tool_call_done' && parts.detached.has(facade) && facade.pending().executing === 0) parts.detached.delete(facade);
+        },
+      });
+      facades.push(facade);
+      return facade;
+    },
     catalog: parts.catalog,
     toolNames: parts.toolNames,
     spawn: parts.spawn,

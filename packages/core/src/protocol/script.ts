@@ -48,6 +48,8 @@ export interface CompiledScript {
   readonly originalPosition: (line: number, column: number) => SourcePosition | undefined;
   readonly diagnostics: readonly Diagnostic[];
   readonly plan: readonly PlannedCall[];
+  /** Where the source takes values apart (`const { a } = x`, `([a]) => …`), in source order: engines often lose these places. */
+  readonly patterns: readonly (SourcePosition & { readonly kind: 'object' | 'array' })[];
 }
 
 export type CompileResult =

@@ -1,4 +1,4 @@
-import type { Diagnostic, PlannedCall, ScriptFailure } from '../protocol/index.js';
+import type { CompiledScript, Diagnostic, PlannedCall, ScriptFailure } from '../protocol/index.js';
 import type { EditLayers } from './edits.js';
 
 /** What the compiler's thread is asked. One at a time. */
@@ -17,6 +17,7 @@ export type CompileAnswer =
       readonly layers: EditLayers;
       readonly diagnostics: readonly Diagnostic[];
       readonly plan: readonly PlannedCall[];
+      readonly patterns: CompiledScript['patterns'];
     }
   | { readonly type: 'failed'; readonly failure: ScriptFailure; readonly diagnostics: readonly Diagnostic[] };
 

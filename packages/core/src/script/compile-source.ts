@@ -52,6 +52,10 @@ export function compileSource({ source, toolNames }: CompileRequest): CompileAns
     plan: planCalls(script.index, calls).map(({ offset, ...planned }): PlannedCall => {
       return { ...planned, ...report.positionAt(offset) };
     }),
+    patterns: script.index.patterns.map(({ node }) => ({
+      kind: node.type === 'ObjectPattern' ? 'object' : 'array',
+      ...report.positionAt(node.start),
+    })),
   };
 }
 

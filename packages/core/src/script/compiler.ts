@@ -173,7 +173,7 @@ class ThreadedCompiler implements Compiler {
 type Compiled = Extract<CompileAnswer, { type: 'compiled' }>;
 
 function compiledScript(source: string, answer: Compiled, diagnostics: readonly Diagnostic[]): CompiledScript {
-  const { javascript, mappings, layers, plan } = answer;
+  const { javascript, mappings, layers, plan, patterns } = answer;
   return Object.freeze({
     sha256: createHash('sha256').update(source, 'utf8').digest('hex'),
     source,
@@ -181,6 +181,7 @@ function compiledScript(source: string, answer: Compiled, diagnostics: readonly 
     originalPosition: positionMapper({ source, layers, javascript, mappings }),
     diagnostics: Object.freeze(diagnostics),
     plan: Object.freeze(plan),
+    patterns: Object.freeze(patterns),
   });
 }
 

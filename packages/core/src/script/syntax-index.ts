@@ -10,6 +10,8 @@ export interface SyntaxIndex {
   /** Modules, dynamic imports, meta properties, decorators: what is refused by its mere presence. */
   readonly modular: readonly Visit[];
   readonly returns: readonly Visit[];
+  /** Object and array patterns. */
+  readonly patterns: readonly Visit[];
   /** Regular expressions that Node cannot make. */
   readonly badPatterns: readonly Visit[];
   /** Where each name is declared: variables, parameters, functions, classes. */
@@ -22,6 +24,7 @@ export function indexSyntax(program: Program): SyntaxIndex {
   const calls: Visit[] = [];
   const modular: Visit[] = [];
   const returns: Visit[] = [];
+  const patterns: Visit[] = [];
   const badPatterns: Visit[] = [];
   const declared = new Map<string, Visit[]>();
   const references = new Map<string, Visit[]>();
@@ -44,6 +47,10 @@ export function indexSyntax(program: Program): SyntaxIndex {
       case 'Decorator':
         modular.push(visit);
         break;
+      case 'ObjectPattern':
+      case 'ArrayPattern':
+        patterns.push(visit);
+        break;
       case 'ReturnStatement':
         returns.push(visit);
         break;
@@ -56,7 +63,7 @@ export function indexSyntax(program: Program): SyntaxIndex {
       default:
     }
   });
-  return { program, calls, modular, returns, badPatterns, declared, references };
+  return { program, calls, modular, returns, patterns, badPatterns, declared, references };
 }
 
 export function isFunction(node: Node): boolean {

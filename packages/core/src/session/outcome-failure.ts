@@ -10,7 +10,7 @@ import {
   type SourcePosition,
 } from '../protocol/index.js';
 import { codeFrame } from '../text/code-frame.js';
-import { mapGuestStack } from './guest-stack.js';
+import { mapGuestStack, type MappedStack } from './guest-stack.js';
 import { hintForMissingName } from './hints.js';
 
 /** What the session knows of a call that was rejected. */
@@ -74,15 +74,41 @@ function thrownFailure(error: GuestThrow, sources: FailureSources): ScriptFailur
     return withFrame(failure, call.position, script);
   }
   const own = ownCode(error.code);
-  const message = own === undefined && error.name !== '' ? `${error.name}: ${error.message}` : error.message;
+  const message = own === undefined && error.name !== '' ? `${publicName(error.name)}: ${error.message}` : error.message;
   const hint = hintForMissingName(error.name, error.message);
-  const mapped = mapGuestStack(error.stack, script);
+  const mapped = placeOf(error, script);
   const failure = scriptFailure(own ?? 'ScriptRuntimeError', message === '' ? 'The script threw an error without a message.' : message, {
     stack: stackText(error.name, error.message, mapped.text),
     ...(hint === undefined ? {} : { hint }),
     metadata: facts,
   });
   return withFrame(failure, mapped.position, script);
+}
+
+/** The engine's name for running into one of its own bounds; scripts know such errors as RangeErrors. */
+function publicName(name: string): string {
+  return name === 'InternalError' ? 'RangeError' : name;
+}
+
+/** How the engine speaks of taking apart what is null or undefined, and what the script wrote there. */
+const TAKEN_APART: Readonly<Record<string, 'object' | 'array'>> = {
+  'Cannot convert undefined or null to object': 'object',
+  "cannot read property 'Symbol.iterator' of null": 'array',
+  "cannot read property 'Symbol.iterator' of undefined": 'array',
+};
+
+/**
+ * Where an error stands. The engine keeps no place for taking apart (`const { a } = x`): its trace names the
+ * last call before it. Then the next pattern of that kind is meant, and where there is none, the trace is right.
+ */
+function placeOf({ name, message, stack }: GuestThrow, script: CompiledScript): MappedStack {
+  const mapped = mapGuestStack(stack, script);
+  const kind = name === 'TypeError' && Object.hasOwn(TAKEN_APART, message) ? TAKEN_APART[message] : undefined;
+  if (kind === undefined) return mapped;
+  const { line: fromLine, column: fromColumn } = mapped.position ?? { line: 1, column: 1 };
+  const meant = script.patterns.find((pattern) => pattern.kind === kind && (pattern.line > fromLine || (pattern.line === fromLine && pattern.column >= fromColumn)));
+  if (meant === undefined) return mapped;
+  return { position: { line: meant.line, column: meant.column }, text: `    at (script.ts:${meant.line}:${meant.column})` };
 }
 
 function ownCode(code: string | undefined): ErrorCode | undefined {

@@ -8,6 +8,7 @@ import {
   type OutcomeMetadata,
   type SandboxCall,
   type SandboxEnd,
+  type SandboxLimits,
   type SandboxRun,
   type SandboxRuntime,
   type SandboxSegment,
@@ -70,6 +71,20 @@ type SessionState = 'waiting' | 'segment' | 'standing' | 'finishing' | 'done';
 /** More calls than this past the budget are refused in the guest, without troubling the host. */
 const CALL_FLOOD_MARGIN = 1_000;
 
+const limitsOf = new WeakMap<Limits, SandboxLimits>();
+
+/** What of the limits the sandbox holds itself; the same object for the same limits. */
+function sandboxLimits(limits: Limits): SandboxLimits {
+  let made = limitsOf.get(limits);
+  if (made === undefined) {
+    const { computeMs, memoryMb, maxStackBytes, maxReturnBytes, maxToolInputBytes, maxLogEvents, maxLogBytes, maxProgressEvents, queueWaitMs } = limits;
+    const maxCalls = limits.maxToolCalls + CALL_FLOOD_MARGIN;
+    made = { computeMs, memoryMb, maxStackBytes, maxReturnBytes, maxToolInputBytes, maxCalls, maxLogEvents, maxLogBytes, maxOutputBytes: maxReturnBytes, maxProgressEvents, queueWaitMs };
+    limitsOf.set(limits, made);
+  }
+  return made;
+}
+
 const UNFINISHED: ReadonlySet<Operation['status']> = new Set(['unknown', 'not_started', 'awaiting_approval', 'aborted']);
 
 class ScriptSession {
@@ -79,7 +94,8 @@ class ScriptSession {
   readonly #clock: WallClock;
   readonly #rejected = new Map<number, RejectedCall>();
   readonly #openCalls = new Set<Promise<unknown>>();
-  readonly #detachedCalls = new Set<number>();
+  /** Detached calls, and whether they have ended. */
+  readonly #detachedCalls = new Map<string, boolean>();
   readonly #timers = new Map<number, NodeJS.Timeout>();
   readonly #startedAt = performance.now();
   #state: SessionState = 'waiting';
@@ -124,19 +140,7 @@ class ScriptSession {
           clockMs: this.#guestClockMs,
           wallMs: limits.timeoutMs,
           principal: options.principal,
-          limits: {
-            computeMs: limits.computeMs,
-            memoryMb: limits.memoryMb,
-            maxStackBytes: limits.maxStackBytes,
-            maxReturnBytes: limits.maxReturnBytes,
-            maxToolInputBytes: limits.maxToolInputBytes,
-            maxCalls: limits.maxToolCalls + CALL_FLOOD_MARGIN,
-            maxLogEvents: limits.maxLogEvents,
-            maxLogBytes: limits.maxLogBytes,
-            maxOutputBytes: limits.maxReturnBytes,
-            maxProgressEvents: limits.maxProgressEvents,
-            queueWaitMs: limits.queueWaitMs,
-          },
+          limits: sandboxLimits(limits),
         },
         { onStart: () => this.#onStart(), onSegment: (segment) => this.#onSegment(segment) },
       );
@@ -219,9 +223,10 @@ class ScriptSession {
       detached,
     });
     this.#openCalls.add(pending);
-    if (detached) this.#detachedCalls.add(call.callIndex);
+    if (detached) this.#detachedCalls.set(callId, false);
     void pending.then((result) => {
       this.#openCalls.delete(pending);
+      if (detached) this.#detachedCalls.set(callId, true);
       if (!result.ok) this.#rejected.set(call.callIndex, { code: result.error.code as RejectedCall['code'], message: result.error.message, toolName: tool, callId, position });
       this.#settle(call, result);
     });
@@ -244,10 +249,10 @@ class ScriptSession {
       this.#callTool(call, args.name ?? '', JSON.stringify(args.args ?? {}), true);
       return;
     }
-    const index = Number(/^task_(\d+)$/u.exec(args.id ?? '')?.[1] ?? -1);
-    const known = this.#detachedCalls.has(index);
-    if (known) this.#facade.abort(this.#callId(index), 'the script cancelled it');
-    this.#settle(call, { ok: true, json: String(known) });
+    const callId = this.#callId(Number(/^task_(\d+)$/u.exec(args.id ?? '')?.[1] ?? -1));
+    const running = this.#detachedCalls.get(callId) === false;
+    if (running) this.#facade.abort(callId, 'the script cancelled it');
+    this.#settle(call, { ok: true, json: String(running) });
   }
 
   #callId(callIndex: number): string {
@@ -347,7 +352,8 @@ class ScriptSession {
   #operations(end: SandboxEnd): Operation[] {
     return this.#facade.operations().map((operation) => {
       const rounded = { ...operation, startedAtMs: round(operation.startedAtMs), durationMs: round(operation.durationMs) };
-      if (end.type !== 'returned' || operation.status !== 'not_started' || operation.error !== undefined) return rounded;
+      const forgotten = end.type === 'returned' && operation.status === 'not_started' && operation.error === undefined;
+      if (!forgotten || this.#detachedCalls.has(operation.callId)) return rounded;
       return { ...rounded, status: 'aborted', error: { code: 'ToolExecutionError', message: 'The script ended without awaiting this call; nothing of it ran.' } };
     });
   }

@@ -2,6 +2,7 @@
 const MAX_NAME_LENGTH = 128;
 const LEAST_SPELLING_LIKENESS = 0.6;
 const LEAST_TOKEN_LIKENESS = 0.5;
+const LEAST_STEM = 3;
 
 /**
  * The names most like `name`, best first: by spelling (`readFlie` → `readFile`) and by shared words
@@ -58,13 +59,21 @@ function likeness(wanted: DescribedName, candidate: DescribedName): number {
     spellingLikeness(wanted.letters, candidate.letters),
     spellingLikeness(wanted.lastPart, candidate.lastPart) * 0.95,
   );
-  const shared = [...wanted.tokens].filter((token) => candidate.tokens.has(token)).length;
+  const shared = [...wanted.tokens].filter((token) => hasWord(candidate.tokens, token)).length;
   const total = wanted.tokens.size + candidate.tokens.size;
   const words = total === 0 ? 0 : (2 * shared) / total;
   return Math.max(
     spelling >= LEAST_SPELLING_LIKENESS ? spelling : 0,
     words >= LEAST_TOKEN_LIKENESS ? words * 0.9 : 0,
   );
+}
+
+/** The word itself, or one that begins with the other: `exec` and `execute`, `dir` and `directory`. */
+function hasWord(words: ReadonlySet<string>, word: string): boolean {
+  if (words.has(word)) return true;
+  if (word.length < LEAST_STEM) return false;
+  for (const other of words) if (other.length >= LEAST_STEM && (other.startsWith(word) || word.startsWith(other))) return true;
+  return false;
 }
 
 function spellingLikeness(left: string, right: string): number {

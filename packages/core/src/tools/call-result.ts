@@ -20,6 +20,8 @@ export function checkResult(tool: Tool, result: unknown, maxBytes: number): Chec
 }
 
 function serialise(tool: Tool, result: unknown, maxBytes: number): CheckedResult {
+  const lost = findLost(result, 'result', 0);
+  if (lost !== undefined) return refused(tool, `its result is not JSON data: ${lost}`);
   let json = JSON.stringify(result) as string | undefined;
   if (json === undefined && result !== undefined) return refused(tool, `its result is not JSON data but a ${typeof result}`);
   if (json !== undefined && jsonDepthExceeds(json, MAX_JSON_DEPTH)) {
@@ -36,6 +38,27 @@ function serialise(tool: Tool, result: unknown, maxBytes: number): CheckedResult
   const bytes = json === undefined ? 0 : Buffer.byteLength(json);
   if (bytes > maxBytes) return refused(tool, `its result is ${bytes} bytes of JSON and ${maxBytes} may cross; ask for less`);
   return { ok: true, json: json ?? '' };
+}
+
+/** What JSON would silently empty: a Map or Set becomes `{}`. Deeper than JSON may cross is refused later. */
+function findLost(value: unknown, path: string, depth: number): string | undefined {
+  if (typeof value !== 'object' || value === null || depth > MAX_JSON_DEPTH) return undefined;
+  if (value instanceof Map || value instanceof Set) return `${path} is a ${value instanceof Map ? 'Map' : 'Set'}`;
+  if (value instanceof Promise) return `${path} is a Promise that was not awaited`;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) {
+      const found = typeof value[index] === 'object' ? findLost(value[index], `${path}[${index}]`, depth + 1) : undefined;
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return undefined;
+  for (const key of Object.keys(value)) {
+    const member = (value as Record<string, unknown>)[key];
+    const found = typeof member === 'object' ? findLost(member, `${path}.${key}`, depth + 1) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function refused(tool: Tool, reason: string): CheckedResult {

@@ -63,8 +63,7 @@ function addTool(root: Namespace, tool: Tool, detail: Exclude<DeclarationDetail,
   for (const part of path) namespace = namespaceOf(namespace, part);
   const indent = '  '.repeat(path.length + 1);
   const lines: string[] = [];
-  const doc = detail === 'signatures' ? '' : docText(tool.description, MAX_TOOL_DOC);
-  if (doc !== '') lines.push(`${indent}/** ${doc} */`);
+  if (detail !== 'signatures') lines.push(...toolDoc(tool.description, indent));
   lines.push(`${indent}${name}${signature(tool, detail, indent, definitions)};`);
   namespace.members.set(name, lines);
 }
@@ -92,6 +91,15 @@ function needsArguments(tool: Tool): boolean {
   const { required, anyOf, oneOf, allOf, $ref } = tool.inputSchema;
   if (Array.isArray(required) && required.length > 0) return true;
   return anyOf !== undefined || oneOf !== undefined || allOf !== undefined || $ref !== undefined;
+}
+
+/** A doc comment; the lines of a description are kept, because formats are shown in them. */
+function toolDoc(description: string, indent: string): string[] {
+  const text = description.trim();
+  const kept = text.length > MAX_TOOL_DOC ? `${text.slice(0, MAX_TOOL_DOC)}…` : text;
+  const [first = '', ...rest] = kept.split(/\r\n|\n|\r/u).map((line) => `${/^ */u.exec(line)?.[0] ?? ''}${docText(line, MAX_TOOL_DOC)}`);
+  if (rest.length === 0) return first === '' ? [] : [`${indent}/** ${first} */`];
+  return [`${indent}/**`, ...[first, ...rest].map((line) => `${indent} * ${line}`.trimEnd()), `${indent} */`];
 }
 
 function typeName(name: string): string {
@@ -127,6 +135,6 @@ function nameLine(tool: Tool): string {
 /** The first sentence of a description, on one line, at most 160 characters. */
 export function firstSentence(description: string): string {
   const line = docText(description, 1_000);
-  const end = /[.!?](?=\s|$)/.exec(line);
+  const end = /(?<=[\p{L}\p{N})\]"'`])[.!?](?=\s+\p{Lu}|\s*$)/u.exec(line);
   return docText(end === null ? line : line.slice(0, end.index + 1), 160);
 }

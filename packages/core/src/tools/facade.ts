@@ -99,7 +99,9 @@ class CallFacade implements Facade {
     }
     const record = this.#addRecord(call, tool, checked.value, checked.json, deliver);
     if (overBudget) return this.#refuse(record, 'not_started', this.#budgetError());
-    void this.#decide(record).catch((thrown: unknown) => this.#refuse(record, 'failed', describeThrown(thrown, tool.name)));
+    const pending = this.#askGate(record);
+    if (pending === undefined) return this.#enqueue(record);
+    void this.#decide(record, pending).catch((thrown: unknown) => this.#refuse(record, 'failed', describeThrown(thrown, tool.name)));
   }
 
   #addRecord(call: FacadeCall, tool: Tool, input: JsonValue, inputJson: string, deliver: (result: CallResult) => void): CallRecord {
@@ -122,8 +124,8 @@ class CallFacade implements Facade {
     return guestError('ToolBudgetExceededError', `A script may make ${maxToolCalls} tool calls, and this one has. Make fewer calls, or split the work.`);
   }
 
-  async #decide(record: CallRecord): Promise<void> {
-    const pending = this.#options.gate.decide({
+  #askGate(record: CallRecord): Promise<GateDecision | undefined> | undefined {
+    return this.#options.gate.decide({
       tool: record.tool,
       callId: record.call.callId,
       scriptId: this.#options.scriptId,
@@ -139,11 +141,12 @@ class CallFacade implements Facade {
       },
       onRequest: (request) => this.#personAsked(record, request),
     });
-    if (pending !== undefined) {
-      const decision = await pending;
-      if (record.isSettled) return;
-      if (decision !== undefined && !this.#applyDecision(record, decision)) return;
-    }
+  }
+
+  async #decide(record: CallRecord, pending: Promise<GateDecision | undefined>): Promise<void> {
+    const decision = await pending;
+    if (record.isSettled) return;
+    if (decision !== undefined && !this.#applyDecision(record, decision)) return;
     this.#enqueue(record);
   }
 

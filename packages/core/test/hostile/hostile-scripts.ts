@@ -133,7 +133,7 @@ export const HOSTILE_SCRIPTS: readonly HostileScript[] = [
   ...entries('time', {
     'while true': ['while (true) {}', timeout],
     'for ever in a function': ['const f = () => { for (;;); }; f()', timeout],
-    'microtask flood': ['const f = () => Promise.resolve().then(f); await f()', timeout],
+    'microtask flood': ['const f = () => Promise.resolve().then(f); await f()', [...timeout, ...memory]],
     'async recursion': ['const f = async () => { await null; return f() }; await f()', [...timeout, ...memory]],
     'a flood of microtasks that grows': ['const f = () => { Promise.resolve().then(f); Promise.resolve().then(f) }; f(); await new Promise(() => {})', [...timeout, ...memory]],
     'catastrophic regular expression': ['return /^(a+)+$/.test("a".repeat(40) + "b")', timeout],

@@ -98,7 +98,7 @@ describe('declarations', () => {
   it('let no description end its comment or hide in it', () => {
     const text = declarationsFor([tool('t', {}, undefined, 'Harmless */ evil(): void; /* \u202e\u200b\nnext\u2028line \ud800')]);
     expect(parseErrors(text)).toEqual([]);
-    expect(text).toContain('/** Harmless *\\/ evil(): void; /* next line */');
+    expect(text).toContain('  /**\n   * Harmless *\\/ evil(): void; /*\n   * next line\n   */');
   });
 
   it('nest namespaces and write hyphens as underscores', () => {

@@ -11,6 +11,7 @@
   const { parse, stringify } = JSON;
   const { apply, ownKeys, getPrototypeOf, setPrototypeOf, preventExtensions, getOwnPropertyDescriptor, defineProperty } = Reflect;
   const { freeze, create, keys } = Object;
+  const ObjectPrototype = Object.prototype;
   const PromiseConstructor = Promise;
   const promiseThen = Promise.prototype.then;
   const ErrorConstructor = Error;
@@ -181,29 +182,36 @@
 
   // ---- calls ----
 
-  /** "line,column" of the innermost frame of the script. */
+  /** What follows the innermost frame's file name, `12:5)`, as JSON text; the host reads line and column. */
   function callPosition() {
     const trace = new ErrorConstructor().stack;
     const at = indexOf(trace, 'script.ts:');
-    if (at < 0) return '0,0';
-    let end = at + 10;
-    let digits = '';
-    for (; end < trace.length; end++) {
-      const unit = codeUnit(trace, end);
-      if (unit === 58) digits += ',';
-      else if (unit >= 48 && unit <= 57) digits += trace[end];
-      else break;
+    return at < 0 ? '""' : stringify(slice(trace, at + 10, at + 26));
+  }
+
+  /** An object of its own plain members, none of which could be written otherwise than it stands there. */
+  function isFlat(value) {
+    if (typeof value !== 'object' || value === null || getPrototypeOf(value) !== ObjectPrototype) return false;
+    const names = keys(value);
+    for (let index = 0; index < names.length; index++) {
+      const member = value[names[index]];
+      switch (typeof member) {
+        case 'string':
+        case 'number':
+        case 'boolean':
+          continue;
+        default:
+          return false;
+      }
     }
-    const comma = indexOf(digits, ',');
-    if (comma <= 0 || comma === digits.length - 1 || indexOf(digits, ',', comma + 1) >= 0) return '0,0';
-    return digits;
+    return true;
   }
 
   /** The arguments' JSON text, or why they have none. */
   function writeArguments(value) {
     if (value === undefined) return ['{}', ''];
     try {
-      const text = writeJson(value, 'args');
+      const text = isFlat(value) ? stringify(value) : writeJson(value, 'args');
       if (text === undefined) return ['', 'args: nothing that JSON can carry'];
       if (text.length > limits.input) return ['', 'args: ' + text.length + ' characters of JSON are more than the ' + limits.input + ' a call may carry'];
       return [text, ''];
@@ -331,9 +339,10 @@
     const members = keys(branch);
     for (let index = 0; index < members.length; index++) {
       const member = branch[members[index]];
+      if (branch === rootNamespace && members[index] === 'spawn') continue;
       if (typeof member === 'object') toolNames(member, names);
       else if (typeof member === 'string') names[names.length] = member;
-      else if (typeof member === 'function' && members[index] !== 'spawn') names[names.length] = member.name;
+      else if (typeof member === 'function') names[names.length] = member.name;
     }
     return names;
   }
@@ -533,7 +542,8 @@
   /** Data as JSON, anything else as the console would show it. */
   function shownAsJson(value) {
     try {
-      const json = typeof value === 'object' && value !== null ? writeJson(value, '') : undefined;
+      const json = typeof value === 'object' && value !== null && !isError(value) ? writeJson(value, '') : undefined;
+      if (isError(value)) return describeText(value);
       return json === undefined ? inspect(value, 0, null) : json;
     } catch {
       return describeText(value);

@@ -22,7 +22,7 @@ export class BytecodeCompiler {
     this.#deadline = performance.now() + COMPILE_MS;
     try {
       this.#engine ??= this.#boot();
-      const bytecode = this.#engine.compile(javascript, 'script.ts', { keepLines: true });
+      const bytecode = this.#engine.compile(asModuleBody(javascript), 'script.ts', { keepLines: true });
       loadImage(this.#engine, this.#image);
       return bytecode;
     } catch (error) {
@@ -44,4 +44,9 @@ export class BytecodeCompiler {
     loadImage(engine, this.#image);
     return engine;
   }
+}
+
+/** Evaluated in a strict function, so that `this` is undefined at the script's top, as it is in a module. */
+function asModuleBody(javascript: string): string {
+  return `(function(){"use strict";return ${javascript}})()`;
 }

@@ -1,5 +1,8 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
+/** A segment shorter than this never asks for processor time. */
+const SHORT_MS = 2;
+
 /**
  * How much of its own processor time a segment has used. On a busy machine that is less than the time that
  * passed, and a script must not pay for its neighbours.
@@ -28,6 +31,7 @@ export class ComputeClock {
 
   /** True when the segment has used up its time. */
   look(now: number): boolean {
+    if (now - this.#startedAt < SHORT_MS && now <= this.#nextLookAt) return false;
     this.#first ??= { at: now, cpu: threadCpuMs() };
     if (now <= this.#nextLookAt) return false;
     const left = this.#allowedMs - this.usedMs(now);

@@ -12,26 +12,56 @@ import type { WorkerBirth, WorkerCommand, WorkerReport } from './messages.js';
  */
 
 const birth = workerData as WorkerBirth;
+// Copied from shared memory once: copying from there is slower, and every script is given such a copy.
+birth.execute.content = birth.execute.content.slice();
 const port = parentPort!;
 const control = new Control(birth.control);
 const compiler = new BytecodeCompiler(birth.module, birth.compile);
 const bytecodes = new BytecodeLedger<Uint8Array | SandboxEnd>(birth.bytecodeCacheSize);
 const live = new Map<number, { slot: Slot; index: number; bytes: number }>();
 const pristine: Slot[] = [];
-/** Idle instances kept for reuse; more than this many are let go. */
-const MOST_PRISTINE = 64;
+/** Idle instances kept for reuse, and how many of them stay when nothing has run for a while. */
+const MOST_PRISTINE = 128;
+const MOST_WHEN_IDLE = 8;
+const IDLE_MS = 2_000;
+/** What a script ahead in a batch has to say is not held back longer than this by those behind it. */
+const REPORT_MS = 5;
 let currentSlot = 0;
 let dropped = 0;
 let liveBytes = 0;
 let reports: WorkerReport[] = [];
 
 port.on('message', (commands: WorkerCommand[]) => {
-  for (const command of commands) execute(command);
+  let reportedAt = performance.now();
+  for (const command of commands) {
+    // A sandbox that was just used is warm: the next script of the batch gets it.
+    recycleEnded();
+    execute(command);
+    if (performance.now() - reportedAt < REPORT_MS) continue;
+    sendReports();
+    reportedAt = performance.now();
+  }
+  sendReports();
+  recycleEnded();
+  trimWhenIdle();
+});
+
+function sendReports(): void {
   const out = reports;
   reports = [];
   if (out.length > 0) port.postMessage(out);
-  recycleEnded();
-});
+}
+
+let trimming: NodeJS.Timeout | undefined;
+
+function trimWhenIdle(): void {
+  if (pristine.length <= MOST_WHEN_IDLE || trimming !== undefined) return;
+  trimming = setTimeout(() => {
+    trimming = undefined;
+    if (live.size === 0) pristine.length = Math.min(pristine.length, MOST_WHEN_IDLE);
+    else trimWhenIdle();
+  }, IDLE_MS).unref();
+}
 
 pristine.push(makeSlot());
 port.postMessage('ready');
@@ -103,7 +133,7 @@ function end(run: number): void {
   ended.push(running.slot);
 }
 
-/** After the reports are on their way: nobody waits for this. */
+/** Between the commands of a batch, and after the last one's report is on its way. */
 function recycleEnded(): void {
   while (ended.length > 0) {
     const slot = ended.pop()!;

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import type { SandboxEnd, SandboxJob, SandboxObserver, SandboxRun, SandboxRuntime, SandboxStats, Settlement } from '../../protocol/index.js';
+import type { SandboxEnd, SandboxJob, SandboxLimits, SandboxObserver, SandboxRun, SandboxRuntime, SandboxStats, Settlement } from '../../protocol/index.js';
 import { loadArtefacts, type Artefacts } from './artefacts.js';
 import { ColumnReader } from './columns.js';
 import type { CancelReason } from './control.js';
@@ -338,11 +338,20 @@ export class QuickJsPool implements SandboxRuntime {
   }
 }
 
+const limitTexts = new WeakMap<SandboxLimits, string>();
+
+function guestLimits(limits: SandboxLimits): string {
+  let text = limitTexts.get(limits);
+  if (text === undefined) {
+    text = [limits.maxCalls, limits.maxToolInputBytes, limits.maxReturnBytes, limits.maxLogEvents, limits.maxLogBytes, limits.maxOutputBytes, limits.maxProgressEvents].join();
+    limitTexts.set(limits, text);
+  }
+  return text;
+}
+
 /** What the guest's bridge reads at a script's start; see `begin` there. */
 function writeInit({ limits, seed, spawn, toolNames, contextJson }: SandboxJob): string {
-  const { maxCalls, maxToolInputBytes, maxReturnBytes, maxLogEvents, maxLogBytes, maxOutputBytes, maxProgressEvents } = limits;
-  const numbers = [maxCalls, maxToolInputBytes, maxReturnBytes, maxLogEvents, maxLogBytes, maxOutputBytes, maxProgressEvents, ...warmSeed(seed), spawn ? 1 : 0];
-  return `[${numbers.join()},${JSON.stringify(toolTree(toolNames))},${JSON.stringify(contextJson)}]`;
+  return `[${guestLimits(limits)},${warmSeed(seed).join()},${spawn ? 1 : 0},${JSON.stringify(toolTree(toolNames))},${JSON.stringify(contextJson)}]`;
 }
 
 function writeBatch(settlements: readonly Settlement[]): string {

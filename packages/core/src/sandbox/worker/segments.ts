@@ -4,7 +4,8 @@ import type { WorkerReport } from './messages.js';
 
 /** The guest's outbox, as its bridge writes it. */
 interface Outbox {
-  calls: [index: number, name: string, args: string, line: number, column: number, problem?: string][];
+  /** `place`: what follows the file's name in the trace, as in `12:5)`. */
+  calls: [index: number, name: string, args: string, place: string, problem?: string][];
   logs: [LogLevel, string][];
   progress: [string, 'info' | 'warn'][];
   output: string;
@@ -36,8 +37,10 @@ export function endSegment(end: SandboxEnd): SandboxSegment {
   return { calls: [], logs: [], output: '', progress: [], dropped: { logs: 0, progress: 0 }, unobservable: [], end, computeMs: 0, memoryBytes: 0, compilationCacheHit: false };
 }
 
-function readCall([callIndex, name, argsJson, line, byteColumn, argsProblem]: Outbox['calls'][number], columns: ColumnReader): SandboxCall {
-  const column = columns.column(line, byteColumn);
+function readCall([callIndex, name, argsJson, place, argsProblem]: Outbox['calls'][number], columns: ColumnReader): SandboxCall {
+  const colon = place.indexOf(':');
+  const line = Number.parseInt(place, 10) || 0;
+  const column = columns.column(line, Number.parseInt(place.slice(colon + 1), 10) || 0);
   return { callIndex, name, argsJson, line, column, ...(argsProblem === undefined ? {} : { argsProblem }) };
 }
 

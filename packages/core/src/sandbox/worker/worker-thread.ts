@@ -63,9 +63,10 @@ export class WorkerThread {
     this.ready = new Promise((resolve) => {
       this.#worker.once('message', () => {
         this.born = true;
-        // Held until now, so that whoever waits for a thread is not left by a process that ends.
-        if (this.load === 0) this.#worker.unref();
         this.#worker.on('message', (reports: WorkerReport[]) => this.#receive(reports));
+        // Held until now, so that whoever waits for a thread is not left by a process that ends. Adding a
+        // listener holds it again, so this comes last.
+        if (this.load === 0) this.#worker.unref();
         resolve();
       });
       this.#worker.once('exit', () => resolve());
