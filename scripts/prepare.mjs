@@ -40,21 +40,31 @@ export function build({ quiet = false } = {}) {
   if (!stale) return;
   if (quiet) console.error('building …');
   runTool('typescript', ['-b']);
-  if (newest(join(root, 'packages/core/src/sandbox')) > modified(join(root, 'packages/core/dist/sandbox/artefacts/execute.json'))) {
-    run(process.execPath, [join(root, 'packages/core/build/build-sandbox.mjs')], quiet ? { stdio: ['ignore', 'ignore', 'inherit'] } : {});
+  if (
+    newest(join(root, 'packages/core/src/sandbox')) >
+    modified(join(root, 'packages/core/dist/sandbox/artefacts/execute.json'))
+  ) {
+    run(
+      process.execPath,
+      [join(root, 'packages/core/build/build-sandbox.mjs')],
+      quiet ? { stdio: ['ignore', 'ignore', 'inherit'] } : {},
+    );
   }
 }
 
 function checkNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   if (major > 20 || (major === 20 && minor >= 19)) return;
-  console.error(`Toolscript needs Node.js 20.19 or newer; this is ${process.versions.node}. Get it from https://nodejs.org.`);
+  console.error(
+    `Toolscript needs Node.js 20.19 or newer; this is ${process.versions.node}. Get it from https://nodejs.org.`,
+  );
   process.exit(1);
 }
 
 function install() {
   const installed = modified(join(root, 'node_modules/.package-lock.json'));
-  if (installed >= modified(join(root, 'package-lock.json')) && existsSync(join(root, 'node_modules/typescript'))) return;
+  if (installed >= modified(join(root, 'package-lock.json')) && existsSync(join(root, 'node_modules/typescript')))
+    return;
   console.error('installing dependencies …');
   const npm = process.env.npm_execpath;
   const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];

@@ -6,5 +6,7 @@ import { join } from 'node:path';
 
 prepare();
 const count = process.argv[2] ?? '20000';
-const { status } = spawnSync(process.execPath, ['--expose-gc', join(root, 'packages/core/test/soak/soak.mjs'), count], { stdio: 'inherit' });
+const { status } = spawnSync(process.execPath, ['--expose-gc', join(root, 'packages/core/test/soak/soak.mjs'), count], {
+  stdio: 'inherit',
+});
 process.exit(status ?? 1);

@@ -11,7 +11,11 @@ const folder = mkdtempSync(join(tmpdir(), 'toolscript-first-answer-'));
 cpSync(join(example, 'project'), folder, { recursive: true });
 console.log(`Running the scripts of examples/01-first-answer/answer.md on a copy of its sample project.\n`);
 const cli = join(root, 'packages/cli/bin/toolscript.js');
-const { status } = spawnSync(process.execPath, [cli, 'run', join(example, 'answer.md'), '--cwd', folder, '--approve', 'auto'], { stdio: 'inherit' });
+const { status } = spawnSync(
+  process.execPath,
+  [cli, 'run', join(example, 'answer.md'), '--cwd', folder, '--approve', 'auto'],
+  { stdio: 'inherit' },
+);
 rmSync(folder, { recursive: true, force: true });
 console.log(`
 What to try next:

@@ -30,8 +30,12 @@ function importsOf(file: string, source: string): Import[] {
   const { module } = parseSync(file, source, { lang: 'ts', sourceType: 'module' });
   const specifiers = [
     ...module.staticImports.map(({ moduleRequest }) => moduleRequest.value),
-    ...module.staticExports.flatMap(({ entries }) => entries.flatMap(({ moduleRequest }) => (moduleRequest === null ? [] : [moduleRequest.value]))),
-    ...module.dynamicImports.map(({ moduleRequest }) => source.slice(moduleRequest.start, moduleRequest.end).replaceAll(/['"`]/gu, '')),
+    ...module.staticExports.flatMap(({ entries }) =>
+      entries.flatMap(({ moduleRequest }) => (moduleRequest === null ? [] : [moduleRequest.value])),
+    ),
+    ...module.dynamicImports.map(({ moduleRequest }) =>
+      source.slice(moduleRequest.start, moduleRequest.end).replaceAll(/['"`]/gu, ''),
+    ),
   ];
   return specifiers.map((specifier) => ({ file, specifier }));
 }
@@ -39,8 +43,12 @@ function importsOf(file: string, source: string): Import[] {
 /** What a file loads when it runs: type-only imports are gone by then. */
 function valueImports(file: string): string[] {
   const { module } = parseSync(file, readFileSync(file, 'utf8'), { lang: 'ts', sourceType: 'module' });
-  const imported = module.staticImports.filter(({ entries }) => entries.length === 0 || entries.some(({ isType }) => !isType)).map(({ moduleRequest }) => moduleRequest.value);
-  const exported = module.staticExports.flatMap(({ entries }) => entries.flatMap(({ moduleRequest, isType }) => (moduleRequest === null || isType ? [] : [moduleRequest.value])));
+  const imported = module.staticImports
+    .filter(({ entries }) => entries.length === 0 || entries.some(({ isType }) => !isType))
+    .map(({ moduleRequest }) => moduleRequest.value);
+  const exported = module.staticExports.flatMap(({ entries }) =>
+    entries.flatMap(({ moduleRequest, isType }) => (moduleRequest === null || isType ? [] : [moduleRequest.value])),
+  );
   return [...imported, ...exported];
 }
 
@@ -60,8 +68,12 @@ function coreViolation({ file, specifier }: Import): string | undefined {
 }
 
 function packageViolation({ file, specifier }: Import): string | undefined {
-  const reachesIn = specifier.startsWith('@toolscript/core/') && !/^@toolscript\/core\/(protocol|history|testing|providers|agent)$/u.test(specifier);
-  const climbsOut = specifier.startsWith('.') && !resolve(dirname(file), specifier).startsWith(join(root, relative(root, file).split('/').slice(0, 3).join('/')));
+  const reachesIn =
+    specifier.startsWith('@toolscript/core/') &&
+    !/^@toolscript\/core\/(protocol|history|testing|providers|agent)$/u.test(specifier);
+  const climbsOut =
+    specifier.startsWith('.') &&
+    !resolve(dirname(file), specifier).startsWith(join(root, relative(root, file).split('/').slice(0, 3).join('/')));
   return reachesIn || climbsOut ? `${relative(root, file)} imports ${specifier}` : undefined;
 }
 
@@ -89,27 +101,36 @@ describe('architecture', () => {
     expect(imports.map(packageViolation).filter((violation) => violation !== undefined)).toEqual([]);
   });
 
-  it.each(['script/compile-worker.ts', 'sandbox/worker/entry.ts'])('the thread of %s loads no schemas: it starts in a hurry', (entry) => {
-    const reached = new Set<string>();
-    const open = [join(core, entry)];
-    const packages = new Set<string>();
-    for (let file = open.pop(); file !== undefined; file = open.pop()) {
-      if (reached.has(file)) continue;
-      reached.add(file);
-      for (const specifier of valueImports(file)) {
-        if (specifier.startsWith('.')) open.push(resolve(dirname(file), specifier).replace(/\.js$/u, '.ts'));
-        else packages.add(specifier);
+  it.each(['script/compile-worker.ts', 'sandbox/worker/entry.ts'])(
+    'the thread of %s loads no schemas: it starts in a hurry',
+    (entry) => {
+      const reached = new Set<string>();
+      const open = [join(core, entry)];
+      const packages = new Set<string>();
+      for (let file = open.pop(); file !== undefined; file = open.pop()) {
+        if (reached.has(file)) continue;
+        reached.add(file);
+        for (const specifier of valueImports(file)) {
+          if (specifier.startsWith('.')) open.push(resolve(dirname(file), specifier).replace(/\.js$/u, '.ts'));
+          else packages.add(specifier);
+        }
       }
-    }
-    expect(reached.size).toBeGreaterThan(5);
-    expect([...packages]).not.toContain('zod');
-  });
+      expect(reached.size).toBeGreaterThan(5);
+      expect([...packages]).not.toContain('zod');
+    },
+  );
 
   it('a planted violation is seen', () => {
-    const planted = importsOf(join(core, 'protocol/planted.ts'), "import { runScriptSession } from '../session/index.js';\nexport * from '../tools/index.js';\nawait import('../harness/index.js');");
+    const planted = importsOf(
+      join(core, 'protocol/planted.ts'),
+      "import { runScriptSession } from '../session/index.js';\nexport * from '../tools/index.js';\nawait import('../harness/index.js');",
+    );
     expect(planted.map(coreViolation)).toHaveLength(3);
     expect(planted.map(coreViolation)).not.toContain(undefined);
-    const deep = importsOf(join(root, 'packages/cli/src/planted.ts'), "import '@toolscript/core/dist/index.js';\nimport '../../core/src/index.js';");
+    const deep = importsOf(
+      join(root, 'packages/cli/src/planted.ts'),
+      "import '@toolscript/core/dist/index.js';\nimport '../../core/src/index.js';",
+    );
     expect(deep.map(packageViolation)).not.toContain(undefined);
   });
 });

@@ -16,7 +16,12 @@ const EFFECT_TEXTS: Readonly<Record<ToolEffect, string>> = {
  * What a person who decides is shown: the tool, what kind of effect it has, and the arguments, or the tool's
  * own preview of them. A preview that fails, or takes too long, is left out. Never rejects.
  */
-export async function renderCall(tool: Tool, input: JsonValue, signal: AbortSignal, maxLength = DEFAULT_MAX_LENGTH): Promise<string> {
+export async function renderCall(
+  tool: Tool,
+  input: JsonValue,
+  signal: AbortSignal,
+  maxLength = DEFAULT_MAX_LENGTH,
+): Promise<string> {
   const heading = `${tool.name} (${EFFECT_TEXTS[tool.effect]})`;
   const preview = tool.preview === undefined ? undefined : await previewOf(tool, input, signal);
   return `${heading}\n${preview === undefined ? renderArguments(input, maxLength) : renderForPerson(preview, { maxLength })}`;

@@ -1,5 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { ApprovalDecider, ApprovalGate, DecisionCommon, GateCall, GateDecision } from '../protocol/approval-gate.js';
+import type {
+  ApprovalDecider,
+  ApprovalGate,
+  DecisionCommon,
+  GateCall,
+  GateDecision,
+} from '../protocol/approval-gate.js';
 import type { ApprovalPolicy, ApprovalRequest, Decision } from '../protocol/approvals.js';
 import type { JsonValue } from '../protocol/json.js';
 import { renderCall } from './call-rendering.js';
@@ -76,7 +82,11 @@ class PolicyGate implements ApprovalGate {
   async #askPredicate(call: GateCall): Promise<boolean> {
     const { approval, name } = call.tool;
     if (typeof approval !== 'function') return true;
-    const answer: unknown = await approval(call.input as never, { tool: name, principal: call.principal, app: call.app });
+    const answer: unknown = await approval(call.input as never, {
+      tool: name,
+      principal: call.principal,
+      app: call.app,
+    });
     return answer !== false;
   }
 
@@ -111,7 +121,8 @@ class PolicyGate implements ApprovalGate {
       const reason = `Nobody decided about the call of ${call.tool.name} within ${this.#options.approvalTimeoutMs} ms.`;
       return { decision: 'timeout', approvalId, by: 'clock', reason };
     }
-    if (answer.type === 'failed') return denied(call, 'host', 'the question could not be put to anybody', { approvalId });
+    if (answer.type === 'failed')
+      return denied(call, 'host', 'the question could not be put to anybody', { approvalId });
     return this.#applyAnswer(call, approvalId, readAnswer(answer.value));
   }
 
@@ -171,7 +182,11 @@ class PolicyGate implements ApprovalGate {
   }
 
   #ruled(call: GateCall) {
-    return { tool: call.tool, input: call.input, permissions: this.#readsPermissions ? permissionsOf(call) : undefined };
+    return {
+      tool: call.tool,
+      input: call.input,
+      permissions: this.#readsPermissions ? permissionsOf(call) : undefined,
+    };
   }
 }
 
@@ -200,7 +215,12 @@ function readAnswer(answer: unknown): Answer | undefined {
   if (decision !== 'approve' && decision !== 'deny') return undefined;
   if (remember !== undefined && remember !== 'script' && remember !== 'workspace') return undefined;
   if (note !== undefined && typeof note !== 'string') return undefined;
-  return { decision, ...(input !== undefined && { input }), ...(note !== undefined && { note }), ...(remember !== undefined && { remember }) };
+  return {
+    decision,
+    ...(input !== undefined && { input }),
+    ...(note !== undefined && { note }),
+    ...(remember !== undefined && { remember }),
+  };
 }
 
 const DENIERS: Readonly<Record<ApprovalDecider, string>> = {
@@ -213,7 +233,13 @@ const DENIERS: Readonly<Record<ApprovalDecider, string>> = {
 
 function denied(call: GateCall, by: ApprovalDecider, why: string, said: Partial<DecisionCommon> = {}): GateDecision {
   const reason = `${DENIERS[by]} the call of ${call.tool.name}: ${why}`;
-  return { decision: 'deny', by, reason: /[.!?]$/.test(reason) ? reason : `${reason}.`, ...said, approvalId: said.approvalId ?? `apr_${randomUUID()}` };
+  return {
+    decision: 'deny',
+    by,
+    reason: /[.!?]$/.test(reason) ? reason : `${reason}.`,
+    ...said,
+    approvalId: said.approvalId ?? `apr_${randomUUID()}`,
+  };
 }
 
 function cancelled(approvalId: string): GateDecision {

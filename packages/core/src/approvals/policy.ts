@@ -16,18 +16,24 @@ export interface ReadPolicy {
 
 /** Throws a `ToolscriptUsageError` for what is no policy. `undefined`: no approvals were configured. */
 export function readPolicy(policy: ApprovalPolicy | undefined): ReadPolicy {
-  if (policy === undefined) return { rules: [], otherwise: 'deny', denial: 'no approvals are configured here', ask: undefined };
+  if (policy === undefined)
+    return { rules: [], otherwise: 'deny', denial: 'no approvals are configured here', ask: undefined };
   if (policy === 'auto') return { rules: [], otherwise: 'approve', denial: '', ask: undefined };
-  if (policy === 'deny') return { rules: [], otherwise: 'deny', denial: 'calls that need an approval are refused here', ask: undefined };
+  if (policy === 'deny')
+    return { rules: [], otherwise: 'deny', denial: 'calls that need an approval are refused here', ask: undefined };
   if (typeof policy === 'function') return { rules: [], otherwise: 'ask', denial: '', ask: policy };
   if (Array.isArray(policy)) return readRules(policy, undefined);
   if (typeof policy !== 'object' || policy === null || !('rules' in policy)) {
-    throw new ToolscriptUsageError('"approvals" must be "auto", "deny", a function, a list of rules or { rules, ask }.');
+    throw new ToolscriptUsageError(
+      '"approvals" must be "auto", "deny", a function, a list of rules or { rules, ask }.',
+    );
   }
   for (const key of Object.keys(policy)) {
-    if (key !== 'rules' && key !== 'ask') throw new ToolscriptUsageError(`"approvals" has an unknown member "${key}"; it takes rules and ask.`);
+    if (key !== 'rules' && key !== 'ask')
+      throw new ToolscriptUsageError(`"approvals" has an unknown member "${key}"; it takes rules and ask.`);
   }
-  if (policy.ask !== undefined && typeof policy.ask !== 'function') throw new ToolscriptUsageError('"approvals.ask" must be a function.');
+  if (policy.ask !== undefined && typeof policy.ask !== 'function')
+    throw new ToolscriptUsageError('"approvals.ask" must be a function.');
   return readRules(policy.rules, policy.ask);
 }
 
@@ -42,17 +48,21 @@ function readRules(rules: readonly ApprovalRule[], ask: ApprovalCallback | undef
 }
 
 function assertRule(rule: unknown, where: string): void {
-  if (typeof rule !== 'object' || rule === null || Array.isArray(rule)) throw new ToolscriptUsageError(`${where} must be an object.`);
+  if (typeof rule !== 'object' || rule === null || Array.isArray(rule))
+    throw new ToolscriptUsageError(`${where} must be an object.`);
   for (const key of Object.keys(rule)) {
     if (!RULE_KEYS.includes(key)) {
       throw new ToolscriptUsageError(`${where} has an unknown member "${key}"; it takes ${RULE_KEYS.join(', ')}.`);
     }
   }
   const { tool, effect, input, permission, action } = rule as Record<string, unknown>;
-  if (!ACTIONS.includes(action)) throw new ToolscriptUsageError(`${where} needs an action: "approve", "deny" or "ask".`);
-  if (!EFFECTS.includes(effect)) throw new ToolscriptUsageError(`The effect of ${where.toLowerCase()} must be "read", "write" or "external".`);
+  if (!ACTIONS.includes(action))
+    throw new ToolscriptUsageError(`${where} needs an action: "approve", "deny" or "ask".`);
+  if (!EFFECTS.includes(effect))
+    throw new ToolscriptUsageError(`The effect of ${where.toLowerCase()} must be "read", "write" or "external".`);
   for (const [key, value] of Object.entries({ tool, permission })) {
-    if (value !== undefined && typeof value !== 'string') throw new ToolscriptUsageError(`"${key}" of ${where.toLowerCase()} must be a string.`);
+    if (value !== undefined && typeof value !== 'string')
+      throw new ToolscriptUsageError(`"${key}" of ${where.toLowerCase()} must be a string.`);
   }
   if (input !== undefined && (typeof input !== 'object' || input === null || Array.isArray(input))) {
     throw new ToolscriptUsageError(`"input" of ${where.toLowerCase()} must be an object of paths and values.`);
@@ -76,14 +86,18 @@ export function matchRule(rules: readonly ApprovalRule[], call: RuledCall): Appr
  * are asked only about calls that need a decision.
  */
 export function isNamedProhibition(rule: ApprovalRule): boolean {
-  return rule.action === 'deny' && (rule.tool !== undefined || rule.permission !== undefined || rule.input !== undefined);
+  return (
+    rule.action === 'deny' && (rule.tool !== undefined || rule.permission !== undefined || rule.input !== undefined)
+  );
 }
 
 function ruleMatches(rule: ApprovalRule, call: RuledCall): boolean {
   if (rule.tool !== undefined && !matchesPattern(rule.tool, call.tool.name)) return false;
   if (rule.effect !== undefined && rule.effect !== call.tool.effect) return false;
   if (rule.permission !== undefined && !permissionsMatch(rule, rule.permission, call.permissions)) return false;
-  return Object.entries(rule.input ?? {}).every(([path, expected]) => valueMatches(expected, valueAt(call.input, path)));
+  return Object.entries(rule.input ?? {}).every(([path, expected]) =>
+    valueMatches(expected, valueAt(call.input, path)),
+  );
 }
 
 /**
@@ -91,8 +105,13 @@ function ruleMatches(rule: ApprovalRule, call: RuledCall): boolean {
  * as soon as one thing does, and also where the tool cannot say what it touches.
  */
 function permissionsMatch(rule: ApprovalRule, pattern: string, permissions: readonly string[] | undefined): boolean {
-  if (rule.action !== 'approve') return permissions === undefined || permissions.some((permission) => matchesPattern(pattern, permission));
-  return permissions !== undefined && permissions.length > 0 && permissions.every((permission) => matchesPattern(pattern, permission));
+  if (rule.action !== 'approve')
+    return permissions === undefined || permissions.some((permission) => matchesPattern(pattern, permission));
+  return (
+    permissions !== undefined &&
+    permissions.length > 0 &&
+    permissions.every((permission) => matchesPattern(pattern, permission))
+  );
 }
 
 function valueAt(input: JsonValue, path: string): unknown {
@@ -109,5 +128,12 @@ function valueMatches(expected: unknown, actual: unknown): boolean {
   if (typeof actual !== 'object' || actual === null || Array.isArray(expected) !== Array.isArray(actual)) return false;
   const keys = Object.keys(expected);
   const sameSize = keys.length === Object.keys(actual).length;
-  return sameSize && keys.every((key) => Object.hasOwn(actual, key) && valueMatches((expected as Record<string, unknown>)[key], (actual as Record<string, unknown>)[key]));
+  return (
+    sameSize &&
+    keys.every(
+      (key) =>
+        Object.hasOwn(actual, key) &&
+        valueMatches((expected as Record<string, unknown>)[key], (actual as Record<string, unknown>)[key]),
+    )
+  );
 }

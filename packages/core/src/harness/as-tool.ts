@@ -17,8 +17,15 @@ export interface RunScriptInputSchema {
     readonly version: 1;
     readonly vendor: 'toolscript';
     readonly types?: { readonly input: RunScriptInput; readonly output: RunScriptInput };
-    validate(value: unknown): { readonly value: RunScriptInput } | { readonly issues: readonly { readonly message: string; readonly path?: readonly PropertyKey[] }[] };
-    readonly jsonSchema: { input(options: unknown): Record<string, unknown>; output(options: unknown): Record<string, unknown> };
+    validate(
+      value: unknown,
+    ):
+      | { readonly value: RunScriptInput }
+      | { readonly issues: readonly { readonly message: string; readonly path?: readonly PropertyKey[] }[] };
+    readonly jsonSchema: {
+      input(options: unknown): Record<string, unknown>;
+      output(options: unknown): Record<string, unknown>;
+    };
   };
 }
 
@@ -39,7 +46,10 @@ export function makeRunScriptTool(
     name: 'run_script',
     description,
     inputSchema: makeInputSchema(),
-    async execute(input: RunScriptInput, options?: { abortSignal?: AbortSignal; signal?: AbortSignal }): Promise<string> {
+    async execute(
+      input: RunScriptInput,
+      options?: { abortSignal?: AbortSignal; signal?: AbortSignal },
+    ): Promise<string> {
       const code = readCode(input);
       const outcome = await run(code, options?.abortSignal ?? options?.signal);
       return renderOutcomeForModel(outcome, { tokenBudget, source: code });
@@ -50,7 +60,9 @@ export function makeRunScriptTool(
 function readCode(input: unknown): string {
   const code = typeof input === 'string' ? input : (input as Partial<RunScriptInput> | null | undefined)?.code;
   // What a model sent is never the host's mistake: an empty script says what is missing.
-  return typeof code === 'string' ? code : 'throw new TypeError("run_script needs { code: string }: the TypeScript to run");';
+  return typeof code === 'string'
+    ? code
+    : 'throw new TypeError("run_script needs { code: string }: the TypeScript to run");';
 }
 
 function makeInputSchema(): RunScriptInputSchema {

@@ -15,13 +15,28 @@ import {
 } from '../protocol/index.js';
 import { QuickJsPool } from '../sandbox/index.js';
 import { createCompiler, type CompilerStats } from '../script/index.js';
-import { createCatalog, createFacade, createRegistry, declarationsFor, GUEST_DECLARATIONS, resolveExposure } from '../tools/index.js';
+import {
+  createCatalog,
+  createFacade,
+  createRegistry,
+  declarationsFor,
+  GUEST_DECLARATIONS,
+  resolveExposure,
+} from '../tools/index.js';
 import { makeRunScriptTool, type RunScriptTool } from './as-tool.js';
 import { EventStream, newId, type RunIdentity } from './event-stream.js';
 import { writeInstructions, type ScriptCarrier } from './instructions.js';
 import { checkHarnessOptions, checkRunOptions, resolveLimits, type HarnessOptions } from './options.js';
 import { assertAnswerText, processAnswer, type AnswerText } from './process-text.js';
-import { abortDetached, disabledFailure, failedOutcome, reportSkipped, reportUnrunnable, runRequest, type RunnerParts } from './script-runner.js';
+import {
+  abortDetached,
+  disabledFailure,
+  failedOutcome,
+  reportSkipped,
+  reportUnrunnable,
+  runRequest,
+  type RunnerParts,
+} from './script-runner.js';
 import { sessionPayload } from './session-payloads.js';
 
 /** What one run may say beside its script. */
@@ -111,11 +126,13 @@ class ToolscriptHarness implements Harness {
     const registry = createRegistry(options.tools);
     const exposed = resolveExposure(options.expose ?? {}, registry, options.packs as never);
     const { queueWaitMs: _queueWaitMs, ...workers } = options.workers ?? {};
-    const makeGate: RunnerParts['makeGate'] = (approvals, limits) => createGate(approvals, { approvalTimeoutMs: limits.approvalTimeoutMs });
+    const makeGate: RunnerParts['makeGate'] = (approvals, limits) =>
+      createGate(approvals, { approvalTimeoutMs: limits.approvalTimeoutMs });
     makeGate(options.approvals, this.#limits);
     this.#parts = {
       compiler: options.compiler ?? createCompiler(),
-      runtime: options.runtime === undefined || options.runtime === 'quickjs' ? new QuickJsPool(workers) : options.runtime,
+      runtime:
+        options.runtime === undefined || options.runtime === 'quickjs' ? new QuickJsPool(workers) : options.runtime,
       registry,
       exposed,
       toolNames: Object.freeze([...registry.scriptNames(exposed)]),
@@ -159,7 +176,8 @@ class ToolscriptHarness implements Harness {
       onEvent: (event) => {
         for (const listener of listeners) listener(event);
       },
-      runScript: (segment, stream, signal) => runRequest(this.#parts, { ...shared, ...blockOf(segment), mode, stream, signal }),
+      runScript: (segment, stream, signal) =>
+        runRequest(this.#parts, { ...shared, ...blockOf(segment), mode, stream, signal }),
       reportMalformed: (segment, failure, stream) => reportUnrunnable({ ...blockOf(segment), stream }, failure),
       reportSkipped: (segment, stream) => reportSkipped({ ...blockOf(segment), stream }),
     });
@@ -198,8 +216,19 @@ class ToolscriptHarness implements Harness {
     run.signal?.removeEventListener('abort', abort);
     const [operation] = facade.operations();
     if (operation !== undefined) return operation;
-    const error = result.ok ? undefined : { code: result.error.code as NonNullable<Operation['error']>['code'], message: result.error.message };
-    return { callId, tool: name, input, effect: 'external', status: 'failed', ...(error === undefined ? {} : { error }), startedAtMs: 0, durationMs: 0 };
+    const error = result.ok
+      ? undefined
+      : { code: result.error.code as NonNullable<Operation['error']>['code'], message: result.error.message };
+    return {
+      callId,
+      tool: name,
+      input,
+      effect: 'external',
+      status: 'failed',
+      ...(error === undefined ? {} : { error }),
+      startedAtMs: 0,
+      durationMs: 0,
+    };
   }
 
   tools(): readonly Tool[] {
@@ -209,13 +238,17 @@ class ToolscriptHarness implements Harness {
   asTool(run: RunOptions = {}): RunScriptTool {
     checkRunOptions(run, 'asTool');
     const { modelOutputTokens } = this.#shared(run).limits;
-    const runCode = (code: string, signal: AbortSignal | undefined) => this.runScript(code, { ...run, ...(signal === undefined ? {} : { signal }) });
+    const runCode = (code: string, signal: AbortSignal | undefined) =>
+      this.runScript(code, { ...run, ...(signal === undefined ? {} : { signal }) });
     return makeRunScriptTool(this.instructions({ carrier: 'tool' }), runCode, modelOutputTokens);
   }
 
   instructions({ carrier = 'tool', tokenBudget = DEFAULT_INSTRUCTION_TOKENS }: InstructionsOptions = {}): string {
     const tools = this.tools();
-    const catalogs = (['full', 'types', 'signatures', 'names'] as const).map((detail) => ({ text: declarationsFor(tools, { detail }), shown: tools.length }));
+    const catalogs = (['full', 'types', 'signatures', 'names'] as const).map((detail) => ({
+      text: declarationsFor(tools, { detail }),
+      shown: tools.length,
+    }));
     return writeInstructions({
       carrier,
       limits: this.#limits,
@@ -262,7 +295,11 @@ class ToolscriptHarness implements Harness {
   }
 
   #identity(names: { runId?: string; threadId?: string; turnId?: string }): RunIdentity {
-    return { runId: names.runId ?? newId('run'), threadId: names.threadId ?? newId('thr'), turnId: names.turnId ?? newId('turn') };
+    return {
+      runId: names.runId ?? newId('run'),
+      threadId: names.threadId ?? newId('thr'),
+      turnId: names.turnId ?? newId('turn'),
+    };
   }
 
   #assertOpen(): void {

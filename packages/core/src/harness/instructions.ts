@@ -19,8 +19,12 @@ export function writeInstructions(parts: InstructionParts): string {
   const guide = parts.carrier === 'tool' ? toolGuide() : textGuide(parts.tag);
   const head = [guide, RULES, limitsSentence(parts.limits)].join('\n\n');
   const room = parts.tokenBudget - estimateTokens(head) - 24;
-  const fitting = parts.catalogs.find(({ text }) => estimateTokens(text) <= room) ?? cutToFit(parts.catalogs.at(-1), room);
-  const note = fitting.shown < parts.total ? `\n\n${fitting.shown} of ${parts.total} tools shown; find the others with \`await catalog.search("words")\`, read one with \`await catalog.describe("name")\`.` : '';
+  const fitting =
+    parts.catalogs.find(({ text }) => estimateTokens(text) <= room) ?? cutToFit(parts.catalogs.at(-1), room);
+  const note =
+    fitting.shown < parts.total
+      ? `\n\n${fitting.shown} of ${parts.total} tools shown; find the others with \`await catalog.search("words")\`, read one with \`await catalog.describe("name")\`.`
+      : '';
   return `${head}\n\nTools:\n\n\`\`\`ts\n${fitting.text.trimEnd()}\n\`\`\`${note}\n`;
 }
 

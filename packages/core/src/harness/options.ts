@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { LimitsSchema, ToolscriptUsageError, type ApprovalPolicy, type HarnessMode, type LimitsInput, type SandboxRuntime, type StreamEvent, type Tool } from '../protocol/index.js';
+import {
+  LimitsSchema,
+  ToolscriptUsageError,
+  type ApprovalPolicy,
+  type HarnessMode,
+  type LimitsInput,
+  type SandboxRuntime,
+  type StreamEvent,
+  type Tool,
+} from '../protocol/index.js';
 import { readPolicy } from '../approvals/index.js';
 import type { Compiler } from '../script/index.js';
 import { didYouMean } from '../text/nearest-names.js';
@@ -32,7 +41,9 @@ export interface HarnessOptions {
 const whole = z.number().int();
 
 const HarnessOptionsSchema = z.strictObject({
-  tools: z.array(z.custom<Tool>((value) => typeof value === 'object' && value !== null, 'expected a tool made by defineTool')),
+  tools: z.array(
+    z.custom<Tool>((value) => typeof value === 'object' && value !== null, 'expected a tool made by defineTool'),
+  ),
   expose: z
     .strictObject({
       tools: z.array(z.string()).optional(),
@@ -42,12 +53,32 @@ const HarnessOptionsSchema = z.strictObject({
       http: z.boolean().optional(),
     })
     .optional(),
-  packs: z.record(z.string(), z.strictObject({ extends: z.union([z.string(), z.array(z.string())]).optional(), tools: z.array(z.string()) })).optional(),
+  packs: z
+    .record(
+      z.string(),
+      z.strictObject({ extends: z.union([z.string(), z.array(z.string())]).optional(), tools: z.array(z.string()) }),
+    )
+    .optional(),
   mode: z.enum(['enabled', 'dry-run', 'disabled']).optional(),
-  runtime: z.union([z.literal('quickjs'), z.custom<SandboxRuntime>((value) => typeof value === 'object' && value !== null && 'run' in value, 'expected "quickjs" or a SandboxRuntime')]).optional(),
-  compiler: z.custom<Compiler>((value) => typeof value === 'object' && value !== null && 'compile' in value, 'expected a compiler made by createCompiler').optional(),
+  runtime: z
+    .union([
+      z.literal('quickjs'),
+      z.custom<SandboxRuntime>(
+        (value) => typeof value === 'object' && value !== null && 'run' in value,
+        'expected "quickjs" or a SandboxRuntime',
+      ),
+    ])
+    .optional(),
+  compiler: z
+    .custom<Compiler>(
+      (value) => typeof value === 'object' && value !== null && 'compile' in value,
+      'expected a compiler made by createCompiler',
+    )
+    .optional(),
   limits: LimitsSchema.partial().optional(),
-  approvals: z.custom<ApprovalPolicy>((value) => value !== null, 'expected "auto", "deny", rules or a function').optional(),
+  approvals: z
+    .custom<ApprovalPolicy>((value) => value !== null, 'expected "auto", "deny", rules or a function')
+    .optional(),
   workers: z
     .strictObject({
       size: whole.min(1).max(64).optional(),
@@ -56,7 +87,14 @@ const HarnessOptionsSchema = z.strictObject({
       slotsPerWorker: whole.min(1).max(1024).optional(),
     })
     .optional(),
-  detect: z.strictObject({ tags: z.array(z.string().regex(/^[A-Za-z][\w-]*$/u, 'a tag is a letter followed by letters, digits, _ or -')).optional(), fences: z.boolean().optional() }).optional(),
+  detect: z
+    .strictObject({
+      tags: z
+        .array(z.string().regex(/^[A-Za-z][\w-]*$/u, 'a tag is a letter followed by letters, digits, _ or -'))
+        .optional(),
+      fences: z.boolean().optional(),
+    })
+    .optional(),
   typecheck: z.literal('off').optional(),
   onEvent: z.function().optional(),
   onInternalError: z.function().optional(),
@@ -77,11 +115,18 @@ const NOT_IN_THIS_VERSION: Readonly<Record<string, string>> = {
 /** Options whose names are settled and whose work is not done: said plainly instead of doing nothing. */
 function refuseWhatIsToCome(options: Record<string, unknown>): void {
   for (const [name, subject] of Object.entries(NOT_IN_THIS_VERSION)) {
-    if (options?.[name] !== undefined) throw new ToolscriptUsageError(`createHarness: ${subject} not part of this version; leave ${name} out.`);
+    if (options?.[name] !== undefined)
+      throw new ToolscriptUsageError(`createHarness: ${subject} not part of this version; leave ${name} out.`);
   }
-  if (options?.['runtime'] === 'isolated-vm') throw new ToolscriptUsageError('createHarness: the isolated-vm runtime is not part of this version; use "quickjs".');
+  if (options?.['runtime'] === 'isolated-vm')
+    throw new ToolscriptUsageError(
+      'createHarness: the isolated-vm runtime is not part of this version; use "quickjs".',
+    );
   const typecheck = options?.['typecheck'];
-  if (typecheck === 'error' || typecheck === 'warn') throw new ToolscriptUsageError("createHarness: the type checker is not part of this version; leave typecheck out, or set it to 'off'.");
+  if (typecheck === 'error' || typecheck === 'warn')
+    throw new ToolscriptUsageError(
+      "createHarness: the type checker is not part of this version; leave typecheck out, or set it to 'off'.",
+    );
 }
 
 const RUN_OPTIONS = ['app', 'principal', 'context', 'limits', 'signal', 'approvals', 'onEvent'];
@@ -97,13 +142,20 @@ const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
 export function checkRunOptions(run: object, method: string): void {
   const known = OPTIONS_OF[method]!;
   for (const name in run) {
-    if (!known.includes(name)) throw new ToolscriptUsageError(`${method}: unknown option "${name}".${didYouMean(name, known)}`);
+    if (!known.includes(name))
+      throw new ToolscriptUsageError(`${method}: unknown option "${name}".${didYouMean(name, known)}`);
   }
-  const { mode, context, approvals, signal } = run as { mode?: unknown; context?: unknown; approvals?: unknown; signal?: Partial<AbortSignal> };
+  const { mode, context, approvals, signal } = run as {
+    mode?: unknown;
+    context?: unknown;
+    approvals?: unknown;
+    signal?: Partial<AbortSignal>;
+  };
   if (signal !== undefined && (typeof signal?.aborted !== 'boolean' || typeof signal.addEventListener !== 'function')) {
     throw new ToolscriptUsageError(`${method}: signal must be an AbortSignal.`);
   }
-  if (mode !== undefined && !MODES.includes(mode as string)) throw new ToolscriptUsageError(`${method}: mode is one of ${MODES.join(', ')}.`);
+  if (mode !== undefined && !MODES.includes(mode as string))
+    throw new ToolscriptUsageError(`${method}: mode is one of ${MODES.join(', ')}.`);
   if (context !== undefined) assertContext(context, method);
   if (approvals !== undefined) assertApprovals(approvals, method);
 }
@@ -116,7 +168,8 @@ function assertContext(context: unknown, method: string): void {
     text = undefined;
   }
   const isObject = typeof context === 'object' && context !== null && !Array.isArray(context);
-  if (!isObject || text === undefined) throw new ToolscriptUsageError(`${method}: context must be an object of plain JSON data.`);
+  if (!isObject || text === undefined)
+    throw new ToolscriptUsageError(`${method}: context must be an object of plain JSON data.`);
 }
 
 function assertApprovals(approvals: unknown, method: string): void {
@@ -128,7 +181,10 @@ function assertApprovals(approvals: unknown, method: string): void {
 }
 
 /** Limits in force: the harness's own, changed by those of one run. */
-export function resolveLimits(base: Partial<LimitsInput> | undefined, override: Partial<LimitsInput> | undefined): z.infer<typeof LimitsSchema> {
+export function resolveLimits(
+  base: Partial<LimitsInput> | undefined,
+  override: Partial<LimitsInput> | undefined,
+): z.infer<typeof LimitsSchema> {
   const result = LimitsSchema.safeParse({ ...base, ...override });
   throwIssues(result, LimitsSchema.shape, 'limits');
   return Object.freeze(result.data!);

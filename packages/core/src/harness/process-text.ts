@@ -1,5 +1,13 @@
 import { createDetector, type DetectorEvent, type DetectorOptions } from '../script/index.js';
-import { ToolscriptUsageError, type AnswerSegment, type HarnessMode, type Outcome, type ResponseStatus, type ScriptFailure, type StreamEvent } from '../protocol/index.js';
+import {
+  ToolscriptUsageError,
+  type AnswerSegment,
+  type HarnessMode,
+  type Outcome,
+  type ResponseStatus,
+  type ScriptFailure,
+  type StreamEvent,
+} from '../protocol/index.js';
 import { EventQueue } from './event-queue.js';
 import { EventStream, newId, type RunIdentity } from './event-stream.js';
 
@@ -16,8 +24,16 @@ export interface AnswerOptions {
   continueOnError: boolean;
   signal: AbortSignal | undefined;
   onEvent: ((event: StreamEvent) => void) | undefined;
-  runScript(segment: Extract<AnswerSegment, { type: 'script' }>, stream: EventStream, signal: AbortSignal): Promise<Outcome>;
-  reportMalformed(segment: Extract<AnswerSegment, { type: 'malformed' }>, failure: ScriptFailure, stream: EventStream): Outcome;
+  runScript(
+    segment: Extract<AnswerSegment, { type: 'script' }>,
+    stream: EventStream,
+    signal: AbortSignal,
+  ): Promise<Outcome>;
+  reportMalformed(
+    segment: Extract<AnswerSegment, { type: 'malformed' }>,
+    failure: ScriptFailure,
+    stream: EventStream,
+  ): Outcome;
   /** A block that is not run because an earlier one failed, or the run was cancelled. */
   reportSkipped(segment: Extract<AnswerSegment, { type: 'script' | 'malformed' }>, stream: EventStream): void;
 }
@@ -25,15 +41,20 @@ export interface AnswerOptions {
 /** Throws a `ToolscriptUsageError` where there is no text to read. */
 export function assertAnswerText(text: unknown): asserts text is AnswerText {
   if (typeof text === 'string') return;
-  const iterable = typeof text === 'object' && text !== null && (Symbol.asyncIterator in text || Symbol.iterator in text);
-  if (!iterable) throw new ToolscriptUsageError('processText needs the answer as text, or as an iterable of pieces of text.');
+  const iterable =
+    typeof text === 'object' && text !== null && (Symbol.asyncIterator in text || Symbol.iterator in text);
+  if (!iterable)
+    throw new ToolscriptUsageError('processText needs the answer as text, or as an iterable of pieces of text.');
 }
 
 /**
  * Reads a model's answer and yields what happens, in order. The answer is read ahead while a script runs, so
  * that the model is never held up; what it says meanwhile comes after the script's output.
  */
-export async function* processAnswer(text: AnswerText, options: AnswerOptions): AsyncGenerator<StreamEvent, void, undefined> {
+export async function* processAnswer(
+  text: AnswerText,
+  options: AnswerOptions,
+): AsyncGenerator<StreamEvent, void, undefined> {
   const queue = new EventQueue<StreamEvent>();
   const stop = new AbortController();
   const signal = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
@@ -71,7 +92,11 @@ class AnswerProcessor {
     } catch (error) {
       // The source of the text failed: what was said so far stands, and scripts that ran have run.
       this.#closeItem(this.#openItem?.said ?? '');
-      this.#stream.emit({ type: 'response_error', code: 'AnswerInterrupted', message: error instanceof Error ? error.message : String(error) });
+      this.#stream.emit({
+        type: 'response_error',
+        code: 'AnswerInterrupted',
+        message: error instanceof Error ? error.message : String(error),
+      });
       this.#status = 'failed';
     }
     if (this.#openItem !== undefined) this.#closeItem(this.#openItem.said);
@@ -104,7 +129,10 @@ class AnswerProcessor {
     const item = this.#openItem;
     if (item === undefined) return;
     this.#openItem = undefined;
-    const final = item.type === 'message' ? ({ type: 'message', id: item.id, role: 'assistant', content } as const) : ({ type: 'reasoning', id: item.id, content } as const);
+    const final =
+      item.type === 'message'
+        ? ({ type: 'message', id: item.id, role: 'assistant', content } as const)
+        : ({ type: 'reasoning', id: item.id, content } as const);
     this.#stream.emit({ type: 'item_done', item_id: item.id, final_item: final });
   }
 
@@ -112,7 +140,8 @@ class AnswerProcessor {
     switch (segment.type) {
       case 'text':
       case 'reasoning':
-        if (this.#openItem === undefined && segment.text !== '') this.#delta(segment.type === 'text' ? 'message' : 'reasoning', segment.text);
+        if (this.#openItem === undefined && segment.text !== '')
+          this.#delta(segment.type === 'text' ? 'message' : 'reasoning', segment.text);
         return this.#closeItem(segment.text);
       case 'script':
         return this.#script(segment);
@@ -165,7 +194,10 @@ async function* readAhead(text: AnswerText, signal: AbortSignal): AsyncGenerator
   const pull = async () => {
     try {
       for (let next = await iterator.next(); next.done !== true && !signal.aborted; next = await iterator.next()) {
-        if (typeof next.value !== 'string') throw new ToolscriptUsageError(`processText needs text; its source gave ${next.value === null ? 'null' : typeof next.value}.`);
+        if (typeof next.value !== 'string')
+          throw new ToolscriptUsageError(
+            `processText needs text; its source gave ${next.value === null ? 'null' : typeof next.value}.`,
+          );
         queue.push(next.value);
       }
     } catch (error) {

@@ -66,7 +66,8 @@ export async function runRequest(parts: RunnerParts, request: ScriptRequest): Pr
   });
   const item = request.stream.isHeard ? executionItem(request, compiled.ok ? compiled.script : undefined) : undefined;
   if (item !== undefined) announce(request.stream, item);
-  const plain = (end: PlainEnd) => plainOutcome(scriptId, end, compiled, performance.now() - startedAt, parts.runtime.name);
+  const plain = (end: PlainEnd) =>
+    plainOutcome(scriptId, end, compiled, performance.now() - startedAt, parts.runtime.name);
   let outcome: Outcome;
   if (!compiled.ok) outcome = plain({ error: compiled.failure });
   else if (request.mode === 'dry-run') outcome = plain({});
@@ -76,7 +77,10 @@ export async function runRequest(parts: RunnerParts, request: ScriptRequest): Pr
 }
 
 /** A block that never becomes a script: its item, and an output that says why. */
-export function reportUnrunnable(request: Pick<ScriptRequest, 'source' | 'language' | 'format' | 'stream'>, failure: ScriptFailure): Outcome {
+export function reportUnrunnable(
+  request: Pick<ScriptRequest, 'source' | 'language' | 'format' | 'stream'>,
+  failure: ScriptFailure,
+): Outcome {
   const outcome = plainOutcome(newId('scr'), { error: failure }, undefined, 0, 'none');
   const item = executionItem(request, undefined);
   announce(request.stream, item);
@@ -90,7 +94,10 @@ export function reportSkipped(request: Pick<ScriptRequest, 'source' | 'language'
 }
 
 export function disabledFailure(): ScriptFailure {
-  return scriptFailure('ScriptDisabledError', 'Scripts are switched off here; nothing of this script ran. Use structured tool calls instead.');
+  return scriptFailure(
+    'ScriptDisabledError',
+    'Scripts are switched off here; nothing of this script ran. Use structured tool calls instead.',
+  );
 }
 
 /** An outcome without a run. */
@@ -101,12 +108,19 @@ export function failedOutcome(error: ScriptFailure): Outcome {
 /** Ends what scripts left running. */
 export function abortDetached(parts: RunnerParts): void {
   for (const facade of parts.detached) {
-    for (const { callId, status } of facade.operations()) if (status === 'detached') facade.abort(callId, 'the harness was closed');
+    for (const { callId, status } of facade.operations())
+      if (status === 'detached') facade.abort(callId, 'the harness was closed');
   }
   parts.detached.clear();
 }
 
-async function runCompiled(parts: RunnerParts, request: ScriptRequest, scriptId: string, script: CompiledScript, cacheHit: boolean): Promise<Outcome> {
+async function runCompiled(
+  parts: RunnerParts,
+  request: ScriptRequest,
+  scriptId: string,
+  script: CompiledScript,
+  cacheHit: boolean,
+): Promise<Outcome> {
   const facades: Facade[] = [];
   const outcome = await runSession(parts, request, scriptId, script, cacheHit, facades);
   if (parts.spawn) for (const facade of facades) keepWhileDetached(parts, facade);
@@ -117,7 +131,14 @@ function keepWhileDetached(parts: RunnerParts, facade: Facade): void {
   if (facade.pending().executing > 0) parts.detached.add(facade);
 }
 
-function runSession(parts: RunnerParts, request: ScriptRequest, scriptId: string, script: CompiledScript, cacheHit: boolean, facades: Facade[]): Promise<Outcome> {
+function runSession(
+  parts: RunnerParts,
+  request: ScriptRequest,
+  scriptId: string,
+  script: CompiledScript,
+  cacheHit: boolean,
+  facades: Facade[],
+): Promise<Outcome> {
   const { limits } = request;
   return runScriptSession({
     scriptId,
@@ -139,7 +160,8 @@ function runSession(parts: RunnerParts, request: ScriptRequest, scriptId: string
         startedAtMs: 0,
         onEvent: (event) => {
           hooks.onEvent(event);
-          if (event.type === 'tool_call_done' && parts.detached.has(facade) && facade.pending().executing === 0) parts.detached.delete(facade);
+          if (event.type === 'tool_call_done' && parts.detached.has(facade) && facade.pending().executing === 0)
+            parts.detached.delete(facade);
         },
       });
       facades.push(facade);
@@ -199,7 +221,10 @@ function scriptContext(parts: RunnerParts, request: ScriptRequest, scriptId: str
   };
 }
 
-function executionItem(request: Pick<ScriptRequest, 'language' | 'format' | 'source'>, script: CompiledScript | undefined): ScriptExecutionItem {
+function executionItem(
+  request: Pick<ScriptRequest, 'language' | 'format' | 'source'>,
+  script: CompiledScript | undefined,
+): ScriptExecutionItem {
   return {
     type: 'script_execution',
     id: newId('item'),
@@ -221,7 +246,11 @@ function announce(stream: EventStream, item: ScriptExecutionItem): void {
 function announceOutcome(stream: EventStream, item: ScriptExecutionItem, outcome: Outcome): void {
   const id = newId('item');
   stream.emit({ type: 'item_start', item_id: id, item_type: 'script_execution_output' });
-  stream.emit({ type: 'item_done', item_id: id, final_item: outcomeToOutputItem(outcome, { id, callId: item.call_id }) });
+  stream.emit({
+    type: 'item_done',
+    item_id: id,
+    final_item: outcomeToOutputItem(outcome, { id, callId: item.call_id }),
+  });
 }
 
 interface PlainEnd {
@@ -234,7 +263,13 @@ interface Prepared {
   script?: CompiledScript;
 }
 
-function plainOutcome(scriptId: string, end: PlainEnd, prepared: Prepared | undefined, durationMs: number, runtime: string): Outcome {
+function plainOutcome(
+  scriptId: string,
+  end: PlainEnd,
+  prepared: Prepared | undefined,
+  durationMs: number,
+  runtime: string,
+): Outcome {
   const plan: readonly PlannedCall[] = prepared?.script?.plan ?? [];
   const common = {
     scriptId,
@@ -254,7 +289,9 @@ function plainOutcome(scriptId: string, end: PlainEnd, prepared: Prepared | unde
       runtime,
     },
   };
-  return end.error === undefined ? { ...common, status: 'completed', value: undefined } : { ...common, status: 'failed', error: end.error };
+  return end.error === undefined
+    ? { ...common, status: 'completed', value: undefined }
+    : { ...common, status: 'failed', error: end.error };
 }
 
 function sha256(text: string): string {

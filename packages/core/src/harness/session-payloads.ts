@@ -7,9 +7,22 @@ export function sessionPayload(event: SessionEvent, scriptId: string | undefined
   const script = scriptId === undefined ? {} : { script_id: scriptId };
   switch (event.type) {
     case 'tool_call_start':
-      return { type: 'tool_call_start', call_id: event.callId, ...script, tool: event.tool, input: event.input, effect: event.effect, ...(event.line === undefined ? {} : { line: event.line }) };
+      return {
+        type: 'tool_call_start',
+        call_id: event.callId,
+        ...script,
+        tool: event.tool,
+        input: event.input,
+        effect: event.effect,
+        ...(event.line === undefined ? {} : { line: event.line }),
+      };
     case 'tool_call_done':
-      return { type: 'tool_call_done', call_id: event.operation.callId, ...script, operation: operationToItem(event.operation) };
+      return {
+        type: 'tool_call_done',
+        call_id: event.operation.callId,
+        ...script,
+        operation: operationToItem(event.operation),
+      };
     case 'approval_requested':
       return { type: 'approval_requested', approval: approvalToEvent(event.request) };
     case 'approval_resolved':
@@ -24,10 +37,22 @@ export function sessionPayload(event: SessionEvent, scriptId: string | undefined
       };
     case 'progress':
       if (scriptId === undefined) return undefined;
-      return { type: 'script_progress', script_id: scriptId, message: event.message, kind: event.kind, ...(event.callId === undefined ? {} : { call_id: event.callId }) };
+      return {
+        type: 'script_progress',
+        script_id: scriptId,
+        message: event.message,
+        kind: event.kind,
+        ...(event.callId === undefined ? {} : { call_id: event.callId }),
+      };
     case 'log':
       if (scriptId === undefined) return undefined;
-      return { type: 'script_log', script_id: scriptId, level: event.entry.level, text: event.entry.text, at_ms: event.entry.atMs };
+      return {
+        type: 'script_log',
+        script_id: scriptId,
+        level: event.entry.level,
+        text: event.entry.text,
+        at_ms: event.entry.atMs,
+      };
     case 'internal':
       return undefined;
   }

@@ -32,7 +32,8 @@ class BoundedWriter {
     if (typeof value === 'string') this.#string(value);
     else if (Array.isArray(value)) this.#array(value, depth);
     else if (typeof value === 'object' && value !== null) this.#object(value as Record<string, unknown>, depth);
-    else if (typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))) this.#add(String(value));
+    else if (typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value)))
+      this.#add(String(value));
     else this.#add('null');
   }
 

@@ -81,7 +81,9 @@ function dryRunSections(outcome: Completed): Section[] {
 
 function failedSections(outcome: Failed, source: string | undefined): Section[] {
   const { error, operations } = outcome;
-  const frame = error.frame ?? (source !== undefined && error.line !== undefined ? codeFrame(source, error.line, error.column ?? 1) : undefined);
+  const frame =
+    error.frame ??
+    (source !== undefined && error.line !== undefined ? codeFrame(source, error.line, error.column ?? 1) : undefined);
   return [
     { weight: 3, title: '', render: (quarters) => cutMiddle(failureText(error), quarters) },
     ...textSection('Where:', frame ?? '', 2),
@@ -172,7 +174,11 @@ function diagnosticSection(diagnostics: readonly Diagnostic[]): Section[] {
 }
 
 function logSection({ logs }: Outcome): Section[] {
-  return textSection('Console:', logs.map(({ level, text }) => (level === 'log' ? text : `${level}: ${text}`)).join('\n'), 1);
+  return textSection(
+    'Console:',
+    logs.map(({ level, text }) => (level === 'log' ? text : `${level}: ${text}`)).join('\n'),
+    1,
+  );
 }
 
 function textSection(title: string, text: string, weight: number): Section[] {
@@ -190,6 +196,9 @@ function layOut(sections: readonly Section[], quarters: number): string {
     quarters - fixed,
   );
   return sections
-    .map((section, index) => titles[index]! + (costs[index]! <= shares[index]! ? full[index]! : section.render(shares[index]!)))
+    .map(
+      (section, index) =>
+        titles[index]! + (costs[index]! <= shares[index]! ? full[index]! : section.render(shares[index]!)),
+    )
     .join('\n');
 }

@@ -63,7 +63,10 @@ export function shortJson(value: unknown, maxLength: number): string {
 
 /** Text on one line, so that what a tool said cannot pass for another row. */
 export function oneLine(text: string, maxLength: number): string {
-  const line = text.slice(0, maxLength * 2).replace(/\s+/gu, ' ').trim();
+  const line = text
+    .slice(0, maxLength * 2)
+    .replace(/\s+/gu, ' ')
+    .trim();
   return line.length <= maxLength && text.length <= maxLength * 2 ? line : `${line.slice(0, maxLength)}...`;
 }
 
@@ -74,7 +77,8 @@ function renderRow({ number, operation }: NumberedOperation, width: Width): stri
 }
 
 function renderEnd({ result, resultOmitted, error }: Operation, width: Width): string {
-  if (error !== undefined) return ` -> ${error.code}${width.result > 0 ? `: ${oneLine(error.message, width.result)}` : ''}`;
+  if (error !== undefined)
+    return ` -> ${error.code}${width.result > 0 ? `: ${oneLine(error.message, width.result)}` : ''}`;
   if (resultOmitted) return ' -> (result too large to carry)';
   return result === undefined || width.result === 0 ? '' : ` -> ${shortJson(result, width.result)}`;
 }

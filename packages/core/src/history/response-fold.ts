@@ -187,7 +187,10 @@ export class ResponseFold {
     const item = entry && currentItem(entry);
     if (entry === undefined || item === undefined) return;
     if (entry.finished || isReadable(item)) {
-      setItem(entry, withMembers(item, reason === undefined ? { cancelled: true } : { cancelled: true, cancel_reason: reason }));
+      setItem(
+        entry,
+        withMembers(item, reason === undefined ? { cancelled: true } : { cancelled: true, cancel_reason: reason }),
+      );
       if (item.type === 'script_execution' && isOpen(item.status)) setScriptStatus(entry, 'error');
     } else {
       setItem(entry, undefined);
@@ -281,7 +284,13 @@ function isOpen(status: ScriptStatus): boolean {
   return status === 'pending' || status === 'executing';
 }
 
-function callKey({ script_id: scriptId, call_id: callId }: { script_id?: string | undefined; call_id: string }): string {
+function callKey({
+  script_id: scriptId,
+  call_id: callId,
+}: {
+  script_id?: string | undefined;
+  call_id: string;
+}): string {
   return scriptId === undefined ? callId : JSON.stringify([scriptId, callId]);
 }
 

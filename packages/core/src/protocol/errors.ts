@@ -22,25 +22,105 @@ interface ErrorRow {
 export const ERROR_TABLE = {
   ScriptDisabledError: row('detecting', 'Scripts are switched off here.', 'Use structured tool calls instead.', false),
   HarnessBusyError: row('executing', 'No sandbox became free in time.', 'Run the same script again later.', true),
-  ScriptSyntaxError: row('parsing', 'The script or the block around it is not well formed.', 'Repair the script and send it again.', true),
-  ScriptTypeError: row('checking', 'The type checker found a call or expression that would fail.', 'Repair the script and send it again.', true),
-  ScriptPolicyError: row('checking', 'The script uses a construct that scripts may not use.', 'Rewrite the script without it.', true),
-  ScriptTooLargeError: row('parsing', 'The source is larger than a script may be.', 'Split the work over several scripts.', true),
-  ScriptRuntimeError: row('executing', 'The script threw an error and did not catch it.', 'Read the operations, then send a script that goes on from there.', true),
+  ScriptSyntaxError: row(
+    'parsing',
+    'The script or the block around it is not well formed.',
+    'Repair the script and send it again.',
+    true,
+  ),
+  ScriptTypeError: row(
+    'checking',
+    'The type checker found a call or expression that would fail.',
+    'Repair the script and send it again.',
+    true,
+  ),
+  ScriptPolicyError: row(
+    'checking',
+    'The script uses a construct that scripts may not use.',
+    'Rewrite the script without it.',
+    true,
+  ),
+  ScriptTooLargeError: row(
+    'parsing',
+    'The source is larger than a script may be.',
+    'Split the work over several scripts.',
+    true,
+  ),
+  ScriptRuntimeError: row(
+    'executing',
+    'The script threw an error and did not catch it.',
+    'Read the operations, then send a script that goes on from there.',
+    true,
+  ),
   ScriptTimeoutError: row('executing', 'The script ran longer than its clock allows.', 'Do less in one script.', true),
-  ScriptMemoryError: row('executing', 'The script needed more memory than it may use.', 'Handle the data in smaller parts.', true),
-  ScriptStackError: row('executing', 'The script recursed deeper than its stack.', 'Use a loop instead of recursion.', true),
+  ScriptMemoryError: row(
+    'executing',
+    'The script needed more memory than it may use.',
+    'Handle the data in smaller parts.',
+    true,
+  ),
+  ScriptStackError: row(
+    'executing',
+    'The script recursed deeper than its stack.',
+    'Use a loop instead of recursion.',
+    true,
+  ),
   ScriptCancelledError: row('executing', 'The run was cancelled from outside.', 'Wait for the person.', false),
-  ApprovalDeniedError: row('executing', 'A person or a rule refused this tool call.', 'Do not repeat the call; ask or go another way.', false, true),
-  ApprovalTimeoutError: row('executing', 'Nobody decided about this tool call in time.', 'Ask the person before trying again.', false, true),
+  ApprovalDeniedError: row(
+    'executing',
+    'A person or a rule refused this tool call.',
+    'Do not repeat the call; ask or go another way.',
+    false,
+    true,
+  ),
+  ApprovalTimeoutError: row(
+    'executing',
+    'Nobody decided about this tool call in time.',
+    'Ask the person before trying again.',
+    false,
+    true,
+  ),
   ToolNotFoundError: row('executing', 'There is no tool of that name.', 'Use one of the names that exist.', true, true),
   ToolValidationError: row('executing', 'The arguments do not fit the tool.', 'Repair the arguments.', true, true),
-  ToolExecutionError: row('executing', 'The tool ran and failed.', 'Read the message; repair what it names.', true, true),
-  ToolBudgetExceededError: row('executing', 'The script made more tool calls than it may.', 'Make fewer calls, or split the work.', true, true),
-  DetachedPromiseError: row('finalizing', 'A tool call with effects was still running when the script had ended.', 'Await every tool call.', true),
-  SerializationError: row('finalizing', 'The value cannot be carried as JSON, or is too large.', 'Return plain and smaller data.', true, true),
-  HarnessInternalError: row('executing', 'Toolscript itself failed.', 'Run the script again; if it fails again, report it.', true),
-  SuspensionError: row('executing', 'A suspended script cannot be resumed.', 'Read the operations, then send a script that goes on from there.', false),
+  ToolExecutionError: row(
+    'executing',
+    'The tool ran and failed.',
+    'Read the message; repair what it names.',
+    true,
+    true,
+  ),
+  ToolBudgetExceededError: row(
+    'executing',
+    'The script made more tool calls than it may.',
+    'Make fewer calls, or split the work.',
+    true,
+    true,
+  ),
+  DetachedPromiseError: row(
+    'finalizing',
+    'A tool call with effects was still running when the script had ended.',
+    'Await every tool call.',
+    true,
+  ),
+  SerializationError: row(
+    'finalizing',
+    'The value cannot be carried as JSON, or is too large.',
+    'Return plain and smaller data.',
+    true,
+    true,
+  ),
+  HarnessInternalError: row(
+    'executing',
+    'Toolscript itself failed.',
+    'Run the script again; if it fails again, report it.',
+    true,
+  ),
+  SuspensionError: row(
+    'executing',
+    'A suspended script cannot be resumed.',
+    'Read the operations, then send a script that goes on from there.',
+    false,
+  ),
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERROR_TABLE;
@@ -101,12 +181,6 @@ export class ToolCallError extends Error {
   }
 }
 
-function row(
-  phase: FailurePhase,
-  meaning: string,
-  advice: string,
-  retryable: boolean,
-  catchable = false,
-): ErrorRow {
+function row(phase: FailurePhase, meaning: string, advice: string, retryable: boolean, catchable = false): ErrorRow {
   return { phase, meaning, advice, retryable, catchable };
 }

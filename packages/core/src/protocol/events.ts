@@ -29,7 +29,12 @@ const itemType = z.enum([
 /** What happened. `item_id` names the item an event is about; `script_id` the script. */
 export const EventPayloadSchema = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('response_start') }),
-  z.looseObject({ type: z.literal('item_start'), item_id: z.string(), item_type: itemType, initial: z.record(z.string(), z.unknown()).optional() }),
+  z.looseObject({
+    type: z.literal('item_start'),
+    item_id: z.string(),
+    item_type: itemType,
+    initial: z.record(z.string(), z.unknown()).optional(),
+  }),
   /** Text to append to the item: content, arguments, or a script's source. */
   z.looseObject({ type: z.literal('item_delta'), item_id: z.string(), delta: z.string() }),
   z.looseObject({ type: z.literal('item_done'), item_id: z.string(), final_item: OutputItemSchema }),
@@ -46,7 +51,12 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     effect: z.enum(['read', 'write', 'external']),
     line: z.number().optional(),
   }),
-  z.looseObject({ type: z.literal('tool_call_done'), call_id: z.string(), script_id: z.string().optional(), operation: OperationItemSchema }),
+  z.looseObject({
+    type: z.literal('tool_call_done'),
+    call_id: z.string(),
+    script_id: z.string().optional(),
+    operation: OperationItemSchema,
+  }),
   z.looseObject({ type: z.literal('approval_requested'), approval: ApprovalRequestEventSchema }),
   z.looseObject({
     type: z.literal('approval_resolved'),
@@ -57,8 +67,20 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     by: z.enum(['person', 'rule', 'policy', 'clock', 'host']),
     note: z.string().optional(),
   }),
-  z.looseObject({ type: z.literal('script_progress'), script_id: z.string(), message: z.string(), kind: z.enum(['info', 'warn']), call_id: z.string().optional() }),
-  z.looseObject({ type: z.literal('script_log'), script_id: z.string(), level: z.enum(['log', 'info', 'warn', 'error', 'debug']), text: z.string(), at_ms: z.number() }),
+  z.looseObject({
+    type: z.literal('script_progress'),
+    script_id: z.string(),
+    message: z.string(),
+    kind: z.enum(['info', 'warn']),
+    call_id: z.string().optional(),
+  }),
+  z.looseObject({
+    type: z.literal('script_log'),
+    script_id: z.string(),
+    level: z.enum(['log', 'info', 'warn', 'error', 'debug']),
+    text: z.string(),
+    at_ms: z.number(),
+  }),
   z.looseObject({ type: z.literal('usage_update'), usage: UsageSchema }),
   z.looseObject({ type: z.literal('response_done'), status: ResponseStatusSchema, usage: UsageSchema.optional() }),
   z.looseObject({ type: z.literal('response_error'), code: z.string(), message: z.string() }),

@@ -124,7 +124,12 @@ export type SandboxEnd =
   | { readonly type: 'threw'; readonly error: GuestThrow; readonly unhandled: readonly GuestThrow[] }
   /** The value cannot cross. */
   | { readonly type: 'unserializable'; readonly path: string; readonly reason: string }
-  | { readonly type: 'return_too_large'; readonly bytes: number; readonly head: string; readonly largestKeys: readonly string[] }
+  | {
+      readonly type: 'return_too_large';
+      readonly bytes: number;
+      readonly head: string;
+      readonly largestKeys: readonly string[];
+    }
   /** Nothing is pending and the script has not ended: it waits for a promise that nobody will settle. */
   | { readonly type: 'stalled' }
   | { readonly type: 'syntax'; readonly message: string; readonly line: number }

@@ -54,7 +54,12 @@ export interface CompiledScript {
 
 export type CompileResult =
   | { readonly ok: true; readonly script: CompiledScript; readonly cacheHit: boolean }
-  | { readonly ok: false; readonly failure: ScriptFailure; readonly diagnostics: readonly Diagnostic[]; readonly cacheHit: boolean };
+  | {
+      readonly ok: false;
+      readonly failure: ScriptFailure;
+      readonly diagnostics: readonly Diagnostic[];
+      readonly cacheHit: boolean;
+    };
 
 /**
  * A piece of a model's answer, in order. Concatenating `raw` of every segment gives the answer back byte

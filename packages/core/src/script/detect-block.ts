@@ -1,5 +1,12 @@
 import type { ScriptLanguage } from '../protocol/script.js';
-import { allowsScriptFence, BACKTICK, endOfRun, LONGEST_RUN, matchClosingRun, matchScriptInfo } from './detect-fences.js';
+import {
+  allowsScriptFence,
+  BACKTICK,
+  endOfRun,
+  LONGEST_RUN,
+  matchClosingRun,
+  matchScriptInfo,
+} from './detect-fences.js';
 import { ScriptLexer, type Surroundings } from './detect-lexer.js';
 import type { TagTable } from './detect-tags.js';
 import type { AnswerWindow } from './detect-window.js';

@@ -47,8 +47,10 @@ export class AnswerScanner {
   }
 
   push(delta: string): readonly DetectorEvent[] {
-    if (typeof delta !== 'string') throw new ToolscriptUsageError('A detector takes text: push() was given something else.');
-    if (this.state === 'ended') throw new ToolscriptUsageError('This detector has ended; make one detector for each answer.');
+    if (typeof delta !== 'string')
+      throw new ToolscriptUsageError('A detector takes text: push() was given something else.');
+    if (this.state === 'ended')
+      throw new ToolscriptUsageError('This detector has ended; make one detector for each answer.');
     if (delta === '') return NOTHING;
     if (this.isPlain && !mayBegin(delta)) return this.passText(delta);
     this.run(delta, false);

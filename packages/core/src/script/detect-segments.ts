@@ -33,12 +33,7 @@ function startOfSource({ block, sourceEnd }: BlockEnd, raw: string): number {
   return Math.min(begins, sourceEnd - block.start);
 }
 
-function blockFailure(
-  block: OpenBlock,
-  problem: BlockProblem,
-  source: string,
-  sourceStart: number,
-): ScriptFailure {
+function blockFailure(block: OpenBlock, problem: BlockProblem, source: string, sourceStart: number): ScriptFailure {
   const opening = block.format === 'xml' ? `<${block.tag}>` : 'fenced tool-calls block';
   const closing = block.format === 'xml' ? `</${block.tag}>` : 'closing line of backticks';
   const at = positionIn(source, problem.at - sourceStart);

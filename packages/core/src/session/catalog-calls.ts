@@ -10,7 +10,9 @@ export function answerCatalog(catalog: ToolCatalog, questionJson: string): CallR
   const question = JSON.parse(questionJson) as CatalogQuestion;
   switch (question.what) {
     case 'search':
-      return answer(catalog.search(question.query, typeof question.limit === 'number' ? { limit: question.limit } : {}));
+      return answer(
+        catalog.search(question.query, typeof question.limit === 'number' ? { limit: question.limit } : {}),
+      );
     case 'list':
       return answer(catalog.list(question.namespace));
     case 'describe': {

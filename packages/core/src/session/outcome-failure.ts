@@ -43,9 +43,13 @@ export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailu
       if (end.reason === 'timeout') return timeoutFailure('wall', sources);
       return scriptFailure('ScriptCancelledError', 'The run was cancelled.', { metadata: facts });
     case 'unserializable':
-      return scriptFailure('SerializationError', `The script's value cannot be carried as JSON: ${end.path} is ${end.reason}.`, {
-        metadata: { path: end.path, ...facts },
-      });
+      return scriptFailure(
+        'SerializationError',
+        `The script's value cannot be carried as JSON: ${end.path} is ${end.reason}.`,
+        {
+          metadata: { path: end.path, ...facts },
+        },
+      );
     case 'return_too_large':
       return scriptFailure('SerializationError', tooLargeMessage(end, limits), {
         hint: 'Return a summary: counts, the first few entries, or only the fields that matter.',
@@ -57,11 +61,19 @@ export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailu
         metadata: facts,
       });
     case 'syntax':
-      return withFrame(scriptFailure('ScriptSyntaxError', cleanMessage(end.message)), sources.script.originalPosition(end.line, 1), sources.script);
+      return withFrame(
+        scriptFailure('ScriptSyntaxError', cleanMessage(end.message)),
+        sources.script.originalPosition(end.line, 1),
+        sources.script,
+      );
     case 'busy':
-      return scriptFailure('HarnessBusyError', `No sandbox became free within ${end.waitedMs} ms.`, { metadata: { waitedMs: end.waitedMs } });
+      return scriptFailure('HarnessBusyError', `No sandbox became free within ${end.waitedMs} ms.`, {
+        metadata: { waitedMs: end.waitedMs },
+      });
     case 'internal':
-      return scriptFailure('HarnessInternalError', 'Toolscript itself failed while running the script.', { metadata: facts });
+      return scriptFailure('HarnessInternalError', 'Toolscript itself failed while running the script.', {
+        metadata: facts,
+      });
   }
 }
 
@@ -69,19 +81,32 @@ function thrownFailure(error: GuestThrow, sources: FailureSources): ScriptFailur
   const { script, facts } = sources;
   const call = error.callIndex === undefined ? undefined : sources.rejectedCall(error.callIndex);
   if (call !== undefined) {
-    const stack = call.position === undefined ? '' : `    at ${call.toolName} (script.ts:${call.position.line}:${call.position.column})`;
-    const failure = scriptFailure(call.code, call.message, { toolName: call.toolName, callId: call.callId, stack: stackText(call.code, call.message, stack), metadata: facts });
+    const stack =
+      call.position === undefined
+        ? ''
+        : `    at ${call.toolName} (script.ts:${call.position.line}:${call.position.column})`;
+    const failure = scriptFailure(call.code, call.message, {
+      toolName: call.toolName,
+      callId: call.callId,
+      stack: stackText(call.code, call.message, stack),
+      metadata: facts,
+    });
     return withFrame(failure, call.position, script);
   }
   const own = ownCode(error.code);
-  const message = own === undefined && error.name !== '' ? `${publicName(error.name)}: ${error.message}` : error.message;
+  const message =
+    own === undefined && error.name !== '' ? `${publicName(error.name)}: ${error.message}` : error.message;
   const hint = hintForMissingName(error.name, error.message);
   const mapped = placeOf(error, script);
-  const failure = scriptFailure(own ?? 'ScriptRuntimeError', message === '' ? 'The script threw an error without a message.' : message, {
-    stack: stackText(error.name, error.message, mapped.text),
-    ...(hint === undefined ? {} : { hint }),
-    metadata: facts,
-  });
+  const failure = scriptFailure(
+    own ?? 'ScriptRuntimeError',
+    message === '' ? 'The script threw an error without a message.' : message,
+    {
+      stack: stackText(error.name, error.message, mapped.text),
+      ...(hint === undefined ? {} : { hint }),
+      metadata: facts,
+    },
+  );
   return withFrame(failure, mapped.position, script);
 }
 
@@ -106,9 +131,15 @@ function placeOf({ name, message, stack }: GuestThrow, script: CompiledScript): 
   const kind = name === 'TypeError' && Object.hasOwn(TAKEN_APART, message) ? TAKEN_APART[message] : undefined;
   if (kind === undefined) return mapped;
   const { line: fromLine, column: fromColumn } = mapped.position ?? { line: 1, column: 1 };
-  const meant = script.patterns.find((pattern) => pattern.kind === kind && (pattern.line > fromLine || (pattern.line === fromLine && pattern.column >= fromColumn)));
+  const meant = script.patterns.find(
+    (pattern) =>
+      pattern.kind === kind && (pattern.line > fromLine || (pattern.line === fromLine && pattern.column >= fromColumn)),
+  );
   if (meant === undefined) return mapped;
-  return { position: { line: meant.line, column: meant.column }, text: `    at (script.ts:${meant.line}:${meant.column})` };
+  return {
+    position: { line: meant.line, column: meant.column },
+    text: `    at (script.ts:${meant.line}:${meant.column})`,
+  };
 }
 
 function ownCode(code: string | undefined): ErrorCode | undefined {
@@ -120,9 +151,23 @@ function limitFailure(end: Extract<SandboxEnd, { type: 'limit' }>, sources: Fail
   const position = end.error === undefined ? undefined : mapGuestStack(end.error.stack, script).position;
   switch (end.limit) {
     case 'memory':
-      return withFrame(scriptFailure('ScriptMemoryError', `The script needed more than its ${limits.memoryMb} MiB of memory.`, { metadata: facts }), position, script);
+      return withFrame(
+        scriptFailure('ScriptMemoryError', `The script needed more than its ${limits.memoryMb} MiB of memory.`, {
+          metadata: facts,
+        }),
+        position,
+        script,
+      );
     case 'stack':
-      return withFrame(scriptFailure('ScriptStackError', `The script recursed deeper than its stack of ${limits.maxStackBytes} bytes.`, { metadata: facts }), position, script);
+      return withFrame(
+        scriptFailure(
+          'ScriptStackError',
+          `The script recursed deeper than its stack of ${limits.maxStackBytes} bytes.`,
+          { metadata: facts },
+        ),
+        position,
+        script,
+      );
     case 'compute':
     case 'wall':
       return timeoutFailure(end.limit, sources);
@@ -146,9 +191,18 @@ function stackText(name: string, message: string, frames: string): string | unde
   return frames === '' ? undefined : `${[name, message].filter((part) => part !== '').join(': ')}\n${frames}`;
 }
 
-function withFrame(failure: ScriptFailure, position: SourcePosition | undefined, script: CompiledScript): ScriptFailure {
+function withFrame(
+  failure: ScriptFailure,
+  position: SourcePosition | undefined,
+  script: CompiledScript,
+): ScriptFailure {
   if (position === undefined) return failure;
-  return { ...failure, line: position.line, column: position.column, frame: codeFrame(script.source, position.line, position.column) };
+  return {
+    ...failure,
+    line: position.line,
+    column: position.column,
+    frame: codeFrame(script.source, position.line, position.column),
+  };
 }
 
 function cleanMessage(message: string): string {

@@ -77,15 +77,42 @@ const limitsOf = new WeakMap<Limits, SandboxLimits>();
 function sandboxLimits(limits: Limits): SandboxLimits {
   let made = limitsOf.get(limits);
   if (made === undefined) {
-    const { computeMs, memoryMb, maxStackBytes, maxReturnBytes, maxToolInputBytes, maxLogEvents, maxLogBytes, maxProgressEvents, queueWaitMs } = limits;
+    const {
+      computeMs,
+      memoryMb,
+      maxStackBytes,
+      maxReturnBytes,
+      maxToolInputBytes,
+      maxLogEvents,
+      maxLogBytes,
+      maxProgressEvents,
+      queueWaitMs,
+    } = limits;
     const maxCalls = limits.maxToolCalls + CALL_FLOOD_MARGIN;
-    made = { computeMs, memoryMb, maxStackBytes, maxReturnBytes, maxToolInputBytes, maxCalls, maxLogEvents, maxLogBytes, maxOutputBytes: maxReturnBytes, maxProgressEvents, queueWaitMs };
+    made = {
+      computeMs,
+      memoryMb,
+      maxStackBytes,
+      maxReturnBytes,
+      maxToolInputBytes,
+      maxCalls,
+      maxLogEvents,
+      maxLogBytes,
+      maxOutputBytes: maxReturnBytes,
+      maxProgressEvents,
+      queueWaitMs,
+    };
     limitsOf.set(limits, made);
   }
   return made;
 }
 
-const UNFINISHED: ReadonlySet<Operation['status']> = new Set(['unknown', 'not_started', 'awaiting_approval', 'aborted']);
+const UNFINISHED: ReadonlySet<Operation['status']> = new Set([
+  'unknown',
+  'not_started',
+  'awaiting_approval',
+  'aborted',
+]);
 
 class ScriptSession {
   readonly #options: SessionOptions;
@@ -127,7 +154,12 @@ class ScriptSession {
       }
       options.signal?.addEventListener('abort', this.#onAbort, { once: true });
       const { script, limits } = options;
-      options.journal.started({ scriptId: options.scriptId, sha256: script.sha256, seed: options.seed, clockMs: this.#guestClockMs });
+      options.journal.started({
+        scriptId: options.scriptId,
+        sha256: script.sha256,
+        seed: options.seed,
+        clockMs: this.#guestClockMs,
+      });
       this.#run = options.runtime.run(
         {
           runId: options.scriptId,
@@ -190,7 +222,8 @@ class ScriptSession {
   #onFacadeEvent(event: FacadeEvent): void {
     if (event.type === 'waiting_changed') this.#updateClock();
     else if (event.type !== 'progress') this.#options.onEvent(event);
-    else if (this.#voice.mayProgress()) this.#options.onEvent({ type: 'progress', message: event.message, kind: 'info', callId: event.callId });
+    else if (this.#voice.mayProgress())
+      this.#options.onEvent({ type: 'progress', message: event.message, kind: 'info', callId: event.callId });
   }
 
   #startCall(call: SandboxCall): void {
@@ -227,7 +260,14 @@ class ScriptSession {
     void pending.then((result) => {
       this.#openCalls.delete(pending);
       if (detached) this.#detachedCalls.set(callId, true);
-      if (!result.ok) this.#rejected.set(call.callIndex, { code: result.error.code as RejectedCall['code'], message: result.error.message, toolName: tool, callId, position });
+      if (!result.ok)
+        this.#rejected.set(call.callIndex, {
+          code: result.error.code as RejectedCall['code'],
+          message: result.error.message,
+          toolName: tool,
+          callId,
+          position,
+        });
       this.#settle(call, result);
     });
   }
@@ -244,7 +284,11 @@ class ScriptSession {
   }
 
   #detach(call: SandboxCall): void {
-    const args = JSON.parse(call.argsJson === '' ? '{}' : call.argsJson) as { name?: string; args?: unknown; id?: string };
+    const args = JSON.parse(call.argsJson === '' ? '{}' : call.argsJson) as {
+      name?: string;
+      args?: unknown;
+      id?: string;
+    };
     if (call.name === '$spawn') {
       this.#callTool(call, args.name ?? '', JSON.stringify(args.args ?? {}), true);
       return;
@@ -296,7 +340,13 @@ class ScriptSession {
   #updateClock(): void {
     if (this.#state !== 'standing' && this.#state !== 'segment') return;
     const { executing, queued, awaitingApproval } = this.#facade.pending();
-    const waitsForPeopleOnly = this.#state === 'standing' && awaitingApproval > 0 && executing === 0 && queued === 0 && this.#timers.size === 0 && this.#ready.length === 0;
+    const waitsForPeopleOnly =
+      this.#state === 'standing' &&
+      awaitingApproval > 0 &&
+      executing === 0 &&
+      queued === 0 &&
+      this.#timers.size === 0 &&
+      this.#ready.length === 0;
     if (waitsForPeopleOnly) this.#clock.pause();
     else this.#clock.run();
   }
@@ -318,7 +368,10 @@ class ScriptSession {
     if (end.type === 'returned' && limits.allowDetachedPromises) await this.#callsSettled(this.#clock.remainingMs());
     const { executing, queued, awaitingApproval } = this.#facade.pending();
     if (executing + queued + awaitingApproval === 0) return { stillRunning: [] };
-    return this.#facade.abortAll(end.type === 'returned' ? 'the script ended without awaiting it' : 'the script ended', ABORT_GRACE_MS);
+    return this.#facade.abortAll(
+      end.type === 'returned' ? 'the script ended without awaiting it' : 'the script ended',
+      ABORT_GRACE_MS,
+    );
   }
 
   async #callsSettled(withinMs: number): Promise<void> {
@@ -351,25 +404,56 @@ class ScriptSession {
   /** A call that nobody awaited was aborted, also where that was before it could start. */
   #operations(end: SandboxEnd): Operation[] {
     return this.#facade.operations().map((operation) => {
-      const rounded = { ...operation, startedAtMs: round(operation.startedAtMs), durationMs: round(operation.durationMs) };
+      const rounded = {
+        ...operation,
+        startedAtMs: round(operation.startedAtMs),
+        durationMs: round(operation.durationMs),
+      };
       const forgotten = end.type === 'returned' && operation.status === 'not_started' && operation.error === undefined;
       if (!forgotten || this.#detachedCalls.has(operation.callId)) return rounded;
-      return { ...rounded, status: 'aborted', error: { code: 'ToolExecutionError', message: 'The script ended without awaiting this call; nothing of it ran.' } };
+      return {
+        ...rounded,
+        status: 'aborted',
+        error: {
+          code: 'ToolExecutionError',
+          message: 'The script ended without awaiting this call; nothing of it ran.',
+        },
+      };
     });
   }
 
-  #failure(end: SandboxEnd, stillRunning: readonly Operation[], operations: readonly Operation[], durationMs: number): ScriptFailure | undefined {
+  #failure(
+    end: SandboxEnd,
+    stillRunning: readonly Operation[],
+    operations: readonly Operation[],
+    durationMs: number,
+  ): ScriptFailure | undefined {
     if (end.type === 'returned') return detachedFailure(stillRunning);
     const completedTools = operations.filter(({ status }) => status === 'completed').length;
-    const facts = { elapsedMs: Math.round(durationMs), completedTools, pendingTools: operations.filter(({ status }) => UNFINISHED.has(status)).length };
+    const facts = {
+      elapsedMs: Math.round(durationMs),
+      completedTools,
+      pendingTools: operations.filter(({ status }) => UNFINISHED.has(status)).length,
+    };
     if (end.type === 'internal') this.#options.onEvent({ type: 'internal', detail: end.detail });
-    return failureOf(end, { script: this.#options.script, limits: this.#options.limits, rejectedCall: (index) => this.#rejected.get(index), facts });
+    return failureOf(end, {
+      script: this.#options.script,
+      limits: this.#options.limits,
+      rejectedCall: (index) => this.#rejected.get(index),
+      facts,
+    });
   }
 
   #droppedProgress() {
     const dropped = this.#voice.droppedProgress();
     if (dropped === 0) return [];
-    return [{ severity: 'info' as const, code: 'progress-dropped', message: `${dropped} progress events were dropped; at most ${this.#options.limits.maxProgressEvents} are sent, two a second.` }];
+    return [
+      {
+        severity: 'info' as const,
+        code: 'progress-dropped',
+        message: `${dropped} progress events were dropped; at most ${this.#options.limits.maxProgressEvents} are sent, two a second.`,
+      },
+    ];
   }
 
   #metadata(durationMs: number): OutcomeMetadata {

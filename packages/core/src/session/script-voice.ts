@@ -42,7 +42,8 @@ export class ScriptVoice {
   /** True where a progress event may be sent now. */
   mayProgress(): boolean {
     const now = this.#nowMs();
-    const allowed = this.#progressEvents < this.#limits.maxProgressEvents && now - this.#lastProgressMs >= PROGRESS_INTERVAL_MS;
+    const allowed =
+      this.#progressEvents < this.#limits.maxProgressEvents && now - this.#lastProgressMs >= PROGRESS_INTERVAL_MS;
     if (!allowed) {
       this.#droppedProgress++;
       return false;

@@ -1,4 +1,11 @@
-import { scriptFailure, type CompiledScript, type Diagnostic, type Operation, type SandboxEnd, type ScriptFailure } from '../protocol/index.js';
+import {
+  scriptFailure,
+  type CompiledScript,
+  type Diagnostic,
+  type Operation,
+  type SandboxEnd,
+  type ScriptFailure,
+} from '../protocol/index.js';
 import { mapGuestStack } from './guest-stack.js';
 
 /** A call with effects that was still running when the script had ended, and did not stop when it was aborted. */
@@ -7,12 +14,16 @@ export function detachedFailure(stillRunning: readonly Operation[]): ScriptFailu
   const [first] = withEffects;
   if (first === undefined) return undefined;
   const names = withEffects.map(({ tool }) => `tools.${tool}`).join(', ');
-  return scriptFailure('DetachedPromiseError', `The script ended while ${names} was still running; whether it took effect is not known.`, {
-    toolName: first.tool,
-    callId: first.callId,
-    ...(first.line === undefined ? {} : { line: first.line }),
-    hint: 'Await every tool call.',
-  });
+  return scriptFailure(
+    'DetachedPromiseError',
+    `The script ended while ${names} was still running; whether it took effect is not known.`,
+    {
+      toolName: first.tool,
+      callId: first.callId,
+      ...(first.line === undefined ? {} : { line: first.line }),
+      hint: 'Await every tool call.',
+    },
+  );
 }
 
 /** Rejections that nothing handled, one warning each. */

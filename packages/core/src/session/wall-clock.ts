@@ -38,7 +38,10 @@ export class WallClock {
   }
 
   remainingMs(): number {
-    return Math.max(0, this.#since === undefined ? this.#remainingMs : this.#remainingMs - (performance.now() - this.#since));
+    return Math.max(
+      0,
+      this.#since === undefined ? this.#remainingMs : this.#remainingMs - (performance.now() - this.#since),
+    );
   }
 
   /** How long it has stood still for approvals. */

@@ -1,4 +1,13 @@
-import type { SandboxCall, SandboxEnd, SandboxJob, SandboxLimits, SandboxRun, SandboxRuntime, SandboxSegment, Settlement } from '../protocol/index.js';
+import type {
+  SandboxCall,
+  SandboxEnd,
+  SandboxJob,
+  SandboxLimits,
+  SandboxRun,
+  SandboxRuntime,
+  SandboxSegment,
+  Settlement,
+} from '../protocol/index.js';
 
 export const TEST_LIMITS: SandboxLimits = {
   computeMs: 2_000,
@@ -95,7 +104,11 @@ async function settlementOf(call: SandboxCall, host: TestHost): Promise<Settleme
     const value = await host(call.name, call.argsJson === '' ? undefined : JSON.parse(call.argsJson), call);
     return { callIndex: call.callIndex, ok: true, json: value === undefined ? '' : JSON.stringify(value) };
   } catch (error) {
-    const { code = 'ToolExecutionError', message = String(error), data } = error as { code?: string; message?: string; data?: unknown };
+    const {
+      code = 'ToolExecutionError',
+      message = String(error),
+      data,
+    } = error as { code?: string; message?: string; data?: unknown };
     return { callIndex: call.callIndex, ok: false, error: { code, message, ...(data === undefined ? {} : { data }) } };
   }
 }

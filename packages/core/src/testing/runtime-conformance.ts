@@ -28,7 +28,10 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
   }),
   law('columns count UTF-16 units, in calls and in traces', async (runtime) => {
     const places = async (text: string) => {
-      const { segments, end } = await driveRun(runtime, `const s = "${text}"; await tools.echo({}); const t = "${text}"; throw new Error(s + t)`);
+      const { segments, end } = await driveRun(
+        runtime,
+        `const s = "${text}"; await tools.echo({}); const t = "${text}"; throw new Error(s + t)`,
+      );
       const [call] = segments.flatMap(({ calls }) => calls);
       return [call?.column, end.type === 'threw' ? /script\.ts:\d+:\d+/u.exec(end.error.stack)?.[0] : end];
     };
@@ -38,18 +41,32 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     const body = `const r = await tools.echo({ list: [{ n: 1 }], then: 1, constructor: 2 });
       const fails = (f) => { try { f(); return false } catch { return true } };
       return [r, Object.isFrozen(r.list[0]), fails(() => { r.list.push(1) }), fails(() => { r.x = 1 })]`;
-    deepStrictEqual(returned(await driveRun(runtime, body)), [{ list: [{ n: 1 }], then: 1, constructor: 2 }, true, true, true]);
+    deepStrictEqual(returned(await driveRun(runtime, body)), [
+      { list: [{ n: 1 }], then: 1, constructor: 2 },
+      true,
+      true,
+      true,
+    ]);
   }),
   law('a __proto__ key crosses as data, both ways', async (runtime) => {
-    const body = 'const sent = JSON.parse(\'{"__proto__":{"a":1}}\'); const r = await tools.echo(sent); return [Object.keys(r), r.a === undefined]';
+    const body =
+      'const sent = JSON.parse(\'{"__proto__":{"a":1}}\'); const r = await tools.echo(sent); return [Object.keys(r), r.a === undefined]';
     deepStrictEqual(returned(await driveRun(runtime, body)), [['__proto__'], true]);
   }),
   law('a rejection arrives at its own await as its own class', async (runtime) => {
     const host = () => {
       throw { code: 'ApprovalDeniedError', message: 'no', data: { why: 'because' } };
     };
-    const body = 'try { await tools.fail({}) } catch (e) { return [e instanceof ApprovalDeniedError, e instanceof Error, e.name, e.code, e.message, e.data.why] }';
-    deepStrictEqual(returned(await driveRun(runtime, body, { host })), [true, true, 'ApprovalDeniedError', 'ApprovalDeniedError', 'no', 'because']);
+    const body =
+      'try { await tools.fail({}) } catch (e) { return [e instanceof ApprovalDeniedError, e instanceof Error, e.name, e.code, e.message, e.data.why] }';
+    deepStrictEqual(returned(await driveRun(runtime, body, { host })), [
+      true,
+      true,
+      'ApprovalDeniedError',
+      'ApprovalDeniedError',
+      'no',
+      'because',
+    ]);
   }),
   law('calls of one tick arrive in one segment, in order', async (runtime) => {
     const { segments } = await driveRun(runtime, 'return await Promise.all([3, 1, 2].map((i) => tools.echo({ i })))');
@@ -67,16 +84,25 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     deepStrictEqual(returned(await driveRun(runtime, body, { host })), [9, 1, 5]);
   }),
   law('nothing of one script is seen by the next', async (runtime) => {
-    await driveRun(runtime, 'globalThis.left = 1; try { Object.prototype.left = 1 } catch {} try { Array.prototype.left = 1 } catch {} console.log("x".repeat(5000)); return 1');
+    await driveRun(
+      runtime,
+      'globalThis.left = 1; try { Object.prototype.left = 1 } catch {} try { Array.prototype.left = 1 } catch {} console.log("x".repeat(5000)); return 1',
+    );
     const body = 'return [typeof left, ({}).left === undefined, [].left === undefined, Object.keys(globalThis).length]';
     deepStrictEqual(returned(await driveRun(runtime, body)), ['undefined', true, true, 0]);
   }),
   law('the clock is the host’s and stands still within a segment', async (runtime) => {
-    const body = 'const a = Date.now(); let n = 0; for (let i = 0; i < 200000; i++) n += i; return [a, Date.now() - a, new Date().toISOString()]';
-    deepStrictEqual(returned(await driveRun(runtime, body, { job: { clockMs: 1_600_000_000_000 } })), [1_600_000_000_000, 0, '2020-09-13T12:26:40.000Z']);
+    const body =
+      'const a = Date.now(); let n = 0; for (let i = 0; i < 200000; i++) n += i; return [a, Date.now() - a, new Date().toISOString()]';
+    deepStrictEqual(returned(await driveRun(runtime, body, { job: { clockMs: 1_600_000_000_000 } })), [
+      1_600_000_000_000,
+      0,
+      '2020-09-13T12:26:40.000Z',
+    ]);
   }),
   law('chance comes from the seed alone', async (runtime) => {
-    const numbers = async (seed: readonly [number, number, number, number]) => returned(await driveRun(runtime, 'return [Math.random(), Math.random(), Math.random()]', { job: { seed } }));
+    const numbers = async (seed: readonly [number, number, number, number]) =>
+      returned(await driveRun(runtime, 'return [Math.random(), Math.random(), Math.random()]', { job: { seed } }));
     const first = (await numbers([5, 6, 7, 8])) as number[];
     deepStrictEqual(await numbers([5, 6, 7, 8]), first);
     ok(JSON.stringify(await numbers([5, 6, 7, 9])) !== JSON.stringify(first));
@@ -96,7 +122,11 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     await answersNext(runtime);
   }),
   law('a flood of microtasks ends at the compute limit', async (runtime) => {
-    const { end } = await driveRun(runtime, 'const again = () => Promise.resolve().then(again); await again(); await new Promise(() => {})', { limits: { computeMs: 100 } });
+    const { end } = await driveRun(
+      runtime,
+      'const again = () => Promise.resolve().then(again); await again(); await new Promise(() => {})',
+      { limits: { computeMs: 100 } },
+    );
     deepStrictEqual(end, { type: 'limit', limit: 'compute' });
     await answersNext(runtime);
   }),
@@ -105,12 +135,19 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     deepStrictEqual(end, { type: 'limit', limit: 'wall' });
   }),
   law('a script that needs too much memory ends at its memory limit', async (runtime) => {
-    const { end } = await driveRun(runtime, 'const all = []; for (;;) all.push("x".repeat(100000) + all.length)', { limits: { memoryMb: 16 } });
+    const { end } = await driveRun(runtime, 'const all = []; for (;;) all.push("x".repeat(100000) + all.length)', {
+      limits: { memoryMb: 16 },
+    });
     ok(end.type === 'limit' && end.limit === 'memory', JSON.stringify(end));
     await answersNext(runtime);
   }),
   law('too deep a recursion can be caught, and uncaught it is the stack limit', async (runtime) => {
-    strictEqual(returned(await driveRun(runtime, 'const f = () => f() + 1; try { f() } catch (e) { return e instanceof RangeError }')), true);
+    strictEqual(
+      returned(
+        await driveRun(runtime, 'const f = () => f() + 1; try { f() } catch (e) { return e instanceof RangeError }'),
+      ),
+      true,
+    );
     const { end } = await driveRun(runtime, 'const f = () => f() + 1; f()');
     ok(end.type === 'limit' && end.limit === 'stack', JSON.stringify(end));
     await answersNext(runtime);
@@ -118,8 +155,14 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
   law('what a script claims about its error decides nothing', async (runtime) => {
     for (const name of ['ScriptMemoryError', 'InternalError', 'ToolExecutionError', 'RangeError']) {
       const message = name === 'RangeError' ? 'Maximum call stack size exceeded' : 'out of memory';
-      const { end } = await driveRun(runtime, `throw Object.assign(new Error(${JSON.stringify(message)}), { name: ${JSON.stringify(name)}, code: 'ScriptTimeoutError', status: 'completed' })`);
-      ok(end.type === 'threw' && end.error.code === undefined && end.error.callIndex === undefined, JSON.stringify(end));
+      const { end } = await driveRun(
+        runtime,
+        `throw Object.assign(new Error(${JSON.stringify(message)}), { name: ${JSON.stringify(name)}, code: 'ScriptTimeoutError', status: 'completed' })`,
+      );
+      ok(
+        end.type === 'threw' && end.error.code === undefined && end.error.callIndex === undefined,
+        JSON.stringify(end),
+      );
     }
   }),
   law('an uncaught rejection of a call is traced to that call', async (runtime) => {
@@ -132,7 +175,10 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
   }),
   law('an unknown tool throws at once, naming the nearest', async (runtime) => {
     const { end, segments } = await driveRun(runtime, 'tools.ecko({})');
-    ok(end.type === 'threw' && end.error.code === 'ToolNotFoundError' && end.error.message.includes('echo'), JSON.stringify(end));
+    ok(
+      end.type === 'threw' && end.error.code === 'ToolNotFoundError' && end.error.message.includes('echo'),
+      JSON.stringify(end),
+    );
     strictEqual(segments.length, 1);
   }),
   law('a script that waits for nothing has stalled', async (runtime) => {
@@ -143,15 +189,29 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     ok(end.type === 'unserializable' && end.path === 'value.a[1].b', JSON.stringify(end));
   }),
   law('a value that is too large is refused with its size', async (runtime) => {
-    const { end } = await driveRun(runtime, 'return { small: 1, big: "ü".repeat(1000) }', { limits: { maxReturnBytes: 1000 } });
-    ok(end.type === 'return_too_large' && end.bytes > 2000 && end.largestKeys[0]!.startsWith('big'), JSON.stringify(end));
+    const { end } = await driveRun(runtime, 'return { small: 1, big: "ü".repeat(1000) }', {
+      limits: { maxReturnBytes: 1000 },
+    });
+    ok(
+      end.type === 'return_too_large' && end.bytes > 2000 && end.largestKeys[0]!.startsWith('big'),
+      JSON.stringify(end),
+    );
   }),
   law('rejections that nobody handles are reported', async (runtime) => {
-    const { end } = await driveRun(runtime, 'Promise.reject(new Error("lost")); const handled = Promise.reject(1); handled.catch(() => {}); return 1');
-    ok(end.type === 'returned' && end.unhandled.length === 1 && end.unhandled[0]!.message === 'lost', JSON.stringify(end));
+    const { end } = await driveRun(
+      runtime,
+      'Promise.reject(new Error("lost")); const handled = Promise.reject(1); handled.catch(() => {}); return 1',
+    );
+    ok(
+      end.type === 'returned' && end.unhandled.length === 1 && end.unhandled[0]!.message === 'lost',
+      JSON.stringify(end),
+    );
   }),
   law('console, text and progress are told in order', async (runtime) => {
-    const { segments } = await driveRun(runtime, 'console.log("a", { b: 1 }); console.warn("w"); text("x"); emit("y"); context.emitProgress("half"); context.telemetry.emitProgress("all", "warn"); return 1');
+    const { segments } = await driveRun(
+      runtime,
+      'console.log("a", { b: 1 }); console.warn("w"); text("x"); emit("y"); context.emitProgress("half"); context.telemetry.emitProgress("all", "warn"); return 1',
+    );
     const [segment] = segments;
     deepStrictEqual(segment?.logs, [
       { level: 'log', text: 'a { b: 1 }' },
@@ -164,18 +224,28 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     ]);
   }),
   law('a console flood is bounded and counted', async (runtime) => {
-    const { segments } = await driveRun(runtime, 'for (let i = 0; i < 1000; i++) console.log(i); return 1', { limits: { maxLogEvents: 10 } });
+    const { segments } = await driveRun(runtime, 'for (let i = 0; i < 1000; i++) console.log(i); return 1', {
+      limits: { maxLogEvents: 10 },
+    });
     strictEqual(segments.flatMap(({ logs }) => logs).length, 10);
-    strictEqual(segments.reduce((sum, { dropped }) => sum + dropped.logs, 0), 990);
+    strictEqual(
+      segments.reduce((sum, { dropped }) => sum + dropped.logs, 0),
+      990,
+    );
   }),
   law('a flood of calls is bounded', async (runtime) => {
-    const body = 'let refused = 0; await Promise.all(Array.from({ length: 50 }, (_, i) => tools.echo({ i }).catch((e) => { if (e instanceof ToolBudgetExceededError) refused++ }))); return refused';
+    const body =
+      'let refused = 0; await Promise.all(Array.from({ length: 50 }, (_, i) => tools.echo({ i }).catch((e) => { if (e instanceof ToolBudgetExceededError) refused++ }))); return refused';
     strictEqual(returned(await driveRun(runtime, body, { limits: { maxCalls: 20 } })), 30);
   }),
   law('the loser of a race that nothing can observe is named', async (runtime) => {
     const never = new Promise(() => {});
     const host = (name: string, args: unknown) => ((args as { slow?: boolean }).slow === true ? never : name);
-    const { segments } = await driveRun(runtime, 'const r = await Promise.race([tools.echo({ slow: true }), tools.echo({})]); await tools.echo({}); return r', { host });
+    const { segments } = await driveRun(
+      runtime,
+      'const r = await Promise.race([tools.echo({ slow: true }), tools.echo({})]); await tools.echo({}); return r',
+      { host },
+    );
     deepStrictEqual(
       segments.flatMap(({ unobservable }) => unobservable),
       [0],
@@ -186,7 +256,8 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
       if ((args as { slow?: boolean }).slow === true) await delay(20);
       return args;
     };
-    const body = 'const slow = tools.echo({ slow: true }); await Promise.race([slow, tools.echo({})]); await tools.echo({}); return (await slow).slow';
+    const body =
+      'const slow = tools.echo({ slow: true }); await Promise.race([slow, tools.echo({})]); await tools.echo({}); return (await slow).slow';
     const run = await driveRun(runtime, body, { host });
     strictEqual(returned(run), true);
     deepStrictEqual(
@@ -196,7 +267,11 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
   }),
   law('a cancelled script stops inside a loop', async (runtime) => {
     let run: SandboxRun | undefined;
-    const driven = driveRun(runtime, 'while (true) {}', { limits: { computeMs: 60_000 }, wallMs: 60_000, onRun: (started) => (run = started) });
+    const driven = driveRun(runtime, 'while (true) {}', {
+      limits: { computeMs: 60_000 },
+      wallMs: 60_000,
+      onRun: (started) => (run = started),
+    });
     await delay(50);
     run?.cancel('cancelled');
     deepStrictEqual((await driven).end, { type: 'cancelled', reason: 'cancelled' });
@@ -204,7 +279,10 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
   }),
   law('a cancelled script that waits for a call ends, and late settlements are ignored', async (runtime) => {
     let run: SandboxRun | undefined;
-    const driven = driveRun(runtime, 'await tools.echo({})', { host: () => new Promise(() => {}), onRun: (started) => (run = started) });
+    const driven = driveRun(runtime, 'await tools.echo({})', {
+      host: () => new Promise(() => {}),
+      onRun: (started) => (run = started),
+    });
     await delay(50);
     run?.cancel('timeout');
     deepStrictEqual((await driven).end, { type: 'cancelled', reason: 'timeout' });
@@ -219,7 +297,9 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
   law('a script that waits for its calls does not hold up others', async (runtime) => {
     let release: (value: unknown) => void = () => {};
     const gate = new Promise((resolve) => (release = resolve));
-    const waiting = Array.from({ length: 20 }, () => driveRun(runtime, 'return await tools.echo({})', { host: () => gate }));
+    const waiting = Array.from({ length: 20 }, () =>
+      driveRun(runtime, 'return await tools.echo({})', { host: () => gate }),
+    );
     await answersNext(runtime);
     release('open');
     for (const run of await Promise.all(waiting)) strictEqual(returned(run), 'open');

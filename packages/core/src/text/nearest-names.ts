@@ -62,17 +62,15 @@ function likeness(wanted: DescribedName, candidate: DescribedName): number {
   const shared = [...wanted.tokens].filter((token) => hasWord(candidate.tokens, token)).length;
   const total = wanted.tokens.size + candidate.tokens.size;
   const words = total === 0 ? 0 : (2 * shared) / total;
-  return Math.max(
-    spelling >= LEAST_SPELLING_LIKENESS ? spelling : 0,
-    words >= LEAST_TOKEN_LIKENESS ? words * 0.9 : 0,
-  );
+  return Math.max(spelling >= LEAST_SPELLING_LIKENESS ? spelling : 0, words >= LEAST_TOKEN_LIKENESS ? words * 0.9 : 0);
 }
 
 /** The word itself, or one that begins with the other: `exec` and `execute`, `dir` and `directory`. */
 function hasWord(words: ReadonlySet<string>, word: string): boolean {
   if (words.has(word)) return true;
   if (word.length < LEAST_STEM) return false;
-  for (const other of words) if (other.length >= LEAST_STEM && (other.startsWith(word) || word.startsWith(other))) return true;
+  for (const other of words)
+    if (other.length >= LEAST_STEM && (other.startsWith(word) || word.startsWith(other))) return true;
   return false;
 }
 
@@ -96,7 +94,8 @@ export function editDistance(left: string, right: string): number {
         (current[column - 1] as number) + 1,
         (last[column - 1] as number) + (same ? 0 : 1),
       );
-      const swapped = row > 1 && column > 1 && left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
+      const swapped =
+        row > 1 && column > 1 && left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
       if (swapped) best = Math.min(best, (beforeLast[column - 2] as number) + 1);
       current.push(best);
     }

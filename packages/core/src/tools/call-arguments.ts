@@ -10,7 +10,11 @@ export type CheckedArguments =
 
 /** Validates the arguments and serialises the effective input, once. `sent` is what is recorded of wrong ones. */
 export function checkArguments(tool: Tool, { argsJson, argsProblem }: FacadeCall, maxBytes: number): CheckedArguments {
-  const wrong = (reason: string): CheckedArguments => ({ ok: false, message: `The arguments of ${tool.name} are wrong: ${reason}.`, sent: null });
+  const wrong = (reason: string): CheckedArguments => ({
+    ok: false,
+    message: `The arguments of ${tool.name} are wrong: ${reason}.`,
+    sent: null,
+  });
   if (argsProblem !== undefined) return wrong(argsProblem);
   const bytes = Buffer.byteLength(argsJson);
   if (bytes > maxBytes) return wrong(`they are ${bytes} bytes of JSON, and ${maxBytes} are allowed`);

@@ -41,7 +41,14 @@ export class CallRecord {
   #executionStartMs: number | undefined;
   #durationMs = 0;
 
-  constructor(call: FacadeCall, tool: Tool, input: JsonValue, inputJson: string, startedAtMs: number, deliver: (result: CallResult) => void) {
+  constructor(
+    call: FacadeCall,
+    tool: Tool,
+    input: JsonValue,
+    inputJson: string,
+    startedAtMs: number,
+    deliver: (result: CallResult) => void,
+  ) {
     this.call = call;
     this.tool = tool;
     this.input = input;

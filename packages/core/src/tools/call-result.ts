@@ -23,7 +23,8 @@ function serialise(tool: Tool, result: unknown, maxBytes: number): CheckedResult
   const lost = findLost(result, 'result', 0);
   if (lost !== undefined) return refused(tool, `its result is not JSON data: ${lost}`);
   let json = JSON.stringify(result) as string | undefined;
-  if (json === undefined && result !== undefined) return refused(tool, `its result is not JSON data but a ${typeof result}`);
+  if (json === undefined && result !== undefined)
+    return refused(tool, `its result is not JSON data but a ${typeof result}`);
   if (json !== undefined && jsonDepthExceeds(json, MAX_JSON_DEPTH)) {
     return refused(tool, `its result is nested deeper than ${MAX_JSON_DEPTH} levels`);
   }
@@ -36,7 +37,8 @@ function serialise(tool: Tool, result: unknown, maxBytes: number): CheckedResult
     json = JSON.stringify(validated.value);
   }
   const bytes = json === undefined ? 0 : Buffer.byteLength(json);
-  if (bytes > maxBytes) return refused(tool, `its result is ${bytes} bytes of JSON and ${maxBytes} may cross; ask for less`);
+  if (bytes > maxBytes)
+    return refused(tool, `its result is ${bytes} bytes of JSON and ${maxBytes} may cross; ask for less`);
   return { ok: true, json: json ?? '' };
 }
 
@@ -47,7 +49,8 @@ function findLost(value: unknown, path: string, depth: number): string | undefin
   if (value instanceof Promise) return `${path} is a Promise that was not awaited`;
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) {
-      const found = typeof value[index] === 'object' ? findLost(value[index], `${path}[${index}]`, depth + 1) : undefined;
+      const found =
+        typeof value[index] === 'object' ? findLost(value[index], `${path}[${index}]`, depth + 1) : undefined;
       if (found !== undefined) return found;
     }
     return undefined;

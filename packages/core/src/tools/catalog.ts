@@ -53,7 +53,10 @@ class TokenCatalog implements ToolCatalog {
 
   constructor(tools: readonly Tool[]) {
     this.#tools = [...tools];
-    this.#summaries = tools.map((tool) => ({ name: identifierName(tool.name), description: firstSentence(tool.description) }));
+    this.#summaries = tools.map((tool) => ({
+      name: identifierName(tool.name),
+      description: firstSentence(tool.description),
+    }));
     for (const [index, tool] of this.#tools.entries()) this.#index(index, tool);
     this.#sortedTokens = [...this.#postings.keys()].toSorted();
   }
@@ -95,7 +98,8 @@ class TokenCatalog implements ToolCatalog {
   #index(index: number, tool: Tool): void {
     for (const name of [tool.name, identifierName(tool.name)]) {
       const other = this.#byName.get(name);
-      if (other !== undefined && other !== index) throw new ToolscriptUsageError(`Two tools are written tools.${name}.`);
+      if (other !== undefined && other !== index)
+        throw new ToolscriptUsageError(`Two tools are written tools.${name}.`);
       this.#byName.set(name, index);
     }
     const weights = new Map<string, number>();

@@ -56,7 +56,12 @@ function newNamespace(): Namespace {
   return { members: new Map(), namespaces: new Map() };
 }
 
-function addTool(root: Namespace, tool: Tool, detail: Exclude<DeclarationDetail, 'names'>, definitions: string[]): void {
+function addTool(
+  root: Namespace,
+  tool: Tool,
+  detail: Exclude<DeclarationDetail, 'names'>,
+  definitions: string[],
+): void {
   const path = identifierName(tool.name).split('.');
   const name = path.pop() as string;
   let namespace = root;
@@ -76,7 +81,12 @@ function namespaceOf(parent: Namespace, name: string): Namespace {
   return made;
 }
 
-function signature(tool: Tool, detail: Exclude<DeclarationDetail, 'names'>, indent: string, definitions: string[]): string {
+function signature(
+  tool: Tool,
+  detail: Exclude<DeclarationDetail, 'names'>,
+  indent: string,
+  definitions: string[],
+): string {
   const prefix = typeName(tool.name);
   const input = new SchemaTypeWriter(prefix, STYLES[detail]);
   const args = input.write(tool.inputSchema, 'unknown', indent);
@@ -97,7 +107,9 @@ function needsArguments(tool: Tool): boolean {
 function toolDoc(description: string, indent: string): string[] {
   const text = description.trim();
   const kept = text.length > MAX_TOOL_DOC ? `${text.slice(0, MAX_TOOL_DOC)}…` : text;
-  const [first = '', ...rest] = kept.split(/\r\n|\n|\r/u).map((line) => `${/^ */u.exec(line)?.[0] ?? ''}${docText(line, MAX_TOOL_DOC)}`);
+  const [first = '', ...rest] = kept
+    .split(/\r\n|\n|\r/u)
+    .map((line) => `${/^ */u.exec(line)?.[0] ?? ''}${docText(line, MAX_TOOL_DOC)}`);
   if (rest.length === 0) return first === '' ? [] : [`${indent}/** ${first} */`];
   return [`${indent}/**`, ...[first, ...rest].map((line) => `${indent} * ${line}`.trimEnd()), `${indent} */`];
 }

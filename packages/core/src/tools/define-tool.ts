@@ -27,7 +27,11 @@ export interface ToolDefinition<Input extends ZodSchema | undefined, Output exte
   output?: Output;
   outputSchema?: object;
   /** Default `policy`. A function says for each call whether somebody must decide; a throw means yes. */
-  approval?: 'never' | 'always' | 'policy' | ((input: ToolInput<Input>, call: ApprovalQuestion) => boolean | Promise<boolean>);
+  approval?:
+    | 'never'
+    | 'always'
+    | 'policy'
+    | ((input: ToolInput<Input>, call: ApprovalQuestion) => boolean | Promise<boolean>);
   /** Default `external`. */
   effect?: ToolEffect;
   /** What the call touches, for rules to match on. */
@@ -58,10 +62,10 @@ export interface DefineToolOptions {
  * Checks a definition and makes a frozen tool of it. Throws a `ToolscriptUsageError` for a name that cannot
  * be used, an unknown member, and a schema that JSON cannot carry.
  */
-export function defineTool<Input extends ZodSchema | undefined = undefined, Output extends ZodSchema | undefined = undefined>(
-  definition: ToolDefinition<Input, Output>,
-  options: DefineToolOptions = {},
-): DefinedTool {
+export function defineTool<
+  Input extends ZodSchema | undefined = undefined,
+  Output extends ZodSchema | undefined = undefined,
+>(definition: ToolDefinition<Input, Output>, options: DefineToolOptions = {}): DefinedTool {
   assertDefinition(definition);
   assertToolName(definition.name, options.namespace);
   assertMembers(definition as unknown as Record<string, unknown>, definition.name);
@@ -110,16 +114,22 @@ function compileInput(definition: ToolDefinition<ZodSchema | undefined, ZodSchem
   const compiled = compileZodSchema(definition.input, 'input', where);
   const type = compiled.jsonSchema['type'];
   if (type !== undefined && type !== 'object') {
-    throw new ToolscriptUsageError(`${where} must describe an object (z.object({…})), because tools take one object of named arguments.`);
+    throw new ToolscriptUsageError(
+      `${where} must describe an object (z.object({…})), because tools take one object of named arguments.`,
+    );
   }
   return { ...compiled, jsonSchema: { type: 'object', ...compiled.jsonSchema } };
 }
 
-function compileOutput(definition: ToolDefinition<ZodSchema | undefined, ZodSchema | undefined>): CompiledSchema | undefined {
+function compileOutput(
+  definition: ToolDefinition<ZodSchema | undefined, ZodSchema | undefined>,
+): CompiledSchema | undefined {
   const where = `The output of the tool "${definition.name}"`;
   refuseBoth(definition.name, 'output', definition.output, 'outputSchema', definition.outputSchema);
   if (definition.output === undefined) {
-    return definition.outputSchema === undefined ? undefined : compileJsonSchema(definition.outputSchema, 'output', where);
+    return definition.outputSchema === undefined
+      ? undefined
+      : compileJsonSchema(definition.outputSchema, 'output', where);
   }
   if (!isZodSchema(definition.output)) throw notZod(where, 'output', 'outputSchema');
   return compileZodSchema(definition.output, 'output', where);
@@ -133,10 +143,13 @@ function assertDefinition(definition: unknown): void {
 function assertMembers(definition: Record<string, unknown>, name: string): void {
   const tool = `The tool "${name}"`;
   for (const key of Object.keys(definition)) {
-    if (!MEMBERS.includes(key)) throw new ToolscriptUsageError(`${tool} has an unknown member "${key}".${didYouMean(key, MEMBERS)}`);
+    if (!MEMBERS.includes(key))
+      throw new ToolscriptUsageError(`${tool} has an unknown member "${key}".${didYouMean(key, MEMBERS)}`);
   }
-  if (typeof definition['description'] !== 'string') throw new ToolscriptUsageError(`${tool} needs a description: a string for the model.`);
-  if (typeof definition['execute'] !== 'function') throw new ToolscriptUsageError(`${tool} needs a function "execute".`);
+  if (typeof definition['description'] !== 'string')
+    throw new ToolscriptUsageError(`${tool} needs a description: a string for the model.`);
+  if (typeof definition['execute'] !== 'function')
+    throw new ToolscriptUsageError(`${tool} needs a function "execute".`);
   const { approval, effect, permissions, preview } = definition;
   if (approval !== undefined && typeof approval !== 'function' && !APPROVALS.includes(approval)) {
     throw new ToolscriptUsageError(`The approval of ${lower(tool)} must be "never", "always", "policy" or a function.`);
@@ -145,7 +158,8 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
     throw new ToolscriptUsageError(`The effect of ${lower(tool)} must be "read", "write" or "external".`);
   }
   for (const [key, value] of Object.entries({ permissions, preview })) {
-    if (value !== undefined && typeof value !== 'function') throw new ToolscriptUsageError(`"${key}" of ${lower(tool)} must be a function.`);
+    if (value !== undefined && typeof value !== 'function')
+      throw new ToolscriptUsageError(`"${key}" of ${lower(tool)} must be a function.`);
   }
 }
 
@@ -155,7 +169,9 @@ function refuseBoth(tool: string, first: string, firstValue: unknown, second: st
 }
 
 function notZod(where: string, zodMember: string, jsonMember: string): ToolscriptUsageError {
-  return new ToolscriptUsageError(`${where} is no zod 4 schema; "${zodMember}" takes zod, "${jsonMember}" takes a JSON Schema.`);
+  return new ToolscriptUsageError(
+    `${where} is no zod 4 schema; "${zodMember}" takes zod, "${jsonMember}" takes a JSON Schema.`,
+  );
 }
 
 function lower(text: string): string {

@@ -50,7 +50,9 @@ export interface FacadeCall {
 }
 
 /** `json` is the result's JSON text; empty for `undefined`. */
-export type CallResult = { readonly ok: true; readonly json: string } | { readonly ok: false; readonly error: GuestError };
+export type CallResult =
+  | { readonly ok: true; readonly json: string }
+  | { readonly ok: false; readonly error: GuestError };
 
 export interface PendingCalls {
   /** Without those that were aborted and have not settled yet. */
@@ -85,7 +87,12 @@ export interface FacadeOptions {
   readonly exposed: ReadonlySet<string>;
   readonly limits: Pick<
     Limits,
-    'maxToolCalls' | 'maxConcurrentToolCalls' | 'maxToolInputBytes' | 'maxToolResultBytes' | 'maxToolOutputBytes' | 'approvalTimeoutMs'
+    | 'maxToolCalls'
+    | 'maxConcurrentToolCalls'
+    | 'maxToolInputBytes'
+    | 'maxToolResultBytes'
+    | 'maxToolOutputBytes'
+    | 'approvalTimeoutMs'
   >;
   readonly gate: ApprovalGate;
   readonly app: unknown;

@@ -27,7 +27,13 @@ class CallFacade implements Facade {
   readonly #startMs: number;
   readonly #records = new Map<string, CallRecord>();
   readonly #queue: CallQueue;
-  readonly #counts: Record<CallState, number> = { deciding: 0, awaiting_approval: 0, queued: 0, executing: 0, settled: 0 };
+  readonly #counts: Record<CallState, number> = {
+    deciding: 0,
+    awaiting_approval: 0,
+    queued: 0,
+    executing: 0,
+    settled: 0,
+  };
   #made = 0;
   #onlyApprovals = false;
   #closed = false;
@@ -84,8 +90,10 @@ class CallFacade implements Facade {
 
   /** exists → exposed → arguments valid → budget. All of it in the same tick as the call. */
   #admit(call: FacadeCall, deliver: (result: CallResult) => void): void {
-    if (this.#closed) return deliver(refusal('ToolExecutionError', 'The script has ended; no tool can be called any more.'));
-    if (this.#records.has(call.callId)) return deliver(refusal('ToolExecutionError', 'A call of this id was made before.'));
+    if (this.#closed)
+      return deliver(refusal('ToolExecutionError', 'The script has ended; no tool can be called any more.'));
+    if (this.#records.has(call.callId))
+      return deliver(refusal('ToolExecutionError', 'A call of this id was made before.'));
     const tool = this.#options.registry.get(call.tool);
     if (tool === undefined || !this.#options.exposed.has(tool.name)) {
       return deliver({ ok: false, error: this.#notFound(call.tool, tool) });
@@ -101,10 +109,18 @@ class CallFacade implements Facade {
     if (overBudget) return this.#refuse(record, 'not_started', this.#budgetError());
     const pending = this.#askGate(record);
     if (pending === undefined) return this.#enqueue(record);
-    void this.#decide(record, pending).catch((thrown: unknown) => this.#refuse(record, 'failed', describeThrown(thrown, tool.name)));
+    void this.#decide(record, pending).catch((thrown: unknown) =>
+      this.#refuse(record, 'failed', describeThrown(thrown, tool.name)),
+    );
   }
 
-  #addRecord(call: FacadeCall, tool: Tool, input: JsonValue, inputJson: string, deliver: (result: CallResult) => void): CallRecord {
+  #addRecord(
+    call: FacadeCall,
+    tool: Tool,
+    input: JsonValue,
+    inputJson: string,
+    deliver: (result: CallResult) => void,
+  ): CallRecord {
     const startedAtMs = Math.max(0, this.#options.clock.nowMs() - this.#startMs);
     const record = new CallRecord(call, tool, deepFreeze(input), inputJson, startedAtMs, deliver);
     this.#records.set(call.callId, record);
@@ -121,7 +137,10 @@ class CallFacade implements Facade {
 
   #budgetError(): GuestError {
     const { maxToolCalls } = this.#options.limits;
-    return guestError('ToolBudgetExceededError', `A script may make ${maxToolCalls} tool calls, and this one has. Make fewer calls, or split the work.`);
+    return guestError(
+      'ToolBudgetExceededError',
+      `A script may make ${maxToolCalls} tool calls, and this one has. Make fewer calls, or split the work.`,
+    );
   }
 
   #askGate(record: CallRecord): Promise<GateDecision | undefined> | undefined {
@@ -167,7 +186,11 @@ class CallFacade implements Facade {
       return false;
     }
     if (!this.#options.gate.redeem(decision.approvalId, record.call.callId, decision.inputJson)) {
-      this.#refuse(record, 'denied', guestError('ApprovalDeniedError', `The approval of ${record.tool.name} was not given for this call.`));
+      this.#refuse(
+        record,
+        'denied',
+        guestError('ApprovalDeniedError', `The approval of ${record.tool.name} was not given for this call.`),
+      );
       return false;
     }
     if (decision.inputJson !== record.inputJson) {
@@ -246,7 +269,10 @@ class CallFacade implements Facade {
 
   #progress(record: CallRecord, message: unknown): void {
     if (record.state !== 'executing' || record.abortReason !== undefined) return;
-    const text = (typeof message === 'string' ? message : JSON.stringify(message) ?? '').slice(0, MAX_PROGRESS_LENGTH);
+    const text = (typeof message === 'string' ? message : (JSON.stringify(message) ?? '')).slice(
+      0,
+      MAX_PROGRESS_LENGTH,
+    );
     this.#emit({ type: 'progress', callId: record.call.callId, tool: record.tool.name, message: text });
   }
 
@@ -309,7 +335,12 @@ class CallFacade implements Facade {
 
   #cancelApproval(record: CallRecord): void {
     if (record.openApprovalId === undefined) return;
-    this.#approvalResolved(record, { decision: 'cancelled', approvalId: record.openApprovalId, by: 'host', reason: '' });
+    this.#approvalResolved(record, {
+      decision: 'cancelled',
+      approvalId: record.openApprovalId,
+      by: 'host',
+      reason: '',
+    });
   }
 
   #settle(record: CallRecord, end: CallEnd): void {

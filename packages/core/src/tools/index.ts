@@ -1,6 +1,14 @@
 export * from './catalog.js';
 export * from './declarations.js';
-export { defineTool, type ApprovalQuestion, type DefinedTool, type DefineToolOptions, type ToolDefinition, type ToolInput, type ToolResult } from './define-tool.js';
+export {
+  defineTool,
+  type ApprovalQuestion,
+  type DefinedTool,
+  type DefineToolOptions,
+  type ToolDefinition,
+  type ToolInput,
+  type ToolResult,
+} from './define-tool.js';
 export { createFacade } from './facade.js';
 export type * from './facade-types.js';
 export * from './guest-declarations.js';

@@ -52,7 +52,11 @@ function applyDefault(state: DefaultsState, schema: SchemaNode, value: Record<st
 }
 
 function applyToItems(state: DefaultsState, schema: JsonObject, value: readonly JsonValue[]): void {
-  const prefix = Array.isArray(schema['prefixItems']) ? schema['prefixItems'] : Array.isArray(schema['items']) ? schema['items'] : [];
+  const prefix = Array.isArray(schema['prefixItems'])
+    ? schema['prefixItems']
+    : Array.isArray(schema['items'])
+      ? schema['items']
+      : [];
   const rest = Array.isArray(schema['items']) ? schema['additionalItems'] : schema['items'];
   for (const [index, item] of value.entries()) {
     state.steps += 1;

@@ -18,7 +18,11 @@ import {
  * The validator reports a flat list in which a failed keyword is followed by the failures inside of it.
  * Here the list is read as the tree it stands for; only its leaves are said, and of a union one branch.
  */
-export function explainSchemaErrors(errors: readonly OutputUnit[], schema: unknown, instance: JsonValue): ValidationIssue[] {
+export function explainSchemaErrors(
+  errors: readonly OutputUnit[],
+  schema: unknown,
+  instance: JsonValue,
+): ValidationIssue[] {
   const explanation = new Explanation(schema, instance);
   const seen = new Set<string>();
   return explanation
@@ -35,7 +39,16 @@ export function explainSchemaErrors(errors: readonly OutputUnit[], schema: unkno
 const MAX_ERRORS_READ = 2_000;
 
 /** Keywords that only say that something inside of them failed, and that is said by itself. */
-const CONTAINERS = new Set(['$ref', 'allOf', 'if', 'properties', 'patternProperties', 'prefixItems', 'items', 'dependentSchemas']);
+const CONTAINERS = new Set([
+  '$ref',
+  'allOf',
+  'if',
+  'properties',
+  'patternProperties',
+  'prefixItems',
+  'items',
+  'dependentSchemas',
+]);
 /** Keywords whose inner failures mean nothing to a reader. */
 const OPAQUE = new Set(['not', 'contains', 'minContains', 'maxContains', 'propertyNames']);
 
@@ -80,7 +93,13 @@ class Explanation {
     }
     const meant = likeliestBranch(branches, path.length);
     if (meant !== undefined) return [...meant];
-    return [{ path, nature: 'kind', issue: mismatch(path, expectations(branches, path.length), showValue(this.#value(path))) }];
+    return [
+      {
+        path,
+        nature: 'kind',
+        issue: mismatch(path, expectations(branches, path.length), showValue(this.#value(path))),
+      },
+    ];
   }
 
   /** How many of the inner errors it has dealt with. */
@@ -153,7 +172,8 @@ class Explanation {
 
   #value(path: readonly (string | number)[]): unknown {
     return path.reduce<unknown>(
-      (value, part) => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[part] : undefined),
+      (value, part) =>
+        typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[part] : undefined,
       this.#instance,
     );
   }
@@ -181,11 +201,25 @@ class Explanation {
   }
 }
 
-function explainBound(keyword: string, path: readonly (string | number)[], limit: unknown, value: unknown): ValidationIssue {
+function explainBound(
+  keyword: string,
+  path: readonly (string | number)[],
+  limit: unknown,
+  value: unknown,
+): ValidationIssue {
   const [kind, unit] = BOUNDS[keyword] ?? [undefined, ''];
   if (kind === undefined) return plainIssue(path, `does not fit the schema (${keyword})`);
-  const received = typeof value === 'string' || Array.isArray(value) ? String(value.length) : isRecord(value) ? String(Object.keys(value).length) : showValue(value);
-  return mismatch(path, unit === '' ? `a number ${kind} ${String(limit)}` : `${kind} ${String(limit)} ${unit}`, received);
+  const received =
+    typeof value === 'string' || Array.isArray(value)
+      ? String(value.length)
+      : isRecord(value)
+        ? String(Object.keys(value).length)
+        : showValue(value);
+  return mismatch(
+    path,
+    unit === '' ? `a number ${kind} ${String(limit)}` : `${kind} ${String(limit)} ${unit}`,
+    received,
+  );
 }
 
 const BOUNDS: Readonly<Record<string, readonly [string, string]>> = {
@@ -219,7 +253,8 @@ function groupBranches(unit: OutputUnit, inner: readonly OutputUnit[]): OutputUn
   const branches = new Map<string, OutputUnit[]>();
   let current = '';
   for (const error of inner) {
-    if (error.keyword !== 'false') current = error.keywordLocation.slice(unit.keywordLocation.length + 1).split('/')[0] ?? '';
+    if (error.keyword !== 'false')
+      current = error.keywordLocation.slice(unit.keywordLocation.length + 1).split('/')[0] ?? '';
     const branch = branches.get(current);
     if (branch === undefined) branches.set(current, [error]);
     else branch.push(error);
@@ -228,10 +263,12 @@ function groupBranches(unit: OutputUnit, inner: readonly OutputUnit[]): OutputUn
 }
 
 function expectations(branches: readonly BranchIssues[], depth: number): string {
-  const expected = branches.flatMap((branch) => branch.slice(0, 1)).map((issue) => {
-    const text = issue.issue.expected ?? 'another value';
-    return issue.path.length > depth ? `{ ${String(issue.path.at(-1))}: ${text} }` : text;
-  });
+  const expected = branches
+    .flatMap((branch) => branch.slice(0, 1))
+    .map((issue) => {
+      const text = issue.issue.expected ?? 'another value';
+      return issue.path.length > depth ? `{ ${String(issue.path.at(-1))}: ${text} }` : text;
+    });
   return [...new Set(expected)].join(' | ');
 }
 

@@ -32,9 +32,28 @@ const COST_OF_PATTERN = 20;
 const TYPES: readonly unknown[] = ['string', 'number', 'integer', 'boolean', 'null', 'array', 'object'];
 /** Formats that are checked; all others only inform. Each is decided in linear time. */
 const CHECKED_FORMATS: readonly unknown[] = ['date', 'time', 'date-time', 'duration', 'email', 'ipv4', 'uuid'];
-const COUNTS = ['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties', 'minContains', 'maxContains'];
+const COUNTS = [
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'minProperties',
+  'maxProperties',
+  'minContains',
+  'maxContains',
+];
 const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'];
-const SINGLE_SCHEMAS = ['not', 'if', 'then', 'else', 'contains', 'propertyNames', 'additionalProperties', 'unevaluatedProperties', 'unevaluatedItems'];
+const SINGLE_SCHEMAS = [
+  'not',
+  'if',
+  'then',
+  'else',
+  'contains',
+  'propertyNames',
+  'additionalProperties',
+  'unevaluatedProperties',
+  'unevaluatedItems',
+];
 const SCHEMA_LISTS = ['allOf', 'anyOf', 'oneOf'];
 
 type MutableSchema = Record<string, unknown>;
@@ -71,7 +90,8 @@ class SchemaReader {
     if (!isSchemaNode(node)) return this.#refuse(path, 'a schema must be an object, true or false');
     if (typeof node === 'boolean') return node;
     this.#count += 1;
-    if (path.length > MAX_SCHEMA_DEPTH || this.#count > MAX_SCHEMAS) return this.#refuse(path.slice(0, 8), 'the schema is too large');
+    if (path.length > MAX_SCHEMA_DEPTH || this.#count > MAX_SCHEMAS)
+      return this.#refuse(path.slice(0, 8), 'the schema is too large');
     const read: MutableSchema = {};
     const reference = node['$ref'] ?? node['$dynamicRef'] ?? node['$recursiveRef'];
     if (reference !== undefined) read['$ref'] = this.#reference(reference, path);
@@ -102,13 +122,16 @@ class SchemaReader {
     const type = node['type'];
     if (type !== undefined) {
       const types = Array.isArray(type) ? type : [type];
-      if (types.length === 0 || !types.every((name) => TYPES.includes(name))) this.#refuse([...path, 'type'], 'is no type of JSON');
+      if (types.length === 0 || !types.every((name) => TYPES.includes(name)))
+        this.#refuse([...path, 'type'], 'is no type of JSON');
       read['type'] = type;
     }
     if ('const' in node) read['const'] = node['const'];
-    if (node['enum'] !== undefined) read['enum'] = Array.isArray(node['enum']) ? node['enum'] : this.#refuse([...path, 'enum'], 'must be a list');
+    if (node['enum'] !== undefined)
+      read['enum'] = Array.isArray(node['enum']) ? node['enum'] : this.#refuse([...path, 'enum'], 'must be a list');
     if (Array.isArray(node['required'])) read['required'] = this.#names(node['required'], [...path, 'required']);
-    else if (node['required'] !== undefined && typeof node['required'] !== 'boolean') this.#refuse([...path, 'required'], 'must be a list of names');
+    else if (node['required'] !== undefined && typeof node['required'] !== 'boolean')
+      this.#refuse([...path, 'required'], 'must be a list of names');
     for (const keyword of [...COUNTS, ...BOUNDS]) this.#number(node, read, keyword, path);
     if (node['multipleOf'] !== undefined) {
       this.#number(node, read, 'multipleOf', path);
@@ -134,10 +157,12 @@ class SchemaReader {
     const items = node['items'];
     if (Array.isArray(items)) {
       read['prefixItems'] = this.#list(items, [...path, 'items']);
-      if (node['additionalItems'] !== undefined) read['items'] = this.#node(node['additionalItems'], [...path, 'additionalItems']);
+      if (node['additionalItems'] !== undefined)
+        read['items'] = this.#node(node['additionalItems'], [...path, 'additionalItems']);
       return;
     }
-    if (node['prefixItems'] !== undefined) read['prefixItems'] = this.#list(node['prefixItems'], [...path, 'prefixItems']);
+    if (node['prefixItems'] !== undefined)
+      read['prefixItems'] = this.#list(node['prefixItems'], [...path, 'prefixItems']);
     if (items !== undefined) read['items'] = this.#node(items, [...path, 'items']);
   }
 
@@ -151,7 +176,9 @@ class SchemaReader {
       for (const key of Object.keys(value)) {
         const place = [...path, keyword, key];
         const needs = value[key];
-        const schema = Array.isArray(needs) ? this.#probed({ required: this.#names(needs, place) }) : this.#node(needs, place);
+        const schema = Array.isArray(needs)
+          ? this.#probed({ required: this.#names(needs, place) })
+          : this.#node(needs, place);
         setOwn(schemas, key, Object.hasOwn(schemas, key) ? this.#probed({ allOf: [schemas[key], schema] }) : schema);
       }
     }
@@ -169,7 +196,10 @@ class SchemaReader {
         setOwn(kept, pattern, this.#node(schema, [...path, 'patternProperties', pattern]));
         continue;
       }
-      this.#note(path, `keys are not checked against the pattern ${quote(pattern)}: ${verdict.safe ? 'it may take too long' : verdict.reason}`);
+      this.#note(
+        path,
+        `keys are not checked against the pattern ${quote(pattern)}: ${verdict.safe ? 'it may take too long' : verdict.reason}`,
+      );
       delete read['additionalProperties'];
       delete read['unevaluatedProperties'];
     }
@@ -182,7 +212,8 @@ class SchemaReader {
     if (pattern === undefined) return;
     if (typeof pattern !== 'string') return void this.#refuse([...path, 'pattern'], 'must be a string');
     const verdict = judgePattern(pattern);
-    if (!verdict.safe) return this.#note(path, `is not checked against the pattern ${quote(pattern)}: ${verdict.reason}`);
+    if (!verdict.safe)
+      return this.#note(path, `is not checked against the pattern ${quote(pattern)}: ${verdict.reason}`);
     const tested = this.#probed({ pattern }, COST_OF_PATTERN);
     this.#alsoMatch(read, implies(this.#probed({ type: 'string', maxLength: verdict.maxLength }), tested));
   }
@@ -195,7 +226,8 @@ class SchemaReader {
 
   #allowNull(read: MutableSchema): void {
     if (typeof read['type'] === 'string') read['type'] = [read['type'], 'null'];
-    if (Array.isArray(read['enum']) && !read['enum'].includes(null)) read['enum'] = [...(read['enum'] as unknown[]), null];
+    if (Array.isArray(read['enum']) && !read['enum'].includes(null))
+      read['enum'] = [...(read['enum'] as unknown[]), null];
   }
 
   #alsoMatch(read: MutableSchema, schema: MutableSchema): void {
@@ -204,7 +236,10 @@ class SchemaReader {
 
   #reference(reference: unknown, path: readonly string[]): string {
     if (!isLocalReference(reference)) {
-      this.#refuse([...path, '$ref'], `points outside of the schema (${quote(String(reference))}); copy what it needs into $defs`);
+      this.#refuse(
+        [...path, '$ref'],
+        `points outside of the schema (${quote(String(reference))}); copy what it needs into $defs`,
+      );
     }
     const target = resolveReference(this.#root, reference as string);
     if (target === undefined) return this.#refuse([...path, '$ref'], `${quote(String(reference))} points to nothing`);
@@ -230,7 +265,9 @@ class SchemaReader {
   }
 
   #names(value: readonly unknown[], path: readonly string[]): string[] {
-    return value.every((name) => typeof name === 'string') ? [...(value as string[])] : this.#refuse(path, 'must be a list of names');
+    return value.every((name) => typeof name === 'string')
+      ? [...(value as string[])]
+      : this.#refuse(path, 'must be a list of names');
   }
 
   #probed(schema: MutableSchema, cost = 1): MutableSchema {

@@ -31,14 +31,19 @@ export function compileJsonSchema(schema: unknown, direction: 'input' | 'output'
   if (direction === 'input') assertDescribesObject(jsonSchema, where);
   const checker = new SchemaChecker(jsonSchema, where);
   const validate = direction === 'input' ? checker.checkInput : checker.checkOutput;
-  return { jsonSchema: direction === 'input' ? { type: 'object', ...jsonSchema } : jsonSchema, validate, notes: checker.notes };
+  return {
+    jsonSchema: direction === 'input' ? { type: 'object', ...jsonSchema } : jsonSchema,
+    validate,
+    notes: checker.notes,
+  };
 }
 
 function plainCopy(schema: object, where: string): JsonObject {
   try {
     return JSON.parse(JSON.stringify(copyJson(schema))) as JsonObject;
   } catch (error) {
-    const reason = error instanceof NotJsonError ? `#/${error.path.join('/')} ${error.message}` : 'it is not plain data';
+    const reason =
+      error instanceof NotJsonError ? `#/${error.path.join('/')} ${error.message}` : 'it is not plain data';
     throw new ToolscriptUsageError(`${where} is not a usable JSON Schema: ${reason}.`);
   }
 }
@@ -47,7 +52,9 @@ function assertDescribesObject(schema: JsonObject, where: string): void {
   const type = schema['type'];
   const isObject = type === undefined || type === 'object' || (Array.isArray(type) && type.includes('object'));
   if (!isObject) {
-    throw new ToolscriptUsageError(`${where} must describe an object, because tools take one object of named arguments.`);
+    throw new ToolscriptUsageError(
+      `${where} must describe an object, because tools take one object of named arguments.`,
+    );
   }
 }
 
@@ -84,8 +91,7 @@ class SchemaChecker {
       return [...this.#unknownTopLevelKeys(value), ...this.#check(value)];
     });
 
-  readonly checkOutput = (output: unknown): Validated =>
-    this.#guarded(output, (value) => this.#check(value));
+  readonly checkOutput = (output: unknown): Validated => this.#guarded(output, (value) => this.#check(value));
 
   #guarded(value: unknown, check: (copy: JsonValue) => ValidationIssue[]): Validated {
     try {
@@ -95,7 +101,10 @@ class SchemaChecker {
       return issues.length === 0 ? { ok: true, value: copy } : { ok: false, issues };
     } catch (error) {
       if (error instanceof NotJsonError) return { ok: false, issues: [plainIssue(error.path, error.message)] };
-      return { ok: false, issues: [plainIssue([], 'cannot be checked: the data, or the schema of this tool, is too complex')] };
+      return {
+        ok: false,
+        issues: [plainIssue([], 'cannot be checked: the data, or the schema of this tool, is too complex')],
+      };
     }
   }
 

@@ -78,7 +78,11 @@ function copyAt(value: unknown, path: (string | number)[], renameKey: (key: stri
   return Array.isArray(value) ? copyArray(value, path, renameKey) : copyRecord(value, path, renameKey);
 }
 
-function copyArray(value: readonly unknown[], path: (string | number)[], renameKey: (key: string) => string): JsonValue {
+function copyArray(
+  value: readonly unknown[],
+  path: (string | number)[],
+  renameKey: (key: string) => string,
+): JsonValue {
   const copy: JsonValue[] = [];
   for (let index = 0; index < value.length; index++) {
     path.push(index);

@@ -41,12 +41,17 @@ export const BUILT_IN_PACK_NAMES: readonly string[] = [...Object.keys(BUILT_IN_P
  * is said. `mcp.…` and `http` are among them only when switched on. Throws a `ToolscriptUsageError` for an
  * unknown tool, pack or option, and for packs that extend each other in a circle; every pack is checked.
  */
-export function resolveExposure(exposure: Exposure, registry: ToolRegistry, packs: ToolPacks = {}): ReadonlySet<string> {
+export function resolveExposure(
+  exposure: Exposure,
+  registry: ToolRegistry,
+  packs: ToolPacks = {},
+): ReadonlySet<string> {
   assertExposure(exposure);
   const resolver = new PackResolver(packs, registry);
   for (const name of Object.keys(packs)) resolver.toolsOf(name);
   const chosen = new Set<string>();
-  if (exposure.pack === undefined && exposure.tools === undefined) for (const name of registry.names()) chosen.add(name);
+  if (exposure.pack === undefined && exposure.tools === undefined)
+    for (const name of registry.names()) chosen.add(name);
   if (exposure.pack !== undefined) for (const name of resolver.toolsOf(exposure.pack)) chosen.add(name);
   for (const name of exposure.tools ?? []) chosen.add(existingTool(name, registry, 'expose.tools'));
   for (const name of chosen) if (isSwitchedOff(name, exposure)) chosen.delete(name);
@@ -83,7 +88,9 @@ class PackResolver {
   #builtIn(name: string): ReadonlySet<string> | undefined {
     if (name === ALL) return new Set(this.#registry.names());
     if (!Object.hasOwn(BUILT_IN_PACKS, name)) return undefined;
-    return new Set((BUILT_IN_PACKS[name] as readonly string[]).filter((tool) => this.#registry.get(tool) !== undefined));
+    return new Set(
+      (BUILT_IN_PACKS[name] as readonly string[]).filter((tool) => this.#registry.get(tool) !== undefined),
+    );
   }
 
   #own(name: string, path: readonly string[]): ReadonlySet<string> {
@@ -106,7 +113,9 @@ class PackResolver {
 function existingTool(name: string, registry: ToolRegistry, where: string): string {
   const tool = typeof name === 'string' ? registry.get(name) : undefined;
   if (tool !== undefined) return tool.name;
-  throw new ToolscriptUsageError(`There is no tool "${String(name)}", which ${where} names.${didYouMean(String(name), registry.names())}`);
+  throw new ToolscriptUsageError(
+    `There is no tool "${String(name)}", which ${where} names.${didYouMean(String(name), registry.names())}`,
+  );
 }
 
 function assertPack(name: string, pack: unknown): void {
@@ -117,7 +126,8 @@ function assertPack(name: string, pack: unknown): void {
   if (!isRecord) throw new ToolscriptUsageError(`The pack "${name}" must be an object: { extends?, tools }.`);
   assertKeys(pack, ['extends', 'tools'], `The pack "${name}"`);
   const { extends: parents, tools } = pack as ToolPack;
-  if (tools !== undefined && !isNameList(tools)) throw new ToolscriptUsageError(`"tools" of the pack "${name}" must be a list of names.`);
+  if (tools !== undefined && !isNameList(tools))
+    throw new ToolscriptUsageError(`"tools" of the pack "${name}" must be a list of names.`);
   if (parents !== undefined && typeof parents !== 'string' && !isNameList(parents)) {
     throw new ToolscriptUsageError(`"extends" of the pack "${name}" must be a name or a list of names.`);
   }
@@ -137,7 +147,8 @@ function assertExposure(exposure: Exposure): void {
 
 function assertKeys(value: object, keys: readonly string[], where: string): void {
   for (const key of Object.keys(value)) {
-    if (!keys.includes(key)) throw new ToolscriptUsageError(`${where} has an unknown member "${key}".${didYouMean(key, keys)}`);
+    if (!keys.includes(key))
+      throw new ToolscriptUsageError(`${where} has an unknown member "${key}".${didYouMean(key, keys)}`);
   }
 }
 

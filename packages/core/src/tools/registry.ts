@@ -28,7 +28,9 @@ export function createRegistry(tools: readonly Tool[]): ToolRegistry {
     get: (name: string) => byName.get(name),
     names: () => names,
     scriptNames: (exposed?: ReadonlySet<string>) =>
-      names.filter((name) => exposed === undefined || exposed.has(name)).flatMap((name) => [...new Set([identifierName(name), name])]),
+      names
+        .filter((name) => exposed === undefined || exposed.has(name))
+        .flatMap((name) => [...new Set([identifierName(name), name])]),
   });
 }
 
@@ -43,7 +45,12 @@ function addTool(byName: Map<string, Tool>, tool: Tool): void {
 
 function assertTool(tool: unknown): void {
   const candidate = tool as Partial<Tool> | null;
-  if (typeof candidate === 'object' && typeof candidate?.name === 'string' && typeof candidate.validateInput === 'function') return;
+  if (
+    typeof candidate === 'object' &&
+    typeof candidate?.name === 'string' &&
+    typeof candidate.validateInput === 'function'
+  )
+    return;
   throw new ToolscriptUsageError('A tool must be made by defineTool.');
 }
 

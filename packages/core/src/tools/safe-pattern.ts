@@ -82,7 +82,12 @@ class PatternReader {
   read(): PatternShape {
     const anchored = this.#source.startsWith('^');
     const part = this.#alternatives();
-    return { repetitions: part.repetitions, choices: part.choices, counted: part.counted, anchored: anchored && !hasTopLevelAlternative(this.#source) };
+    return {
+      repetitions: part.repetitions,
+      choices: part.choices,
+      counted: part.counted,
+      anchored: anchored && !hasTopLevelAlternative(this.#source),
+    };
   }
 
   #alternatives(): PartShape {

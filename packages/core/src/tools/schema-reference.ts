@@ -19,7 +19,9 @@ export function isLocalReference(reference: unknown): reference is string {
 /** What a local reference points to; undefined where that is nothing, or no schema. Never looks elsewhere. */
 export function resolveReference(root: SchemaNode, reference: string): SchemaNode | undefined {
   if (reference === '#') return root;
-  const target = reference.startsWith('#/') ? resolvePointer(root, reference.slice(2)) : findAnchor(root, reference.slice(1));
+  const target = reference.startsWith('#/')
+    ? resolvePointer(root, reference.slice(2))
+    : findAnchor(root, reference.slice(1));
   return isSchemaNode(target) ? target : undefined;
 }
 
@@ -27,7 +29,8 @@ function resolvePointer(root: SchemaNode, pointer: string): unknown {
   let target: unknown = root;
   for (const part of pointer.split('/')) {
     const key = decodePointerPart(part);
-    if (key === undefined || typeof target !== 'object' || target === null || !Object.hasOwn(target, key)) return undefined;
+    if (key === undefined || typeof target !== 'object' || target === null || !Object.hasOwn(target, key))
+      return undefined;
     target = (target as Record<string, unknown>)[key];
   }
   return target;
@@ -91,7 +94,8 @@ export function expand(root: SchemaNode, start: SchemaNode): JsonObject[] {
     found.add(schema as JsonObject);
     const reference = schema['$ref'];
     if (isLocalReference(reference)) waiting.push(resolveReference(root, reference));
-    for (const keyword of BRANCH_KEYWORDS) if (Array.isArray(schema[keyword])) waiting.push(...(schema[keyword] as unknown[]));
+    for (const keyword of BRANCH_KEYWORDS)
+      if (Array.isArray(schema[keyword])) waiting.push(...(schema[keyword] as unknown[]));
     for (const keyword of CONDITION_KEYWORDS) waiting.push(schema[keyword]);
     if (isRecord(schema['dependentSchemas'])) waiting.push(...Object.values(schema['dependentSchemas']));
   }

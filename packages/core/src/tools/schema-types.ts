@@ -38,8 +38,16 @@ export class SchemaTypeWriter {
 
   /** `unknownType`: what stands where a schema says nothing. */
   write(schema: JsonObject, unknownType: 'any' | 'unknown', indent: string): string {
-    const context: SchemaContext = { root: schema, counts: countReferences(schema), unknownType, nodes: 0, bare: new Set() };
-    return context.counts.has(schema) ? this.#reference('#', context, indent, 0) : this.#type(schema, context, indent, 0);
+    const context: SchemaContext = {
+      root: schema,
+      counts: countReferences(schema),
+      unknownType,
+      nodes: 0,
+      bare: new Set(),
+    };
+    return context.counts.has(schema)
+      ? this.#reference('#', context, indent, 0)
+      : this.#type(schema, context, indent, 0);
   }
 
   #type(schema: unknown, context: SchemaContext, indent: string, depth: number): string {
@@ -56,7 +64,8 @@ export class SchemaTypeWriter {
     if ('const' in schema) return literal(schema['const'], context);
     if (Array.isArray(schema['enum'])) return this.#enumeration(schema['enum'], context);
     const union = schema['anyOf'] ?? schema['oneOf'];
-    if (Array.isArray(union) || Array.isArray(schema['allOf'])) return this.#combination(schema, union, context, indent, depth);
+    if (Array.isArray(union) || Array.isArray(schema['allOf']))
+      return this.#combination(schema, union, context, indent, depth);
     if (Array.isArray(schema['type'])) {
       return joinUnion(schema['type'].map((type) => this.#unreferenced({ ...schema, type }, context, indent, depth)));
     }
@@ -79,8 +88,11 @@ export class SchemaTypeWriter {
       case 'object':
         return this.#object(schema, context, indent, depth);
     }
-    if (isRecord(schema['properties']) || isSchemaNode(schema['additionalProperties'])) return this.#object(schema, context, indent, depth);
-    return schema['items'] !== undefined || schema['prefixItems'] !== undefined ? this.#array(schema, context, indent, depth) : context.unknownType;
+    if (isRecord(schema['properties']) || isSchemaNode(schema['additionalProperties']))
+      return this.#object(schema, context, indent, depth);
+    return schema['items'] !== undefined || schema['prefixItems'] !== undefined
+      ? this.#array(schema, context, indent, depth)
+      : context.unknownType;
   }
 
   #reference(reference: unknown, context: SchemaContext, indent: string, depth: number): string {
@@ -93,7 +105,9 @@ export class SchemaTypeWriter {
     const isNamed = (context.counts.get(target) ?? 0) > 1 || target === context.root;
     const outer = context.bare;
     context.bare = new Set([...outer, target]);
-    const type = isNamed ? this.#define(target, String(reference), context) : this.#type(target, context, indent, depth + 1);
+    const type = isNamed
+      ? this.#define(target, String(reference), context)
+      : this.#type(target, context, indent, depth + 1);
     context.bare = outer;
     return type;
   }
@@ -108,7 +122,10 @@ export class SchemaTypeWriter {
   }
 
   #nameFor(reference: string): string {
-    const last = reference.slice(reference.lastIndexOf('/') + 1).replace(/[^A-Za-z0-9]+/g, '_').replace(/^_+|_+$/g, '');
+    const last = reference
+      .slice(reference.lastIndexOf('/') + 1)
+      .replace(/[^A-Za-z0-9]+/g, '_')
+      .replace(/^_+|_+$/g, '');
     const base = `${this.#prefix}_${last === '' ? 'Root' : last.slice(0, 60)}`;
     let name = base;
     for (let count = 2; this.#usedNames.has(name); count++) name = `${base}_${count}`;
@@ -132,9 +149,11 @@ export class SchemaTypeWriter {
       else parts.push(this.#type(part, context, indent, depth + 1));
     }
     for (const merged of mergeObjects(objects)) parts.push(this.#object(merged, context, indent, depth));
-    if (Array.isArray(union)) parts.push(joinUnion(union.map((branch) => this.#type(branch, context, indent, depth + 1))));
+    if (Array.isArray(union))
+      parts.push(joinUnion(union.map((branch) => this.#type(branch, context, indent, depth + 1))));
     const telling = [...new Set(parts)].filter((part) => part !== context.unknownType);
-    if (telling.length > 0) return telling.length === 1 ? (telling[0] as string) : telling.map(parenthesised).join(' & ');
+    if (telling.length > 0)
+      return telling.length === 1 ? (telling[0] as string) : telling.map(parenthesised).join(' & ');
     return schema['type'] === undefined ? context.unknownType : this.#unreferenced(rest, context, indent, depth);
   }
 
@@ -145,7 +164,8 @@ export class SchemaTypeWriter {
   #arrayParts(schema: JsonObject, context: SchemaContext, indent: string, depth: number): string {
     const prefix = schema['prefixItems'] ?? (Array.isArray(schema['items']) ? schema['items'] : undefined);
     const rest = Array.isArray(schema['items']) ? schema['additionalItems'] : schema['items'];
-    if (!Array.isArray(prefix) || prefix.length === 0) return `${parenthesised(this.#type(rest ?? true, context, indent, depth + 1))}[]`;
+    if (!Array.isArray(prefix) || prefix.length === 0)
+      return `${parenthesised(this.#type(rest ?? true, context, indent, depth + 1))}[]`;
     const least = typeof schema['minItems'] === 'number' ? schema['minItems'] : 0;
     const members = prefix.map((item, index) => {
       const type = this.#type(item, context, indent, depth + 1);
@@ -197,7 +217,14 @@ export class SchemaTypeWriter {
     return [...this.#usedNames].some((name) => type.includes(name));
   }
 
-  #member(key: string, schema: unknown, required: boolean, context: SchemaContext, indent: string, depth: number): string {
+  #member(
+    key: string,
+    schema: unknown,
+    required: boolean,
+    context: SchemaContext,
+    indent: string,
+    depth: number,
+  ): string {
     const doc = this.#style.memberDocs && isRecord(schema) ? memberDoc(schema) : '';
     const comment = doc === '' ? '' : `/** ${doc} */\n${indent}`;
     return `${comment}${propertyName(key)}${required ? '' : '?'}: ${this.#type(schema, context, indent, depth + 1)};`;
@@ -239,9 +266,14 @@ function isPlainObjectSchema(schema: unknown): schema is JsonObject {
 function mergeObjects(objects: readonly JsonObject[]): readonly JsonObject[] {
   const keys = objects.flatMap((object) => Object.keys(object['properties'] as object));
   if (objects.length < 2 || new Set(keys).size < keys.length) return objects;
-  const properties = objects.reduce<Record<string, unknown>>((all, object) => defineAll(all, object['properties'] as object), {});
+  const properties = objects.reduce<Record<string, unknown>>(
+    (all, object) => defineAll(all, object['properties'] as object),
+    {},
+  );
   const required = objects.flatMap((object) => (Array.isArray(object['required']) ? object['required'] : []));
-  const open = objects.some((object) => object['additionalProperties'] !== undefined && object['additionalProperties'] !== false);
+  const open = objects.some(
+    (object) => object['additionalProperties'] !== undefined && object['additionalProperties'] !== false,
+  );
   return [{ type: 'object', properties, required, additionalProperties: open } as unknown as JsonObject];
 }
 
@@ -287,7 +319,10 @@ function propertyName(key: string): string {
 
 /** JSON text without line separators, which may not stand in every place. */
 function safeJson(value: unknown): string {
-  return (JSON.stringify(value) ?? 'undefined').replace(/[\u007f-\u009f\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return (JSON.stringify(value) ?? 'undefined').replace(
+    /[\u007f-\u009f\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 function memberDoc(schema: Record<string, unknown>): string {
@@ -300,9 +335,7 @@ function memberDoc(schema: Record<string, unknown>): string {
 
 /** Text for a doc comment: one line, nothing that ends the comment, no invisible characters. */
 export function docText(text: string, maxLength: number): string {
-  const line = text
-    .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\s]+/gu, ' ')
-    .trim();
+  const line = text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
   const cut = line.length > maxLength ? `${line.slice(0, maxLength).trimEnd()}…` : line;
   return cut.replaceAll('*/', '*\\/').replace(/[\ud800-\udbff](?![\udc00-\udfff])/g, '');
 }

@@ -21,7 +21,9 @@ export function assertToolName(name: unknown, namespace?: 'mcp'): asserts name i
   const first = segments[0] as string;
   const reserved = RESERVED_NAMESPACES.includes(first) && first !== namespace && name !== 'http';
   if (reserved) {
-    throw new ToolscriptUsageError(`The tool name ${shown} starts with "${first}", which is reserved; choose another name.`);
+    throw new ToolscriptUsageError(
+      `The tool name ${shown} starts with "${first}", which is reserved; choose another name.`,
+    );
   }
   if (namespace !== undefined && (first !== namespace || segments.length < 3)) {
     throw new ToolscriptUsageError(`The tool name ${shown} must have the form ${namespace}.SERVER.TOOL.`);
@@ -30,13 +32,17 @@ export function assertToolName(name: unknown, namespace?: 'mcp'): asserts name i
 
 function assertSegment(segment: string, shown: string): void {
   if (segment === '') {
-    throw new ToolscriptUsageError(`The tool name ${shown} has an empty part; write names like "readFile" or "prompts.save".`);
+    throw new ToolscriptUsageError(
+      `The tool name ${shown} has an empty part; write names like "readFile" or "prompts.save".`,
+    );
   }
   if (segment.length > MAX_SEGMENT_LENGTH) {
     throw new ToolscriptUsageError(`A part of the tool name ${shown} is longer than ${MAX_SEGMENT_LENGTH} characters.`);
   }
   if (!SEGMENT.test(segment)) {
-    throw new ToolscriptUsageError(`The tool name ${shown} has characters other than letters, digits, "_", "$" and "-".`);
+    throw new ToolscriptUsageError(
+      `The tool name ${shown} has characters other than letters, digits, "_", "$" and "-".`,
+    );
   }
   if (FORBIDDEN_SEGMENTS.includes(segment)) {
     throw new ToolscriptUsageError(`The tool name ${shown} uses "${segment}", which is reserved; choose another name.`);

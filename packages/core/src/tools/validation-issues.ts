@@ -56,7 +56,9 @@ export function showValue(value: unknown): string {
 /** `"a" | "b" | 3`, cut after a dozen. */
 export function showChoices(values: readonly unknown[]): string {
   const shown = values.slice(0, 12).map((value) => (typeof value === 'bigint' ? `${value}n` : showValue(value)));
-  return values.length > shown.length ? `${shown.join(' | ')} | … ${values.length - shown.length} more` : shown.join(' | ');
+  return values.length > shown.length
+    ? `${shown.join(' | ')} | … ${values.length - shown.length} more`
+    : shown.join(' | ');
 }
 
 /**

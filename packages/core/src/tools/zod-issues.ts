@@ -26,7 +26,9 @@ function explainAll(issues: readonly ZodIssue[], base: IssuePath, knownKeys: Kno
 }
 
 function explainOne(issue: ZodIssue, path: IssuePath, knownKeys: KnownKeys): LocatedIssue[] {
-  const located = (nature: LocatedIssue['nature'], said: ValidationIssue): LocatedIssue[] => [{ path, nature, issue: said }];
+  const located = (nature: LocatedIssue['nature'], said: ValidationIssue): LocatedIssue[] => [
+    { path, nature, issue: said },
+  ];
   switch (issue.code) {
     case 'unrecognized_keys':
       return issue.keys.map((key) => {
@@ -38,9 +40,15 @@ function explainOne(issue: ZodIssue, path: IssuePath, knownKeys: KnownKeys): Loc
     case 'invalid_value':
       return located('choice', mismatch(path, showChoices(issue.values), showValue(issue.input)));
     case 'too_small':
-      return located('other', mismatch(path, bound(issue.origin, 'at least', issue.minimum, issue.inclusive, issue.exact), size(issue.input)));
+      return located(
+        'other',
+        mismatch(path, bound(issue.origin, 'at least', issue.minimum, issue.inclusive, issue.exact), size(issue.input)),
+      );
     case 'too_big':
-      return located('other', mismatch(path, bound(issue.origin, 'at most', issue.maximum, issue.inclusive, issue.exact), size(issue.input)));
+      return located(
+        'other',
+        mismatch(path, bound(issue.origin, 'at most', issue.maximum, issue.inclusive, issue.exact), size(issue.input)),
+      );
     case 'invalid_format':
       return located('other', mismatch(path, expectedFormat(issue), showValue(issue.input)));
     case 'not_multiple_of':

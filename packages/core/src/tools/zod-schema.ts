@@ -90,7 +90,10 @@ function restoreProto(value: unknown): JsonValue {
 function explainThrown(error: unknown) {
   if (error instanceof NotJsonError) return plainIssue(error.path, error.message);
   if (error instanceof z.core.$ZodAsyncError) {
-    return plainIssue([], 'cannot be checked: the schema of this tool has asynchronous checks, which are not supported');
+    return plainIssue(
+      [],
+      'cannot be checked: the schema of this tool has asynchronous checks, which are not supported',
+    );
   }
   return plainIssue([], `cannot be checked: ${errorText(error)}`);
 }
@@ -141,17 +144,35 @@ class SchemaCopy {
       case 'array':
         return { ...definition, element: part('element', '[]') };
       case 'union':
-        return { ...definition, options: (definition['options'] as ZodSchema[]).map((option) => this.copy(option, path)) };
+        return {
+          ...definition,
+          options: (definition['options'] as ZodSchema[]).map((option) => this.copy(option, path)),
+        };
       case 'intersection':
-        return { ...definition, left: this.copy(definition['left'] as ZodSchema, path), right: this.copy(definition['right'] as ZodSchema, path) };
+        return {
+          ...definition,
+          left: this.copy(definition['left'] as ZodSchema, path),
+          right: this.copy(definition['right'] as ZodSchema, path),
+        };
       case 'tuple':
-        return { ...definition, items: list('items'), rest: definition['rest'] ? part('rest', '[]') : definition['rest'] };
+        return {
+          ...definition,
+          items: list('items'),
+          rest: definition['rest'] ? part('rest', '[]') : definition['rest'],
+        };
       case 'record':
         return { ...definition, keyType: part('keyType', '(key)'), valueType: part('valueType', '[key]') };
       case 'pipe':
-        return { ...definition, in: this.copy(definition['in'] as ZodSchema, path), out: this.copy(definition['out'] as ZodSchema, path) };
+        return {
+          ...definition,
+          in: this.copy(definition['in'] as ZodSchema, path),
+          out: this.copy(definition['out'] as ZodSchema, path),
+        };
       case 'lazy':
-        return { ...definition, getter: this.#later(() => this.copy((definition['getter'] as () => ZodSchema)(), path)) };
+        return {
+          ...definition,
+          getter: this.#later(() => this.copy((definition['getter'] as () => ZodSchema)(), path)),
+        };
       default:
         return definition['innerType'] === undefined
           ? undefined
@@ -162,10 +183,14 @@ class SchemaCopy {
   #copyObject(definition: Definition, path: readonly string[]): Definition {
     const shape = this.#later(() => {
       const fields = definition['shape'] as Record<string, ZodSchema>;
-      return Object.fromEntries(Object.keys(fields).map((key) => [key, this.copy(fields[key] as ZodSchema, [...path, `.${key}`])]));
+      return Object.fromEntries(
+        Object.keys(fields).map((key) => [key, this.copy(fields[key] as ZodSchema, [...path, `.${key}`])]),
+      );
     });
     const catchall = definition['catchall'] as ZodSchema | undefined;
-    const others = Object.fromEntries(Object.entries(Object.getOwnPropertyDescriptors(definition)).filter(([key]) => key !== 'shape'));
+    const others = Object.fromEntries(
+      Object.entries(Object.getOwnPropertyDescriptors(definition)).filter(([key]) => key !== 'shape'),
+    );
     const changed = Object.defineProperties({}, others) as Definition;
     Object.defineProperty(changed, 'shape', { get: shape, enumerable: true, configurable: true });
     if (catchall !== undefined) changed['catchall'] = this.copy(catchall, [...path, '[key]']);

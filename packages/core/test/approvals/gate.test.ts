@@ -10,7 +10,14 @@ import type { GateCall, GateDecision } from '../../src/approvals/gate.js';
 const nothing: () => void = () => undefined;
 
 function toolWith(extra: object = {}) {
-  return defineTool({ name: 'exec', description: 'Runs.', effect: 'external', inputSchema: { type: 'object', additionalProperties: true }, execute: () => null, ...extra } as never);
+  return defineTool({
+    name: 'exec',
+    description: 'Runs.',
+    effect: 'external',
+    inputSchema: { type: 'object', additionalProperties: true },
+    execute: () => null,
+    ...extra,
+  } as never);
 }
 
 interface Asked {
@@ -20,9 +27,25 @@ interface Asked {
   onRequest?: (request: ApprovalRequest) => void;
 }
 
-function callOf({ tool = toolWith(), input = {}, signal = new AbortController().signal, onRequest = nothing }: Asked = {}): GateCall {
+function callOf({
+  tool = toolWith(),
+  input = {},
+  signal = new AbortController().signal,
+  onRequest = nothing,
+}: Asked = {}): GateCall {
   const inputJson = JSON.stringify(input);
-  return { tool, callId: 'c1', scriptId: 's1', principal: 'ann', app: { a: 1 }, input: JSON.parse(inputJson), inputJson, plan: [], signal, onRequest };
+  return {
+    tool,
+    callId: 'c1',
+    scriptId: 's1',
+    principal: 'ann',
+    app: { a: 1 },
+    input: JSON.parse(inputJson),
+    inputJson,
+    plan: [],
+    signal,
+    onRequest,
+  };
 }
 
 async function decide(policy: ApprovalPolicy | undefined, asked: Asked = {}): Promise<string> {
@@ -52,7 +75,11 @@ describe('which calls need a decision', () => {
     expect(await withPredicate(() => false)).toBe('free');
     expect(await withPredicate(() => true)).toBe('deny by policy');
     expect(await withPredicate(async () => false)).toBe('free');
-    expect(await withPredicate(() => { throw new Error('x'); })).toBe('deny by policy');
+    expect(
+      await withPredicate(() => {
+        throw new Error('x');
+      }),
+    ).toBe('deny by policy');
     expect(await withPredicate(() => Promise.reject(new Error('x')))).toBe('deny by policy');
     expect(await withPredicate(nothing)).toBe('deny by policy');
     const seen = vi.fn(() => false);
@@ -62,7 +89,10 @@ describe('which calls need a decision', () => {
 
   it('is not waited for once the call is given up', async () => {
     const controller = new AbortController();
-    const pending = decide('auto', { tool: toolWith({ approval: () => new Promise(nothing) }), signal: controller.signal });
+    const pending = decide('auto', {
+      tool: toolWith({ approval: () => new Promise(nothing) }),
+      signal: controller.signal,
+    });
     controller.abort();
     expect(await pending).toBe('cancelled by host');
   });
@@ -73,15 +103,28 @@ describe('a policy', () => {
     expect(await decide('auto')).toBe('approve by policy');
     expect(await decide('deny')).toBe('deny by policy');
     const decision = await createGate(undefined, { approvalTimeoutMs: 1 }).decide(callOf());
-    expect(decision).toMatchObject({ decision: 'deny', reason: 'Not approved: the call of exec: no approvals are configured here.' });
+    expect(decision).toMatchObject({
+      decision: 'deny',
+      reason: 'Not approved: the call of exec: no approvals are configured here.',
+    });
   });
 
-  it.each([[5], ['yes'], [{}], [{ rules: 'x' }], [{ rules: [], asks: 1 }], [{ rules: [], ask: 'x' }], [[null]], [[{ action: 'allow' }]], [[{ action: 'deny', tol: 'x' }]], [[{ action: 'deny', effect: 'all' }]], [[{ action: 'deny', tool: 5 }]], [[{ action: 'deny', input: [] }]]])(
-    'that is wrong is refused: %j',
-    (policy) => {
-      expect(() => createGate(policy as never, { approvalTimeoutMs: 1 })).toThrow(ToolscriptUsageError);
-    },
-  );
+  it.each([
+    [5],
+    ['yes'],
+    [{}],
+    [{ rules: 'x' }],
+    [{ rules: [], asks: 1 }],
+    [{ rules: [], ask: 'x' }],
+    [[null]],
+    [[{ action: 'allow' }]],
+    [[{ action: 'deny', tol: 'x' }]],
+    [[{ action: 'deny', effect: 'all' }]],
+    [[{ action: 'deny', tool: 5 }]],
+    [[{ action: 'deny', input: [] }]],
+  ])('that is wrong is refused: %j', (policy) => {
+    expect(() => createGate(policy as never, { approvalTimeoutMs: 1 })).toThrow(ToolscriptUsageError);
+  });
 });
 
 const one = (rule: Partial<ApprovalRule>, asked: Asked = {}) => decide([{ action: 'approve', ...rule }], asked);
@@ -92,7 +135,11 @@ describe('rules', () => {
   const command = { command: ['git', 'status'], cwd: '/work/app', deep: { n: 1, list: [{ a: 'x' }] } };
 
   it('decide by the first that matches, and deny where none does', async () => {
-    const rules: ApprovalRule[] = [{ tool: 'exec', input: { cwd: '/tmp*' }, action: 'deny' }, { tool: 'ex*', action: 'approve' }, { action: 'deny' }];
+    const rules: ApprovalRule[] = [
+      { tool: 'exec', input: { cwd: '/tmp*' }, action: 'deny' },
+      { tool: 'ex*', action: 'approve' },
+      { action: 'deny' },
+    ];
     expect(await decide(rules, { input: command })).toBe('approve by rule');
     expect(await decide(rules, { input: { cwd: '/tmp/x' } })).toBe('deny by rule');
     expect(await decide(rules, { tool: toolWith({ name: 'other' }) })).toBe('deny by rule');
@@ -102,10 +149,25 @@ describe('rules', () => {
   it('match by tool, effect and values at paths', async () => {
     expect(await one({ effect: 'external' })).toBe('approve by rule');
     expect(await one({ effect: 'write' })).toBe('deny by policy');
-    for (const input of [{ 'command.0': 'git' }, { command: ['git', 'st*'] }, { cwd: '/work/*' }, { 'deep.n': 1 }, { 'deep.list.0': { a: '*' } }]) {
+    for (const input of [
+      { 'command.0': 'git' },
+      { command: ['git', 'st*'] },
+      { cwd: '/work/*' },
+      { 'deep.n': 1 },
+      { 'deep.list.0': { a: '*' } },
+    ]) {
       expect(await one({ input }, { input: command })).toBe('approve by rule');
     }
-    for (const input of [{ 'command.0': 'gi' }, { command: ['git'] }, { command: 'git status' }, { 'deep.n': '1' }, { missing: '*' }, { 'constructor.name': '*' }, { cwd: '/work/*', 'deep.n': 2 }, { deep: { n: 1 } }]) {
+    for (const input of [
+      { 'command.0': 'gi' },
+      { command: ['git'] },
+      { command: 'git status' },
+      { 'deep.n': '1' },
+      { missing: '*' },
+      { 'constructor.name': '*' },
+      { cwd: '/work/*', 'deep.n': 2 },
+      { deep: { n: 1 } },
+    ]) {
       expect(await one({ input }, { input: command })).toBe('deny by policy');
     }
   });
@@ -122,15 +184,32 @@ describe('rules', () => {
     const touching = (permissions: unknown) => decide(rules, { tool: toolWith({ permissions }) });
     expect(await touching(() => ['net:good', 'net:evil.example'])).toBe('deny by rule');
     expect(await touching(() => ['net:good'])).toBe('approve by rule');
-    expect(await touching(() => { throw new Error('x'); })).toBe('deny by rule');
+    expect(
+      await touching(() => {
+        throw new Error('x');
+      }),
+    ).toBe('deny by rule');
     expect(await touching(() => [1])).toBe('deny by rule');
     expect(await decide(rules)).toBe('approve by rule');
   });
 
   it('that forbid and name what they are about hold for free calls too; others do not', async () => {
-    const reading = { tool: toolWith({ name: 'readFile', effect: 'read', approval: 'never' }), input: { filePath: '/app/.env' } };
-    expect(await decide([{ tool: 'readFile', input: { filePath: '*.env' }, action: 'deny' }], reading)).toBe('deny by rule');
-    expect(await decide([{ tool: 'readFile', action: 'approve' }, { tool: '*', action: 'deny' }], reading)).toBe('free');
+    const reading = {
+      tool: toolWith({ name: 'readFile', effect: 'read', approval: 'never' }),
+      input: { filePath: '/app/.env' },
+    };
+    expect(await decide([{ tool: 'readFile', input: { filePath: '*.env' }, action: 'deny' }], reading)).toBe(
+      'deny by rule',
+    );
+    expect(
+      await decide(
+        [
+          { tool: 'readFile', action: 'approve' },
+          { tool: '*', action: 'deny' },
+        ],
+        reading,
+      ),
+    ).toBe('free');
     expect(await decide([{ action: 'deny' }], reading)).toBe('free');
     expect(await decide([{ tool: 'readFile', action: 'ask' }], reading)).toBe('free');
   });
@@ -147,7 +226,13 @@ describe('rules', () => {
 
 const renderedWith = async (preview: unknown) => {
   let rendered = '';
-  await decide((request) => { rendered = request.rendered; return 'approve'; }, { tool: toolWith({ preview }), input: { a: 1 } });
+  await decide(
+    (request) => {
+      rendered = request.rendered;
+      return 'approve';
+    },
+    { tool: toolWith({ preview }), input: { a: 1 } },
+  );
   return rendered.split('\n').slice(1).join('\n');
 };
 
@@ -156,17 +241,38 @@ describe('a person', () => {
     let seen: ApprovalRequest | undefined;
     const input = { command: ['rm', '-rf', 'x\u202e'], approvalContext: 'clean\u200b up' };
     const onRequest = vi.fn();
-    await decide((request) => { seen = request; return 'approve'; }, { input, onRequest });
-    expect(seen).toMatchObject({ callId: 'c1', scriptId: 's1', tool: 'exec', input, inputJson: JSON.stringify(input), effect: 'external', context: 'clean\\u{200b} up', plan: [] });
+    await decide(
+      (request) => {
+        seen = request;
+        return 'approve';
+      },
+      { input, onRequest },
+    );
+    expect(seen).toMatchObject({
+      callId: 'c1',
+      scriptId: 's1',
+      tool: 'exec',
+      input,
+      inputJson: JSON.stringify(input),
+      effect: 'external',
+      context: 'clean\\u{200b} up',
+      plan: [],
+    });
     expect(seen?.approvalId).toMatch(/^apr_/);
-    expect(seen?.rendered).toBe('exec (acts on the outside)\n  command: ["rm","-rf","x\\u{202e}"]\n  approvalContext: clean\\u{200b} up');
+    expect(seen?.rendered).toBe(
+      'exec (acts on the outside)\n  command: ["rm","-rf","x\\u{202e}"]\n  approvalContext: clean\\u{200b} up',
+    );
     expect(onRequest).toHaveBeenCalledExactlyOnceWith(seen);
   });
 
   it('is shown the preview of a tool, made safe, and the arguments where it fails or never comes', async () => {
     expect(await renderedWith(() => 'weather of \u2066Oslo')).toBe('weather of \\u{2066}Oslo');
     expect(await renderedWith(async () => '+ line\n- line')).toBe('+ line⏎\n- line');
-    expect(await renderedWith(() => { throw new Error('x'); })).toBe('  a: 1');
+    expect(
+      await renderedWith(() => {
+        throw new Error('x');
+      }),
+    ).toBe('  a: 1');
     expect(await renderedWith(() => 5)).toBe('  a: 1');
     expect(await renderedWith(undefined)).toBe('  a: 1');
   });
@@ -189,13 +295,21 @@ describe('a person', () => {
   });
 
   it('whose question fails has not approved', async () => {
-    expect(await decide(() => { throw new Error('x'); })).toBe('deny by host');
+    expect(
+      await decide(() => {
+        throw new Error('x');
+      }),
+    ).toBe('deny by host');
     expect(await decide(() => Promise.reject(new Error('x')))).toBe('deny by host');
   });
 
   it('who says nothing has not approved, and nothing stays behind', async () => {
     const gate = createGate(() => new Promise(nothing), { approvalTimeoutMs: 5 });
-    expect(await gate.decide(callOf())).toMatchObject({ decision: 'timeout', by: 'clock', reason: 'Nobody decided about the call of exec within 5 ms.' });
+    expect(await gate.decide(callOf())).toMatchObject({
+      decision: 'timeout',
+      by: 'clock',
+      reason: 'Nobody decided about the call of exec within 5 ms.',
+    });
   });
 
   it('is not asked, or not heard, once the call was given up', async () => {
@@ -208,17 +322,27 @@ describe('a person', () => {
     answer('approve');
     expect(summary(await pending)).toBe('cancelled by host');
     const ask = vi.fn(() => 'approve' as const);
-    expect(summary(await createGate(ask, { approvalTimeoutMs: 1 }).decide(callOf({ signal: controller.signal })))).toBe('cancelled by host');
+    expect(summary(await createGate(ask, { approvalTimeoutMs: 1 }).decide(callOf({ signal: controller.signal })))).toBe(
+      'cancelled by host',
+    );
     expect(ask).not.toHaveBeenCalled();
   });
 
   it('who says to remember is not asked again about that tool in this script, for approval and denial', async () => {
     for (const decision of ['approve', 'deny'] as const) {
-      const ask = vi.fn(() => ({ decision, remember: 'script' as const, ...(decision === 'approve' && { input: { edited: true } }) }));
+      const ask = vi.fn(() => ({
+        decision,
+        remember: 'script' as const,
+        ...(decision === 'approve' && { input: { edited: true } }),
+      }));
       const gate = createGate(ask, { approvalTimeoutMs: 1_000 });
       const first = await gate.decide(callOf({ input: { n: 1 } }));
       const second = await gate.decide(callOf({ input: { n: 2 } }));
-      expect(first).toMatchObject({ decision, remember: 'script', ...(decision === 'approve' && { inputJson: '{"edited":true}' }) });
+      expect(first).toMatchObject({
+        decision,
+        remember: 'script',
+        ...(decision === 'approve' && { inputJson: '{"edited":true}' }),
+      });
       expect(second).toMatchObject({ decision, by: 'person', ...(decision === 'approve' && { inputJson: '{"n":2}' }) });
       await gate.decide(callOf({ tool: toolWith({ name: 'other' }) }));
       expect(ask).toHaveBeenCalledTimes(2);
@@ -227,13 +351,17 @@ describe('a person', () => {
 
   it('who said to remember does not overrule a rule that forbids', async () => {
     const rules: ApprovalRule[] = [{ input: { cwd: '/etc*' }, action: 'deny' }, { action: 'ask' }];
-    const gate = createGate({ rules, ask: () => ({ decision: 'approve', remember: 'script' }) }, { approvalTimeoutMs: 1_000 });
+    const gate = createGate(
+      { rules, ask: () => ({ decision: 'approve', remember: 'script' }) },
+      { approvalTimeoutMs: 1_000 },
+    );
     expect(summary(await gate.decide(callOf()))).toBe('approve by person');
     expect(summary(await gate.decide(callOf({ input: { cwd: '/etc/x' } })))).toBe('deny by rule');
   });
 });
 
-const small = (alphabet: string[]) => fc.array(fc.constantFrom(...alphabet), { maxLength: 9 }).map((parts) => parts.join(''));
+const small = (alphabet: string[]) =>
+  fc.array(fc.constantFrom(...alphabet), { maxLength: 9 }).map((parts) => parts.join(''));
 
 describe('a pattern', () => {
   it.each([
@@ -272,6 +400,7 @@ describe('a pattern', () => {
 function plainMatch(pattern: string, text: string): boolean {
   if (pattern === '') return text === '';
   if (pattern[0] !== '*') return text !== '' && text[0] === pattern[0] && plainMatch(pattern.slice(1), text.slice(1));
-  for (let skipped = 0; skipped <= text.length; skipped++) if (plainMatch(pattern.slice(1), text.slice(skipped))) return true;
+  for (let skipped = 0; skipped <= text.length; skipped++)
+    if (plainMatch(pattern.slice(1), text.slice(skipped))) return true;
   return false;
 }

@@ -33,10 +33,38 @@ function isDangerous(codePoint: number): boolean {
   return ranges.some(([first, last]) => codePoint >= first && codePoint <= last);
 }
 
-const dangerousIn = (text: string) => [...text].map((character) => character.codePointAt(0) as number).filter(isDangerous);
+const dangerousIn = (text: string) =>
+  [...text].map((character) => character.codePointAt(0) as number).filter(isDangerous);
 
-const nasty = fc.constantFrom('\u202e', '\u200b', '\u2066', '\u{e0041}', '\ufe0f', '\u3164', '\u2800', '\ud800', '\udc00', '\u0000', '\u001b[31m', '\r', '\r\n', '\n', '\t', '\\u{41}', '\u00a0', '\u{e0100}', '\uffa0', '😀', 'a', ' ');
-const anyText = fc.oneof(fc.string({ unit: 'binary', maxLength: 60 }), fc.array(nasty, { maxLength: 30 }).map((parts) => parts.join('')), fc.string({ maxLength: 60 }));
+const nasty = fc.constantFrom(
+  '\u202e',
+  '\u200b',
+  '\u2066',
+  '\u{e0041}',
+  '\ufe0f',
+  '\u3164',
+  '\u2800',
+  '\ud800',
+  '\udc00',
+  '\u0000',
+  '\u001b[31m',
+  '\r',
+  '\r\n',
+  '\n',
+  '\t',
+  '\\u{41}',
+  '\u00a0',
+  '\u{e0100}',
+  '\uffa0',
+  '😀',
+  'a',
+  ' ',
+);
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 60 }),
+  fc.array(nasty, { maxLength: 30 }).map((parts) => parts.join('')),
+  fc.string({ maxLength: 60 }),
+);
 
 describe('text rendered for a person', () => {
   it('escapes every code point that hides, reorders or imitates', () => {
@@ -53,7 +81,18 @@ describe('text rendered for a person', () => {
   });
 
   it('leaves ordinary text of every script as it is', () => {
-    for (const text of ['git commit -m "x"', 'é ü ß', '日本語', 'العربية', 'עברית', 'हिन्दी', '한국어', '😀', 'e\u0301', 'C:\\users\\x']) {
+    for (const text of [
+      'git commit -m "x"',
+      'é ü ß',
+      '日本語',
+      'العربية',
+      'עברית',
+      'हिन्दी',
+      '한국어',
+      '😀',
+      'e\u0301',
+      'C:\\users\\x',
+    ]) {
       expect(renderForPerson(text)).toBe(text);
     }
   });

@@ -62,7 +62,10 @@ export function operation(changes: Partial<Operation> = {}): Operation {
 
 const text = fc.string({ unit: 'binary', maxLength: 60 });
 /** UTF-16 at its worst: lone surrogates too. */
-const anyText = fc.oneof(text, fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 80 }).map((units) => String.fromCharCode(...units)));
+const anyText = fc.oneof(
+  text,
+  fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 80 }).map((units) => String.fromCharCode(...units)),
+);
 const position = fc.option(fc.integer({ min: 1, max: 400 }), { nil: undefined });
 const json = fc.jsonValue({ maxDepth: 3 });
 const code = fc.constantFrom(...(Object.keys(ERROR_TABLE) as ErrorCode[]));
@@ -100,10 +103,17 @@ const anyOperation: fc.Arbitrary<Operation> = fc
 
 const anyCommon = fc.record({
   output: anyText,
-  logs: fc.array(fc.record({ level: fc.constantFrom('log' as const, 'error' as const), text: anyText, atMs: fc.nat() }), { maxLength: 4 }),
+  logs: fc.array(
+    fc.record({ level: fc.constantFrom('log' as const, 'error' as const), text: anyText, atMs: fc.nat() }),
+    { maxLength: 4 },
+  ),
   operations: fc.array(anyOperation, { maxLength: 40 }),
   diagnostics: fc.array(
-    fc.record({ severity: fc.constantFrom('error' as const, 'warning' as const, 'info' as const), message: anyText, code: text }),
+    fc.record({
+      severity: fc.constantFrom('error' as const, 'warning' as const, 'info' as const),
+      message: anyText,
+      code: text,
+    }),
     { maxLength: 14 },
   ),
 });
@@ -111,7 +121,16 @@ const anyCommon = fc.record({
 export const anyOutcome: fc.Arbitrary<Outcome> = fc.oneof(
   fc.tuple(fc.oneof(json, anyText, fc.constant(undefined)), anyCommon).map(([value, rest]) => completed(value, rest)),
   fc
-    .tuple(fc.record({ code, message: anyText, line: position, column: position, hint: fc.option(anyText, { nil: undefined }) }), anyCommon)
+    .tuple(
+      fc.record({
+        code,
+        message: anyText,
+        line: position,
+        column: position,
+        hint: fc.option(anyText, { nil: undefined }),
+      }),
+      anyCommon,
+    )
     .map(([{ line, column, hint, ...error }, rest]) =>
       failed({ ...error, ...(line && { line }), ...(column && { column }), ...(hint !== undefined && { hint }) }, rest),
     ),

@@ -43,13 +43,12 @@ export const protocolRun: fc.Arbitrary<Run> = fc
 /** Every event once in some order, and some of them again. */
 export function shuffledWithDuplicates(events: readonly StreamEvent[]): fc.Arbitrary<StreamEvent[]> {
   const all = fc.shuffledSubarray([...events], { minLength: events.length, maxLength: events.length });
-  return fc
-    .tuple(all, fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 8 }))
-    .map(([order, copies]) => {
-      const stream = [...order];
-      for (const [from, to] of copies) stream.splice(to % (stream.length + 1), 0, structuredClone(order[from % order.length]!));
-      return stream;
-    });
+  return fc.tuple(all, fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 8 })).map(([order, copies]) => {
+    const stream = [...order];
+    for (const [from, to] of copies)
+      stream.splice(to % (stream.length + 1), 0, structuredClone(order[from % order.length]!));
+    return stream;
+  });
 }
 
 function piece(): fc.Arbitrary<(id: string) => Piece> {
@@ -65,15 +64,32 @@ function textPiece(type: 'message' | 'reasoning'): fc.Arbitrary<(id: string) => 
 }
 
 function functionPiece(): fc.Arbitrary<(id: string) => Piece> {
-  return fc.tuple(fc.array(fc.string({ maxLength: 4 }), { maxLength: 4 }), fc.boolean()).map(([deltas, success]) => (id) => {
-    const call: OutputItem = { type: 'function_call', id, call_id: `c_${id}`, name: 'readFile', arguments: deltas.join('') };
-    const output: OutputItem = { type: 'function_call_output', id: `${id}o`, call_id: `c_${id}`, output: 'x', success };
-    return { payloads: [...itemPayloads(call, deltas), ...itemPayloads(output)], items: [call, output] };
-  });
+  return fc
+    .tuple(fc.array(fc.string({ maxLength: 4 }), { maxLength: 4 }), fc.boolean())
+    .map(([deltas, success]) => (id) => {
+      const call: OutputItem = {
+        type: 'function_call',
+        id,
+        call_id: `c_${id}`,
+        name: 'readFile',
+        arguments: deltas.join(''),
+      };
+      const output: OutputItem = {
+        type: 'function_call_output',
+        id: `${id}o`,
+        call_id: `c_${id}`,
+        output: 'x',
+        success,
+      };
+      return { payloads: [...itemPayloads(call, deltas), ...itemPayloads(output)], items: [call, output] };
+    });
 }
 
 function scriptPiece(): fc.Arbitrary<(id: string) => Piece> {
-  const shape = { status: fc.constantFrom('completed' as const, 'failed' as const, 'suspended' as const), calls: fc.nat(3) };
+  const shape = {
+    status: fc.constantFrom('completed' as const, 'failed' as const, 'suspended' as const),
+    calls: fc.nat(3),
+  };
   return fc.record(shape).map(({ status, calls }) => (id) => {
     const script = scriptItem(id);
     const output = scriptOutputItem(id, status);
@@ -154,25 +170,65 @@ function hostile(): fc.Arbitrary<EventPayload> {
   const id = fc.constantFrom('a', 'b', 'c', '__proto__', 'constructor');
   const text = fc.string({ maxLength: 5 });
   const members = fc.dictionary(
-    fc.constantFrom('__proto__', 'constructor', 'type', 'id', 'status', 'content', 'call_id', 'arguments', 'source_code', 'error', 'logs', 'extra', 'toJSON'),
+    fc.constantFrom(
+      '__proto__',
+      'constructor',
+      'type',
+      'id',
+      'status',
+      'content',
+      'call_id',
+      'arguments',
+      'source_code',
+      'error',
+      'logs',
+      'extra',
+      'toJSON',
+    ),
     fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom('suspended', 'executing', 'completed', 'c_a')),
     { noNullPrototype: true },
   );
   const item: fc.Arbitrary<OutputItem> = fc.oneof(
-    fc.tuple(id, text, members).map(([itemId, content, extra]): OutputItem => ({ ...extra, type: 'message', id: itemId, role: 'user', content })),
+    fc
+      .tuple(id, text, members)
+      .map(([itemId, content, extra]): OutputItem => ({
+        ...extra,
+        type: 'message',
+        id: itemId,
+        role: 'user',
+        content,
+      })),
     fc.tuple(id, text).map(([itemId, message]): OutputItem => ({ type: 'error', id: itemId, code: 'x', message })),
     id.map((itemId): OutputItem => scriptItem(itemId)),
-    fc.tuple(id, fc.constantFrom('completed' as const, 'failed' as const, 'suspended' as const)).map(([itemId, status]): OutputItem => scriptOutputItem(itemId, status)),
+    fc
+      .tuple(id, fc.constantFrom('completed' as const, 'failed' as const, 'suspended' as const))
+      .map(([itemId, status]): OutputItem => scriptOutputItem(itemId, status)),
   );
-  const itemType = fc.constantFrom('message', 'reasoning', 'function_call', 'function_call_output', 'script_execution', 'script_execution_output', 'error');
-  const call = fc.record({ call_id: id, tool: text, input: fc.jsonValue(), effect: fc.constantFrom('read', 'write', 'external') });
+  const itemType = fc.constantFrom(
+    'message',
+    'reasoning',
+    'function_call',
+    'function_call_output',
+    'script_execution',
+    'script_execution_output',
+    'error',
+  );
+  const call = fc.record({
+    call_id: id,
+    tool: text,
+    input: fc.jsonValue(),
+    effect: fc.constantFrom('read', 'write', 'external'),
+  });
   return fc.oneof(
     fc.record({ type: fc.constant('response_start') }),
     fc.record({ type: fc.constant('item_start'), item_id: id, item_type: itemType, initial: members }),
     fc.record({ type: fc.constant('item_delta'), item_id: id, delta: text }),
     fc.record({ type: fc.constant('item_done'), item_id: id, final_item: item }),
     fc.record({ type: fc.constant('item_error'), item_id: id, code: text, message: text }),
-    fc.record({ type: fc.constant('item_cancelled'), item_id: id, reason: text }, { requiredKeys: ['type', 'item_id'] }),
+    fc.record(
+      { type: fc.constant('item_cancelled'), item_id: id, reason: text },
+      { requiredKeys: ['type', 'item_id'] },
+    ),
     fc.record({ type: fc.constant('item_update'), item_id: id, changes: members }),
     call.map((members_) => ({ type: 'tool_call_start', ...members_ })),
     call.map((members_) => ({
@@ -180,10 +236,25 @@ function hostile(): fc.Arbitrary<EventPayload> {
       call_id: members_.call_id,
       operation: { ...members_, status: 'unknown', started_at_ms: 0, duration_ms: 0 },
     })),
-    call.map((members_) => ({ type: 'approval_requested', approval: { approval_id: members_.call_id, ...members_, input_json: '', rendered: '' } })),
-    fc.record({ type: fc.constant('approval_resolved'), approval_id: id, call_id: id, decision: fc.constant('deny'), by: fc.constant('clock') }),
-    fc.record({ type: fc.constant('usage_update'), usage: fc.record({ input_tokens: fc.nat(), output_tokens: fc.nat() }) }),
-    fc.record({ type: fc.constant('response_done'), status: fc.constantFrom('completed', 'suspended', 'failed', 'cancelled', 'incomplete') }),
+    call.map((members_) => ({
+      type: 'approval_requested',
+      approval: { approval_id: members_.call_id, ...members_, input_json: '', rendered: '' },
+    })),
+    fc.record({
+      type: fc.constant('approval_resolved'),
+      approval_id: id,
+      call_id: id,
+      decision: fc.constant('deny'),
+      by: fc.constant('clock'),
+    }),
+    fc.record({
+      type: fc.constant('usage_update'),
+      usage: fc.record({ input_tokens: fc.nat(), output_tokens: fc.nat() }),
+    }),
+    fc.record({
+      type: fc.constant('response_done'),
+      status: fc.constantFrom('completed', 'suspended', 'failed', 'cancelled', 'incomplete'),
+    }),
     fc.record({ type: fc.constant('response_error'), code: text, message: text }),
   ) as fc.Arbitrary<EventPayload>;
 }

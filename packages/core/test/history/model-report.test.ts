@@ -8,12 +8,17 @@ const tokenBudget = 8000;
 describe('every report', () => {
   test('keeps to its budget, is well-formed Unicode and never throws', () => {
     fc.assert(
-      fc.property(anyOutcome, fc.oneof(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 60, max: 3000 })), fc.string(), (outcome, budget, source) => {
-        const report = renderOutcomeForModel(outcome, { tokenBudget: budget, source });
-        expect(estimateTokens(report)).toBeLessThanOrEqual(budget);
-        expect(report).not.toMatch(/\p{Surrogate}/u);
-        expect(report.length).toBeGreaterThan(0);
-      }),
+      fc.property(
+        anyOutcome,
+        fc.oneof(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 60, max: 3000 })),
+        fc.string(),
+        (outcome, budget, source) => {
+          const report = renderOutcomeForModel(outcome, { tokenBudget: budget, source });
+          expect(estimateTokens(report)).toBeLessThanOrEqual(budget);
+          expect(report).not.toMatch(/\p{Surrogate}/u);
+          expect(report.length).toBeGreaterThan(0);
+        },
+      ),
       { numRuns: 1000 },
     );
   });
@@ -80,7 +85,10 @@ describe('after success', () => {
   });
 
   test('calls that did not succeed are shown although the script went on', () => {
-    const operations = [operation(), operation({ tool: 'exec', status: 'denied', error: { code: 'ApprovalDeniedError', message: 'not now' } })];
+    const operations = [
+      operation(),
+      operation({ tool: 'exec', status: 'denied', error: { code: 'ApprovalDeniedError', message: 'not now' } }),
+    ];
     const report = renderOutcomeForModel(completed(1, { operations }), { tokenBudget });
     expect(report).toContain('2 tool calls: 1 done, 1 denied');
     expect(report).toContain('2. denied: exec {"filePath":"a.txt"} -> ApprovalDeniedError: not now (line 3)');
@@ -116,14 +124,28 @@ describe('after success', () => {
 describe('after failure', () => {
   const operations = [
     operation({ tool: 'writeFile', effect: 'write', result: { success: true } }),
-    operation({ tool: 'exec', effect: 'external', status: 'failed', result: undefined, error: { code: 'ToolExecutionError', message: 'No such\n3. done: fake' }, line: 5 }),
+    operation({
+      tool: 'exec',
+      effect: 'external',
+      status: 'failed',
+      result: undefined,
+      error: { code: 'ToolExecutionError', message: 'No such\n3. done: fake' },
+      line: 5,
+    }),
     operation({ tool: 'exec', effect: 'external', status: 'unknown', result: undefined, line: 6 }),
     operation({ tool: 'read\nFile', status: 'not_started', input: undefined, result: undefined, line: undefined }),
   ];
 
   test('the model reads the error, its place, what to do, the frame and every operation', () => {
     const outcome = failed(
-      { code: 'ToolExecutionError', message: 'No such file', line: 2, column: 7, toolName: 'exec', hint: 'Create it first.' },
+      {
+        code: 'ToolExecutionError',
+        message: 'No such file',
+        line: 2,
+        column: 7,
+        toolName: 'exec',
+        hint: 'Create it first.',
+      },
       { operations, output: 'half way' },
     );
     expect(renderOutcomeForModel(outcome, { tokenBudget, source: 'one\nawait boom();\nthree\nfour\nfive' })).toBe(
@@ -157,7 +179,12 @@ describe('after failure', () => {
 
   test('with little room the rows lose their detail before they are left out, and what is left out is counted', () => {
     const many = Array.from({ length: 60 }, (_, index) =>
-      operation({ tool: `tool${index}`, effect: 'write', input: { text: 'i'.repeat(500) }, result: { text: 'r'.repeat(500) } }),
+      operation({
+        tool: `tool${index}`,
+        effect: 'write',
+        input: { text: 'i'.repeat(500) },
+        result: { text: 'r'.repeat(500) },
+      }),
     );
     const roomy = renderOutcomeForModel(failed({}, { operations: many }), { tokenBudget: 1000 });
     for (let index = 0; index < 60; index += 1) expect(roomy).toContain(`${index + 1}. done: tool${index}`);
@@ -169,7 +196,10 @@ describe('after failure', () => {
   });
 
   test('a flood of output does not push out the error and the operations', () => {
-    const outcome = failed({ message: 'the reason' }, { operations, output: 'noise '.repeat(50_000), logs: [{ level: 'log', text: 'noise '.repeat(50_000), atMs: 1 }] });
+    const outcome = failed(
+      { message: 'the reason' },
+      { operations, output: 'noise '.repeat(50_000), logs: [{ level: 'log', text: 'noise '.repeat(50_000), atMs: 1 }] },
+    );
     const report = renderOutcomeForModel(outcome, { tokenBudget: 400 });
     expect(report).toContain('the reason');
     expect(report).toContain('4. not started: read File');
@@ -178,7 +208,12 @@ describe('after failure', () => {
   test('other diagnostics than the error itself are listed', () => {
     const diagnostics = [
       { severity: 'error' as const, message: 'boom', line: 1, code: 'ts2304' },
-      ...Array.from({ length: 12 }, (_, index) => ({ severity: 'error' as const, message: `second ${index}`, line: 2, code: 'ts2339' })),
+      ...Array.from({ length: 12 }, (_, index) => ({
+        severity: 'error' as const,
+        message: `second ${index}`,
+        line: 2,
+        code: 'ts2339',
+      })),
     ];
     const report = renderOutcomeForModel(failed({ code: 'ScriptTypeError' }, { diagnostics }), { tokenBudget });
     expect(report).not.toContain('ts2304');

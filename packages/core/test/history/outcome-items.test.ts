@@ -15,7 +15,9 @@ describe('an outcome as an item', () => {
         expect(ScriptExecutionOutputItemSchema.parse(item)).toEqual(item);
         const again = JSON.parse(JSON.stringify(item)) as typeof item;
         expect(Object.keys(again)).toEqual(Object.keys(item));
-        expect(again.operations.map((entry) => Object.keys(entry))).toEqual(item.operations.map((entry) => Object.keys(entry)));
+        expect(again.operations.map((entry) => Object.keys(entry))).toEqual(
+          item.operations.map((entry) => Object.keys(entry)),
+        );
       }),
       { numRuns: 500 },
     );
@@ -113,7 +115,11 @@ describe('an outcome as an item', () => {
 
   test('bounds the partial results and says what it left out', () => {
     const big = 'x'.repeat(100_000);
-    const huge = [operation({ callId: 'c1', result: big }), operation({ callId: 'c2', result: big }), operation({ callId: 'c3', result: 'small' })];
+    const huge = [
+      operation({ callId: 'c1', result: big }),
+      operation({ callId: 'c2', result: big }),
+      operation({ callId: 'c3', result: 'small' }),
+    ];
     const json = outcomeToOutputItem(failed({}, { operations: huge }), identity).output_json!;
     expect(JSON.parse(json)).toEqual({
       partialResults: [
@@ -133,10 +139,25 @@ describe('an outcome as an item', () => {
 
 test('an operation keeps user data as it is and leaves out what is not there', () => {
   const item = operationToItem(
-    operation({ status: 'failed', input: { camelCase: 1 }, result: undefined, line: undefined, error: { code: 'ToolExecutionError', message: 'no' } }),
+    operation({
+      status: 'failed',
+      input: { camelCase: 1 },
+      result: undefined,
+      line: undefined,
+      error: { code: 'ToolExecutionError', message: 'no' },
+    }),
   );
   expect(OperationItemSchema.parse(item)).toEqual(item);
-  expect(Object.keys(item)).toEqual(['call_id', 'tool', 'input', 'effect', 'status', 'error', 'started_at_ms', 'duration_ms']);
+  expect(Object.keys(item)).toEqual([
+    'call_id',
+    'tool',
+    'input',
+    'effect',
+    'status',
+    'error',
+    'started_at_ms',
+    'duration_ms',
+  ]);
   expect(item.input).toEqual({ camelCase: 1 });
 });
 
@@ -180,7 +201,9 @@ describe('bounded JSON', () => {
     const cycle: { self?: unknown } = {};
     cycle.self = cycle;
     expect(boundedJson(cycle, 1_000_000).complete).toBe(false);
-    expect(boundedJson([1n, Symbol('s'), () => 1, Number.NaN, undefined, { gone: undefined }], 100).text).toBe('[null,null,null,null,null,{}]');
+    expect(boundedJson([1n, Symbol('s'), () => 1, Number.NaN, undefined, { gone: undefined }], 100).text).toBe(
+      '[null,null,null,null,null,{}]',
+    );
     expect(boundedJson(JSON.parse('{"__proto__":1}'), 100).text).toBe('{"__proto__":1}');
   });
 });

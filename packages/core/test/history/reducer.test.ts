@@ -28,7 +28,9 @@ const fold = (...payloads: EventPayload[]): Response => foldResponse(toEvents(pa
 
 describe('a run that follows the protocol', () => {
   test('is accepted by the event schema, so that the laws below speak of real streams', () => {
-    fc.assert(fc.property(protocolRun, ({ events }) => events.every((event) => StreamEventSchema.safeParse(event).success)));
+    fc.assert(
+      fc.property(protocolRun, ({ events }) => events.every((event) => StreamEventSchema.safeParse(event).success)),
+    );
   });
 
   test('folds to its final items in order of their start, scripts with the status of their outputs', () => {
@@ -68,7 +70,8 @@ describe('a run that follows the protocol', () => {
           expect(seen.map(({ id }) => id)).toEqual(order.slice(0, seen.length));
           for (const [index, item] of seen.entries()) {
             const final = items[index]!;
-            if (item.type === 'message' && final.type === 'message') expect(final.content.startsWith(item.content)).toBe(true);
+            if (item.type === 'message' && final.type === 'message')
+              expect(final.content.startsWith(item.content)).toBe(true);
             if (index < seen.length - 2) expect(item).toEqual(final);
           }
         }
@@ -144,7 +147,9 @@ describe('a hostile stream', () => {
           reducer.apply(event);
           const parsed = ResponseSchema.safeParse(reducer.response());
           expect(parsed.error).toBeUndefined();
-          expect(reducer.response().output_items.every((item) => Object.getPrototypeOf(item) === Object.prototype)).toBe(true);
+          expect(
+            reducer.response().output_items.every((item) => Object.getPrototypeOf(item) === Object.prototype),
+          ).toBe(true);
         }
         expect(events).toEqual(before);
         expect(Object.getOwnPropertyNames(Object.prototype)).toEqual(prototypeMembers);
@@ -157,7 +162,9 @@ describe('a hostile stream', () => {
     const streams = hostileEvents.chain((events) =>
       fc
         .subarray(events, { minLength: 1 })
-        .chain((kept) => fc.tuple(fc.constant(kept), shuffledWithDuplicates(kept), fc.array(fc.boolean(), { maxLength: 60 }))),
+        .chain((kept) =>
+          fc.tuple(fc.constant(kept), shuffledWithDuplicates(kept), fc.array(fc.boolean(), { maxLength: 60 })),
+        ),
     );
     fc.assert(
       fc.property(streams, ([kept, stream, looks]) => {
@@ -210,7 +217,13 @@ describe('a hostile stream', () => {
 
 describe('the reducer', () => {
   test('answers for no events with an empty response in progress', () => {
-    expect(foldResponse([])).toEqual({ run_id: '', thread_id: '', turn_id: '', status: 'in_progress', output_items: [] });
+    expect(foldResponse([])).toEqual({
+      run_id: '',
+      thread_id: '',
+      turn_id: '',
+      status: 'in_progress',
+      output_items: [],
+    });
   });
 
   test('names the run while the first event is still missing', () => {
@@ -276,16 +289,18 @@ describe('the reducer', () => {
   });
 
   test('leaves out initial members that do not fit', () => {
-    expect(fold(start('m', 'message', { content: 5, role: 'robot', id: 'x', type: 'error', phase: 'final' })).output_items).toEqual([
-      { ...message('m', ''), phase: 'final' },
-    ]);
+    expect(
+      fold(start('m', 'message', { content: 5, role: 'robot', id: 'x', type: 'error', phase: 'final' })).output_items,
+    ).toEqual([{ ...message('m', ''), phase: 'final' }]);
   });
 
   test('shows a result from its end on, in the place where it started', () => {
     const output: OutputItem = { type: 'function_call_output', id: 'o', call_id: 'c', output: 'x', success: true };
     const payloads = [start('o', 'function_call_output'), start('m', 'message')];
     expect(fold(...payloads).output_items.map(({ id }) => id)).toEqual(['m']);
-    expect(fold(...payloads, { type: 'item_done', item_id: 'o', final_item: output }).output_items.map(({ id }) => id)).toEqual(['o', 'm']);
+    expect(
+      fold(...payloads, { type: 'item_done', item_id: 'o', final_item: output }).output_items.map(({ id }) => id),
+    ).toEqual(['o', 'm']);
   });
 
   test('appends an item that never started', () => {
@@ -294,7 +309,9 @@ describe('the reducer', () => {
   });
 
   test('takes the final item for the truth: deltas after it are ignored', () => {
-    expect(fold(...itemPayloads(message('m', 'final'), ['ot', 'her']), delta('m', '!')).output_items).toEqual([message('m', 'final')]);
+    expect(fold(...itemPayloads(message('m', 'final'), ['ot', 'her']), delta('m', '!')).output_items).toEqual([
+      message('m', 'final'),
+    ]);
   });
 
   test('keeps the text of an item that failed and puts the error behind it', () => {
@@ -339,7 +356,11 @@ describe('the reducer', () => {
       { type: 'response_start' },
       { type: 'item_update', item_id: 's', changes: { status: 'executing' } },
     ] satisfies EventPayload[];
-    const done = { type: 'item_done', item_id: 'so', final_item: scriptOutputItem('s', 'completed') } satisfies EventPayload;
+    const done = {
+      type: 'item_done',
+      item_id: 'so',
+      final_item: scriptOutputItem('s', 'completed'),
+    } satisfies EventPayload;
     const updated = { type: 'item_update', item_id: 'so', changes: { status: 'failed' } } satisfies EventPayload;
     expect(scriptStatus(fold(...suspended))).toEqual(['suspended', 'suspended']);
     expect(scriptStatus(fold(...resumed))).toEqual(['in_progress', 'executing']);
@@ -350,7 +371,18 @@ describe('the reducer', () => {
   test('keeps a script with its output behind a gap', () => {
     const events = toEvents([
       ...itemPayloads(scriptItem('s')),
-      { type: 'approval_requested', approval: { approval_id: 'a', call_id: 'c', tool: 'exec', input: {}, input_json: '{}', effect: 'external', rendered: '' } },
+      {
+        type: 'approval_requested',
+        approval: {
+          approval_id: 'a',
+          call_id: 'c',
+          tool: 'exec',
+          input: {},
+          input_json: '{}',
+          effect: 'external',
+          rendered: '',
+        },
+      },
       { type: 'usage_update', usage: { input_tokens: 1, output_tokens: 1 } },
       ...itemPayloads(scriptOutputItem('s', 'completed')),
     ]);
@@ -382,30 +414,37 @@ describe('the reducer', () => {
   });
 
   test('ends a script in error when its item fails', () => {
-    const response = fold(...itemPayloads(scriptItem('s')), { type: 'item_error', item_id: 's', code: 'x', message: 'y' });
+    const response = fold(...itemPayloads(scriptItem('s')), {
+      type: 'item_error',
+      item_id: 's',
+      code: 'x',
+      message: 'y',
+    });
     expect(scriptStatus(response)).toEqual(['in_progress', 'error']);
   });
 
   test('ignores a second start of an item', () => {
-    expect(fold(start('m', 'message'), delta('m', 'a'), start('m', 'reasoning')).output_items).toEqual([message('m', 'a')]);
-    expect(fold(...itemPayloads(message('m', 'final')), start('m', 'message')).output_items).toEqual([message('m', 'final')]);
+    expect(fold(start('m', 'message'), delta('m', 'a'), start('m', 'reasoning')).output_items).toEqual([
+      message('m', 'a'),
+    ]);
+    expect(fold(...itemPayloads(message('m', 'final')), start('m', 'message')).output_items).toEqual([
+      message('m', 'final'),
+    ]);
   });
 
   test('leaves out changes that would make an item invalid', () => {
     const changes = { status: 'flying', id: 'x', type: 'message', note: 'kept' };
-    expect(fold(...itemPayloads(scriptItem('s')), { type: 'item_update', item_id: 's', changes }).output_items).toEqual([
-      { ...scriptItem('s'), note: 'kept' },
-    ]);
+    expect(fold(...itemPayloads(scriptItem('s')), { type: 'item_update', item_id: 's', changes }).output_items).toEqual(
+      [{ ...scriptItem('s'), note: 'kept' }],
+    );
   });
 
   test('fails with its error and still folds what comes late', () => {
     expect(
-      fold(
-        start('m', 'message'),
-        { type: 'response_error', code: 'provider', message: 'gone' },
-        delta('m', 'late'),
-        { type: 'usage_update', usage: { input_tokens: 3, output_tokens: 4 } },
-      ),
+      fold(start('m', 'message'), { type: 'response_error', code: 'provider', message: 'gone' }, delta('m', 'late'), {
+        type: 'usage_update',
+        usage: { input_tokens: 3, output_tokens: 4 },
+      }),
     ).toMatchObject({
       status: 'failed',
       error: { code: 'provider', message: 'gone' },
@@ -421,12 +460,20 @@ describe('the reducer', () => {
       { type: 'tool_call_start', script_id: 's1', ...call },
       { type: 'tool_call_start', script_id: 's2', ...call },
       { type: 'approval_requested', approval },
-      { type: 'tool_call_done', script_id: 's1', call_id: 'c', operation: { ...call, status: 'completed', started_at_ms: 0, duration_ms: 1 } },
+      {
+        type: 'tool_call_done',
+        script_id: 's1',
+        call_id: 'c',
+        operation: { ...call, status: 'completed', started_at_ms: 0, duration_ms: 1 },
+      },
     ];
     const live = liveAfter(toEvents(payloads));
     expect(live.toolCalls.map(({ script_id: scriptId }) => scriptId)).toEqual(['s2']);
     expect(live.pendingApprovals).toEqual([approval]);
-    expect(liveAfter(toEvents([...payloads, { type: 'response_done', status: 'cancelled' }]))).toEqual({ toolCalls: [], pendingApprovals: [] });
+    expect(liveAfter(toEvents([...payloads, { type: 'response_done', status: 'cancelled' }]))).toEqual({
+      toolCalls: [],
+      pendingApprovals: [],
+    });
   });
 });
 

@@ -56,7 +56,9 @@ describe('the worker pool', () => {
     const pool = makePool({ size: 1, slotsPerWorker: 1 });
     const { run: holder, release } = await holdSlot(pool);
     const order: string[] = [];
-    const queued = ['a', 'a', 'a', 'b', 'c'].map((principal) => driveRun(pool, 'return 1', { job: { principal } }).then(() => order.push(principal)));
+    const queued = ['a', 'a', 'a', 'b', 'c'].map((principal) =>
+      driveRun(pool, 'return 1', { job: { principal } }).then(() => order.push(principal)),
+    );
     release(1);
     await Promise.all([holder, ...queued]);
     expect(order).toEqual(['a', 'b', 'c', 'a', 'a']);
@@ -69,9 +71,12 @@ describe('the worker pool', () => {
     const release: ((value: unknown) => void)[] = [];
     const host = (_name: string, args: unknown) => {
       calls++;
-      return (args as { wait?: boolean }).wait === true ? new Promise((resolve) => release.push(() => resolve(args))) : args;
+      return (args as { wait?: boolean }).wait === true
+        ? new Promise((resolve) => release.push(() => resolve(args)))
+        : args;
     };
-    const body = 'const seen = []; let secret = Math.random(); for (let i = 0; i < 5; i++) seen.push((await tools.echo({ i })).i); await tools.echo({ wait: true }); seen.push(await tools.echo({ secret })); return [seen.length, secret === seen[5].secret]';
+    const body =
+      'const seen = []; let secret = Math.random(); for (let i = 0; i < 5; i++) seen.push((await tools.echo({ i })).i); await tools.echo({ wait: true }); seen.push(await tools.echo({ secret })); return [seen.length, secret === seen[5].secret]';
     const neighbours = Array.from({ length: 3 }, () => driveRun(pool, body, { host }));
     await delay(200);
     const hung = await driveRun(pool, '/* FAULT_HANG */', { wallMs: 200 });
@@ -127,8 +132,14 @@ describe('the worker pool', () => {
     const pool = makePool({ size: 1, slotsPerWorker: 1 });
     await pool.warm();
     for (let round = 0; round < 5; round++) {
-      const looping = driveRun(pool, 'while (true) {}', { limits: { computeMs: 60_000 }, wallMs: 60_000, onRun: (run) => void delay(30).then(() => run.cancel('cancelled')) });
-      const next = driveRun(pool, 'let n = 0; for (let i = 0; i < 300000; i++) n++; return n', { limits: { queueWaitMs: 10_000 } });
+      const looping = driveRun(pool, 'while (true) {}', {
+        limits: { computeMs: 60_000 },
+        wallMs: 60_000,
+        onRun: (run) => void delay(30).then(() => run.cancel('cancelled')),
+      });
+      const next = driveRun(pool, 'let n = 0; for (let i = 0; i < 300000; i++) n++; return n', {
+        limits: { queueWaitMs: 10_000 },
+      });
       expect((await looping).end).toMatchObject({ type: 'cancelled' });
       expect(returned(await next)).toBe(300_000);
     }

@@ -5,12 +5,77 @@ import { AnswerScanner } from '#core/script/detect-scanner.js';
 import { createDetector, detectScripts, type DetectorEvent } from '#core/script/detector.js';
 
 const PIECES = [
-  '<tool-calls>', '</tool-calls>', '<tool-calls', '</tool-calls', '<tool-calls lang="js">', '<tool-calls  >', '<script>', '</script>',
-  '<think>', '</think>', '<thinking>', '</thinking>', '<', '>', '</', '`', '``', '```', '````', '~~~', '~',
-  '```ts tool-calls\n', '```js  tool-calls\r\n', '```js\n', '\n```\n', '\n```', ' tool-calls', '`'.repeat(34),
-  '\n', '\n\n', '\r\n', '\r', ' ', '    ', '\t', '- ', '1. ', '> ', '\\', '"', "'", '/', '//', '/*', '*/', '${', '{', '}', '(', ')', '[', ']',
-  '+', '!', '.', '=', 'return', 'if', 'a', 'word ', '1', '😀', '\uD83D', '\uDE00', '\uFEFF', '\u0000', '\u2028',
-  '\n<tool-calls>\n', '\n</tool-calls>\n', '\nreturn `x`\n', 'text',
+  '<tool-calls>',
+  '</tool-calls>',
+  '<tool-calls',
+  '</tool-calls',
+  '<tool-calls lang="js">',
+  '<tool-calls  >',
+  '<script>',
+  '</script>',
+  '<think>',
+  '</think>',
+  '<thinking>',
+  '</thinking>',
+  '<',
+  '>',
+  '</',
+  '`',
+  '``',
+  '```',
+  '````',
+  '~~~',
+  '~',
+  '```ts tool-calls\n',
+  '```js  tool-calls\r\n',
+  '```js\n',
+  '\n```\n',
+  '\n```',
+  ' tool-calls',
+  '`'.repeat(34),
+  '\n',
+  '\n\n',
+  '\r\n',
+  '\r',
+  ' ',
+  '    ',
+  '\t',
+  '- ',
+  '1. ',
+  '> ',
+  '\\',
+  '"',
+  "'",
+  '/',
+  '//',
+  '/*',
+  '*/',
+  '${',
+  '{',
+  '}',
+  '(',
+  ')',
+  '[',
+  ']',
+  '+',
+  '!',
+  '.',
+  '=',
+  'return',
+  'if',
+  'a',
+  'word ',
+  '1',
+  '😀',
+  '\uD83D',
+  '\uDE00',
+  '\uFEFF',
+  '\u0000',
+  '\u2028',
+  '\n<tool-calls>\n',
+  '\n</tool-calls>\n',
+  '\nreturn `x`\n',
+  'text',
 ];
 
 const rubble = (maxLength: number) =>
@@ -135,7 +200,8 @@ describe('linear work', () => {
   /** How often each character was looked at, on average. */
   function workOf(answer: string, deltaLength: number): number {
     const scanner = new AnswerScanner(['tool-calls'], true);
-    for (let index = 0; index < answer.length; index += deltaLength) scanner.push(answer.slice(index, index + deltaLength));
+    for (let index = 0; index < answer.length; index += deltaLength)
+      scanner.push(answer.slice(index, index + deltaLength));
     scanner.end();
     return 1 + scanner.rescanned / answer.length;
   }
@@ -149,7 +215,10 @@ describe('linear work', () => {
     ['two opening tags for each close', (count) => '<tool-calls>\n<tool-calls>\n</tool-calls>\n'.repeat(count)],
     ['fences with a stray comment', (count) => '```ts tool-calls\n/* b\n```\n'.repeat(count)],
     ['stray runs of every length before tags', (count) => `x ${runs.join(' <think>a</think> ')} `.repeat(count)],
-    ['one paragraph of stray runs before many scripts', (count) => `${runs.join(' ')}${' <tool-calls>1</tool-calls>'.repeat(count)}`],
+    [
+      'one paragraph of stray runs before many scripts',
+      (count) => `${runs.join(' ')}${' <tool-calls>1</tool-calls>'.repeat(count)}`,
+    ],
     ['paragraphs with a stray backtick and a tag', (count) => 'a ` b <think>c</think> d\n\n'.repeat(count)],
     ['unfinished tags', (count) => '<tool-calls lang="js"   '.repeat(count)],
     ['beginnings of fences', (count) => '```typescript tool-cal\n'.repeat(count)],
@@ -168,7 +237,7 @@ describe('linear work', () => {
     }
   });
 
-  it('after eight blocks without a close, the next ones end at their first closing tag at a line\'s start', () => {
+  it("after eight blocks without a close, the next ones end at their first closing tag at a line's start", () => {
     const stray = '<tool-calls>\n/*\n</tool-calls>\n';
     const template = '<tool-calls>\nf(`\n</tool-calls>\n`)\n</tool-calls>\n';
     const end = '<tool-calls>\n/*\n</tool-calls>\n';

@@ -49,13 +49,21 @@ describe('blocks', () => {
     ["<tool-calls  lang='javascript' >return 1</tool-calls>", 'js'],
     ['<tool-calls lang="ts">return 1</tool-calls>', 'ts'],
   ])('%s is a script in %s', (answer, language) => {
-    expect(detectScripts(answer)).toEqual([{ type: 'script', raw: answer, source: 'return 1', language, format: 'xml' }]);
+    expect(detectScripts(answer)).toEqual([
+      { type: 'script', raw: answer, source: 'return 1', language, format: 'xml' },
+    ]);
   });
 
   it.each(['ts', 'typescript', 'js', 'javascript'])('a fence of %s tool-calls is a script', (word) => {
     const raw = `\`\`\`${word} tool-calls\nreturn 1\n\`\`\``;
     const language = word.startsWith('j') ? 'js' : 'ts';
-    expect(detectScripts(`a\n${raw}\nb`)[1]).toEqual({ type: 'script', raw, source: 'return 1\n', language, format: 'fence' });
+    expect(detectScripts(`a\n${raw}\nb`)[1]).toEqual({
+      type: 'script',
+      raw,
+      source: 'return 1\n',
+      language,
+      format: 'fence',
+    });
   });
 
   it.each([
@@ -137,7 +145,11 @@ describe('blocks', () => {
 describe('reasoning', () => {
   it('reasoning is never scanned, and its tags belong to raw only', () => {
     expect(detectScripts('<think>a <tool-calls>1</tool-calls> </thinking> `</think >b')).toEqual([
-      { type: 'reasoning', raw: '<think>a <tool-calls>1</tool-calls> </thinking> `</think >', text: 'a <tool-calls>1</tool-calls> </thinking> `' },
+      {
+        type: 'reasoning',
+        raw: '<think>a <tool-calls>1</tool-calls> </thinking> `</think >',
+        text: 'a <tool-calls>1</tool-calls> </thinking> `',
+      },
       { type: 'text', raw: 'b', text: 'b' },
     ]);
   });
@@ -269,7 +281,7 @@ describe('closing tags inside a script', () => {
     'a = {}; typeof /`/',
     'x = "a\nb',
     'y = /`\nz',
-    '```ts\nconst a = `it\'s ${b}`\n```',
+    "```ts\nconst a = `it's ${b}`\n```",
     'a\\u0062 = `${`${`}`}`}`',
     'x = a < b > c << d',
   ])('after %j the script is back in code', (body) => {
@@ -280,7 +292,8 @@ describe('closing tags inside a script', () => {
   });
 
   it('a script that writes about scripts is one script', () => {
-    const body = 'await tools.writeFile({ path: "a.md", content: `\n<tool-calls>\nreturn 1\n</tool-calls>\n</tool-calls>\n<tool-calls>\n` });\n';
+    const body =
+      'await tools.writeFile({ path: "a.md", content: `\n<tool-calls>\nreturn 1\n</tool-calls>\n</tool-calls>\n<tool-calls>\n` });\n';
     expect(brief(`<tool-calls>\n${body}</tool-calls>\n<tool-calls>2</tool-calls>`)).toEqual([
       ['script', body],
       ['text', '\n'],
@@ -321,7 +334,9 @@ describe('malformed blocks', () => {
   it('a stray template in a fence ends at the next closing line, at once', () => {
     const detector = createDetector();
     const events = detector.push('```ts tool-calls\nconst a = `oops\n```\n');
-    expect(events[0]).toMatchObject({ segment: { type: 'malformed', source: 'const a = `oops\n', failure: { line: 1, column: 11 } } });
+    expect(events[0]).toMatchObject({
+      segment: { type: 'malformed', source: 'const a = `oops\n', failure: { line: 1, column: 11 } },
+    });
     expect(events[1]).toEqual({ type: 'text_delta', text: '\n' });
   });
 
@@ -339,7 +354,11 @@ describe('malformed blocks', () => {
       ['malformed', 'a\n<tool-calls>b</tool-calls>'],
       ['text', 'c'],
     ]);
-    expect(failureOf(answer)).toMatchObject({ line: 2, column: 1, message: expect.stringMatching(/^Another <tool-calls> opens on line 2/) });
+    expect(failureOf(answer)).toMatchObject({
+      line: 2,
+      column: 1,
+      message: expect.stringMatching(/^Another <tool-calls> opens on line 2/),
+    });
     expect(brief('```ts tool-calls\na\n```js tool-calls\nb\n```\n```\nc')).toEqual([
       ['malformed', 'a\n```js tool-calls\nb\n```\n'],
       ['text', '\nc'],
@@ -347,7 +366,9 @@ describe('malformed blocks', () => {
   });
 
   it('a block that was not closed before the next one takes no text behind that one', () => {
-    expect(brief('<tool-calls>\na\n\ntext\n<tool-calls>\nb\n</tool-calls>\nc\n<tool-calls>\nd\n</tool-calls>\ne')).toEqual([
+    expect(
+      brief('<tool-calls>\na\n\ntext\n<tool-calls>\nb\n</tool-calls>\nc\n<tool-calls>\nd\n</tool-calls>\ne'),
+    ).toEqual([
       ['malformed', 'a\n\ntext\n<tool-calls>\nb\n'],
       ['text', '\nc\n'],
       ['script', 'd\n'],
@@ -364,7 +385,11 @@ describe('malformed blocks', () => {
   it.each([
     ['<tool-calls>\nreturn 1', 'return 1', /ended before the script's <\/tool-calls>; /],
     ['<tool-calls>', '', /ended before/],
-    ['<tool-calls>\nreturn `1 </tool-calls>', 'return `1 </tool-calls>', /inside the template literal that begins on line 1/],
+    [
+      '<tool-calls>\nreturn `1 </tool-calls>',
+      'return `1 </tool-calls>',
+      /inside the template literal that begins on line 1/,
+    ],
     ['<tool-calls>\nreturn 1\n</tool-calls', 'return 1\n</tool-calls', /ended before/],
     ['```ts tool-calls\nreturn 1\n``', 'return 1\n``', /closing line of backticks/],
     ['```ts tool-calls', '', /ended before/],
@@ -432,8 +457,14 @@ describe('events', () => {
 
 describe('input of every kind', () => {
   it('a byte order mark before a tag or a fence is text', () => {
-    expect(brief('\uFEFF<tool-calls>1</tool-calls>')).toEqual([['text', '\uFEFF'], ['script', '1']]);
-    expect(brief('\uFEFF```ts tool-calls\n1\n```')).toEqual([['text', '\uFEFF'], ['script', '1\n']]);
+    expect(brief('\uFEFF<tool-calls>1</tool-calls>')).toEqual([
+      ['text', '\uFEFF'],
+      ['script', '1'],
+    ]);
+    expect(brief('\uFEFF```ts tool-calls\n1\n```')).toEqual([
+      ['text', '\uFEFF'],
+      ['script', '1\n'],
+    ]);
   });
 
   it('lone surrogates, NUL and control characters keep their place', () => {
@@ -446,7 +477,9 @@ describe('input of every kind', () => {
   });
 
   it('CR LF works as LF does', () => {
-    expect(brief('a `\r\n\r\n```ts tool-calls\r\nreturn "x\r\n```\r\n<tool-calls>\r\n// a\r\n</tool-calls>\r\n')).toEqual([
+    expect(
+      brief('a `\r\n\r\n```ts tool-calls\r\nreturn "x\r\n```\r\n<tool-calls>\r\n// a\r\n</tool-calls>\r\n'),
+    ).toEqual([
       ['text', 'a `\r\n\r\n'],
       ['script', 'return "x\r\n'],
       ['text', '\r\n'],
@@ -456,7 +489,10 @@ describe('input of every kind', () => {
   });
 
   it('a thousand blocks are a thousand scripts', () => {
-    const answer = Array.from({ length: 1000 }, (_, index) => `${index}\n<tool-calls>\nreturn ${index}\n</tool-calls>\n`).join('');
+    const answer = Array.from(
+      { length: 1000 },
+      (_, index) => `${index}\n<tool-calls>\nreturn ${index}\n</tool-calls>\n`,
+    ).join('');
     expect(only(answer, 'script')).toHaveLength(1000);
   });
 

@@ -12,8 +12,22 @@ const MOST_RSS_GROWTH = 0.15;
 let unheard = 0;
 process.on('unhandledRejection', () => unheard++);
 
-const echo = defineTool({ name: 'echo', description: 'Gives back', input: z.looseObject({}), approval: 'never', effect: 'read', execute: (input) => input });
-const fail = defineTool({ name: 'fail', description: 'Fails', input: z.looseObject({}), approval: 'never', effect: 'read', execute: () => Promise.reject(new Error('no')) });
+const echo = defineTool({
+  name: 'echo',
+  description: 'Gives back',
+  input: z.looseObject({}),
+  approval: 'never',
+  effect: 'read',
+  execute: (input) => input,
+});
+const fail = defineTool({
+  name: 'fail',
+  description: 'Fails',
+  input: z.looseObject({}),
+  approval: 'never',
+  effect: 'read',
+  execute: () => Promise.reject(new Error('no')),
+});
 const slow = defineTool({
   name: 'slow',
   description: 'Takes a moment',

@@ -16,7 +16,9 @@ function parseErrors(text: string): string[] {
 
 /** The type of one property, on one line. */
 function typeOf(schema: object, definitions: object = {}): string {
-  const text = declarationsFor([tool('t', { type: 'object', properties: { p: schema }, ...definitions })], { detail: 'types' });
+  const text = declarationsFor([tool('t', { type: 'object', properties: { p: schema }, ...definitions })], {
+    detail: 'types',
+  });
   expect(parseErrors(text)).toEqual([]);
   return /p\?: (.*) \}\): Promise/.exec(text)?.[1] ?? text;
 }
@@ -53,13 +55,39 @@ describe('declarations', () => {
     [{ type: 'array', items: { anyOf: [{ type: 'string' }, { type: 'number' }] } }, '(string | number)[]'],
     [{ type: 'array', items: { enum: ['a|b'] } }, '"a|b"[]'],
     [{ type: 'array' }, 'unknown[]'],
-    [{ type: 'array', prefixItems: [{ type: 'string' }, { type: ['number', 'null'] }], minItems: 1, items: { type: 'boolean' } }, '[string, (number | null)?, ...boolean[]]'],
+    [
+      {
+        type: 'array',
+        prefixItems: [{ type: 'string' }, { type: ['number', 'null'] }],
+        minItems: 1,
+        items: { type: 'boolean' },
+      },
+      '[string, (number | null)?, ...boolean[]]',
+    ],
     [{ type: 'object', additionalProperties: { type: 'number' } }, 'Record<string, number>'],
     [{ type: 'object' }, 'Record<string, unknown>'],
     [{ type: 'object', additionalProperties: false }, '{}'],
-    [{ type: 'object', properties: { 'a-b': {}, c: { type: 'string' } }, required: ['c'], additionalProperties: true }, '{ "a-b"?: unknown; c: string; [key: string]: unknown }'],
-    [{ allOf: [{ type: 'object', properties: { a: { type: 'string' } }, required: ['a'] }, { type: 'object', properties: { b: { type: 'number' } } }] }, '{ a: string; b?: number }'],
-    [{ type: 'object', properties: { a: { type: 'string' } }, allOf: [{ anyOf: [{ type: 'string' }, { type: 'number' }] }] }, '(string | number) & { a?: string }'],
+    [
+      { type: 'object', properties: { 'a-b': {}, c: { type: 'string' } }, required: ['c'], additionalProperties: true },
+      '{ "a-b"?: unknown; c: string; [key: string]: unknown }',
+    ],
+    [
+      {
+        allOf: [
+          { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] },
+          { type: 'object', properties: { b: { type: 'number' } } },
+        ],
+      },
+      '{ a: string; b?: number }',
+    ],
+    [
+      {
+        type: 'object',
+        properties: { a: { type: 'string' } },
+        allOf: [{ anyOf: [{ type: 'string' }, { type: 'number' }] }],
+      },
+      '(string | number) & { a?: string }',
+    ],
     [{ anyOf: [{ type: 'string' }, {}] }, 'unknown'],
     [{ $ref: 'https://evil.example/x.json' }, 'unknown'],
     [true, 'unknown'],
@@ -67,80 +95,150 @@ describe('declarations', () => {
     [{}, 'unknown'],
   ])('write %j as %s', (schema, type) => {
     if ((schema as { $ref?: string }).$ref !== undefined) {
-      expect(declarationsFor([{ ...tool('t', {}), inputSchema: { type: 'object', properties: { p: schema as never } } }], { detail: 'types' })).toContain(`p?: ${type}`);
+      expect(
+        declarationsFor([{ ...tool('t', {}), inputSchema: { type: 'object', properties: { p: schema as never } } }], {
+          detail: 'types',
+        }),
+      ).toContain(`p?: ${type}`);
     } else expect(typeOf(schema as object)).toBe(type);
   });
 
   it('name types that are used twice or refer to themselves, and inline the others', () => {
     const $defs = {
-      node: { type: 'object', properties: { next: { $ref: '#/$defs/node' }, list: { type: 'array', items: { $ref: '#/$defs/leaf' } } } },
+      node: {
+        type: 'object',
+        properties: { next: { $ref: '#/$defs/node' }, list: { type: 'array', items: { $ref: '#/$defs/leaf' } } },
+      },
       leaf: { type: 'string' },
     };
-    const text = declarationsFor([tool('walk', { type: 'object', properties: { start: { $ref: '#/$defs/node' } }, $defs })], { detail: 'types' });
+    const text = declarationsFor(
+      [tool('walk', { type: 'object', properties: { start: { $ref: '#/$defs/node' } }, $defs })],
+      { detail: 'types' },
+    );
     expect(text).toContain('type Walk_node = { next?: Walk_node; list?: string[] };');
     expect(text).toContain('start?: Walk_node');
   });
 
   it('never name a type that is only itself', () => {
-    expect(typeOf({ $ref: '#/$defs/a' }, { $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } })).not.toContain('= T_a');
+    expect(
+      typeOf({ $ref: '#/$defs/a' }, { $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } }),
+    ).not.toContain('= T_a');
     const text = declarationsFor(
-      [tool('t', { type: 'object', properties: { p: { $ref: '#/$defs/a' } }, $defs: { a: { anyOf: [{ $ref: '#/$defs/a' }, { type: 'string' }] } } })],
+      [
+        tool('t', {
+          type: 'object',
+          properties: { p: { $ref: '#/$defs/a' } },
+          $defs: { a: { anyOf: [{ $ref: '#/$defs/a' }, { type: 'string' }] } },
+        }),
+      ],
       { detail: 'types' },
     );
     expect(text).not.toMatch(/type (\w+) = .*\b\1\b/);
     const record = declarationsFor(
-      [tool('t', { type: 'object', properties: { p: { $ref: '#/$defs/a' } }, $defs: { a: { type: 'object', additionalProperties: { $ref: '#/$defs/a' } } } })],
+      [
+        tool('t', {
+          type: 'object',
+          properties: { p: { $ref: '#/$defs/a' } },
+          $defs: { a: { type: 'object', additionalProperties: { $ref: '#/$defs/a' } } },
+        }),
+      ],
       { detail: 'types' },
     );
     expect(record).toContain('type T_a = { [key: string]: T_a };');
   });
 
   it('let no description end its comment or hide in it', () => {
-    const text = declarationsFor([tool('t', {}, undefined, 'Harmless */ evil(): void; /* \u202e\u200b\nnext\u2028line \ud800')]);
+    const text = declarationsFor([
+      tool('t', {}, undefined, 'Harmless */ evil(): void; /* \u202e\u200b\nnext\u2028line \ud800'),
+    ]);
     expect(parseErrors(text)).toEqual([]);
     expect(text).toContain('  /**\n   * Harmless *\\/ evil(): void; /*\n   * next line\n   */');
   });
 
   it('nest namespaces and write hyphens as underscores', () => {
-    const text = declarationsFor([tool('agents.llm.chat', {}), tool('agents.launch-it', {}), tool('get-user', {})], { detail: 'types' });
-    expect(text).toMatch(/ {2}get_user\(args\?: [^\n]*\n {2}agents: \{\n[\s\S]* {4}launch_it\([\s\S]* {4}llm: \{\n[\s\S]* {6}chat\(/);
+    const text = declarationsFor([tool('agents.llm.chat', {}), tool('agents.launch-it', {}), tool('get-user', {})], {
+      detail: 'types',
+    });
+    expect(text).toMatch(
+      / {2}get_user\(args\?: [^\n]*\n {2}agents: \{\n[\s\S]* {4}launch_it\([\s\S]* {4}llm: \{\n[\s\S]* {6}chat\(/,
+    );
     expect(parseErrors(text)).toEqual([]);
   });
 
   it('shrink from full to types to signatures to names', () => {
-    const schema = { type: 'object', properties: { a: { type: 'object', description: 'd'.repeat(80), properties: { b: { type: 'string' } } } } };
+    const schema = {
+      type: 'object',
+      properties: { a: { type: 'object', description: 'd'.repeat(80), properties: { b: { type: 'string' } } } },
+    };
     const tools = [tool('one', schema, schema), tool('two', schema)];
-    const lengths = (['full', 'types', 'signatures', 'names'] as const).map((detail) => declarationsFor(tools, { detail }).length);
+    const lengths = (['full', 'types', 'signatures', 'names'] as const).map(
+      (detail) => declarationsFor(tools, { detail }).length,
+    );
     expect(lengths).toEqual(lengths.toSorted((left, right) => right - left));
     expect(declarationsFor(tools, { detail: 'names' })).toBe('// tools.one: Does it.\n// tools.two: Does it.\n');
   });
 
   it('declare what may be absent as optional, on request', () => {
-    expect(declarationsFor([], { optionalMembers: true })).toBe('interface Tools {\n  spawn?: ToolSpawner;\n  http?: (request: any) => Promise<any>;\n  mcp?: any;\n}\n');
-    expect(declarationsFor([tool('http', {})], { optionalMembers: true, spawn: true })).toContain('  spawn: ToolSpawner;\n  mcp?: any;');
+    expect(declarationsFor([], { optionalMembers: true })).toBe(
+      'interface Tools {\n  spawn?: ToolSpawner;\n  http?: (request: any) => Promise<any>;\n  mcp?: any;\n}\n',
+    );
+    expect(declarationsFor([tool('http', {})], { optionalMembers: true, spawn: true })).toContain(
+      '  spawn: ToolSpawner;\n  mcp?: any;',
+    );
   });
 
   it('of the fixed globals parse', () => {
     expect(parseErrors(declarationsFor([tool('a', {})], { optionalMembers: true }) + GUEST_DECLARATIONS)).toEqual([]);
-    expect(GUEST_DECLARATIONS).toContain("declare class ToolExecutionError extends Error { readonly code: 'ToolExecutionError'");
+    expect(GUEST_DECLARATIONS).toContain(
+      "declare class ToolExecutionError extends Error { readonly code: 'ToolExecutionError'",
+    );
     expect(parseErrors('interface {')).not.toEqual([]);
   });
 
   it('of random schemas parse, at every detail', () => {
-    const name = fc.oneof(fc.constantFrom('a', 'b-c', '*/', '"', '__proto__', 'x y', 'delete'), fc.string({ maxLength: 5 }));
+    const name = fc.oneof(
+      fc.constantFrom('a', 'b-c', '*/', '"', '__proto__', 'x y', 'delete'),
+      fc.string({ maxLength: 5 }),
+    );
     const { schema } = fc.letrec<{ schema: object }>((tie) => ({
       schema: fc.oneof(
         { maxDepth: 4, withCrossShrink: true },
-        fc.record({ type: fc.constantFrom('string', 'integer', 'boolean', 'null', ['string', 'null']), description: fc.string(), default: fc.jsonValue() }, { requiredKeys: [] }),
+        fc.record(
+          {
+            type: fc.constantFrom('string', 'integer', 'boolean', 'null', ['string', 'null']),
+            description: fc.string(),
+            default: fc.jsonValue(),
+          },
+          { requiredKeys: [] },
+        ),
         fc.record({ enum: fc.array(fc.jsonValue(), { maxLength: 4 }) }),
         fc.record({ const: fc.string({ unit: 'binary' }) }),
         fc.record({ type: fc.constant('array'), items: tie('schema') }, { requiredKeys: ['type'] }),
-        fc.record({ type: fc.constant('array'), prefixItems: fc.array(tie('schema'), { maxLength: 3 }), items: tie('schema'), minItems: fc.nat(2) }, { requiredKeys: ['prefixItems'] }),
         fc.record(
-          { properties: fc.dictionary(name, tie('schema'), { maxKeys: 4 }), required: fc.array(name, { maxLength: 2 }), additionalProperties: fc.oneof(fc.boolean(), tie('schema')), nullable: fc.boolean() },
+          {
+            type: fc.constant('array'),
+            prefixItems: fc.array(tie('schema'), { maxLength: 3 }),
+            items: tie('schema'),
+            minItems: fc.nat(2),
+          },
+          { requiredKeys: ['prefixItems'] },
+        ),
+        fc.record(
+          {
+            properties: fc.dictionary(name, tie('schema'), { maxKeys: 4 }),
+            required: fc.array(name, { maxLength: 2 }),
+            additionalProperties: fc.oneof(fc.boolean(), tie('schema')),
+            nullable: fc.boolean(),
+          },
           { requiredKeys: ['properties'] },
         ),
-        fc.record({ anyOf: fc.array(tie('schema'), { minLength: 1, maxLength: 3 }), allOf: fc.array(tie('schema'), { maxLength: 3 }) }, { requiredKeys: [] }),
+        fc.record(
+          {
+            anyOf: fc.array(tie('schema'), { minLength: 1, maxLength: 3 }),
+            allOf: fc.array(tie('schema'), { maxLength: 3 }),
+          },
+          { requiredKeys: [] },
+        ),
         fc.constantFrom({ $ref: '#' }, { $ref: '#/$defs/one' }, { $ref: '#/$defs/two' }),
       ),
     }));
@@ -160,7 +258,12 @@ describe('declarations', () => {
 
   it('of a large schema stay small', () => {
     const branch = (level: number): object =>
-      level === 0 ? { type: 'string' } : { type: 'object', properties: Object.fromEntries(['a', 'b', 'c', 'd'].map((key) => [key, branch(level - 1)])) };
+      level === 0
+        ? { type: 'string' }
+        : {
+            type: 'object',
+            properties: Object.fromEntries(['a', 'b', 'c', 'd'].map((key) => [key, branch(level - 1)])),
+          };
     expect(declarationsFor([tool('t', { type: 'object', properties: { p: branch(5) } })]).length).toBeLessThan(200_000);
   });
 });
@@ -176,14 +279,30 @@ describe('a first sentence', () => {
 
 describe('a catalog', () => {
   const tools = [
-    tool('readFile', { type: 'object', properties: { filePath: { type: 'string' } } }, undefined, 'Reads a file from disk. Long text.'),
-    tool('grepFiles', { type: 'object', properties: { pattern: { type: 'string' } } }, undefined, 'Searches file contents with a regular expression.'),
-    tool('github.create-issue', { type: 'object', properties: { title: { type: 'string' } } }, undefined, 'Opens a new issue.'),
+    tool(
+      'readFile',
+      { type: 'object', properties: { filePath: { type: 'string' } } },
+      undefined,
+      'Reads a file from disk. Long text.',
+    ),
+    tool(
+      'grepFiles',
+      { type: 'object', properties: { pattern: { type: 'string' } } },
+      undefined,
+      'Searches file contents with a regular expression.',
+    ),
+    tool(
+      'github.create-issue',
+      { type: 'object', properties: { title: { type: 'string' } } },
+      undefined,
+      'Opens a new issue.',
+    ),
     tool('github.search', {}, undefined, 'Finds repositories.'),
     tool('weather', { type: 'object', properties: { city: { type: 'string' } } }, undefined, 'Current conditions.'),
   ];
   const catalog = createCatalog(tools);
-  const found = (query: string, limit?: number) => catalog.search(query, limit === undefined ? {} : { limit }).map((summary) => summary.name);
+  const found = (query: string, limit?: number) =>
+    catalog.search(query, limit === undefined ? {} : { limit }).map((summary) => summary.name);
 
   it('finds by name, description and parameter, names first', () => {
     expect(found('read file')[0]).toBe('readFile');
@@ -218,6 +337,12 @@ describe('a catalog', () => {
   });
 
   it('takes any query', () => {
-    fc.assert(fc.property(fc.string({ maxLength: 50, unit: 'binary' }), (query) => void expect(catalog.search(query).length).toBeLessThanOrEqual(10)), { numRuns: 500 });
+    fc.assert(
+      fc.property(
+        fc.string({ maxLength: 50, unit: 'binary' }),
+        (query) => void expect(catalog.search(query).length).toBeLessThanOrEqual(10),
+      ),
+      { numRuns: 500 },
+    );
   });
 });

@@ -29,7 +29,9 @@ describe('a definition', () => {
   });
 
   it('with an unknown member is refused, naming the nearest', () => {
-    expect(() => defineTool({ ...base, inputs: z.object({}) } as never)).toThrow(/unknown member "inputs". Did you mean input/);
+    expect(() => defineTool({ ...base, inputs: z.object({}) } as never)).toThrow(
+      /unknown member "inputs". Did you mean input/,
+    );
   });
 
   it.each([
@@ -49,19 +51,42 @@ describe('a definition', () => {
     expect(() => defineTool(definition as never)).toThrow(message);
   });
 
-  it.each(['readFile', 'get-user', 'prompts.save', '3d', '$x', 'a'.repeat(64), 'http'])('may have the name %s', (name) => {
-    expect(defineTool({ ...base, name }).name).toBe(name);
-  });
-
-  it.each(['', 'a b', 'a..b', '.a', 'a.', 'mcp.x.y', 'mcp', 'spawn', 'spawn.exec', 'http.get', 'then', 'a.then', '__proto__', 'a.constructor', 'prototype', 'é', 'a'.repeat(65), 'x/y', 7, undefined])(
-    'may not have the name %s',
+  it.each(['readFile', 'get-user', 'prompts.save', '3d', '$x', 'a'.repeat(64), 'http'])(
+    'may have the name %s',
     (name) => {
-      expect(() => defineTool({ ...base, name } as never)).toThrow(ToolscriptUsageError);
+      expect(defineTool({ ...base, name }).name).toBe(name);
     },
   );
 
+  it.each([
+    '',
+    'a b',
+    'a..b',
+    '.a',
+    'a.',
+    'mcp.x.y',
+    'mcp',
+    'spawn',
+    'spawn.exec',
+    'http.get',
+    'then',
+    'a.then',
+    '__proto__',
+    'a.constructor',
+    'prototype',
+    'é',
+    'a'.repeat(65),
+    'x/y',
+    7,
+    undefined,
+  ])('may not have the name %s', (name) => {
+    expect(() => defineTool({ ...base, name } as never)).toThrow(ToolscriptUsageError);
+  });
+
   it('may have a name under mcp only where that namespace is opened', () => {
-    expect(defineTool({ ...base, name: 'mcp.github.list-issues' }, { namespace: 'mcp' }).name).toBe('mcp.github.list-issues');
+    expect(defineTool({ ...base, name: 'mcp.github.list-issues' }, { namespace: 'mcp' }).name).toBe(
+      'mcp.github.list-issues',
+    );
     expect(() => defineTool({ ...base, name: 'github.list' }, { namespace: 'mcp' })).toThrow(/mcp.SERVER.TOOL/);
   });
 });
@@ -98,7 +123,12 @@ describe('a zod schema that JSON cannot carry', () => {
   });
 
   it('is found behind unions, defaults, tuples, records, intersections and recursion', () => {
-    const recursive: z.ZodType = z.object({ get next() { return z.array(recursive).optional(); }, at: z.date() });
+    const recursive: z.ZodType = z.object({
+      get next() {
+        return z.array(recursive).optional();
+      },
+      at: z.date(),
+    });
     for (const schema of [
       z.union([z.string(), z.date()]),
       z.date().optional().default(new Date()),
@@ -119,7 +149,10 @@ describe('a zod schema that JSON cannot carry', () => {
       url: z.url().optional(),
       any: z.any(),
       json: z.json().optional(),
-      checked: z.number().refine((value) => value !== 3).optional(),
+      checked: z
+        .number()
+        .refine((value) => value !== 3)
+        .optional(),
     });
     expect(check(input, { trimmed: ' x ', any: [1] })).toEqual({ ok: true, value: { trimmed: 'x', any: [1] } });
     expect(check(input, { trimmed: '', any: 1, checked: 3 }).ok).toBe(false);
@@ -137,7 +170,9 @@ describe('zod validation', () => {
   it('keeps what loose objects and catchalls allow', () => {
     const input = z.object({ loose: z.looseObject({ a: z.number() }), caught: z.object({}).catchall(z.number()) });
     expect(check(input, { loose: { a: 1, b: 2 }, caught: { x: 1 } }).ok).toBe(true);
-    expect(problems(input, { loose: { a: 1 }, caught: { x: 'y' } })).toBe('args.caught.x: expected number, received string');
+    expect(problems(input, { loose: { a: 1 }, caught: { x: 'y' } })).toBe(
+      'args.caught.x: expected number, received string',
+    );
   });
 
   it('picks the branch of a union that takes every key, and both sides of an intersection', () => {
@@ -151,7 +186,10 @@ describe('zod validation', () => {
   });
 
   it('applies defaults at every level', () => {
-    const input = z.object({ limit: z.number().default(10), nested: z.object({ deep: z.boolean().default(true) }).prefault({}) });
+    const input = z.object({
+      limit: z.number().default(10),
+      nested: z.object({ deep: z.boolean().default(true) }).prefault({}),
+    });
     expect(check(input, {})).toEqual({ ok: true, value: { limit: 10, nested: { deep: true } } });
   });
 
@@ -162,9 +200,16 @@ describe('zod validation', () => {
   });
 
   it('follows recursive schemas', () => {
-    const node = z.object({ name: z.string(), get children() { return z.array(node).optional(); } });
+    const node = z.object({
+      name: z.string(),
+      get children() {
+        return z.array(node).optional();
+      },
+    });
     expect(check(node, { name: 'a', children: [{ name: 'b', children: [] }] }).ok).toBe(true);
-    expect(problems(node, { name: 'a', children: [{ nam: 'b' }] })).toContain('args.children[0].nam: unknown key; did you mean name?');
+    expect(problems(node, { name: 'a', children: [{ nam: 'b' }] })).toContain(
+      'args.children[0].nam: unknown key; did you mean name?',
+    );
   });
 
   it('says path, expected and received in one line each', () => {
@@ -180,7 +225,9 @@ describe('zod validation', () => {
     expect(problems(input, { city: '', unit: 'k' })).toBe('args.unit: expected "c" | "f", received "k"');
     expect(problems(input, { city: '', limit: 0 })).toBe('args.limit: expected a number at least 1, received 0');
     expect(problems(input, { city: '', limit: 1.5 })).toBe('args.limit: expected integer, received number');
-    expect(problems(input, { city: '', names: ['abcd'] })).toBe('args.names[0]: expected at most 3 characters, received 4');
+    expect(problems(input, { city: '', names: ['abcd'] })).toBe(
+      'args.names[0]: expected at most 3 characters, received 4',
+    );
     expect(problems(input, { city: '', names: ['', '', ''] })).toBe('args.names: expected at most 2 items, received 3');
     expect(problems(input, { city: '', 'odd key': 1 })).toBe('args["odd key"]: expected boolean, received number');
     expect(problems(input, 'text')).toBe('args: expected object, received string');
@@ -191,7 +238,9 @@ describe('zod validation', () => {
       z.object({ kind: z.literal('circle'), radius: z.number() }),
       z.object({ kind: z.literal('square'), side: z.number() }),
     ]);
-    expect(problems(z.object({ shape }), { shape: { kind: 'circle', radius: 'x' } })).toBe('args.shape.radius: expected number, received string');
+    expect(problems(z.object({ shape }), { shape: { kind: 'circle', radius: 'x' } })).toBe(
+      'args.shape.radius: expected number, received string',
+    );
     const value = z.union([z.string(), z.array(z.number())]);
     expect(problems(z.object({ value }), { value: true })).toBe('args.value: expected string | array, received true');
     expect(problems(z.object({ value }), { value: [1, 'x'] })).toBe('args.value[1]: expected number, received string');
@@ -206,11 +255,14 @@ describe('zod validation', () => {
 
   it('carries __proto__, constructor and then as plain data', () => {
     const input = z.object({ record: z.record(z.string(), z.number()), any: z.any(), loose: z.looseObject({}) });
-    const text = '{"record":{"__proto__":1,"constructor":2,"then":3},"any":{"__proto__":{"polluted":true}},"loose":{"__proto__":4,"toString":5}}';
+    const text =
+      '{"record":{"__proto__":1,"constructor":2,"then":3},"any":{"__proto__":{"polluted":true}},"loose":{"__proto__":4,"toString":5}}';
     const result = check(input, JSON.parse(text));
     expect(result.ok && JSON.stringify(result.value)).toBe(text);
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
-    expect(problems(input, JSON.parse(text.replace('"__proto__":1', '"__proto__":"x"')))).toContain('args.record.__proto__: expected number');
+    expect(problems(input, JSON.parse(text.replace('"__proto__":1', '"__proto__":"x"')))).toContain(
+      'args.record.__proto__: expected number',
+    );
   });
 
   it('does not take members of Object.prototype for arguments', () => {
@@ -219,12 +271,18 @@ describe('zod validation', () => {
   });
 
   it('refuses __proto__ as an unknown key of a strict object', () => {
-    expect(problems(z.object({ a: z.number() }), JSON.parse('{"a":1,"__proto__":{}}'))).toContain('args.__proto__: unknown key');
+    expect(problems(z.object({ a: z.number() }), JSON.parse('{"a":1,"__proto__":{}}'))).toContain(
+      'args.__proto__: unknown key',
+    );
   });
 
   it('says so where a schema needs asynchronous checks, or throws', () => {
     expect(problems(z.object({ a: z.string().refine(async () => true) }), { a: '' })).toContain('asynchronous checks');
-    const throwing = z.object({ a: z.string().refine(() => { throw new Error('boom'); }) });
+    const throwing = z.object({
+      a: z.string().refine(() => {
+        throw new Error('boom');
+      }),
+    });
     expect(problems(throwing, { a: '' })).toContain('boom');
   });
 
@@ -232,7 +290,8 @@ describe('zod validation', () => {
     const input = z.object({ any: z.any() });
     const cyclic: Record<string, unknown> = {};
     cyclic['self'] = cyclic;
-    for (const any of [new Date(), new Map(), 1n, () => 1, Symbol('x'), Number.NaN, cyclic]) expect(check(input, { any }).ok).toBe(false);
+    for (const any of [new Date(), new Map(), 1n, () => 1, Symbol('x'), Number.NaN, cyclic])
+      expect(check(input, { any }).ok).toBe(false);
   });
 
   it('never throws, whatever JSON comes', () => {
@@ -245,13 +304,19 @@ describe('zod validation', () => {
     );
     let accepted = 0;
     fc.assert(
-      fc.property(fc.oneof(fc.jsonValue(), fc.record({ a: fc.jsonValue(), b: fc.jsonValue(), c: fc.jsonValue() }, { requiredKeys: [] })), (value) => {
-        const result = tool.validateInput(value);
-        if (result.ok) {
-          accepted += 1;
-          expect(tool.validateInput(result.value)).toEqual(result);
-        } else expect(issueLines(result.issues)).toMatch(/^args/);
-      }),
+      fc.property(
+        fc.oneof(
+          fc.jsonValue(),
+          fc.record({ a: fc.jsonValue(), b: fc.jsonValue(), c: fc.jsonValue() }, { requiredKeys: [] }),
+        ),
+        (value) => {
+          const result = tool.validateInput(value);
+          if (result.ok) {
+            accepted += 1;
+            expect(tool.validateInput(result.value)).toEqual(result);
+          } else expect(issueLines(result.issues)).toMatch(/^args/);
+        },
+      ),
       { numRuns: 2_000 },
     );
     expect(accepted).toBeGreaterThan(0);
@@ -260,7 +325,11 @@ describe('zod validation', () => {
 
 describe('an output schema', () => {
   it('takes off what it does not name and fills defaults', () => {
-    const tool = defineTool({ ...base, output: z.object({ a: z.number(), b: z.string().default('x') }), execute: () => ({ a: 1 }) });
+    const tool = defineTool({
+      ...base,
+      output: z.object({ a: z.number(), b: z.string().default('x') }),
+      execute: () => ({ a: 1 }),
+    });
     expect(tool.validateOutput({ a: 1, c: 2 })).toEqual({ ok: true, value: { a: 1, b: 'x' } });
     expect(tool.validateOutput({ a: 'x' }).ok).toBe(false);
   });

@@ -41,13 +41,22 @@ function heldTool(name: string, effect: 'read' | 'write' | 'external' = 'read', 
     effect,
     approval: 'never',
     inputSchema: { type: 'object', properties: { n: { type: 'number', default: 7 } } },
-    execute: (input: unknown, context: ToolCallContext) => new Promise((resolve, reject) => held.push({ input, context, resolve, reject })),
+    execute: (input: unknown, context: ToolCallContext) =>
+      new Promise((resolve, reject) => held.push({ input, context, resolve, reject })),
     ...extra,
   } as never);
 }
 
 function toolReturning(execute: (input: never, context: ToolCallContext) => unknown, extra: object = {}): Tool {
-  return defineTool({ name: 'probe', description: 'Probes.', effect: 'write', approval: 'never', inputSchema: { type: 'object', additionalProperties: true }, execute, ...extra } as never);
+  return defineTool({
+    name: 'probe',
+    description: 'Probes.',
+    effect: 'write',
+    approval: 'never',
+    inputSchema: { type: 'object', additionalProperties: true },
+    execute,
+    ...extra,
+  } as never);
 }
 
 function setUp(setup: Setup = {}) {
@@ -74,7 +83,13 @@ function setUp(setup: Setup = {}) {
   });
   const call = (tool: string, args: unknown = {}, extra: object = {}): Promise<CallResult> => {
     const callIndex = index++;
-    return facade.call({ callId: `c${callIndex}`, callIndex, tool, argsJson: typeof args === 'string' ? args : JSON.stringify(args), ...extra });
+    return facade.call({
+      callId: `c${callIndex}`,
+      callIndex,
+      tool,
+      argsJson: typeof args === 'string' ? args : JSON.stringify(args),
+      ...extra,
+    });
   };
   const statuses = () => facade.operations().map((operation) => operation.status);
   const types = () => events.map((event) => event.type);
@@ -98,11 +113,28 @@ describe('a call that is admitted', () => {
     const result = call('slow', { n: 3 }, { line: 12 });
     await tick();
     expect(held[0]?.input).toEqual({ n: 3 });
-    expect(held[0]?.context).toMatchObject({ app: { host: true }, principal: 'ann', callId: 'c0', scriptId: 'scr_1', idempotencyKey: 'scr_1:0', maxOutputBytes: 262_144 });
+    expect(held[0]?.context).toMatchObject({
+      app: { host: true },
+      principal: 'ann',
+      callId: 'c0',
+      scriptId: 'scr_1',
+      idempotencyKey: 'scr_1:0',
+      maxOutputBytes: 262_144,
+    });
     advance(40);
     held[0]?.resolve({ done: [1] });
     expect(await result).toEqual({ ok: true, json: '{"done":[1]}' });
-    const operation = { callId: 'c0', tool: 'slow', input: { n: 3 }, effect: 'read', status: 'completed', result: { done: [1] }, startedAtMs: 0, durationMs: 40, line: 12 };
+    const operation = {
+      callId: 'c0',
+      tool: 'slow',
+      input: { n: 3 },
+      effect: 'read',
+      status: 'completed',
+      result: { done: [1] },
+      startedAtMs: 0,
+      durationMs: 40,
+      line: 12,
+    };
     expect(facade.operations()).toEqual([operation]);
     expect(events).toEqual([
       { type: 'tool_call_start', callId: 'c0', tool: 'slow', input: { n: 3 }, effect: 'read', line: 12 },
@@ -149,7 +181,9 @@ describe('a call that is admitted', () => {
     held[0]?.resolve(1);
     await result;
     held[0]?.context.progress('late');
-    expect(events.filter((event) => event.type === 'progress')).toEqual([{ type: 'progress', callId: 'c0', tool: 'slow', message: 'half' }]);
+    expect(events.filter((event) => event.type === 'progress')).toEqual([
+      { type: 'progress', callId: 'c0', tool: 'slow', message: 'half' },
+    ]);
   });
 
   it('is told to the journal before it runs, and waits for it', async () => {
@@ -170,7 +204,10 @@ describe('a call that is admitted', () => {
 
   it('does not run where its intent could not be recorded', async () => {
     const execute = vi.fn();
-    const { call, statuses } = setUp({ tools: [toolReturning(execute)], onIntent: () => Promise.reject(new Error('disk full at /secret')) });
+    const { call, statuses } = setUp({
+      tools: [toolReturning(execute)],
+      onIntent: () => Promise.reject(new Error('disk full at /secret')),
+    });
     const result = await call('probe');
     expect(codeOf(result)).toBe('ToolExecutionError');
     expect(messageOf(result)).not.toContain('/secret');
@@ -179,7 +216,12 @@ describe('a call that is admitted', () => {
   });
 
   it('is not disturbed by a listener that throws', async () => {
-    const { call } = setUp({ tools: [toolReturning(() => 1)], onEvent: () => { throw new Error('listener'); } });
+    const { call } = setUp({
+      tools: [toolReturning(() => 1)],
+      onEvent: () => {
+        throw new Error('listener');
+      },
+    });
     expect(await call('probe')).toEqual({ ok: true, json: '1' });
   });
 });
@@ -221,7 +263,9 @@ describe('a call that is not admitted', () => {
     expect(messageOf(result)).toContain(message);
     expect(held).toEqual([]);
     expect(facade.callsMade()).toBe(1);
-    expect(facade.operations()).toMatchObject([{ status: 'failed', error: { code: 'ToolValidationError' }, durationMs: 0 }]);
+    expect(facade.operations()).toMatchObject([
+      { status: 'failed', error: { code: 'ToolValidationError' }, durationMs: 0 },
+    ]);
     expect(types()).toEqual(['tool_call_done']);
   });
 
@@ -237,7 +281,9 @@ describe('a call that is not admitted', () => {
     const { call, facade } = setUp();
     const result = await call('slow', { n: 'x' });
     expect(facade.operations()[0]?.input).toEqual({ n: 'x' });
-    expect(result.ok ? {} : result.error.data).toEqual({ issues: [{ path: 'args.n', message: 'expected number, received string', expected: 'number', received: 'string' }] });
+    expect(result.ok ? {} : result.error.data).toEqual({
+      issues: [{ path: 'args.n', message: 'expected number, received string', expected: 'number', received: 'string' }],
+    });
   });
 
   it('beyond the budget does not run; invalid and denied calls count too', async () => {
@@ -296,54 +342,96 @@ describe('the queue', () => {
 
   it('never runs more than allowed and never loses a call, in any order of ends', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.array(fc.tuple(fc.constantFrom('resolve', 'reject', 'abort'), fc.nat()), { minLength: 1, maxLength: 16 }), async (places, ends) => {
-        held = [];
-        const { facade, call, events } = setUp({ limits: { maxConcurrentToolCalls: places } });
-        const answers = ends.map(() => call('slow'));
-        for (const [end, pick] of ends) {
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 4 }),
+        fc.array(fc.tuple(fc.constantFrom('resolve', 'reject', 'abort'), fc.nat()), { minLength: 1, maxLength: 16 }),
+        async (places, ends) => {
+          held = [];
+          const { facade, call, events } = setUp({ limits: { maxConcurrentToolCalls: places } });
+          const answers = ends.map(() => call('slow'));
+          for (const [end, pick] of ends) {
+            await tick();
+            expect(facade.pending().executing).toBeLessThanOrEqual(places);
+            const open = facade.operations().filter((operation) => operation.status === 'unknown');
+            const chosen = open[pick % Math.max(1, open.length)];
+            const index = held.findIndex((one) => one.context.callId === chosen?.callId);
+            if (end === 'abort' && chosen !== undefined) facade.abort(chosen.callId, 'lost');
+            else if (end === 'resolve') held[index]?.resolve(1);
+            else held[index]?.reject(new Error('x'));
+          }
           await tick();
-          expect(facade.pending().executing).toBeLessThanOrEqual(places);
-          const open = facade.operations().filter((operation) => operation.status === 'unknown');
-          const chosen = open[pick % Math.max(1, open.length)];
-          const index = held.findIndex((one) => one.context.callId === chosen?.callId);
-          if (end === 'abort' && chosen !== undefined) facade.abort(chosen.callId, 'lost');
-          else if (end === 'resolve') held[index]?.resolve(1);
-          else held[index]?.reject(new Error('x'));
-        }
-        await tick();
-        await facade.abortAll('end', 0);
-        expect(await Promise.all(answers)).toHaveLength(ends.length);
-        expect(facade.pending()).toEqual({ executing: 0, queued: 0, awaitingApproval: 0 });
-        const done = events.flatMap((event) => (event.type === 'tool_call_done' ? [event.operation.callId] : []));
-        expect(done.toSorted()).toEqual(facade.operations().map((operation) => operation.callId).toSorted());
-      }),
+          await facade.abortAll('end', 0);
+          expect(await Promise.all(answers)).toHaveLength(ends.length);
+          expect(facade.pending()).toEqual({ executing: 0, queued: 0, awaitingApproval: 0 });
+          const done = events.flatMap((event) => (event.type === 'tool_call_done' ? [event.operation.callId] : []));
+          expect(done.toSorted()).toEqual(
+            facade
+              .operations()
+              .map((operation) => operation.callId)
+              .toSorted(),
+          );
+        },
+      ),
       { numRuns: 60 },
     );
   });
 });
 
 const thrownBy = async (thrown: unknown) => {
-  const { call, facade } = setUp({ tools: [toolReturning(() => { throw thrown; })] });
+  const { call, facade } = setUp({
+    tools: [
+      toolReturning(() => {
+        throw thrown;
+      }),
+    ],
+  });
   const result = await call('probe');
-  expect(facade.operations()).toMatchObject([{ status: 'failed', error: { code: codeOf(result), message: messageOf(result) } }]);
+  expect(facade.operations()).toMatchObject([
+    { status: 'failed', error: { code: codeOf(result), message: messageOf(result) } },
+  ]);
   return result.ok ? undefined : result.error;
 };
 
 describe('what a tool throws', () => {
   it('reaches the script as a ToolExecutionError with the message alone', async () => {
-    const error = Object.assign(new Error('no such file'), { path: '/secret', code: 'ENOENT', cause: new Error('inner') });
+    const error = Object.assign(new Error('no such file'), {
+      path: '/secret',
+      code: 'ENOENT',
+      cause: new Error('inner'),
+    });
     expect(await thrownBy(error)).toEqual({ code: 'ToolExecutionError', message: 'no such file' });
   });
 
   it('keeps a catchable code and JSON data of a ToolCallError', async () => {
-    expect(await thrownBy(new ToolCallError('ToolNotFoundError', 'no', { a: [1] }))).toEqual({ code: 'ToolNotFoundError', message: 'no', data: { a: [1] } });
-    expect(await thrownBy(new ToolCallError('ScriptTimeoutError', 'no', 1n))).toEqual({ code: 'ToolExecutionError', message: 'no' });
+    expect(await thrownBy(new ToolCallError('ToolNotFoundError', 'no', { a: [1] }))).toEqual({
+      code: 'ToolNotFoundError',
+      message: 'no',
+      data: { a: [1] },
+    });
+    expect(await thrownBy(new ToolCallError('ScriptTimeoutError', 'no', 1n))).toEqual({
+      code: 'ToolExecutionError',
+      message: 'no',
+    });
   });
 
   it('may be anything', async () => {
-    const hostile = new Proxy({}, { get: () => { throw new Error('trap'); }, has: () => { throw new Error('trap'); }, getPrototypeOf: () => { throw new Error('trap'); } });
+    const hostile = new Proxy(
+      {},
+      {
+        get: () => {
+          throw new Error('trap');
+        },
+        has: () => {
+          throw new Error('trap');
+        },
+        getPrototypeOf: () => {
+          throw new Error('trap');
+        },
+      },
+    );
     expect((await thrownBy('text'))?.message).toBe('text');
-    for (const odd of [undefined, null, {}, { message: 5 }, hostile, new Error('')]) expect((await thrownBy(odd))?.message).toBe('The tool "probe" failed.');
+    for (const odd of [undefined, null, {}, { message: 5 }, hostile, new Error('')])
+      expect((await thrownBy(odd))?.message).toBe('The tool "probe" failed.');
     expect((await thrownBy(Symbol('s')))?.message).toBe('Symbol(s)');
     expect((await thrownBy(new Error('x'.repeat(100_000))))?.message.length).toBeLessThanOrEqual(2_001);
   });
@@ -355,7 +443,10 @@ describe('what a tool throws', () => {
 });
 
 const resultOf = async (result: unknown, setup: { limits?: Partial<Limits>; extra?: object } = {}) => {
-  const { call, facade } = setUp({ tools: [toolReturning(() => result, setup.extra)], ...(setup.limits && { limits: setup.limits }) });
+  const { call, facade } = setUp({
+    tools: [toolReturning(() => result, setup.extra)],
+    ...(setup.limits && { limits: setup.limits }),
+  });
   const answer = await call('probe');
   return { answer, operation: facade.operations()[0] };
 };
@@ -365,7 +456,9 @@ describe('a result', () => {
 
   it('that is too large says that the call took effect, and both sizes', async () => {
     const { answer, operation } = await resultOf('x'.repeat(2_000), { limits: { maxToolResultBytes: 1_000 } });
-    expect(messageOf(answer)).toBe('The tool "probe" ran and took effect, but its result is 2002 bytes of JSON and 1000 may cross; ask for less.');
+    expect(messageOf(answer)).toBe(
+      'The tool "probe" ran and took effect, but its result is 2002 bytes of JSON and 1000 may cross; ask for less.',
+    );
     expect(operation).toMatchObject(tookEffect);
     expect(operation).not.toHaveProperty('result');
   });
@@ -375,7 +468,11 @@ describe('a result', () => {
     cyclic['self'] = cyclic;
     let deep: unknown = 1;
     for (let level = 0; level < 200; level++) deep = [deep];
-    const hostile = { toJSON: () => { throw new Error('no'); } };
+    const hostile = {
+      toJSON: () => {
+        throw new Error('no');
+      },
+    };
     for (const odd of [1n, { a: 1n }, cyclic, deep, quiet, Symbol('x'), hostile]) {
       const { answer, operation } = await resultOf(odd);
       expect(codeOf(answer)).toBe('ToolExecutionError');
@@ -392,7 +489,9 @@ describe('a result', () => {
   it('that does not fit the output schema says where, and that the call took effect', async () => {
     const extra = { output: z.object({ celsius: z.number() }) };
     const { answer, operation } = await resultOf({ celsius: 'warm' }, { extra });
-    expect(messageOf(answer)).toBe('The tool "probe" ran and took effect, but its result does not fit its own output schema: result.celsius: expected number, received string.');
+    expect(messageOf(answer)).toBe(
+      'The tool "probe" ran and took effect, but its result does not fit its own output schema: result.celsius: expected number, received string.',
+    );
     expect(operation).toMatchObject(tookEffect);
     expect((await resultOf({ celsius: 1, more: 2 }, { extra })).answer).toEqual({ ok: true, json: '{"celsius":1}' });
   });
@@ -462,7 +561,10 @@ describe('an abort', () => {
   it('while the intent is being recorded keeps the call from running', async () => {
     let recorded: () => void = quiet;
     const ran = vi.fn();
-    const { call, facade, statuses } = setUp({ tools: [toolReturning(ran)], onIntent: () => new Promise<void>((resolve) => (recorded = resolve)) });
+    const { call, facade, statuses } = setUp({
+      tools: [toolReturning(ran)],
+      onIntent: () => new Promise<void>((resolve) => (recorded = resolve)),
+    });
     void call('probe');
     await tick();
     facade.abort('c0', 'lost');
@@ -489,7 +591,10 @@ describe('the end of a script', () => {
     const ending = facade.abortAll('the script ended', 20);
     held[0]?.resolve('in time');
     const { stillRunning } = await ending;
-    expect(stillRunning.map((operation) => [operation.callId, operation.status])).toEqual([['c1', 'unknown'], ['c2', 'aborted']]);
+    expect(stillRunning.map((operation) => [operation.callId, operation.status])).toEqual([
+      ['c1', 'unknown'],
+      ['c2', 'aborted'],
+    ]);
     expect(statuses()).toEqual(['completed', 'unknown', 'aborted']);
     expect((await Promise.all(answers)).every((answer) => !answer.ok)).toBe(true);
     expect(types().filter((type) => type === 'tool_call_done')).toHaveLength(3);
@@ -500,7 +605,14 @@ describe('the end of a script', () => {
   });
 
   it('does not wait where everything settles at once', async () => {
-    const { call, facade } = setUp({ tools: [toolReturning((_input, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))))] });
+    const { call, facade } = setUp({
+      tools: [
+        toolReturning(
+          (_input, { signal }) =>
+            new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))),
+        ),
+      ],
+    });
     void call('probe');
     await tick();
     expect(await facade.abortAll('the script ended', 2 ** 30)).toEqual({ stillRunning: [] });
@@ -524,7 +636,10 @@ describe('the end of a script', () => {
   it('ends calls that wait for approval without starting them, and ignores the late answer', async () => {
     let answer: (decision: 'approve') => void = quiet;
     const ran = vi.fn();
-    const { call, facade, statuses, events } = setUp({ tools: [toolReturning(ran, { approval: 'always' })], policy: () => new Promise((resolve) => (answer = resolve)) });
+    const { call, facade, statuses, events } = setUp({
+      tools: [toolReturning(ran, { approval: 'always' })],
+      policy: () => new Promise((resolve) => (answer = resolve)),
+    });
     const result = call('probe');
     await tick();
     await facade.abortAll('the script ended', 0);
@@ -533,7 +648,9 @@ describe('the end of a script', () => {
     expect(ran).not.toHaveBeenCalled();
     expect(codeOf(await result)).toBe('ToolExecutionError');
     expect(statuses()).toEqual(['not_started']);
-    expect(events.filter((event) => event.type === 'approval_resolved')).toMatchObject([{ decision: 'cancelled', by: 'host' }]);
+    expect(events.filter((event) => event.type === 'approval_resolved')).toMatchObject([
+      { decision: 'cancelled', by: 'host' },
+    ]);
   });
 });
 
@@ -542,17 +659,47 @@ describe('an approval', () => {
     const shown: string[] = [];
     const run: string[] = [];
     const tool = toolReturning((input) => void run.push(JSON.stringify(input)), { approval: 'always' });
-    const { call, types, events } = setUp({ tools: [tool], policy: (request) => { shown.push(request.inputJson); return 'approve'; } });
+    const { call, types, events } = setUp({
+      tools: [tool],
+      policy: (request) => {
+        shown.push(request.inputJson);
+        return 'approve';
+      },
+    });
     await call('probe', '{ "b": 1,  "a": 2 }', { line: 4, snippet: 'await tools.probe(…)' });
     expect(shown).toEqual(['{"b":1,"a":2}']);
     expect(run).toEqual(shown);
-    expect(types()).toEqual(['approval_requested', 'waiting_changed', 'approval_resolved', 'waiting_changed', 'tool_call_start', 'tool_call_done']);
-    expect(events[0]).toMatchObject({ request: { callId: 'c0', scriptId: 'scr_1', tool: 'probe', effect: 'write', line: 4, snippet: 'await tools.probe(…)', input: { a: 2, b: 1 }, plan: [] } });
-    expect(events.filter((event) => event.type === 'waiting_changed').map((event) => event.onlyApprovals)).toEqual([true, false]);
+    expect(types()).toEqual([
+      'approval_requested',
+      'waiting_changed',
+      'approval_resolved',
+      'waiting_changed',
+      'tool_call_start',
+      'tool_call_done',
+    ]);
+    expect(events[0]).toMatchObject({
+      request: {
+        callId: 'c0',
+        scriptId: 'scr_1',
+        tool: 'probe',
+        effect: 'write',
+        line: 4,
+        snippet: 'await tools.probe(…)',
+        input: { a: 2, b: 1 },
+        plan: [],
+      },
+    });
+    expect(events.filter((event) => event.type === 'waiting_changed').map((event) => event.onlyApprovals)).toEqual([
+      true,
+      false,
+    ]);
   });
 
   it('that is refused is a catchable error with the reason, and the call counts', async () => {
-    const { call, facade } = setUp({ tools: [toolReturning(quiet, { approval: 'always' })], policy: () => ({ decision: 'deny', note: 'not on Fridays' }) });
+    const { call, facade } = setUp({
+      tools: [toolReturning(quiet, { approval: 'always' })],
+      policy: () => ({ decision: 'deny', note: 'not on Fridays' }),
+    });
     const result = await call('probe');
     expect(codeOf(result)).toBe('ApprovalDeniedError');
     expect(messageOf(result)).toBe('A person refused the call of probe: not on Fridays.');
@@ -560,14 +707,21 @@ describe('an approval', () => {
   });
 
   it('that nobody gives in time is an ApprovalTimeoutError', async () => {
-    const { call, statuses } = setUp({ tools: [toolReturning(quiet, { approval: 'always' })], policy: () => new Promise(quiet), limits: { approvalTimeoutMs: 5 } });
+    const { call, statuses } = setUp({
+      tools: [toolReturning(quiet, { approval: 'always' })],
+      policy: () => new Promise(quiet),
+      limits: { approvalTimeoutMs: 5 },
+    });
     expect(codeOf(await call('probe'))).toBe('ApprovalTimeoutError');
     expect(statuses()).toEqual(['denied']);
   });
 
   it('with edited arguments runs those, after validation, and records them', async () => {
     const run: unknown[] = [];
-    const tool = toolReturning((input) => run.push(input), { approval: 'always', inputSchema: { type: 'object', properties: { a: { type: 'number' }, b: { default: 1 } } } });
+    const tool = toolReturning((input) => run.push(input), {
+      approval: 'always',
+      inputSchema: { type: 'object', properties: { a: { type: 'number' }, b: { default: 1 } } },
+    });
     const { call, facade } = setUp({ tools: [tool], policy: () => ({ decision: 'approve', input: { a: 5 } }) });
     await call('probe', { a: 2 });
     expect(run).toEqual([{ a: 5, b: 1 }]);
@@ -576,9 +730,14 @@ describe('an approval', () => {
 
   it('with edited arguments that do not fit is a denial', async () => {
     const run = vi.fn();
-    const tool = toolReturning(run, { approval: 'always', inputSchema: { type: 'object', properties: { a: { type: 'number' } } } });
+    const tool = toolReturning(run, {
+      approval: 'always',
+      inputSchema: { type: 'object', properties: { a: { type: 'number' } } },
+    });
     const { call } = setUp({ tools: [tool], policy: () => ({ decision: 'approve', input: { a: 'x' } }) });
-    expect(messageOf(await call('probe', { a: 2 }))).toContain('do not fit the tool (args.a: expected number, received string)');
+    expect(messageOf(await call('probe', { a: 2 }))).toContain(
+      'do not fit the tool (args.a: expected number, received string)',
+    );
     expect(run).not.toHaveBeenCalled();
   });
 
@@ -586,7 +745,19 @@ describe('an approval', () => {
     const gate = createGate('auto', { approvalTimeoutMs: 1_000 });
     const tool = toolReturning(quiet, { approval: 'always' });
     const signal = new AbortController().signal;
-    const ask = () => gate.decide({ tool, callId: 'c1', scriptId: 's', principal: undefined, app: undefined, input: {}, inputJson: '{}', plan: [], signal, onRequest: quiet });
+    const ask = () =>
+      gate.decide({
+        tool,
+        callId: 'c1',
+        scriptId: 's',
+        principal: undefined,
+        app: undefined,
+        input: {},
+        inputJson: '{}',
+        plan: [],
+        signal,
+        onRequest: quiet,
+      });
     const first = await ask();
     expect(gate.redeem(first?.approvalId ?? '', 'c1', '{}')).toBe(true);
     expect(gate.redeem(first?.approvalId ?? '', 'c1', '{}')).toBe(false);
@@ -603,7 +774,14 @@ describe('an approval', () => {
       registry: createRegistry([tool]),
       exposed: new Set(['probe']),
       limits: DEFAULT_LIMITS,
-      gate: { ...honest, redeem: honest.redeem.bind(honest), decide: (call) => honest.decide(call)?.then((decision) => decision && { ...decision, inputJson: '{"evil":1}' } as typeof decision) },
+      gate: {
+        ...honest,
+        redeem: honest.redeem.bind(honest),
+        decide: (call) =>
+          honest
+            .decide(call)
+            ?.then((decision) => decision && ({ ...decision, inputJson: '{"evil":1}' } as typeof decision)),
+      },
       app: undefined,
       principal: undefined,
       scriptId: undefined,
@@ -611,7 +789,9 @@ describe('an approval', () => {
       clock: { nowMs: () => 0 },
       onEvent: quiet,
     });
-    expect(codeOf(await facade.call({ callId: 'x', callIndex: 0, tool: 'probe', argsJson: '{}' }))).toBe('ApprovalDeniedError');
+    expect(codeOf(await facade.call({ callId: 'x', callIndex: 0, tool: 'probe', argsJson: '{}' }))).toBe(
+      'ApprovalDeniedError',
+    );
     expect(run).not.toHaveBeenCalled();
   });
 
@@ -639,9 +819,22 @@ describe('a structured call', () => {
   it('has its call id as key', async () => {
     let key = '';
     const tool = toolReturning((_input, context) => void (key = context.idempotencyKey));
-    const facade = createFacade({ registry: createRegistry([tool]), exposed: new Set(['probe']), limits: DEFAULT_LIMITS, gate: createGate('auto', { approvalTimeoutMs: 1 }), app: undefined, principal: undefined, scriptId: undefined, plan: [], clock: { nowMs: () => 0 }, onEvent: quiet });
+    const facade = createFacade({
+      registry: createRegistry([tool]),
+      exposed: new Set(['probe']),
+      limits: DEFAULT_LIMITS,
+      gate: createGate('auto', { approvalTimeoutMs: 1 }),
+      app: undefined,
+      principal: undefined,
+      scriptId: undefined,
+      plan: [],
+      clock: { nowMs: () => 0 },
+      onEvent: quiet,
+    });
     await facade.call({ callId: 'call_9', callIndex: 0, tool: 'probe', argsJson: '' });
     expect(key).toBe('call_9');
-    expect(codeOf(await facade.call({ callId: 'call_9', callIndex: 1, tool: 'probe', argsJson: '' }))).toBe('ToolExecutionError');
+    expect(codeOf(await facade.call({ callId: 'call_9', callIndex: 1, tool: 'probe', argsJson: '' }))).toBe(
+      'ToolExecutionError',
+    );
   });
 });

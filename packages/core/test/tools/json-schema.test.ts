@@ -51,18 +51,35 @@ describe('a JSON Schema from outside', () => {
     expect(problems({ type: 'object', properties }, { b: 1 })).toContain('args.b: unknown key');
     expect(problems({ type: 'object' }, { b: 1 })).toContain('args.b: unknown key; no keys are taken here');
     expect(problems({ type: 'object', properties, additionalProperties: true }, { b: 1 })).toBe('');
-    expect(problems({ type: 'object', properties, additionalProperties: { type: 'string' } }, { b: 1 })).toBe('args.b: expected string, received number');
-    expect(problems({ type: 'object', properties, additionalProperties: false }, { b: 1 })).toBe('args.b: unknown key; the keys are a');
+    expect(problems({ type: 'object', properties, additionalProperties: { type: 'string' } }, { b: 1 })).toBe(
+      'args.b: expected string, received number',
+    );
+    expect(problems({ type: 'object', properties, additionalProperties: false }, { b: 1 })).toBe(
+      'args.b: unknown key; the keys are a',
+    );
     expect(problems({ type: 'object', properties, patternProperties: { '^x_': {} } }, { x_b: 1 })).toBe('');
-    expect(problems({ type: 'object', properties, anyOf: [{ properties: { b: { type: 'number' } } }, { properties: { c: {} } }] }, { b: 1 })).toBe('');
+    expect(
+      problems(
+        { type: 'object', properties, anyOf: [{ properties: { b: { type: 'number' } } }, { properties: { c: {} } }] },
+        { b: 1 },
+      ),
+    ).toBe('');
   });
 
   it('leaves nested objects as open as the schema says', () => {
-    expect(problems({ type: 'object', properties: { inner: { type: 'object', properties: { a: {} } } } }, { inner: { z: 1 } })).toBe('');
+    expect(
+      problems(
+        { type: 'object', properties: { inner: { type: 'object', properties: { a: {} } } } },
+        { inner: { z: 1 } },
+      ),
+    ).toBe('');
   });
 
   it('does not call a declared member that failed an unknown key', () => {
-    const schema = { type: 'object', properties: { inner: { type: 'object', properties: { a: { type: 'number' } }, additionalProperties: false } } };
+    const schema = {
+      type: 'object',
+      properties: { inner: { type: 'object', properties: { a: { type: 'number' } }, additionalProperties: false } },
+    };
     expect(problems(schema, { inner: { a: 'x' } })).toBe('args.inner.a: expected number, received string');
   });
 
@@ -71,12 +88,34 @@ describe('a JSON Schema from outside', () => {
       $schema: 'http://json-schema.org/draft-07/schema#',
       type: 'object',
       properties: { tree: { $ref: '#/definitions/node', description: 'ignored beside a reference' } },
-      definitions: { node: { type: 'object', properties: { name: { type: 'string' }, kids: { type: 'array', items: { $ref: '#/definitions/node' } } }, required: ['name'] } },
+      definitions: {
+        node: {
+          type: 'object',
+          properties: { name: { type: 'string' }, kids: { type: 'array', items: { $ref: '#/definitions/node' } } },
+          required: ['name'],
+        },
+      },
     };
     expect(problems(schema, { tree: { name: 'a', kids: [{ name: 'b' }] } })).toBe('');
-    expect(problems(schema, { tree: { name: 'a', kids: [{ kids: [] }] } })).toBe('args.tree.kids[0].name: expected string, received undefined');
-    expect(problems({ type: 'object', properties: { x: { $ref: '#/components/any/X' } }, components: { any: { X: { type: 'number' } } } }, { x: 'y' })).toContain('expected number');
-    expect(problems({ type: 'object', properties: { x: { $ref: '#here' } }, $defs: { h: { $anchor: 'here', type: 'number' } } }, { x: 'y' })).toContain('expected number');
+    expect(problems(schema, { tree: { name: 'a', kids: [{ kids: [] }] } })).toBe(
+      'args.tree.kids[0].name: expected string, received undefined',
+    );
+    expect(
+      problems(
+        {
+          type: 'object',
+          properties: { x: { $ref: '#/components/any/X' } },
+          components: { any: { X: { type: 'number' } } },
+        },
+        { x: 'y' },
+      ),
+    ).toContain('expected number');
+    expect(
+      problems(
+        { type: 'object', properties: { x: { $ref: '#here' } }, $defs: { h: { $anchor: 'here', type: 'number' } } },
+        { x: 'y' },
+      ),
+    ).toContain('expected number');
   });
 
   it.each([
@@ -112,14 +151,26 @@ describe('a JSON Schema from outside', () => {
       properties: {
         shape: {
           oneOf: [
-            { type: 'object', properties: { kind: { const: 'circle' }, radius: { type: 'number' } }, required: ['kind', 'radius'], additionalProperties: false },
-            { type: 'object', properties: { kind: { const: 'square' }, side: { type: 'number' } }, required: ['kind', 'side'], additionalProperties: false },
+            {
+              type: 'object',
+              properties: { kind: { const: 'circle' }, radius: { type: 'number' } },
+              required: ['kind', 'radius'],
+              additionalProperties: false,
+            },
+            {
+              type: 'object',
+              properties: { kind: { const: 'square' }, side: { type: 'number' } },
+              required: ['kind', 'side'],
+              additionalProperties: false,
+            },
           ],
         },
         value: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'number' } }] },
       },
     };
-    expect(problems(schema, { shape: { kind: 'circle', radius: 'x' } })).toBe('args.shape.radius: expected number, received string');
+    expect(problems(schema, { shape: { kind: 'circle', radius: 'x' } })).toBe(
+      'args.shape.radius: expected number, received string',
+    );
     expect(problems(schema, { value: true })).toBe('args.value: expected string | array, received true');
     expect(problems(schema, { value: [1, 'x'] })).toBe('args.value[1]: expected number, received string');
   });
@@ -148,8 +199,15 @@ describe('a JSON Schema from outside', () => {
   });
 
   it('takes keys like constructor and __proto__ for keys', () => {
-    const schema = { type: 'object', properties: { constructor: { type: 'string' } }, required: ['constructor', 'toString'], additionalProperties: true };
-    expect(problems(schema, {})).toBe('args.constructor: expected string, received undefined\nargs.toString: expected a value, received undefined');
+    const schema = {
+      type: 'object',
+      properties: { constructor: { type: 'string' } },
+      required: ['constructor', 'toString'],
+      additionalProperties: true,
+    };
+    expect(problems(schema, {})).toBe(
+      'args.constructor: expected string, received undefined\nargs.toString: expected a value, received undefined',
+    );
     const text = '{"constructor":"a","toString":1,"__proto__":{"polluted":1},"then":2}';
     const result = input(schema).validate(JSON.parse(text));
     expect(result.ok && JSON.stringify(result.value)).toBe(text);
@@ -157,17 +215,32 @@ describe('a JSON Schema from outside', () => {
   });
 
   it('is given up, not followed, where it never ends or explodes', () => {
-    const endless = { type: 'object', properties: { x: { $ref: '#/$defs/a' } }, $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } };
+    const endless = {
+      type: 'object',
+      properties: { x: { $ref: '#/$defs/a' } },
+      $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } },
+    };
     expect(problems(endless, { x: 1 })).toContain('too complex');
     const exploding = {
       type: 'object',
       properties: { x: { $ref: '#/$defs/a' } },
-      $defs: { a: { anyOf: [{ type: 'array', items: { $ref: '#/$defs/a' } }, { type: 'array', items: { $ref: '#/$defs/a' }, minItems: 1 }] } },
+      $defs: {
+        a: {
+          anyOf: [
+            { type: 'array', items: { $ref: '#/$defs/a' } },
+            { type: 'array', items: { $ref: '#/$defs/a' }, minItems: 1 },
+          ],
+        },
+      },
     };
     let deep: unknown = [];
     for (let level = 0; level < 60; level++) deep = [deep];
     expect(problems(exploding, { x: deep })).toContain('too complex');
-    const growing = { type: 'object', properties: { x: { $ref: '#/$defs/a' } }, $defs: { a: { properties: { x: { $ref: '#/$defs/a', default: {} } } } } };
+    const growing = {
+      type: 'object',
+      properties: { x: { $ref: '#/$defs/a' } },
+      $defs: { a: { properties: { x: { $ref: '#/$defs/a', default: {} } } } },
+    };
     expect(input(growing).validate({ x: {} })).toEqual({ ok: true, value: { x: { x: {} } } });
   });
 
@@ -175,9 +248,15 @@ describe('a JSON Schema from outside', () => {
     const compiled = input({ type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } });
     expect(compiled.notes.join()).toMatch(/not checked against the pattern .* repeats/);
     expect(compiled.validate({ a: `${'a'.repeat(50_000)}!` }).ok).toBe(true);
-    expect(problems({ type: 'object', properties: { a: { pattern: '^[a-z]+$' } } }, { a: 'A' })).toBe('args.a: expected a string that matches "^[a-z]+$", received "A"');
+    expect(problems({ type: 'object', properties: { a: { pattern: '^[a-z]+$' } } }, { a: 'A' })).toBe(
+      'args.a: expected a string that matches "^[a-z]+$", received "A"',
+    );
     expect(problems({ type: 'object', properties: { a: { pattern: '^[a-z]+$' } } }, { a: 5 })).toBe('');
-    const open = input({ type: 'object', patternProperties: { '(a+)+$': { type: 'number' } }, additionalProperties: false });
+    const open = input({
+      type: 'object',
+      patternProperties: { '(a+)+$': { type: 'number' } },
+      additionalProperties: false,
+    });
     expect(open.validate({ b: 'x' }).ok).toBe(true);
   });
 
@@ -203,19 +282,36 @@ describe('a JSON Schema from outside', () => {
     expect(judgedSafe).toBeGreaterThan(50);
   });
 
-  it.each(['^(a+)+$', '(a|a)*b', '(a|ab)*c', '(.*)*', '(a?){50}', '(\\w+\\s?)*$', '^(([a-z])+.)+[A-Z]([a-z])+$', '(a)\\1', '(a{1000}){1000}', '(?:a{1,50}){1,50}', 'a*'.repeat(20), 'a?'.repeat(30) + 'a'.repeat(30), '('])(
-    'is judged unsafe: %s',
-    (source) => {
-      expect(judgePattern(source).safe).toBe(false);
-    },
-  );
+  it.each([
+    '^(a+)+$',
+    '(a|a)*b',
+    '(a|ab)*c',
+    '(.*)*',
+    '(a?){50}',
+    '(\\w+\\s?)*$',
+    '^(([a-z])+.)+[A-Z]([a-z])+$',
+    '(a)\\1',
+    '(a{1000}){1000}',
+    '(?:a{1,50}){1,50}',
+    'a*'.repeat(20),
+    'a?'.repeat(30) + 'a'.repeat(30),
+    '(',
+  ])('is judged unsafe: %s', (source) => {
+    expect(judgePattern(source).safe).toBe(false);
+  });
 
-  it.each(['^[a-z0-9-]+$', '^\\d{4}-\\d{2}-\\d{2}$', '^(get|post|put)$', '^[^@]+@[^@]+$', 'abc', '^#(?:[0-9a-f]{3}){1,2}$', '^v?\\d+\\.\\d+$', '^(foo|bar)+$'])(
-    'is judged safe: %s',
-    (source) => {
-      expect(judgePattern(source).safe).toBe(true);
-    },
-  );
+  it.each([
+    '^[a-z0-9-]+$',
+    '^\\d{4}-\\d{2}-\\d{2}$',
+    '^(get|post|put)$',
+    '^[^@]+@[^@]+$',
+    'abc',
+    '^#(?:[0-9a-f]{3}){1,2}$',
+    '^v?\\d+\\.\\d+$',
+    '^(foo|bar)+$',
+  ])('is judged safe: %s', (source) => {
+    expect(judgePattern(source).safe).toBe(true);
+  });
 
   it('validates random JSON against random schemas without ever throwing', () => {
     const { schema } = fc.letrec<{ schema: object }>((tie) => ({
@@ -233,18 +329,26 @@ describe('a JSON Schema from outside', () => {
           { requiredKeys: [] },
         ),
         fc.record({ enum: fc.array(fc.jsonValue(), { maxLength: 3 }) }),
-        fc.record({ type: fc.constant('array'), items: tie('schema'), uniqueItems: fc.boolean() }, { requiredKeys: ['type'] }),
+        fc.record(
+          { type: fc.constant('array'), items: tie('schema'), uniqueItems: fc.boolean() },
+          { requiredKeys: ['type'] },
+        ),
         fc.record(
           {
             type: fc.constant('object'),
-            properties: fc.dictionary(fc.constantFrom('a', 'b', '__proto__', 'constructor', 'ü/~'), tie('schema'), { maxKeys: 3 }),
+            properties: fc.dictionary(fc.constantFrom('a', 'b', '__proto__', 'constructor', 'ü/~'), tie('schema'), {
+              maxKeys: 3,
+            }),
             required: fc.array(fc.constantFrom('a', 'b', 'then'), { maxLength: 2 }),
             additionalProperties: fc.oneof(fc.boolean(), tie('schema')),
           },
           { requiredKeys: ['properties'] },
         ),
         fc.record({ anyOf: fc.array(tie('schema'), { minLength: 1, maxLength: 3 }) }),
-        fc.record({ oneOf: fc.array(tie('schema'), { minLength: 1, maxLength: 3 }), allOf: fc.array(tie('schema'), { maxLength: 2 }) }),
+        fc.record({
+          oneOf: fc.array(tie('schema'), { minLength: 1, maxLength: 3 }),
+          allOf: fc.array(tie('schema'), { maxLength: 2 }),
+        }),
         fc.record({ not: tie('schema') }),
         fc.constant({ $ref: '#' }),
       ),
@@ -254,7 +358,11 @@ describe('a JSON Schema from outside', () => {
     const value = fc.oneof(fc.jsonValue(), fc.dictionary(keys, fc.jsonValue()));
     fc.assert(
       fc.property(schema, value, (shape, data) => {
-        const result = compileJsonSchema({ type: 'object', properties: { a: shape, b: shape } }, 'input', 'The input').validate(data);
+        const result = compileJsonSchema(
+          { type: 'object', properties: { a: shape, b: shape } },
+          'input',
+          'The input',
+        ).validate(data);
         counts[result.ok ? 'ok' : 'wrong'] += 1;
         if (!result.ok) expect(issueLines(result.issues)).toMatch(/^args/);
         else JSON.stringify(result.value);

@@ -6,7 +6,11 @@ import { editDistance, nameTokens, nearestNames } from '#core/text/nearest-names
 import { resolveExposure } from '#core/tools/packs.js';
 import { createRegistry } from '#core/tools/registry.js';
 
-const tool = (name: string) => defineTool({ name, description: `${name}.`, execute: () => null }, name.startsWith('mcp.') ? { namespace: 'mcp' } : {});
+const tool = (name: string) =>
+  defineTool(
+    { name, description: `${name}.`, execute: () => null },
+    name.startsWith('mcp.') ? { namespace: 'mcp' } : {},
+  );
 const registryOf = (...names: string[]) => createRegistry(names.map(tool));
 
 describe('nearest names', () => {
@@ -38,14 +42,19 @@ describe('nearest names', () => {
     const word = fc.constantFrom('read', 'write', 'File', 'Dir', 'list', '_', '-', '.', 'x');
     const name = fc.array(word, { minLength: 1, maxLength: 5 }).map((words) => words.join(''));
     fc.assert(
-      fc.property(name, fc.uniqueArray(name, { maxLength: 12 }), fc.integer({ min: 0, max: 4 }), (wanted, given, max) => {
-        const nearest = nearestNames(wanted, given, max);
-        expect(nearest.length).toBeLessThanOrEqual(max);
-        expect(new Set(nearest).size).toBe(nearest.length);
-        for (const one of nearest) expect(given).toContain(one);
-        expect(nearestNames(wanted, given.toReversed(), max)).toEqual(nearest);
-        if (/[a-z]/i.test(wanted)) expect(nearestNames(wanted, [...given, wanted], 20)).toContain(wanted);
-      }),
+      fc.property(
+        name,
+        fc.uniqueArray(name, { maxLength: 12 }),
+        fc.integer({ min: 0, max: 4 }),
+        (wanted, given, max) => {
+          const nearest = nearestNames(wanted, given, max);
+          expect(nearest.length).toBeLessThanOrEqual(max);
+          expect(new Set(nearest).size).toBe(nearest.length);
+          for (const one of nearest) expect(given).toContain(one);
+          expect(nearestNames(wanted, given.toReversed(), max)).toEqual(nearest);
+          if (/[a-z]/i.test(wanted)) expect(nearestNames(wanted, [...given, wanted], 20)).toContain(wanted);
+        },
+      ),
       { numRuns: 500 },
     );
   });
@@ -73,7 +82,14 @@ describe('a registry', () => {
     expect(registry.get('nothing')).toBeUndefined();
     expect(registry.get('constructor')).toBeUndefined();
     expect(registry.names()).toEqual(['get-user', 'prompts.save-all', '3d']);
-    expect(registry.scriptNames()).toEqual(['get_user', 'get-user', 'prompts.save_all', 'prompts.save-all', '_3d', '3d']);
+    expect(registry.scriptNames()).toEqual([
+      'get_user',
+      'get-user',
+      'prompts.save_all',
+      'prompts.save-all',
+      '_3d',
+      '3d',
+    ]);
     expect(registry.scriptNames(new Set(['3d']))).toEqual(['_3d', '3d']);
   });
 
@@ -90,7 +106,8 @@ describe('a registry', () => {
   });
 
   it('refuses what no defineTool made', () => {
-    for (const odd of [null, undefined, {}, { name: 'x' }, 'x']) expect(() => createRegistry([odd as never])).toThrow(/made by defineTool/);
+    for (const odd of [null, undefined, {}, { name: 'x' }, 'x'])
+      expect(() => createRegistry([odd as never])).toThrow(/made by defineTool/);
   });
 });
 
@@ -117,7 +134,11 @@ describe('what is exposed', () => {
   });
 
   it('follows packs that extend others', () => {
-    const packs = { small: { tools: ['readFile'] }, both: { extends: ['small', 'anthropic-standard'], tools: ['my-tool'] }, more: { extends: 'both' } };
+    const packs = {
+      small: { tools: ['readFile'] },
+      both: { extends: ['small', 'anthropic-standard'], tools: ['my-tool'] },
+      more: { extends: 'both' },
+    };
     expect(exposed({ pack: 'more' }, packs).toSorted()).toEqual(['exec', 'listDir', 'my-tool', 'readFile']);
   });
 

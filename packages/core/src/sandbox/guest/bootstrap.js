@@ -9,7 +9,15 @@
   'use strict';
 
   const { parse, stringify } = JSON;
-  const { apply, ownKeys, getPrototypeOf, setPrototypeOf, preventExtensions, getOwnPropertyDescriptor, defineProperty } = Reflect;
+  const {
+    apply,
+    ownKeys,
+    getPrototypeOf,
+    setPrototypeOf,
+    preventExtensions,
+    getOwnPropertyDescriptor,
+    defineProperty,
+  } = Reflect;
   const { freeze, create, keys } = Object;
   const ObjectPrototype = Object.prototype;
   const PromiseConstructor = Promise;
@@ -79,9 +87,22 @@
   // ---- errors ----
 
   const errorClasses = create(null);
-  for (const code of ['ApprovalDeniedError', 'ApprovalTimeoutError', 'ToolNotFoundError', 'ToolValidationError', 'ToolExecutionError', 'ToolBudgetExceededError', 'SerializationError']) {
+  for (const code of [
+    'ApprovalDeniedError',
+    'ApprovalTimeoutError',
+    'ToolNotFoundError',
+    'ToolValidationError',
+    'ToolExecutionError',
+    'ToolBudgetExceededError',
+    'SerializationError',
+  ]) {
     const errorClass = { [code]: class extends ErrorConstructor {} }[code];
-    defineProperty(errorClass.prototype, 'name', { value: code, writable: true, configurable: true, enumerable: false });
+    defineProperty(errorClass.prototype, 'name', {
+      value: code,
+      writable: true,
+      configurable: true,
+      enumerable: false,
+    });
     errorClasses[code] = errorClass;
     defineProperty(globalThis, code, { value: errorClass, writable: true, configurable: true, enumerable: false });
   }
@@ -90,7 +111,8 @@
     const errorClass = errorClasses[code] ?? errorClasses.ToolExecutionError;
     const error = new errorClass(message);
     defineProperty(error, 'code', { value: code, writable: true, configurable: true, enumerable: false });
-    if (data !== undefined) defineProperty(error, 'data', { value: data, writable: true, configurable: true, enumerable: true });
+    if (data !== undefined)
+      defineProperty(error, 'data', { value: data, writable: true, configurable: true, enumerable: true });
     weakSet(errorRecords, error, record);
     return error;
   }
@@ -213,7 +235,11 @@
     try {
       const text = isFlat(value) ? stringify(value) : writeJson(value, 'args');
       if (text === undefined) return ['', 'args: nothing that JSON can carry'];
-      if (text.length > limits.input) return ['', 'args: ' + text.length + ' characters of JSON are more than the ' + limits.input + ' a call may carry'];
+      if (text.length > limits.input)
+        return [
+          '',
+          'args: ' + text.length + ' characters of JSON are more than the ' + limits.input + ' a call may carry',
+        ];
       return [text, ''];
     } catch (error) {
       if (error === NOT_CARRIED) return ['', uncarriable[0] + ': ' + uncarriable[1]];
@@ -223,12 +249,30 @@
 
   function send(quotedName, value) {
     if (nextCall >= limits.calls) {
-      return new PromiseConstructor((_, reject) => reject(makeError('ToolBudgetExceededError', 'The script made far more calls than it may; this one was not sent.', undefined, { code: 'ToolBudgetExceededError' })));
+      return new PromiseConstructor((_, reject) =>
+        reject(
+          makeError(
+            'ToolBudgetExceededError',
+            'The script made far more calls than it may; this one was not sent.',
+            undefined,
+            { code: 'ToolBudgetExceededError' },
+          ),
+        ),
+      );
     }
     const index = nextCall++;
     const position = callPosition();
     const [text, problem] = writeArguments(value);
-    outboxCalls += (outboxCalls === '' ? '[' : ',[') + index + ',' + quotedName + ',' + stringify(text) + ',' + position + (problem === '' ? ']' : ',' + stringify(problem) + ']');
+    outboxCalls +=
+      (outboxCalls === '' ? '[' : ',[') +
+      index +
+      ',' +
+      quotedName +
+      ',' +
+      stringify(text) +
+      ',' +
+      position +
+      (problem === '' ? ']' : ',' + stringify(problem) + ']');
     const promise = new PromiseConstructor((resolve, reject) => {
       resolvers[index] = resolve;
       rejecters[index] = reject;
@@ -289,7 +333,11 @@
         if (token.length < 3) continue;
         for (let right = 0; right < tokens.length; right++) {
           const other = tokens[right];
-          if (other === token || (other.length > 2 && (slice(other, 0, token.length) === token || slice(token, 0, other.length) === other))) shared++;
+          if (
+            other === token ||
+            (other.length > 2 && (slice(other, 0, token.length) === token || slice(token, 0, other.length) === other))
+          )
+            shared++;
         }
       }
       const longest = max(wanted.length, name.length, 1);
@@ -300,7 +348,8 @@
     const best = [];
     while (best.length < 3) {
       let top;
-      for (let index = 0; index < scored.length; index++) if (scored[index].score > (top?.score ?? 0)) top = scored[index];
+      for (let index = 0; index < scored.length; index++)
+        if (scored[index].score > (top?.score ?? 0)) top = scored[index];
       if (top === undefined) break;
       best[best.length] = top.name;
       top.score = 0;
@@ -333,7 +382,8 @@
     preventExtensions(rootNamespace);
   }
 
-  const ownMember = (target, name, value) => defineProperty(target, name, { value, writable: false, configurable: false, enumerable: true });
+  const ownMember = (target, name, value) =>
+    defineProperty(target, name, { value, writable: false, configurable: false, enumerable: true });
 
   function toolNames(branch, names) {
     const members = keys(branch);
@@ -353,14 +403,20 @@
     const most = 20;
     let advice = ' No tools are available.';
     if (near.length > 0) advice = ' Did you mean ' + join(near, ', ') + '?';
-    else if (names.length > 0) advice = ' Available: ' + join(names.slice(0, most), ', ') + (names.length > most ? ', …' : '') + '.';
-    return makeError('ToolNotFoundError', 'There is no tool tools.' + wanted + '.' + advice, undefined, { code: 'ToolNotFoundError' });
+    else if (names.length > 0)
+      advice = ' Available: ' + join(names.slice(0, most), ', ') + (names.length > most ? ', …' : '') + '.';
+    return makeError('ToolNotFoundError', 'There is no tool tools.' + wanted + '.' + advice, undefined, {
+      code: 'ToolNotFoundError',
+    });
   }
 
   function member(target, key) {
     const own = getOwnPropertyDescriptor(target, key);
     if (own === undefined || !own.writable) return own;
-    const made = typeof own.value === 'string' ? toolFunction(own.value) : makeNamespace(own.value, weakGet(namespacePaths, target) + key + '.');
+    const made =
+      typeof own.value === 'string'
+        ? toolFunction(own.value)
+        : makeNamespace(own.value, weakGet(namespacePaths, target) + key + '.');
     ownMember(target, key, made);
     return getOwnPropertyDescriptor(target, key);
   }
@@ -493,26 +549,52 @@
     const chain = { value, up: ancestors };
     if (isError(value)) {
       const stack = value.stack;
-      return depth === 0 && typeof stack === 'string' && stack !== '' ? describeText(value) + '\n' + stack : describeText(value);
+      return depth === 0 && typeof stack === 'string' && stack !== ''
+        ? describeText(value) + '\n' + stack
+        : describeText(value);
     }
-    if (isDate(value)) return isFiniteNumber(apply(dateGetTime, value, [])) ? apply(dateToIso, value, []) : 'Invalid Date';
+    if (isDate(value))
+      return isFiniteNumber(apply(dateGetTime, value, [])) ? apply(dateToIso, value, []) : 'Invalid Date';
     if (isRegExp(value)) return apply(regExpToString, value, []);
     if (isPromise(value)) return 'Promise { … }';
     if (depth > 6) return isArray(value) ? '[…]' : '{…}';
     if (isArray(value)) {
-      return inspectList('[', value.length, (add) => {
-        for (let index = 0; index < value.length && index < 100; index++) add(inspect(value[index], depth + 1, chain));
-      }, ']');
+      return inspectList(
+        '[',
+        value.length,
+        (add) => {
+          for (let index = 0; index < value.length && index < 100; index++)
+            add(inspect(value[index], depth + 1, chain));
+        },
+        ']',
+      );
     }
-    if (isMap(value)) return inspectList('Map {', apply(mapSize, value, []), (add) => mapForEach(value, (member, key) => add(inspect(key, depth + 1, chain) + ' => ' + inspect(member, depth + 1, chain))), '}');
-    if (isSet(value)) return inspectList('Set {', apply(setSize, value, []), (add) => setForEach(value, (member) => add(inspect(member, depth + 1, chain))), '}');
+    if (isMap(value))
+      return inspectList(
+        'Map {',
+        apply(mapSize, value, []),
+        (add) =>
+          mapForEach(value, (member, key) =>
+            add(inspect(key, depth + 1, chain) + ' => ' + inspect(member, depth + 1, chain)),
+          ),
+        '}',
+      );
+    if (isSet(value))
+      return inspectList(
+        'Set {',
+        apply(setSize, value, []),
+        (add) => setForEach(value, (member) => add(inspect(member, depth + 1, chain))),
+        '}',
+      );
     const prototype = getPrototypeOf(value);
-    const constructorName = prototype !== null && typeof prototype.constructor === 'function' ? toText(prototype.constructor.name) : '';
+    const constructorName =
+      prototype !== null && typeof prototype.constructor === 'function' ? toText(prototype.constructor.name) : '';
     const body = inspectMembers(value, depth, chain);
     return constructorName === '' || constructorName === 'Object' ? body : constructorName + ' ' + body;
   }
 
-  const capText = (text) => (text.length > MAX_TEXT ? slice(text, 0, MAX_TEXT) + '… [' + (text.length - MAX_TEXT) + ' more characters]' : text);
+  const capText = (text) =>
+    text.length > MAX_TEXT ? slice(text, 0, MAX_TEXT) + '… [' + (text.length - MAX_TEXT) + ' more characters]' : text;
 
   function writeLog(level, values) {
     if (used.logs >= limits.logs || used.logBytes >= limits.logBytes) {
@@ -565,7 +647,8 @@
     }
     used.progress++;
     const shown = capText(toText(message));
-    outboxProgress += (outboxProgress === '' ? '[' : ',[') + stringify(shown) + ',' + (kind === 'warn' ? '"warn"' : '"info"') + ']';
+    outboxProgress +=
+      (outboxProgress === '' ? '[' : ',[') + stringify(shown) + ',' + (kind === 'warn' ? '"warn"' : '"info"') + ']';
   }
 
   freeze(emitProgress);
@@ -577,9 +660,17 @@
 
   const catalog = freeze({
     __proto__: null,
-    search: freeze((query, options) => send('"$catalog"', { what: 'search', query: toText(query), limit: options?.limit === undefined ? undefined : +options.limit })),
+    search: freeze((query, options) =>
+      send('"$catalog"', {
+        what: 'search',
+        query: toText(query),
+        limit: options?.limit === undefined ? undefined : +options.limit,
+      }),
+    ),
     describe: freeze((name) => send('"$catalog"', { what: 'describe', name: toText(name) })),
-    list: freeze((namespace) => send('"$catalog"', { what: 'list', namespace: namespace === undefined ? undefined : toText(namespace) })),
+    list: freeze((namespace) =>
+      send('"$catalog"', { what: 'list', namespace: namespace === undefined ? undefined : toText(namespace) }),
+    ),
   });
 
   // ---- clock and chance ----
@@ -611,7 +702,8 @@
     },
   };
 
-  const shared = (name, value) => defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
+  const shared = (name, value) =>
+    defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
   shared('console', consoleObject);
   shared('performance', performanceObject);
   shared('text', text);
@@ -624,7 +716,15 @@
   /** A list, because it is read for every script: the limits, the seed, whether to spawn, then texts that are parsed when they are needed. */
   function begin(initText) {
     const init = parse(initText);
-    limits = { calls: init[0], input: init[1], result: init[2], logs: init[3], logBytes: init[4], output: init[5], progress: init[6] };
+    limits = {
+      calls: init[0],
+      input: init[1],
+      result: init[2],
+      logs: init[3],
+      logBytes: init[4],
+      output: init[5],
+      progress: init[6],
+    };
     seed0 = init[7];
     seed1 = init[8];
     seed2 = init[9];
@@ -637,7 +737,12 @@
 
   /** Called once, after the realm was locked down: these two are read-only, and made when they are first used. */
   function publish() {
-    defineProperty(globalThis, 'tools', { value: new ProxyConstructor(rootNamespace, rootHandler), writable: false, configurable: false, enumerable: false });
+    defineProperty(globalThis, 'tools', {
+      value: new ProxyConstructor(rootNamespace, rootHandler),
+      writable: false,
+      configurable: false,
+      enumerable: false,
+    });
     const readContext = freeze(() => (context ??= makeContext(contextText)));
     defineProperty(globalThis, 'context', { get: readContext, set: undefined, configurable: false, enumerable: false });
   }
@@ -691,10 +796,19 @@
         return;
       }
       const bytes = json.length > limits.result * 8 ? json.length : byteLength(json);
-      if (bytes > limits.result) outboxEnd = '["return_too_large",' + bytes + ',' + stringify(slice(json, 0, 1024)) + ',' + stringify(largestKeys(value)) + ']';
+      if (bytes > limits.result)
+        outboxEnd =
+          '["return_too_large",' +
+          bytes +
+          ',' +
+          stringify(slice(json, 0, 1024)) +
+          ',' +
+          stringify(largestKeys(value)) +
+          ']';
       else outboxEnd = '["returned",' + stringify(json) + ']';
     } catch (error) {
-      if (error === NOT_CARRIED) outboxEnd = '["unserializable",' + stringify(capText(uncarriable[0])) + ',' + stringify(uncarriable[1]) + ']';
+      if (error === NOT_CARRIED)
+        outboxEnd = '["unserializable",' + stringify(capText(uncarriable[0])) + ',' + stringify(uncarriable[1]) + ']';
       else onThrew(error);
     }
   }
@@ -729,8 +843,33 @@
   }
 
   function flush() {
-    if (outboxCalls === '' && outboxEnd === '' && outboxLogs === '' && outboxOutput === '' && outboxProgress === '' && dropped.logs === 0 && dropped.progress === 0) return '';
-    const out = '{"next":' + nextCall + ',"calls":[' + outboxCalls + '],"logs":[' + outboxLogs + '],"progress":[' + outboxProgress + '],"output":' + (outboxOutput === '' ? '""' : stringify(outboxOutput)) + ',"dropped":[' + dropped.logs + ',' + dropped.progress + ']' + (outboxEnd === '' ? '}' : ',"end":' + outboxEnd + '}');
+    if (
+      outboxCalls === '' &&
+      outboxEnd === '' &&
+      outboxLogs === '' &&
+      outboxOutput === '' &&
+      outboxProgress === '' &&
+      dropped.logs === 0 &&
+      dropped.progress === 0
+    )
+      return '';
+    const out =
+      '{"next":' +
+      nextCall +
+      ',"calls":[' +
+      outboxCalls +
+      '],"logs":[' +
+      outboxLogs +
+      '],"progress":[' +
+      outboxProgress +
+      '],"output":' +
+      (outboxOutput === '' ? '""' : stringify(outboxOutput)) +
+      ',"dropped":[' +
+      dropped.logs +
+      ',' +
+      dropped.progress +
+      ']' +
+      (outboxEnd === '' ? '}' : ',"end":' + outboxEnd + '}');
     outboxCalls = outboxLogs = outboxProgress = outboxOutput = '';
     dropped.logs = dropped.progress = 0;
     return out;

@@ -13,16 +13,90 @@
   const { hasOwnProperty } = Object.prototype;
 
   const ALLOWED_GLOBALS = new Set([
-    'globalThis', 'Infinity', 'NaN', 'undefined',
-    'Object', 'Function', 'Array', 'Number', 'Boolean', 'String', 'Symbol', 'BigInt', 'Math', 'JSON', 'Reflect', 'Proxy',
-    'Error', 'EvalError', 'RangeError', 'ReferenceError', 'SyntaxError', 'TypeError', 'URIError', 'AggregateError', 'SuppressedError', 'DOMException',
-    'Promise', 'Map', 'Set', 'WeakMap', 'WeakSet', 'WeakRef', 'FinalizationRegistry', 'Date', 'RegExp', 'Iterator',
-    'ArrayBuffer', 'DataView', 'Uint8Array', 'Int8Array', 'Uint8ClampedArray', 'Uint16Array', 'Int16Array', 'Uint32Array', 'Int32Array',
-    'BigInt64Array', 'BigUint64Array', 'Float16Array', 'Float32Array', 'Float64Array', 'DisposableStack', 'AsyncDisposableStack',
-    'parseInt', 'parseFloat', 'isNaN', 'isFinite', 'decodeURI', 'decodeURIComponent', 'encodeURI', 'encodeURIComponent', 'escape', 'unescape', 'queueMicrotask',
-    'structuredClone', 'URL', 'URLSearchParams', 'TextEncoder', 'TextDecoder', 'atob', 'btoa', 'Intl', 'performance', 'console',
-    'text', 'emit', 'sleep', 'catalog',
-    'ApprovalDeniedError', 'ApprovalTimeoutError', 'ToolNotFoundError', 'ToolValidationError', 'ToolExecutionError', 'ToolBudgetExceededError', 'SerializationError',
+    'globalThis',
+    'Infinity',
+    'NaN',
+    'undefined',
+    'Object',
+    'Function',
+    'Array',
+    'Number',
+    'Boolean',
+    'String',
+    'Symbol',
+    'BigInt',
+    'Math',
+    'JSON',
+    'Reflect',
+    'Proxy',
+    'Error',
+    'EvalError',
+    'RangeError',
+    'ReferenceError',
+    'SyntaxError',
+    'TypeError',
+    'URIError',
+    'AggregateError',
+    'SuppressedError',
+    'DOMException',
+    'Promise',
+    'Map',
+    'Set',
+    'WeakMap',
+    'WeakSet',
+    'WeakRef',
+    'FinalizationRegistry',
+    'Date',
+    'RegExp',
+    'Iterator',
+    'ArrayBuffer',
+    'DataView',
+    'Uint8Array',
+    'Int8Array',
+    'Uint8ClampedArray',
+    'Uint16Array',
+    'Int16Array',
+    'Uint32Array',
+    'Int32Array',
+    'BigInt64Array',
+    'BigUint64Array',
+    'Float16Array',
+    'Float32Array',
+    'Float64Array',
+    'DisposableStack',
+    'AsyncDisposableStack',
+    'parseInt',
+    'parseFloat',
+    'isNaN',
+    'isFinite',
+    'decodeURI',
+    'decodeURIComponent',
+    'encodeURI',
+    'encodeURIComponent',
+    'escape',
+    'unescape',
+    'queueMicrotask',
+    'structuredClone',
+    'URL',
+    'URLSearchParams',
+    'TextEncoder',
+    'TextDecoder',
+    'atob',
+    'btoa',
+    'Intl',
+    'performance',
+    'console',
+    'text',
+    'emit',
+    'sleep',
+    'catalog',
+    'ApprovalDeniedError',
+    'ApprovalTimeoutError',
+    'ToolNotFoundError',
+    'ToolValidationError',
+    'ToolExecutionError',
+    'ToolBudgetExceededError',
+    'SerializationError',
   ]);
 
   // The engine's error class for a full heap. No global, but a caught error leads to it, so it is frozen too.
@@ -38,13 +112,29 @@
   const found = [globalThis];
   const prototypeOf = (value) => getPrototypeOf(value);
   found.push(
-    prototypeOf(async function () {}), prototypeOf(function* () {}), prototypeOf(async function* () {}),
-    prototypeOf((function* () {})()), prototypeOf((async function* () {})()),
-    prototypeOf([][Symbol.iterator]()), prototypeOf(new Map()[Symbol.iterator]()), prototypeOf(new Set()[Symbol.iterator]()),
-    prototypeOf(''[Symbol.iterator]()), prototypeOf('a'.matchAll(/a/g)), prototypeOf(new Uint8Array()),
-    prototypeOf([].values().map((value) => value)), prototypeOf(Iterator.from({ next() { return { done: true }; } })),
+    prototypeOf(async function () {}),
+    prototypeOf(function* () {}),
+    prototypeOf(async function* () {}),
+    prototypeOf((function* () {})()),
+    prototypeOf((async function* () {})()),
+    prototypeOf([][Symbol.iterator]()),
+    prototypeOf(new Map()[Symbol.iterator]()),
+    prototypeOf(new Set()[Symbol.iterator]()),
+    prototypeOf(''[Symbol.iterator]()),
+    prototypeOf('a'.matchAll(/a/g)),
+    prototypeOf(new Uint8Array()),
+    prototypeOf([].values().map((value) => value)),
+    prototypeOf(
+      Iterator.from({
+        next() {
+          return { done: true };
+        },
+      }),
+    ),
     InternalError,
-    (function () { return getOwnPropertyDescriptor(arguments, 'callee').get; })(),
+    (function () {
+      return getOwnPropertyDescriptor(arguments, 'callee').get;
+    })(),
   );
   while (found.length > 0) {
     const value = found.pop();
@@ -68,8 +158,33 @@
   }
   prototypes.delete(globalThis);
 
-  const OFTEN_ASSIGNED = new Set(['constructor', 'toString', 'toLocaleString', 'valueOf', 'toJSON', 'then', 'catch', 'finally', 'next', 'return', 'throw', 'name', 'message', 'get', 'set', 'has', 'add', 'delete', 'push', 'pop']);
-  const isOpen = (prototype) => prototype === Object.prototype || prototype === Function.prototype || prototype === Error.prototype || getPrototypeOf(prototype) === Error.prototype;
+  const OFTEN_ASSIGNED = new Set([
+    'constructor',
+    'toString',
+    'toLocaleString',
+    'valueOf',
+    'toJSON',
+    'then',
+    'catch',
+    'finally',
+    'next',
+    'return',
+    'throw',
+    'name',
+    'message',
+    'get',
+    'set',
+    'has',
+    'add',
+    'delete',
+    'push',
+    'pop',
+  ]);
+  const isOpen = (prototype) =>
+    prototype === Object.prototype ||
+    prototype === Function.prototype ||
+    prototype === Error.prototype ||
+    getPrototypeOf(prototype) === Error.prototype;
 
   for (const prototype of prototypes) {
     if (!intrinsics.has(prototype)) continue;
@@ -85,7 +200,9 @@
             throw new TypeError('Cannot assign to read only property ' + String(key));
           }
           if (apply(hasOwnProperty, this, [key])) this[key] = assigned;
-          else if (!defineProperty(this, key, { value: assigned, writable: true, enumerable: true, configurable: true })) {
+          else if (
+            !defineProperty(this, key, { value: assigned, writable: true, enumerable: true, configurable: true })
+          ) {
             throw new TypeError('Cannot add property ' + String(key));
           }
         },
@@ -100,6 +217,12 @@
   for (const value of intrinsics) if (value !== globalThis) freeze(value);
   for (const key of ownKeys(globalThis)) {
     const property = getOwnPropertyDescriptor(globalThis, key);
-    if (property.configurable && 'value' in property) defineProperty(globalThis, key, { value: property.value, writable: false, configurable: false, enumerable: property.enumerable });
+    if (property.configurable && 'value' in property)
+      defineProperty(globalThis, key, {
+        value: property.value,
+        writable: false,
+        configurable: false,
+        enumerable: property.enumerable,
+      });
   }
 })();

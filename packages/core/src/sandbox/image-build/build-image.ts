@@ -40,7 +40,11 @@ interface GuestSources {
 async function readGuest(folder: URL): Promise<GuestSources> {
   const read = (file: string) => readFile(new URL(file, folder), 'utf8');
   const files = (await readdir(folder)).filter((file) => file.startsWith('standard-library')).sort();
-  return { standardLibrary: await Promise.all(files.map(read)), bootstrap: await read('bootstrap.js'), lockdown: await read('lockdown.js') };
+  return {
+    standardLibrary: await Promise.all(files.map(read)),
+    bootstrap: await read('bootstrap.js'),
+    lockdown: await read('lockdown.js'),
+  };
 }
 
 const quietHost = { clockMs: () => 1_700_000_000_000, interrupt: () => {}, rejection: () => {} };
@@ -55,7 +59,11 @@ function bootCompiler(module: WasmModule): Engine {
 }
 
 /** An engine that cannot evaluate text, with the guest's own code in it. */
-function bootGuest(module: WasmModule, compiler: Engine, sources: GuestSources): { engine: Engine; entries: GuestEntries; layout: Layout } {
+function bootGuest(
+  module: WasmModule,
+  compiler: Engine,
+  sources: GuestSources,
+): { engine: Engine; entries: GuestEntries; layout: Layout } {
   const engine = new Engine(module, quietHost);
   engine.initialize({ intrinsics: INTRINSICS_WITHOUT_EVAL, maxStackBytes: STACK_BYTES });
   const evaluate = (source: string) => engine.evaluate(compiler.compile(source, 'toolscript', { keepLines: false }));
@@ -108,7 +116,8 @@ function findHeapSize(engine: Engine): number {
   const words = engine.words();
   const limit = words.indexOf(marker);
   engine.raw.qjs_set_memory_limit(0);
-  if (limit < 0 || words.indexOf(marker, limit + 1) >= 0) throw new Error('the engine keeps its heap limit somewhere else now');
+  if (limit < 0 || words.indexOf(marker, limit + 1) >= 0)
+    throw new Error('the engine keeps its heap limit somewhere else now');
   const used = limit + 2;
   const before = words[used]!;
   const text = engine.raw.qjs_new_string(engine.channel.io, 4096);
@@ -118,7 +127,14 @@ function findHeapSize(engine: Engine): number {
   return used << 2;
 }
 
-async function writeImage(folder: URL, name: string, engine: Engine, engineHash: string, entries: GuestEntries, layout: Layout): Promise<ImageHeader> {
+async function writeImage(
+  folder: URL,
+  name: string,
+  engine: Engine,
+  engineHash: string,
+  entries: GuestEntries,
+  layout: Layout,
+): Promise<ImageHeader> {
   const { runs, content } = captureRuns(engine);
   const header: ImageHeader = {
     protocol: PROTOCOL_VERSION,

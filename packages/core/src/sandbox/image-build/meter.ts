@@ -12,7 +12,16 @@
  *   (`toolscript_stack`), so that a script cannot claim either, or hide it.
  */
 import { WebAssemblyApi } from '../quickjs/webassembly.js';
-import { ByteReader, concatBytes, readSections, SECTION, signedLeb, unsignedLeb, writeSections, type WasmSection } from './wasm-sections.js';
+import {
+  ByteReader,
+  concatBytes,
+  readSections,
+  SECTION,
+  signedLeb,
+  unsignedLeb,
+  writeSections,
+  type WasmSection,
+} from './wasm-sections.js';
 
 /** Loop turns between two looks at the clock. */
 const FUEL = 16_384;
@@ -163,7 +172,14 @@ function addGlobals(section: WasmSection, facts: ModuleFacts): WasmSection {
 function addGrowFunction(section: WasmSection, facts: ModuleFacts): WasmSection {
   const reader = new ByteReader(section.body);
   const count = reader.unsigned();
-  return { id: section.id, body: concatBytes([Uint8Array.from(unsignedLeb(count + 1)), section.body.subarray(reader.offset), Uint8Array.from(unsignedLeb(facts.intToIntType))]) };
+  return {
+    id: section.id,
+    body: concatBytes([
+      Uint8Array.from(unsignedLeb(count + 1)),
+      section.body.subarray(reader.offset),
+      Uint8Array.from(unsignedLeb(facts.intToIntType)),
+    ]),
+  };
 }
 
 /** `memory.grow` on the heap's own end: takes pages, gives the old end, or -1 where memory cannot grow. */
@@ -171,7 +187,22 @@ function growBody(facts: ModuleFacts): Uint8Array {
   const pages = unsignedLeb(heapPages(facts));
   const newEnd = [0x23, ...pages, 0x20, 0, 0x6a];
   const growMemory = [...newEnd, 0x3f, 0, 0x6b, 0x40, 0, 0x41, 0x7f, 0x46, 0x04, 0x40, 0x41, 0x7f, 0x0f, 0x0b];
-  const code = [...newEnd, 0x3f, 0, 0x4b, 0x04, 0x40, ...growMemory, 0x0b, 0x23, ...pages, ...newEnd, 0x24, ...pages, 0x0b];
+  const code = [
+    ...newEnd,
+    0x3f,
+    0,
+    0x4b,
+    0x04,
+    0x40,
+    ...growMemory,
+    0x0b,
+    0x23,
+    ...pages,
+    ...newEnd,
+    0x24,
+    ...pages,
+    0x0b,
+  ];
   return Uint8Array.of(0, ...code);
 }
 
@@ -182,10 +213,18 @@ function addExports(section: WasmSection, facts: ModuleFacts): WasmSection {
     const bytes = Buffer.from(name);
     return Uint8Array.of(...unsignedLeb(bytes.length), ...bytes, 3, ...unsignedLeb(index));
   };
-  const added = [entry('toolscript_oom', memoryCounter(facts)), entry('toolscript_stack', stackCounter(facts)), entry('toolscript_pages', heapPages(facts))];
+  const added = [
+    entry('toolscript_oom', memoryCounter(facts)),
+    entry('toolscript_stack', stackCounter(facts)),
+    entry('toolscript_pages', heapPages(facts)),
+  ];
   return {
     id: section.id,
-    body: concatBytes([Uint8Array.from(unsignedLeb(count + added.length)), section.body.subarray(reader.offset), ...added]),
+    body: concatBytes([
+      Uint8Array.from(unsignedLeb(count + added.length)),
+      section.body.subarray(reader.offset),
+      ...added,
+    ]),
   };
 }
 
@@ -197,7 +236,16 @@ function rewriteCode(section: WasmSection, facts: ModuleFacts, report: Omit<Mete
     [definedIndex(facts, 'JS_ThrowRangeError'), countWhenFirstTextIs(stackCounter(facts), facts.stackMessageAddress)],
   ]);
   const rewritten = bodies.map((body, index) =>
-    rewriteFunction(body, { facts, metered: index !== interpreter, parameters: facts.parameterCounts[index]!, prologue: prologues.get(index) ?? [] }, report),
+    rewriteFunction(
+      body,
+      {
+        facts,
+        metered: index !== interpreter,
+        parameters: facts.parameterCounts[index]!,
+        prologue: prologues.get(index) ?? [],
+      },
+      report,
+    ),
   );
   rewritten.push(growBody(facts));
   const sized = rewritten.flatMap((body) => [Uint8Array.from(unsignedLeb(body.length)), body]);
@@ -224,7 +272,23 @@ function countWhenFirstTextIs(counter: number, address: number): number[] {
 /** `if (fuel < 1) { fuel = FUEL; host_interrupt() }` */
 function checkFuel(facts: ModuleFacts): number[] {
   const fuel = unsignedLeb(fuelGlobal(facts));
-  return [0x23, ...fuel, 0x41, 1, 0x48, 0x04, 0x40, 0x41, ...signedLeb(FUEL), 0x24, ...fuel, 0x10, ...unsignedLeb(facts.interruptImport), 0x1a, 0x0b];
+  return [
+    0x23,
+    ...fuel,
+    0x41,
+    1,
+    0x48,
+    0x04,
+    0x40,
+    0x41,
+    ...signedLeb(FUEL),
+    0x24,
+    ...fuel,
+    0x10,
+    ...unsignedLeb(facts.interruptImport),
+    0x1a,
+    0x0b,
+  ];
 }
 
 function payForTurn(facts: ModuleFacts): number[] {
@@ -284,7 +348,12 @@ function rewriteFunction(body: Uint8Array, rewrite: FunctionRewrite, report: Omi
   }
   parts.push(body.subarray(copiedTo));
   const extraLocals = usesScratch ? Uint8Array.of(1, 0x7f) : new Uint8Array();
-  return concatBytes([Uint8Array.from(unsignedLeb(localGroups + (usesScratch ? 1 : 0))), declared, extraLocals, ...parts]);
+  return concatBytes([
+    Uint8Array.from(unsignedLeb(localGroups + (usesScratch ? 1 : 0))),
+    declared,
+    extraLocals,
+    ...parts,
+  ]);
 }
 
 /** Passes over one instruction; unknown ones are refused rather than guessed. */
@@ -321,7 +390,8 @@ function immediateCount(opcode: number): number {
   if (opcode === 0x11 || (opcode >= 0x28 && opcode <= 0x3e)) return 2;
   if ((opcode >= 0x20 && opcode <= 0x26) || opcode === 0x41 || opcode === 0x42) return 1;
   if (opcode === 0xd0 || opcode === 0xd2) return 1;
-  const plain = opcode <= 0x01 || opcode === 0x05 || opcode === 0x0b || opcode === 0x0f || opcode === 0x1a || opcode === 0x1b;
+  const plain =
+    opcode <= 0x01 || opcode === 0x05 || opcode === 0x0b || opcode === 0x0f || opcode === 0x1a || opcode === 0x1b;
   if (plain || (opcode >= 0x45 && opcode <= 0xc4) || opcode === 0xd1) return 0;
   throw new Error(`unknown WebAssembly instruction 0x${opcode.toString(16)}`);
 }

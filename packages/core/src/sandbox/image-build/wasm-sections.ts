@@ -8,7 +8,16 @@ export interface WasmSection {
   body: Uint8Array;
 }
 
-export const SECTION = { type: 1, import: 2, function: 3, memory: 5, global: 6, export: 7, code: 10, data: 11 } as const;
+export const SECTION = {
+  type: 1,
+  import: 2,
+  function: 3,
+  memory: 5,
+  global: 6,
+  export: 7,
+  code: 10,
+  data: 11,
+} as const;
 
 const MAGIC = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
@@ -24,7 +33,10 @@ export function readSections(binary: Uint8Array): WasmSection[] {
 }
 
 export function writeSections(sections: readonly WasmSection[]): Uint8Array {
-  return concatBytes([MAGIC, ...sections.flatMap(({ id, body }) => [Uint8Array.of(id, ...unsignedLeb(body.length)), body])]);
+  return concatBytes([
+    MAGIC,
+    ...sections.flatMap(({ id, body }) => [Uint8Array.of(id, ...unsignedLeb(body.length)), body]),
+  ]);
 }
 
 /** Walks bytes forward; every read throws at the end. */
@@ -91,7 +103,7 @@ export function unsignedLeb(value: number): number[] {
 
 export function signedLeb(value: number): number[] {
   const out: number[] = [];
-  for (let rest = value | 0; ; ) {
+  for (let rest = value | 0; ;) {
     const byte = rest & 127;
     rest >>= 7;
     const last = (rest === 0 && (byte & 64) === 0) || (rest === -1 && (byte & 64) !== 0);

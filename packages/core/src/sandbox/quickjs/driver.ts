@@ -32,7 +32,14 @@ interface EngineExports {
   qjs_set_interrupt_handler(on: number): void;
   qjs_set_promise_rejection_handler(on: number): void;
   qjs_run_gc(): void;
-  qjs_compile(code: number, length: number, name: number, evalFlags: number, compileFlags: number, lengthOut: number): number;
+  qjs_compile(
+    code: number,
+    length: number,
+    name: number,
+    evalFlags: number,
+    compileFlags: number,
+    lengthOut: number,
+  ): number;
   qjs_eval_bytecode(bytes: number, length: number): EngineValue;
   qjs_call(callee: EngineValue, receiver: EngineValue, count: number, args: number): EngineValue;
   qjs_new_string(text: number, length: number): EngineValue;
@@ -87,7 +94,11 @@ export class Engine {
   #words: Uint32Array = new Uint32Array();
   #size = -1;
 
-  constructor(module: WasmModule, host: EngineHost, fillRandom: (bytes: Uint8Array) => void = (bytes) => bytes.fill(7)) {
+  constructor(
+    module: WasmModule,
+    host: EngineHost,
+    fillRandom: (bytes: Uint8Array) => void = (bytes) => bytes.fill(7),
+  ) {
     const memory = () => this.memory();
     const imports = {
       env: {
@@ -96,7 +107,8 @@ export class Engine {
           host.interrupt();
           return 0;
         },
-        host_promise_rejection: (promise: number, reason: number, handled: number) => host.rejection(promise, reason, handled !== 0),
+        host_promise_rejection: (promise: number, reason: number, handled: number) =>
+          host.rejection(promise, reason, handled !== 0),
         host_module_normalize: () => 0,
         host_module_load: () => 0,
         host_call: () => 0,
@@ -161,7 +173,14 @@ export class Engine {
     const { raw, channel } = this;
     this.memory().write(`${fileName}\0`, channel.fileName);
     return this.#withText(source, (address, length) => {
-      const bytecode = raw.qjs_compile(address, length, channel.fileName, 0, options.keepLines ? DROP_SOURCE : DROP_SOURCE | DROP_LINES, channel.lengthOut);
+      const bytecode = raw.qjs_compile(
+        address,
+        length,
+        channel.fileName,
+        0,
+        options.keepLines ? DROP_SOURCE : DROP_SOURCE | DROP_LINES,
+        channel.lengthOut,
+      );
       if (bytecode === 0) throw this.takeError();
       const size = this.words()[channel.lengthOut >> 2]!;
       const copy = Buffer.from(this.memory().subarray(bytecode, bytecode + size));
@@ -183,7 +202,9 @@ export class Engine {
   call(callee: EngineValue, argument?: EngineValue): EngineValue {
     const { raw, channel } = this;
     if (argument !== undefined) this.words()[channel.argument >> 2] = argument;
-    return this.#checked(raw.qjs_call(callee, raw.qjs_get_undefined(), argument === undefined ? 0 : 1, channel.argument));
+    return this.#checked(
+      raw.qjs_call(callee, raw.qjs_get_undefined(), argument === undefined ? 0 : 1, channel.argument),
+    );
   }
 
   /** Calls with a text and drops the result. */

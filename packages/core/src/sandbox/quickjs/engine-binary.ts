@@ -17,7 +17,11 @@ export function limitMemory(binary: Uint8Array, minPages: number, maxPages: numb
     const end = offset + length;
     if (id === MEMORY_SECTION) {
       const body = [1, 1, ...leb(minPages), ...leb(Math.max(minPages, maxPages))];
-      return Buffer.concat([binary.subarray(0, start), Uint8Array.of(MEMORY_SECTION, ...leb(body.length), ...body), binary.subarray(end)]);
+      return Buffer.concat([
+        binary.subarray(0, start),
+        Uint8Array.of(MEMORY_SECTION, ...leb(body.length), ...body),
+        binary.subarray(end),
+      ]);
     }
     offset = end;
   }

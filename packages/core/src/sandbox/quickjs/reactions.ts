@@ -36,7 +36,12 @@ export function isUnobservable(probe: PromiseProbe): boolean {
 }
 
 /** Looks at the promise at an index of an array value. */
-export function probePromise(engine: Engine, promises: EngineValue, index: number, layout: PromiseLayout): PromiseProbe | undefined {
+export function probePromise(
+  engine: Engine,
+  promises: EngineValue,
+  index: number,
+  layout: PromiseLayout,
+): PromiseProbe | undefined {
   const { raw } = engine;
   const value = raw.qjs_get_prop_uint32(promises, index);
   const words = engine.words();
@@ -99,7 +104,9 @@ export function calibratePromiseLayout(module: WasmModule, compiler: Engine): Pr
   for (const [index, expected] of EXPECTED.entries()) {
     const probe = probePromise(engine, promises, index, layout);
     if (JSON.stringify(probe) !== JSON.stringify(expected)) {
-      throw new Error(`promise ${index} reads as ${JSON.stringify(probe)}, not ${JSON.stringify(expected)}: the engine's layout changed`);
+      throw new Error(
+        `promise ${index} reads as ${JSON.stringify(probe)}, not ${JSON.stringify(expected)}: the engine's layout changed`,
+      );
     }
   }
   return layout;

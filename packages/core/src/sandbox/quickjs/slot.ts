@@ -134,7 +134,8 @@ export class Slot {
     }
     const known = handled ? this.#rejections.get(key) : undefined;
     this.#rejections.delete(key);
-    for (const value of [promise, reason, known?.promise, known?.reason]) if (value !== undefined) raw.qjs_free_value(value);
+    for (const value of [promise, reason, known?.promise, known?.reason])
+      if (value !== undefined) raw.qjs_free_value(value);
   }
 
   #check(): void {
@@ -205,13 +206,16 @@ export class Slot {
     if (!outOfMemory && !outOfStack) return undefined;
     const error = (JSON.parse(text) as { end: [string, GuestThrow] }).end[1];
     if (outOfMemory && error.message === 'out of memory') return { type: 'limit', limit: 'memory', error };
-    if (outOfStack && error.message === 'Maximum call stack size exceeded') return { type: 'limit', limit: 'stack', error };
+    if (outOfStack && error.message === 'Maximum call stack size exceeded')
+      return { type: 'limit', limit: 'stack', error };
     return undefined;
   }
 
   #unhandled(): GuestThrow[] {
     const { entries } = this.#image.header;
-    return [...this.#rejections.values()].map(({ reason }) => JSON.parse(this.#engine.callForText(entries.describeThrown, reason)) as GuestThrow);
+    return [...this.#rejections.values()].map(
+      ({ reason }) => JSON.parse(this.#engine.callForText(entries.describeThrown, reason)) as GuestThrow,
+    );
   }
 
   #lostRaces(): number[] {
@@ -231,12 +235,15 @@ export class Slot {
 
   #classify(error: unknown): SandboxEnd {
     if (error instanceof SegmentStopped) {
-      return error.reason === 'compute' || error.reason === 'wall' ? { type: 'limit', limit: error.reason } : { type: 'cancelled', reason: error.reason };
+      return error.reason === 'compute' || error.reason === 'wall'
+        ? { type: 'limit', limit: error.reason }
+        : { type: 'cancelled', reason: error.reason };
     }
     if (this.#engine.raw.toolscript_oom.value !== this.#memoryErrors) return { type: 'limit', limit: 'memory' };
     // The engine's native frames overflowed the thread's stack before the engine's own check.
     if (error instanceof RangeError) return { type: 'limit', limit: 'stack' };
-    if (error instanceof EngineError && this.#engine.raw.toolscript_stack.value !== this.#stackErrors) return { type: 'limit', limit: 'stack' };
+    if (error instanceof EngineError && this.#engine.raw.toolscript_stack.value !== this.#stackErrors)
+      return { type: 'limit', limit: 'stack' };
     return { type: 'internal', detail: error instanceof Error ? `${error.name}: ${error.message}` : String(error) };
   }
 }

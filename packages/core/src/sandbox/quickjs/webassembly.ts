@@ -10,7 +10,9 @@ export interface WasmMemory {
 
 interface WasmApi {
   Module: { new (bytes: Uint8Array): WasmModule };
-  Instance: { new (module: WasmModule, imports: Record<string, Record<string, unknown>>): { readonly exports: unknown } };
+  Instance: {
+    new (module: WasmModule, imports: Record<string, Record<string, unknown>>): { readonly exports: unknown };
+  };
   compile(bytes: Uint8Array): Promise<WasmModule>;
   validate(bytes: Uint8Array): boolean;
 }

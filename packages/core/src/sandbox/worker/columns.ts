@@ -19,10 +19,17 @@ export class ColumnReader {
     this.#lines ??= this.#source.split('\n');
     const text = this.#lines[line - 1];
     if (text === undefined) return byteColumn;
-    return Buffer.from(text).subarray(0, byteColumn - 1).toString().length + 1;
+    return (
+      Buffer.from(text)
+        .subarray(0, byteColumn - 1)
+        .toString().length + 1
+    );
   }
 
   stack(trace: string): string {
-    return trace.replaceAll(/script\.ts:(\d+):(\d+)/gu, (_match, line: string, column: string) => `script.ts:${line}:${this.column(Number(line), Number(column))}`);
+    return trace.replaceAll(
+      /script\.ts:(\d+):(\d+)/gu,
+      (_match, line: string, column: string) => `script.ts:${line}:${this.column(Number(line), Number(column))}`,
+    );
   }
 }

@@ -94,7 +94,11 @@ function start(command: Extract<WorkerCommand, { type: 'run' }>): void {
     slot = pristine.pop() ?? makeSlot();
   } catch (error) {
     control.leave();
-    report(command.run, endedSegment({ type: 'internal', detail: `no sandbox could be made: ${String(error)}` }), cached !== undefined);
+    report(
+      command.run,
+      endedSegment({ type: 'internal', detail: `no sandbox could be made: ${String(error)}` }),
+      cached !== undefined,
+    );
     return;
   }
   live.set(command.run, { slot, index: command.slot, bytes: 0 });
@@ -104,7 +108,10 @@ function start(command: Extract<WorkerCommand, { type: 'run' }>): void {
 }
 
 function compile(command: Extract<WorkerCommand, { type: 'run' }>): Uint8Array | SandboxEnd {
-  const made = command.javascript === undefined ? internalEnd('bytecode was expected in the cache') : compiler.compile(command.javascript);
+  const made =
+    command.javascript === undefined
+      ? internalEnd('bytecode was expected in the cache')
+      : compiler.compile(command.javascript);
   bytecodes.add(command.sha256, made);
   return made;
 }

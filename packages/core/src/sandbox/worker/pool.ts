@@ -1,5 +1,14 @@
 import { availableParallelism } from 'node:os';
-import type { SandboxEnd, SandboxJob, SandboxLimits, SandboxObserver, SandboxRun, SandboxRuntime, SandboxStats, Settlement } from '../../protocol/index.js';
+import type {
+  SandboxEnd,
+  SandboxJob,
+  SandboxLimits,
+  SandboxObserver,
+  SandboxRun,
+  SandboxRuntime,
+  SandboxStats,
+  Settlement,
+} from '../../protocol/index.js';
 import { loadArtefacts, type Artefacts } from './artefacts.js';
 import { ColumnReader } from './columns.js';
 import type { CancelReason } from './control.js';
@@ -162,10 +171,15 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   #spawn(): WorkerThread {
-    const worker: WorkerThread = new WorkerThread(this.#loaded!, this.#options.slotsPerWorker, {
-      onReport: (report) => this.#receive(report),
-      onLost: (culprit, detail) => this.#recover(worker, culprit, detail),
-    }, this.#entry);
+    const worker: WorkerThread = new WorkerThread(
+      this.#loaded!,
+      this.#options.slotsPerWorker,
+      {
+        onReport: (report) => this.#receive(report),
+        onLost: (culprit, detail) => this.#recover(worker, culprit, detail),
+      },
+      this.#entry,
+    );
     return worker;
   }
 
@@ -214,7 +228,9 @@ export class QuickJsPool implements SandboxRuntime {
     const since = performance.now();
     const busy = () => this.#end(run, { type: 'busy', waitedMs: Math.round(performance.now() - since) });
     if (!this.#waiting.add(run, run.job.principal, queueWaitMs, busy)) queueMicrotask(busy);
-    this.warm().catch((error: unknown) => this.#end(run, { type: 'internal', detail: `the sandbox did not start: ${String(error)}` }));
+    this.warm().catch((error: unknown) =>
+      this.#end(run, { type: 'internal', detail: `the sandbox did not start: ${String(error)}` }),
+    );
   }
 
   #serveWaiting(): void {
@@ -312,7 +328,8 @@ export class QuickJsPool implements SandboxRuntime {
     else this.#replace(worker);
     for (const run of affected) {
       run.worker = undefined;
-      if (run.key === culprit) this.#end(run, detail === HUNG ? { type: 'limit', limit: 'wall' } : { type: 'internal', detail });
+      if (run.key === culprit)
+        this.#end(run, detail === HUNG ? { type: 'limit', limit: 'wall' } : { type: 'internal', detail });
       else this.#restart(run);
     }
     this.#serveWaiting();
@@ -343,7 +360,15 @@ const limitTexts = new WeakMap<SandboxLimits, string>();
 function guestLimits(limits: SandboxLimits): string {
   let text = limitTexts.get(limits);
   if (text === undefined) {
-    text = [limits.maxCalls, limits.maxToolInputBytes, limits.maxReturnBytes, limits.maxLogEvents, limits.maxLogBytes, limits.maxOutputBytes, limits.maxProgressEvents].join();
+    text = [
+      limits.maxCalls,
+      limits.maxToolInputBytes,
+      limits.maxReturnBytes,
+      limits.maxLogEvents,
+      limits.maxLogBytes,
+      limits.maxOutputBytes,
+      limits.maxProgressEvents,
+    ].join();
     limitTexts.set(limits, text);
   }
   return text;

@@ -34,10 +34,24 @@ export function readSegment(report: WorkerReport, columns: ColumnReader): Sandbo
 
 /** The last segment of a run that ended on the host's side. */
 export function endSegment(end: SandboxEnd): SandboxSegment {
-  return { calls: [], logs: [], output: '', progress: [], dropped: { logs: 0, progress: 0 }, unobservable: [], end, computeMs: 0, memoryBytes: 0, compilationCacheHit: false };
+  return {
+    calls: [],
+    logs: [],
+    output: '',
+    progress: [],
+    dropped: { logs: 0, progress: 0 },
+    unobservable: [],
+    end,
+    computeMs: 0,
+    memoryBytes: 0,
+    compilationCacheHit: false,
+  };
 }
 
-function readCall([callIndex, name, argsJson, place, argsProblem]: Outbox['calls'][number], columns: ColumnReader): SandboxCall {
+function readCall(
+  [callIndex, name, argsJson, place, argsProblem]: Outbox['calls'][number],
+  columns: ColumnReader,
+): SandboxCall {
   const colon = place.indexOf(':');
   const line = Number.parseInt(place, 10) || 0;
   const column = columns.column(line, Number.parseInt(place.slice(colon + 1), 10) || 0);
@@ -55,7 +69,12 @@ function readEnd(end: Outbox['end'], report: WorkerReport): SandboxEnd | undefin
     case 'unserializable':
       return { type: 'unserializable', path: end[1] as string, reason: end[2] as string };
     case 'return_too_large':
-      return { type: 'return_too_large', bytes: end[1] as number, head: end[2] as string, largestKeys: end[3] as string[] };
+      return {
+        type: 'return_too_large',
+        bytes: end[1] as number,
+        head: end[2] as string,
+        largestKeys: end[3] as string[],
+      };
     default:
       return { type: 'internal', detail: `unknown end ${end[0]}` };
   }
