@@ -51,12 +51,24 @@ export function assertAnswerText(text: unknown): asserts text is AnswerText {
  * Reads a model's answer and yields what happens, in order. The answer is read ahead while a script runs, so
  * that the model is never held up; what it says meanwhile comes after the script's output.
  */
-export async function* processAnswer(
+export function processAnswer(text: AnswerText, options: AnswerOptions): AsyncGenerator<StreamEvent, void, undefined> {
+  const stop = new AbortController();
+  const events = answerEvents(text, options, stop);
+  // A generator's own `return` waits for a `next` that is under way; this one first ends what that waits for.
+  const end = events.return.bind(events);
+  events.return = (value) => {
+    stop.abort();
+    return end(value);
+  };
+  return events;
+}
+
+async function* answerEvents(
   text: AnswerText,
   options: AnswerOptions,
+  stop: AbortController,
 ): AsyncGenerator<StreamEvent, void, undefined> {
   const queue = new EventQueue<StreamEvent>();
-  const stop = new AbortController();
   const signal = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
   const stream = new EventStream(options.identity, [(event) => queue.push(event), options.onEvent]);
   const working = new AnswerProcessor(options, stream, signal).process(text).finally(() => queue.end());
@@ -188,7 +200,10 @@ async function* readAhead(text: AnswerText, signal: AbortSignal): AsyncGenerator
   let failure: { error: unknown } | undefined;
   const stop = () => {
     queue.end();
-    void Promise.resolve(iterator.return?.()).catch(() => {});
+    // In a task of its own: a source may throw here too.
+    Promise.resolve()
+      .then(() => iterator.return?.())
+      .catch(() => {});
   };
   signal.addEventListener('abort', stop, { once: true });
   const pull = async () => {

@@ -181,7 +181,11 @@ function runSession(
 
 function tell(parts: RunnerParts, stream: EventStream, scriptId: string, event: SessionEvent): void {
   if (event.type === 'internal') {
-    parts.onInternalError?.(event.detail, { scriptId });
+    try {
+      parts.onInternalError?.(event.detail, { scriptId });
+    } catch {
+      // The operator's listener failed; the run goes on.
+    }
     return;
   }
   if (!stream.isHeard) return;

@@ -92,6 +92,8 @@ function codeMakerContext(index: SyntaxIndex): CodeMakerContext {
   const context: CodeMakerContext = { isDeclared: (name) => index.declared.has(name), holders, functionNames };
   const valued: [name: string, value: Node][] = [];
   for (const [name, visits] of index.declared) {
+    // A name that is declared twice may be something else where it is used: a miss is better than a false refusal.
+    if (visits.length !== 1) continue;
     for (const { key, parent } of visits) {
       if (parent?.node.type === 'FunctionDeclaration' && key === 'id') functionNames.add(name);
       if (parent?.node.type === 'VariableDeclarator' && key === 'id' && parent.node.init !== null) {

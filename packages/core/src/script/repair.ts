@@ -134,8 +134,15 @@ function withEntitiesDecoded(draft: Draft): Draft | undefined {
   }
   const [first] = edits;
   if (first === undefined) return undefined;
-  const message = 'HTML entities such as &lt; and &amp; were read as the characters they stand for.';
-  return next(draft, edits, note('repair-entities', message, first.start));
+  return next(draft, edits, entityNote(first.start));
+}
+
+function entityNote(offset: number): RepairNote {
+  return note(
+    'repair-entities',
+    'HTML entities such as &lt; and &amp; were read as the characters they stand for.',
+    offset,
+  );
 }
 
 /** `async function () { … }` alone is not a statement; in parentheses it is an expression. */
@@ -162,14 +169,28 @@ function applied(draft: Draft, edits: readonly Edit[]): Pick<Draft, 'text' | 'la
 
 type Parsed = Extract<ParsedText, { ok: true }>;
 
-/** `a &lt; b` alone parses, as `a & lt; b`: where nobody declared such a name, it was an entity. */
+/** `a &lt; b` alone parses, as `a & lt; b`. Only what stands just so is read as an entity, and nothing in a literal. */
 function repairParsed(draft: Draft, parsed: Parsed): RepairedScript {
   const index = indexSyntax(parsed.program);
-  const stray = ['lt', 'gt', 'amp', 'quot'].some((name) => index.references.has(name) && !index.declared.has(name));
-  const decoded = stray ? withEntitiesDecoded(draft) : undefined;
+  const decoded = withAccidentalEntitiesDecoded(draft, index);
   const retried = decoded === undefined ? undefined : parseText(decoded.text);
   if (decoded === undefined || retried?.ok !== true) return repairProgram(draft, index);
   return repairProgram(decoded, indexSyntax(retried.program));
+}
+
+function withAccidentalEntitiesDecoded(draft: Draft, index: SyntaxIndex): Draft | undefined {
+  const edits: Edit[] = [];
+  for (const name of ['lt', 'gt', 'amp', 'quot']) {
+    if (index.declared.has(name)) continue;
+    for (const { node, key, parent } of index.references.get(name) ?? []) {
+      const isOperand = parent?.node.type === 'BinaryExpression' && parent.node.operator === '&' && key === 'right';
+      const isWritten = draft.text[node.start - 1] === '&' && draft.text[node.end] === ';';
+      if (isOperand && isWritten) edits.push({ start: node.start - 1, end: node.end + 1, text: ENTITIES[name]! });
+    }
+  }
+  edits.sort((left, right) => left.start - right.start);
+  const [first] = edits;
+  return first === undefined ? undefined : next(draft, edits, entityNote(first.start));
 }
 
 function repairProgram(draft: Draft, index: SyntaxIndex): RepairedScript {

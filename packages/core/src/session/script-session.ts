@@ -59,17 +59,17 @@ export interface SessionFacadeHooks {
  * run out asks the runtime to end the run; the last segment then says so.
  */
 export async function runScriptSession(options: SessionOptions): Promise<Outcome> {
-  const first = new ScriptSession(options);
+  const first = new ScriptSession(options, 1);
   const outcome = await first.run();
   const internal = outcome.status === 'failed' && outcome.error.code === 'HarnessInternalError';
   if (!internal || !first.onlyReadsStarted() || options.signal?.aborted === true) return outcome;
-  return new ScriptSession(options).run();
+  return new ScriptSession(options, 2).run();
 }
 
 type SessionState = 'waiting' | 'segment' | 'standing' | 'finishing' | 'done';
 
 /** More calls than this past the budget are refused in the guest, without troubling the host. */
-const CALL_FLOOD_MARGIN = 1_000;
+const CALL_FLOOD_MARGIN = 100;
 
 const limitsOf = new WeakMap<Limits, SandboxLimits>();
 
@@ -107,6 +107,9 @@ function sandboxLimits(limits: Limits): SandboxLimits {
   return made;
 }
 
+/** Repairs that put a `return` before a call. */
+const RETURNING_REPAIRS: ReadonlySet<string> = new Set(['repair-unawaited-call', 'repair-function']);
+
 const UNFINISHED: ReadonlySet<Operation['status']> = new Set([
   'unknown',
   'not_started',
@@ -116,6 +119,7 @@ const UNFINISHED: ReadonlySet<Operation['status']> = new Set([
 
 class ScriptSession {
   readonly #options: SessionOptions;
+  readonly #callPrefix: string;
   readonly #facade: Facade;
   readonly #voice: ScriptVoice;
   readonly #clock: WallClock;
@@ -129,6 +133,7 @@ class ScriptSession {
   #run: SandboxRun | undefined;
   #ready: Settlement[] = [];
   #delivering = false;
+  #isTimed = false;
   #guestClockMs = Date.now();
   #computeMs = 0;
   #memoryBytes = 0;
@@ -136,8 +141,10 @@ class ScriptSession {
   #resolve: (outcome: Outcome) => void = () => {};
   readonly #onAbort = () => this.#run?.cancel('cancelled');
 
-  constructor(options: SessionOptions) {
+  /** `attempt`: 1, or 2 where Toolscript itself had failed the first time; its calls have names of their own. */
+  constructor(options: SessionOptions, attempt: number) {
     this.#options = options;
+    this.#callPrefix = attempt === 1 ? `${options.scriptId}_call` : `${options.scriptId}_again`;
     const nowMs = () => performance.now() - this.#startedAt;
     this.#voice = new ScriptVoice(options.limits, nowMs);
     this.#clock = new WallClock(options.limits.timeoutMs, () => this.#run?.cancel('timeout'));
@@ -183,14 +190,19 @@ class ScriptSession {
     return this.#facade.operations().every(({ effect, status }) => effect === 'read' || status === 'not_started');
   }
 
+  /** The clock starts with the first segment's report: until then the worker may be busy with others. */
   #onStart(): void {
     this.#state = 'segment';
-    this.#clock.run();
   }
 
   #onSegment(segment: SandboxSegment): void {
     if (this.#state === 'finishing' || this.#state === 'done') return;
     this.#state = 'standing';
+    if (!this.#isTimed) {
+      this.#isTimed = true;
+      this.#clock.charge(segment.computeMs);
+      this.#clock.run();
+    }
     this.#note(segment);
     if (segment.end !== undefined) {
       // Calls of the last segment were made, and nobody waits for them any more.
@@ -227,6 +239,12 @@ class ScriptSession {
   }
 
   #startCall(call: SandboxCall): void {
+    if (call.argsProblem !== undefined && call.name.startsWith('$')) {
+      return this.#settle(call, {
+        ok: false,
+        error: { code: 'ToolValidationError', message: `The arguments are wrong: ${call.argsProblem}.` },
+      });
+    }
     switch (call.name) {
       case '$sleep':
         return this.#sleep(call);
@@ -290,7 +308,7 @@ class ScriptSession {
       id?: string;
     };
     if (call.name === '$spawn') {
-      this.#callTool(call, args.name ?? '', JSON.stringify(args.args ?? {}), true);
+      this.#callTool(call, args.name ?? '', JSON.stringify(args.args === undefined ? {} : args.args), true);
       return;
     }
     const callId = this.#callId(Number(/^task_(\d+)$/u.exec(args.id ?? '')?.[1] ?? -1));
@@ -300,7 +318,7 @@ class ScriptSession {
   }
 
   #callId(callIndex: number): string {
-    return `${this.#options.scriptId}_call_${callIndex}`;
+    return `${this.#callPrefix}_${callIndex}`;
   }
 
   /** A call that lost its race, and that nothing in the script can observe any more. */
@@ -338,7 +356,7 @@ class ScriptSession {
   }
 
   #updateClock(): void {
-    if (this.#state !== 'standing' && this.#state !== 'segment') return;
+    if (!this.#isTimed || (this.#state !== 'standing' && this.#state !== 'segment')) return;
     const { executing, queued, awaitingApproval } = this.#facade.pending();
     const waitsForPeopleOnly =
       this.#state === 'standing' &&
@@ -352,6 +370,25 @@ class ScriptSession {
   }
 
   async #finish(end: SandboxEnd): Promise<void> {
+    try {
+      await this.#end(this.#withoutRepairedReturn(end));
+    } catch (error) {
+      this.#options.onEvent({
+        type: 'internal',
+        detail: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      });
+      this.#resolve(this.#outcome({ type: 'internal', detail: '' }, [], performance.now() - this.#startedAt));
+    }
+  }
+
+  /** A value that the script did not ask to return, and that cannot be, is no failure. */
+  #withoutRepairedReturn(end: SandboxEnd): SandboxEnd {
+    if (end.type !== 'unserializable' && end.type !== 'return_too_large') return end;
+    const returnedByRepair = this.#options.script.diagnostics.some(({ code }) => RETURNING_REPAIRS.has(code));
+    return returnedByRepair ? { type: 'returned', json: undefined, unhandled: [] } : end;
+  }
+
+  async #end(end: SandboxEnd): Promise<void> {
     this.#state = 'finishing';
     this.#options.signal?.removeEventListener('abort', this.#onAbort);
     this.#clock.stop();
@@ -366,8 +403,6 @@ class ScriptSession {
   async #endCalls(end: SandboxEnd): Promise<{ stillRunning: readonly Operation[] }> {
     const { limits } = this.#options;
     if (end.type === 'returned' && limits.allowDetachedPromises) await this.#callsSettled(this.#clock.remainingMs());
-    const { executing, queued, awaitingApproval } = this.#facade.pending();
-    if (executing + queued + awaitingApproval === 0) return { stillRunning: [] };
     return this.#facade.abortAll(
       end.type === 'returned' ? 'the script ended without awaiting it' : 'the script ended',
       ABORT_GRACE_MS,

@@ -23,6 +23,11 @@ export class WallClock {
     this.#timer = setTimeout(this.#onExpired, Math.max(0, this.#remainingMs));
   }
 
+  /** Takes off time that had passed before the clock was started. */
+  charge(spentMs: number): void {
+    this.#remainingMs -= spentMs;
+  }
+
   pause(): void {
     if (this.#since === undefined) return;
     this.stop();

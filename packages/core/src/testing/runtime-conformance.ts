@@ -265,6 +265,38 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
       [],
     );
   }),
+  law('a call whose `then` settles a promise that is awaited is not named', async (runtime) => {
+    const host = async (_name: string, args: unknown) => {
+      await delay((args as { ms: number }).ms);
+      return args;
+    };
+    const body =
+      'let done; const first = new Promise((r) => (done = r)); const a = tools.echo({ ms: 5 }).then(done), b = tools.echo({ ms: 40 }).then(done); await first; await tools.echo({ ms: 1 }); await Promise.all([a, b]); return 1';
+    const run = await driveRun(runtime, body, { host });
+    strictEqual(returned(run), 1);
+    deepStrictEqual(
+      run.segments.flatMap(({ unobservable }) => unobservable),
+      [],
+    );
+  }),
+  law('a function’s name does not move the place of a call', async (runtime) => {
+    for (const name of [
+      'script.ts:007:1',
+      'script.ts:1:1',
+      'a (script.ts:1:1)',
+      'a (script.ts:1:1)\\n    at b',
+      '"],[9',
+    ]) {
+      const body = `Error.stackTraceLimit = 0;\nconst f = () => tools.echo({});\nObject.defineProperty(f, 'name', { value: '${name}' });\nreturn await f();`;
+      const { segments } = await driveRun(runtime, body);
+      strictEqual(segments.flatMap(({ calls }) => calls)[0]?.line, 3, name);
+    }
+  }),
+  law('a rejection with a value that cannot be looked at is reported, and harms nothing', async (runtime) => {
+    const revoked = 'const { proxy, revoke } = Proxy.revocable({}, {}); revoke();';
+    strictEqual(returned(await driveRun(runtime, `${revoked} Promise.reject(proxy); return 1`)), 1);
+    strictEqual((await driveRun(runtime, `${revoked} throw proxy`)).end.type, 'threw');
+  }),
   law('a cancelled script stops inside a loop', async (runtime) => {
     let run: SandboxRun | undefined;
     const driven = driveRun(runtime, 'while (true) {}', {

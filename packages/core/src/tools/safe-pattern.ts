@@ -149,6 +149,7 @@ class PatternReader {
     if (quantifier === null) return atom;
     this.#position += quantifier[0].length;
     const { least, most } = quantifierRange(quantifier);
+    if (most === 0) throw new UnsafePattern('it repeats something zero times');
     if (most > 1 && (atom.repetitions > 0 || !atom.decided)) {
       throw new UnsafePattern('it repeats what can repeat or choose by itself');
     }

@@ -189,15 +189,13 @@ function hostile(): fc.Arbitrary<EventPayload> {
     { noNullPrototype: true },
   );
   const item: fc.Arbitrary<OutputItem> = fc.oneof(
-    fc
-      .tuple(id, text, members)
-      .map(([itemId, content, extra]): OutputItem => ({
-        ...extra,
-        type: 'message',
-        id: itemId,
-        role: 'user',
-        content,
-      })),
+    fc.tuple(id, text, members).map(([itemId, content, extra]): OutputItem => ({
+      ...extra,
+      type: 'message',
+      id: itemId,
+      role: 'user',
+      content,
+    })),
     fc.tuple(id, text).map(([itemId, message]): OutputItem => ({ type: 'error', id: itemId, code: 'x', message })),
     id.map((itemId): OutputItem => scriptItem(itemId)),
     fc

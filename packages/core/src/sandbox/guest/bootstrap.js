@@ -62,11 +62,14 @@
 
   const MAX_DEPTH = 100;
   const MAX_TEXT = 8192;
+  const MAX_OWN_CALLS = 20000;
 
   // ---- state of one run; the image holds these initial values ----
 
   let limits = { calls: 0, input: 0, result: 0, logs: 0, logBytes: 0, output: 0, progress: 0 };
   let nextCall = 0;
+  let toolCalls = 0;
+  let ownCalls = 0;
   const resolvers = [];
   const rejecters = [];
   // The promises themselves, so that the host can see who still waits for them.
@@ -122,19 +125,6 @@
   /** What JSON cannot carry, as [path, reason]; thrown while a value is written, caught by the writer. */
   let uncarriable;
   const NOT_CARRIED = freeze({ __proto__: null });
-  // The objects from the root down to the one whose members are being written, and the keys that led there.
-  const holders = [];
-  const heldBy = [];
-  let depth = 0;
-
-  function refuse(root, key, reason) {
-    let path = root;
-    for (let index = 1; index < depth; index++) path = pathTo(path, isArray(holders[index - 1]), heldBy[index]);
-    if (depth > 0) path = pathTo(path, isArray(holders[depth - 1]), key);
-    uncarriable = [path, reason];
-    throw NOT_CARRIED;
-  }
-
   const pathTo = (path, inList, key) => (inList ? path + '[' + key + ']' : path + '.' + key);
 
   function whyNotCarried(value) {
@@ -162,15 +152,24 @@
    * would lose or refuse something. Every getter and toJSON runs once, and what they give is held to the rules.
    */
   function writeJson(value, root) {
-    depth = 0;
-    uncarriable = undefined;
+    // The objects from the root down to the one whose members are being written, and the keys that led there.
+    const holders = [];
+    const heldBy = [];
+    let depth = 0;
+    const refuse = (key, reason) => {
+      let path = root;
+      for (let index = 1; index < depth; index++) path = pathTo(path, isArray(holders[index - 1]), heldBy[index]);
+      if (depth > 0) path = pathTo(path, isArray(holders[depth - 1]), key);
+      uncarriable = [path, reason];
+      throw NOT_CARRIED;
+    };
     return stringify(value, function (key, member) {
       while (depth > 0 && holders[depth - 1] !== this) depth--;
       const reason = whyNotCarried(member);
-      if (reason !== undefined) refuse(root, key, reason);
+      if (reason !== undefined) refuse(key, reason);
       if (typeof member !== 'object' || member === null) return member;
-      for (let index = 0; index < depth; index++) if (holders[index] === member) refuse(root, key, 'a cycle');
-      if (depth >= MAX_DEPTH) refuse(root, key, 'nested deeper than ' + MAX_DEPTH + ' levels');
+      for (let index = 0; index < depth; index++) if (holders[index] === member) refuse(key, 'a cycle');
+      if (depth >= MAX_DEPTH) refuse(key, 'nested deeper than ' + MAX_DEPTH + ' levels');
       holders[depth] = member;
       heldBy[depth] = key;
       depth++;
@@ -204,11 +203,29 @@
 
   // ---- calls ----
 
-  /** What follows the innermost frame's file name, `12:5)`, as JSON text; the host reads line and column. */
+  // Traces are read as call sites, not as text: a function's name is the script's own, and could hold anything.
+  const { set: setPrepare } = getOwnPropertyDescriptor(ErrorConstructor, 'prepareStackTrace');
+  const keepSites = (_error, sites) => sites;
+  const site = (() => {
+    apply(setPrepare, ErrorConstructor, [keepSites]);
+    const [first] = new ErrorConstructor().stack;
+    apply(setPrepare, ErrorConstructor, [undefined]);
+    const { getFileName, getLineNumber, getColumnNumber } = getPrototypeOf(first);
+    return { getFileName, getLineNumber, getColumnNumber };
+  })();
+
+  /** `line,column` of the innermost frame of the script; `0,0` where there is none near. */
   function callPosition() {
-    const trace = new ErrorConstructor().stack;
-    const at = indexOf(trace, 'script.ts:');
-    return at < 0 ? '""' : stringify(slice(trace, at + 10, at + 26));
+    apply(setPrepare, ErrorConstructor, [keepSites]);
+    const sites = new ErrorConstructor().stack;
+    apply(setPrepare, ErrorConstructor, [undefined]);
+    for (let index = 2; index < sites.length; index++) {
+      const frame = sites[index];
+      if (apply(site.getFileName, frame, []) === 'script.ts') {
+        return apply(site.getLineNumber, frame, []) + ',' + apply(site.getColumnNumber, frame, []);
+      }
+    }
+    return '0,0';
   }
 
   /** An object of its own plain members, none of which could be written otherwise than it stands there. */
@@ -247,19 +264,11 @@
     }
   }
 
-  function send(quotedName, value) {
-    if (nextCall >= limits.calls) {
-      return new PromiseConstructor((_, reject) =>
-        reject(
-          makeError(
-            'ToolBudgetExceededError',
-            'The script made far more calls than it may; this one was not sent.',
-            undefined,
-            { code: 'ToolBudgetExceededError' },
-          ),
-        ),
-      );
-    }
+  /** `own`: a call of the bridge's own (sleep, catalog), which is no tool call and has a guard of its own. */
+  function send(quotedName, value, own) {
+    if (own ? ownCalls >= MAX_OWN_CALLS : toolCalls >= limits.calls) return refusedCall();
+    if (own) ownCalls++;
+    else toolCalls++;
     const index = nextCall++;
     const position = callPosition();
     const [text, problem] = writeArguments(value);
@@ -279,6 +288,13 @@
     });
     promises[index] = promise;
     return promise;
+  }
+
+  function refusedCall() {
+    const message = 'The script made far more calls than it may; this one was not sent.';
+    return new PromiseConstructor((_, reject) =>
+      reject(makeError('ToolBudgetExceededError', message, undefined, { code: 'ToolBudgetExceededError' })),
+    );
   }
 
   function settle(batchText) {
@@ -488,9 +504,9 @@
     const exec = (name, args) => {
       const tag = 'task_' + nextCall;
       const done = send('"$spawn"', { name: toText(name), args: args === undefined ? {} : args });
-      return freeze({ id: tag, done, cancel: () => send('"$cancel"', { id: tag }) });
+      return freeze({ id: tag, done, cancel: () => send('"$cancel"', { id: tag }, true) });
     };
-    const cancel = (id) => send('"$cancel"', { id: toText(id) });
+    const cancel = (id) => send('"$cancel"', { id: toText(id) }, true);
     return freeze({ __proto__: null, exec: freeze(exec), cancel: freeze(cancel) });
   }
 
@@ -655,21 +671,25 @@
 
   function sleep(duration) {
     const wanted = +duration;
-    return send('"$sleep"', { ms: wanted > 0 ? min(wanted, 2147483647) : 0 });
+    return send('"$sleep"', { ms: wanted > 0 ? min(wanted, 2147483647) : 0 }, true);
   }
 
   const catalog = freeze({
     __proto__: null,
     search: freeze((query, options) =>
-      send('"$catalog"', {
-        what: 'search',
-        query: toText(query),
-        limit: options?.limit === undefined ? undefined : +options.limit,
-      }),
+      send(
+        '"$catalog"',
+        {
+          what: 'search',
+          query: toText(query),
+          limit: options?.limit === undefined ? undefined : +options.limit,
+        },
+        true,
+      ),
     ),
-    describe: freeze((name) => send('"$catalog"', { what: 'describe', name: toText(name) })),
+    describe: freeze((name) => send('"$catalog"', { what: 'describe', name: toText(name) }, true)),
     list: freeze((namespace) =>
-      send('"$catalog"', { what: 'list', namespace: namespace === undefined ? undefined : toText(namespace) }),
+      send('"$catalog"', { what: 'list', namespace: namespace === undefined ? undefined : toText(namespace) }, true),
     ),
   });
 
@@ -826,9 +846,14 @@
   function describeThrown(value) {
     const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';
     const record = isObject ? weakGet(errorRecords, value) : undefined;
-    const thrown = isError(value)
-      ? { name: readMember(value, 'name'), message: readMember(value, 'message'), stack: readMember(value, 'stack') }
-      : { name: '', message: capText(describeText(value)), stack: '' };
+    let thrown = { name: '', message: 'a value that cannot be shown', stack: '' };
+    try {
+      thrown = isError(value)
+        ? { name: readMember(value, 'name'), message: readMember(value, 'message'), stack: readMember(value, 'stack') }
+        : { name: '', message: capText(describeText(value)), stack: '' };
+    } catch {
+      // A revoked proxy, or one that throws for everything it is asked.
+    }
     thrown.callIndex = record?.call;
     thrown.code = record?.code;
     return stringify(thrown);

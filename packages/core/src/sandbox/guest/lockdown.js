@@ -107,6 +107,8 @@
   }
   // Hands out call sites of the bridge.
   deleteProperty(Error, 'prepareStackTrace');
+  // A setter of the engine's own that freezing does not stop: without traces, calls would have no place.
+  defineProperty(Error, 'stackTraceLimit', { get: () => 10, set() {}, enumerable: false, configurable: false });
 
   const intrinsics = new Set();
   const found = [globalThis];

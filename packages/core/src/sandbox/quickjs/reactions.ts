@@ -3,6 +3,8 @@ import type { PromiseLayout } from './image.js';
 import type { WasmModule } from './webassembly.js';
 
 /**
+ * A promise that only a `WeakRef` can still reach counts as unobservable.
+ *
  * Who still waits for a pending promise, read from the engine's memory. A call that lost its race, and that
  * nothing in the script can observe any more, can be aborted at once.
  *
@@ -26,10 +28,14 @@ const COUNT_BEFORE_OBJECT = -1;
 const OBJECT_PAYLOAD = 6;
 const OBJECT_CLASS = 2;
 const FULFIL_LIST = 1;
+const REJECT_LIST = 3;
+const REACTION_DERIVED = 2;
 const REACTION_RESOLVE = 6;
 const RESOLVER_SHARED = 2;
 const SHARED_DONE = 1;
 const MOST_REACTIONS = 1000;
+/** What holds a derived promise that nobody kept: the two functions that settle it. */
+const RESOLVER_REFERENCES = 2;
 
 export function isUnobservable(probe: PromiseProbe): boolean {
   return probe.reactions > 0 && probe.live === 0 && probe.references <= BRIDGE_REFERENCES;
@@ -53,14 +59,35 @@ export function probePromise(
 
 function readProbe(words: Uint32Array, object: number, layout: PromiseLayout): PromiseProbe {
   const references = words[object + COUNT_BEFORE_OBJECT]! - 1;
-  const head = (words[object + OBJECT_PAYLOAD]! >> 2) + FULFIL_LIST;
+  const promise = words[object + OBJECT_PAYLOAD]! >> 2;
   let reactions = 0;
   let live = 0;
-  for (let node = words[head]! >> 2; node !== head && reactions < MOST_REACTIONS; node = words[node]! >> 2) {
-    reactions++;
-    if (!leadsNowhere(words, words[node + REACTION_RESOLVE]! >> 2, layout)) live++;
+  for (const list of [FULFIL_LIST, REJECT_LIST]) {
+    const head = promise + list;
+    for (let node = words[head]! >> 2; node !== head && reactions < MOST_REACTIONS; node = words[node]! >> 2) {
+      if (list === FULFIL_LIST) reactions++;
+      if (isLive(words, node, layout)) live++;
+    }
   }
   return { references, reactions, live };
+}
+
+/** A handler that still does something, or a derived promise that somebody keeps or waits for. */
+function isLive(words: Uint32Array, node: number, layout: PromiseLayout): boolean {
+  return (
+    !leadsNowhere(words, words[node + REACTION_RESOLVE]! >> 2, layout) ||
+    isObserved(words, words[node + REACTION_DERIVED]! >> 2, layout)
+  );
+}
+
+/** Whether anything keeps, or waits for, the promise that `then` gave back. */
+function isObserved(words: Uint32Array, resolver: number, layout: PromiseLayout): boolean {
+  if (resolver === 0) return false;
+  if (words[resolver + OBJECT_CLASS]! >>> 16 !== layout.resolveClass) return true;
+  const derived = words[words[resolver + OBJECT_PAYLOAD]! >> 2]! >> 2;
+  const promise = words[derived + OBJECT_PAYLOAD]! >> 2;
+  const waits = [FULFIL_LIST, REJECT_LIST].some((list) => words[promise + list]! >> 2 !== promise + list);
+  return waits || words[derived + COUNT_BEFORE_OBJECT]! > RESOLVER_REFERENCES;
 }
 
 function leadsNowhere(words: Uint32Array, resolver: number, layout: PromiseLayout): boolean {
@@ -78,15 +105,17 @@ const CALIBRATION = `(() => {
   make().then(() => {});
   kept.push(make());
   Promise.race([make(), new Promise(() => {})]);
+  { let done; const first = new Promise((r) => (done = r)); kept.push(make().then(done)); done(); }
   return { promises, resolve, reject, kept };
 })()`;
 
 const EXPECTED: readonly PromiseProbe[] = [
   { references: 3, reactions: 0, live: 0 },
   { references: 3, reactions: 1, live: 0 },
-  { references: 3, reactions: 1, live: 1 },
+  { references: 3, reactions: 1, live: 2 },
   { references: 4, reactions: 0, live: 0 },
-  { references: 3, reactions: 1, live: 1 },
+  { references: 3, reactions: 1, live: 2 },
+  { references: 3, reactions: 1, live: 2 },
 ];
 
 /** Finds the class ids and proves every offset on promises whose state is known. Throws when one is off. */

@@ -28,6 +28,7 @@ const IDLE_MS = 2_000;
 const REPORT_MS = 5;
 let currentSlot = 0;
 let dropped = 0;
+let droppedBytes = 0;
 let liveBytes = 0;
 let reports: WorkerReport[] = [];
 
@@ -146,7 +147,10 @@ function recycleEnded(): void {
     const slot = ended.pop()!;
     if (slot.recycle()) {
       if (pristine.length < MOST_PRISTINE) pristine.push(slot);
-    } else dropped++;
+    } else {
+      dropped++;
+      droppedBytes += slot.memoryBytes;
+    }
   }
 }
 
@@ -169,6 +173,7 @@ function pushReport(run: number, segment: SlotSegment, cacheHit: boolean, releas
     memoryBytes: segment.memoryBytes,
     cacheHit,
     dropped,
+    droppedBytes,
     workerBytes: liveBytes,
   });
 }

@@ -48,5 +48,6 @@ export interface WorkerReport {
   cacheHit: boolean;
   /** Instances this worker dropped so far, and the bytes of linear memory it holds. */
   dropped: number;
+  droppedBytes: number;
   workerBytes: number;
 }

@@ -35,6 +35,9 @@ export interface QuickJsOptions {
 /** Linear memory above which a worker takes no further scripts until some of its own have ended. */
 const WORKER_MEMORY_MARK = 1 << 30;
 
+/** Memory of dropped instances that a worker may still hold: it is freed when V8 gets to it, or with the worker. */
+const RETIRE_BYTES = 1 << 30;
+
 /** Threads that may die before they were ready, in a row, before the pool stops making new ones. */
 const MOST_STILLBIRTHS = 3;
 
@@ -50,6 +53,8 @@ class LiveRun implements SandboxRun {
   toSkip = 0;
   wallMs: number;
   columns: ColumnReader | undefined;
+  /** Ends the wait for a worker that is busy with other scripts. */
+  notStarted: NodeJS.Timeout | undefined;
   /** Every settlement delivered, in order, for a worker that has to start over. */
   readonly tape: { batchJson: string; settled: number[]; clockMs: number }[] = [];
 
@@ -189,7 +194,7 @@ export class QuickJsPool implements SandboxRuntime {
     let best: WorkerThread | undefined;
     for (const worker of this.#workers) {
       const open = worker.hasSlot && worker.linearBytes < WORKER_MEMORY_MARK && !this.#isWornOut(worker);
-      if (open && (best === undefined || worker.load < best.load)) best = worker;
+      if (open && (best === undefined || isBetter(worker, best))) best = worker;
     }
     const slot = best?.takeSlot();
     if (best === undefined || slot === undefined) return false;
@@ -199,6 +204,7 @@ export class QuickJsPool implements SandboxRuntime {
     const first = run.state === 'waiting';
     run.state = 'running';
     if (first) run.observer.onStart();
+    if (first && best.isBusy) this.#limitWait(run, best);
     this.#sendRun(run, best);
     return true;
   }
@@ -221,6 +227,15 @@ export class QuickJsPool implements SandboxRuntime {
       maxStackBytes: limits.maxStackBytes,
     });
     for (const entry of run.tape) worker.send({ type: 'settle', run: run.key, ...entry, wallMs: run.wallMs });
+  }
+
+  /** A worker executes one segment at a time; a script behind one that computes for long is told so in time. */
+  #limitWait(run: LiveRun, worker: WorkerThread): void {
+    const { queueWaitMs } = run.job.limits;
+    run.notStarted = setTimeout(() => {
+      if (run.segments === 0 && worker.control.busy().run !== run.key)
+        this.#end(run, { type: 'busy', waitedMs: queueWaitMs });
+    }, queueWaitMs);
   }
 
   #wait(run: LiveRun): void {
@@ -250,10 +265,20 @@ export class QuickJsPool implements SandboxRuntime {
     }
     run.toSkip = 0;
     run.segments++;
-    run.columns ??= new ColumnReader(run.job.javascript);
-    const segment = readSegment(report, run.columns);
-    if (report.ended) this.#release(run);
-    run.observer.onSegment(segment);
+    if (run.segments === 1) clearTimeout(run.notStarted);
+    this.#deliver(run, report);
+  }
+
+  /** Nothing that a script wrote may throw out of a message's listener. */
+  #deliver(run: LiveRun, report: WorkerReport): void {
+    try {
+      run.columns ??= new ColumnReader(run.job.javascript);
+      const segment = readSegment(report, run.columns);
+      if (report.ended) this.#release(run);
+      run.observer.onSegment(segment);
+    } catch (error) {
+      this.#end(run, { type: 'internal', detail: `a segment could not be read: ${String(error)}` });
+    }
   }
 
   #endSoon(run: LiveRun, end: SandboxEnd): void {
@@ -284,6 +309,7 @@ export class QuickJsPool implements SandboxRuntime {
 
   #release(run: LiveRun): void {
     run.state = 'ended';
+    clearTimeout(run.notStarted);
     this.#runs.delete(run.key);
     this.#waiting.remove(run);
     this.#completed++;
@@ -296,7 +322,7 @@ export class QuickJsPool implements SandboxRuntime {
     if (worker.lost) return;
     worker.segmentLimits.delete(key);
     worker.giveSlot(slot);
-    if (worker.load === 0 && this.#isWornOut(worker)) this.#retire(worker);
+    if (worker.load === 0 && (this.#isWornOut(worker) || worker.droppedBytes > RETIRE_BYTES)) this.#retire(worker);
     if (this.#waiting.size > 0) this.#serveWaiting();
   }
 
@@ -353,6 +379,12 @@ export class QuickJsPool implements SandboxRuntime {
     run.toSkip = run.segments;
     if (!this.#dispatch(run)) this.#end(run, { type: 'internal', detail: 'no worker could take the script over' });
   }
+}
+
+/** An idle worker rather than a busy one, then the one with fewer live scripts. */
+function isBetter(worker: WorkerThread, other: WorkerThread): boolean {
+  if (worker.isBusy !== other.isBusy) return other.isBusy;
+  return worker.load < other.load;
 }
 
 const limitTexts = new WeakMap<SandboxLimits, string>();

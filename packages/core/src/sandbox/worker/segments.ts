@@ -4,8 +4,7 @@ import type { WorkerReport } from './messages.js';
 
 /** The guest's outbox, as its bridge writes it. */
 interface Outbox {
-  /** `place`: what follows the file's name in the trace, as in `12:5)`. */
-  calls: [index: number, name: string, args: string, place: string, problem?: string][];
+  calls: [index: number, name: string, args: string, line: number, column: number, problem?: string][];
   logs: [LogLevel, string][];
   progress: [string, 'info' | 'warn'][];
   output: string;
@@ -49,12 +48,10 @@ export function endSegment(end: SandboxEnd): SandboxSegment {
 }
 
 function readCall(
-  [callIndex, name, argsJson, place, argsProblem]: Outbox['calls'][number],
+  [callIndex, name, argsJson, line, byteColumn, argsProblem]: Outbox['calls'][number],
   columns: ColumnReader,
 ): SandboxCall {
-  const colon = place.indexOf(':');
-  const line = Number.parseInt(place, 10) || 0;
-  const column = columns.column(line, Number.parseInt(place.slice(colon + 1), 10) || 0);
+  const column = columns.column(line, byteColumn);
   return { callIndex, name, argsJson, line, column, ...(argsProblem === undefined ? {} : { argsProblem }) };
 }
 

@@ -32,6 +32,7 @@ export class WorkerThread {
   /** It has been ready. */
   born = false;
   droppedInstances = 0;
+  droppedBytes = 0;
   linearBytes = 0;
   readonly #worker: Worker;
   readonly #ledger = new BytecodeLedger<true>(BYTECODE_CACHE);
@@ -73,6 +74,11 @@ export class WorkerThread {
     });
     this.#worker.on('error', (error) => this.#lose(`worker failed: ${error.message}`));
     this.#worker.on('exit', () => this.#lose('worker exited'));
+  }
+
+  /** It is executing, or has messages that it has not answered. */
+  get isBusy(): boolean {
+    return this.#unanswered > 0;
   }
 
   get lost(): boolean {
@@ -138,6 +144,7 @@ export class WorkerThread {
     }
     for (const report of reports) {
       this.droppedInstances = report.dropped;
+      this.droppedBytes = report.droppedBytes;
       this.linearBytes = report.workerBytes;
       this.#handlers.onReport(report);
     }
