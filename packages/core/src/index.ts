@@ -1,6 +1,29 @@
 export * from './harness/index.js';
 export * from './protocol/index.js';
-export { defineTool, type ToolDefinition } from './tools/index.js';
+export { renderForPerson, type RenderOptions } from './approvals/index.js';
 export { QuickJsPool, type QuickJsOptions } from './sandbox/index.js';
-export { renderForPerson } from './approvals/index.js';
-export { createCompiler, type Compiler } from './script/index.js';
+export {
+  createCompiler,
+  createDetector,
+  detectScripts,
+  type CompileOptions,
+  type Compiler,
+  type CompilerOptions,
+  type CompilerStats,
+  type Detector,
+  type DetectorEvent,
+  type DetectorOptions,
+  type TypeCheckContext,
+  type TypeChecker,
+} from './script/index.js';
+export {
+  defineTool,
+  type ApprovalQuestion,
+  type DefinedTool,
+  type DefineToolOptions,
+  type ToolDefinition,
+  type ToolInput,
+  type ToolPack,
+  type ToolResult,
+  type ToolSummary,
+} from './tools/index.js';

@@ -17,7 +17,7 @@ export interface ScriptFlags extends SettingFlags {
 }
 
 /** What a command that runs scripts has at hand. */
-export interface ScriptStage {
+interface ScriptStage {
   readonly harness: Harness;
   readonly settings: Settings;
   readonly screen: Screen;

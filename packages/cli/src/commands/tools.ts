@@ -1,6 +1,5 @@
-import type { Harness } from '@toolscript/core';
 import type { Tool } from '@toolscript/core/protocol';
-import type { SettingFlags, Settings } from '../configuration/settings.js';
+import type { SettingFlags } from '../configuration/settings.js';
 import { loadSettings } from '../configuration/settings.js';
 import { EXIT } from '../exit-status.js';
 import { openHarness } from '../harness/open-harness.js';
@@ -17,9 +16,9 @@ export interface ToolsFlags extends SettingFlags {
 export async function listTools(flags: ToolsFlags): Promise<number> {
   const screen = new Screen(process.stdout, process.stderr, process.env);
   const settings = await loadSettings(flags, process.env, (message) => screen.warn(`toolscript: ${message}`));
-  const { harness, tools } = await openHarness({ ...settings, mode: 'enabled' }, { runsScripts: false });
+  const { harness } = await openHarness({ ...settings, mode: 'enabled' }, { runsScripts: false });
   try {
-    const exposed = await exposedTools(harness, tools, settings);
+    const exposed = harness.tools();
     if (flags.types === true) screen.write(`${visible(harness.declarations()).trimEnd()}\n`);
     else if (flags.json === true) screen.write(`${jsonText(exposed.map(toolSchemas), 2)}\n`);
     else showTable(screen, exposed);
@@ -27,18 +26,6 @@ export async function listTools(flags: ToolsFlags): Promise<number> {
   } finally {
     await harness.close();
   }
-}
-
-/** A script of the harness itself knows best what scripts can call. */
-async function exposedTools(harness: Harness, tools: readonly Tool[], { expose }: Settings): Promise<readonly Tool[]> {
-  if (expose.pack === undefined && expose.tools === undefined) return tools;
-  const outcome = await harness.runScript('return context.capabilities.tools');
-  if (outcome.status !== 'completed')
-    throw new Error(
-      `The exposed tools could not be read: ${outcome.status === 'failed' ? outcome.error.message : outcome.status}`,
-    );
-  const names = outcome.value as readonly string[];
-  return tools.filter(({ name }) => names.includes(name));
 }
 
 function toolSchemas({ name, description, effect, approval, inputSchema, outputSchema }: Tool) {

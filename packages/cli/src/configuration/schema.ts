@@ -6,7 +6,7 @@ import { UsageError } from '../usage-error.js';
 
 export const APPROVE_CHOICES = ['auto', 'deny', 'ask'] as const;
 export const MODE_CHOICES = ['enabled', 'dry-run', 'disabled'] as const;
-export const RUNTIME_CHOICES = ['quickjs', 'isolated-vm'] as const;
+const RUNTIME_CHOICES = ['quickjs', 'isolated-vm'] as const;
 
 /** Everything that can be configured. A workspace's file may hold `limits` and `expose.tools` of it. */
 export const ConfigurationSchema = z.strictObject({
@@ -38,7 +38,7 @@ export const WorkspaceConfigurationSchema = z.strictObject({
 export type WorkspaceConfiguration = z.infer<typeof WorkspaceConfigurationSchema>;
 
 /** `.partial()` keeps the defaults of a schema; what the person did not write must stay unwritten. */
-export function onlyWritten<Value extends { limits?: object | undefined }>(parsed: Value, written: unknown): Value {
+function onlyWritten<Value extends { limits?: object | undefined }>(parsed: Value, written: unknown): Value {
   const writtenLimits = (written as { limits?: object }).limits;
   if (parsed.limits === undefined || writtenLimits === undefined) return parsed;
   return {

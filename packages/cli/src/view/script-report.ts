@@ -9,7 +9,7 @@ export function banner(item: ScriptExecutionItem, style: Style): string {
   return `${style.cyan('▶')} ${style.bold(`script ${shortHash(item)}`)} ${style.dim(`(${item.language}, ${counted(lines, 'line')})`)}`;
 }
 
-export function shortHash(item: Pick<ScriptExecutionItem, 'source_sha256'>): string {
+function shortHash(item: Pick<ScriptExecutionItem, 'source_sha256'>): string {
   return item.source_sha256.slice(0, 8);
 }
 

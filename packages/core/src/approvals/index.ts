@@ -1,4 +1,3 @@
 export * from './gate.js';
-export { matchesPattern } from './pattern.js';
 export { readPolicy } from './policy.js';
 export { renderForPerson, type RenderOptions } from './render.js';

@@ -1,4 +1,4 @@
-export type { RunScriptInput, RunScriptTool } from './as-tool.js';
+export type { RunScriptInput, RunScriptInputSchema, RunScriptTool } from './as-tool.js';
 export {
   createHarness,
   type Harness,

@@ -24,7 +24,7 @@ import {
  * tokeniser does, not as a parser does: where it may be wrong it counts too much rather than too little, by
  * far less than the limit.
  */
-export const MAX_NESTING = 256;
+const MAX_NESTING = 256;
 
 /** In one regular expression: checking it takes a time that grows with their square. */
 const MOST_GROUPS = 4096;

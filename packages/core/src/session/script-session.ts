@@ -44,7 +44,7 @@ export interface SessionOptions {
   onEvent(event: SessionEvent): void;
 }
 
-export interface SessionFacadeHooks {
+interface SessionFacadeHooks {
   /** Milliseconds since the script's start. */
   nowMs(): number;
   onEvent(event: FacadeEvent): void;
@@ -134,6 +134,7 @@ class ScriptSession {
   #ready: Settlement[] = [];
   #delivering = false;
   #isTimed = false;
+  #sourceLines: readonly string[] | undefined;
   #guestClockMs = Date.now();
   #computeMs = 0;
   #memoryBytes = 0;
@@ -262,7 +263,7 @@ class ScriptSession {
     const { script } = this.#options;
     const position = script.originalPosition(call.line, call.column);
     const callId = this.#callId(call.callIndex);
-    const snippet = position === undefined ? undefined : script.source.split(/\r\n|\n|\r/u)[position.line - 1]?.trim();
+    const snippet = position === undefined ? undefined : this.#sourceLine(position.line);
     const pending = this.#facade.call({
       callId,
       callIndex: call.callIndex,
@@ -288,6 +289,11 @@ class ScriptSession {
         });
       this.#settle(call, result);
     });
+  }
+
+  #sourceLine(line: number): string | undefined {
+    this.#sourceLines ??= this.#options.script.source.split(/\r\n|\n|\r/u);
+    return this.#sourceLines[line - 1]?.trim();
   }
 
   #sleep(call: SandboxCall): void {

@@ -12,8 +12,5 @@ export {
 export { createFacade } from './facade.js';
 export type * from './facade-types.js';
 export * from './guest-declarations.js';
-export { didYouMean, nearestNames } from '../text/nearest-names.js';
 export * from './packs.js';
 export * from './registry.js';
-export { identifierName } from './tool-names.js';
-export { issueLines } from './validation-issues.js';

@@ -21,7 +21,7 @@ export function readJsonSchema(root: JsonObject, where: string, onUse: (cost: nu
 }
 
 /** The property that the validator reads exactly once for each use of a schema, and that has no other role here. */
-export const USE_PROBE = '$recursiveAnchor';
+const USE_PROBE = '$recursiveAnchor';
 
 const MAX_SCHEMA_DEPTH = 64;
 const MAX_SCHEMAS = 20_000;

@@ -34,7 +34,7 @@ const BUILT_IN_PACKS: Readonly<Record<string, readonly string[]>> = {
 /** The pack of every given tool. */
 const ALL = 'all';
 
-export const BUILT_IN_PACK_NAMES: readonly string[] = [...Object.keys(BUILT_IN_PACKS), ALL];
+const BUILT_IN_PACK_NAMES: readonly string[] = [...Object.keys(BUILT_IN_PACKS), ALL];
 
 /**
  * The own names of the exposed tools: the pack's and the listed ones together; all given tools where neither

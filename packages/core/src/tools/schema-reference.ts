@@ -36,7 +36,7 @@ function resolvePointer(root: SchemaNode, pointer: string): unknown {
   return target;
 }
 
-export function decodePointerPart(part: string): string | undefined {
+function decodePointerPart(part: string): string | undefined {
   try {
     return decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
   } catch {

@@ -2,7 +2,7 @@ import type { ValidationIssue } from '../protocol/tools.js';
 import { nearestNames } from '../text/nearest-names.js';
 
 /** Issues reported for one call at most; a model repairs from a few as well as from all. */
-export const MAX_ISSUES = 5;
+const MAX_ISSUES = 5;
 
 export type IssuePath = readonly (string | number)[];
 

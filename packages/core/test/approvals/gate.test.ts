@@ -5,7 +5,7 @@ import { matchesPattern } from '#core/approvals/pattern.js';
 import { ToolscriptUsageError } from '#core/protocol/errors.js';
 import { defineTool } from '#core/tools/define-tool.js';
 import type { ApprovalPolicy, ApprovalRequest, ApprovalRule } from '../../src/protocol/approvals.js';
-import type { GateCall, GateDecision } from '../../src/approvals/gate.js';
+import type { GateCall, GateDecision } from '../../src/protocol/approval-gate.js';
 
 const nothing: () => void = () => undefined;
 

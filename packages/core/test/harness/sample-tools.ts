@@ -2,7 +2,7 @@ import { defineTool } from '#core/tools/index.js';
 import { z } from 'zod';
 
 /** What the sample tools were seen to do, in order. */
-export type Deed = { readonly tool: string; readonly what: 'started' | 'ended' | 'aborted'; readonly input: unknown };
+type Deed = { readonly tool: string; readonly what: 'started' | 'ended' | 'aborted'; readonly input: unknown };
 
 export interface SampleTools {
   readonly tools: ReturnType<typeof defineTool>[];

@@ -13,7 +13,7 @@ export interface Realm {
   close(): void;
 }
 
-export type Outcome = { value?: unknown } | { error: string; message: string };
+type Outcome = { value?: unknown } | { error: string; message: string };
 
 /** `freeze: false` leaves the intrinsics as they are. */
 export async function openRealm({ freeze } = { freeze: true }): Promise<Realm> {

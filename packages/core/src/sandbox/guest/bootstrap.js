@@ -75,7 +75,7 @@
   // The promises themselves, so that the host can see who still waits for them.
   const promises = [];
   const errorRecords = new WeakMap();
-  let outboxCalls = '';
+  let outboxCalls = [];
   let outboxLogs = '';
   let outboxOutput = '';
   let outboxProgress = '';
@@ -205,6 +205,8 @@
 
   // Traces are read as call sites, not as text: a function's name is the script's own, and could hold anything.
   const { set: setPrepare } = getOwnPropertyDescriptor(ErrorConstructor, 'prepareStackTrace');
+  let line = 0;
+  let column = 0;
   const keepSites = (_error, sites) => sites;
   const site = (() => {
     apply(setPrepare, ErrorConstructor, [keepSites]);
@@ -214,18 +216,20 @@
     return { getFileName, getLineNumber, getColumnNumber };
   })();
 
-  /** `line,column` of the innermost frame of the script; `0,0` where there is none near. */
-  function callPosition() {
+  /** Sets line and column to the innermost frame of the script; to 0 where there is none near. */
+  function readPosition() {
     apply(setPrepare, ErrorConstructor, [keepSites]);
     const sites = new ErrorConstructor().stack;
     apply(setPrepare, ErrorConstructor, [undefined]);
     for (let index = 2; index < sites.length; index++) {
       const frame = sites[index];
       if (apply(site.getFileName, frame, []) === 'script.ts') {
-        return apply(site.getLineNumber, frame, []) + ',' + apply(site.getColumnNumber, frame, []);
+        line = apply(site.getLineNumber, frame, []);
+        column = apply(site.getColumnNumber, frame, []);
+        return;
       }
     }
-    return '0,0';
+    line = column = 0;
   }
 
   /** An object of its own plain members, none of which could be written otherwise than it stands there. */
@@ -246,42 +250,42 @@
     return true;
   }
 
-  /** The arguments' JSON text, or why they have none. */
+  /** Why the arguments that were just written cannot be carried; empty where they can. */
+  let problem = '';
+
+  /** The arguments' JSON text; empty, with `problem` set, where they have none. */
   function writeArguments(value) {
-    if (value === undefined) return ['{}', ''];
+    problem = '';
+    if (value === undefined) return '{}';
     try {
       const text = isFlat(value) ? stringify(value) : writeJson(value, 'args');
-      if (text === undefined) return ['', 'args: nothing that JSON can carry'];
-      if (text.length > limits.input)
-        return [
-          '',
-          'args: ' + text.length + ' characters of JSON are more than the ' + limits.input + ' a call may carry',
-        ];
-      return [text, ''];
+      // What was written may have called tools itself, so this is set last.
+      problem = '';
+      if (text === undefined) problem = 'args: nothing that JSON can carry';
+      else if (text.length > limits.input)
+        problem =
+          'args: ' + text.length + ' characters of JSON are more than the ' + limits.input + ' a call may carry';
+      else return text;
     } catch (error) {
-      if (error === NOT_CARRIED) return ['', uncarriable[0] + ': ' + uncarriable[1]];
-      return ['', 'args: cannot be written as JSON (' + describeText(error) + ')'];
+      problem =
+        error === NOT_CARRIED
+          ? uncarriable[0] + ': ' + uncarriable[1]
+          : 'args: cannot be written as JSON (' + describeText(error) + ')';
     }
+    return '';
   }
 
   /** `own`: a call of the bridge's own (sleep, catalog), which is no tool call and has a guard of its own. */
-  function send(quotedName, value, own) {
+  function send(name, value, own) {
     if (own ? ownCalls >= MAX_OWN_CALLS : toolCalls >= limits.calls) return refusedCall();
     if (own) ownCalls++;
     else toolCalls++;
     const index = nextCall++;
-    const position = callPosition();
-    const [text, problem] = writeArguments(value);
-    outboxCalls +=
-      (outboxCalls === '' ? '[' : ',[') +
-      index +
-      ',' +
-      quotedName +
-      ',' +
-      stringify(text) +
-      ',' +
-      position +
-      (problem === '' ? ']' : ',' + stringify(problem) + ']');
+    readPosition();
+    const sent = [index, name, '', line, column];
+    sent[2] = writeArguments(value);
+    if (problem !== '') sent[5] = problem;
+    outboxCalls[outboxCalls.length] = sent;
     const promise = new PromiseConstructor((resolve, reject) => {
       resolvers[index] = resolve;
       rejecters[index] = reject;
@@ -496,17 +500,16 @@
 
   /** A function whose name is the tool's. */
   function toolFunction(name) {
-    const quoted = stringify(name);
-    return freeze({ [name]: (args) => send(quoted, args) }[name]);
+    return freeze({ [name]: (args) => send(name, args) }[name]);
   }
 
   function makeSpawn() {
     const exec = (name, args) => {
       const tag = 'task_' + nextCall;
-      const done = send('"$spawn"', { name: toText(name), args: args === undefined ? {} : args });
-      return freeze({ id: tag, done, cancel: () => send('"$cancel"', { id: tag }, true) });
+      const done = send('$spawn', { name: toText(name), args: args === undefined ? {} : args });
+      return freeze({ id: tag, done, cancel: () => send('$cancel', { id: tag }, true) });
     };
-    const cancel = (id) => send('"$cancel"', { id: toText(id) }, true);
+    const cancel = (id) => send('$cancel', { id: toText(id) }, true);
     return freeze({ __proto__: null, exec: freeze(exec), cancel: freeze(cancel) });
   }
 
@@ -671,7 +674,7 @@
 
   function sleep(duration) {
     const wanted = +duration;
-    return send('"$sleep"', { ms: wanted > 0 ? min(wanted, 2147483647) : 0 }, true);
+    return send('$sleep', { ms: wanted > 0 ? min(wanted, 2147483647) : 0 }, true);
   }
 
   const catalog = freeze({
@@ -687,9 +690,9 @@
         true,
       ),
     ),
-    describe: freeze((name) => send('"$catalog"', { what: 'describe', name: toText(name) }, true)),
+    describe: freeze((name) => send('$catalog', { what: 'describe', name: toText(name) }, true)),
     list: freeze((namespace) =>
-      send('"$catalog"', { what: 'list', namespace: namespace === undefined ? undefined : toText(namespace) }, true),
+      send('$catalog', { what: 'list', namespace: namespace === undefined ? undefined : toText(namespace) }, true),
     ),
   });
 
@@ -869,7 +872,7 @@
 
   function flush() {
     if (
-      outboxCalls === '' &&
+      outboxCalls.length === 0 &&
       outboxEnd === '' &&
       outboxLogs === '' &&
       outboxOutput === '' &&
@@ -881,9 +884,9 @@
     const out =
       '{"next":' +
       nextCall +
-      ',"calls":[' +
-      outboxCalls +
-      '],"logs":[' +
+      ',"calls":' +
+      (outboxCalls.length === 0 ? '[]' : stringify(outboxCalls)) +
+      ',"logs":[' +
       outboxLogs +
       '],"progress":[' +
       outboxProgress +
@@ -895,7 +898,8 @@
       dropped.progress +
       ']' +
       (outboxEnd === '' ? '}' : ',"end":' + outboxEnd + '}');
-    outboxCalls = outboxLogs = outboxProgress = outboxOutput = '';
+    outboxCalls = [];
+    outboxLogs = outboxProgress = outboxOutput = '';
     dropped.logs = dropped.progress = 0;
     return out;
   }

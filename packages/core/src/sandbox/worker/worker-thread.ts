@@ -118,7 +118,7 @@ export class WorkerThread {
     if (command.type !== 'drop') this.#longestMs = Math.max(this.#longestMs, command.wallMs);
     if (this.#watch === undefined) {
       this.#seen = { run: IDLE, entered: -1, at: 0 };
-      this.#watch = setTimeout(() => this.#look(), WATCH_MS);
+      this.#watch = setTimeout(() => this.#look(), WATCH_MS).unref();
     }
   }
 
@@ -137,11 +137,7 @@ export class WorkerThread {
 
   #receive(reports: WorkerReport[]): void {
     this.#unanswered -= reports.length;
-    if (this.#unanswered === 0) {
-      clearTimeout(this.#watch);
-      this.#watch = undefined;
-      this.#longestMs = 0;
-    }
+    if (this.#unanswered === 0) this.#longestMs = 0;
     for (const report of reports) {
       this.droppedInstances = report.dropped;
       this.droppedBytes = report.droppedBytes;
@@ -155,6 +151,9 @@ export class WorkerThread {
    * running for longer than any segment may.
    */
   #look(): void {
+    this.#watch = undefined;
+    // Left to run out rather than cleared with every answer: answers come thousands of times a second.
+    if (this.#unanswered === 0) return;
     const { run, entered } = this.control.busy();
     const now = performance.now();
     const allowedMs = run === IDLE ? SILENT_MS : this.#segmentLimit(run) + OVERDUE_MS;
@@ -163,7 +162,7 @@ export class WorkerThread {
       this.#lose(HUNG, run === IDLE ? undefined : run);
       return;
     }
-    this.#watch = setTimeout(() => this.#look(), WATCH_MS);
+    this.#watch = setTimeout(() => this.#look(), WATCH_MS).unref();
   }
 
   /** Longest time a segment of each live run may take, in ms; kept by the pool. */
