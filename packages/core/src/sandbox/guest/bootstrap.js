@@ -36,7 +36,6 @@
     return (receiver, ...rest) => apply(found, receiver, rest);
   };
   const slice = method(String.prototype, 'slice');
-  const indexOf = method(String.prototype, 'indexOf');
   const split = method(String.prototype, 'split');
   const lower = method(String.prototype, 'toLowerCase');
   const codeUnit = method(String.prototype, 'charCodeAt');
