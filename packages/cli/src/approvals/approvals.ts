@@ -1,4 +1,4 @@
-import type { ApprovalPolicy, StreamEvent } from '@toolscript/core/protocol';
+import { ToolCallError, type ApprovalPolicy, type StreamEvent } from '@toolscript/core/protocol';
 import type { Approve } from '../configuration/settings.js';
 import type { Screen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
@@ -38,7 +38,7 @@ export function openApprovals({ approve, screen, interrupt, ...wishes }: Approva
       if (found !== undefined) return found.ask(request);
       if (!isSaid) screen.warn(`toolscript: ${visibleLine(request.tool)} needs an approval and ${NOBODY}.`);
       isSaid = true;
-      throw new Error(NOBODY);
+      throw new ToolCallError('ApprovalDeniedError', NOBODY);
     },
     take: (event) => asker?.take(event),
     close: () => asker?.close(),

@@ -7,6 +7,7 @@ import type {
   GateDecision,
 } from '../protocol/approval-gate.js';
 import type { ApprovalPolicy, ApprovalRequest, Decision } from '../protocol/approvals.js';
+import { ToolCallError } from '../protocol/errors.js';
 import type { JsonValue } from '../protocol/json.js';
 import { renderCall } from './call-rendering.js';
 import { isNamedProhibition, matchRule, readPolicy, type ReadPolicy } from './policy.js';
@@ -122,7 +123,7 @@ class PolicyGate implements ApprovalGate {
       return { decision: 'timeout', approvalId, by: 'clock', reason };
     }
     if (answer.type === 'failed')
-      return denied(call, 'host', 'the question could not be put to anybody', { approvalId });
+      return denied(call, 'host', answer.reason ?? 'the question could not be put to anybody', { approvalId });
     return this.#applyAnswer(call, approvalId, readAnswer(answer.value));
   }
 
@@ -190,13 +191,15 @@ class PolicyGate implements ApprovalGate {
   }
 }
 
-type Waited = { type: 'answered'; value: unknown } | { type: 'failed' } | { type: 'timeout' } | { type: 'aborted' };
+type Waited = { type: 'answered'; value: unknown } | { type: 'failed'; reason: string | undefined } | { type: 'timeout' } | { type: 'aborted' };
 
 async function settled(ask: () => unknown): Promise<Waited> {
   try {
     return { type: 'answered', value: await ask() };
-  } catch {
-    return { type: 'failed' };
+  } catch (error) {
+    // Only what was thrown for this purpose is shown to a script: other errors may say too much.
+    const reason = error instanceof ToolCallError && error.code === 'ApprovalDeniedError' ? error.message : undefined;
+    return { type: 'failed', reason };
   }
 }
 

@@ -32,7 +32,10 @@ export type Decision =
       remember?: 'script' | 'workspace';
     };
 
-/** Asked for each call that needs a person. A throw counts as a denial. */
+/**
+ * Asked for each call that needs a person. A throw counts as a denial; the message of a
+ * `ToolCallError('ApprovalDeniedError', …)` is its reason.
+ */
 export type ApprovalCallback = (request: ApprovalRequest) => Decision | Promise<Decision>;
 
 /** The first rule that matches decides; where none does, the call is denied. */

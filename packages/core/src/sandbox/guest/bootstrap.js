@@ -680,7 +680,7 @@
     __proto__: null,
     search: freeze((query, options) =>
       send(
-        '"$catalog"',
+        '$catalog',
         {
           what: 'search',
           query: toText(query),
