@@ -191,7 +191,11 @@ class PolicyGate implements ApprovalGate {
   }
 }
 
-type Waited = { type: 'answered'; value: unknown } | { type: 'failed'; reason: string | undefined } | { type: 'timeout' } | { type: 'aborted' };
+type Waited =
+  | { type: 'answered'; value: unknown }
+  | { type: 'failed'; reason: string | undefined }
+  | { type: 'timeout' }
+  | { type: 'aborted' };
 
 async function settled(ask: () => unknown): Promise<Waited> {
   try {

@@ -207,24 +207,21 @@
   let line = 0;
   let column = 0;
   const keepSites = (_error, sites) => sites;
-  const site = (() => {
-    apply(setPrepare, ErrorConstructor, [keepSites]);
-    const [first] = new ErrorConstructor().stack;
-    apply(setPrepare, ErrorConstructor, [undefined]);
-    const { getFileName, getLineNumber, getColumnNumber } = getPrototypeOf(first);
-    return { getFileName, getLineNumber, getColumnNumber };
-  })();
+  const { bind } = Function.prototype;
+  const showSites = apply(bind, setPrepare, [ErrorConstructor, keepSites]);
+  const showText = apply(bind, setPrepare, [ErrorConstructor, undefined]);
 
   /** Sets line and column to the innermost frame of the script; to 0 where there is none near. */
   function readPosition() {
-    apply(setPrepare, ErrorConstructor, [keepSites]);
+    showSites();
     const sites = new ErrorConstructor().stack;
-    apply(setPrepare, ErrorConstructor, [undefined]);
+    showText();
+    // A script never holds a call site, so their methods are the engine's own. The first two are the bridge's.
     for (let index = 2; index < sites.length; index++) {
       const frame = sites[index];
-      if (apply(site.getFileName, frame, []) === 'script.ts') {
-        line = apply(site.getLineNumber, frame, []);
-        column = apply(site.getColumnNumber, frame, []);
+      if (frame.getFileName() === 'script.ts') {
+        line = frame.getLineNumber();
+        column = frame.getColumnNumber();
         return;
       }
     }
@@ -303,13 +300,14 @@
   function settle(batchText) {
     const batch = parse(batchText);
     for (let index = 0; index < batch.length; index++) {
-      const [call, ok, value, message, data] = batch[index];
+      const entry = batch[index];
+      const call = entry[0];
       const resolve = resolvers[call];
       const reject = rejecters[call];
       if (resolve === undefined) continue;
       resolvers[call] = rejecters[call] = promises[call] = undefined;
-      if (ok === 1) resolve(deepFreeze(value));
-      else reject(makeError(value, message, deepFreeze(data), { call, code: value }));
+      if (entry[1] === 1) resolve(deepFreeze(entry[2]));
+      else reject(makeError(entry[2], entry[3], deepFreeze(entry[4]), { call, code: entry[2] }));
     }
   }
 
@@ -465,8 +463,9 @@
     ...namespaceHandler,
     __proto__: null,
     get(target, key) {
-      fillRoot();
-      return namespaceHandler.get(target, key);
+      if (toolsText !== '') fillRoot();
+      const made = target[key];
+      return typeof made === 'function' ? made : namespaceHandler.get(target, key);
     },
     getOwnPropertyDescriptor(target, key) {
       fillRoot();

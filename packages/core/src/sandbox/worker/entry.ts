@@ -4,7 +4,7 @@ import { BytecodeCompiler } from '../quickjs/bytecode-compiler.js';
 import { Slot, type SlotSegment } from '../quickjs/slot.js';
 import { BytecodeLedger } from './bytecode-ledger.js';
 import { Control } from './control.js';
-import type { WorkerBirth, WorkerCommand, WorkerReport } from './messages.js';
+import { ReportKind, type RunStart, type WorkerBirth, type WorkerCommand, type WorkerReport } from './messages.js';
 
 /**
  * A worker thread with several sandboxes. It executes commands in the order they come, one segment at a
@@ -31,6 +31,9 @@ let dropped = 0;
 let droppedBytes = 0;
 let liveBytes = 0;
 let reports: WorkerReport[] = [];
+/** What the pool was last told of this worker's memory. */
+let reportedBytes = 0;
+let reportedDropped = 0;
 
 port.on('message', (commands: WorkerCommand[]) => {
   let reportedAt = performance.now();
@@ -72,63 +75,62 @@ function makeSlot(): Slot {
 }
 
 function execute(command: WorkerCommand): void {
-  if (command.type === 'run') start(command);
-  else if (command.type === 'settle') settle(command);
-  else {
-    end(command.run);
-    pushReport(command.run, endedSegment({ type: 'cancelled', reason: 'cancelled' }), true, true);
+  switch (command[0]) {
+    case 'run':
+      return start(command[1], command[2]);
+    case 'settle':
+      return settle(command[1], command[2], command[3], command[4], command[5]);
+    case 'drop':
+      end(command[1]);
+      pushReport(command[1], endedSegment({ type: 'cancelled', reason: 'cancelled' }), true, true);
   }
 }
 
-function start(command: Extract<WorkerCommand, { type: 'run' }>): void {
-  const cached = bytecodes.use(command.sha256);
-  control.enter(command.run);
-  currentSlot = command.slot;
-  const bytecode = cached ?? compile(command);
-  if (!(bytecode instanceof Uint8Array)) {
+function start(run: number, begin: RunStart): void {
+  const cached = bytecodes.use(begin.sha256);
+  const cacheHit = cached !== undefined;
+  control.enter(run);
+  currentSlot = begin.slot;
+  const bytecode = cached ?? compile(begin);
+  const slot = bytecode instanceof Uint8Array ? takeSlot() : bytecode;
+  if (!(slot instanceof Slot) || !(bytecode instanceof Uint8Array)) {
     control.leave();
-    report(command.run, endedSegment(bytecode), cached !== undefined);
+    report(run, endedSegment(slot as SandboxEnd), cacheHit);
     return;
   }
-  let slot: Slot;
-  try {
-    slot = pristine.pop() ?? makeSlot();
-  } catch (error) {
-    control.leave();
-    report(
-      command.run,
-      endedSegment({ type: 'internal', detail: `no sandbox could be made: ${String(error)}` }),
-      cached !== undefined,
-    );
-    return;
-  }
-  live.set(command.run, { slot, index: command.slot, bytes: 0 });
-  const segment = slot.start({ ...command, bytecode }, command.wallMs);
+  live.set(run, { slot, index: begin.slot, bytes: 0 });
+  const segment = slot.start({ ...begin, bytecode }, begin.wallMs);
   control.leave();
-  report(command.run, segment, cached !== undefined);
+  report(run, segment, cacheHit);
 }
 
-function compile(command: Extract<WorkerCommand, { type: 'run' }>): Uint8Array | SandboxEnd {
+function takeSlot(): Slot | SandboxEnd {
+  try {
+    return pristine.pop() ?? makeSlot();
+  } catch (error) {
+    return internalEnd(`no sandbox could be made: ${String(error)}`);
+  }
+}
+
+function compile({ sha256, javascript }: RunStart): Uint8Array | SandboxEnd {
   const made =
-    command.javascript === undefined
-      ? internalEnd('bytecode was expected in the cache')
-      : compiler.compile(command.javascript);
-  bytecodes.add(command.sha256, made);
+    javascript === undefined ? internalEnd('bytecode was expected in the cache') : compiler.compile(javascript);
+  bytecodes.add(sha256, made);
   return made;
 }
 
-function settle(command: Extract<WorkerCommand, { type: 'settle' }>): void {
-  const running = live.get(command.run);
+function settle(run: number, batchJson: string, settled: number[], clockMs: number, wallMs: number): void {
+  const running = live.get(run);
   if (running === undefined) {
     // It ended before this reached it; every command has its answer all the same.
-    pushReport(command.run, endedSegment({ type: 'cancelled', reason: 'cancelled' }), true, false);
+    pushReport(run, endedSegment({ type: 'cancelled', reason: 'cancelled' }), true, false);
     return;
   }
-  control.enter(command.run);
+  control.enter(run);
   currentSlot = running.index;
-  const segment = running.slot.settle(command.batchJson, command.settled, command.clockMs, command.wallMs);
+  const segment = running.slot.settle(batchJson, settled, clockMs, wallMs);
   control.leave();
-  report(command.run, segment, true);
+  report(run, segment, true);
 }
 
 const ended: Slot[] = [];
@@ -161,21 +163,17 @@ function report(run: number, segment: SlotSegment, cacheHit: boolean): void {
 }
 
 function pushReport(run: number, segment: SlotSegment, cacheHit: boolean, released: boolean): void {
-  reports.push({
-    run,
-    released,
-    text: segment.text,
-    ended: segment.ended,
-    end: segment.end,
-    unhandled: segment.unhandled,
-    unobservable: segment.unobservable,
-    computeMs: segment.computeMs,
-    memoryBytes: segment.memoryBytes,
-    cacheHit,
-    dropped,
-    droppedBytes,
-    workerBytes: liveBytes,
-  });
+  const { ended, end, unhandled, unobservable } = segment;
+  const kind =
+    (ended ? ReportKind.ended : 0) | (released ? ReportKind.released : 0) | (cacheHit ? ReportKind.cacheHit : 0);
+  const report: WorkerReport = [run, kind, segment.text, segment.computeMs, segment.memoryBytes];
+  const isPlain = end === undefined && unhandled.length === 0 && unobservable.length === 0;
+  if (!isPlain || reportedBytes !== liveBytes || reportedDropped !== dropped) {
+    report.push({ end, unhandled, unobservable, dropped, droppedBytes, workerBytes: liveBytes });
+    reportedBytes = liveBytes;
+    reportedDropped = dropped;
+  }
+  reports.push(report);
 }
 
 function countBytes(run: number): void {

@@ -12,7 +12,7 @@ import type {
 import { loadArtefacts, type Artefacts } from './artefacts.js';
 import { ColumnReader } from './columns.js';
 import type { CancelReason } from './control.js';
-import type { WorkerReport } from './messages.js';
+import { ReportKind, type RunStart, type WorkerReport } from './messages.js';
 import { warmSeed } from './seed.js';
 import { endSegment, readSegment } from './segments.js';
 import { toolTree } from './tool-tree.js';
@@ -135,7 +135,7 @@ export class QuickJsPool implements SandboxRuntime {
     run.wallMs = wallMs;
     if (run.worker === undefined) return;
     run.worker.segmentLimits.set(run.key, wallMs);
-    run.worker.send({ type: 'settle', run: run.key, ...entry, wallMs });
+    run.worker.send(['settle', run.key, entry.batchJson, settled, clockMs, wallMs]);
   }
 
   cancel(run: LiveRun, reason: CancelReason): void {
@@ -213,9 +213,7 @@ export class QuickJsPool implements SandboxRuntime {
     const { job } = run;
     const { limits } = job;
     worker.segmentLimits.set(run.key, run.wallMs);
-    worker.send({
-      type: 'run',
-      run: run.key,
+    const start: RunStart = {
       slot: run.slot,
       sha256: job.sha256,
       javascript: worker.knows(job.sha256) ? undefined : job.javascript,
@@ -225,8 +223,11 @@ export class QuickJsPool implements SandboxRuntime {
       wallMs: run.wallMs,
       memoryBytes: limits.memoryMb * 1_048_576,
       maxStackBytes: limits.maxStackBytes,
-    });
-    for (const entry of run.tape) worker.send({ type: 'settle', run: run.key, ...entry, wallMs: run.wallMs });
+    };
+    worker.send(['run', run.key, start]);
+    for (const { batchJson, settled, clockMs } of run.tape) {
+      worker.send(['settle', run.key, batchJson, settled, clockMs, run.wallMs]);
+    }
   }
 
   /** A worker executes one segment at a time; a script behind one that computes for long is told so in time. */
@@ -256,10 +257,11 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   #receive(report: WorkerReport): void {
-    if (report.released) return this.#drained(report.run);
-    const run = this.#runs.get(report.run);
+    const [key, kind] = report;
+    if ((kind & ReportKind.released) !== 0) return this.#drained(key);
+    const run = this.#runs.get(key);
     if (run === undefined || run.state === 'ended') return;
-    if (run.toSkip > 0 && !report.ended) {
+    if (run.toSkip > 0 && (kind & ReportKind.ended) === 0) {
       run.toSkip--;
       return;
     }
@@ -274,7 +276,7 @@ export class QuickJsPool implements SandboxRuntime {
     try {
       run.columns ??= new ColumnReader(run.job.javascript);
       const segment = readSegment(report, run.columns);
-      if (report.ended) this.#release(run);
+      if ((report[1] & ReportKind.ended) !== 0) this.#release(run);
       run.observer.onSegment(segment);
     } catch (error) {
       this.#end(run, { type: 'internal', detail: `a segment could not be read: ${String(error)}` });
@@ -296,7 +298,7 @@ export class QuickJsPool implements SandboxRuntime {
   #drain(run: LiveRun, worker: WorkerThread): void {
     this.#draining.set(run.key, { worker, slot: run.slot });
     worker.segmentLimits.set(run.key, 0);
-    worker.send({ type: 'drop', run: run.key });
+    worker.send(['drop', run.key]);
     run.worker = undefined;
   }
 

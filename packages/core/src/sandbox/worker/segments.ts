@@ -1,6 +1,6 @@
 import type { GuestThrow, LogLevel, SandboxCall, SandboxEnd, SandboxSegment } from '../../protocol/index.js';
 import type { ColumnReader } from './columns.js';
-import type { WorkerReport } from './messages.js';
+import { ReportKind, type WorkerReport } from './messages.js';
 
 /** The guest's outbox, as its bridge writes it. */
 interface Outbox {
@@ -15,19 +15,20 @@ interface Outbox {
 const EMPTY: Outbox = { calls: [], logs: [], progress: [], output: '', dropped: [0, 0] };
 
 export function readSegment(report: WorkerReport, columns: ColumnReader): SandboxSegment {
-  const outbox = report.text === '' ? EMPTY : (JSON.parse(report.text) as Outbox);
-  const end = withColumns(report.end ?? readEnd(outbox.end, report), columns);
+  const [, kind, text, computeMs, memoryBytes, rest] = report;
+  const outbox = text === '' ? EMPTY : (JSON.parse(text) as Outbox);
+  const end = withColumns(rest?.end ?? readEnd(outbox.end, rest?.unhandled ?? []), columns);
   return {
     calls: outbox.calls.map((call) => readCall(call, columns)),
     logs: outbox.logs.map(([level, text]) => ({ level, text })),
     output: outbox.output,
     progress: outbox.progress.map(([message, kind]) => ({ message, kind })),
     dropped: { logs: outbox.dropped[0], progress: outbox.dropped[1] },
-    unobservable: report.unobservable,
+    unobservable: rest?.unobservable ?? [],
     ...(end === undefined ? {} : { end }),
-    computeMs: report.computeMs,
-    memoryBytes: report.memoryBytes,
-    compilationCacheHit: report.cacheHit,
+    computeMs,
+    memoryBytes,
+    compilationCacheHit: (kind & ReportKind.cacheHit) !== 0,
   };
 }
 
@@ -55,9 +56,8 @@ function readCall(
   return { callIndex, name, argsJson, line, column, ...(argsProblem === undefined ? {} : { argsProblem }) };
 }
 
-function readEnd(end: Outbox['end'], report: WorkerReport): SandboxEnd | undefined {
+function readEnd(end: Outbox['end'], unhandled: readonly GuestThrow[]): SandboxEnd | undefined {
   if (end === undefined) return undefined;
-  const unhandled = report.unhandled;
   switch (end[0]) {
     case 'returned':
       return { type: 'returned', json: end[1] as string | undefined, unhandled };

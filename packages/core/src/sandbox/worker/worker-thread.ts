@@ -115,7 +115,8 @@ export class WorkerThread {
     if (this.#outgoing.length === 0) queueMicrotask(() => this.#flush());
     this.#outgoing.push(command);
     this.#unanswered++;
-    if (command.type !== 'drop') this.#longestMs = Math.max(this.#longestMs, command.wallMs);
+    if (command[0] === 'settle') this.#longestMs = Math.max(this.#longestMs, command[5]);
+    else if (command[0] === 'run') this.#longestMs = Math.max(this.#longestMs, command[2].wallMs);
     if (this.#watch === undefined) {
       this.#seen = { run: IDLE, entered: -1, at: 0 };
       this.#watch = setTimeout(() => this.#look(), WATCH_MS).unref();
@@ -139,9 +140,12 @@ export class WorkerThread {
     this.#unanswered -= reports.length;
     if (this.#unanswered === 0) this.#longestMs = 0;
     for (const report of reports) {
-      this.droppedInstances = report.dropped;
-      this.droppedBytes = report.droppedBytes;
-      this.linearBytes = report.workerBytes;
+      const rest = report[5];
+      if (rest !== undefined) {
+        this.droppedInstances = rest.dropped;
+        this.droppedBytes = rest.droppedBytes;
+        this.linearBytes = rest.workerBytes;
+      }
       this.#handlers.onReport(report);
     }
   }

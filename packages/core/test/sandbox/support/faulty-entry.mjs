@@ -11,8 +11,9 @@ parentPort.on = (name, execute) =>
   });
 await import('../../../dist/sandbox/worker/entry.js');
 
-function plant({ type, run, javascript }) {
-  if (type !== 'run' || javascript === undefined) return;
+function plant([type, run, start]) {
+  if (type !== 'run' || start.javascript === undefined) return;
+  const { javascript } = start;
   if (javascript.includes('FAULT_HANG')) {
     control.enter(run);
     for (;;);
