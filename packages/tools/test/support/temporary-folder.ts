@@ -1,4 +1,5 @@
 import {
+  type Dirent,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -34,10 +35,17 @@ export function put(folder: string, path: string, content: string | Uint8Array):
   writeFileSync(place, content);
 }
 
+/** Not by `recursive`: newer releases of Node follow links to folders then. */
+function entriesBelow(folder: string): Dirent[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory() ? [entry, ...entriesBelow(join(folder, entry.name))] : [entry],
+  );
+}
+
 /** Everything below a folder: bytes, permissions and links, so that two states can be compared. */
 export function snapshot(folder: string): Record<string, string> {
   const state: Record<string, string> = {};
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+  for (const entry of entriesBelow(folder)) {
     const place = join(entry.parentPath, entry.name);
     const key = place.slice(folder.length + 1);
     const mode = (lstatSync(place).mode & 0o7777).toString(8);
@@ -51,7 +59,7 @@ export function snapshot(folder: string): Record<string, string> {
 /** The text of every regular file. */
 export function texts(folder: string): Record<string, string> {
   const found: Record<string, string> = {};
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+  for (const entry of entriesBelow(folder)) {
     const place = join(entry.parentPath, entry.name);
     if (entry.isFile()) found[place.slice(folder.length + 1)] = readFileSync(place, 'utf8');
   }
