@@ -8,7 +8,6 @@ import {
   type OutcomeMetadata,
   type SandboxCall,
   type SandboxEnd,
-  type SandboxLimits,
   type SandboxRun,
   type SandboxRuntime,
   type SandboxSegment,
@@ -17,8 +16,10 @@ import {
 } from '../protocol/index.js';
 import type { CallResult, Facade, FacadeEvent, ToolCatalog } from '../tools/index.js';
 import { answerCatalog } from './catalog-calls.js';
+import { countCalls, finalOperations, roundMs, withoutRepairedReturn } from './final-operations.js';
 import type { ScriptJournal } from './journal.js';
 import { failureOf, type RejectedCall } from './outcome-failure.js';
+import { sandboxLimits } from './sandbox-limits.js';
 import { ScriptVoice } from './script-voice.js';
 import type { SessionEvent } from './session-events.js';
 import { detachedFailure, unhandledDiagnostics } from './unawaited.js';
@@ -67,55 +68,6 @@ export async function runScriptSession(options: SessionOptions): Promise<Outcome
 }
 
 type SessionState = 'waiting' | 'segment' | 'standing' | 'finishing' | 'done';
-
-/** More calls than this past the budget are refused in the guest, without troubling the host. */
-const CALL_FLOOD_MARGIN = 100;
-
-const limitsOf = new WeakMap<Limits, SandboxLimits>();
-
-/** What of the limits the sandbox holds itself; the same object for the same limits. */
-function sandboxLimits(limits: Limits): SandboxLimits {
-  let made = limitsOf.get(limits);
-  if (made === undefined) {
-    const {
-      computeMs,
-      memoryMb,
-      maxStackBytes,
-      maxReturnBytes,
-      maxToolInputBytes,
-      maxLogEvents,
-      maxLogBytes,
-      maxProgressEvents,
-      queueWaitMs,
-    } = limits;
-    const maxCalls = limits.maxToolCalls + CALL_FLOOD_MARGIN;
-    made = {
-      computeMs,
-      memoryMb,
-      maxStackBytes,
-      maxReturnBytes,
-      maxToolInputBytes,
-      maxCalls,
-      maxLogEvents,
-      maxLogBytes,
-      maxOutputBytes: maxReturnBytes,
-      maxProgressEvents,
-      queueWaitMs,
-    };
-    limitsOf.set(limits, made);
-  }
-  return made;
-}
-
-/** Repairs that put a `return` before a call. */
-const RETURNING_REPAIRS: ReadonlySet<string> = new Set(['repair-unawaited-call', 'repair-function']);
-
-const UNFINISHED: ReadonlySet<Operation['status']> = new Set([
-  'unknown',
-  'not_started',
-  'awaiting_approval',
-  'aborted',
-]);
 
 class ScriptSession {
   readonly #options: SessionOptions;
@@ -377,7 +329,7 @@ class ScriptSession {
 
   async #finish(end: SandboxEnd): Promise<void> {
     try {
-      await this.#end(this.#withoutRepairedReturn(end));
+      await this.#end(withoutRepairedReturn(end, this.#options.script));
     } catch (error) {
       this.#options.onEvent({
         type: 'internal',
@@ -385,13 +337,6 @@ class ScriptSession {
       });
       this.#resolve(this.#outcome({ type: 'internal', detail: '' }, [], performance.now() - this.#startedAt));
     }
-  }
-
-  /** A value that the script did not ask to return, and that cannot be, is no failure. */
-  #withoutRepairedReturn(end: SandboxEnd): SandboxEnd {
-    if (end.type !== 'unserializable' && end.type !== 'return_too_large') return end;
-    const returnedByRepair = this.#options.script.diagnostics.some(({ code }) => RETURNING_REPAIRS.has(code));
-    return returnedByRepair ? { type: 'returned', json: undefined, unhandled: [] } : end;
   }
 
   async #end(end: SandboxEnd): Promise<void> {
@@ -426,7 +371,7 @@ class ScriptSession {
     const closing = this.#voice.closingEntry();
     if (closing !== undefined) this.#voice.logs.push(closing);
     const { script, scriptId } = this.#options;
-    const operations = this.#operations(end);
+    const operations = finalOperations(this.#facade.operations(), end, this.#detachedCalls);
     const common = {
       scriptId,
       output: this.#voice.output,
@@ -442,27 +387,6 @@ class ScriptSession {
     return { ...common, status: 'completed', value: json === undefined ? undefined : JSON.parse(json) };
   }
 
-  /** A call that nobody awaited was aborted, also where that was before it could start. */
-  #operations(end: SandboxEnd): Operation[] {
-    return this.#facade.operations().map((operation) => {
-      const rounded = {
-        ...operation,
-        startedAtMs: round(operation.startedAtMs),
-        durationMs: round(operation.durationMs),
-      };
-      const forgotten = end.type === 'returned' && operation.status === 'not_started' && operation.error === undefined;
-      if (!forgotten || this.#detachedCalls.has(operation.callId)) return rounded;
-      return {
-        ...rounded,
-        status: 'aborted',
-        error: {
-          code: 'ToolExecutionError',
-          message: 'The script ended without awaiting this call; nothing of it ran.',
-        },
-      };
-    });
-  }
-
   #failure(
     end: SandboxEnd,
     stillRunning: readonly Operation[],
@@ -470,12 +394,7 @@ class ScriptSession {
     durationMs: number,
   ): ScriptFailure | undefined {
     if (end.type === 'returned') return detachedFailure(stillRunning);
-    const completedTools = operations.filter(({ status }) => status === 'completed').length;
-    const facts = {
-      elapsedMs: Math.round(durationMs),
-      completedTools,
-      pendingTools: operations.filter(({ status }) => UNFINISHED.has(status)).length,
-    };
+    const facts = { elapsedMs: Math.round(durationMs), ...countCalls(operations) };
     if (end.type === 'internal') this.#options.onEvent({ type: 'internal', detail: end.detail });
     return failureOf(end, {
       script: this.#options.script,
@@ -499,18 +418,14 @@ class ScriptSession {
 
   #metadata(durationMs: number): OutcomeMetadata {
     return {
-      durationMs: round(durationMs),
-      computeMs: round(this.#computeMs),
+      durationMs: roundMs(durationMs),
+      computeMs: roundMs(this.#computeMs),
       approvalWaitMs: Math.round(this.#clock.pausedMs()),
       toolCallsMade: this.#facade.callsMade(),
-      memoryUsedMb: round(this.#memoryBytes / 1_048_576),
+      memoryUsedMb: roundMs(this.#memoryBytes / 1_048_576),
       cacheHit: this.#options.cacheHit,
       compilationCacheHit: this.#compilationCacheHit,
       runtime: this.#options.runtime.name,
     };
   }
-}
-
-function round(value: number): number {
-  return Math.round(value * 1000) / 1000;
 }

@@ -56,7 +56,7 @@ export const ReportKind = {
   cacheHit: 4,
 } as const;
 
-export interface ReportRest {
+interface ReportRest {
   end: SandboxEnd | undefined;
   unhandled: readonly GuestThrow[];
   unobservable: readonly number[];

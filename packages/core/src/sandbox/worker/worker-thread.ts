@@ -59,7 +59,7 @@ export class WorkerThread {
       stdout: true,
       stderr: true,
       name: 'toolscript-sandbox',
-      resourceLimits: { stackSizeMb: 16, maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32 },
+      resourceLimits: { stackSizeMb: 16, maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 8 },
     });
     this.ready = new Promise((resolve) => {
       this.#worker.once('message', () => {

@@ -1,0 +1,52 @@
+import type { CompiledScript, Operation, SandboxEnd } from '../protocol/index.js';
+
+const UNFINISHED: ReadonlySet<Operation['status']> = new Set([
+  'unknown',
+  'not_started',
+  'awaiting_approval',
+  'aborted',
+]);
+
+/** Repairs that put a `return` before a call. */
+const RETURNING_REPAIRS: ReadonlySet<string> = new Set(['repair-unawaited-call', 'repair-function']);
+
+/**
+ * The operations as the outcome tells them. A call that nobody awaited was aborted, also where that was before
+ * it could start. `detached`: the calls that are meant to outlive the script.
+ */
+export function finalOperations(
+  operations: readonly Operation[],
+  end: SandboxEnd,
+  detached: ReadonlyMap<string, boolean>,
+): Operation[] {
+  return operations.map((operation) => {
+    const rounded = {
+      ...operation,
+      startedAtMs: roundMs(operation.startedAtMs),
+      durationMs: roundMs(operation.durationMs),
+    };
+    const forgotten = end.type === 'returned' && operation.status === 'not_started' && operation.error === undefined;
+    if (!forgotten || detached.has(operation.callId)) return rounded;
+    const message = 'The script ended without awaiting this call; nothing of it ran.';
+    return { ...rounded, status: 'aborted', error: { code: 'ToolExecutionError', message } };
+  });
+}
+
+export function countCalls(operations: readonly Operation[]): { completedTools: number; pendingTools: number } {
+  return {
+    completedTools: operations.filter(({ status }) => status === 'completed').length,
+    pendingTools: operations.filter(({ status }) => UNFINISHED.has(status)).length,
+  };
+}
+
+/** A value that the script did not ask to return, and that cannot be, is no failure. */
+export function withoutRepairedReturn(end: SandboxEnd, script: CompiledScript): SandboxEnd {
+  if (end.type !== 'unserializable' && end.type !== 'return_too_large') return end;
+  const returnedByRepair = script.diagnostics.some(({ code }) => RETURNING_REPAIRS.has(code));
+  return returnedByRepair ? { type: 'returned', json: undefined, unhandled: [] } : end;
+}
+
+/** To a thousandth: finer than that the clock says nothing. */
+export function roundMs(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}
