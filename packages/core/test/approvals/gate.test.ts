@@ -132,7 +132,7 @@ const one = (rule: Partial<ApprovalRule>, asked: Asked = {}) => decide([{ action
 const touching = (...permissions: string[]) => ({ tool: toolWith({ permissions: () => permissions }) });
 
 describe('rules', () => {
-  const command = { command: ['git', 'status'], cwd: '/work/app', deep: { n: 1, list: [{ a: 'x' }] } };
+  const command = { command: ['git', 'status'], cwd: '/srv/app', deep: { n: 1, list: [{ a: 'x' }] } };
 
   it('decide by the first that matches, and deny where none does', async () => {
     const rules: ApprovalRule[] = [
@@ -152,7 +152,7 @@ describe('rules', () => {
     for (const input of [
       { 'command.0': 'git' },
       { command: ['git', 'st*'] },
-      { cwd: '/work/*' },
+      { cwd: '/srv/*' },
       { 'deep.n': 1 },
       { 'deep.list.0': { a: '*' } },
     ]) {
@@ -165,7 +165,7 @@ describe('rules', () => {
       { 'deep.n': '1' },
       { missing: '*' },
       { 'constructor.name': '*' },
-      { cwd: '/work/*', 'deep.n': 2 },
+      { cwd: '/srv/*', 'deep.n': 2 },
       { deep: { n: 1 } },
     ]) {
       expect(await one({ input }, { input: command })).toBe('deny by policy');
