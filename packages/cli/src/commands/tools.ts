@@ -55,6 +55,7 @@ function approvalWord({ approval, effect }: Tool): string {
   return approval === 'policy' ? 'asks' : 'may ask';
 }
 
+/** A sentence ends after a word, before a capital letter or the end: `* ? [` in a description ends none. */
 function firstSentence(text: string): string {
-  return /^.*?[.!?](?=\s|$)/su.exec(text)?.[0] ?? text;
+  return /^.*?(?<=[\p{L}\p{N})\]"'`])[.!?](?=\s+\p{Lu}|\s*$)/su.exec(text)?.[0] ?? text;
 }

@@ -41,10 +41,11 @@ function callCounts({ operations }: ScriptExecutionOutputItem): string {
 
 function failureLines(error: ScriptExecutionOutputItem['error'], style: Style): string[] {
   if (error === undefined) return [];
-  const place =
-    error.line === undefined
-      ? ''
-      : style.dim(` (line ${error.line}${error.column === undefined ? '' : `, column ${error.column}`})`);
+  // What the compiler refuses says its place itself.
+  const saysPlace = error.line === undefined || error.message.includes(`(line ${error.line}`);
+  const place = saysPlace
+    ? ''
+    : style.dim(` (line ${error.line}${error.column === undefined ? '' : `, column ${error.column}`})`);
   const lines = [`  ${style.red(error.code)}: ${indent(visible(error.message))}${place}`];
   if (error.frame !== undefined && error.frame !== '') lines.push(`    ${indent(visible(error.frame), 4)}`);
   if (error.hint !== undefined && error.hint !== '')
