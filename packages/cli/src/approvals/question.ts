@@ -1,5 +1,6 @@
 import { renderForPerson } from '@toolscript/core';
 import type { ApprovalRequest } from '@toolscript/core/protocol';
+import { indent } from '../terminal/indent.js';
 import type { Style } from '../terminal/style.js';
 
 export type Answer = 'yes' | 'no' | 'always' | 'view' | 'help' | 'interrupt' | 'unclear';
@@ -65,8 +66,4 @@ export const HELP = [
 
 function safe(text: string): string {
   return renderForPerson(text, { maxLength: 400 });
-}
-
-function indent(text: string): string {
-  return text.trimEnd().replaceAll('\n', '\n  ');
 }

@@ -1,4 +1,5 @@
 import type { ScriptExecutionItem, ScriptExecutionOutputItem } from '@toolscript/core/protocol';
+import { indent } from '../terminal/indent.js';
 import type { Style } from '../terminal/style.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { counted, shortDuration } from './durations.js';
@@ -51,8 +52,4 @@ function failureLines(error: ScriptExecutionOutputItem['error'], style: Style): 
   if (error.hint !== undefined && error.hint !== '')
     lines.push(`  ${style.bold('hint:')} ${indent(visible(error.hint))}`);
   return lines;
-}
-
-function indent(text: string, columns = 2): string {
-  return text.trimEnd().replaceAll('\n', `\n${' '.repeat(columns)}`);
 }

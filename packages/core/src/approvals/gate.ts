@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type {
   ApprovalDecider,
   ApprovalGate,
@@ -9,6 +9,7 @@ import type {
 import type { ApprovalPolicy, ApprovalRequest, Decision } from '../protocol/approvals.js';
 import { ToolCallError } from '../protocol/errors.js';
 import type { JsonValue } from '../protocol/json.js';
+import { sha256 } from '../text/sha256.js';
 import { renderCall } from './call-rendering.js';
 import { isNamedProhibition, matchRule, readPolicy, type ReadPolicy } from './policy.js';
 import { renderForPerson } from './render.js';
@@ -268,8 +269,4 @@ function contextOf(input: JsonValue): string | undefined {
   if (typeof input !== 'object' || input === null || !Object.hasOwn(input, 'approvalContext')) return undefined;
   const context = (input as Record<string, unknown>)['approvalContext'];
   return typeof context === 'string' ? context : undefined;
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

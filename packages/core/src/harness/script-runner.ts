@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { createGate } from '../approvals/index.js';
 import { outcomeToOutputItem } from '../history/index.js';
 import {
@@ -18,7 +17,8 @@ import {
   type ScriptLanguage,
 } from '../protocol/index.js';
 import type { Compiler } from '../script/index.js';
-import { runScriptSession, unwrittenJournal, type SessionEvent } from '../session/index.js';
+import { roundMs, runScriptSession, unwrittenJournal, type SessionEvent } from '../session/index.js';
+import { sha256 } from '../text/sha256.js';
 import { createFacade, type Facade, type ToolCatalog, type ToolRegistry } from '../tools/index.js';
 import { newId, type EventStream } from './event-stream.js';
 import { sessionPayload } from './session-payloads.js';
@@ -283,7 +283,7 @@ function plainOutcome(
     diagnostics: [...(prepared?.script?.diagnostics ?? prepared?.diagnostics ?? [])],
     plan: [...plan],
     metadata: {
-      durationMs: Math.round(durationMs * 1000) / 1000,
+      durationMs: roundMs(durationMs),
       computeMs: 0,
       approvalWaitMs: 0,
       toolCallsMade: 0,
@@ -296,8 +296,4 @@ function plainOutcome(
   return end.error === undefined
     ? { ...common, status: 'completed', value: undefined }
     : { ...common, status: 'failed', error: end.error };
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { SOURCE_CEILING_BYTES, ToolscriptUsageError, scriptFailure } from '../protocol/index.js';
 import type {
   CompiledScript,
@@ -9,6 +8,7 @@ import type {
   ScriptLanguage,
 } from '../protocol/index.js';
 import { codeFrame } from '../text/code-frame.js';
+import { sha256 } from '../text/sha256.js';
 import type { CompileAnswer } from './compile-messages.js';
 import { CompileThread } from './compile-thread.js';
 import type { ThreadResult } from './compile-thread.js';
@@ -175,7 +175,7 @@ type Compiled = Extract<CompileAnswer, { type: 'compiled' }>;
 function compiledScript(source: string, answer: Compiled, diagnostics: readonly Diagnostic[]): CompiledScript {
   const { javascript, mappings, layers, plan, patterns } = answer;
   return Object.freeze({
-    sha256: createHash('sha256').update(source, 'utf8').digest('hex'),
+    sha256: sha256(source),
     source,
     javascript,
     originalPosition: positionMapper({ source, layers, javascript, mappings }),

@@ -157,13 +157,12 @@ class ScriptSession {
       this.#clock.run();
     }
     this.#note(segment);
+    // Those of the last segment were made too, though nobody waits for them any more.
+    for (const call of segment.calls) this.#startCall(call);
     if (segment.end !== undefined) {
-      // Calls of the last segment were made, and nobody waits for them any more.
-      for (const call of segment.calls) this.#startCall(call);
       void this.#finish(segment.end);
       return;
     }
-    for (const call of segment.calls) this.#startCall(call);
     for (const callIndex of segment.unobservable) this.#abandon(callIndex);
     this.#updateClock();
     this.#deliver();

@@ -1,20 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createHarness, type Harness } from '#core/index.js';
 import type { Operation, StreamEvent } from '#core/protocol/index.js';
 import { defineTool } from '#core/tools/index.js';
-import { failureOf, openHarness, valueOf } from './open-harness.js';
-import { sampleTools, type SampleTools } from './sample-tools.js';
+import { failureOf, openHarness, sharedHarness, valueOf } from './open-harness.js';
 
-let sample: SampleTools;
-let harness: Harness;
-
-beforeAll(async () => {
-  sample = sampleTools();
-  harness = createHarness({ tools: sample.tools });
-  await harness.warm();
-});
-
-afterAll(() => harness.close());
+const { sample, harness } = sharedHarness();
 
 describe('callTool', () => {
   it('goes through the same checks and gives one operation', async () => {

@@ -1,18 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createHarness, type Harness } from '#core/index.js';
-import { failureOf, openHarness, valueOf } from './open-harness.js';
-import { sampleTools, type SampleTools } from './sample-tools.js';
+import { describe, expect, it, vi } from 'vitest';
+import { failureOf, openHarness, sharedHarness, valueOf } from './open-harness.js';
+import { sampleTools } from './sample-tools.js';
 
-let sample: SampleTools;
-let harness: Harness;
-
-beforeAll(async () => {
-  sample = sampleTools();
-  harness = createHarness({ tools: sample.tools });
-  await harness.warm();
-});
-
-afterAll(() => harness.close());
+const { harness } = sharedHarness();
 
 describe('a cancellation', () => {
   const cancelAfter = (ms: number) => {

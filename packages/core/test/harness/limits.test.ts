@@ -1,20 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { createHarness, type Harness } from '#core/index.js';
 import { defineTool } from '#core/tools/index.js';
-import { failureOf, openHarness, valueOf } from './open-harness.js';
-import { sampleTools, type SampleTools } from './sample-tools.js';
+import { failureOf, openHarness, sharedHarness, valueOf } from './open-harness.js';
+import { sampleTools } from './sample-tools.js';
 
-let sample: SampleTools;
-let harness: Harness;
-
-beforeAll(async () => {
-  sample = sampleTools();
-  harness = createHarness({ tools: sample.tools });
-  await harness.warm();
-});
-
-afterAll(() => harness.close());
+const { sample, harness } = sharedHarness();
 
 const value = async (source: string) => valueOf(await harness.runScript(source));
 

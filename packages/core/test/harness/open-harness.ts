@@ -1,12 +1,22 @@
-import { expect, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { createHarness, type Harness, type HarnessOptions } from '#core/index.js';
 import type { Outcome, ScriptFailure, StreamEvent } from '#core/protocol/index.js';
+import { sampleTools, type SampleTools } from './sample-tools.js';
 
 /** A harness that is closed when the test has ended. */
 export function openHarness(options: HarnessOptions): Harness {
   const harness = createHarness(options);
   onTestFinished(() => harness.close());
   return harness;
+}
+
+/** The sample tools and a warm harness over them, for all tests of a file; closed after the last. */
+export function sharedHarness(): { sample: SampleTools; harness: Harness } {
+  const sample = sampleTools();
+  const harness = createHarness({ tools: sample.tools });
+  beforeAll(() => harness.warm());
+  afterAll(() => harness.close());
+  return { sample, harness };
 }
 
 /** The value of a script that must have completed. */

@@ -1,4 +1,5 @@
 import { StringDecoder } from 'node:string_decoder';
+import { jsonBytes } from '../files/text.js';
 
 /** The first and the last bytes of a stream; what lies between is counted and dropped. */
 export class HeadAndTail {
@@ -71,10 +72,6 @@ export function fitJson(text: string, limit: number): { text: string; truncated:
 
 function omittedMark(bytes: number): string {
   return `\n… ${bytes} bytes omitted …\n`;
-}
-
-function jsonBytes(text: string): number {
-  return Buffer.byteLength(JSON.stringify(text));
 }
 
 function fromWholeCharacter(bytes: Buffer): Buffer {

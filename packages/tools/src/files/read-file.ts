@@ -5,7 +5,7 @@ import { failure } from '../failure.js';
 import { blockAround, limitAround, type LineRange } from './indentation.js';
 import { permissionPath } from './permission-path.js';
 import { quotePath } from './path-rules.js';
-import { readText, splitLines } from './text.js';
+import { jsonBytes, readText, splitLines } from './text.js';
 import { displayPath, resolvePath, type Workspace } from './workspace.js';
 
 /** Characters of a line that `content` shows; `lines` holds more. */
@@ -134,10 +134,6 @@ function takeLines(
     shown.push(numbered);
   }
   return { lines, content: shown.join('\n'), cut };
-}
-
-function jsonBytes(text: string): number {
-  return Buffer.byteLength(JSON.stringify(text));
 }
 
 /** At most `length` UTF-16 units, never half a character. */

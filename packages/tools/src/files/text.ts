@@ -89,3 +89,8 @@ function checkSize(bytes: number, path: WorkspacePath): void {
     },
   );
 }
+
+/** Bytes of the text as a JSON string, quotes and escapes included. */
+export function jsonBytes(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text));
+}
