@@ -210,7 +210,7 @@ class ToolscriptHarness implements Harness {
     const callId = newId('call');
     const abort = () => facade.abort(callId, 'the run was cancelled');
     run.signal?.addEventListener('abort', abort, { once: true });
-    const pending = facade.call({ callId, callIndex: 0, tool: name, argsJson: argumentsJson(input) });
+    const pending = facade.call({ callId, callIndex: 0, tool: name, ...argumentsOf(input) });
     if (run.signal?.aborted === true) abort();
     const result = await pending;
     run.signal?.removeEventListener('abort', abort);
@@ -317,10 +317,10 @@ function queueWait(options: HarnessOptions): Partial<LimitsInput> {
 }
 
 /** What cannot be written as JSON is refused by the facade, as any other wrong argument. */
-function argumentsJson(input: unknown): string {
+function argumentsOf(input: unknown): { argsJson: string; argsProblem?: string } {
   try {
-    return JSON.stringify(input) ?? '';
-  } catch (error) {
-    return `not JSON: ${String(error)}`;
+    return { argsJson: JSON.stringify(input) ?? '' };
+  } catch {
+    return { argsJson: '', argsProblem: 'it is not JSON' };
   }
 }

@@ -61,6 +61,18 @@ describe('callTool', () => {
     expect(await harness.callTool(name, input)).toMatchObject(expected);
   });
 
+  it('is told of arguments that throw while they are written as JSON, whatever they throw', async () => {
+    const throws = {
+      toJSON() {
+        throw Object.create(null);
+      },
+    };
+    expect(await harness.callTool('echo', { value: throws })).toMatchObject({
+      status: 'failed',
+      error: { code: 'ToolValidationError', message: 'The arguments of echo are wrong: it is not JSON.' },
+    });
+  });
+
   it('asks for approval as a script does', async () => {
     const operation = await harness.callTool(
       'write',
