@@ -25,6 +25,7 @@ import {
 } from '../tools/index.js';
 import { makeRunScriptTool, type RunScriptTool } from './as-tool.js';
 import { EventStream, newId, type RunIdentity } from './event-stream.js';
+import { ContextWriter } from './script-context.js';
 import { writeInstructions, type ScriptCarrier } from './instructions.js';
 import { checkHarnessOptions, checkRunOptions, resolveLimits, type HarnessOptions } from './options.js';
 import { assertAnswerText, processAnswer, type AnswerText } from './process-text.js';
@@ -129,13 +130,15 @@ class ToolscriptHarness implements Harness {
     const makeGate: RunnerParts['makeGate'] = (approvals, limits) =>
       createGate(approvals, { approvalTimeoutMs: limits.approvalTimeoutMs });
     makeGate(options.approvals, this.#limits);
+    const toolNames = Object.freeze([...registry.scriptNames(exposed)]);
     this.#parts = {
       compiler: options.compiler ?? createCompiler(),
       runtime:
         options.runtime === undefined || options.runtime === 'quickjs' ? new QuickJsPool(workers) : options.runtime,
       registry,
       exposed,
-      toolNames: Object.freeze([...registry.scriptNames(exposed)]),
+      toolNames,
+      contexts: new ContextWriter(toolNames),
       spawn: options.expose?.spawn === true,
       catalog: createCatalog(registry.tools.filter(({ name }) => exposed.has(name))),
       makeGate,
@@ -150,13 +153,21 @@ class ToolscriptHarness implements Harness {
     if (typeof source !== 'string') throw new ToolscriptUsageError('runScript needs the script as a string.');
     const mode = run.mode ?? this.#options.mode ?? 'enabled';
     if (mode === 'disabled') return failedOutcome(disabledFailure());
+    const { limits, approvals, app, principal, context, signal } = this.#shared(run);
+    const stream = this.#stream(run, this.#identity({}));
+    const language = run.language ?? 'ts';
     return runRequest(this.#parts, {
-      ...this.#shared(run),
       source,
-      language: run.language ?? 'ts',
+      language,
       format: 'tool',
       mode,
-      stream: this.#stream(run, this.#identity({})),
+      limits,
+      approvals,
+      app,
+      principal,
+      context,
+      signal,
+      stream,
     });
   }
 

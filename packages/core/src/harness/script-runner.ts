@@ -21,6 +21,7 @@ import { roundMs, runScriptSession, unwrittenJournal, type SessionEvent } from '
 import { sha256 } from '../text/sha256.js';
 import { createFacade, type Facade, type ToolCatalog, type ToolRegistry } from '../tools/index.js';
 import { newId, type EventStream } from './event-stream.js';
+import type { ContextWriter } from './script-context.js';
 import { sessionPayload } from './session-payloads.js';
 
 /** What every run of one harness shares. */
@@ -32,6 +33,7 @@ export interface RunnerParts {
   toolNames: readonly string[];
   spawn: boolean;
   catalog: ToolCatalog;
+  contexts: ContextWriter;
   makeGate: (approvals: ApprovalPolicy | undefined, limits: Limits) => ReturnType<typeof createGate>;
   onInternalError: ((detail: string, ids: { scriptId: string }) => void) | undefined;
   /** Scripts that have ended and left detached tasks running. */
@@ -158,6 +160,7 @@ function runSession(
         plan: script.plan,
         clock: hooks,
         startedAtMs: 0,
+        tellsCalls: request.stream.isHeard || parts.spawn,
         onEvent: (event) => {
           hooks.onEvent(event);
           if (event.type === 'tool_call_done' && parts.detached.has(facade) && facade.pending().executing === 0)
@@ -170,7 +173,14 @@ function runSession(
     catalog: parts.catalog,
     toolNames: parts.toolNames,
     spawn: parts.spawn,
-    context: scriptContext(parts, request, scriptId),
+    contextJson: parts.contexts.write({
+      scriptId,
+      identity: request.stream.identity,
+      own: request.context,
+      limits,
+      mode: request.mode,
+      approvalsRequired: request.approvals !== 'auto',
+    }),
     principal: request.principal,
     seed: randomSeed(),
     journal: unwrittenJournal,
@@ -197,32 +207,6 @@ function tell(parts: RunnerParts, stream: EventStream, scriptId: string, event: 
 function randomSeed(): [number, number, number, number] {
   const word = () => (Math.random() * 0x1_0000_0000) | 0;
   return [word(), word(), word(), word()];
-}
-
-/** What a script reads as `context`. The host's own members win over the defaults. */
-function scriptContext(parts: RunnerParts, request: ScriptRequest, scriptId: string): JsonObject {
-  const { limits, stream, context } = request;
-  const { identity } = stream;
-  return {
-    conversationId: identity.threadId,
-    sessionId: identity.runId,
-    turnId: identity.turnId,
-    workingDirectory: '',
-    provider: '',
-    model: '',
-    ...context,
-    scriptId,
-    sandbox: {
-      timeoutMs: limits.timeoutMs,
-      memoryMb: limits.memoryMb,
-      remainingToolBudget: limits.maxToolCalls,
-      maxConcurrentToolCalls: limits.maxConcurrentToolCalls,
-      mode: request.mode,
-    },
-    capabilities: { tools: parts.toolNames },
-    approvals: { required: request.approvals !== 'auto' },
-    telemetry: {},
-  };
 }
 
 function executionItem(

@@ -201,9 +201,13 @@ function refuseTooLarge(source: string, maxSourceBytes: number): ScriptFailure |
   });
 }
 
+const keyParts = new WeakMap<readonly string[], string>();
+
 function cacheKey(source: string, { language, toolNames }: CompileOptions): string {
-  const names = toolNames === undefined ? '' : `\u0001${toolNames.join('\u0001')}`;
-  return `${language}${names}\u0000${source}`;
+  if (toolNames === undefined) return `${language}\u0000${source}`;
+  let names = keyParts.get(toolNames);
+  if (names === undefined) keyParts.set(toolNames, (names = toolNames.join('\u0001')));
+  return `${language}\u0001${names}\u0000${source}`;
 }
 
 function threadFailure({ type }: Exclude<ThreadResult, { type: 'answer' }>): ScriptFailure {

@@ -2,6 +2,8 @@
 export class RecentMap<Key, Value> {
   readonly #entries = new Map<Key, Value>();
   readonly #capacity: number;
+  /** Asked for again and again, it need not be moved. */
+  #latest: Key | undefined;
 
   constructor(capacity: number) {
     this.#capacity = capacity;
@@ -13,13 +15,15 @@ export class RecentMap<Key, Value> {
 
   get(key: Key): Value | undefined {
     const value = this.#entries.get(key);
-    if (value === undefined) return undefined;
+    if (value === undefined || key === this.#latest) return value;
+    this.#latest = key;
     this.#entries.delete(key);
     this.#entries.set(key, value);
     return value;
   }
 
   set(key: Key, value: Value): void {
+    this.#latest = key;
     this.#entries.delete(key);
     this.#entries.set(key, value);
     if (this.#entries.size <= this.#capacity) return;

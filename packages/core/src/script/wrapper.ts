@@ -27,11 +27,22 @@ export interface MappingInput {
 /** Maps positions in `javascript` to the model's own source. Nothing is decoded before the first question. */
 export function positionMapper(input: MappingInput): (line: number, column: number) => SourcePosition | undefined {
   let decoded: DecodedMapping | undefined;
+  // The same few places are asked for again and again: a loop calls its tools from where it did before.
+  const known = new Map<number, SourcePosition | undefined>();
   return (line, column) => {
+    const place = column < MOST_COLUMNS ? line * MOST_COLUMNS + column : -1;
+    const before = known.get(place);
+    if (before !== undefined || known.has(place)) return before;
     decoded ??= new DecodedMapping(input);
-    return decoded.original(line, column);
+    const original = decoded.original(line, column);
+    if (place > 0 && known.size < MOST_KNOWN) known.set(place, original);
+    return original;
   };
 }
+
+/** No source is as long as this, whatever the limits are; a forged trace may say more. */
+const MOST_COLUMNS = 0x10_0000;
+const MOST_KNOWN = 1000;
 
 type Segment = readonly number[];
 

@@ -1,7 +1,6 @@
 import {
   ABORT_GRACE_MS,
   type CompiledScript,
-  type JsonObject,
   type Limits,
   type Operation,
   type Outcome,
@@ -37,7 +36,8 @@ export interface SessionOptions {
   /** Names as the script writes them. */
   toolNames: readonly string[];
   spawn: boolean;
-  context: JsonObject;
+  /** What the script reads as `context`. */
+  contextJson: string;
   principal: string | undefined;
   seed: readonly [number, number, number, number];
   journal: ScriptJournal;
@@ -126,7 +126,7 @@ class ScriptSession {
           sha256: script.sha256,
           javascript: script.javascript,
           toolNames: options.toolNames,
-          contextJson: JSON.stringify(options.context),
+          contextJson: options.contextJson,
           spawn: options.spawn,
           seed: options.seed,
           clockMs: this.#guestClockMs,
@@ -154,7 +154,8 @@ class ScriptSession {
     if (!this.#isTimed) {
       this.#isTimed = true;
       this.#clock.charge(segment.computeMs);
-      this.#clock.run();
+      // Many scripts end in their first segment and need no timer.
+      if (segment.end === undefined) this.#clock.run();
     }
     this.#note(segment);
     // Those of the last segment were made too, though nobody waits for them any more.
@@ -345,18 +346,20 @@ class ScriptSession {
     const durationMs = performance.now() - this.#startedAt;
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
-    const { stillRunning } = await this.#endCalls(end);
+    const stillRunning = this.#facade.isQuiet ? [] : await this.#endCalls(end);
     this.#resolve(this.#outcome(end, stillRunning, durationMs));
     this.#state = 'done';
   }
 
-  async #endCalls(end: SandboxEnd): Promise<{ stillRunning: readonly Operation[] }> {
+  /** The operations that went on all the same. */
+  async #endCalls(end: SandboxEnd): Promise<readonly Operation[]> {
     const { limits } = this.#options;
     if (end.type === 'returned' && limits.allowDetachedPromises) await this.#callsSettled(this.#clock.remainingMs());
-    return this.#facade.abortAll(
+    const { stillRunning } = await this.#facade.abortAll(
       end.type === 'returned' ? 'the script ended without awaiting it' : 'the script ended',
       ABORT_GRACE_MS,
     );
+    return stillRunning;
   }
 
   async #callsSettled(withinMs: number): Promise<void> {
@@ -371,7 +374,14 @@ class ScriptSession {
     if (closing !== undefined) this.#voice.logs.push(closing);
     const { script, scriptId } = this.#options;
     const operations = finalOperations(this.#facade.operations(), end, this.#detachedCalls);
-    const common = {
+    const error = this.#failure(end, stillRunning, operations, durationMs);
+    const json = end.type === 'returned' ? end.json : undefined;
+    const came =
+      error === undefined
+        ? { status: 'completed' as const, value: json === undefined ? undefined : JSON.parse(json) }
+        : { status: 'failed' as const, error };
+    return {
+      ...came,
       scriptId,
       output: this.#voice.output,
       logs: this.#voice.logs,
@@ -380,10 +390,6 @@ class ScriptSession {
       plan: [...script.plan],
       metadata: this.#metadata(durationMs),
     };
-    const error = this.#failure(end, stillRunning, operations, durationMs);
-    if (error !== undefined) return { ...common, status: 'failed', error };
-    const json = end.type === 'returned' ? end.json : undefined;
-    return { ...common, status: 'completed', value: json === undefined ? undefined : JSON.parse(json) };
   }
 
   #failure(

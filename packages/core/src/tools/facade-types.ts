@@ -25,6 +25,8 @@ export interface Facade {
    * are given `graceMs` to settle. Resolves with those that did not; their operations are final then.
    */
   abortAll(reason: string, graceMs: number): Promise<{ stillRunning: Operation[] }>;
+  /** Every call that was made has settled. */
+  readonly isQuiet: boolean;
   /** In call order. What is true now: a call that runs is `unknown`, or `detached`. */
   operations(): Operation[];
   pending(): PendingCalls;
@@ -103,6 +105,8 @@ export interface FacadeOptions {
   /** When the script started, by the clock. Default: when the facade is made. */
   readonly startedAtMs?: number;
   readonly onEvent: (event: FacadeEvent) => void;
+  /** Whether the starts and ends of calls are told too. Default true. */
+  readonly tellsCalls?: boolean;
   /** Told of every call before it executes, and awaited. A rejection keeps the call from running. */
   readonly onIntent?: (operation: Operation) => void | Promise<void>;
 }

@@ -4,7 +4,7 @@ import type { JsonValue } from '../protocol/json.js';
 import type { Operation } from '../protocol/operations.js';
 import type { GuestError } from '../protocol/sandbox.js';
 import type { Tool, ToolCallContext } from '../protocol/tools.js';
-import type { GateDecision } from '../protocol/approval-gate.js';
+import type { GateCall, GateDecision } from '../protocol/approval-gate.js';
 import { checkArguments } from './call-arguments.js';
 import { describeThrown, guestError } from './call-errors.js';
 import { CallQueue } from './call-queue.js';
@@ -21,6 +21,7 @@ export function createFacade(options: FacadeOptions): Facade {
 
 const MAX_PROGRESS_LENGTH = 2_000;
 const MAX_SHOWN_NAME = 80;
+const DONE = Promise.resolve();
 
 class CallFacade implements Facade {
   readonly #options: FacadeOptions;
@@ -71,6 +72,10 @@ class CallFacade implements Facade {
       stillRunning.push(this.#operation(record));
     }
     return { stillRunning };
+  }
+
+  get isQuiet(): boolean {
+    return this.#records.size === this.#counts.settled;
   }
 
   operations(): Operation[] {
@@ -144,22 +149,9 @@ class CallFacade implements Facade {
   }
 
   #askGate(record: CallRecord): Promise<GateDecision | undefined> | undefined {
-    return this.#options.gate.decide({
-      tool: record.tool,
-      callId: record.call.callId,
-      scriptId: this.#options.scriptId,
-      principal: this.#options.principal,
-      app: this.#options.app,
-      input: record.input as JsonValue,
-      inputJson: record.inputJson,
-      ...(record.call.line !== undefined && { line: record.call.line }),
-      ...(record.call.snippet !== undefined && { snippet: record.call.snippet }),
-      plan: this.#options.plan,
-      get signal() {
-        return record.signal;
-      },
-      onRequest: (request) => this.#personAsked(record, request),
-    });
+    return this.#options.gate.decide(
+      new CallForGate(this.#options, record, (request) => this.#personAsked(record, request)),
+    );
   }
 
   async #decide(record: CallRecord, pending: Promise<GateDecision | undefined>): Promise<void> {
@@ -217,36 +209,34 @@ class CallFacade implements Facade {
     this.#moveTo(record, 'queued');
     record.leaveQueue = this.#queue.join(() => {
       record.holdsPlace = true;
-      void this.#execute(record).catch((thrown: unknown) => this.#finishFailed(record, thrown));
+      this.#recordIntent(record).then(
+        () => this.#execute(record),
+        () => this.#refuse(record, 'not_started', notRecorded(record.tool)),
+      );
     });
   }
 
-  async #execute(record: CallRecord): Promise<void> {
-    if (!(await this.#intentRecorded(record)) || record.isSettled) return;
+  /** Rejects where the intent could not be recorded; nothing has run then. */
+  #recordIntent(record: CallRecord): Promise<void> {
+    const recorded = this.#options.onIntent;
+    if (recorded === undefined) return DONE;
+    // What it throws at once is a rejection too.
+    return DONE.then(() => recorded({ ...this.#operation(record), status: 'unknown' }));
+  }
+
+  /** Never throws. */
+  #execute(record: CallRecord): void {
+    if (record.isSettled) return;
     record.startExecution(this.#options.clock.nowMs());
     this.#counts.queued -= 1;
     this.#counts.executing += 1;
     this.#announceStart(record);
-    let result: unknown;
+    const failed = (thrown: unknown): void => this.#finishFailed(record, thrown);
     try {
-      result = await record.tool.execute(JSON.parse(record.inputJson) as never, this.#contextOf(record));
+      const result: unknown = record.tool.execute(JSON.parse(record.inputJson) as never, this.#contextOf(record));
+      void Promise.resolve(result).then((value) => this.#finishCompleted(record, value)).catch(failed);
     } catch (thrown) {
-      return this.#finishFailed(record, thrown);
-    }
-    this.#finishCompleted(record, result);
-  }
-
-  /** False where the intent could not be recorded; nothing has run then. */
-  async #intentRecorded(record: CallRecord): Promise<boolean> {
-    const recorded = this.#options.onIntent;
-    if (recorded === undefined) return true;
-    try {
-      await recorded({ ...this.#operation(record), status: 'unknown' });
-      return true;
-    } catch {
-      const message = `The call of ${record.tool.name} could not be recorded, so it was not made.`;
-      this.#refuse(record, 'not_started', guestError('ToolExecutionError', message));
-      return false;
+      failed(thrown);
     }
   }
 
@@ -277,14 +267,15 @@ class CallFacade implements Facade {
   }
 
   #announceStart(record: CallRecord): void {
-    this.#emit({
-      type: 'tool_call_start',
-      callId: record.call.callId,
-      tool: record.tool.name,
-      input: record.input,
-      effect: record.tool.effect,
-      ...(record.call.line !== undefined && { line: record.call.line }),
-    });
+    if (this.#options.tellsCalls !== false)
+      this.#emit({
+        type: 'tool_call_start',
+        callId: record.call.callId,
+        tool: record.tool.name,
+        input: record.input,
+        effect: record.tool.effect,
+        ...(record.call.line !== undefined && { line: record.call.line }),
+      });
     this.#noteWaiting();
   }
 
@@ -349,7 +340,7 @@ class CallFacade implements Facade {
     record.leaveQueue?.();
     record.settle(end, this.#options.clock.nowMs());
     this.#counts.settled += 1;
-    this.#emit({ type: 'tool_call_done', operation: this.#operation(record) });
+    if (this.#options.tellsCalls !== false) this.#emit({ type: 'tool_call_done', operation: this.#operation(record) });
     this.#releasePlace(record);
     this.#noteWaiting();
   }
@@ -387,6 +378,45 @@ class CallFacade implements Facade {
       // The host's listener failed; the call goes on.
     }
   }
+}
+
+/** A class, because its signal is made only when somebody asks for it. */
+class CallForGate implements GateCall {
+  readonly tool: Tool;
+  readonly callId: string;
+  readonly scriptId: string | undefined;
+  readonly principal: string | undefined;
+  readonly app: unknown;
+  readonly input: JsonValue;
+  readonly inputJson: string;
+  readonly line: number | undefined;
+  readonly snippet: string | undefined;
+  readonly plan: GateCall['plan'];
+  readonly onRequest: GateCall['onRequest'];
+  readonly #record: CallRecord;
+
+  constructor(options: FacadeOptions, record: CallRecord, onRequest: GateCall['onRequest']) {
+    this.tool = record.tool;
+    this.callId = record.call.callId;
+    this.scriptId = options.scriptId;
+    this.principal = options.principal;
+    this.app = options.app;
+    this.input = record.input as JsonValue;
+    this.inputJson = record.inputJson;
+    this.line = record.call.line;
+    this.snippet = record.call.snippet;
+    this.plan = options.plan;
+    this.onRequest = onRequest;
+    this.#record = record;
+  }
+
+  get signal(): AbortSignal {
+    return this.#record.signal;
+  }
+}
+
+function notRecorded(tool: Tool): GuestError {
+  return guestError('ToolExecutionError', `The call of ${tool.name} could not be recorded, so it was not made.`);
 }
 
 function refusal(code: ErrorCode, message: string): CallResult {

@@ -1,7 +1,7 @@
 // The guest's side of the bridge. Evaluated once when the image is built; every script starts from a bit
 // by bit copy of the memory it leaves behind.
 //
-// Model: a call to a tool gets the next index, is written to the outbox as JSON text and waits in `waiting`.
+// Model: a call to a tool gets the next index, is written to the outbox and waits in `waiting`.
 // The host reads the outbox when the guest has nothing left to do, and later settles calls by index. The
 // script's end is one more entry of the outbox. Nothing in here can be reached by a script: every function
 // it uses was captured before the first script, and the tables are closures.
@@ -75,6 +75,8 @@
   const promises = [];
   const errorRecords = new WeakMap();
   let outboxCalls = [];
+  // The calls' arguments, which are JSON text already.
+  let outboxArguments = [];
   let outboxLogs = '';
   let outboxOutput = '';
   let outboxProgress = '';
@@ -271,21 +273,33 @@
     return '';
   }
 
-  /** `own`: a call of the bridge's own (sleep, catalog), which is no tool call and has a guard of its own. */
-  function send(name, value, own) {
+  let madeResolve;
+  let madeReject;
+  const keepResolvers = (resolve, reject) => {
+    madeResolve = resolve;
+    madeReject = reject;
+  };
+
+  /**
+   * `quotedName` as JSON. `own`: a call of the bridge's own (sleep, catalog), which is no tool call and has a
+   * guard of its own.
+   */
+  function send(quotedName, value, own) {
     if (own ? ownCalls >= MAX_OWN_CALLS : toolCalls >= limits.calls) return refusedCall();
     if (own) ownCalls++;
     else toolCalls++;
     const index = nextCall++;
     readPosition();
-    const sent = [index, name, '', line, column];
-    sent[2] = writeArguments(value);
-    if (problem !== '') sent[5] = problem;
-    outboxCalls[outboxCalls.length] = sent;
-    const promise = new PromiseConstructor((resolve, reject) => {
-      resolvers[index] = resolve;
-      rejecters[index] = reject;
-    });
+    // Taken before the arguments are written: what is written may call tools itself.
+    const sent = '[' + index + ',' + quotedName + ',' + line + ',' + column + ',';
+    const text = writeArguments(value);
+    const count = outboxCalls.length;
+    outboxCalls[count] = sent + text.length + (problem === '' ? ']' : ',' + stringify(problem) + ']');
+    outboxArguments[count] = text;
+    const promise = new PromiseConstructor(keepResolvers);
+    resolvers[index] = madeResolve;
+    rejecters[index] = madeReject;
+    madeResolve = madeReject = undefined;
     promises[index] = promise;
     return promise;
   }
@@ -498,16 +512,17 @@
 
   /** A function whose name is the tool's. */
   function toolFunction(name) {
-    return freeze({ [name]: (args) => send(name, args) }[name]);
+    const quoted = stringify(name);
+    return freeze({ [name]: (args) => send(quoted, args) }[name]);
   }
 
   function makeSpawn() {
     const exec = (name, args) => {
       const tag = 'task_' + nextCall;
-      const done = send('$spawn', { name: toText(name), args: args === undefined ? {} : args });
-      return freeze({ id: tag, done, cancel: () => send('$cancel', { id: tag }, true) });
+      const done = send('"$spawn"', { name: toText(name), args: args === undefined ? {} : args });
+      return freeze({ id: tag, done, cancel: () => send('"$cancel"', { id: tag }, true) });
     };
-    const cancel = (id) => send('$cancel', { id: toText(id) }, true);
+    const cancel = (id) => send('"$cancel"', { id: toText(id) }, true);
     return freeze({ __proto__: null, exec: freeze(exec), cancel: freeze(cancel) });
   }
 
@@ -672,14 +687,14 @@
 
   function sleep(duration) {
     const wanted = +duration;
-    return send('$sleep', { ms: wanted > 0 ? min(wanted, 2147483647) : 0 }, true);
+    return send('"$sleep"', { ms: wanted > 0 ? min(wanted, 2147483647) : 0 }, true);
   }
 
   const catalog = freeze({
     __proto__: null,
     search: freeze((query, options) =>
       send(
-        '$catalog',
+        '"$catalog"',
         {
           what: 'search',
           query: toText(query),
@@ -688,9 +703,9 @@
         true,
       ),
     ),
-    describe: freeze((name) => send('$catalog', { what: 'describe', name: toText(name) }, true)),
+    describe: freeze((name) => send('"$catalog"', { what: 'describe', name: toText(name) }, true)),
     list: freeze((namespace) =>
-      send('$catalog', { what: 'list', namespace: namespace === undefined ? undefined : toText(namespace) }, true),
+      send('"$catalog"', { what: 'list', namespace: namespace === undefined ? undefined : toText(namespace) }, true),
     ),
   });
 
@@ -879,24 +894,19 @@
       dropped.progress === 0
     )
       return '';
-    const out =
-      '{"next":' +
-      nextCall +
-      ',"calls":' +
-      (outboxCalls.length === 0 ? '[]' : stringify(outboxCalls)) +
-      ',"logs":[' +
-      outboxLogs +
-      '],"progress":[' +
-      outboxProgress +
-      '],"output":' +
-      (outboxOutput === '' ? '""' : stringify(outboxOutput)) +
-      ',"dropped":[' +
-      dropped.logs +
-      ',' +
-      dropped.progress +
-      ']' +
-      (outboxEnd === '' ? '}' : ',"end":' + outboxEnd + '}');
+    let said = '';
+    const say = (name, json) => {
+      said += (said === '' ? '"' : ',"') + name + '":' + json;
+    };
+    if (outboxCalls.length > 0) say('calls', '[' + join(outboxCalls, ',') + ']');
+    if (outboxLogs !== '') say('logs', '[' + outboxLogs + ']');
+    if (outboxProgress !== '') say('progress', '[' + outboxProgress + ']');
+    if (outboxOutput !== '') say('output', stringify(outboxOutput));
+    if (dropped.logs + dropped.progress > 0) say('dropped', '[' + dropped.logs + ',' + dropped.progress + ']');
+    if (outboxEnd !== '') say('end', outboxEnd);
+    const out = nextCall + (outboxEnd === '' ? ':{' : '!{') + said + '}\n' + join(outboxArguments, '');
     outboxCalls = [];
+    outboxArguments = [];
     outboxLogs = outboxProgress = outboxOutput = '';
     dropped.logs = dropped.progress = 0;
     return out;

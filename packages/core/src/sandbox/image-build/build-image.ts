@@ -13,6 +13,12 @@ const ENGINE_SHA256 = 'd4c9375f2b1ca4dc95f72c8aa2982a7a9951ac8011490d79c6582df73
 const STACK_BYTES = 524_288;
 
 /**
+ * Heap at which the engine first looks for cycles. A search walks the whole image; most scripts end before
+ * there is anything worth one. Below the memory that an instance may use and still be kept.
+ */
+const FIRST_COLLECTION_BYTES = 3 << 20;
+
+/**
  * Writes `engine.wasm` (metered), `execute.image` and `compile.image` with their headers. The same input
  * gives the same bytes: the images boot with a fixed clock and fixed chance.
  */
@@ -82,6 +88,7 @@ function bootGuest(
   };
   engine.runJobs(() => {});
   engine.raw.qjs_run_gc();
+  engine.raw.qjs_set_gc_threshold(FIRST_COLLECTION_BYTES);
   const layout = { heapSize: findHeapSize(engine), promise: calibratePromiseLayout(module, compiler) };
   zeroFreeMemory(engine);
   return { engine, entries, layout };

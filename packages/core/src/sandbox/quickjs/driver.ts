@@ -32,6 +32,7 @@ interface EngineExports {
   qjs_set_interrupt_handler(on: number): void;
   qjs_set_promise_rejection_handler(on: number): void;
   qjs_run_gc(): void;
+  qjs_set_gc_threshold(bytes: number): void;
   qjs_compile(
     code: number,
     length: number,

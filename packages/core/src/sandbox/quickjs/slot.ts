@@ -2,6 +2,7 @@ import type { GuestThrow, SandboxEnd } from '../../protocol/index.js';
 import { ComputeClock } from './compute-clock.js';
 import { Engine, EngineError, type EngineHost, type EngineValue } from './driver.js';
 import { HEADROOM_PAGES, loadImage, type Image } from './image.js';
+import { peekOutbox, readOutbox } from './outbox.js';
 import { isUnobservable, probePromise } from './reactions.js';
 import { WASM_PAGE, type WasmModule } from './webassembly.js';
 
@@ -22,7 +23,7 @@ export interface SlotJob {
   maxStackBytes: number;
 }
 
-/** What one segment came to. `text` is the guest's outbox, unread JSON; empty where it said nothing. */
+/** What one segment came to. `text` is the guest's outbox, see `outbox.ts`; empty where it said nothing. */
 export interface SlotSegment {
   text: string;
   /** Set when the script ended for a reason of the host's. The guest's own end is in `text`. */
@@ -178,16 +179,16 @@ export class Slot {
 
   #report(text: string): SlotSegment {
     const segment: SlotSegment = { text, ended: false, unhandled: [], unobservable: [], computeMs: 0, memoryBytes: 0 };
-    if (hasEnd(text)) {
+    const { callsMade, ended } = text === '' ? { callsMade: this.#nextCall, ended: false } : peekOutbox(text);
+    if (ended) {
       segment.ended = true;
       segment.unhandled = this.#unhandled();
       const limit = this.#limitBehind(text);
       if (limit !== undefined) segment.end = limit;
       return segment;
     }
-    const calls = callsMade(text, this.#nextCall);
-    for (let index = this.#nextCall; index < calls; index++) this.#waiting.add(index);
-    this.#nextCall = calls;
+    for (let index = this.#nextCall; index < callsMade; index++) this.#waiting.add(index);
+    this.#nextCall = callsMade;
     if (this.#waiting.size === 0) {
       segment.ended = true;
       segment.end = { type: 'stalled' };
@@ -199,12 +200,12 @@ export class Slot {
 
   /** The engine ran out of heap or stack, by its own counters, and the script ended with just that error. */
   #limitBehind(text: string): SandboxEnd | undefined {
-    const threw = text.indexOf('"end":["threw",');
-    if (threw < 0) return undefined;
     const outOfMemory = this.#engine.raw.toolscript_oom.value !== this.#memoryErrors;
     const outOfStack = this.#engine.raw.toolscript_stack.value !== this.#stackErrors;
     if (!outOfMemory && !outOfStack) return undefined;
-    const error = (JSON.parse(text) as { end: [string, GuestThrow] }).end[1];
+    const [how, thrown] = readOutbox(text).outbox.end!;
+    if (how !== 'threw') return undefined;
+    const error = thrown as GuestThrow;
     if (outOfMemory && error.message === 'out of memory') return { type: 'limit', limit: 'memory', error };
     if (outOfStack && error.message === 'Maximum call stack size exceeded')
       return { type: 'limit', limit: 'stack', error };
@@ -246,14 +247,4 @@ export class Slot {
       return { type: 'limit', limit: 'stack' };
     return { type: 'internal', detail: error instanceof Error ? `${error.name}: ${error.message}` : String(error) };
   }
-}
-
-/** Only the bridge can write this unescaped: every text of the script's stands inside a JSON string. */
-function hasEnd(text: string): boolean {
-  return text.includes(',"end":[');
-}
-
-/** How many calls the run has made, which an outbox says first. */
-function callsMade(text: string, before: number): number {
-  return text === '' ? before : Number.parseInt(text.slice('{"next":'.length, 24), 10);
 }

@@ -4,19 +4,23 @@
  */
 export class BytecodeLedger<Value> {
   readonly #entries = new Map<string, Value>();
+  /** Asked for again and again, it need not be moved. */
+  #latest: string | undefined;
 
   constructor(readonly capacity: number) {}
 
   /** The value, which becomes the most recent. */
   use(key: string): Value | undefined {
     const value = this.#entries.get(key);
-    if (value === undefined) return undefined;
+    if (value === undefined || key === this.#latest) return value;
+    this.#latest = key;
     this.#entries.delete(key);
     this.#entries.set(key, value);
     return value;
   }
 
   add(key: string, value: Value): void {
+    this.#latest = key;
     this.#entries.set(key, value);
     if (this.#entries.size > this.capacity) this.#entries.delete(this.#entries.keys().next().value!);
   }

@@ -5,6 +5,7 @@ import { Slot, type SlotSegment } from '../quickjs/slot.js';
 import { BytecodeLedger } from './bytecode-ledger.js';
 import { Control } from './control.js';
 import { ReportKind, type RunStart, type WorkerBirth, type WorkerCommand, type WorkerReport } from './messages.js';
+import { onMessages } from './short-waits.js';
 
 /**
  * A worker thread with several sandboxes. It executes commands in the order they come, one segment at a
@@ -35,7 +36,7 @@ let reports: WorkerReport[] = [];
 let reportedBytes = 0;
 let reportedDropped = 0;
 
-port.on('message', (commands: WorkerCommand[]) => {
+onMessages(port, (commands: WorkerCommand[]) => {
   let reportedAt = performance.now();
   for (const command of commands) {
     // A sandbox that was just used is warm: the next script of the batch gets it.

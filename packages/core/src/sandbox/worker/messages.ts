@@ -40,7 +40,7 @@ export type WorkerReport = [
   run: number,
   /** See `ReportKind`. */
   kind: number,
-  /** The guest's outbox as JSON text; empty where it said nothing. */
+  /** The guest's outbox, see `quickjs/outbox.ts`; empty where it said nothing. */
   text: string,
   computeMs: number,
   memoryBytes: number,

@@ -1,29 +1,21 @@
-import type { GuestThrow, LogLevel, SandboxCall, SandboxEnd, SandboxSegment } from '../../protocol/index.js';
+import type { GuestThrow, SandboxCall, SandboxEnd, SandboxSegment } from '../../protocol/index.js';
+import { readOutbox, type Outbox } from '../quickjs/outbox.js';
 import type { ColumnReader } from './columns.js';
 import { ReportKind, type WorkerReport } from './messages.js';
 
-/** The guest's outbox, as its bridge writes it. */
-interface Outbox {
-  calls: [index: number, name: string, args: string, line: number, column: number, problem?: string][];
-  logs: [LogLevel, string][];
-  progress: [string, 'info' | 'warn'][];
-  output: string;
-  dropped: [logs: number, progress: number];
-  end?: [string, ...unknown[]];
-}
-
-const EMPTY: Outbox = { calls: [], logs: [], progress: [], output: '', dropped: [0, 0] };
+const NOTHING: { outbox: Outbox; argsAt: number } = { outbox: {}, argsAt: 0 };
 
 export function readSegment(report: WorkerReport, columns: ColumnReader): SandboxSegment {
   const [, kind, text, computeMs, memoryBytes, rest] = report;
-  const outbox = text === '' ? EMPTY : (JSON.parse(text) as Outbox);
+  const { outbox, argsAt } = text === '' ? NOTHING : readOutbox(text);
+  const { calls, logs, output, progress, dropped } = outbox;
   const end = withColumns(rest?.end ?? readEnd(outbox.end, rest?.unhandled ?? []), columns);
   return {
-    calls: outbox.calls.map((call) => readCall(call, columns)),
-    logs: outbox.logs.map(([level, text]) => ({ level, text })),
-    output: outbox.output,
-    progress: outbox.progress.map(([message, kind]) => ({ message, kind })),
-    dropped: { logs: outbox.dropped[0], progress: outbox.dropped[1] },
+    calls: calls === undefined ? [] : readCalls(calls, text, argsAt, columns),
+    logs: logs === undefined ? [] : logs.map(([level, text]) => ({ level, text })),
+    output: output ?? '',
+    progress: progress === undefined ? [] : progress.map(([message, kind]) => ({ message, kind })),
+    dropped: dropped === undefined ? NONE_DROPPED : { logs: dropped[0], progress: dropped[1] },
     unobservable: rest?.unobservable ?? [],
     ...(end === undefined ? {} : { end }),
     computeMs,
@@ -32,6 +24,8 @@ export function readSegment(report: WorkerReport, columns: ColumnReader): Sandbo
   };
 }
 
+const NONE_DROPPED = { logs: 0, progress: 0 } as const;
+
 /** The last segment of a run that ended on the host's side. */
 export function endSegment(end: SandboxEnd): SandboxSegment {
   return {
@@ -39,7 +33,7 @@ export function endSegment(end: SandboxEnd): SandboxSegment {
     logs: [],
     output: '',
     progress: [],
-    dropped: { logs: 0, progress: 0 },
+    dropped: NONE_DROPPED,
     unobservable: [],
     end,
     computeMs: 0,
@@ -48,12 +42,21 @@ export function endSegment(end: SandboxEnd): SandboxSegment {
   };
 }
 
-function readCall(
-  [callIndex, name, argsJson, line, byteColumn, argsProblem]: Outbox['calls'][number],
+function readCalls(
+  calls: NonNullable<Outbox['calls']>,
+  text: string,
+  argsAt: number,
   columns: ColumnReader,
-): SandboxCall {
-  const column = columns.column(line, byteColumn);
-  return { callIndex, name, argsJson, line, column, ...(argsProblem === undefined ? {} : { argsProblem }) };
+): SandboxCall[] {
+  let from = argsAt;
+  return calls.map(([callIndex, name, line, byteColumn, length, argsProblem]) => {
+    const argsJson = text.slice(from, from + length);
+    from += length;
+    const column = columns.column(line, byteColumn);
+    return argsProblem === undefined
+      ? { callIndex, name, argsJson, line, column }
+      : { callIndex, name, argsJson, argsProblem, line, column };
+  });
 }
 
 function readEnd(end: Outbox['end'], unhandled: readonly GuestThrow[]): SandboxEnd | undefined {
