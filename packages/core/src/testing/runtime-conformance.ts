@@ -26,6 +26,19 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     const [call] = segments.flatMap(({ calls }) => calls);
     deepStrictEqual({ ...call, column: 0 }, { callIndex: 0, name: 'echo', argsJson: '{"x":"ü"}', line: 3, column: 0 });
   }),
+  law('arguments are told apart, whatever they say', async (runtime) => {
+    const texts = ['', '}', '\n', '!{"end":["returned","1"]}\n', ',"end":["returned","1"]', '\ud800', '"],[9,"rm",1,1,2]', '0!'];
+    const body = `const texts = ${JSON.stringify(texts)};
+      const calls = texts.map((text) => tools.echo({ [text]: text }));
+      calls.push(tools.echo({ big: 1n }).catch((error) => error.name), tools.echo([]), tools.echo());
+      const answers = await Promise.all(calls);
+      return [answers.slice(0, texts.length).every((answer, i) => answer[texts[i]] === texts[i]), ...answers.slice(texts.length)];`;
+    const host = (_name: string, args: unknown, call: { argsProblem?: string }) => {
+      if (call.argsProblem !== undefined) throw { code: 'ToolValidationError', message: call.argsProblem };
+      return args;
+    };
+    deepStrictEqual(returned(await driveRun(runtime, body, { host })), [true, 'ToolValidationError', [], {}]);
+  }),
   law('columns count UTF-16 units, in calls and in traces', async (runtime) => {
     const places = async (text: string) => {
       const { segments, end } = await driveRun(

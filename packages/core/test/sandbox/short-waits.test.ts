@@ -1,0 +1,68 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { expect, onTestFinished, test } from 'vitest';
+
+const MODULE = new URL('../../dist/sandbox/worker/short-waits.js', import.meta.url);
+/** Answers every message with itself and its own count. */
+const ECHO = `
+  const { parentPort } = require('node:worker_threads');
+  let count = 0;
+  import(${JSON.stringify(MODULE.href)}).then(({ onMessages }) => {
+    onMessages(parentPort, (message) => parentPort.postMessage([message, count++]));
+    parentPort.postMessage('ready');
+    setInterval(() => parentPort.postMessage('tick'), 5).unref();
+  });
+`;
+
+async function startEcho() {
+  const worker = new Worker(ECHO, { eval: true });
+  onTestFinished(() => void worker.terminate());
+  const heard: [number, number][] = [];
+  let ticks = 0;
+  let wake = () => {};
+  await new Promise((resolve) => worker.once('message', resolve));
+  worker.on('message', (message) => {
+    if (message === 'tick') ticks++;
+    else heard.push(message);
+    wake();
+  });
+  const until = async (count: number) => {
+    while (heard.length < count) await new Promise<void>((resolve) => (wake = resolve));
+  };
+  return { worker, heard, until, ticks: () => ticks };
+}
+
+test('every message is handled once and in order, in bursts, in quick succession and after pauses', async () => {
+  const { worker, heard, until } = await startEcho();
+  let sent = 0;
+  for (let round = 0; round < 300; round++) {
+    const burst = round % 7 === 0 ? 5 : 1;
+    for (let index = 0; index < burst; index++) worker.postMessage(sent++);
+    if (round % 3 !== 0) await until(sent);
+    if (round % 50 === 0) await delay(3);
+  }
+  await until(sent);
+  expect(heard).toEqual(Array.from({ length: sent }, (_, index) => [index, index]));
+});
+
+test('a thread that stays awake for its messages still serves its timers', async () => {
+  const { worker, until, ticks } = await startEcho();
+  const before = ticks();
+  const end = performance.now() + 300;
+  for (let sent = 0; performance.now() < end;) {
+    worker.postMessage(sent++);
+    await until(sent);
+  }
+  expect(ticks()).toBeGreaterThan(before);
+});
+
+test('a thread without messages sleeps', async () => {
+  const { worker, until } = await startEcho();
+  for (let sent = 0; sent < 200;) {
+    worker.postMessage(sent++);
+    await until(sent);
+  }
+  const before = worker.performance.eventLoopUtilization();
+  await delay(200);
+  expect(worker.performance.eventLoopUtilization(before).utilization).toBeLessThan(0.5);
+});
