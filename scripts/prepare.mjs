@@ -40,16 +40,13 @@ export function build({ quiet = false } = {}) {
   if (!stale) return;
   if (quiet) console.error('building …');
   runTool('typescript', ['-b']);
-  if (
-    newest(join(root, 'packages/core/src/sandbox')) >
-    modified(join(root, 'packages/core/dist/sandbox/artefacts/execute.json'))
-  ) {
-    run(
-      process.execPath,
-      [join(root, 'packages/core/build/build-sandbox.mjs')],
-      quiet ? { stdio: ['ignore', 'ignore', 'inherit'] } : {},
-    );
+  const output = quiet ? { stdio: ['ignore', 'ignore', 'inherit'] } : {};
+  const runBuild = (script) => run(process.execPath, [join(root, script)], output);
+  const image = join(root, 'packages/core/dist/sandbox/artefacts/execute.json');
+  if (newest(join(root, 'packages/core/src/sandbox')) > modified(image)) {
+    runBuild('packages/core/build/build-sandbox.mjs');
   }
+  runBuild('packages/cli/build/bundle.mjs');
 }
 
 function checkNode() {
@@ -76,6 +73,7 @@ function install() {
 function builtAt(name) {
   const parts = [join(root, 'packages', name, 'dist/tsconfig.tsbuildinfo')];
   if (name === 'core') parts.push(join(root, 'packages/core/dist/sandbox/artefacts/execute.json'));
+  if (name === 'cli') parts.push(join(root, 'packages/cli/bundle/main.js'));
   return Math.min(...parts.map(modified));
 }
 

@@ -1,4 +1,5 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { once } from 'node:events';
+import { parentPort } from 'node:worker_threads';
 import type { SandboxEnd } from '../../protocol/index.js';
 import { BytecodeCompiler } from '../quickjs/bytecode-compiler.js';
 import { Slot, type SlotSegment } from '../quickjs/slot.js';
@@ -12,10 +13,10 @@ import { onMessages } from './short-waits.js';
  * time; a script that waits for its tools holds a slot, not the worker.
  */
 
-const birth = workerData as WorkerBirth;
+const port = parentPort!;
+const [birth] = (await once(port, 'message')) as [WorkerBirth];
 // Copied from shared memory once: copying from there is slower, and every script is given such a copy.
 birth.execute.content = birth.execute.content.slice();
-const port = parentPort!;
 const control = new Control(birth.control);
 const compiler = new BytecodeCompiler(birth.module, birth.compile);
 const bytecodes = new BytecodeLedger<Uint8Array | SandboxEnd>(birth.bytecodeCacheSize);

@@ -2,7 +2,7 @@ import type { GuestThrow, SandboxEnd } from '../../protocol/index.js';
 import type { ImageHeader } from '../quickjs/image.js';
 import type { WasmModule } from '../quickjs/webassembly.js';
 
-/** What a worker is born with. The buffers are shared between all workers. */
+/** The first message to a worker. The buffers are shared between all workers. */
 export interface WorkerBirth {
   module: WasmModule;
   execute: { header: ImageHeader; content: Uint8Array };

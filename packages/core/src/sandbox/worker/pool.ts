@@ -92,7 +92,7 @@ export class QuickJsPool implements SandboxRuntime {
   readonly #draining = new Map<number, { worker: WorkerThread; slot: number }>();
   #spare: WorkerThread | undefined;
   #artefacts: Promise<Artefacts> | undefined;
-  #loaded: Artefacts | undefined;
+  #isLoaded = false;
   #warming: Promise<void> | undefined;
   #nextKey = 0;
   #closed = false;
@@ -167,17 +167,18 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   async #start(): Promise<void> {
-    this.#artefacts ??= loadArtefacts(this.#options.maxMemoryMb);
-    this.#loaded = await this.#artefacts;
-    if (this.#closed) return;
     while (this.#workers.length < this.#options.size) this.#workers.push(this.#spawn());
+    await this.#artefacts;
+    this.#isLoaded = true;
+    if (this.#closed) return;
     this.#serveWaiting();
     await this.#workers[0]?.ready;
   }
 
   #spawn(): WorkerThread {
+    this.#artefacts ??= loadArtefacts(this.#options.maxMemoryMb);
     const worker: WorkerThread = new WorkerThread(
-      this.#loaded!,
+      this.#artefacts,
       this.#options.slotsPerWorker,
       {
         onReport: (report) => this.#receive(report),
@@ -190,7 +191,7 @@ export class QuickJsPool implements SandboxRuntime {
 
   /** Puts a run on the least loaded worker with a free slot. */
   #dispatch(run: LiveRun): boolean {
-    if (this.#loaded === undefined) return false;
+    if (!this.#isLoaded) return false;
     let best: WorkerThread | undefined;
     for (const worker of this.#workers) {
       const open = worker.hasSlot && worker.linearBytes < WORKER_MEMORY_MARK && !this.#isWornOut(worker);

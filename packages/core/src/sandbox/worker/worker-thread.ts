@@ -45,13 +45,12 @@ export class WorkerThread {
   #longestMs = 0;
   #lost = false;
 
-  constructor(artefacts: Artefacts, slots: number, handlers: WorkerThreadHandlers, entry: URL) {
+  /** The thread starts while the artefacts are still being read; it ends where they cannot be. */
+  constructor(artefacts: Promise<Artefacts>, slots: number, handlers: WorkerThreadHandlers, entry: URL) {
     this.control = Control.create(slots);
     this.#handlers = handlers;
     this.#freeSlots = Array.from({ length: slots }, (_, index) => slots - 1 - index);
-    const birth: WorkerBirth = { ...artefacts, control: this.control.buffer, bytecodeCacheSize: BYTECODE_CACHE };
     this.#worker = new Worker(entry, {
-      workerData: birth,
       env: {},
       argv: [],
       execArgv: [],
@@ -72,6 +71,10 @@ export class WorkerThread {
       });
       this.#worker.once('exit', () => resolve());
     });
+    artefacts.then(
+      (loaded) => this.#sendBirth(loaded),
+      () => void this.terminate(),
+    );
     this.#worker.on('error', (error) => this.#lose(`worker failed: ${error.message}`));
     this.#worker.on('exit', () => this.#lose('worker exited'));
   }
@@ -128,6 +131,11 @@ export class WorkerThread {
     clearTimeout(this.#watch);
     this.#worker.ref();
     await this.#worker.terminate();
+  }
+
+  #sendBirth(artefacts: Artefacts): void {
+    const birth: WorkerBirth = { ...artefacts, control: this.control.buffer, bytecodeCacheSize: BYTECODE_CACHE };
+    if (!this.#lost) this.#worker.postMessage(birth);
   }
 
   #flush(): void {

@@ -1,8 +1,14 @@
 // A sandbox worker with planted faults: source that says so hangs the thread, or ends it.
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { Control } from '../../../dist/sandbox/worker/control.js';
 
-const control = new Control(workerData.control);
+let control;
+const listenOnce = parentPort.once.bind(parentPort);
+parentPort.once = (name, begin) =>
+  listenOnce(name, (birth) => {
+    control = new Control(birth.control);
+    begin(birth);
+  });
 const listen = parentPort.on.bind(parentPort);
 parentPort.on = (name, execute) =>
   listen(name, (commands) => {
