@@ -4,6 +4,7 @@ import type { EvalFlags } from './commands/eval.js';
 import type { ScriptFlags } from './commands/script-command.js';
 import type { ToolsFlags } from './commands/tools.js';
 import { EXIT } from './exit-status.js';
+import type { Engines } from './harness/engines.js';
 import { visible } from './terminal/untrusted.js';
 import { isUsageError } from './usage-error.js';
 
@@ -66,8 +67,11 @@ function addRun(program: Command, settle: Settle): void {
       ),
     )
     .action(async (file: string | undefined, flags: ScriptFlags) => {
-      const { runAnswer } = await import('./commands/run.js');
-      settle(await runAnswer(file, flags));
+      const status = await withEngines(async (engines) => {
+        const { runAnswer } = await import('./commands/run.js');
+        return runAnswer(file, flags, engines);
+      });
+      settle(status);
     });
   addScriptOptions(command);
 }
@@ -88,10 +92,24 @@ function addEval(program: Command, settle: Settle): void {
       ),
     )
     .action(async (file: string | undefined, flags: EvalFlags) => {
-      const { evalScript } = await import('./commands/eval.js');
-      settle(await evalScript(file, flags));
+      const status = await withEngines(async (engines) => {
+        const { evalScript } = await import('./commands/eval.js');
+        return evalScript(file, flags, engines);
+      });
+      settle(status);
     });
   addScriptOptions(command);
+}
+
+/** Their threads start first: they take longest, and the command is loaded meanwhile. */
+async function withEngines(act: (engines: Engines) => Promise<number>): Promise<number> {
+  const { startEngines } = await import('./harness/engines.js');
+  const engines = startEngines();
+  try {
+    return await act(engines);
+  } finally {
+    await engines.close();
+  }
 }
 
 function addTools(program: Command, settle: Settle): void {

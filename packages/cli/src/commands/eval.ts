@@ -1,5 +1,6 @@
 import type { Outcome } from '@toolscript/core/protocol';
 import { EXIT } from '../exit-status.js';
+import type { Engines } from '../harness/engines.js';
 import { readWhole, sourceFor } from '../input/source.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
@@ -11,7 +12,7 @@ export interface EvalFlags extends ScriptFlags {
 }
 
 /** Runs one script. */
-export async function evalScript(file: string | undefined, flags: EvalFlags): Promise<number> {
+export async function evalScript(file: string | undefined, flags: EvalFlags, engines: Engines): Promise<number> {
   if (flags.code !== undefined && file !== undefined)
     throw new UsageError('Give the script once: either a FILE or -e CODE.');
   const source = flags.code === undefined ? sourceFor(file, 'eval') : undefined;
@@ -19,6 +20,7 @@ export async function evalScript(file: string | undefined, flags: EvalFlags): Pr
   reading.catch(() => {});
   return onScriptStage({
     flags,
+    engines,
     source,
     makeView: (screen, settings) => (flags.json === true ? silentView : personView(screen, settings)),
     async act({ harness, settings, screen, signal, onEvent }) {

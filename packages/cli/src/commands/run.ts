@@ -1,18 +1,20 @@
 import type { StreamEvent } from '@toolscript/core/protocol';
 import { EXIT } from '../exit-status.js';
+import type { Engines } from '../harness/engines.js';
 import { sourceFor } from '../input/source.js';
 import { isUsageError } from '../usage-error.js';
 import { JsonView } from '../view/json-view.js';
 import { onScriptStage, personView, type ScriptFlags } from './script-command.js';
 
 /** Runs the scripts in a model's answer. */
-export async function runAnswer(file: string | undefined, flags: ScriptFlags): Promise<number> {
+export async function runAnswer(file: string | undefined, flags: ScriptFlags, engines: Engines): Promise<number> {
   const source = sourceFor(file, 'run');
   const text = source.open();
   // It is awaited below; what goes wrong before that must not leave its failure unheard.
   text.catch(() => {});
   return onScriptStage({
     flags,
+    engines,
     source,
     makeView: (screen, settings) => (flags.json === true ? new JsonView(screen) : personView(screen, settings)),
     async act({ harness, settings, screen, signal, onEvent }) {

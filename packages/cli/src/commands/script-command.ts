@@ -3,6 +3,7 @@ import type { Harness } from '@toolscript/core';
 import { openApprovals } from '../approvals/approvals.js';
 import type { SettingFlags, Settings } from '../configuration/settings.js';
 import { loadSettings } from '../configuration/settings.js';
+import type { Engines } from '../harness/engines.js';
 import { openHarness } from '../harness/open-harness.js';
 import type { TextSource } from '../input/source.js';
 import { Interruption } from '../interruption.js';
@@ -28,6 +29,7 @@ interface ScriptStage {
 
 export interface StageWishes {
   flags: ScriptFlags;
+  engines: Engines;
   /** Where the text comes from, if not from the command line; closed at the end. */
   source: TextSource | undefined;
   makeView: (screen: Screen, settings: Settings) => EventView;
@@ -61,7 +63,7 @@ async function withInterruption(run: (interruption: Interruption) => Promise<num
 }
 
 async function act(
-  { flags, source, makeView, act: perform }: StageWishes,
+  { flags, engines, source, makeView, act: perform }: StageWishes,
   screen: Screen,
   settings: Settings,
   interruption: Interruption,
@@ -77,7 +79,7 @@ async function act(
     interrupt: () => interruption.interrupt(),
   });
   const onInternalError = (detail: string) => screen.warn(`toolscript: internal: ${visible(detail)}`);
-  const { harness } = await openHarness(settings, { approvals: approvals.policy, onInternalError, runsScripts: true });
+  const { harness } = await openHarness(settings, { approvals: approvals.policy, onInternalError, engines });
   try {
     const watch = new EventWatch([(event) => approvals.take(event), (event) => view.take(event)]);
     const status = await perform({ harness, settings, screen, signal: interruption.signal, onEvent: watch.take });

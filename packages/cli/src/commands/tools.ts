@@ -2,6 +2,7 @@ import type { Tool } from '@toolscript/core/protocol';
 import type { SettingFlags } from '../configuration/settings.js';
 import { loadSettings } from '../configuration/settings.js';
 import { EXIT } from '../exit-status.js';
+import { openEngines } from '../harness/engines.js';
 import { openHarness } from '../harness/open-harness.js';
 import { Screen } from '../terminal/screen.js';
 import { jsonText, visible, visibleLine } from '../terminal/untrusted.js';
@@ -16,7 +17,7 @@ export interface ToolsFlags extends SettingFlags {
 export async function listTools(flags: ToolsFlags): Promise<number> {
   const screen = new Screen(process.stdout, process.stderr, process.env);
   const settings = await loadSettings(flags, process.env, (message) => screen.warn(`toolscript: ${message}`));
-  const { harness } = await openHarness({ ...settings, mode: 'enabled' }, { runsScripts: false });
+  const { harness } = await openHarness({ ...settings, mode: 'enabled' }, { engines: openEngines() });
   try {
     const exposed = harness.tools();
     if (flags.types === true) screen.write(`${visible(harness.declarations()).trimEnd()}\n`);

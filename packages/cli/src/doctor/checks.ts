@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Settings } from '../configuration/settings.js';
+import { startEngines } from '../harness/engines.js';
 import { openHarness, type OpenHarness } from '../harness/open-harness.js';
 import type { Environment } from '../terminal/style.js';
 import { wantsColour } from '../terminal/style.js';
@@ -41,7 +42,7 @@ async function checkWorking(): Promise<Check[]> {
   let open: OpenHarness | undefined;
   try {
     folder = await mkdtemp(join(tmpdir(), 'toolscript-doctor-'));
-    open = await openHarness(plainSettings(folder), { approvals: 'deny', runsScripts: true });
+    open = await openHarness(plainSettings(folder), { approvals: 'deny', engines: startEngines() });
     return [await checkCompiler(open), await checkSandbox(open), await checkSearch(open, folder), await checkFiles()];
   } catch (error) {
     return [{ name: 'program', status: 'missing', detail: messageOf(error), fix: REINSTALL }];

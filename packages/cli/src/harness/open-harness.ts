@@ -1,9 +1,10 @@
-import { createCompiler, createHarness, QuickJsPool, type Harness } from '@toolscript/core';
+import { createHarness, type Harness } from '@toolscript/core';
 import type { ApprovalPolicy, Tool } from '@toolscript/core/protocol';
 import type { Settings } from '../configuration/settings.js';
 import { didYouMean } from '../nearest-name.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
+import type { Engines } from './engines.js';
 
 export interface OpenHarness {
   readonly harness: Harness;
@@ -14,19 +15,15 @@ export interface OpenHarness {
 export interface HarnessWishes {
   approvals?: ApprovalPolicy;
   onInternalError?: (detail: string) => void;
-  /** Whether scripts will run; their threads then start while the tools are still being loaded. */
-  runsScripts: boolean;
+  /** Closed with the harness, and where none can be made. */
+  engines: Engines;
 }
 
 /** The harness of the settings, with the tools for work on a folder. Throws usage errors, of the library's too. */
 export async function openHarness(
   settings: Settings,
-  { approvals, onInternalError, runsScripts }: HarnessWishes,
+  { approvals, onInternalError, engines }: HarnessWishes,
 ): Promise<OpenHarness> {
-  const runtime = new QuickJsPool({ size: 1 });
-  const compiler = createCompiler();
-  if (runsScripts && settings.mode !== 'disabled') void compiler.warm();
-  if (runsScripts && settings.mode === 'enabled') runtime.warm().catch(() => {});
   try {
     const { codingTools } = await import('@toolscript/tools');
     const tools = allowedTools(codingTools({ roots: settings.cwd }), settings);
@@ -35,15 +32,15 @@ export async function openHarness(
       expose: narrowedExposure(settings, tools),
       packs: narrowedPacks(settings, tools),
       mode: settings.mode,
-      runtime,
-      compiler,
+      runtime: engines.runtime,
+      compiler: engines.compiler,
       limits: settings.limits,
       ...(approvals === undefined ? {} : { approvals }),
       ...(onInternalError === undefined ? {} : { onInternalError }),
     });
     return { harness, tools };
   } catch (error) {
-    await Promise.all([runtime.close(), compiler.close()]);
+    await engines.close();
     throw error;
   }
 }
