@@ -24,7 +24,8 @@ export class GrowingText {
   }
 
   toString(): string {
-    return this.whole + this.tail;
+    if (this.tail !== '') this.flattenTail();
+    return this.whole;
   }
 
   private flattenTail(): void {

@@ -65,7 +65,11 @@ export class ScriptLexer {
   private quote = 0;
   private escape: 'none' | 'next' | 'line-feed' = 'none';
   private token: Token = 'punctuation';
-  private word = '';
+  // The last word: what stood of it in earlier pieces, and where the rest stands. Most words are never asked for.
+  private wordBefore = '';
+  private wordText = '';
+  private wordStart = 0;
+  private wordEnd = 0;
   private isWordOpen = false;
   private previous = 0;
   private tokenBeforeSign: Token = 'punctuation';
@@ -181,13 +185,20 @@ export class ScriptLexer {
       if (character < 128 && IS_WORD[character] !== true) break;
       end += 1;
     }
-    const continued = this.isWordOpen ? this.word.length : 0;
-    if (continued + end - index > LONGEST_WORD) this.word = LONG_WORD;
-    else this.word = continued > 0 ? this.word + text.slice(index, end) : text.slice(index, end);
+    this.wordBefore = this.isWordOpen ? this.word() : '';
+    this.wordText = text;
+    this.wordStart = index;
+    this.wordEnd = end;
     if (!this.isWordOpen) this.token = this.token === 'dot' ? 'value' : 'word';
     this.isWordOpen = end === text.length;
     this.previous = 0;
     return end;
+  }
+
+  private word(): string {
+    const { wordBefore, wordStart, wordEnd } = this;
+    if (wordBefore.length + wordEnd - wordStart > LONGEST_WORD) return LONG_WORD;
+    return wordBefore + this.wordText.slice(wordStart, wordEnd);
   }
 
   private takePunctuator(character: number, position: number): void {
@@ -202,7 +213,7 @@ export class ScriptLexer {
         this.enter('string', position);
         return;
       case OPEN_PARENTHESIS:
-        this.brackets.push(this.token === 'word' && CONTROL_WORDS.has(this.word) ? 'control' : 'parenthesis');
+        this.brackets.push(this.token === 'word' && CONTROL_WORDS.has(this.word()) ? 'control' : 'parenthesis');
         this.token = 'punctuation';
         return;
       case CLOSE_PARENTHESIS:
@@ -402,7 +413,7 @@ export class ScriptLexer {
   }
 
   private mayBeginValue(): boolean {
-    return this.token === 'punctuation' || (this.token === 'word' && WORDS_BEFORE_VALUES.has(this.word));
+    return this.token === 'punctuation' || (this.token === 'word' && WORDS_BEFORE_VALUES.has(this.word()));
   }
 
   private halt(index: number): number {
