@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const PACKAGES = ['core', 'tools', 'cli'];
+const TYPE_LIBRARY = 'packages/core/dist/script/type-library/guest.lib.d.ts';
 
 /** Runs a program with the terminal's own streams; a failure ends this process with the same status. */
 export function run(command, args, options = {}) {
@@ -36,17 +37,25 @@ export function prepare({ quiet = true } = {}) {
 }
 
 export function build({ quiet = false } = {}) {
+  const image = join(root, 'packages/core/dist/sandbox/artefacts/execute.json');
   const stale = PACKAGES.some((name) => newest(join(root, 'packages', name, 'src')) > builtAt(name));
-  if (!stale) return;
+  if (!stale && !typeLibraryIsStale(image)) return;
   if (quiet) console.error('building …');
   runTool('typescript', ['-b']);
   const output = quiet ? { stdio: ['ignore', 'ignore', 'inherit'] } : {};
   const runBuild = (script) => run(process.execPath, [join(root, script)], output);
-  const image = join(root, 'packages/core/dist/sandbox/artefacts/execute.json');
   if (newest(join(root, 'packages/core/src/sandbox')) > modified(image)) {
     runBuild('packages/core/build/build-sandbox.mjs');
   }
+  if (typeLibraryIsStale(image)) runBuild('packages/core/build/build-type-library.mjs');
   runBuild('packages/cli/build/bundle.mjs');
+}
+
+/** The type checker's library is made of its own sources, what the sandbox has, and the compiler's declarations. */
+function typeLibraryIsStale(image) {
+  const sources = newest(join(root, 'packages/core/src/script/type-library'));
+  const compiler = modified(join(root, 'node_modules/typescript/package.json'));
+  return Math.max(sources, modified(image), compiler) > modified(join(root, TYPE_LIBRARY));
 }
 
 function checkNode() {
@@ -72,7 +81,9 @@ function install() {
 
 function builtAt(name) {
   const parts = [join(root, 'packages', name, 'dist/tsconfig.tsbuildinfo')];
-  if (name === 'core') parts.push(join(root, 'packages/core/dist/sandbox/artefacts/execute.json'));
+  if (name === 'core') {
+    parts.push(join(root, 'packages/core/dist/sandbox/artefacts/execute.json'), join(root, TYPE_LIBRARY));
+  }
   if (name === 'cli') parts.push(join(root, 'packages/cli/bundle/main.js'));
   return Math.min(...parts.map(modified));
 }

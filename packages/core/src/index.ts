@@ -13,7 +13,6 @@ export {
   type Detector,
   type DetectorEvent,
   type DetectorOptions,
-  type TypeCheckContext,
   type TypeChecker,
 } from './script/index.js';
 export {

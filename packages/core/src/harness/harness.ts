@@ -15,16 +15,19 @@ import {
 } from '../protocol/index.js';
 import { QuickJsPool } from '../sandbox/index.js';
 import { createCompiler, type CompilerStats } from '../script/index.js';
+import type { CheckPoolStats } from '../script/type-checker/index.js';
 import {
   createCatalog,
   createFacade,
   createRegistry,
   declarationsFor,
+  signatureOf,
   GUEST_DECLARATIONS,
   resolveExposure,
 } from '../tools/index.js';
 import { makeRunScriptTool, type RunScriptTool } from './as-tool.js';
 import { EventStream, newId, type RunIdentity } from './event-stream.js';
+import { LazyChecker } from './lazy-checker.js';
 import { ContextWriter } from './script-context.js';
 import { writeInstructions, type ScriptCarrier } from './instructions.js';
 import { checkHarnessOptions, checkRunOptions, resolveLimits, type HarnessOptions } from './options.js';
@@ -82,6 +85,8 @@ export interface InstructionsOptions {
 export interface HarnessStats {
   sandbox: SandboxStats;
   compiler: CompilerStats;
+  /** Once the type checker was needed. */
+  checker?: CheckPoolStats;
 }
 
 /** Runs the scripts that a model writes, against the tools it was given. */
@@ -130,9 +135,11 @@ class ToolscriptHarness implements Harness {
     const makeGate: RunnerParts['makeGate'] = (approvals, limits) =>
       createGate(approvals, { approvalTimeoutMs: limits.approvalTimeoutMs });
     makeGate(options.approvals, this.#limits);
+    const checkMode = options.typecheck ?? 'error';
     const toolNames = Object.freeze([...registry.scriptNames(exposed)]);
     this.#parts = {
       compiler: options.compiler ?? createCompiler(),
+      checker: checkMode === 'off' ? undefined : new LazyChecker(() => this.#checkerOptions(checkMode)),
       runtime:
         options.runtime === undefined || options.runtime === 'quickjs' ? new QuickJsPool(workers) : options.runtime,
       registry,
@@ -276,18 +283,39 @@ class ToolscriptHarness implements Harness {
   }
 
   stats(): HarnessStats {
-    return { sandbox: this.#parts.runtime.stats(), compiler: this.#parts.compiler.stats() };
+    const { runtime, compiler, checker } = this.#parts;
+    const checked = checker?.stats();
+    return {
+      sandbox: runtime.stats(),
+      compiler: compiler.stats(),
+      ...(checked === undefined ? {} : { checker: checked }),
+    };
   }
 
   async warm(): Promise<void> {
     this.#assertOpen();
-    await Promise.all([this.#parts.runtime.warm(), this.#parts.compiler.warm()]);
+    const { runtime, compiler, checker } = this.#parts;
+    await Promise.all([runtime.warm(), compiler.warm(), checker?.warm()]);
   }
 
   close(): Promise<void> {
     abortDetached(this.#parts);
+    this.#parts.checker?.close();
     this.#closing ??= Promise.all([this.#parts.runtime.close(), this.#parts.compiler.close()]).then(() => {});
     return this.#closing;
+  }
+
+  #checkerOptions(mode: 'error' | 'warn') {
+    const { registry, toolNames } = this.#parts;
+    return {
+      mode,
+      declarations: this.declarations(),
+      toolNames,
+      signatureOf: (name: string) => {
+        const tool = registry.get(name);
+        return tool === undefined ? undefined : signatureOf(tool);
+      },
+    };
   }
 
   #shared(run: RunOptions) {

@@ -30,8 +30,11 @@ export interface HarnessOptions {
   approvals?: ApprovalPolicy;
   workers?: { size?: number; maxScriptsPerWorker?: number; queueWaitMs?: number; slotsPerWorker?: number };
   detect?: { tags?: readonly string[]; fences?: boolean };
-  /** Scripts are not type-checked in this version: 'off' says that this is known. */
-  typecheck?: 'off';
+  /**
+   * What becomes of a script that calls a tool wrongly, or certainly fails, as far as TypeScript can see: it is
+   * refused before anything runs ('error', the default), it runs and is told ('warn'), or nobody looks ('off').
+   */
+  typecheck?: 'error' | 'warn' | 'off';
   /** Every event of every run. */
   onEvent?: (event: StreamEvent) => void;
   /** Failures of Toolscript itself, for the operator: never shown to a model. */
@@ -95,7 +98,7 @@ const HarnessOptionsSchema = z.strictObject({
       fences: z.boolean().optional(),
     })
     .optional(),
-  typecheck: z.literal('off').optional(),
+  typecheck: z.enum(['error', 'warn', 'off']).optional(),
   onEvent: z.function().optional(),
   onInternalError: z.function().optional(),
 });
@@ -121,11 +124,6 @@ function refuseWhatIsToCome(options: Record<string, unknown>): void {
   if (options?.['runtime'] === 'isolated-vm')
     throw new ToolscriptUsageError(
       'createHarness: the isolated-vm runtime is not part of this version; use "quickjs".',
-    );
-  const typecheck = options?.['typecheck'];
-  if (typecheck === 'error' || typecheck === 'warn')
-    throw new ToolscriptUsageError(
-      "createHarness: the type checker is not part of this version; leave typecheck out, or set it to 'off'.",
     );
 }
 

@@ -21,12 +21,15 @@ import { roundMs, runScriptSession, unwrittenJournal, type SessionEvent } from '
 import { sha256 } from '../text/sha256.js';
 import { createFacade, type Facade, type ToolCatalog, type ToolRegistry } from '../tools/index.js';
 import { newId, type EventStream } from './event-stream.js';
+import type { LazyChecker } from './lazy-checker.js';
 import type { ContextWriter } from './script-context.js';
 import { sessionPayload } from './session-payloads.js';
 
 /** What every run of one harness shares. */
 export interface RunnerParts {
   compiler: Compiler;
+  /** Undefined: types are not checked. */
+  checker: LazyChecker | undefined;
   runtime: SandboxRuntime;
   registry: ToolRegistry;
   exposed: ReadonlySet<string>;
@@ -65,6 +68,7 @@ export async function runRequest(parts: RunnerParts, request: ScriptRequest): Pr
     language: request.language,
     maxSourceBytes: request.limits.maxSourceBytes,
     toolNames: parts.toolNames,
+    ...(parts.checker === undefined ? {} : { typeChecker: await parts.checker.load() }),
   });
   const item = request.stream.isHeard ? executionItem(request, compiled.ok ? compiled.script : undefined) : undefined;
   if (item !== undefined) announce(request.stream, item);

@@ -1,11 +1,14 @@
 import type { CompiledScript, Diagnostic, PlannedCall, ScriptFailure } from '../protocol/index.js';
 import type { EditLayers } from './edits.js';
+import type { SourceFacts } from './source-facts.js';
 
 /** What the compiler's thread is asked. One at a time. */
 export interface CompileRequest {
   readonly source: string;
   /** Undefined: names are not checked. */
   readonly toolNames: readonly string[] | undefined;
+  /** Whether the type checker will look at the script. */
+  readonly wantsFacts: boolean;
 }
 
 /** What it answers: plain data. */
@@ -18,6 +21,8 @@ export type CompileAnswer =
       readonly diagnostics: readonly Diagnostic[];
       readonly plan: readonly PlannedCall[];
       readonly patterns: CompiledScript['patterns'];
+      /** Where they were wanted. */
+      readonly facts: SourceFacts | undefined;
     }
   | { readonly type: 'failed'; readonly failure: ScriptFailure; readonly diagnostics: readonly Diagnostic[] };
 

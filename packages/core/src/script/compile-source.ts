@@ -11,6 +11,7 @@ import { findViolations } from './policy.js';
 import { findPromiseMisuse } from './promise-rules.js';
 import { parseWithRepairs } from './repair.js';
 import type { RepairNote, RepairedScript } from './repair.js';
+import { sourceFacts } from './source-facts.js';
 import { stripTypes } from './strip.js';
 import { findToolCalls } from './tool-calls.js';
 import { findUnknownTools } from './tool-names.js';
@@ -19,7 +20,7 @@ import { wrap } from './wrapper.js';
 const MOST_DIAGNOSTICS = 50;
 
 /** Repair, parse, refuse what is banned, lint, plan, strip, wrap. Pure; runs in the compiler's thread. */
-export function compileSource({ source, toolNames }: CompileRequest): CompileAnswer {
+export function compileSource({ source, toolNames, wantsFacts }: CompileRequest): CompileAnswer {
   const script = parseWithRepairs(source);
   const report = new Report(source, script);
   for (const note of script.notes) report.addRepair(note);
@@ -56,6 +57,7 @@ export function compileSource({ source, toolNames }: CompileRequest): CompileAns
       kind: node.type === 'ObjectPattern' ? 'object' : 'array',
       ...report.positionAt(node.start),
     })),
+    facts: wantsFacts ? sourceFacts(script.index.program, calls) : undefined,
   };
 }
 

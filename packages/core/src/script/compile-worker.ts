@@ -22,5 +22,6 @@ function warmUp(): void {
   compileSource({
     source: 'const value: number = (await tools.none({ a: [1] })).b;\nreturn `${value}`;',
     toolNames: [],
+    wantsFacts: true,
   });
 }

@@ -14,6 +14,7 @@ import { CompileThread } from './compile-thread.js';
 import type { ThreadResult } from './compile-thread.js';
 import { applyLayers, originalOffset } from './edits.js';
 import { LineIndex } from './line-index.js';
+import type { TypeCheck, TypeChecker } from './type-checker/index.js';
 import { RecentMap } from './recent-map.js';
 import { positionMapper } from './wrapper.js';
 
@@ -22,8 +23,6 @@ export interface CompilerOptions {
   readonly cacheSize?: number;
   /** For parsing and stripping one script, in ms. Default 2000. */
   readonly deadlineMs?: number;
-  /** Looks at each script that passed the rules. Left out: nothing checks types. */
-  readonly typeChecker?: TypeChecker;
 }
 
 export interface CompileOptions {
@@ -32,20 +31,8 @@ export interface CompileOptions {
   readonly maxSourceBytes: number;
   /** The tools there are. Left out: names are not checked. */
   readonly toolNames?: readonly string[];
-}
-
-/** The place of the type checker: between the rules and the sandbox. */
-export interface TypeChecker {
-  /**
-   * Positions count in `source`, which is the script after repairs. A diagnostic of severity `error` makes a
-   * ScriptTypeError. What it answers is cached with the script. A throw is taken as no answer.
-   */
-  check(source: string, context: TypeCheckContext): Promise<readonly Diagnostic[]>;
-}
-
-export interface TypeCheckContext {
-  readonly language: ScriptLanguage;
-  readonly toolNames: readonly string[] | undefined;
+  /** Looks at each script that passed the rules. Left out: nothing checks types. */
+  readonly typeChecker?: TypeChecker;
 }
 
 export interface CompilerStats {
@@ -83,15 +70,13 @@ class ThreadedCompiler implements Compiler {
   readonly #cache: RecentMap<string, CompileResult>;
   readonly #pending = new Map<string, Promise<CompileResult>>();
   readonly #thread: CompileThread;
-  readonly #typeChecker: TypeChecker | undefined;
   #hits = 0;
   #misses = 0;
   #closed = false;
 
-  constructor({ cacheSize = 1000, deadlineMs = 2000, typeChecker }: CompilerOptions) {
+  constructor({ cacheSize = 1000, deadlineMs = 2000 }: CompilerOptions) {
     this.#cache = new RecentMap(cacheSize);
     this.#thread = new CompileThread({ entry: new URL('./compile-worker.js', import.meta.url), deadlineMs });
-    this.#typeChecker = typeChecker;
   }
 
   async compile(source: string, options: CompileOptions): Promise<CompileResult> {
@@ -137,40 +122,41 @@ class ThreadedCompiler implements Compiler {
   }
 
   async #work(key: string, source: string, options: CompileOptions): Promise<CompileResult> {
-    const result = await this.#thread.run({ source, toolNames: options.toolNames });
+    const { toolNames, typeChecker } = options;
+    // It comes up beside the compiler's thread.
+    void typeChecker?.warm();
+    const result = await this.#thread.run({ source, toolNames, wantsFacts: typeChecker !== undefined });
     if (result.type !== 'answer') return failed(threadFailure(result));
-    const compiled = await this.#checked(source, options, result.answer);
-    this.#cache.set(key, { ...compiled, cacheHit: true });
-    return compiled;
+    const { answer } = result;
+    if (answer.type === 'failed') return this.#kept(key, failed(answer.failure, answer.diagnostics));
+    if (typeChecker === undefined || answer.facts === undefined)
+      return this.#kept(key, { ok: true, script: compiledScript(source, answer, answer.diagnostics), cacheHit: false });
+    const checked = await typeChecker.check(applyLayers(source, answer.layers), answer.facts);
+    const compiled = withTypes(source, answer, checked);
+    return checked.isChecked ? this.#kept(key, compiled) : compiled;
   }
 
-  async #checked(source: string, options: CompileOptions, answer: CompileAnswer): Promise<CompileResult> {
-    if (answer.type === 'failed') return failed(answer.failure, answer.diagnostics);
-    const { language, toolNames } = options;
-    const found = await this.#typeDiagnostics(source, answer, { language, toolNames });
-    const diagnostics = [...answer.diagnostics, ...found];
-    const error = found.find(({ severity }) => severity === 'error');
-    if (error !== undefined) return failed(typeFailure(source, error), diagnostics);
-    return { ok: true, script: compiledScript(source, answer, diagnostics), cacheHit: false };
-  }
-
-  /** The checker's diagnostics, with positions in the model's own source. */
-  async #typeDiagnostics(source: string, answer: Compiled, context: TypeCheckContext): Promise<Diagnostic[]> {
-    if (this.#typeChecker === undefined) return [];
-    const repaired = applyLayers(source, answer.layers);
-    const found = await this.#typeChecker.check(repaired, context).catch(() => []);
-    const repairedLines = new LineIndex(repaired);
-    const sourceLines = new LineIndex(source);
-    return found.map((diagnostic) => {
-      const { line, column } = diagnostic;
-      const offset = line === undefined ? undefined : repairedLines.offsetAt(line, column ?? 1);
-      if (offset === undefined) return diagnostic;
-      return { ...diagnostic, ...sourceLines.positionAt(originalOffset(offset, answer.layers)) };
-    });
+  #kept(key: string, result: CompileResult): CompileResult {
+    this.#cache.set(key, { ...result, cacheHit: true });
+    return result;
   }
 }
 
 type Compiled = Extract<CompileAnswer, { type: 'compiled' }>;
+
+/** The result with what the checker found; an error among it refuses the script. */
+function withTypes(source: string, answer: Compiled, { findings, hint, isChecked }: TypeCheck): CompileResult {
+  const lines = new LineIndex(source);
+  const found = findings.map(({ offset, ...finding }): Diagnostic => {
+    return { ...finding, ...lines.positionAt(originalOffset(offset, answer.layers)) };
+  });
+  // TypeScript has said it, with more behind it.
+  const others = isChecked ? answer.diagnostics.filter(({ code }) => code !== 'unknown-tool') : answer.diagnostics;
+  const diagnostics = [...others, ...found];
+  const errors = found.filter(({ severity }) => severity === 'error');
+  if (errors.length > 0) return failed(typeFailure(source, errors, hint), diagnostics);
+  return { ok: true, script: compiledScript(source, answer, diagnostics), cacheHit: false };
+}
 
 function compiledScript(source: string, answer: Compiled, diagnostics: readonly Diagnostic[]): CompiledScript {
   const { javascript, mappings, layers, plan, patterns } = answer;
@@ -203,11 +189,12 @@ function refuseTooLarge(source: string, maxSourceBytes: number): ScriptFailure |
 
 const keyParts = new WeakMap<readonly string[], string>();
 
-function cacheKey(source: string, { language, toolNames }: CompileOptions): string {
-  if (toolNames === undefined) return `${language}\u0000${source}`;
+function cacheKey(source: string, { language, toolNames, typeChecker }: CompileOptions): string {
+  const checked = typeChecker === undefined ? '' : `\u0002${typeChecker.key}`;
+  if (toolNames === undefined) return `${language}${checked}\u0000${source}`;
   let names = keyParts.get(toolNames);
   if (names === undefined) keyParts.set(toolNames, (names = toolNames.join('\u0001')));
-  return `${language}\u0001${names}\u0000${source}`;
+  return `${language}${checked}\u0001${names}\u0000${source}`;
 }
 
 function threadFailure({ type }: Exclude<ThreadResult, { type: 'answer' }>): ScriptFailure {
@@ -233,7 +220,23 @@ const THREAD_FAILURES: Record<ThreadFailure, { code: ErrorCode; message: string;
   broken: { code: 'HarnessInternalError', message: 'The compiler failed on this script.' },
 };
 
-function typeFailure(source: string, { message, line, column, code }: Diagnostic): ScriptFailure {
-  const place = line === undefined ? {} : { line, column: column ?? 1, frame: codeFrame(source, line, column ?? 1) };
-  return scriptFailure('ScriptTypeError', message, { ...place, metadata: { rule: code } });
+/** Characters of a failure's message, without its frame. */
+const MOST_MESSAGE = 1_500;
+
+/** The first error with its frame and hint, the others in a line each. */
+function typeFailure(source: string, errors: readonly Diagnostic[], hint: string | undefined): ScriptFailure {
+  const [first, ...others] = errors as [Diagnostic, ...Diagnostic[]];
+  const { line = 1, column = 1 } = first;
+  const lines = [
+    `${first.message.replace(/[.]$/u, '')} (${first.code}, line ${line}, column ${column}).`,
+    ...others.map((other) => `Line ${other.line}, column ${other.column}: ${other.message} (${other.code})`),
+  ];
+  const message = lines.join('\n');
+  return scriptFailure('ScriptTypeError', message.length > MOST_MESSAGE ? `${message.slice(0, MOST_MESSAGE)}…` : message, {
+    line,
+    column,
+    frame: codeFrame(source, line, column),
+    ...(hint === undefined ? {} : { hint }),
+    metadata: { rule: first.code, rules: errors.map(({ code }) => code) },
+  });
 }

@@ -4,8 +4,7 @@ export type {
   Compiler,
   CompilerOptions,
   CompilerStats,
-  TypeCheckContext,
-  TypeChecker,
 } from './compiler.js';
+export type { TypeChecker } from './type-checker/index.js';
 export { createDetector, detectScripts } from './detector.js';
 export type { Detector, DetectorEvent, DetectorOptions } from './detector.js';

@@ -10,8 +10,8 @@ import {
   type SourcePosition,
 } from '../protocol/index.js';
 import { codeFrame } from '../text/code-frame.js';
+import { insteadOf } from '../text/missing-names.js';
 import { mapGuestStack, type MappedStack } from './guest-stack.js';
-import { hintForMissingName } from './hints.js';
 
 /** What the session knows of a call that was rejected. */
 export interface RejectedCall {
@@ -108,6 +108,12 @@ function thrownFailure(error: GuestThrow, sources: FailureSources): ScriptFailur
     },
   );
   return withFrame(failure, mapped.position, script);
+}
+
+/** For a ReferenceError: what to use instead of the name it complains about. */
+function hintForMissingName(errorName: string, message: string): string | undefined {
+  const name = errorName === 'ReferenceError' ? /^'?([\w$]+)'? is not defined/u.exec(message)?.[1] : undefined;
+  return name === undefined ? undefined : insteadOf(name);
 }
 
 /** The engine's name for running into one of its own bounds; scripts know such errors as RangeErrors. */

@@ -23,6 +23,11 @@ export function declarationFor(tool: Tool, detail: DeclarationDetail = 'full'): 
   return declarationsFor([tool], { detail });
 }
 
+/** One tool's declaration on one line, as a script writes the call: `tools.readFile(args: { … }): Promise<{ … }>`. */
+export function signatureOf(tool: Tool): string {
+  return `tools.${identifierName(tool.name)}${signature(tool, 'types', '', [])}`;
+}
+
 /**
  * `interface Tools { … }` with what it needs before it. Dotted names become nested members; a name that is
  * no identifier is declared under its identifier form. The same text serves the model and the type checker

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ToolscriptUsageError } from '#core/protocol/index.js';
-import type { Diagnostic } from '#core/protocol/index.js';
+
 import { createCompiler } from '#core/script/compiler.js';
 import type { Compiler } from '#core/script/compiler.js';
 import { compiled, run } from './running.js';
@@ -149,45 +149,51 @@ console.log(result.ok);`;
 });
 
 describe('the type checker’s place', () => {
-  const error: Diagnostic = {
-    severity: 'error',
-    code: 'ts2339',
-    message: 'Property x does not exist.',
-    line: 1,
-    column: 16,
-  };
+  const error = { severity: 'error', code: 'ts2339', message: 'Property x does not exist.', offset: 14 } as const;
+  const checkerThat = (answer: Partial<TypeCheck>, seen: string[] = []): TypeChecker => ({
+    key: JSON.stringify(answer),
+    warm: async () => {},
+    async check(source) {
+      seen.push(source);
+      return { isChecked: true, findings: [], hint: undefined, ...answer };
+    },
+  });
 
   it('is between the rules and the sandbox; its errors become a ScriptTypeError in the model’s own positions', async () => {
     const seen: string[] = [];
-    const compiler = fresh({
-      typeChecker: {
-        async check(source) {
-          seen.push(source);
-          return [error];
-        },
-      },
-    });
-    const result = await compiler.compile('async () => 1', options);
+    const typeChecker = checkerThat({ findings: [error], hint: 'Use y.' }, seen);
+    const result = await fresh().compile('async () => 1', { ...options, typeChecker });
     expect(seen).toEqual(['return await (async () => 1)()']);
     expect(result).toMatchObject({
       ok: false,
-      failure: { code: 'ScriptTypeError', line: 1, column: 2, phase: 'checking' },
-      diagnostics: [{ code: 'repair-function' }, { code: 'ts2339', line: 1, column: 2 }],
+      failure: { code: 'ScriptTypeError', line: 1, column: 1, phase: 'checking', hint: 'Use y.' },
+      diagnostics: [{ code: 'repair-function' }, { code: 'ts2339', line: 1, column: 1 }],
     });
   });
 
-  it('does not stop a script by warnings or by failing', async () => {
-    const warns = fresh({ typeChecker: { check: async () => [{ ...error, severity: 'warning' }] } });
-    expect((await compiled(warns, 'return 1')).diagnostics).toMatchObject([{ code: 'ts2339' }]);
-    const throws = fresh({ typeChecker: { check: () => Promise.reject(new Error('gone')) } });
-    expect(await run(await compiled(throws, 'return 1'))).toBe(1);
+  it('does not stop a script by warnings, which come with the script', async () => {
+    const typeChecker = checkerThat({ findings: [{ ...error, severity: 'warning', offset: 7 }] });
+    const result = await fresh().compile('return 1', { ...options, typeChecker });
+    expect(result).toMatchObject({ ok: true, script: { diagnostics: [{ code: 'ts2339', line: 1, column: 8 }] } });
   });
 
   it('is not asked about a script that is refused before', async () => {
-    let asked = 0;
-    const compiler = fresh({ typeChecker: { check: async () => (asked++, []) } });
-    await compiler.compile('eval("1")', options);
-    await compiler.compile('const = 1', options);
-    expect(asked).toBe(0);
+    const seen: string[] = [];
+    const typeChecker = checkerThat({}, seen);
+    const compiler = fresh();
+    await compiler.compile('eval("1")', { ...options, typeChecker });
+    await compiler.compile('const = 1', { ...options, typeChecker });
+    expect(seen).toEqual([]);
+  });
+
+  it('is asked once for the same script and tools, again for other tools, and again where it could not check', async () => {
+    const compiler = fresh();
+    const [one, other, broken] = [[], [], []] as [string[], string[], string[]];
+    for (let time = 0; time < 2; time++) {
+      await compiler.compile('return 1', { ...options, typeChecker: checkerThat({}, one) });
+      await compiler.compile('return 1', { ...options, typeChecker: checkerThat({ hint: 'other' }, other) });
+      await compiler.compile('return 1', { ...options, typeChecker: checkerThat({ isChecked: false }, broken) });
+    }
+    expect([one.length, other.length, broken.length]).toEqual([1, 1, 2]);
   });
 });

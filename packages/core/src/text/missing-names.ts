@@ -31,9 +31,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   AbortController: 'Calls that lose a race, or are not awaited, are aborted by themselves.',
 };
 
-/** For a ReferenceError: what to use instead of the name it complains about. */
-export function hintForMissingName(errorName: string, message: string): string | undefined {
-  if (errorName !== 'ReferenceError') return undefined;
-  const name = /^'?([\w$]+)'? is not defined/u.exec(message)?.[1];
-  return name !== undefined && Object.hasOwn(INSTEAD, name) ? INSTEAD[name] : undefined;
+/** What to use instead of a global that scripts do not have; undefined for names that nobody expects. */
+export function insteadOf(name: string): string | undefined {
+  return Object.hasOwn(INSTEAD, name) ? INSTEAD[name] : undefined;
 }

@@ -1,0 +1,216 @@
+import { availableParallelism } from 'node:os';
+import { CheckDeadline } from './check-deadline.js';
+import { CheckerProcess, type NativeDiagnostic } from './checker-process.js';
+import { compilerExecutable } from './compiler-executable.js';
+import { readTypeLibrary } from './read-type-library.js';
+
+export interface CheckPoolOptions {
+  /** Processes at most; the second starts when checks pile up. Default: 2, or 1 on a single core. */
+  readonly size?: number;
+  /** For one check, in ms. Default 150. */
+  readonly deadlineMs?: number;
+  /** Path of the compiler. Default: the one that came with `typescript`. */
+  readonly executable?: string;
+}
+
+/** What a script can call, as text for the checker, and a name for it: the same name means the same text. */
+export interface ToolSet {
+  readonly name: string;
+  readonly declarations: string;
+}
+
+/** `slow`: the deadline was missed. `unavailable`: no checker could be had. */
+export type CheckAnswer =
+  | { readonly type: 'checked'; readonly diagnostics: readonly NativeDiagnostic[] }
+  | { readonly type: 'slow' }
+  | { readonly type: 'unavailable'; readonly detail: string };
+
+export interface CheckPoolStats {
+  /** Processes that live now. */
+  processes: number;
+  checked: number;
+  /** Checks that missed their deadline. */
+  slow: number;
+  /** Processes that were started after the first. */
+  restarts: number;
+}
+
+interface Job {
+  readonly toolSet: ToolSet;
+  readonly text: string;
+  readonly resolve: (answer: CheckAnswer) => void;
+  /** Processes that ended under it, not by its own deadline. */
+  losses: number;
+}
+
+/** Processes that may fail to start, in a row, before none is tried any more. */
+const MOST_FAILED_STARTS = 3;
+/** Starting a process and reading a set of declarations for the first time. */
+const OPEN_MS = 15_000;
+/** Waiting checks at which a second process pays. */
+const CROWD = 6;
+/** Sets of declarations that a process keeps. */
+const MOST_TOOL_SETS = 16;
+
+/**
+ * Warm processes of the native compiler, one check at a time in each; the others wait in one queue, and their
+ * deadlines begin when their own check does.
+ *
+ * A seat: empty → (a job comes) opening → checking ⇄ idle → (killed, or died) empty. A process that misses a
+ * deadline is killed: it can be told nothing while it computes. A job whose process died otherwise is tried
+ * once more.
+ */
+export class CheckPool {
+  readonly #options: Required<Omit<CheckPoolOptions, 'executable'>> & Pick<CheckPoolOptions, 'executable'>;
+  readonly #queue: Job[] = [];
+  readonly #seats: Seat[] = [];
+  #failedStarts = 0;
+  #started = 0;
+  #checked = 0;
+  #slow = 0;
+  #isClosed = false;
+
+  constructor({ size = Math.min(2, availableParallelism()), deadlineMs = 150, executable }: CheckPoolOptions = {}) {
+    this.#options = { size, deadlineMs, executable };
+  }
+
+  /** Never rejects. */
+  check(toolSet: ToolSet, text: string): Promise<CheckAnswer> {
+    return new Promise((resolve) => {
+      if (this.#isClosed) return resolve({ type: 'unavailable', detail: 'the checker is closed' });
+      this.#queue.push({ toolSet, text, resolve, losses: 0 });
+      this.#serve();
+    });
+  }
+
+  /** Resolves when a check against these declarations would start at once, or when none can be had. */
+  async warm(toolSet: ToolSet): Promise<void> {
+    await this.check(toolSet, '');
+  }
+
+  stats(): CheckPoolStats {
+    const processes = this.#seats.filter(({ process }) => process !== undefined).length;
+    return { processes, checked: this.#checked, slow: this.#slow, restarts: Math.max(0, this.#started - 1) };
+  }
+
+  /** Ids of the processes that live now; for tests. */
+  pids(): number[] {
+    return this.#seats.map(({ process }) => process?.pid).filter((pid) => pid !== undefined);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const job of this.#queue.splice(0)) job.resolve({ type: 'unavailable', detail: 'the checker was closed' });
+    for (const seat of this.#seats) seat.process?.kill();
+  }
+
+  #serve(): void {
+    while (this.#queue.length > 0) {
+      const seat = this.#freeSeat();
+      if (seat === undefined) return;
+      const job = this.#queue.shift()!;
+      seat.isBusy = true;
+      void this.#work(seat, job).then((answer) => {
+        seat.isBusy = false;
+        seat.process?.hold(false);
+        if (answer === undefined) this.#queue.unshift(job);
+        else job.resolve(answer);
+        // The next script does not wait for what this one has cost.
+        if (answer?.type === 'slow' && this.#queue.length === 0) void this.warm(job.toolSet);
+        this.#serve();
+      });
+    }
+  }
+
+  #freeSeat(): Seat | undefined {
+    const free = this.#seats.find(({ isBusy }) => !isBusy);
+    if (free !== undefined) return free;
+    const isWorth = this.#seats.length === 0 || this.#queue.length >= CROWD;
+    if (this.#seats.length >= this.#options.size || !isWorth) return undefined;
+    const seat = { process: undefined, isBusy: false, toolSets: [] };
+    this.#seats.push(seat);
+    return seat;
+  }
+
+  /** Undefined where the job must be tried again. */
+  async #work(seat: Seat, job: Job): Promise<CheckAnswer | undefined> {
+    try {
+      const process = await this.#opened(seat, job.toolSet);
+      const diagnostics = await this.#inTime(process, this.#options.deadlineMs, () =>
+        process.check(job.toolSet.name, job.text),
+      );
+      this.#checked++;
+      return { type: 'checked', diagnostics };
+    } catch (error) {
+      if (error instanceof MissedDeadline && error.isOfCheck) {
+        this.#slow++;
+        return { type: 'slow' };
+      }
+      if (this.#isClosed || ++job.losses > 1) return { type: 'unavailable', detail: String(error) };
+      return undefined;
+    }
+  }
+
+  /** The seat's process, with the declarations read. Not charged to the check. */
+  async #opened(seat: Seat, toolSet: ToolSet): Promise<CheckerProcess> {
+    const process = seat.process ?? this.#start(seat);
+    process.hold(true);
+    if (!process.isOpen(toolSet.name)) {
+      await this.#inTime(process, OPEN_MS, () => process.open(toolSet.name, toolSet.declarations), false);
+    }
+    this.#failedStarts = 0;
+    await keepRecent(seat, process, toolSet.name);
+    return process;
+  }
+
+  #start(seat: Seat): CheckerProcess {
+    if (this.#failedStarts >= MOST_FAILED_STARTS) throw new Error('the checker does not start');
+    this.#failedStarts++;
+    this.#started++;
+    const executable = this.#options.executable ?? compilerExecutable();
+    const process = new CheckerProcess(executable, readTypeLibrary(), () => {
+      if (seat.process === process) seat.process = undefined;
+    });
+    seat.toolSets = [];
+    seat.process = process;
+    return process;
+  }
+
+  async #inTime<T>(process: CheckerProcess, deadlineMs: number, act: () => Promise<T>, isOfCheck = true): Promise<T> {
+    let isMissed = false;
+    const deadline = new CheckDeadline(
+      deadlineMs,
+      () => process.cpuMs(),
+      () => {
+        isMissed = true;
+        process.kill();
+      },
+    );
+    try {
+      return await act();
+    } catch (error) {
+      throw isMissed ? new MissedDeadline(isOfCheck) : error;
+    } finally {
+      deadline.stop();
+    }
+  }
+}
+
+interface Seat {
+  process: CheckerProcess | undefined;
+  isBusy: boolean;
+  /** Open sets of declarations, the one used last at the end. */
+  toolSets: string[];
+}
+
+class MissedDeadline extends Error {
+  constructor(readonly isOfCheck: boolean) {
+    super('the checker took too long');
+  }
+}
+
+async function keepRecent(seat: Seat, process: CheckerProcess, name: string): Promise<void> {
+  seat.toolSets = [...seat.toolSets.filter((other) => other !== name), name];
+  const oldest = seat.toolSets.length > MOST_TOOL_SETS ? seat.toolSets.shift() : undefined;
+  if (oldest !== undefined) await process.close(oldest);
+}

@@ -1,0 +1,184 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { JsonRpc } from './json-rpc.js';
+
+/**
+ * The one file that speaks the native compiler's unstable programming interface (TypeScript 7.0.2,
+ * `tsc --api --async`): its methods, its file callbacks, its way of naming snapshots. The package's own
+ * client is left aside: it takes 60 ms to load, and gives the compiler this process's environment.
+ *
+ * The compiler sees virtual files only. Every callback answers, so that it never looks at the disk.
+ */
+export class CheckerProcess {
+  readonly #child: ChildProcess;
+  readonly #rpc: JsonRpc;
+  readonly #files = new Map<string, string>();
+  readonly #projects = new Set<string>();
+  readonly #onGone: () => void;
+  #snapshot: number | undefined;
+  #isGone = false;
+
+  /** `onGone` is called once, when the process has ended for whatever reason. Throws nothing; a failed start is an end. */
+  constructor(executable: string, library: string, onGone: () => void) {
+    this.#onGone = onGone;
+    this.#files.set(LIBRARY, library);
+    this.#child = spawn(executable, ['--api', '--async', '--cwd', ROOT, `--callbacks=${CALLBACKS.join(',')}`], {
+      stdio: ['pipe', 'pipe', 'ignore'],
+      cwd: ROOT,
+      env: { GOMEMLIMIT: MEMORY_GOAL },
+      windowsHide: true,
+    });
+    const { stdin, stdout } = this.#child;
+    this.#rpc = new JsonRpc(stdout!, stdin!, (method, parameter) => this.#serve(method, parameter));
+    this.#child.once('error', (error) => this.#gone(error));
+    this.#child.once('exit', (status, signal) => this.#gone(new Error(`it ended with ${signal ?? status}`)));
+    this.hold(false);
+  }
+
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  /** Whether it keeps this process alive: only while somebody waits for it. */
+  hold(isHeld: boolean): void {
+    const { stdin, stdout } = this.#child;
+    for (const handle of [this.#child, stdin, stdout] as { ref(): void; unref(): void }[]) {
+      if (isHeld) handle.ref();
+      else handle.unref();
+    }
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
+    this.#gone(new Error('it was ended'));
+  }
+
+  /** Takes a set of declarations in, under a name. Rejects where the process ends. */
+  async open(project: string, declarations: string): Promise<void> {
+    if (this.#projects.size === 0) await this.#rpc.request('initialize', null);
+    const folder = folderOf(project);
+    this.#projects.add(project);
+    this.#files.set(`${folder}/tsconfig.json`, CONFIGURATION);
+    this.#files.set(`${folder}/tools.d.ts`, declarations);
+    this.#files.set(`${folder}/script.ts`, '');
+    await this.#update({ openProjects: [`${folder}/tsconfig.json`] });
+    await this.check(project, WARM_UP);
+  }
+
+  isOpen(project: string): boolean {
+    return this.#projects.has(project);
+  }
+
+  async close(project: string): Promise<void> {
+    const folder = folderOf(project);
+    this.#projects.delete(project);
+    await this.#update({ closeProjects: [`${folder}/tsconfig.json`] });
+    for (const name of this.#files.keys()) if (name.startsWith(`${folder}/`)) this.#files.delete(name);
+  }
+
+  /** The diagnostics of a text in an open project; positions are UTF-16 offsets in it. One check at a time. */
+  async check(project: string, text: string): Promise<readonly NativeDiagnostic[]> {
+    const folder = folderOf(project);
+    const file = `${folder}/script.ts`;
+    this.#files.set(file, text);
+    const snapshot = await this.#update({ fileChanges: { changed: [file] } });
+    const found = await this.#rpc.request<NativeDiagnostic[] | null>('getSemanticDiagnostics', {
+      snapshot,
+      project: `${folder}/tsconfig.json`,
+      file,
+    });
+    return found ?? [];
+  }
+
+  /** Processor time the process has used so far, in ms; undefined where the platform does not tell. */
+  cpuMs(): number | undefined {
+    if (process.platform !== 'linux' || this.#child.pid === undefined) return undefined;
+    try {
+      const stat = readFileSync(`/proc/${this.#child.pid}/stat`, 'latin1');
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      return (Number(fields[USER_TICKS]) + Number(fields[SYSTEM_TICKS])) * MS_PER_TICK;
+    } catch {
+      return undefined;
+    }
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  async #update(change: object): Promise<number> {
+    const { snapshot } = await this.#rpc.request<{ snapshot: number }>('updateSnapshot', change);
+    const before = this.#snapshot;
+    this.#snapshot = snapshot;
+    if (before !== undefined) await this.#rpc.request('release', { snapshot: before });
+    return snapshot;
+  }
+
+  /** What the compiler asks of the file system. */
+  #serve(method: string, parameter: unknown): unknown {
+    const path = String(parameter);
+    switch (method) {
+      case 'readFile':
+        return { content: this.#files.get(path) ?? null };
+      case 'fileExists':
+        return this.#files.has(path);
+      case 'directoryExists':
+        return path === ROOT || this.#projects.has(path.slice(1));
+      case 'getAccessibleEntries':
+        return { files: [], directories: [] };
+      case 'realpath':
+        return path;
+      default:
+        return null;
+    }
+  }
+
+  #gone(reason: Error): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    this.#rpc.fail(reason);
+    this.#onGone();
+  }
+}
+
+/** As the compiler reports it; see `Diagnostic` in `typescript/unstable/async`. */
+export interface NativeDiagnostic {
+  /** TypeScript's number, as in ts2345. */
+  readonly code: number;
+  /** UTF-16 offsets in the checked text. */
+  readonly pos: number;
+  readonly end: number;
+  readonly text: string;
+  readonly messageChain?: readonly NativeDiagnostic[];
+}
+
+const ROOT = '/';
+const LIBRARY = '/guest.lib.d.ts';
+const CALLBACKS = ['readFile', 'fileExists', 'directoryExists', 'getAccessibleEntries', 'realpath'];
+/** At which the compiler collects harder; it is no limit. */
+const MEMORY_GOAL = '48MiB';
+const MS_PER_TICK = 10;
+const USER_TICKS = 11;
+const SYSTEM_TICKS = 12;
+const WARM_UP = 'export {};\n';
+
+const CONFIGURATION = JSON.stringify({
+  compilerOptions: {
+    target: 'es2024',
+    module: 'esnext',
+    noLib: true,
+    types: [],
+    noEmit: true,
+    noResolve: true,
+    strict: false,
+    strictNullChecks: true,
+    // Its complaints are filtered; without it TypeScript gives up on inferring arrays and empty variables.
+    noImplicitAny: true,
+    useUnknownInCatchVariables: false,
+  },
+  files: [LIBRARY, 'tools.d.ts', 'script.ts'],
+});
+
+function folderOf(project: string): string {
+  return `${ROOT}${project}`;
+}

@@ -1,0 +1,88 @@
+import { insteadOf } from '../../text/missing-names.js';
+import { nearestNames } from '../../text/nearest-names.js';
+import type { Finding } from '../findings.js';
+import type { SourceFacts } from '../source-facts.js';
+import type { NativeDiagnostic } from './checker-process.js';
+import { DiagnosticPolicy, flattened } from './diagnostic-policy.js';
+
+/** What the checker has to say of a script: at most five findings, errors first, and what may help. */
+export interface TypeReport {
+  readonly findings: readonly Finding[];
+  /** For the first error: what to use instead, and the declaration of the tool that was called wrongly. */
+  readonly hint: string | undefined;
+}
+
+export interface ReportContext {
+  readonly facts: SourceFacts;
+  /** Names of the tools, as scripts write them. */
+  readonly toolNames: readonly string[];
+  /** A tool's declaration on one line. */
+  readonly signatureOf: (tool: string) => string | undefined;
+  /** Characters before the script in the text that was checked, and the script's length. */
+  readonly prefix: number;
+  readonly length: number;
+}
+
+const MOST_FINDINGS = 5;
+const MOST_SENTENCES = 3;
+const MOST_SENTENCE = 300;
+const MOST_SIGNATURE = 600;
+
+export function reportTypes(diagnostics: readonly NativeDiagnostic[], context: ReportContext): TypeReport {
+  const policy = new DiagnosticPolicy(context.facts);
+  const weighed = diagnostics.flatMap((diagnostic) => {
+    const offset = Math.min(Math.max(0, diagnostic.pos - context.prefix), context.length);
+    const verdict = policy.verdict(diagnostic, offset);
+    return verdict === 'off' ? [] : [{ diagnostic, offset, verdict }];
+  });
+  const errors = weighed.filter(({ verdict }) => verdict === 'error');
+  const warnings = weighed.filter(({ verdict }) => verdict === 'warning');
+  const chosen = [...withoutRepeats(errors), ...withoutRepeats(warnings)].slice(0, MOST_FINDINGS);
+  const findings = chosen.map(({ diagnostic, offset, verdict }) => ({
+    severity: verdict as 'error' | 'warning',
+    code: `ts${diagnostic.code}`,
+    message: sentenceOf(diagnostic, context),
+    offset,
+  }));
+  const [first] = errors;
+  return { findings, hint: first === undefined ? undefined : hintFor(first.diagnostic, first.offset, policy, context) };
+}
+
+/** The same complaint about the same thing is told once. */
+function withoutRepeats<T extends { diagnostic: NativeDiagnostic }>(found: readonly T[]): T[] {
+  const seen = new Set<string>();
+  return found.filter(({ diagnostic }) => {
+    const key = `${diagnostic.code} ${diagnostic.text}`;
+    return !seen.has(key) && seen.add(key);
+  });
+}
+
+/** TypeScript's own sentence, with what it says further of the reason, and the tools that may have been meant. */
+function sentenceOf(diagnostic: NativeDiagnostic, { toolNames }: ReportContext): string {
+  const sentences = flattened(diagnostic)
+    .slice(0, MOST_SENTENCES)
+    .map((sentence) => shortened(sentence.trim(), MOST_SENTENCE));
+  const said = sentences.join(' ');
+  const wanted = /^Property '([^']+)' does not exist on type 'Tools'/u.exec(diagnostic.text)?.[1];
+  if (wanted === undefined || /Did you mean/u.test(said)) return said;
+  const nearest = nearestNames(wanted, toolNames);
+  return nearest.length === 0 ? said : `${said} Did you mean ${nearest.map((name) => `tools.${name}`).join(', ')}?`;
+}
+
+function hintFor(
+  diagnostic: NativeDiagnostic,
+  offset: number,
+  policy: DiagnosticPolicy,
+  { signatureOf }: ReportContext,
+): string | undefined {
+  const missing = /^Cannot find name '([^']+)'/u.exec(diagnostic.text)?.[1];
+  if (missing !== undefined) return insteadOf(missing);
+  const tool = policy.toolAt(offset);
+  const signature = tool === '' ? undefined : signatureOf(tool);
+  if (signature === undefined) return undefined;
+  return `It is declared as: ${shortened(signature, MOST_SIGNATURE)}`;
+}
+
+function shortened(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}

@@ -1,0 +1,52 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+
+/** One declaration file of TypeScript's own library, such as `lib.es2015.promise.d.ts`. */
+export interface LibraryFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** The newest language edition; what the guest's engine does not have of it is left out later. */
+const ENTRY = 'esnext';
+
+/** Decorators are refused before a script runs. */
+const LEFT_OUT = new Set(['decorators', 'decorators.legacy', 'esnext.decorators']);
+
+/**
+ * TypeScript's declarations of the language, oldest edition first, as each file refers to the ones before it.
+ * They ship with the native compiler, in the package of this platform.
+ */
+export async function readCompilerLibrary(): Promise<LibraryFile[]> {
+  const folder = compilerLibraryFolder();
+  const files: LibraryFile[] = [];
+  const seen = new Set(LEFT_OUT);
+  const add = async (edition: string): Promise<void> => {
+    if (seen.has(edition)) return;
+    seen.add(edition);
+    const name = `lib.${edition}.d.ts`;
+    const text = await readFile(join(folder, name), 'utf8');
+    for (const referred of referredEditions(text)) await add(referred);
+    files.push({ name, text });
+  };
+  await add(ENTRY);
+  return files;
+}
+
+/** The version of the compiler whose declarations these are. */
+export function compilerVersion(): string {
+  const require = createRequire(import.meta.url);
+  return (require('typescript/package.json') as { version: string }).version;
+}
+
+/** The compiler finds its own platform package in the same way (`typescript/lib/getExePath.js`). */
+function compilerLibraryFolder(): string {
+  const manifest = createRequire(import.meta.url).resolve('typescript/package.json');
+  const platform = `@typescript/typescript-${process.platform}-${process.arch}/package.json`;
+  return join(dirname(createRequire(manifest).resolve(platform)), 'lib');
+}
+
+function referredEditions(text: string): string[] {
+  return [...text.matchAll(/^\/\/\/ <reference lib="([\w.]+)" \/>/gmu)].map(([, edition]) => edition!);
+}

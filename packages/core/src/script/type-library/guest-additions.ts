@@ -1,0 +1,11 @@
+import type { LibraryFile } from './compiler-library.js';
+import { INTL_DECLARATIONS } from './intl-declarations.js';
+import { LANGUAGE_DECLARATIONS } from './language-declarations.js';
+import { WEB_DECLARATIONS } from './web-declarations.js';
+
+/** What the guest has and TypeScript's declarations of the language do not say, as files of their own. */
+export const GUEST_ADDITIONS: readonly LibraryFile[] = [
+  { name: 'language.d.ts', text: LANGUAGE_DECLARATIONS },
+  { name: 'web.d.ts', text: WEB_DECLARATIONS },
+  { name: 'intl.d.ts', text: INTL_DECLARATIONS },
+];

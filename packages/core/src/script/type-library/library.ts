@@ -1,0 +1,39 @@
+/** A line of an interface. Signatures (call, construct, index) have no name; symbols are named `[Symbol.iterator]`. */
+export interface Member {
+  readonly name: string | undefined;
+  /** One line, without comments and without the closing semicolon. */
+  readonly text: string;
+  /** The name of its type, where that is a plain reference such as `Array<any>`: `Array`. */
+  readonly typeName: string | undefined;
+}
+
+/** All declarations of one interface name, merged. */
+export interface MergedInterface {
+  readonly name: string;
+  /** With the brackets: `<T, TReturn = any>`; empty where there are none. */
+  parameters: string;
+  /** What it extends, as written: `Iterator<T, TReturn, TNext>`. */
+  bases: string[];
+  members: Member[];
+}
+
+/** A declared variable or function, or one overload of it. */
+export interface Value {
+  readonly name: string;
+  /** Without the word `declare`. */
+  readonly text: string;
+  readonly typeName: string | undefined;
+}
+
+/** Declarations of global scope, or of one namespace. Everything keeps the order in which it was first met. */
+export interface Library {
+  readonly interfaces: Map<string, MergedInterface>;
+  /** Type aliases: name to text. */
+  readonly aliases: Map<string, string>;
+  readonly values: Value[];
+  readonly namespaces: Map<string, Library>;
+}
+
+export function emptyLibrary(): Library {
+  return { interfaces: new Map(), aliases: new Map(), values: [], namespaces: new Map() };
+}

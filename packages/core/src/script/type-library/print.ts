@@ -1,0 +1,21 @@
+import type { Library, MergedInterface } from './library.js';
+
+/** The declarations as one global file: one line for each interface, alias and value. */
+export function printLibrary(library: Library): string {
+  return linesOf(library, 'declare ').join('\n') + '\n';
+}
+
+/** `ambient` stands before values and namespaces; inside a namespace nothing does. */
+function linesOf(library: Library, ambient: string): string[] {
+  return [
+    ...[...library.aliases.values()].map((text) => `${text};`),
+    ...[...library.interfaces.values()].map(interfaceLine),
+    ...library.values.map(({ text }) => `${ambient}${text};`),
+    ...[...library.namespaces].map(([name, inner]) => `${ambient}namespace ${name}{${linesOf(inner, '').join('')}}`),
+  ];
+}
+
+function interfaceLine({ name, parameters, bases, members }: MergedInterface): string {
+  const inherits = bases.length === 0 ? '' : ` extends ${bases.join(',')}`;
+  return `interface ${name}${parameters}${inherits}{${members.map(({ text }) => text).join(';')}}`;
+}

@@ -1,0 +1,111 @@
+import type { Library, MergedInterface, Value } from './library.js';
+import type { GuestSurface } from './surface.js';
+
+/** Types of what is refused before a script runs: modules and decorators. */
+const REFUSED_TYPES = [
+  'ClassDecorator',
+  'ImportAssertions',
+  'ImportAttributes',
+  'ImportCallOptions',
+  'ImportMeta',
+  'MethodDecorator',
+  'ParameterDecorator',
+  'PropertyDecorator',
+];
+
+/** Constructors that make functions from text, which the guest's engine refuses. */
+const MAKE_CODE = ['AsyncGeneratorFunctionConstructor', 'FunctionConstructor', 'GeneratorFunctionConstructor'];
+
+/** Members that are there and throw when they are read in strict mode. */
+const THROW_WHEN_READ: Readonly<Record<string, readonly string[]>> = {
+  Function: ['arguments', 'caller'],
+  IArguments: ['callee'],
+};
+
+/**
+ * Leaves out of `library` what the guest does not have: globals, their types, members, and whatever speaks
+ * of a type that is gone. What is only a type (`Partial`, `PromiseLike`) stays.
+ */
+export function retainGuestSurface(library: Library, surface: GuestSurface): void {
+  const absent = absentTypes(library, surface);
+  const described = describedMembers(library, surface);
+  keepPresentValues(library, surface);
+  for (const name of absent) library.interfaces.delete(name);
+  for (const [name, members] of described) keepMembers(library.interfaces.get(name), members);
+  for (const [name, members] of Object.entries(THROW_WHEN_READ)) {
+    const found = library.interfaces.get(name);
+    if (found !== undefined) found.members = found.members.filter((member) => !members.includes(member.name ?? ''));
+  }
+  for (const name of MAKE_CODE) {
+    const found = library.interfaces.get(name);
+    if (found !== undefined) found.members = found.members.filter((member) => member.name !== undefined);
+  }
+  dropMentions(library, absent);
+}
+
+/** A global that is absent takes its own interface and that of its constructor with it. */
+function absentTypes(library: Library, { globals }: GuestSurface): Set<string> {
+  const absent = new Set(REFUSED_TYPES);
+  for (const { name, typeName } of library.values) {
+    if (globals.includes(name)) continue;
+    absent.add(name);
+    if (typeName !== undefined) absent.add(typeName);
+  }
+  for (const name of library.namespaces.keys()) if (!globals.includes(name)) absent.add(name);
+  return absent;
+}
+
+/** The interfaces that describe a value of the guest, each with the members that this value has. */
+function describedMembers(library: Library, { members }: GuestSurface): Map<string, readonly string[]> {
+  const described = new Map<string, readonly string[]>();
+  for (const { name, typeName } of library.values) {
+    if (typeName === undefined || members[name] === undefined) continue;
+    described.set(typeName, members[name]);
+    const prototypeType = prototypeTypeOf(library.interfaces.get(typeName));
+    const prototype = members[`${name}.prototype`];
+    if (prototypeType !== undefined && prototype !== undefined) described.set(prototypeType, prototype);
+  }
+  for (const [key, found] of Object.entries(members)) {
+    if (key.endsWith('.specimen')) described.set(key.slice(0, -'.specimen'.length), found);
+  }
+  return described;
+}
+
+function prototypeTypeOf(constructor: MergedInterface | undefined): string | undefined {
+  return constructor?.members.find(({ name }) => name === 'prototype')?.typeName;
+}
+
+function keepPresentValues(library: Library, { globals, members }: GuestSurface): void {
+  keepValues(library.values, globals);
+  for (const [name, namespace] of library.namespaces) {
+    if (globals.includes(name)) keepValues(namespace.values, members[name] ?? []);
+    else library.namespaces.delete(name);
+  }
+}
+
+function keepValues(values: Value[], present: readonly string[]): void {
+  values.splice(0, values.length, ...values.filter(({ name }) => present.includes(name)));
+}
+
+function keepMembers(found: MergedInterface | undefined, present: readonly string[]): void {
+  if (found !== undefined) {
+    found.members = found.members.filter(({ name }) => name === undefined || present.includes(name));
+  }
+}
+
+/** An alias that speaks of an absent type is absent itself; so this goes on until nothing changes. */
+function dropMentions(library: Library, absent: Set<string>): void {
+  for (let before = -1; before !== absent.size;) {
+    before = absent.size;
+    const mentions = new RegExp(`(?<![\\w.])(?:${[...absent].join('|')})(?![\\w?:])`, 'u');
+    for (const [name, text] of library.aliases) {
+      if (!absent.has(name) && !mentions.test(text)) continue;
+      library.aliases.delete(name);
+      absent.add(name);
+    }
+    for (const found of library.interfaces.values()) {
+      found.bases = found.bases.filter((base) => !mentions.test(base));
+      found.members = found.members.filter(({ text }) => !mentions.test(text));
+    }
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * What a running guest has. Keys of `members` are what a declaration describes: a global (`Math`), its
+ * prototype (`Array.prototype`), or the interface of a specimen (`RegExpExecArray`). The members are those
+ * that `in` finds, symbols written `[Symbol.iterator]`.
+ */
+export interface GuestSurface {
+  readonly globals: readonly string[];
+  readonly members: Readonly<Record<string, readonly string[]>>;
+}
+
+/**
+ * Values that show an interface which no global's prototype shows, or not all of it (`cause` is a member of
+ * the error itself). Guest source, by the name of the interface.
+ */
+const SPECIMENS: Readonly<Record<string, string>> = {
+  AggregateError: 'new AggregateError([])',
+  Array: '[]',
+  ArrayIterator: '[].values()',
+  AsyncGenerator: '(async function* () {})()',
+  AsyncGeneratorFunction: 'async function* () {}',
+  AsyncIteratorObject: 'Object.getPrototypeOf(Object.getPrototypeOf((async function* () {}).prototype))',
+  CallableFunction: 'function () {}',
+  Error: "new Error('', { cause: 0 })",
+  Function: 'function () {}',
+  Generator: '(function* () {})()',
+  GeneratorFunction: 'function* () {}',
+  IArguments: '(function () { return arguments })()',
+  MapIterator: 'new Map().values()',
+  NewableFunction: 'function () {}',
+  ReadonlyArray: '[]',
+  ReadonlyMap: 'new Map()',
+  ReadonlySet: 'new Set()',
+  RegExp: '/a/',
+  RegExpExecArray: '/(?<a>a)/d.exec("a")',
+  RegExpIndicesArray: '/(?<a>a)/d.exec("a").indices',
+  RegExpMatchArray: '"a".match(/(?<a>a)/d)',
+  RegExpStringIterator: '"a".matchAll(/a/g)',
+  SetIterator: 'new Set().values()',
+  String: 'Object("")',
+  StringIterator: '""[Symbol.iterator]()',
+  SuppressedError: "new SuppressedError(0, 0, '')",
+  TemplateStringsArray: '((parts) => parts)``',
+};
+
+/** A script that returns the `GuestSurface` of the sandbox it runs in. */
+export const SURFACE_SCRIPT = `
+const written = new Map();
+for (const name of Object.getOwnPropertyNames(Symbol)) {
+  if (typeof Symbol[name] === 'symbol') written.set(Symbol[name], '[Symbol.' + name + ']');
+}
+const membersOf = (value) => {
+  const names = new Set();
+  for (let at = Object(value); at !== null; at = Object.getPrototypeOf(at)) {
+    for (const key of Reflect.ownKeys(at)) names.add(typeof key === 'symbol' ? written.get(key) : key);
+  }
+  return [...names].filter((name) => name !== undefined).sort();
+};
+const globals = Object.getOwnPropertyNames(globalThis).sort();
+const members = {};
+for (const name of globals) {
+  const value = globalThis[name];
+  if (Object(value) !== value || name === 'globalThis') continue;
+  members[name] = membersOf(value);
+  if (Object.hasOwn(value, 'prototype') && Object(value.prototype) === value.prototype) members[name + '.prototype'] = membersOf(value.prototype);
+}
+const specimens = { ${Object.entries(SPECIMENS)
+  .map(([name, source]) => `${name}: () => (${source})`)
+  .join(', ')} };
+for (const [name, make] of Object.entries(specimens)) members[name + '.specimen'] = membersOf(make());
+return { globals, members };
+`;

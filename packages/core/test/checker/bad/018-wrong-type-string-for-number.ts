@@ -1,0 +1,4 @@
+// line: 3
+// about: id
+const who = await tools.get_user({ id: '2' });
+return `${who.name} <${who.email}>`;

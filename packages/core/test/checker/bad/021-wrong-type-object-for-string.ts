@@ -1,0 +1,8 @@
+// line: 7
+// about: city
+const places = [
+  { name: 'Oslo', country: 'NO' },
+  { name: 'Lima', country: 'PE' },
+];
+const reports = await Promise.all(places.map((place) => tools.getWeather({ city: place })));
+return reports.map((r) => `${r.city}: ${r.celsius}`);

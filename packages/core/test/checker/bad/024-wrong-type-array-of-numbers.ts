@@ -1,0 +1,5 @@
+// line: 4
+// about: skus
+const codes = [101, 102, 103];
+const { stock } = await tools.getInventory({ skus: codes });
+return Object.values(stock).reduce((a, b) => a + b, 0);

@@ -1,0 +1,8 @@
+// line: 5
+// about: iterator
+const names = [];
+const users = tools.listUsers({ active: true });
+for (const user of users) {
+  names.push(user.name);
+}
+return names;

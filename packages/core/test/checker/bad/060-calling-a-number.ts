@@ -1,0 +1,4 @@
+// line: 4
+// about: totalCount
+const list = await tools.github.listIssues({ repo: 'acme/app' });
+return { total: list.totalCount(), shown: list.issues.length };

@@ -1,0 +1,5 @@
+// line: 4
+// about: content
+const source = tools.readFile({ filePath: 'src/math.ts' }).then((file) => file.content.toUpperCase());
+const { written } = await tools.writeFile({ filePath: 'src/upper.ts', content: source });
+return written;

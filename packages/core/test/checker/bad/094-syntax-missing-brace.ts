@@ -1,0 +1,8 @@
+// line: 8
+// about: }
+const { orders } = await tools.listOrders({});
+for (const order of orders) {
+  if (order.status === 'paid') {
+    console.log(order.id);
+}
+return orders.length;

@@ -1,0 +1,5 @@
+// line: 3
+// about: string
+const greeting = 'It's a nice day';
+const { messageId } = await tools.sendEmail({ to: ['a@b.example'], subject: greeting, body: '' });
+return messageId;

@@ -1,0 +1,43 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** A script that runs, and does what it should, in `makeWorld()`. */
+export interface GoodScript {
+  readonly name: string;
+  readonly source: string;
+}
+
+/** A script with one mistake that shows before it runs. */
+export interface BadScript {
+  readonly name: string;
+  readonly source: string;
+  /** Where the mistake may be reported: any of these lines of the source, counted from 1. */
+  readonly lines: readonly number[];
+  /** What a message about it must name. */
+  readonly about: string;
+  /** So hard to tell that a warning is enough. */
+  readonly mayWarn: boolean;
+}
+
+const GOOD = new URL('good/', import.meta.url);
+const BAD = new URL('bad/', import.meta.url);
+
+export function goodScripts(): GoodScript[] {
+  return scriptsOf(GOOD);
+}
+
+/** The comments at the head of a file say what is wrong with it; they are part of the source. */
+export function badScripts(): BadScript[] {
+  return scriptsOf(BAD).map(({ name, source }) => {
+    const [, lines, about, may] = /^\/\/ line: ([\d,]+)\n\/\/ about: (.+)\n(\/\/ may: warn\n)?/u.exec(source) ?? [];
+    if (lines === undefined || about === undefined)
+      throw new Error(`bad/${name}.ts does not begin with "// line: …" and "// about: …"`);
+    return { name, source, lines: lines.split(',').map(Number), about, mayWarn: may !== undefined };
+  });
+}
+
+function scriptsOf(folder: URL): GoodScript[] {
+  return readdirSync(folder)
+    .filter((file) => file.endsWith('.ts'))
+    .toSorted()
+    .map((file) => ({ name: file.replace(/\.ts$/u, ''), source: readFileSync(new URL(file, folder), 'utf8') }));
+}

@@ -1,0 +1,67 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { createHarness } from '#core/index.js';
+import type { Outcome, Tool } from '#core/protocol/index.js';
+import { badScripts, goodScripts } from './corpus.js';
+import { makeWorld } from './world.js';
+
+const good = goodScripts();
+const bad = badScripts();
+let ran = 0;
+
+type World = ReadonlyMap<string, Tool>;
+
+/** One warm harness serves every world: its tools ask the one that the run has brought along. */
+const harness = createHarness({
+  tools: makeWorld().map((tool) => ({
+    ...tool,
+    execute: (input, call) => (call.app as World).get(tool.name)?.execute(input, call),
+  })),
+  approvals: 'auto',
+  typecheck: 'off',
+  limits: { maxToolCalls: 200 },
+});
+afterAll(() => harness.close());
+
+async function run(source: string): Promise<Outcome> {
+  const app: World = new Map(makeWorld().map((tool) => [tool.name, tool]));
+  return harness.runScript(source, { app, context: { workingDirectory: '/project' } });
+}
+
+function answerOf(outcome: Outcome): unknown {
+  if (outcome.status !== 'completed')
+    expect.fail(JSON.stringify(outcome.status === 'failed' ? outcome.error : outcome.status));
+  expect(outcome.value).toBeDefined();
+  return { value: outcome.value, output: outcome.output };
+}
+
+it('a script that fails, or gives nothing, is not taken for a good one', async () => {
+  expect(() => answerOf({ status: 'completed', value: undefined } as Outcome)).toThrow();
+  const outcome = await run('return (await tools.getWeather({ city: "Atlantis" })).celsius');
+  expect(() => answerOf(outcome)).toThrow(/unknown city/u);
+});
+
+describe('a good script runs, twice with the same answer', () => {
+  it.each(good)('$name', async ({ source }) => {
+    const first = answerOf(await run(source));
+    expect(answerOf(await run(source))).toEqual(first);
+    ran += 1;
+  });
+});
+
+it('all of at least 130 good scripts ran', () => {
+  expect(good.length).toBeGreaterThanOrEqual(130);
+  expect(ran).toBe(good.length);
+});
+
+it('every good script says in whose manner it is written', () => {
+  for (const { name, source } of good) expect(source, name).toMatch(/^\/\/ manner: .+\n/u);
+});
+
+it('each of at least 90 bad scripts names lines that it has', () => {
+  expect(bad.length).toBeGreaterThanOrEqual(90);
+  for (const { name, source, lines } of bad) {
+    const written = source.split('\n');
+    for (const line of lines) expect(written[line - 1]?.trim(), `${name}:${line}`).toBeTruthy();
+  }
+  expect(bad.filter(({ mayWarn }) => mayWarn).length).toBeLessThanOrEqual(12);
+});

@@ -1,0 +1,2 @@
+// manner: terse
+return (await tools.getWeather({ city: 'Oslo' })).celsius;

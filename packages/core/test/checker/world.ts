@@ -1,0 +1,15 @@
+import type { Tool } from '#core/protocol/index.js';
+import { businessTools } from './world/business.js';
+import { crmTools } from './world/crm.js';
+import { fileTools } from './world/files.js';
+import { foreignTools } from './world/foreign.js';
+import { githubTools } from './world/github.js';
+import { serviceTools } from './world/services.js';
+
+/**
+ * The tools that the checker's scripts use. They answer from memory, the same way every time: two worlds know
+ * nothing of each other, and neither knows a clock. Some have no output schema, so their results are `any`.
+ */
+export function makeWorld(): Tool[] {
+  return [...fileTools(), ...githubTools(), ...crmTools(), ...businessTools(), ...serviceTools(), ...foreignTools()];
+}

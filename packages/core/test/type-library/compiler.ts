@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs';
+import { API, SymbolFlags } from 'typescript/unstable/async';
+import { GUEST_DECLARATIONS } from '#core/tools/index.js';
+
+export const LIBRARY = readFileSync(
+  new URL('../../dist/script/type-library/guest.lib.d.ts', import.meta.url),
+  'utf8',
+);
+
+/** The globals of a script with no tools, beside the library. */
+export const GUEST = `interface Tools { [name: string]: any }\n${GUEST_DECLARATIONS}`;
+
+const FOLDER = '/library';
+const PROJECT = `${FOLDER}/tsconfig.json`;
+const SCRIPT = `${FOLDER}/script.ts`;
+const OPTIONS = {
+  target: 'es2024',
+  module: 'esnext',
+  noLib: true,
+  types: [],
+  noEmit: true,
+  strict: false,
+  strictNullChecks: true,
+  noImplicitAny: true,
+};
+
+export interface Finding {
+  code: number;
+  text: string;
+}
+
+export interface DeclaredMembers {
+  all: Set<string>;
+  /** Without the optional ones. */
+  promised: Set<string>;
+}
+
+/** The native compiler with a library and one script, all in memory: it sees no other file. */
+export class Compiler {
+  readonly #files: Record<string, string>;
+  readonly #api: API;
+  #isOpen = false;
+
+  constructor(library = LIBRARY, guest = GUEST) {
+    const names = ['guest.lib.d.ts', 'guest.d.ts', 'script.ts'];
+    this.#files = {
+      [PROJECT]: JSON.stringify({ compilerOptions: OPTIONS, files: names }),
+      [`${FOLDER}/guest.lib.d.ts`]: library,
+      [`${FOLDER}/guest.d.ts`]: guest,
+      [SCRIPT]: 'export {};',
+    };
+    const folders = ['/', FOLDER];
+    this.#api = new API({
+      cwd: FOLDER,
+      fs: {
+        fileExists: (path) => path in this.#files,
+        readFile: (path) => this.#files[path] ?? null,
+        directoryExists: (path) => folders.includes(path),
+        getAccessibleEntries: (path) => ({
+          files: path === FOLDER ? Object.keys(this.#files).map((file) => file.slice(FOLDER.length + 1)) : [],
+          directories: [],
+        }),
+        realpath: (path) => path,
+      },
+    });
+  }
+
+  /** Everything that the compiler has against a script's body, and against the declarations. */
+  async check(body: string): Promise<Finding[]> {
+    return this.#diagnose(`export {};async function __script(){\n${body}\n}`);
+  }
+
+  /** The members of the types of expressions. */
+  async membersOf(expressions: readonly string[]): Promise<Map<string, DeclaredMembers>> {
+    const lines = expressions.map((expression, index) => `const probe${index} = ${expression};`);
+    const source = `export {};\n${lines.join('\n')}\n`;
+    const { checker } = await this.#open(source);
+    const positions = expressions.map((_, index) => source.indexOf(`probe${index} `));
+    const types = await checker.getTypeAtPosition(SCRIPT, positions);
+    const found = new Map<string, DeclaredMembers>();
+    for (const [index, expression] of expressions.entries()) {
+      const properties = await checker.getPropertiesOfType(types[index]!);
+      const named = properties.map(({ escapedName, flags }) => ({ name: writtenName(String(escapedName)), flags }));
+      const promised = named.filter(({ flags }) => (flags & SymbolFlags.Optional) === 0);
+      found.set(expression, {
+        all: new Set(named.map(({ name }) => name)),
+        promised: new Set(promised.map(({ name }) => name)),
+      });
+    }
+    return found;
+  }
+
+  close(): Promise<void> {
+    return this.#api.close();
+  }
+
+  async #diagnose(source: string): Promise<Finding[]> {
+    const { program } = await this.#open(source);
+    const found = [
+      ...(await program.getSyntacticDiagnostics()),
+      ...(await program.getSemanticDiagnostics()),
+      ...(await program.getGlobalDiagnostics()),
+      ...(await program.getProgramDiagnostics()),
+    ];
+    return found.map(({ code, text }) => ({ code, text }));
+  }
+
+  async #open(source: string) {
+    this.#files[SCRIPT] = source;
+    const snapshot = await this.#api.updateSnapshot(
+      this.#isOpen ? { fileChanges: { changed: [SCRIPT] } } : { openProjects: [PROJECT] },
+    );
+    this.#isOpen = true;
+    return snapshot.getProject(PROJECT)!;
+  }
+}
+
+/** The compiler names a member of a well-known symbol after the symbol and a number: `__@iterator@42`. */
+function writtenName(escapedName: string): string {
+  const symbol = /@(\w+)@\d+$/u.exec(escapedName)?.[1];
+  if (symbol !== undefined) return `[Symbol.${symbol}]`;
+  return escapedName.startsWith('___') ? escapedName.slice(1) : escapedName;
+}
