@@ -1,6 +1,7 @@
 // Writes the program as a few files that start fast, with the engine beside them. Run after `tsc -b` and after
 // the sandbox is built. The layout is what the bundled modules expect of their own neighbourhood: threads are
-// `./entry.js` and `./compile-worker.js`, the engine is in `../artefacts/`, the manifest is `../package.json`.
+// `./entry.js` and `./compile-worker.js`, the engine is in `../artefacts/`, what the type checker knows of it in
+// `../type-library/`, the manifest is `../package.json`.
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -27,6 +28,7 @@ const { output } = await bundle.write({ dir: folder, format: 'esm', chunkFileNam
 await bundle.close();
 writeFileSync(join(folder, 'LICENSES.txt'), licenses(output.flatMap((chunk) => chunk.moduleIds ?? [])));
 cpSync(join(core, 'dist/sandbox/artefacts'), join(cli, 'artefacts'), { recursive: true });
+cpSync(join(core, 'dist/script/type-library/guest.lib.d.ts'), join(cli, 'type-library/guest.lib.d.ts'));
 console.log(`program: ${output.length} files, ${installed.join(', ')} beside them`);
 
 /** The licences of the packages whose code is in the files, as they ask for. */

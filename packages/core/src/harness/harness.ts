@@ -19,6 +19,7 @@ import type { CheckPoolStats } from '../script/type-checker/index.js';
 import {
   createCatalog,
   createFacade,
+  createObservedShapes,
   createRegistry,
   declarationsFor,
   signatureOf,
@@ -78,7 +79,7 @@ export interface ProcessTextOptions extends RunOptions {
 export interface InstructionsOptions {
   /** How scripts reach the harness. Default 'tool'. */
   carrier?: ScriptCarrier;
-  /** Most tokens of the whole text. Default 3 000. */
+  /** Most tokens of the whole text, which shows as much of the tools as that allows. Default 3 000. */
   tokenBudget?: number;
 }
 
@@ -125,6 +126,8 @@ class ToolscriptHarness implements Harness {
   readonly #parts: RunnerParts;
   readonly #limits: Limits;
   #closing: Promise<void> | undefined;
+  /** The last ones: an agent asks for the same in every turn. */
+  #instructions: { key: string; text: string } | undefined;
 
   constructor(options: HarnessOptions) {
     this.#options = options;
@@ -137,6 +140,7 @@ class ToolscriptHarness implements Harness {
     makeGate(options.approvals, this.#limits);
     const checkMode = options.typecheck ?? 'error';
     const toolNames = Object.freeze([...registry.scriptNames(exposed)]);
+    const observed = createObservedShapes();
     this.#parts = {
       compiler: options.compiler ?? createCompiler(),
       checker: checkMode === 'off' ? undefined : new LazyChecker(() => this.#checkerOptions(checkMode)),
@@ -147,7 +151,11 @@ class ToolscriptHarness implements Harness {
       toolNames,
       contexts: new ContextWriter(toolNames),
       spawn: options.expose?.spawn === true,
-      catalog: createCatalog(registry.tools.filter(({ name }) => exposed.has(name))),
+      observed,
+      catalog: createCatalog(
+        registry.tools.filter(({ name }) => exposed.has(name)),
+        observed,
+      ),
       makeGate,
       onInternalError: options.onInternalError,
       detached: new Set(),
@@ -211,6 +219,7 @@ class ToolscriptHarness implements Harness {
     const facade = createFacade({
       registry: this.#parts.registry,
       exposed: this.#parts.exposed,
+      observed: this.#parts.observed,
       limits,
       gate: this.#parts.makeGate(approvals, limits),
       app,
@@ -262,19 +271,17 @@ class ToolscriptHarness implements Harness {
   }
 
   instructions({ carrier = 'tool', tokenBudget = DEFAULT_INSTRUCTION_TOKENS }: InstructionsOptions = {}): string {
-    const tools = this.tools();
-    const catalogs = (['full', 'types', 'signatures', 'names'] as const).map((detail) => ({
-      text: declarationsFor(tools, { detail }),
-      shown: tools.length,
-    }));
-    return writeInstructions({
+    const key = `${carrier} ${tokenBudget}`;
+    if (this.#instructions?.key === key) return this.#instructions.text;
+    const text = writeInstructions({
       carrier,
       limits: this.#limits,
       tag: this.#options.detect?.tags?.[0] ?? 'tool-calls',
-      catalogs,
-      total: tools.length,
+      tools: this.tools(),
       tokenBudget,
     });
+    this.#instructions = { key, text };
+    return text;
   }
 
   declarations(): string {

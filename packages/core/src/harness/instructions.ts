@@ -1,5 +1,6 @@
-import type { Limits } from '../protocol/index.js';
-import { estimateTokens } from '../history/index.js';
+import { ToolscriptUsageError, type Limits, type Tool } from '../protocol/index.js';
+import { writePromptCatalog, type PromptCatalog } from './prompt-catalog.js';
+import { estimatePromptTokens } from './prompt-tokens.js';
 
 export type ScriptCarrier = 'tool' | 'text';
 
@@ -8,35 +9,55 @@ export interface InstructionParts {
   limits: Limits;
   /** Tag that holds scripts in text. */
   tag: string;
-  /** The catalog at a level of detail, best first; the first that fits the budget is used. */
-  catalogs: readonly { text: string; shown: number }[];
-  total: number;
+  tools: readonly Tool[];
+  /** Most tokens of the whole text, estimated on the high side. */
   tokenBudget: number;
 }
 
-/** The system text that teaches a model to write scripts. Stable for the same harness and options. */
+/**
+ * The system text that teaches a model to write scripts, with as much of the tools as the budget holds. The
+ * same parts give the same bytes. Throws a `ToolscriptUsageError` where not even the first sentence has room.
+ */
 export function writeInstructions(parts: InstructionParts): string {
-  const guide = parts.carrier === 'tool' ? toolGuide() : textGuide(parts.tag);
-  const head = [guide, RULES, limitsSentence(parts.limits)].join('\n\n');
-  const room = parts.tokenBudget - estimateTokens(head) - 24;
-  const fitting =
-    parts.catalogs.find(({ text }) => estimateTokens(text) <= room) ?? cutToFit(parts.catalogs.at(-1), room);
-  const note =
-    fitting.shown < parts.total
-      ? `\n\n${fitting.shown} of ${parts.total} tools shown; find the others with \`await catalog.search("words")\`, read one with \`await catalog.describe("name")\`.`
-      : '';
-  return `${head}\n\nTools:\n\n\`\`\`ts\n${fitting.text.trimEnd()}\n\`\`\`${note}\n`;
+  const { tools, tokenBudget } = parts;
+  const head = headFor(parts);
+  const room = tokenBudget - estimatePromptTokens(head) - estimatePromptTokens(section('', noteOn(LONGEST_NOTE)));
+  const catalog = tools.length === 0 ? EMPTY : writePromptCatalog(tools, room);
+  if (catalog.text !== '' || tools.length === 0) return head + section(catalog.text, noteOn({ ...catalog, total: tools.length }));
+  const bare = `${head}\n\n${tools.length} tools; \`await catalog.search("words")\` finds them.\n`;
+  return estimatePromptTokens(bare) <= tokenBudget ? bare : head;
 }
 
-function toolGuide(): string {
-  return 'You can act by writing TypeScript: call the tool `run_script` with `{ code }`. The script runs in a sandbox that reaches nothing but the tools below.';
+const EMPTY: PromptCatalog = { text: 'interface Tools {}', shown: 0, byName: 0 };
+/** The most that the rules may take of a budget; with less room they are short, or left out. */
+const HEAD_SHARE = 0.5;
+
+function headFor({ carrier, limits, tag, tokenBudget }: InstructionParts): string {
+  const guide = carrier === 'tool' ? TOOL_GUIDE : textGuide(tag);
+  const example = carrier === 'tool' ? [] : [textExample(tag)];
+  const heads = [
+    [[guide, ...example].join(' '), RULES, limitsSentence(limits)].join('\n\n'),
+    `${guide}\n\n${SHORT_RULES}`,
+    guide,
+  ];
+  const fitting = heads.find((head) => estimatePromptTokens(head) <= tokenBudget * HEAD_SHARE);
+  if (fitting !== undefined) return fitting;
+  const least = estimatePromptTokens(guide);
+  if (least <= tokenBudget) return guide;
+  throw new ToolscriptUsageError(
+    `instructions: a tokenBudget of ${tokenBudget} holds no text; give at least ${Math.ceil(least)}.`,
+  );
 }
+
+const TOOL_GUIDE =
+  'You can act by writing TypeScript: call the tool `run_script` with `{ code }`. The script runs in a sandbox that reaches nothing but the tools below.';
 
 function textGuide(tag: string): string {
-  return [
-    `You can act by writing TypeScript between <${tag}> and </${tag}>. The script runs in a sandbox that reaches nothing but the tools below.`,
-    `Example:\n\n<${tag}>\nconst results = await Promise.all(names.map((name) => tools.example({ name })));\nreturn { count: results.length };\n</${tag}>`,
-  ].join(' ');
+  return `You can act by writing TypeScript between <${tag}> and </${tag}>. The script runs in a sandbox that reaches nothing but the tools below.`;
+}
+
+function textExample(tag: string): string {
+  return `Example:\n\n<${tag}>\nconst results = await Promise.all(names.map((name) => tools.example({ name })));\nreturn { count: results.length };\n</${tag}>`;
 }
 
 const RULES = [
@@ -49,18 +70,26 @@ const RULES = [
   '- After a failure you get the error with its line and a table of the operations. Go on from there; do not repeat what is done.',
 ].join('\n');
 
+const SHORT_RULES =
+  'Top-level `await` and `return` work; return small plain data. `await tools.NAME({ … })` calls a tool, and a failed call throws. There are no imports, timers, network or files.';
+
 function limitsSentence(limits: Limits): string {
   return `Limits of one script: ${limits.maxToolCalls} tool calls, ${limits.maxConcurrentToolCalls} at once; ${limits.timeoutMs / 1000} s; ${limits.maxSourceBytes} bytes of source; ${limits.maxReturnBytes} bytes returned.`;
 }
 
-function cutToFit(catalog: { text: string; shown: number } | undefined, room: number): { text: string; shown: number } {
-  if (catalog === undefined) return { text: '', shown: 0 };
-  const kept: string[] = [];
-  let left = room;
-  for (const line of catalog.text.split('\n')) {
-    left -= estimateTokens(`${line}\n`);
-    if (left < 0) break;
-    kept.push(line);
-  }
-  return { text: kept.join('\n'), shown: kept.length };
+function section(catalog: string, note: string): string {
+  return `\n\nTools:\n\n\`\`\`ts\n${catalog.trimEnd()}\n\`\`\`\n${note}`;
+}
+
+type ShownTools = Pick<PromptCatalog, 'shown' | 'byName'> & { total: number };
+
+/** For weighing: no note is longer. */
+const LONGEST_NOTE: ShownTools = { shown: 999_998, byName: 999_998, total: 999_999 };
+
+function noteOn({ shown, byName, total }: ShownTools): string {
+  if (shown === total && byName === 0) return '';
+  const most = byName < shown ? `, ${byName} of them` : '';
+  const names = byName === 0 ? '' : `${most} by name only, as comments`;
+  const search = shown === total ? '' : 'find others with `await catalog.search("words")` or `catalog.list("namespace")`; ';
+  return `\n${shown} of ${total} tools shown${names}; ${search}read one with \`await catalog.describe("name")\`, the name as after \`tools.\`\n`;
 }

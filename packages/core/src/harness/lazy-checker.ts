@@ -1,31 +1,34 @@
 import type { TypeChecker } from '../script/index.js';
 import type { CheckPool, CheckPoolStats, TypeCheckerOptions } from '../script/type-checker/index.js';
+import { sha256 } from '../text/sha256.js';
 
 /**
- * The type checker of one harness. Nothing of it is loaded before it is needed: a harness without type
+ * The type checker of one harness. Nothing of it is loaded before a script needs it: a harness without type
  * checks, or without scripts, pays nothing for it.
  */
-export class LazyChecker {
+export class LazyChecker implements TypeChecker {
   readonly #describe: () => Omit<TypeCheckerOptions, 'pool'>;
+  #options: Omit<TypeCheckerOptions, 'pool'> | undefined;
+  #key: string | undefined;
   #loading: Promise<TypeChecker> | undefined;
   #pool: CheckPool | undefined;
   #isClosed = false;
 
-  /** `describe` is called once, when the checker is loaded. */
+  /** `describe` is called once, when the first script is compiled. */
   constructor(describe: () => Omit<TypeCheckerOptions, 'pool'>) {
     this.#describe = describe;
   }
 
-  load(): Promise<TypeChecker> {
-    this.#loading ??= this.#load();
-    return this.#loading;
+  get key(): string {
+    this.#options ??= this.#describe();
+    this.#key ??= `${this.#options.mode} ${sha256(this.#options.declarations)}`;
+    return this.#key;
   }
 
+  check: TypeChecker['check'] = async (source, facts) => (await this.#load()).check(source, facts);
+
   /** Loads it and starts its process. */
-  async warm(): Promise<void> {
-    const checker = await this.load();
-    await checker.warm();
-  }
+  warm: TypeChecker['warm'] = async () => (await this.#load()).warm();
 
   stats(): CheckPoolStats | undefined {
     return this.#pool?.stats();
@@ -36,11 +39,17 @@ export class LazyChecker {
     this.#pool?.close();
   }
 
-  async #load(): Promise<TypeChecker> {
+  #load(): Promise<TypeChecker> {
+    this.#loading ??= this.#make();
+    return this.#loading;
+  }
+
+  async #make(): Promise<TypeChecker> {
     const { CheckPool, createTypeChecker } = await import('../script/type-checker/index.js');
     const pool = new CheckPool();
     this.#pool = pool;
     if (this.#isClosed) pool.close();
-    return createTypeChecker({ pool, ...this.#describe() });
+    this.#options ??= this.#describe();
+    return createTypeChecker({ pool, ...this.#options });
   }
 }

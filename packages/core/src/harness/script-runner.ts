@@ -19,7 +19,7 @@ import {
 import type { Compiler } from '../script/index.js';
 import { roundMs, runScriptSession, unwrittenJournal, type SessionEvent } from '../session/index.js';
 import { sha256 } from '../text/sha256.js';
-import { createFacade, type Facade, type ToolCatalog, type ToolRegistry } from '../tools/index.js';
+import { createFacade, type Facade, type ObservedShapes, type ToolCatalog, type ToolRegistry } from '../tools/index.js';
 import { newId, type EventStream } from './event-stream.js';
 import type { LazyChecker } from './lazy-checker.js';
 import type { ContextWriter } from './script-context.js';
@@ -36,6 +36,8 @@ export interface RunnerParts {
   toolNames: readonly string[];
   spawn: boolean;
   catalog: ToolCatalog;
+  /** What results of tools without an output schema looked like, over all runs. */
+  observed: ObservedShapes;
   contexts: ContextWriter;
   makeGate: (approvals: ApprovalPolicy | undefined, limits: Limits) => ReturnType<typeof createGate>;
   onInternalError: ((detail: string, ids: { scriptId: string }) => void) | undefined;
@@ -68,7 +70,7 @@ export async function runRequest(parts: RunnerParts, request: ScriptRequest): Pr
     language: request.language,
     maxSourceBytes: request.limits.maxSourceBytes,
     toolNames: parts.toolNames,
-    ...(parts.checker === undefined ? {} : { typeChecker: await parts.checker.load() }),
+    ...(parts.checker === undefined ? {} : { typeChecker: parts.checker }),
   });
   const item = request.stream.isHeard ? executionItem(request, compiled.ok ? compiled.script : undefined) : undefined;
   if (item !== undefined) announce(request.stream, item);
@@ -156,6 +158,7 @@ function runSession(
       const facade: Facade = createFacade({
         registry: parts.registry,
         exposed: parts.exposed,
+        observed: parts.observed,
         limits,
         gate: parts.makeGate(request.approvals, limits),
         app: request.app,

@@ -57,7 +57,7 @@ export function compileSource({ source, toolNames, wantsFacts }: CompileRequest)
       kind: node.type === 'ObjectPattern' ? 'object' : 'array',
       ...report.positionAt(node.start),
     })),
-    facts: wantsFacts ? sourceFacts(script.index.program, calls) : undefined,
+    facts: wantsFacts ? sourceFacts(script.index, calls) : undefined,
   };
 }
 

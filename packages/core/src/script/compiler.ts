@@ -232,11 +232,15 @@ function typeFailure(source: string, errors: readonly Diagnostic[], hint: string
     ...others.map((other) => `Line ${other.line}, column ${other.column}: ${other.message} (${other.code})`),
   ];
   const message = lines.join('\n');
-  return scriptFailure('ScriptTypeError', message.length > MOST_MESSAGE ? `${message.slice(0, MOST_MESSAGE)}…` : message, {
-    line,
-    column,
-    frame: codeFrame(source, line, column),
-    ...(hint === undefined ? {} : { hint }),
-    metadata: { rule: first.code, rules: errors.map(({ code }) => code) },
-  });
+  return scriptFailure(
+    'ScriptTypeError',
+    message.length > MOST_MESSAGE ? `${message.slice(0, MOST_MESSAGE)}…` : message,
+    {
+      line,
+      column,
+      frame: codeFrame(source, line, column),
+      ...(hint === undefined ? {} : { hint }),
+      metadata: { rule: first.code, rules: errors.map(({ code }) => code) },
+    },
+  );
 }

@@ -1,10 +1,5 @@
 export { createCompiler } from './compiler.js';
-export type {
-  CompileOptions,
-  Compiler,
-  CompilerOptions,
-  CompilerStats,
-} from './compiler.js';
+export type { CompileOptions, Compiler, CompilerOptions, CompilerStats } from './compiler.js';
 export type { TypeChecker } from './type-checker/index.js';
 export { createDetector, detectScripts } from './detector.js';
 export type { Detector, DetectorEvent, DetectorOptions } from './detector.js';

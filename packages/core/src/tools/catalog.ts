@@ -3,7 +3,8 @@ import type { Tool } from '../protocol/tools.js';
 import { declarationFor, firstSentence } from './declarations.js';
 import { didYouMean, nameTokens } from '../text/nearest-names.js';
 import { expand, isRecord } from './schema-reference.js';
-import { identifierName } from './tool-names.js';
+import type { ObservedShapes } from './observed-shapes.js';
+import { identifierName, writtenNames } from './tool-names.js';
 
 export interface ToolSummary {
   /** As a script writes it after `tools.`. */
@@ -16,7 +17,10 @@ export interface ToolSummary {
 export interface ToolCatalog {
   /** Best first; tools that share no word with the query are left out. `limit`: 1 to 50, default 10. */
   search(query: string, options?: { limit?: number }): ToolSummary[];
-  /** The tool's declaration; undefined where there is no such tool. */
+  /**
+   * The tool's declaration, and what its results looked like where it does not say what they are; undefined
+   * where there is no such tool.
+   */
   describe(name: string): string | undefined;
   /** A sentence for a name that `describe` does not know. */
   explainMissing(name: string): string;
@@ -38,8 +42,9 @@ const LEAST_PREFIX = 3;
 /** Tokens that one query word may begin; the rest would tell nothing. */
 const MAX_PREFIX_TOKENS = 64;
 
-export function createCatalog(tools: readonly Tool[]): ToolCatalog {
-  return new TokenCatalog(tools);
+/** `observed`: what `describe` tells of tools without an output schema. */
+export function createCatalog(tools: readonly Tool[], observed?: ObservedShapes): ToolCatalog {
+  return new TokenCatalog(tools, observed);
 }
 
 class TokenCatalog implements ToolCatalog {
@@ -50,9 +55,11 @@ class TokenCatalog implements ToolCatalog {
   readonly #postings = new Map<string, Map<number, number>>();
   readonly #sortedTokens: readonly string[];
   readonly #descriptions = new Map<number, string>();
+  readonly #observed: ObservedShapes | undefined;
 
-  constructor(tools: readonly Tool[]) {
+  constructor(tools: readonly Tool[], observed: ObservedShapes | undefined) {
     this.#tools = [...tools];
+    this.#observed = observed;
     this.#summaries = tools.map((tool) => ({
       name: identifierName(tool.name),
       description: firstSentence(tool.description),
@@ -76,11 +83,11 @@ class TokenCatalog implements ToolCatalog {
   describe(name: string): string | undefined {
     const index = this.#byName.get(name);
     if (index === undefined) return undefined;
-    const known = this.#descriptions.get(index);
-    if (known !== undefined) return known;
-    const text = declarationFor(this.#tools[index] as Tool);
-    this.#descriptions.set(index, text);
-    return text;
+    const tool = this.#tools[index] as Tool;
+    let declaration = this.#descriptions.get(index);
+    if (declaration === undefined) this.#descriptions.set(index, (declaration = declarationFor(tool)));
+    const observed = tool.outputSchema === undefined ? this.#observed?.typeOf(tool) : undefined;
+    return observed === undefined ? declaration : `${declaration}// observed, not promised: Promise<${observed}>\n`;
   }
 
   explainMissing(name: string): string {
@@ -96,7 +103,7 @@ class TokenCatalog implements ToolCatalog {
   }
 
   #index(index: number, tool: Tool): void {
-    for (const name of [tool.name, identifierName(tool.name)]) {
+    for (const name of writtenNames(tool.name)) {
       const other = this.#byName.get(name);
       if (other !== undefined && other !== index)
         throw new ToolscriptUsageError(`Two tools are written tools.${name}.`);

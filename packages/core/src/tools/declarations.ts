@@ -1,5 +1,5 @@
 import type { Tool } from '../protocol/tools.js';
-import { docText, SchemaTypeWriter, type TypeStyle } from './schema-types.js';
+import { docText, propertyName, requiredKeys, SchemaTypeWriter, type TypeStyle } from './schema-types.js';
 import { identifierName } from './tool-names.js';
 
 /**
@@ -18,6 +18,15 @@ export interface DeclarationOptions {
   spawn?: boolean;
 }
 
+/** What declares one tool, as lines without the indentation of the place where they will stand. */
+export interface ToolDeclaration {
+  readonly tool: Tool;
+  readonly detail: DeclarationDetail;
+  /** Named types that the member needs. */
+  readonly definitions: readonly string[];
+  readonly member: readonly string[];
+}
+
 /** One tool's declaration: the types it needs, then `interface Tools` with that tool alone. */
 export function declarationFor(tool: Tool, detail: DeclarationDetail = 'full'): string {
   return declarationsFor([tool], { detail });
@@ -25,98 +34,136 @@ export function declarationFor(tool: Tool, detail: DeclarationDetail = 'full'): 
 
 /** One tool's declaration on one line, as a script writes the call: `tools.readFile(args: { … }): Promise<{ … }>`. */
 export function signatureOf(tool: Tool): string {
-  return `tools.${identifierName(tool.name)}${signature(tool, 'types', '', [])}`;
+  return `tools.${identifierName(tool.name)}${signature(tool, new SchemaTypeWriter(typeName(tool.name), STYLES.types))}`;
 }
 
 /**
- * `interface Tools { … }` with what it needs before it. Dotted names become nested members; a name that is
- * no identifier is declared under its identifier form. The same text serves the model and the type checker
- * (`names` is for reading only).
+ * `interface Tools { … }` with what it needs before it. Dotted names become nested members. A name that is no
+ * identifier is declared under its identifier form, with the name itself, quoted, as an alias. The same text
+ * serves the model and the type checker (`names` is for reading only).
  */
 export function declarationsFor(tools: readonly Tool[], options: DeclarationOptions = {}): string {
   const detail = options.detail ?? 'full';
-  if (detail === 'names') return tools.map(nameLine).join('');
-  const definitions: string[] = [];
-  const root = newNamespace();
-  for (const tool of tools) addTool(root, tool, detail, definitions);
-  const members = [...namespaceLines(root, '  '), ...reservedMembers(root, options)];
-  const types = definitions.length === 0 ? '' : `${definitions.join('\n')}\n`;
-  return `${types}interface Tools {\n${members.map((line) => `${line}\n`).join('')}}\n`;
+  if (detail === 'names') return tools.map((tool) => `// tools.${identifierName(tool.name)}${afterName(tool)}\n`).join('');
+  const declare = declarationWriter(tools);
+  return layOutDeclarations(
+    tools.map((tool) => declare(tool, detail)),
+    { ...options, aliases: true },
+  );
 }
 
-const STYLES: Readonly<Record<Exclude<DeclarationDetail, 'names'>, TypeStyle>> = {
+/** Declares tools of one set, so that the names of their types differ. */
+export function declarationWriter(
+  tools: readonly Tool[],
+): (tool: Tool, detail: DeclarationDetail) => ToolDeclaration {
+  const prefixes = typePrefixes(tools);
+  return (tool, detail) => declareTool(tool, detail, prefixes.get(tool) ?? typeName(tool.name));
+}
+
+export interface LayoutOptions extends DeclarationOptions {
+  /** Declares quoted names beside their identifier forms. Default false. */
+  aliases?: boolean;
+  /** Namespaces (identifier form, '' for the root) with the number of their tools that are not declared. */
+  missing?: ReadonlyMap<string, number>;
+}
+
+/** The text of `interface Tools`, with the types before it. */
+export function layOutDeclarations(declarations: readonly ToolDeclaration[], options: LayoutOptions = {}): string {
+  const root = newNamespace('');
+  for (const declaration of declarations) addMember(root, declaration);
+  for (const [path, count] of options.missing ?? []) namespaceAt(root, path).missing = count;
+  const members = [...namespaceLines(root, options.aliases === true), ...reservedMembers(root, options)];
+  const definitions = declarations.flatMap((declaration) => declaration.definitions);
+  return [...definitions, 'interface Tools {', ...indented(members), '}', ''].join('\n');
+}
+
+/** Stands where some tools of a namespace are not declared. */
+export function missingLine(count: number): string {
+  return `// … ${count} more`;
+}
+
+/** Stands for a namespace of which nothing is declared. */
+export function namespaceLine(name: string, count: number): string {
+  return `// ${name}: ${count} tools`;
+}
+
+/** The parts of a tool's namespace in identifier form; empty for the root. */
+export function namespaceOf(tool: Tool): string[] {
+  return identifierName(tool.name).split('.').slice(0, -1);
+}
+
+const STYLES = {
   full: { memberDocs: true, maxDepth: Infinity, oneLine: false },
   types: { memberDocs: false, maxDepth: Infinity, oneLine: true },
   signatures: { memberDocs: false, maxDepth: 1, oneLine: true },
-};
+} satisfies Record<Exclude<DeclarationDetail, 'names'>, TypeStyle>;
 
 const MAX_TOOL_DOC = 1_000;
 
 interface Namespace {
-  readonly members: Map<string, string[]>;
+  /** In identifier form, with dots. */
+  readonly path: string;
+  readonly members: Map<string, ToolDeclaration>;
   readonly namespaces: Map<string, Namespace>;
+  /** Names as given that are no identifiers → what of the namespace they hold, by identifier form. */
+  readonly givenNames: Map<string, Set<string>>;
+  missing: number;
 }
 
-function newNamespace(): Namespace {
-  return { members: new Map(), namespaces: new Map() };
+function newNamespace(path: string): Namespace {
+  return { path, members: new Map(), namespaces: new Map(), givenNames: new Map(), missing: 0 };
 }
 
-function addTool(
-  root: Namespace,
-  tool: Tool,
-  detail: Exclude<DeclarationDetail, 'names'>,
-  definitions: string[],
-): void {
-  const path = identifierName(tool.name).split('.');
-  const name = path.pop() as string;
-  let namespace = root;
-  for (const part of path) namespace = namespaceOf(namespace, part);
-  const indent = '  '.repeat(path.length + 1);
-  const lines: string[] = [];
-  if (detail !== 'signatures') lines.push(...toolDoc(tool.description, indent));
-  lines.push(`${indent}${name}${signature(tool, detail, indent, definitions)};`);
-  namespace.members.set(name, lines);
+function declareTool(tool: Tool, detail: DeclarationDetail, prefix: string): ToolDeclaration {
+  const name = lastPart(identifierName(tool.name));
+  if (detail === 'names') return { tool, detail, definitions: [], member: [`// ${name}${afterName(tool)}`] };
+  const writer = new SchemaTypeWriter(prefix, STYLES[detail]);
+  const doc = detail === 'signatures' ? [] : toolDoc(tool.description);
+  const member = [...doc, ...`${name}${signature(tool, writer)};`.split('\n')];
+  return { tool, detail, definitions: writer.definitions.flatMap((definition) => definition.split('\n')), member };
 }
 
-function namespaceOf(parent: Namespace, name: string): Namespace {
-  const known = parent.namespaces.get(name);
-  if (known !== undefined) return known;
-  const made = newNamespace();
-  parent.namespaces.set(name, made);
-  return made;
+function signature(tool: Tool, writer: SchemaTypeWriter): string {
+  const args = writer.write(tool.inputSchema, 'unknown');
+  const result = tool.outputSchema === undefined ? 'any' : writer.write(tool.outputSchema, 'any', 'Result');
+  return `(args${needsArguments(tool) ? '' : '?'}: ${args}): Promise<${result}>`;
 }
 
-function signature(
-  tool: Tool,
-  detail: Exclude<DeclarationDetail, 'names'>,
-  indent: string,
-  definitions: string[],
-): string {
-  const prefix = typeName(tool.name);
-  const input = new SchemaTypeWriter(prefix, STYLES[detail]);
-  const args = input.write(tool.inputSchema, 'unknown', indent);
-  const output = new SchemaTypeWriter(`${prefix}_Result`, STYLES[detail]);
-  const result = tool.outputSchema === undefined ? 'any' : output.write(tool.outputSchema, 'any', indent);
-  definitions.push(...input.definitions, ...output.definitions);
-  const takesNothing = args === '{}' || args === 'Record<string, unknown>';
-  return `(args${takesNothing || !needsArguments(tool) ? '?' : ''}: ${args}): Promise<${result}>`;
-}
-
+/** Whether a call without arguments is refused; where the schema is no plain list of members, it is tried. */
 function needsArguments(tool: Tool): boolean {
-  const { required, anyOf, oneOf, allOf, $ref } = tool.inputSchema;
-  if (Array.isArray(required) && required.length > 0) return true;
-  return anyOf !== undefined || oneOf !== undefined || allOf !== undefined || $ref !== undefined;
+  const { anyOf, oneOf, allOf, $ref } = tool.inputSchema;
+  if (requiredKeys(tool.inputSchema).length > 0) return true;
+  if ([anyOf, oneOf, allOf, $ref].every((keyword) => keyword === undefined)) return false;
+  try {
+    return !tool.validateInput({}).ok;
+  } catch {
+    return true;
+  }
 }
 
 /** A doc comment; the lines of a description are kept, because formats are shown in them. */
-function toolDoc(description: string, indent: string): string[] {
+function toolDoc(description: string): string[] {
   const text = description.trim();
   const kept = text.length > MAX_TOOL_DOC ? `${text.slice(0, MAX_TOOL_DOC)}…` : text;
   const [first = '', ...rest] = kept
     .split(/\r\n|\n|\r/u)
     .map((line) => `${/^ */u.exec(line)?.[0] ?? ''}${docText(line, MAX_TOOL_DOC)}`);
-  if (rest.length === 0) return first === '' ? [] : [`${indent}/** ${first} */`];
-  return [`${indent}/**`, ...[first, ...rest].map((line) => `${indent} * ${line}`.trimEnd()), `${indent} */`];
+  if (rest.length === 0) return first === '' ? [] : [`/** ${first} */`];
+  return ['/**', ...[first, ...rest].map((line) => ` * ${line}`.trimEnd()), ' */'];
+}
+
+/** What the types of each tool begin with. */
+function typePrefixes(tools: readonly Tool[]): ReadonlyMap<Tool, string> {
+  const used = new Set<string>();
+  const prefixes = new Map<Tool, string>();
+  for (const tool of tools) {
+    const base = typeName(tool.name);
+    let prefix = base;
+    for (let count = 2; used.has(prefix); count++) prefix = `${base}${count}`;
+    used.add(prefix);
+    prefixes.set(tool, prefix);
+  }
+  return prefixes;
 }
 
 function typeName(name: string): string {
@@ -126,27 +173,79 @@ function typeName(name: string): string {
     .join('_');
 }
 
-function namespaceLines(namespace: Namespace, indent: string): string[] {
-  const lines = [...namespace.members.values()].flat();
-  for (const [name, inner] of namespace.namespaces) {
-    lines.push(`${indent}${name}: {`, ...namespaceLines(inner, `${indent}  `), `${indent}};`);
+function addMember(root: Namespace, declaration: ToolDeclaration): void {
+  const given = declaration.tool.name.split('.');
+  const written = identifierName(declaration.tool.name).split('.');
+  let namespace = root;
+  for (const [index, part] of written.entries()) {
+    const name = given[index] as string;
+    if (name !== part) namespace.givenNames.set(name, (namespace.givenNames.get(name) ?? new Set()).add(written[index + 1] ?? ''));
+    if (index < written.length - 1) namespace = innerNamespace(namespace, part);
   }
-  return lines;
+  namespace.members.set(written.at(-1) as string, declaration);
+}
+
+function innerNamespace(parent: Namespace, name: string): Namespace {
+  const known = parent.namespaces.get(name);
+  if (known !== undefined) return known;
+  const made = newNamespace(parent.path === '' ? name : `${parent.path}.${name}`);
+  parent.namespaces.set(name, made);
+  return made;
+}
+
+function namespaceAt(root: Namespace, path: string): Namespace {
+  return path === '' ? root : path.split('.').reduce(innerNamespace, root);
+}
+
+function namespaceLines(namespace: Namespace, aliases: boolean): string[] {
+  const lines = [...namespace.members.values()].flatMap((declaration) => declaration.member);
+  for (const [name, inner] of namespace.namespaces) {
+    const isEmpty = inner.members.size + inner.namespaces.size === 0;
+    if (isEmpty) lines.push(namespaceLine(name, inner.missing));
+    else lines.push(`${name}: {`, ...indented(namespaceLines(inner, aliases)), '};');
+  }
+  if (namespace.missing > 0) lines.push(missingLine(namespace.missing));
+  return aliases ? [...lines, ...aliasLines(namespace)] : lines;
+}
+
+/** `"get-user": Tools["get_user"];`; of a namespace that holds others too, only what has the given name. */
+function aliasLines(namespace: Namespace): string[] {
+  return [...namespace.givenNames].map(([given, held]) => {
+    const name = identifierName(given);
+    const path = [...(namespace.path === '' ? [] : namespace.path.split('.')), name];
+    const type = `Tools${path.map((part) => `["${part}"]`).join('')}`;
+    const inner = namespace.namespaces.get(name);
+    const all = inner === undefined || inner.members.size + inner.namespaces.size === held.size;
+    return `${propertyName(given)}: ${all ? type : `Pick<${type}, ${pickedNames(inner, held)}>`};`;
+  });
+}
+
+function pickedNames(namespace: Namespace, held: ReadonlySet<string>): string {
+  const given = [...namespace.givenNames.keys()].filter((name) => held.has(identifierName(name)));
+  return [...held, ...given].map((name) => `"${name}"`).join(' | ');
+}
+
+function indented(lines: readonly string[]): string[] {
+  return lines.map((line) => `  ${line}`);
 }
 
 function reservedMembers(root: Namespace, options: DeclarationOptions): string[] {
   const lines: string[] = [];
-  if (options.spawn === true) lines.push('  spawn: ToolSpawner;');
+  if (options.spawn === true) lines.push('spawn: ToolSpawner;');
   if (options.optionalMembers !== true) return lines;
-  if (options.spawn !== true) lines.push('  spawn?: ToolSpawner;');
-  if (!root.members.has('http')) lines.push('  http?: (request: any) => Promise<any>;');
-  if (!root.namespaces.has('mcp')) lines.push('  mcp?: any;');
+  if (options.spawn !== true) lines.push('spawn?: ToolSpawner;');
+  if (!root.members.has('http')) lines.push('http?: (request: any) => Promise<any>;');
+  if (!root.namespaces.has('mcp')) lines.push('mcp?: any;');
   return lines;
 }
 
-function nameLine(tool: Tool): string {
+function lastPart(name: string): string {
+  return name.slice(name.lastIndexOf('.') + 1);
+}
+
+function afterName(tool: Tool): string {
   const sentence = firstSentence(tool.description);
-  return `// tools.${identifierName(tool.name)}${sentence === '' ? '' : `: ${sentence}`}\n`;
+  return sentence === '' ? '' : `: ${sentence}`;
 }
 
 /** The first sentence of a description, on one line, at most 160 characters. */

@@ -5,6 +5,7 @@ import type { GuestError } from '../protocol/sandbox.js';
 import type { PlannedCall } from '../protocol/script.js';
 import type { ToolEffect } from '../protocol/tools.js';
 import type { ApprovalDecider, ApprovalGate } from '../protocol/approval-gate.js';
+import type { ObservedShapes } from './observed-shapes.js';
 import type { ToolRegistry } from './registry.js';
 
 /**
@@ -107,6 +108,8 @@ export interface FacadeOptions {
   readonly onEvent: (event: FacadeEvent) => void;
   /** Whether the starts and ends of calls are told too. Default true. */
   readonly tellsCalls?: boolean;
+  /** Remembers what results of tools without an output schema look like. */
+  readonly observed?: ObservedShapes;
   /** Told of every call before it executes, and awaited. A rejection keeps the call from running. */
   readonly onIntent?: (operation: Operation) => void | Promise<void>;
 }

@@ -283,7 +283,9 @@ class CallFacade implements Facade {
     if (record.isSettled) return;
     const checked = checkResult(record.tool, result, this.#options.limits.maxToolResultBytes);
     if (checked.ok) {
-      this.#settle(record, { status: 'completed', result: checked.json === '' ? undefined : JSON.parse(checked.json) });
+      const value: unknown = checked.json === '' ? undefined : JSON.parse(checked.json);
+      if (record.tool.outputSchema === undefined) this.#options.observed?.observe(record.tool, value);
+      this.#settle(record, { status: 'completed', result: value });
       record.deliver({ ok: true, json: checked.json });
       return;
     }

@@ -12,5 +12,6 @@ export {
 export { createFacade } from './facade.js';
 export type * from './facade-types.js';
 export * from './guest-declarations.js';
+export { createObservedShapes, type ObservedShapes } from './observed-shapes.js';
 export * from './packs.js';
 export * from './registry.js';

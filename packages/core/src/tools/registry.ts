@@ -1,17 +1,17 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
 import type { Tool } from '../protocol/tools.js';
-import { identifierName } from './tool-names.js';
+import { identifierName, writtenNames } from './tool-names.js';
 
 /** The tools of one harness, by name and by the form a script writes. Immutable. */
 export interface ToolRegistry {
   readonly tools: readonly Tool[];
-  /** By the tool's own name or its identifier form: `get-user` and `get_user` find the same tool. */
+  /** By any name that a script may write: `get-user` and `get_user` find the same tool. */
   get(name: string): Tool | undefined;
   /** The tools' own names, in the order given. */
   names(): readonly string[];
   /**
-   * Every way a script may write the tools, dots making namespaces: the identifier form, and beside it the
-   * tool's own name where that is no identifier. `exposed` (own names) leaves the others out.
+   * Every way a script may write the tools, dots making namespaces: each part as an identifier, or as it is
+   * where it is none. `exposed` (own names) leaves the others out.
    */
   scriptNames(exposed?: ReadonlySet<string>): readonly string[];
 }
@@ -30,13 +30,13 @@ export function createRegistry(tools: readonly Tool[]): ToolRegistry {
     scriptNames: (exposed?: ReadonlySet<string>) =>
       names
         .filter((name) => exposed === undefined || exposed.has(name))
-        .flatMap((name) => [...new Set([identifierName(name), name])]),
+        .flatMap(writtenNames),
   });
 }
 
 function addTool(byName: Map<string, Tool>, tool: Tool): void {
   assertTool(tool);
-  for (const name of new Set([tool.name, identifierName(tool.name)])) {
+  for (const name of writtenNames(tool.name)) {
     const other = byName.get(name);
     if (other !== undefined) throw new ToolscriptUsageError(duplicateMessage(tool.name, other.name, name));
     byName.set(name, tool);

@@ -17,6 +17,8 @@ const MAX_CHOICES = 60;
 const DEPTH_CEILING = 24;
 /** Nodes written for one schema; what is beyond is `any`. */
 const MAX_NODES = 3_000;
+/** Members and literals with longer texts are told only by their kind. */
+const MAX_TEXT = 200;
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
 
 /**
@@ -30,14 +32,20 @@ export class SchemaTypeWriter {
   readonly #style: TypeStyle;
   readonly #names = new Map<object, string>();
   readonly #usedNames = new Set<string>();
+  #part = '';
 
   constructor(prefix: string, style: TypeStyle) {
     this.#prefix = prefix;
     this.#style = style;
   }
 
-  /** `unknownType`: what stands where a schema says nothing. */
-  write(schema: JsonObject, unknownType: 'any' | 'unknown', indent: string): string {
+  /**
+   * `unknownType`: what stands where a schema says nothing. `part` tells the names of one schema from those of
+   * another that is written for the same tool.
+   */
+  write(schema: JsonObject, unknownType: 'any' | 'unknown', part = ''): string {
+    this.#part = part;
+    const indent = '';
     const context: SchemaContext = {
       root: schema,
       counts: countReferences(schema),
@@ -54,9 +62,11 @@ export class SchemaTypeWriter {
     context.nodes += 1;
     if (schema === false) return 'never';
     if (!isRecord(schema) || depth > DEPTH_CEILING || context.nodes > MAX_NODES) return context.unknownType;
-    const reference = schema['$ref'];
-    if (reference !== undefined) return this.#reference(reference, context, indent, depth);
-    const type = this.#unreferenced(schema as JsonObject, context, indent, depth);
+    const reference = schema['$ref'] ?? schema['$dynamicRef'] ?? schema['$recursiveRef'];
+    const type =
+      reference === undefined
+        ? this.#unreferenced(schema as JsonObject, context, indent, depth)
+        : this.#reference(reference, context, indent, depth);
     return schema['nullable'] === true ? joinUnion([type, 'null']) : type;
   }
 
@@ -121,21 +131,19 @@ export class SchemaTypeWriter {
     return name;
   }
 
+  /** After the last `_` comes what the schema calls it, so that names of different tools cannot meet. */
   #nameFor(reference: string): string {
-    const last = reference
-      .slice(reference.lastIndexOf('/') + 1)
-      .replace(/[^A-Za-z0-9]+/g, '_')
-      .replace(/^_+|_+$/g, '');
-    const base = `${this.#prefix}_${last === '' ? 'Root' : last.slice(0, 60)}`;
+    const last = reference.slice(reference.lastIndexOf('/') + 1).replace(/[^A-Za-z0-9]+/g, '');
+    const base = `${this.#prefix}_${this.#part}${last === '' ? 'Root' : last.slice(0, 60)}`;
     let name = base;
-    for (let count = 2; this.#usedNames.has(name); count++) name = `${base}_${count}`;
+    for (let count = 2; this.#usedNames.has(name); count++) name = `${base}${count}`;
     this.#usedNames.add(name);
     return name;
   }
 
   #enumeration(values: readonly unknown[], context: SchemaContext): string {
     if (values.length === 0) return 'never';
-    if (values.length > MAX_CHOICES && values.every((value) => typeof value === 'string')) return 'string';
+    if (values.length > MAX_CHOICES) return joinUnion(values.map((value) => kindOf(value, context)));
     return joinUnion(values.map((value) => literal(value, context)));
   }
 
@@ -145,7 +153,7 @@ export class SchemaTypeWriter {
     const parts: string[] = [];
     if (isRecord(rest['properties'])) objects.push(rest);
     for (const part of Array.isArray(allOf) ? allOf : []) {
-      if (isPlainObjectSchema(part)) objects.push(part);
+      if (isPlainObjectSchema(part)) objects.push(withRequired(part, rest['required']));
       else parts.push(this.#type(part, context, indent, depth + 1));
     }
     for (const merged of mergeObjects(objects)) parts.push(this.#object(merged, context, indent, depth));
@@ -194,21 +202,24 @@ export class SchemaTypeWriter {
 
   #objectParts(schema: JsonObject, context: SchemaContext, indent: string, depth: number): string {
     const properties = isRecord(schema['properties']) ? schema['properties'] : {};
-    const others = schema['additionalProperties'];
-    const keys = Object.keys(properties);
-    if (keys.length === 0) return this.#record(others, context, indent, depth);
+    const required = new Set(requiredKeys(schema));
+    const keys = [...new Set([...Object.keys(properties), ...required])].filter((key) => key.length <= MAX_TEXT);
+    if (keys.length === 0) return this.#record(schema, context, indent, depth);
     if (depth >= this.#style.maxDepth) return 'object';
-    const required = new Set(Array.isArray(schema['required']) ? schema['required'] : []);
     const inner = `${indent}  `;
-    const members = keys.map((key) => this.#member(key, properties[key], required.has(key), context, inner, depth));
-    if (others !== undefined && others !== false) members.push(`[key: string]: ${context.unknownType};`);
+    const described = (key: string): unknown => (Object.hasOwn(properties, key) ? properties[key] : true);
+    const members = keys.map((key) => this.#member(key, described(key), required.has(key), context, inner, depth));
+    if (isOpen(schema)) members.push(`[key: string]: ${context.unknownType};`);
     if (this.#style.oneLine) return `{ ${members.join(' ').replace(/;$/, '')} }`;
     return `{\n${members.map((member) => `${inner}${member}`).join('\n')}\n${indent}}`;
   }
 
-  #record(others: unknown, context: SchemaContext, indent: string, depth: number): string {
-    if (others === false) return '{}';
-    const type = isRecord(others) ? this.#type(others, context, indent, depth + 1) : context.unknownType;
+  #record(schema: JsonObject, context: SchemaContext, indent: string, depth: number): string {
+    const others = schema['additionalProperties'];
+    const patterns = isRecord(schema['patternProperties']) ? Object.values(schema['patternProperties']) : [];
+    if (others === false && patterns.length === 0) return '{}';
+    const values = others === false ? patterns : [...patterns, others ?? true];
+    const type = joinUnion(values.map((value) => this.#type(value, context, indent, depth + 1)));
     // `Record` may not hold the very type that is being written; an index signature may.
     return this.#refersToNamed(type) ? `{ [key: string]: ${type} }` : `Record<string, ${type}>`;
   }
@@ -257,6 +268,28 @@ function countReferences(root: JsonObject): Map<object, number> {
   return counts;
 }
 
+/** Whether there may be members beside the named ones; an object that says nothing about it is taken as closed. */
+function isOpen(schema: JsonObject): boolean {
+  const others = schema['additionalProperties'];
+  if (others !== undefined && others !== false) return true;
+  if (isRecord(schema['patternProperties']) && Object.keys(schema['patternProperties']).length > 0) return true;
+  if (!isRecord(schema['properties'])) return others !== false;
+  return Object.keys(schema['properties']).some((key) => key.length > MAX_TEXT);
+}
+
+/** Empty where the schema does not list names. */
+export function requiredKeys(schema: JsonObject): string[] {
+  const required = schema['required'];
+  return Array.isArray(required) ? required.filter((key) => typeof key === 'string') : [];
+}
+
+/** The part of an `allOf`, with what the whole says must be there of its members. */
+function withRequired(part: JsonObject, required: unknown): JsonObject {
+  if (!Array.isArray(required)) return part;
+  const own = required.filter((key) => typeof key === 'string' && Object.hasOwn(part['properties'] as object, key));
+  return { ...part, required: [...requiredKeys(part), ...own] } as JsonObject;
+}
+
 function isPlainObjectSchema(schema: unknown): schema is JsonObject {
   if (!isRecord(schema) || !isRecord(schema['properties'])) return false;
   return ['$ref', 'anyOf', 'oneOf', 'allOf', 'nullable'].every((keyword) => schema[keyword] === undefined);
@@ -270,10 +303,8 @@ function mergeObjects(objects: readonly JsonObject[]): readonly JsonObject[] {
     (all, object) => defineAll(all, object['properties'] as object),
     {},
   );
-  const required = objects.flatMap((object) => (Array.isArray(object['required']) ? object['required'] : []));
-  const open = objects.some(
-    (object) => object['additionalProperties'] !== undefined && object['additionalProperties'] !== false,
-  );
+  const required = objects.flatMap(requiredKeys);
+  const open = objects.some(isOpen);
   return [{ type: 'object', properties, required, additionalProperties: open } as unknown as JsonObject];
 }
 
@@ -283,10 +314,15 @@ function defineAll(target: Record<string, unknown>, source: object): Record<stri
 
 function literal(value: unknown, context: SchemaContext): string {
   if (value === null) return 'null';
+  if (typeof value === 'string' && value.length > MAX_TEXT) return 'string';
   return typeof value === 'object' ? context.unknownType : safeJson(value);
 }
 
-function joinUnion(types: readonly string[]): string {
+function kindOf(value: unknown, context: SchemaContext): string {
+  return value === null || typeof value === 'object' ? literal(value, context) : typeof value;
+}
+
+export function joinUnion(types: readonly string[]): string {
   const different = [...new Set(types)];
   if (different.length === 0) return 'never';
   const top = different.find((type) => type === 'any' || type === 'unknown');
@@ -294,7 +330,7 @@ function joinUnion(types: readonly string[]): string {
 }
 
 /** Parentheses around a type that holds `|` or `&` at its top level. */
-function parenthesised(type: string): string {
+export function parenthesised(type: string): string {
   let depth = 0;
   for (let index = 0; index < type.length; index++) {
     const character = type[index] as string;
@@ -313,15 +349,20 @@ function endOfQuoted(text: string, start: number): number {
   return index;
 }
 
-function propertyName(key: string): string {
+/** A member's name as TypeScript: quoted where it is no identifier, nothing in it invisible. */
+export function propertyName(key: string): string {
   return IDENTIFIER.test(key) ? key : safeJson(key);
 }
 
-/** JSON text without line separators, which may not stand in every place. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+
+/** JSON text with line separators, direction marks and all that cannot be seen written as escapes. */
 function safeJson(value: unknown): string {
-  return (JSON.stringify(value) ?? 'undefined').replace(
-    /[\u007f-\u009f\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  return (JSON.stringify(value) ?? 'undefined').replace(UNSEEN, (character) =>
+    Array.from(
+      { length: character.length },
+      (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+    ).join(''),
   );
 }
 
@@ -335,7 +376,7 @@ function memberDoc(schema: Record<string, unknown>): string {
 
 /** Text for a doc comment: one line, nothing that ends the comment, no invisible characters. */
 export function docText(text: string, maxLength: number): string {
-  const line = text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
+  const line = text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\s]+/gu, ' ').trim();
   const cut = line.length > maxLength ? `${line.slice(0, maxLength).trimEnd()}…` : line;
   return cut.replaceAll('*/', '*\\/').replace(/[\ud800-\udbff](?![\udc00-\udfff])/g, '');
 }

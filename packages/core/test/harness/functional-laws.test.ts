@@ -433,7 +433,14 @@ it('F27 · a call with effects that ignores its abort is unknown', async () => {
 
 it('F28 · an unknown tool throws at once, with the nearest name', async () => {
   const { tools, deeds } = sampleTools();
-  const harness = openHarness({ tools });
+  const checked = await openHarness({ tools }).runScript('await tools.echo({ value: 1 });\nawait tools.ecoh({});');
+  expect(failureOf(checked)).toMatchObject({
+    code: 'ScriptTypeError',
+    message: expect.stringContaining('tools.echo') as unknown,
+    line: 2,
+  });
+  expect(deeds).toEqual([]);
+  const harness = openHarness({ tools, typecheck: 'off' });
   const outcome = await harness.runScript('await tools.echo({ value: 1 });\nawait tools.ecoh({ value: 2 });');
   expect(failureOf(outcome)).toMatchObject({
     code: 'ToolNotFoundError',

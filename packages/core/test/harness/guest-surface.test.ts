@@ -42,6 +42,7 @@ beforeAll(() => {
     }),
   ];
   harness = createHarness({
+    typecheck: 'off',
     tools: [
       named('get-user'),
       named('prompts.save'),

@@ -297,7 +297,7 @@ describe('an error', () => {
       toolName: 'write',
       retryable: false,
     });
-    expect(await failure('return tools.nothere({})')).toMatchObject({ code: 'ToolNotFoundError', line: 1 });
+    expect(await failure('return tools["no" + "where"]({})')).toMatchObject({ code: 'ToolNotFoundError', line: 1 });
   });
 
   it('data that a tool chose to give reaches the script, nothing else does', async () => {

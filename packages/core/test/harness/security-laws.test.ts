@@ -19,6 +19,8 @@ beforeAll(async () => {
   harness = createHarness({
     tools: sample.tools,
     approvals: 'auto',
+    // What holds must hold without anybody reading the script first.
+    typecheck: 'off',
     limits: { computeMs: LIMIT_MS, timeoutMs: 20_000 },
   });
   await harness.warm();

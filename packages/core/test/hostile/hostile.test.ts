@@ -69,6 +69,7 @@ describe('hostile scripts', () => {
 
   beforeAll(async () => {
     harness = createHarness({
+      typecheck: 'off',
       tools,
       expose: { tools: ['echo', 'reflect', 'fail', 'never', 'danger'] },
       limits: LIMITS,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHarness, type Harness } from '#core/index.js';
+import type { ScriptFailure } from '#core/protocol/index.js';
 import { badScripts, goodScripts } from '../checker/corpus.js';
 import { makeWorld } from '../checker/world.js';
 
@@ -13,6 +14,10 @@ beforeAll(() => {
 });
 
 afterAll(() => harness.close());
+
+function told({ message, frame, hint }: ScriptFailure): string {
+  return [message, frame, hint].join('\n');
+}
 
 describe('the corpus', () => {
   it('no good script is refused', async () => {
@@ -40,8 +45,8 @@ describe('the corpus', () => {
       if (mayWarn) {
         if (found.length === 0) missed.push(`${name} (may warn)`);
       } else if (outcome.status !== 'failed') missed.push(name);
-      else if (!lines.includes(outcome.error.line ?? 0) || !outcome.error.message.includes(about))
-        unclear.push(`${name}: ${outcome.error.line}: ${outcome.error.message}`);
+      else if (!lines.includes(outcome.error.line ?? 0) || !told(outcome.error).includes(about))
+        unclear.push(`${name}: ${outcome.error.line}: ${told(outcome.error)}`);
     }
     expect(unclear).toEqual([]);
     expect(missed.length, missed.join('\n')).toBeLessThanOrEqual(scripts.length * (1 - LEAST_CAUGHT));

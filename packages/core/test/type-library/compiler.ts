@@ -2,10 +2,7 @@ import { readFileSync } from 'node:fs';
 import { API, SymbolFlags } from 'typescript/unstable/async';
 import { GUEST_DECLARATIONS } from '#core/tools/index.js';
 
-export const LIBRARY = readFileSync(
-  new URL('../../dist/script/type-library/guest.lib.d.ts', import.meta.url),
-  'utf8',
-);
+export const LIBRARY = readFileSync(new URL('../../dist/script/type-library/guest.lib.d.ts', import.meta.url), 'utf8');
 
 /** The globals of a script with no tools, beside the library. */
 export const GUEST = `interface Tools { [name: string]: any }\n${GUEST_DECLARATIONS}`;
@@ -13,7 +10,8 @@ export const GUEST = `interface Tools { [name: string]: any }\n${GUEST_DECLARATI
 const FOLDER = '/library';
 const PROJECT = `${FOLDER}/tsconfig.json`;
 const SCRIPT = `${FOLDER}/script.ts`;
-const OPTIONS = {
+/** As the checker uses the library. */
+export const OPTIONS = {
   target: 'es2024',
   module: 'esnext',
   noLib: true,
@@ -23,6 +21,11 @@ const OPTIONS = {
   strictNullChecks: true,
   noImplicitAny: true,
 };
+
+/** A script's body as the checker sees it. */
+export function asModule(body: string): string {
+  return `export {};async function __script(){\n${body}\n}`;
+}
 
 export interface Finding {
   code: number;
@@ -67,7 +70,14 @@ export class Compiler {
 
   /** Everything that the compiler has against a script's body, and against the declarations. */
   async check(body: string): Promise<Finding[]> {
-    return this.#diagnose(`export {};async function __script(){\n${body}\n}`);
+    const { program } = await this.#open(asModule(body));
+    const found = [
+      ...(await program.getSyntacticDiagnostics()),
+      ...(await program.getSemanticDiagnostics()),
+      ...(await program.getGlobalDiagnostics()),
+      ...(await program.getProgramDiagnostics()),
+    ];
+    return found.map(({ code, text }) => ({ code, text }));
   }
 
   /** The members of the types of expressions. */
@@ -92,17 +102,6 @@ export class Compiler {
 
   close(): Promise<void> {
     return this.#api.close();
-  }
-
-  async #diagnose(source: string): Promise<Finding[]> {
-    const { program } = await this.#open(source);
-    const found = [
-      ...(await program.getSyntacticDiagnostics()),
-      ...(await program.getSemanticDiagnostics()),
-      ...(await program.getGlobalDiagnostics()),
-      ...(await program.getProgramDiagnostics()),
-    ];
-    return found.map(({ code, text }) => ({ code, text }));
   }
 
   async #open(source: string) {

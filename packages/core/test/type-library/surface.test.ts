@@ -1,6 +1,101 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { QuickJsPool } from '#core/sandbox/index.js';
+import { buildTypeLibrary } from '#core/script/type-library/build-library.js';
+import { SURFACE_SCRIPT, type GuestSurface } from '#core/script/type-library/surface.js';
+import { driveRun, returned } from '#core/testing/index.js';
+import { LIBRARY } from './compiler.js';
 import { compareSurface } from './surface.js';
 
-it('x', async () => {
-  console.log(JSON.stringify(await compareSurface(), null, 1));
+async function readSurface(): Promise<GuestSurface> {
+  const pool = new QuickJsPool({ size: 1 });
+  try {
+    return returned(await driveRun(pool, SURFACE_SCRIPT)) as GuestSurface;
+  } finally {
+    await pool.close();
+  }
+}
+
+/** Replaces a text that must be there. */
+function altered(library: string, from: string, to: string): string {
+  expect(library).toContain(from);
+  return library.replace(from, to);
+}
+
+describe('the type library and the sandbox', () => {
+  it('nothing is declared that the sandbox lacks, and everything it has is declared', async () => {
+    const { invented, forgotten, globals, members } = await compareSurface();
+    expect(invented).toEqual([]);
+    expect(forgotten).toEqual([]);
+    expect(globals).toBeGreaterThan(80);
+    expect(members).toBeGreaterThan(6_000);
+  });
+
+  it('a member or a global too many or too few is found', async () => {
+    const planted = [
+      ['interface Array<T>{', 'interface Array<T>{plantedMethod(): void;'],
+      ['interface Console{', 'interface Console{table(rows: any): void;'],
+      ['interface Promise<T>{', 'interface Promise<T>{readonly [Symbol.unscopables]: any;'],
+      ['interface MapConstructor{', 'interface MapConstructor{planted: 1;'],
+      ['interface NumberFormat{', 'interface NumberFormat{formatRange(): string;'],
+      ['sumPrecise(', 'addPrecise('],
+      ['function ownKeys(', 'function planted('],
+      ['declare function atob(', 'declare function setTimeout('],
+    ].reduce((library, [from, to]) => altered(library, from!, to!), LIBRARY);
+    const { invented, forgotten } = await compareSurface(planted);
+    const members = invented.map((name) => name.slice(name.lastIndexOf('.') + 1).replace(']', ''));
+    expect(new Set(members)).toEqual(
+      new Set(['plantedMethod', 'table', 'unscopables', 'planted', 'formatRange', 'addPrecise', 'setTimeout']),
+    );
+    expect(invented).toEqual(expect.arrayContaining(['Array.prototype.plantedMethod', '[].plantedMethod']));
+    expect(invented).toEqual(expect.arrayContaining(['Map.planted', 'Reflect.planted', 'setTimeout']));
+    expect(forgotten.toSorted()).toEqual(['Math.sumPrecise', 'Reflect.ownKeys', 'atob']);
+  });
+});
+
+describe('building the type library', () => {
+  it('the same sandbox gives the same text, and it is the one that was built', async () => {
+    const surface = await readSurface();
+    const reversed: GuestSurface = {
+      globals: surface.globals.toReversed(),
+      members: Object.fromEntries(
+        Object.entries(surface.members)
+          .toReversed()
+          .map(([key, names]) => [key, names.toReversed()]),
+      ),
+    };
+    expect(await buildTypeLibrary(surface)).toBe(LIBRARY);
+    expect(await buildTypeLibrary(reversed)).toBe(LIBRARY);
+  });
+
+  it('a sandbox that has less is declared with less', async () => {
+    const surface = await readSurface();
+    const without = (key: string, name: string) => (surface.members[key] ?? []).filter((member) => member !== name);
+    const less = await buildTypeLibrary({
+      globals: surface.globals.filter((name) => !['WeakRef', 'parseInt', 'URL', 'Reflect'].includes(name)),
+      members: {
+        ...surface.members,
+        Math: without('Math', 'sumPrecise'),
+        'Array.specimen': without('Array.specimen', 'flatMap'),
+        'ReadonlyArray.specimen': without('ReadonlyArray.specimen', 'flatMap'),
+        'IteratorObject.specimen': [],
+      },
+    });
+    for (const gone of [/\bWeakRef/u, /function parseInt/u, /\bURL\b/u, /namespace Reflect/u, /sumPrecise/u]) {
+      expect(LIBRARY).toMatch(gone);
+      expect(less).not.toMatch(gone);
+    }
+    expect(less).toContain('interface URLSearchParams{');
+    expect(less).toMatch(/^interface Array<T>\{(?!.*flatMap)/mu);
+    expect(less).toMatch(/^interface IteratorObject<[^{]*\{\}$/mu);
+  });
+
+  it('it is one small file, without comments but for where it comes from', () => {
+    const [header, body] = [LIBRARY.slice(0, 600), LIBRARY.replaceAll(/^\/\/.*\n/gmu, '')];
+    expect(header).toContain('Apache License, Version 2.0');
+    expect(header).toContain('TypeScript 7');
+    expect(LIBRARY.split('\n').filter((line) => line.startsWith('//'))).toHaveLength(4);
+    expect(body).not.toMatch(/\/\*|\/\//u);
+    expect(body).not.toMatch(/^(?:import|export)\b/mu);
+    expect(LIBRARY.length).toBeLessThan(125_000);
+  });
 });

@@ -1,4 +1,4 @@
-import { parseSync } from 'oxc-parser';
+import { parseSync, type Program } from 'oxc-parser';
 import { QuickJsPool } from '#core/sandbox/index.js';
 import { driveRun, returned } from '#core/testing/index.js';
 import { Compiler, GUEST, LIBRARY } from './compiler.js';
@@ -38,7 +38,7 @@ const SPECIMENS = [
   'Promise.withResolvers()',
   'JSON.rawJSON("1")',
   "Object.getOwnPropertyDescriptor({ a: 1 }, 'a')!",
-  "new Intl.NumberFormat().formatToParts(1)[0]!",
+  'new Intl.NumberFormat().formatToParts(1)[0]!',
   'new Intl.NumberFormat().resolvedOptions()',
   'new Intl.DateTimeFormat().formatToParts(0)[0]!',
   'new Intl.DateTimeFormat().resolvedOptions()',
@@ -61,9 +61,26 @@ const NOT_DECLARED = [
   // The engine's own; no other engine has them.
   /^Function\.prototype\.(?:fileName|lineNumber|columnNumber)$/u,
   // Numbers that the names of exceptions replaced long ago.
-  /^DOMException(?:\.prototype)?\.[A-Z_]+_ERR$/u,
+  /DOMException.*\.[A-Z_]+_ERR$/u,
+  // Subclasses inherit what scripts call on `Error` and on the array itself.
+  /^(?:AggregateError|SuppressedError)\.(?:isError|captureStackTrace|stackTraceLimit)$/u,
+  /^\w+Array\.\[Symbol\.species\]$/u,
+  // An element, which the type's index signature stands for.
+  /\.\d+$/u,
+  // The parts of a template are frozen, so they are declared as a list that cannot be changed.
+  /^\(\(parts: TemplateStringsArray\) => parts\)``\.(?:copyWithin|fill|pop|push|reverse|shift|sort|splice|unshift)$/u,
   // What only `Object.prototype.toString` reads.
   /\.\[Symbol\.toStringTag\]$/u,
+];
+
+/** A prototype is declared with the type of its instances; these are members of each instance, and of no prototype. */
+const OF_INSTANCES = [
+  'AggregateError.prototype.errors',
+  'Function.prototype.prototype',
+  'Iterator.prototype.next',
+  'RegExp.prototype.lastIndex',
+  'SuppressedError.prototype.error',
+  'SuppressedError.prototype.suppressed',
 ];
 
 export interface SurfaceReport {
@@ -97,7 +114,10 @@ async function compare(library: string, pool: QuickJsPool, compiler: Compiler): 
   const present = (await inGuest('return Object.getOwnPropertyNames(globalThis)')) as string[];
   const declaredGlobals = valueNames(library);
   const described = [...declaredGlobals, ...valueNames(GUEST)];
-  const subjects = await subjectsOf(inGuest, declaredGlobals.filter((name) => present.includes(name)));
+  const subjects = await subjectsOf(
+    inGuest,
+    declaredGlobals.filter((name) => present.includes(name)),
+  );
   const guestMembers = (await inGuest(membersScript(subjects))) as Record<string, PresentMembers>;
   const declaredMembers = await compiler.membersOf(subjects);
   const report: SurfaceReport = {
@@ -122,6 +142,7 @@ async function compare(library: string, pool: QuickJsPool, compiler: Compiler): 
       ...names.filter((name) => !isDeclared(name) && !isInherited(name)).map((name) => `${subject}.${name}`),
     );
   }
+  report.invented = report.invented.filter((name) => !OF_INSTANCES.includes(name));
   report.forgotten = report.forgotten.filter((name) => !NOT_DECLARED.some((exception) => exception.test(name)));
   return report;
 }
@@ -130,12 +151,13 @@ async function compare(library: string, pool: QuickJsPool, compiler: Compiler): 
 function valueNames(declarations: string): string[] {
   const { program, errors } = parseSync('declared.d.ts', declarations, { lang: 'dts' });
   if (errors.length > 0) throw new Error(errors[0]!.message);
-  const names = program.body.flatMap((node) => {
-    if (node.type === 'VariableDeclaration') return node.declarations.map(({ id }) => id);
-    const declares = ['TSDeclareFunction', 'TSModuleDeclaration', 'ClassDeclaration'].includes(node.type);
-    return declares && 'id' in node ? [node.id] : [];
-  });
-  return [...new Set(names.map((id) => (id as { name: string }).name))];
+  return [...new Set(program.body.flatMap(declaredNames))];
+}
+
+function declaredNames(node: Program['body'][number]): string[] {
+  if (node.type === 'VariableDeclaration') return node.declarations.map(({ id }) => (id as { name: string }).name);
+  const declares = ['TSDeclareFunction', 'TSModuleDeclaration', 'ClassDeclaration'].includes(node.type);
+  return declares && 'id' in node ? [(node.id as { name: string }).name] : [];
 }
 
 type InGuest = (body: string) => Promise<unknown>;
@@ -168,7 +190,7 @@ function membersScript(subjects: readonly string[]): string {
       const value = make();
       const names = new Set();
       for (let at = value; at !== null; at = Object.getPrototypeOf(at)) {
-        for (const key of Reflect.ownKeys(at)) if (written.has(key) || (typeof key === 'string' && !/^\\d+$/.test(key))) names.add(written.get(key) ?? key);
+        for (const key of Reflect.ownKeys(at)) if (written.has(key) || typeof key === 'string') names.add(written.get(key) ?? key);
       }
       found[subject] = { names: [...names], isFunction: typeof value === 'function' };
     }

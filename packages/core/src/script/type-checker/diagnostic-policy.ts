@@ -16,7 +16,13 @@ export class DiagnosticPolicy {
   readonly #tested: ReadonlySet<string>;
   readonly #asked: ReadonlySet<string>;
 
-  constructor(facts: SourceFacts) {
+  /** Variables that hold values of several types: TypeScript knows the first one only. */
+  readonly #changing: ReadonlySet<string>;
+
+  /** `diagnostics`: all of the script's, with their offsets in it. */
+  constructor(facts: SourceFacts, diagnostics: readonly { code: number; offset: number }[]) {
+    const mismatches = new Set(diagnostics.filter(({ code }) => WRONG_ARGUMENT.has(code)).map(({ offset }) => offset));
+    this.#changing = new Set(facts.targets.filter(([at]) => mismatches.has(at)).map(([, name]) => name));
     this.#facts = facts;
     this.#assigned = new Set(facts.assigned);
     this.#provided = new Set(facts.provided);
@@ -28,11 +34,15 @@ export class DiagnosticPolicy {
   verdict(diagnostic: NativeDiagnostic, offset: number): Verdict {
     const { code, text } = diagnostic;
     if (STYLE.has(code) || this.#isInType(offset)) return 'off';
-    if (CERTAIN.has(code)) return 'error';
-    if (MISSING_NAME.has(code)) return this.#asked.has(firstQuoted(text)) ? 'warning' : 'error';
+    if (CERTAIN.has(code)) return this.#isTried(offset) ? 'warning' : 'error';
+    if (ALWAYS_TRUE.has(code)) return this.toolAt(offset) === '' ? 'warning' : 'error';
+    if (MISSING_NAME.has(code))
+      return this.#asked.has(firstQuoted(text)) || this.#isTried(offset) ? 'warning' : 'error';
+    if (this.#isOfChanging(offset)) return 'warning';
     if (MISSING_MEMBER.has(code)) return this.#missingMember(code, text);
-    if (NOT_ITERABLE.has(code) || NOT_CALLABLE.has(code)) return mayBeAbsent(diagnostic) ? 'warning' : 'error';
-    if (WRONG_ARGUMENT.has(code) && this.toolAt(offset) !== '') return this.#wrongArgument(diagnostic);
+    if (NOT_ITERABLE.has(code) || NOT_CALLABLE.has(code))
+      return isCertainType(misusedType(diagnostic)) ? 'error' : 'warning';
+    if (WRONG_ARGUMENT.has(code) && this.toolAt(offset) !== '') return this.#wrongArgument(diagnostic, offset);
     return 'warning';
   }
 
@@ -50,23 +60,42 @@ export class DiagnosticPolicy {
     return this.#facts.types.some(([start, end]) => start <= offset && offset < end);
   }
 
+  /** The script expects that it may fail there. A tool called wrongly is wrong all the same. */
+  #isTried(offset: number): boolean {
+    return this.#facts.tried.some(([start, end]) => start <= offset && offset < end);
+  }
+
   #missingMember(code: number, text: string): Verdict {
     const [name, type] = quoted(text);
     if (name === undefined || type === undefined) return 'warning';
     if (type === 'Tools' || NAMESPACE_TYPE.test(type)) return 'error';
     if (this.#assigned.has(name) || this.#provided.has(name)) return 'warning';
     if (this.#tested.has(name) && !SUGGESTING.has(code)) return 'warning';
-    if (UNCERTAIN_TYPE.test(type) || isUnion(type)) return 'warning';
-    return 'error';
+    return isCertainType(type) ? 'error' : 'warning';
   }
 
-  #wrongArgument(diagnostic: NativeDiagnostic): Verdict {
+  #wrongArgument(diagnostic: NativeDiagnostic, offset: number): Verdict {
     const sentences = flattened(diagnostic);
     // What the script puts into a variable piece by piece is not known here.
     const missing = sentences.map((sentence) => /^Property '([^']+)' is missing/u.exec(sentence)?.[1]);
     if (missing.some((name) => name !== undefined && this.#assigned.has(name))) return 'warning';
-    if (diagnostic.code === TOO_MANY_ARGUMENTS && / but got ([2-9]|\d\d)/u.test(diagnostic.text)) return 'warning';
-    return isCertainMismatch(sentences) ? 'error' : 'warning';
+    return isCertainMismatch(sentences) && !this.#holdsChanging(offset) ? 'error' : 'warning';
+  }
+
+  #isOfChanging(offset: number): boolean {
+    return this.#facts.mentions.some(
+      ([start, end, name]) => this.#changing.has(name) && start <= offset && offset < end,
+    );
+  }
+
+  /** Whether the innermost call around the offset mentions such a variable. */
+  #holdsChanging(offset: number): boolean {
+    if (this.#changing.size === 0) return false;
+    const around = this.#facts.calls.filter(([start, end]) => start <= offset && offset < end).at(-1);
+    return (
+      around !== undefined &&
+      this.#facts.mentions.some(([at, , name]) => this.#changing.has(name) && around[0] <= at && at < around[1])
+    );
   }
 }
 
@@ -77,25 +106,27 @@ export function flattened(diagnostic: NativeDiagnostic): string[] {
 
 /** Matters of style and of types that are not written down. */
 const STYLE = new Set([
-  2355, 2366, 2683, 2695, 6133, 6138, 6192, 6196, 6198, 7005, 7006, 7008, 7010, 7011, 7015, 7016, 7017, 7019, 7022, 7023,
-  7024, 7025, 7026, 7027, 7028, 7029, 7030, 7031, 7034, 7036, 7041, 7043, 7044, 7045, 7046, 7053, 7056, 80007, 18046,
+  2355, 2366, 2683, 2695, 6133, 6138, 6192, 6196, 6198, 7005, 7006, 7008, 7010, 7011, 7015, 7016, 7017, 7019, 7022,
+  7023, 7024, 7025, 7026, 7027, 7028, 7029, 7030, 7031, 7034, 7036, 7041, 7043, 7044, 7045, 7046, 7053, 7056, 80007,
+  18046,
 ]);
 /** Fails whenever it is reached: await outside of an async function, a constant assigned, a name declared twice … */
-const CERTAIN = new Set([1103, 1155, 1308, 2300, 2348, 2351, 2448, 2449, 2451, 2588, 2693, 2801]);
+const CERTAIN = new Set([1103, 1155, 1308, 2300, 2348, 2351, 2448, 2449, 2451, 2588, 2693]);
+/** A promise as a condition. */
+const ALWAYS_TRUE = new Set([2801]);
 const MISSING_NAME = new Set([
   2304, 2552, 2580, 2581, 2582, 2583, 2584, 2585, 2591, 2592, 2593, 2662, 2663, 2686, 18004,
 ]);
 const MISSING_MEMBER = new Set([2339, 2550, 2551]);
 const SUGGESTING = new Set([2551]);
 const NOT_ITERABLE = new Set([2461, 2488, 2495, 2504, 2548]);
-const NOT_CALLABLE = new Set([2349]);
+const NOT_CALLABLE = new Set([2349, 6234]);
 const WRONG_ARGUMENT = new Set([2322, 2345, 2353, 2554, 2555, 2559, 2561, 2739, 2740, 2741, 2769, 2820]);
-const TOO_MANY_ARGUMENTS = 2554;
 
 /** A namespace of tools, as TypeScript prints it: members that are functions. */
 const NAMESPACE_TYPE = /^\{ [\w$]+\(args/u;
 /** Types of which TypeScript knows less than the script does. */
-const UNCERTAIN_TYPE = /^(\{\}|never|object|Error|unknown|Object|globalThis)$/u;
+const UNCERTAIN_TYPE = /^(\{\}|never|object|Error|unknown|undefined|null|void|Object|globalThis)$/u;
 
 function quoted(text: string): string[] {
   return [...text.matchAll(/'((?:[^']|'(?=[^\s.,)]))*)'/gu)].map(([, inner]) => inner as string);
@@ -105,8 +136,21 @@ function firstQuoted(text: string): string {
   return quoted(text)[0] ?? '';
 }
 
-function mayBeAbsent(diagnostic: NativeDiagnostic): boolean {
-  return flattened(diagnostic).some((sentence) => /\b(undefined|null|never|unknown)\b/u.test(sentence));
+function isCertainType(type: string): boolean {
+  return !UNCERTAIN_TYPE.test(type) && !isUnion(type) && !isFunctionType(type);
+}
+
+/** A function may be given members at any time. */
+function isFunctionType(type: string): boolean {
+  return type.startsWith('typeof ') || /^(new )?[(<].*=> /su.test(type);
+}
+
+/** The type of what was called or iterated, from the innermost sentence that names one. */
+function misusedType(diagnostic: NativeDiagnostic): string {
+  const types = flattened(diagnostic).map(
+    (sentence) => /^Type '(.+?)' (?:has no|must have|is not|can only)/su.exec(sentence)?.[1],
+  );
+  return types.findLast((type) => type !== undefined) ?? 'unknown';
 }
 
 /** The innermost mismatch says what really does not fit. */
@@ -123,7 +167,9 @@ function isCertainMismatch(sentences: readonly string[]): boolean {
 
 function mismatch(sentence: string): readonly [from: string, to: string] | undefined {
   const found =
-    /^(?:Type|Argument of type) '(.+)' is not assignable to (?:type|parameter of type) '(.+?)'(?:\.|$)/su.exec(sentence);
+    /^(?:Type|Argument of type) '(.+)' is not assignable to (?:type|parameter of type) '(.+?)'(?:\.|$)/su.exec(
+      sentence,
+    );
   return found === null ? undefined : [found[1] as string, found[2] as string];
 }
 

@@ -29,9 +29,12 @@ const MOST_SENTENCE = 300;
 const MOST_SIGNATURE = 600;
 
 export function reportTypes(diagnostics: readonly NativeDiagnostic[], context: ReportContext): TypeReport {
-  const policy = new DiagnosticPolicy(context.facts);
-  const weighed = diagnostics.flatMap((diagnostic) => {
+  const placed = diagnostics.map((diagnostic) => {
     const offset = Math.min(Math.max(0, diagnostic.pos - context.prefix), context.length);
+    return { diagnostic, code: diagnostic.code, offset };
+  });
+  const policy = new DiagnosticPolicy(context.facts, placed);
+  const weighed = placed.flatMap(({ diagnostic, offset }) => {
     const verdict = policy.verdict(diagnostic, offset);
     return verdict === 'off' ? [] : [{ diagnostic, offset, verdict }];
   });
@@ -61,8 +64,9 @@ function withoutRepeats<T extends { diagnostic: NativeDiagnostic }>(found: reado
 function sentenceOf(diagnostic: NativeDiagnostic, { toolNames }: ReportContext): string {
   const sentences = flattened(diagnostic)
     .slice(0, MOST_SENTENCES)
-    .map((sentence) => shortened(sentence.trim(), MOST_SENTENCE));
+    .map((sentence) => shortened(withoutAdviceOnSetUp(sentence.trim()), MOST_SENTENCE));
   const said = sentences.join(' ');
+  if (/ on type 'Promise</u.test(diagnostic.text)) return `${said} It is a promise; \`await\` it first.`;
   const wanted = /^Property '([^']+)' does not exist on type 'Tools'/u.exec(diagnostic.text)?.[1];
   if (wanted === undefined || /Did you mean/u.test(said)) return said;
   const nearest = nearestNames(wanted, toolNames);
@@ -81,6 +85,11 @@ function hintFor(
   const signature = tool === '' ? undefined : signatureOf(tool);
   if (signature === undefined) return undefined;
   return `It is declared as: ${shortened(signature, MOST_SIGNATURE)}`;
+}
+
+/** TypeScript advises to install packages and to change options, which a script cannot. */
+function withoutAdviceOnSetUp(sentence: string): string {
+  return sentence.replace(/ (Do you need to (install|change)|Try changing|Try `npm).*$/su, '');
 }
 
 function shortened(text: string, most: number): string {

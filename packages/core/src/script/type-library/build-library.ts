@@ -1,6 +1,7 @@
 import { collectDeclarations } from './collect.js';
 import { compilerVersion, readCompilerLibrary } from './compiler-library.js';
 import { GUEST_ADDITIONS } from './guest-additions.js';
+import { foldTypedArrays } from './fold.js';
 import { emptyLibrary } from './library.js';
 import { printLibrary } from './print.js';
 import { retainGuestSurface } from './retain.js';
@@ -18,6 +19,7 @@ export async function buildTypeLibrary(surface: GuestSurface): Promise<string> {
   library.namespaces.delete('Intl');
   for (const file of GUEST_ADDITIONS) collectDeclarations(library, file);
   retainGuestSurface(library, surface);
+  foldTypedArrays(library);
   return header(compilerVersion()) + printLibrary(library);
 }
 

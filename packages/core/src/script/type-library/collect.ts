@@ -71,7 +71,7 @@ function collectInterface(library: Library, node: NodeOf<'TSInterfaceDeclaration
   const found = library.interfaces.get(node.id.name);
   const merged: MergedInterface = found ?? { name: node.id.name, parameters: '', bases: [], members: [] };
   library.interfaces.set(merged.name, merged);
-  const parameters = node.typeParameters == null ? '' : lineOf(node.typeParameters, source);
+  const parameters = node.typeParameters ? lineOf(node.typeParameters, source) : '';
   if (parameters.length > merged.parameters.length) merged.parameters = parameters;
   const bases = node.extends.map((base) => lineOf(base, source));
   merged.bases = [...new Set([...merged.bases, ...bases])];
@@ -110,6 +110,13 @@ function variablesOf(node: NodeOf<'VariableDeclaration'>, source: string): Value
 
 /** The text of a node on one line. Declarations have no text literals with runs of spaces in them. */
 function lineOf({ start, end }: { start: number; end: number }, source: string): string {
-  const line = source.slice(start, end).replace(/\s+/gu, ' ').replace(/^declare /u, '').replace(/[;,] ?$/u, '');
-  return line.replace(/([([{<]) /gu, '$1').replace(/,? ([)\]}>])(?!=)/gu, '$1').trim();
+  const line = source
+    .slice(start, end)
+    .replace(/\s+/gu, ' ')
+    .replace(/^declare /u, '')
+    .replace(/[;,] ?$/u, '');
+  return line
+    .replace(/([([{<]) /gu, '$1')
+    .replace(/[,;]? ?([)\]}])|,? (>)(?!=)/gu, '$1$2')
+    .trim();
 }

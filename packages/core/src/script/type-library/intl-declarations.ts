@@ -132,7 +132,7 @@ declare namespace Intl {
     minimumSignificantDigits?: number;
     type?: 'cardinal' | 'ordinal';
   }
-  interface ResolvedPluralRulesOptions extends PluralRulesOptions {
+  interface ResolvedPluralRulesOptions extends PluralRulesOptions, Pick<NumberFormatOptions, 'roundingIncrement' | 'roundingMode' | 'roundingPriority' | 'trailingZeroDisplay'> {
     locale: string;
     pluralCategories: LDMLPluralRule[];
     type: 'cardinal' | 'ordinal';

@@ -1,4 +1,4 @@
-// line: 3
+// line: 3,5
 // about: editFiles
 const { readFile, editFiles } = tools;
 const before = await readFile({ filePath: 'src/math.ts' });

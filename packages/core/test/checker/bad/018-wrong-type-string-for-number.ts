@@ -1,4 +1,4 @@
 // line: 3
-// about: id
+// about: number
 const who = await tools.get_user({ id: '2' });
 return `${who.name} <${who.email}>`;

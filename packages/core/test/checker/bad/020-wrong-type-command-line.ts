@@ -1,5 +1,5 @@
 // line: 3
-// about: command
+// about: string[]
 const status = await tools.runCommand({ command: 'git status --short' });
 if (status.exitCode !== 0) throw new Error(status.stderr);
 const changed = status.stdout

@@ -1,5 +1,5 @@
 // line: 7
-// about: city
+// about: string
 const places = [
   { name: 'Oslo', country: 'NO' },
   { name: 'Lima', country: 'PE' },

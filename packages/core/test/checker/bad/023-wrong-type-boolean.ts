@@ -1,4 +1,4 @@
 // line: 3
-// about: recursive
+// about: boolean
 const listing = await tools.listDir({ path: 'src', recursive: 'true' });
 return listing.entries.map((entry) => entry.path);

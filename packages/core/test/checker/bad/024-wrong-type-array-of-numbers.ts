@@ -1,5 +1,5 @@
 // line: 4
-// about: skus
+// about: string[]
 const codes = [101, 102, 103];
 const { stock } = await tools.getInventory({ skus: codes });
 return Object.values(stock).reduce((a, b) => a + b, 0);

@@ -1,4 +1,6 @@
-// line: 3
+// line: 5
 // about: iterator
-const members = [...tools.listUsers({ role: 'member' }), ...(await tools.listUsers({ role: 'admin' }))];
-return members.map((m) => m.name).sort();
+const members = tools.listUsers({ role: 'member' });
+const admins = await tools.listUsers({ role: 'admin' });
+const everyone = [...members, ...admins];
+return everyone.map((m) => m.name).sort();

@@ -1,4 +1,4 @@
 // line: 4
-// about: totalCount
+// about: callable
 const list = await tools.github.listIssues({ repo: 'acme/app' });
 return { total: list.totalCount(), shown: list.issues.length };

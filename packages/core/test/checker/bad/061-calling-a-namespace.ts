@@ -1,4 +1,4 @@
 // line: 3
-// about: github
+// about: callable
 const issue = await tools.github({ repo: 'acme/app', number: 1 });
 return issue.title;

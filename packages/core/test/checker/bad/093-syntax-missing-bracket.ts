@@ -1,4 +1,4 @@
 // line: 3
-// about: ,
+// about: )
 const totals = [1, 2, 3].map((n) => n * 2;
 return totals;

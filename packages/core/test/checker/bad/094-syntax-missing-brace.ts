@@ -1,4 +1,4 @@
-// line: 8
+// line: 5,8,9
 // about: }
 const { orders } = await tools.listOrders({});
 for (const order of orders) {

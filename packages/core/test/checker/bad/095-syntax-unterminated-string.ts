@@ -1,5 +1,5 @@
 // line: 3
-// about: string
+// about: operator
 const greeting = 'It's a nice day';
 const { messageId } = await tools.sendEmail({ to: ['a@b.example'], subject: greeting, body: '' });
 return messageId;

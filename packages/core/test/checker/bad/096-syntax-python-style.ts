@@ -1,5 +1,5 @@
 // line: 4
-// about: ;
+// about: for
 const users = await tools.listUsers();
 const names = [u.name for u in users];
 return names;

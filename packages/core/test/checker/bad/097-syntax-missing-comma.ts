@@ -1,8 +1,8 @@
-// line: 6
+// line: 5,6
 // about: ,
 const mail = {
   to: ['ada@acme.example'],
-  subject: 'Hello' 
+  subject: 'Hello'
   body: 'How are you?',
 };
 return (await tools.sendEmail(mail)).messageId;

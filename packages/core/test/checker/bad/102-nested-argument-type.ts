@@ -1,5 +1,5 @@
 // line: 5
-// about: tags
+// about: string[]
 const { contact } = await tools.crm.contacts.update({
   id: 'c3',
   changes: { tags: 'vip,eu', score: 70 },

@@ -1,5 +1,5 @@
 // line: 5
-// about: filter
+// about: or
 const { results } = await tools.notion.query_database({
   database_id: 'db1',
   filter: { or: [{ property: 'status', equals: 'draft' }] },

@@ -1,5 +1,5 @@
 // line: 7
-// about: cursor
+// about: null
 // may: warn
 let nextCursor: string | null = null;
 const names: string[] = [];

@@ -1,5 +1,5 @@
 // line: 4
-// about: await
+// about: always
 // may: warn
 if (tools.stat({ filePath: 'out.txt' })) {
   return 'exists';

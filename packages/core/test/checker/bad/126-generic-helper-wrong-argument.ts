@@ -1,5 +1,5 @@
 // line: 12
-// about: listOrders
+// about: pageNumber
 async function collect<T>(load: (page: number) => Promise<{ items: T[]; more: boolean }>): Promise<T[]> {
   const all: T[] = [];
   for (let page = 1; ; page++) {

@@ -1,0 +1,206 @@
+import type { Tool } from '../protocol/index.js';
+import {
+  declarationsFor,
+  declarationWriter,
+  layOutDeclarations,
+  missingLine,
+  namespaceLine,
+  namespaceOf,
+  type DeclarationDetail,
+  type ToolDeclaration,
+} from '../tools/index.js';
+import { estimatePromptTokens } from './prompt-tokens.js';
+
+/** The tools as a prompt shows them. */
+export interface PromptCatalog {
+  /** Declarations. Empty where not even one namespace has room. */
+  readonly text: string;
+  /** Tools of which at least the name and the first sentence are shown. */
+  readonly shown: number;
+  /** Of these, the ones that show no more than that. */
+  readonly byName: number;
+}
+
+/**
+ * As much of the tools as has room, `room` in estimated tokens. Everything in full where that fits; otherwise
+ * the room is filled step by step, and each next step belongs to the namespace that has used the least: first
+ * the number of its tools, then their names with first sentences, then signatures,
+ * types, docs. So a large namespace never pushes out a small one, and a tool whose step has no room stays where
+ * it is while others go on. Depends on nothing but its arguments.
+ */
+export function writePromptCatalog(tools: readonly Tool[], room: number): PromptCatalog {
+  if (fitsInFull(tools, room)) {
+    const text = declarationsFor(tools);
+    if (estimatePromptTokens(text) <= room) return { text, shown: tools.length, byName: 0 };
+  }
+  const filling = new Filling(tools, room - FRAME_TOKENS);
+  filling.run();
+  return filling.catalog();
+}
+
+/** Steps of a tool, in this order. */
+const STEPS: readonly DeclarationDetail[] = ['names', 'signatures', 'types', 'full'];
+/** What is around all members. */
+const FRAME_TOKENS = estimatePromptTokens('interface Tools {\n}\n');
+/** Below this no step has room. */
+const LEAST_STEP_TOKENS = 3;
+
+/** A first answer that stops as soon as the tools are too many. */
+function fitsInFull(tools: readonly Tool[], room: number): boolean {
+  const declare = declarationWriter(tools);
+  let left = room;
+  for (const tool of tools) {
+    left -= tokensOf(declare(tool, 'full'), '');
+    if (left < 0) return false;
+  }
+  return true;
+}
+
+interface NamespaceShare {
+  readonly path: readonly string[];
+  readonly tools: ToolShare[];
+  used: number;
+  readonly steps: Iterator<Step>;
+}
+
+interface ToolShare {
+  readonly tool: Tool;
+  shown: ToolDeclaration | undefined;
+  tokens: number;
+}
+
+interface Step {
+  /** Tokens that it takes beside what is there already. */
+  readonly tokens: number;
+  apply(): void;
+}
+
+class Filling {
+  readonly #declare: (tool: Tool, detail: DeclarationDetail) => ToolDeclaration;
+  readonly #namespaces: NamespaceShare[];
+  /** Namespaces that have their place in the text, dotted. */
+  readonly #open = new Set<string>();
+  #left: number;
+
+  constructor(tools: readonly Tool[], room: number) {
+    this.#declare = declarationWriter(tools);
+    this.#left = room;
+    const namespaces = new Map<string, { path: readonly string[]; tools: ToolShare[] }>();
+    for (const tool of tools) {
+      const path = namespaceOf(tool);
+      const namespace = namespaces.get(path.join('.')) ?? { path, tools: [] };
+      namespaces.set(path.join('.'), namespace);
+      namespace.tools.push({ tool, shown: undefined, tokens: 0 });
+    }
+    this.#namespaces = [...namespaces.values()].map((namespace) => ({
+      ...namespace,
+      used: 0,
+      steps: this.#steps(namespace.path, namespace.tools),
+    }));
+  }
+
+  run(): void {
+    const active = new Set(this.#namespaces);
+    while (active.size > 0 && this.#left >= LEAST_STEP_TOKENS) {
+      const namespace = leastUsed(active);
+      const next = namespace.steps.next();
+      if (next.done === true) active.delete(namespace);
+      else if (next.value.tokens <= this.#left) this.#take(namespace, next.value);
+    }
+  }
+
+  catalog(): PromptCatalog {
+    const open = this.#namespaces.filter(({ path }) => this.#open.has(path.join('.')));
+    const shown = open.flatMap(({ tools }) => tools.flatMap((share) => share.shown ?? []));
+    const missing = new Map(
+      open.map(({ path, tools }) => [path.join('.'), tools.filter((share) => share.shown === undefined).length]),
+    );
+    return {
+      text: open.length === 0 ? '' : layOutDeclarations(shown, { missing }),
+      shown: shown.length,
+      byName: shown.filter(({ detail }) => detail === 'names').length,
+    };
+  }
+
+  #take(namespace: NamespaceShare, step: Step): void {
+    step.apply();
+    namespace.used += step.tokens;
+    this.#left -= step.tokens;
+  }
+
+  /** Each step is weighed when its turn has come; one that is not applied ends the steps of what it is about. */
+  *#steps(path: readonly string[], tools: readonly ToolShare[]): Generator<Step> {
+    yield this.#listing(path, tools.length);
+    if (!this.#open.has(path.join('.'))) return;
+    const indent = '  '.repeat(path.length + 1);
+    yield opening(path, tools.length);
+    let going = tools;
+    for (const detail of STEPS) {
+      const applied: ToolShare[] = [];
+      for (const share of going) {
+        yield this.#telling(share, detail, indent);
+        if (share.shown?.detail === detail) applied.push(share);
+      }
+      going = applied;
+    }
+  }
+
+  /** One line for the namespace, in what it stands in. */
+  #listing(path: readonly string[], count: number): Step {
+    const starts = path.map((_, index) => path.slice(0, index + 1)).filter((start) => !this.#open.has(start.join('.')));
+    const frames = starts.filter((start) => start.length < path.length).map(frame);
+    return {
+      tokens: estimatePromptTokens(frames.join('') + listed(path, count)),
+      apply: () => {
+        for (const start of starts) this.#open.add(start.join('.'));
+        this.#open.add(path.join('.'));
+      },
+    };
+  }
+
+  #telling(share: ToolShare, detail: DeclarationDetail, indent: string): Step {
+    const shown = this.#declare(share.tool, detail);
+    const tokens = tokensOf(shown, indent);
+    return {
+      tokens: tokens - share.tokens,
+      apply: () => {
+        share.shown = shown;
+        share.tokens = tokens;
+      },
+    };
+  }
+}
+
+/** Room for tools in the namespace. Without any it stays one line. */
+function opening(path: readonly string[], count: number): Step {
+  const more = `${indentOf(path)}  ${missingLine(count)}\n`;
+  const opened = path.length === 0 ? more : frame(path) + more;
+  return {
+    tokens: estimatePromptTokens(opened) - estimatePromptTokens(listed(path, count)),
+    apply: () => undefined,
+  };
+}
+
+function listed(path: readonly string[], count: number): string {
+  return path.length === 0 ? '' : `${indentOf(path)}${namespaceLine(path.at(-1) as string, count)}\n`;
+}
+
+function frame(path: readonly string[]): string {
+  const indent = indentOf(path);
+  return `${indent}${path.at(-1)}: {\n${indent}};\n`;
+}
+
+function indentOf(path: readonly string[]): string {
+  return '  '.repeat(path.length);
+}
+
+/** The first of those that have used the least. */
+function leastUsed(namespaces: Iterable<NamespaceShare>): NamespaceShare {
+  let least: NamespaceShare | undefined;
+  for (const namespace of namespaces) if (least === undefined || namespace.used < least.used) least = namespace;
+  return least as NamespaceShare;
+}
+
+function tokensOf({ definitions, member }: ToolDeclaration, indent: string): number {
+  return estimatePromptTokens([...definitions, ...member.map((line) => indent + line), ''].join('\n'));
+}

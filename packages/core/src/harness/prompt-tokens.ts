@@ -1,0 +1,139 @@
+/**
+ * Tokens of a prompt, without a tokenizer: an estimate that is meant to be too high, for text whose budget may
+ * not be exceeded. It cuts text where the tokenizers of today do (o200k_base: words at capitals, numbers in
+ * threes, runs of signs) and weighs the pieces: a word of letters that often stand together is about one
+ * token, every pair of letters that seldom do costs more, and other scripts cost by character. Measured
+ * against o200k_base: 1.15 to 1.3 times the tokens of English and TypeScript, 1.0 to 1.7 times those of other
+ * languages, 1.05 times those of random letters.
+ *
+ * Lines are weighed apart, so the estimate of a text is the sum of the estimates of its lines.
+ */
+export function estimatePromptTokens(text: string): number {
+  let tokens = 0;
+  for (const { 0: piece, index } of text.matchAll(PIECES))
+    tokens += piece === ' ' ? spaceTokens(text.charCodeAt(index + 1)) : pieceTokens(piece);
+  return tokens;
+}
+
+const PIECES = /[\r\n]+|[^\S\r\n]+|\p{N}{1,3}|[\p{L}\p{M}]+|[^\s\p{L}\p{N}\p{M}]+[\r\n]*/gu;
+const LATIN = 'A-Za-z\\u00c0-\\u024f\\u1e00-\\u1eff';
+const WORDS = new RegExp(`[A-Z]+(?![a-z])|[A-Z]?[${LATIN.slice(3)}]+|[^${LATIN}]+`, 'gu');
+
+/** Signs that are one token together; what else stands together costs more. */
+const COMMON_SIGNS = /^(?:\/\*\*|\*\/|\/\/|\?:|=>|\[\]|[`"')\]}>][,.;:)]|\(["'`{[]|"?:|\);|\}\);|##+|```|\|\|)$/u;
+
+/** Pairs of letters that stand together in English words and in identifiers: first letter, then its followers. */
+const COMMON_PAIRS = readPairs(
+  'abcdfgilmnprstuvwy baeijloruy caehiklorstu dadeilorsu eabcdefglmnopqrstvwxy faefilorsu gehilnrsu haeiortu ' +
+    'iabcdefglmnoprstvz jes kaeis labdeilostuvy mabeilmopsu nacdefgiklnopstuvy oabcdfgilmnoprstuvw paeilmoprstu ' +
+    'qu racdefgiklmnorstuvy sacehiloprstuy tacehiloprstuy uabcefilmnprst vaeio waehinors xapt ynops zeo',
+);
+
+const WORD = 0.95;
+const LETTER = 0.05;
+const RARE_PAIR = 0.75;
+const CAPITAL = 0.15;
+const ACCENTED_LETTER = 0.6;
+const MORE_SIGNS = 0.75;
+const LONGEST_PLAIN_WORD = 13;
+const LATER_LETTER = 0.2;
+
+/** Tokens of a character, by the code point that a block of characters ends before. */
+const CHARACTER_TOKENS: readonly (readonly [number, number])[] = [
+  [0x80, 1],
+  [0x250, 0.9],
+  [0x370, 2],
+  [0x400, 0.6],
+  [0x530, 0.42],
+  [0x600, 0.5],
+  [0x700, 0.5],
+  [0x900, 2],
+  [0xe00, 0.5],
+  [0xe80, 0.6],
+  [0x1000, 1.6],
+  [0x10a0, 0.85],
+  [0x1100, 0.45],
+  [0x1200, 2],
+  [0x1400, 2.4],
+  [0x1780, 3],
+  [0x1800, 0.8],
+  [0x1e00, 3],
+  [0x2000, 1],
+  [0x2e80, 2],
+  [0x3040, 1],
+  [0x3100, 0.75],
+  [0x3400, 1.2],
+  [0xa000, 1],
+  [0xac00, 3],
+  [0xd800, 0.78],
+  [0xff00, 3],
+  [0xfff0, 1],
+];
+const RARE_CHARACTER = 3.5;
+
+/** A single space belongs to the word or the signs after it, but not to a number. */
+function spaceTokens(next: number): number {
+  return next >= 0x30 && next <= 0x39 ? 1 : 0;
+}
+
+function pieceTokens(piece: string): number {
+  const first = piece.charCodeAt(0);
+  if (/^[\s\p{N}]/u.test(piece)) return first < 0x80 ? 1 : Math.max(1, charactersTokens(piece));
+  if (/^[\p{L}\p{M}]/u.test(piece)) return lettersTokens(piece);
+  // Ends of lines belong to the signs before them.
+  return signsTokens(piece.trimEnd());
+}
+
+function lettersTokens(letters: string): number {
+  let tokens = 0;
+  for (const [word] of letters.matchAll(WORDS)) {
+    const code = word.charCodeAt(0);
+    const isLatin = code < 0x250 || (code >= 0x1e00 && code < 0x1f00);
+    tokens += isLatin ? wordTokens(word) : charactersTokens(word);
+  }
+  return tokens;
+}
+
+function wordTokens(word: string): number {
+  let tokens = WORD + LETTER * word.length + LATER_LETTER * Math.max(0, word.length - LONGEST_PLAIN_WORD);
+  if (word.length > 1 && /^[A-Z]+$/u.test(word)) tokens += CAPITAL * word.length;
+  const lower = word.toLowerCase();
+  let last = -1;
+  for (let index = 0; index < lower.length; index++) {
+    const letter = lower.charCodeAt(index) - 97;
+    if (letter < 0 || letter > 25) tokens += ACCENTED_LETTER;
+    else if (last >= 0 && COMMON_PAIRS[last * 26 + letter] !== 1) tokens += RARE_PAIR;
+    last = letter <= 25 ? letter : -1;
+  }
+  return tokens;
+}
+
+function signsTokens(signs: string): number {
+  if (COMMON_SIGNS.test(signs)) return 1;
+  let ascii = 0;
+  let tokens = 0;
+  for (const sign of signs) {
+    if (sign < '\u0080') ascii += 1;
+    else tokens += characterTokens(sign.codePointAt(0) as number);
+  }
+  return ascii === 0 ? tokens : tokens + 1 + MORE_SIGNS * (ascii - 1);
+}
+
+function charactersTokens(characters: string): number {
+  let tokens = 0;
+  for (const character of characters) tokens += characterTokens(character.codePointAt(0) as number);
+  return tokens;
+}
+
+function characterTokens(codePoint: number): number {
+  for (const [end, tokens] of CHARACTER_TOKENS) if (codePoint < end) return tokens;
+  return RARE_CHARACTER;
+}
+
+/** 1 at `first * 26 + second` for each pair. */
+function readPairs(text: string): Uint8Array {
+  const pairs = new Uint8Array(26 * 26);
+  for (const [first = '', ...followers] of text.split(' '))
+    for (const follower of followers) pairs[(first.charCodeAt(0) - 97) * 26 + follower.charCodeAt(0) - 97] = 1;
+  return pairs;
+}

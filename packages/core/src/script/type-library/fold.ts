@@ -1,0 +1,52 @@
+import type { Library, Member, MergedInterface } from './library.js';
+
+/** Interfaces that say the same of themselves, and the name for what they share. */
+const FAMILIES: readonly { name: string; ofFamily: RegExp }[] = [
+  { name: 'NumberArrayMembers', ofFamily: /^(?:Int|Uint|Float)\d+(?:Clamped)?Array$/u },
+  { name: 'BigIntArrayMembers', ofFamily: /^Big(?:Int|Uint)64Array$/u },
+];
+
+/**
+ * Says once what all typed arrays of a kind have in common, in an interface that each of them extends: they
+ * are near copies of each other and would be half of the library. `Copy` stands for the array with a buffer of
+ * its own, `View` for the array on the same buffer.
+ */
+export function foldTypedArrays(library: Library): void {
+  for (const { name, ofFamily } of FAMILIES) {
+    const family = [...library.interfaces.values()].filter((found) => ofFamily.test(found.name));
+    if (family.length > 1) foldFamily(library, name, family);
+  }
+}
+
+function foldFamily(library: Library, name: string, family: readonly MergedInterface[]): void {
+  const written = family.map(membersByName);
+  const common = [...written[0]!].filter(
+    ([key, text]) => !text.includes(family[0]!.name) && written.every((members) => members.get(key) === text),
+  );
+  library.interfaces.set(name, {
+    name,
+    parameters: '<TArrayBuffer extends ArrayBufferLike,Copy,View>',
+    bases: [],
+    members: common.map(([, text]) => ({ name: undefined, text, typeName: undefined })),
+  });
+  const shared = new Set(common.map(([key]) => key));
+  for (const found of family) {
+    found.members = found.members.filter((member) => !shared.has(keyOf(member)));
+    found.bases.push(`${name}<TArrayBuffer,${found.name}<ArrayBuffer>,${found.name}<TArrayBuffer>>`);
+  }
+}
+
+/** All overloads of a name together, for only together can they move; with stand-ins for the interface itself. */
+function membersByName({ name, members }: MergedInterface): Map<string, string> {
+  const byName = new Map<string, string>();
+  for (const member of members) {
+    const text = member.text.replaceAll(`${name}<ArrayBuffer>`, 'Copy').replaceAll(`${name}<TArrayBuffer>`, 'View');
+    const before = byName.get(keyOf(member));
+    byName.set(keyOf(member), before === undefined ? text : `${before};${text}`);
+  }
+  return byName;
+}
+
+function keyOf({ name, text }: Member): string {
+  return name ?? text;
+}

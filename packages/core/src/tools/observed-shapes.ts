@@ -1,0 +1,259 @@
+import type { Tool } from '../protocol/tools.js';
+import { joinUnion, parenthesised, propertyName } from './schema-types.js';
+
+/**
+ * What results of tools without an output schema looked like: kinds of values and names of members, never a
+ * value. Shapes form a lattice: merging only ever adds kinds, makes members optional, or gives up detail
+ * (members → record → just `object`), and what is given up depends on nothing but all that was merged. So a
+ * shape is the same whatever the order of the calls, and it cannot grow without bound.
+ */
+export interface ObservedShapes {
+  /** Looks at a result, as JSON data. Never throws; costs next to nothing once a tool's results hold no news. */
+  observe(tool: Tool, result: unknown): void;
+  /** What was seen, as a type on one line; undefined where nothing was. */
+  typeOf(tool: Tool): string | undefined;
+}
+
+/** Remembers for as long as the tools live; another tool of the same name is another tool. */
+export function createObservedShapes(): ObservedShapes {
+  const observed = new WeakMap<Tool, Observation>();
+  return {
+    observe(tool, result) {
+      let observation = observed.get(tool);
+      if (observation === undefined) observed.set(tool, (observation = { shape: NOTHING, calls: 0, unchanged: 0 }));
+      look(observation, result);
+    },
+    typeOf(tool) {
+      const observation = observed.get(tool);
+      return observation === undefined ? undefined : typeOfShape(observation.shape);
+    },
+  };
+}
+
+/** What one place of a result was seen to hold. Immutable. */
+export interface Shape {
+  /** Bits of `KINDS`. */
+  readonly kinds: number;
+  /** What arrays held; undefined where every array was empty or too deep to look into. */
+  readonly element?: Shape;
+  readonly members?: Members;
+}
+
+/** `named`: each member; `record`: names that are data; `closed`: too much to tell. */
+type Members =
+  | { readonly how: 'named'; readonly byName: ReadonlyMap<string, Member> }
+  | { readonly how: 'record'; readonly value: Shape }
+  | { readonly how: 'closed' };
+
+interface Member {
+  readonly shape: Shape;
+  /** Every object seen here had it. */
+  readonly always: boolean;
+}
+
+interface Observation {
+  shape: Shape;
+  calls: number;
+  /** Looks in a row that told nothing new. */
+  unchanged: number;
+}
+
+/** After so many looks without news only one call in `SELDOM` is looked at. */
+const SETTLED = 24;
+const SELDOM = 64;
+
+function look(observation: Observation, result: unknown): void {
+  observation.calls += 1;
+  if (observation.unchanged >= SETTLED && observation.calls % SELDOM !== 0) return;
+  const merged = mergeShapes(observation.shape, shapeOf(result));
+  observation.unchanged = merged === observation.shape ? observation.unchanged + 1 : 0;
+  observation.shape = merged;
+}
+
+const KINDS = { string: 1, number: 2, boolean: 4, null: 8, undefined: 16, array: 32, object: 64 } as const;
+const NOTHING: Shape = { kinds: 0 };
+const CLOSED: Members = { how: 'closed' };
+
+/** Arrays and objects within each other that are looked into. */
+const MAX_DEPTH = 8;
+/** Names of one object; where there are more they are data. */
+const MAX_NAMES = 64;
+/** Most places told of one tool, shared out from the top: the members of an object share what it has. */
+const MAX_PLACES = 4_000;
+/** Elements of one array that are looked at, and values of one result. */
+const MAX_ELEMENTS = 32;
+const MAX_VALUES = 2_000;
+const MAX_TYPE_LENGTH = 4_000;
+
+/** The shape of one value. Depends on nothing but the value. */
+export function shapeOf(value: unknown): Shape {
+  return withinBounds(readShape(value, 0, { left: MAX_VALUES }), MAX_PLACES);
+}
+
+function readShape(value: unknown, depth: number, values: { left: number }): Shape {
+  values.left -= 1;
+  if (values.left < 0) return NOTHING;
+  if (value === null) return { kinds: KINDS.null };
+  if (Array.isArray(value)) return readArray(value, depth, values);
+  if (typeof value === 'object') return { kinds: KINDS.object, members: readMembers(value, depth, values) };
+  return { kinds: KINDS[typeof value as keyof typeof KINDS] ?? 0 };
+}
+
+function readArray(elements: readonly unknown[], depth: number, values: { left: number }): Shape {
+  if (depth >= MAX_DEPTH || elements.length === 0) return { kinds: KINDS.array };
+  const stride = Math.max(1, elements.length / MAX_ELEMENTS);
+  let element: Shape = NOTHING;
+  for (let index = 0; index < elements.length; index += stride)
+    element = joinShapes(element, readShape(elements[Math.floor(index)], depth + 1, values));
+  return { kinds: KINDS.array, element };
+}
+
+function readMembers(value: object, depth: number, values: { left: number }): Members {
+  if (depth >= MAX_DEPTH) return CLOSED;
+  const names = Object.keys(value);
+  const record = value as Readonly<Record<string, unknown>>;
+  if (names.length <= MAX_NAMES && names.every(isMemberName)) {
+    const byName = new Map<string, Member>();
+    for (const name of names)
+      byName.set(name, { shape: readShape(record[name], depth + 1, values), always: true });
+    return { how: 'named', byName };
+  }
+  let shape: Shape = NOTHING;
+  for (const name of names.slice(0, MAX_NAMES)) shape = joinShapes(shape, readShape(record[name], depth + 1, values));
+  return { how: 'record', value: shape };
+}
+
+/**
+ * Whether a key looks like a member's name rather than like data (an id, a path, a date, an address). Names of
+ * any script; no control or direction characters, no long runs of digits.
+ */
+function isMemberName(key: string): boolean {
+  if (key.length > 64 || !/^[$_@]*\p{L}[\p{L}\p{M}\p{N}_$: -]*$/u.test(key)) return false;
+  return !/\d{4}|\p{Default_Ignorable_Code_Point}/u.test(key) && !(key.length >= 8 && /^(?=.*\d)[\da-f-]+$/iu.test(key));
+}
+
+/** Both shapes as one. The same shape as `left` where `right` holds no news. */
+export function mergeShapes(left: Shape, right: Shape): Shape {
+  const joined = joinShapes(left, right);
+  return joined === left ? left : withinBounds(joined, MAX_PLACES);
+}
+
+function joinShapes(left: Shape, right: Shape): Shape {
+  if (right === left || right.kinds === 0) return left;
+  if (left.kinds === 0) return right;
+  const kinds = left.kinds | right.kinds;
+  const element = joinOptional(left.element, right.element, joinShapes);
+  const members = joinOptional(left.members, right.members, joinMembers);
+  if (kinds === left.kinds && element === left.element && members === left.members) return left;
+  return makeShape(kinds, element, members);
+}
+
+function makeShape(kinds: number, element: Shape | undefined, members: Members | undefined): Shape {
+  return { kinds, ...(element === undefined ? {} : { element }), ...(members === undefined ? {} : { members }) };
+}
+
+function joinOptional<Part>(
+  left: Part | undefined,
+  right: Part | undefined,
+  join: (left: Part, right: Part) => Part,
+): Part | undefined {
+  if (left === undefined) return right;
+  return right === undefined ? left : join(left, right);
+}
+
+function joinMembers(left: Members, right: Members): Members {
+  if (left.how === 'closed' || right.how === 'closed') return left.how === 'closed' ? left : right;
+  if (left.how === 'named' && right.how === 'named') return joinNamed(left, right.byName);
+  const value = joinShapes(valueOf(left), valueOf(right));
+  return left.how === 'record' && value === left.value ? left : { how: 'record', value };
+}
+
+function joinNamed(left: Members & { how: 'named' }, right: ReadonlyMap<string, Member>): Members {
+  let changed = false;
+  const byName = new Map<string, Member>();
+  for (const [name, member] of left.byName) {
+    const other = right.get(name);
+    const shape = other === undefined ? member.shape : joinShapes(member.shape, other.shape);
+    const always = member.always && other?.always === true;
+    const same = shape === member.shape && always === member.always;
+    byName.set(name, same ? member : { shape, always });
+    changed ||= !same;
+  }
+  for (const [name, { shape }] of right) {
+    if (left.byName.has(name)) continue;
+    byName.set(name, { shape, always: false });
+    changed = true;
+  }
+  return changed ? { how: 'named', byName } : left;
+}
+
+/** What the members hold, whatever their names. */
+function valueOf(members: Exclude<Members, { how: 'closed' }>): Shape {
+  if (members.how === 'record') return members.value;
+  return [...members.byName.values()].reduce((all, { shape }) => joinShapes(all, shape), NOTHING);
+}
+
+/**
+ * Gives up detail where there is more than `places`. Whether it does grows only with what was merged: names
+ * are counted, a record counts as more names than there may be, and each member's share is what its object
+ * has, divided by the names.
+ */
+function withinBounds(shape: Shape, places: number): Shape {
+  const share = shape.element !== undefined && shape.members !== undefined ? places / 2 : places;
+  const element = shape.element && withinBounds(shape.element, share);
+  const members = shape.members && membersWithinBounds(shape.members, share);
+  return element === shape.element && members === shape.members ? shape : makeShape(shape.kinds, element, members);
+}
+
+function membersWithinBounds(members: Members, places: number): Members {
+  if (members.how === 'closed') return members;
+  const names = members.how === 'record' ? MAX_NAMES + 1 : members.byName.size;
+  if (names > places) return CLOSED;
+  if (members.how === 'record' || names > MAX_NAMES) {
+    const inner = valueOf(members);
+    const value = withinBounds(inner, places / (MAX_NAMES + 1));
+    return members.how === 'record' && value === inner ? members : membersWithinBounds({ how: 'record', value }, places);
+  }
+  let changed = false;
+  const byName = new Map<string, Member>();
+  for (const [name, member] of members.byName) {
+    const shape = withinBounds(member.shape, places / names);
+    changed ||= shape !== member.shape;
+    byName.set(name, shape === member.shape ? member : { ...member, shape });
+  }
+  return changed ? { how: 'named', byName } : members;
+}
+
+/** The shape as a TypeScript type on one line of at most 4 000 characters; what is deep gives way. */
+export function typeOfShape(shape: Shape): string {
+  for (let depth = MAX_DEPTH; depth > 0; depth--) {
+    const type = writeShape(shape, depth);
+    if (type.length <= MAX_TYPE_LENGTH) return type;
+  }
+  return writeShape(shape, 0);
+}
+
+function writeShape(shape: Shape, depth: number): string {
+  const types: string[] = [];
+  const { kinds, element, members } = shape;
+  if ((kinds & KINDS.object) !== 0) types.push(depth > 0 && members !== undefined ? writeMembers(members, depth) : 'object');
+  if ((kinds & KINDS.array) !== 0)
+    types.push(`${depth > 0 && element !== undefined ? parenthesised(writeShape(element, depth - 1)) : 'any'}[]`);
+  for (const kind of ['string', 'number', 'boolean', 'null', 'undefined'] as const)
+    if ((kinds & KINDS[kind]) !== 0) types.push(kind);
+  return types.length === 0 ? 'any' : joinUnion(types);
+}
+
+/** Optional members that hold the same under so many names are a record. */
+const LEAST_RECORD = 8;
+
+function writeMembers(members: Members, depth: number): string {
+  if (members.how === 'closed') return 'object';
+  if (members.how === 'record') return `Record<string, ${writeShape(members.value, depth - 1)}>`;
+  if (members.byName.size === 0) return '{}';
+  const sorted = [...members.byName].toSorted(([left], [right]) => (left < right ? -1 : 1));
+  const types = sorted.map(([, { shape }]) => writeShape(shape, depth - 1));
+  const isRecord = sorted.length >= LEAST_RECORD && sorted.every(([, { always }]) => !always) && new Set(types).size === 1;
+  if (isRecord) return `Record<string, ${types[0]}>`;
+  return `{ ${sorted.map(([name, { always }], index) => `${propertyName(name)}${always ? '' : '?'}: ${types[index]}`).join('; ')} }`;
+}
