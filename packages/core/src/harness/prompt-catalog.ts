@@ -133,13 +133,16 @@ class Filling {
     yield this.#listing(path, tools.length);
     if (!this.#open.has(path.join('.'))) return;
     const indent = '  '.repeat(path.length + 1);
-    yield opening(path, tools.length);
+    // The first tool that is shown turns the line into a block.
+    let more = tokensToOpen(path, tools.length);
     let going = tools;
     for (const detail of STEPS) {
       const applied: ToolShare[] = [];
       for (const share of going) {
-        yield this.#telling(share, detail, indent);
-        if (share.shown?.detail === detail) applied.push(share);
+        yield this.#telling(share, detail, indent, more);
+        if (share.shown?.detail !== detail) continue;
+        applied.push(share);
+        more = 0;
       }
       going = applied;
     }
@@ -158,11 +161,11 @@ class Filling {
     };
   }
 
-  #telling(share: ToolShare, detail: DeclarationDetail, indent: string): Step {
+  #telling(share: ToolShare, detail: DeclarationDetail, indent: string, more: number): Step {
     const shown = this.#declare(share.tool, detail);
     const tokens = tokensOf(shown, indent);
     return {
-      tokens: tokens - share.tokens,
+      tokens: tokens - share.tokens + more,
       apply: () => {
         share.shown = shown;
         share.tokens = tokens;
@@ -171,14 +174,11 @@ class Filling {
   }
 }
 
-/** Room for tools in the namespace. Without any it stays one line. */
-function opening(path: readonly string[], count: number): Step {
+/** What a namespace takes as a block with tools, beside what it takes as a line. */
+function tokensToOpen(path: readonly string[], count: number): number {
   const more = `${indentOf(path)}  ${missingLine(count)}\n`;
   const opened = path.length === 0 ? more : frame(path) + more;
-  return {
-    tokens: estimatePromptTokens(opened) - estimatePromptTokens(listed(path, count)),
-    apply: () => undefined,
-  };
+  return estimatePromptTokens(opened) - estimatePromptTokens(listed(path, count));
 }
 
 function listed(path: readonly string[], count: number): string {

@@ -228,8 +228,10 @@ function typeFailure(source: string, errors: readonly Diagnostic[], hint: string
   const [first, ...others] = errors as [Diagnostic, ...Diagnostic[]];
   const { line = 1, column = 1 } = first;
   const lines = [
-    `${first.message.replace(/[.]$/u, '')} (${first.code}, line ${line}, column ${column}).`,
-    ...others.map((other) => `Line ${other.line}, column ${other.column}: ${other.message} (${other.code})`),
+    `${first.code}: ${first.message.replace(/[.]$/u, '')} (line ${line}, column ${column}).`,
+    ...others.map(
+      (other) => `${other.code}: ${other.message.replace(/[.]$/u, '')} (line ${other.line}, column ${other.column}).`,
+    ),
   ];
   const message = lines.join('\n');
   return scriptFailure(

@@ -1,5 +1,5 @@
 // line: 5
-// about: iterator
+// about: Promise
 const names = [];
 const users = tools.listUsers({ active: true });
 for (const user of users) {

@@ -1,5 +1,5 @@
 // line: 5
-// about: iterator
+// about: Promise
 const members = tools.listUsers({ role: 'member' });
 const admins = await tools.listUsers({ role: 'admin' });
 const everyone = [...members, ...admins];

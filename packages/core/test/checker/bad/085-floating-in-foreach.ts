@@ -1,5 +1,6 @@
-// line: 5
+// line: 6
 // about: forEach
+// may: warn
 const { issues } = await tools.github.listIssues({ repo: 'acme/app', labels: ['bug'] });
 let done = 0;
 issues.forEach(async (issue) => {

@@ -1,5 +1,6 @@
-// line: 5
+// line: 6
 // about: await
+// may: warn
 const city = 'Lima';
 const weather = tools.getWeather({ city });
 text(`It is ${tools.now()} now`);

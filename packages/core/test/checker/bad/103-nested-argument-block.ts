@@ -1,5 +1,5 @@
 // line: 8
-// about: text
+// about: content
 const post = await tools.slack.post_message({
   channel: '#ops',
   text: 'Deploy finished',

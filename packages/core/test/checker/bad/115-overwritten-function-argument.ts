@@ -1,5 +1,6 @@
-// line: 7
+// line: 8
 // about: number
+// may: warn
 function pad(value: string, width: number): string {
   return value.padStart(width, ' ');
 }

@@ -1,5 +1,6 @@
-// line: 20
+// line: 21
 // about: assigned
+// may: warn
 interface Ticket {
   key: string;
   title: string;

@@ -1,5 +1,6 @@
-// line: 11
+// line: 12
 // about: stringify
+// may: warn
 const keys = (await tools.kv.list({})).keys;
 const dump = {};
 for (const key of keys) {

@@ -1,5 +1,6 @@
-// line: 10
+// line: 11
 // about: await
+// may: warn
 const { items } = await tools.crm.contacts.list({ limit: 50 });
 let changed = 0;
 

@@ -1,5 +1,6 @@
-// line: 7
+// line: 8
 // about: forEach
+// may: warn
 const { matches } = await tools.searchFiles({ pattern: 'a', folder: 'src' });
 const paths = [...new Set(matches.map((m) => m.filePath))];
 const sizes = {};

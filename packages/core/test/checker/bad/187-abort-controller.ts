@@ -1,0 +1,11 @@
+// line: 3
+// about: AbortController
+const controller = new AbortController();
+const timer = sleep(50).then(() => controller.abort());
+
+try {
+  const { value } = await tools.unstable({ key: 'slow', failures: 0 });
+  return value;
+} finally {
+  await timer;
+}

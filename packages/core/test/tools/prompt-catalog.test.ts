@@ -1,0 +1,160 @@
+import * as fc from 'fast-check';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { parseSync } from 'oxc-parser';
+import { describe, expect, it } from 'vitest';
+import { ToolscriptUsageError } from '#core/protocol/errors.js';
+import { defineTool } from '#core/tools/define-tool.js';
+import type { Tool } from '../../src/protocol/tools.js';
+import { openHarness, valueOf } from '../harness/open-harness.js';
+import { mcpTools, type Server } from './mcp-tools.js';
+
+const instructionsOf = (tools: readonly Tool[], tokenBudget: number, carrier: 'tool' | 'text' = 'tool') =>
+  openHarness({ tools: [...tools], expose: { mcp: true } }).instructions({ tokenBudget, carrier });
+
+/** The declarations in a prompt; they must be TypeScript. */
+function catalogIn(text: string): string {
+  const [, catalog = ''] = /```ts\n(.*?)```/su.exec(text) ?? [];
+  expect(parseSync('tools.d.ts', catalog, { lang: 'dts' }).errors).toEqual([]);
+  return catalog;
+}
+
+/** `[shown, total]` as the prompt says it. */
+function saidIn(text: string): number[] {
+  return (/(\d+) of (\d+) tools shown/u.exec(text) ?? []).slice(1).map(Number);
+}
+
+const LANGUAGES = {
+  English: 'Creates a new issue in the repository and returns its number. The title must be short.',
+  German: 'Erstellt ein neues Ticket im angegebenen Projekt und gibt dessen Nummer zurück. Größere Anhänge werden abgelehnt.',
+  French: 'Crée un nouveau ticket dans le projet indiqué et renvoie son numéro. Le titre doit être court.',
+  Polish: 'Tworzy nowe zgłoszenie w podanym projekcie i zwraca jego numer. Tytuł musi być krótki.',
+  Turkish: 'Belirtilen projede yeni bir kayıt oluşturur ve numarasını döndürür. Başlık kısa olmalı.',
+  Vietnamese: 'Tạo một vấn đề mới trong kho lưu trữ và trả về số của nó. Tiêu đề phải ngắn gọn.',
+  Russian: 'Создаёт новую задачу в указанном проекте и возвращает её номер. Заголовок должен быть коротким.',
+  Greek: 'Δημιουργεί ένα νέο ζήτημα στο αποθετήριο και επιστρέφει τον αριθμό του.',
+  Arabic: 'ينشئ مهمة جديدة في المشروع المحدد ويعيد رقمها. يجب أن يكون العنوان قصيرا.',
+  Hebrew: 'יוצר משימה חדשה בפרויקט הנתון ומחזיר את המספר שלה. הכותרת חייבת להיות קצרה.',
+  Hindi: 'दिए गए प्रोजेक्ट में एक नया मुद्दा बनाता है और उसकी संख्या लौटाता है।',
+  Thai: 'สร้างปัญหาใหม่ในโครงการที่ระบุและส่งคืนหมายเลขของปัญหานั้น',
+  Chinese: '在指定的项目中创建一个新问题并返回其编号。标题必须简短,描述可以包含图片。',
+  Japanese: '指定されたプロジェクトに新しい課題を作成し、その番号を返します。',
+  Korean: '지정한 프로젝트에 새 이슈를 만들고 그 번호를 반환합니다.',
+  Amharic: 'በተጠቀሰው ፕሮጀክት ውስጥ አዲስ ጉዳይ ይፈጥራል እና ቁጥሩን ይመልሳል።',
+  signs: '🚀 Deploys 📦 the build ✅ → 0x1F!! {a|b} ($5.00) [x]; ~%^&* 12345678901234567890 3f2a9c1e-77aa-4b1c-9d2e',
+  random: 'qzxk vwpj Xhgt-BNMQ zzkqv fjwxq_plkm tGHyqW qpwoeiruty',
+} as const;
+
+describe('the tools in the instructions', () => {
+  it('of 1000 tools from 30 servers are within the budget, most of it used, every server told of', () => {
+    const tools = mcpTools(servers(30, 1_000));
+    expect(tools).toHaveLength(1_000);
+    for (const tokenBudget of [1_000, 1_500, 3_000, 8_000, 20_000]) {
+      const text = instructionsOf(tools, tokenBudget);
+      expect(countTokens(text)).toBeLessThanOrEqual(tokenBudget);
+      expect(countTokens(text)).toBeGreaterThanOrEqual(tokenBudget * 0.75);
+      const [shown = 0, total] = saidIn(text);
+      expect(total).toBe(1_000);
+      expect(shown).toBeLessThan(1_000);
+      expect(catalogIn(text).match(/server\d+:/gu)).toHaveLength(30);
+    }
+  });
+
+  it('never take more tokens than the budget, by a real tokenizer, whatever the tools, languages and budget', () => {
+    const server = fc.record({
+      description: fc.constantFrom(...Object.values(LANGUAGES)),
+      tools: fc.integer({ min: 1, max: 30 }),
+      words: fc.constantFrom(['list', 'issue'], ['sendMail', 'toPerson'], ['xqzt', 'WVKJ'], ['a1b2', 'c3d4'], ['get-all', 'http_items']),
+    });
+    const budget = fc.integer({ min: 60, max: 6_000 });
+    fc.assert(
+      fc.property(fc.array(server, { maxLength: 8 }), budget, fc.constantFrom('tool', 'text'), (list, tokenBudget, carrier) => {
+        const named = list.map((one, index) => ({ name: `s${index}`, ...one }));
+        const text = instructionsOf(mcpTools(named), tokenBudget, carrier);
+        expect(countTokens(text)).toBeLessThanOrEqual(tokenBudget);
+        catalogIn(text);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it.each(Object.entries(LANGUAGES))('use most of the budget when there is more to show: %s', (language, description) => {
+    const tools = mcpTools([{ name: 'one', tools: 400, description, words: ['list', 'issue'] }]);
+    const text = instructionsOf(tools, 4_000);
+    const used = countTokens(text) / 4_000;
+    expect(used).toBeLessThanOrEqual(1);
+    expect(used).toBeGreaterThanOrEqual(['English', 'German', 'French'].includes(language) ? 0.75 : 0.6);
+    expect(saidIn(text)[0]).toBeLessThan(400);
+  });
+
+  it('share by namespace: 300 tools of one server do not push out 3 of another', () => {
+    const tools = mcpTools([
+      { name: 'large', tools: 300 },
+      { name: 'small', tools: 3 },
+    ]);
+    const catalog = catalogIn(instructionsOf(tools, 3_000));
+    const small = /\n {4}small: \{\n(.*?)\n {4}\};/su.exec(catalog)?.[1] ?? '';
+    expect(small.match(/^ {6}\w+\(args/gmu)).toHaveLength(3);
+    expect(small).toContain('/** ');
+    expect(catalog).toMatch(/ {6}\/\/ … \d+ more\n/u);
+  });
+
+  it('degrade tool by tool, and say what they leave out', () => {
+    const tools = mcpTools([{ name: 'one', tools: 40 }]);
+    const full = instructionsOf(tools, 100_000);
+    expect(saidIn(full)).toEqual([]);
+    expect(full.match(/^ {6}\w+\(args/gmu)).toHaveLength(40);
+    const all = countTokens(full);
+    const partly = instructionsOf(tools, Math.round(all * 0.6));
+    const kinds = ['\n      /\\*\\*', '\n      \\w+\\(args', '\n      // \\w+:'].map((kind) => partly.match(new RegExp(kind, 'gu'))?.length ?? 0);
+    expect(kinds.filter((count) => count > 0).length).toBeGreaterThan(1);
+    const little = instructionsOf(tools, 900);
+    const [shown = 0, total] = saidIn(little);
+    expect(total).toBe(40);
+    expect(little.match(/^ {6}(?:\/\/ \w+:|\w+\(args)/gmu)).toHaveLength(shown);
+    expect(little).toContain(`// … ${40 - shown} more`);
+    expect(little).toContain('catalog.search');
+  });
+
+  it('let a tool that is too large stay small, and go on with the others', () => {
+    const huge = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`member${index}`, { type: 'string', description: LANGUAGES.English }]));
+    const first = defineTool({ name: 'huge', description: 'Huge.', inputSchema: { type: 'object', properties: huge }, execute: () => null });
+    const others = ['one', 'two', 'three'].map((name) =>
+      defineTool({ name, description: `Does ${name}.`, inputSchema: { type: 'object', properties: { id: { type: 'string', description: 'which one' } } }, execute: () => null }),
+    );
+    const text = instructionsOf([first, ...others], 1_500);
+    expect(text).toContain('  // huge: Huge.\n');
+    expect(text.match(/\/\*\* which one \*\//gu)).toHaveLength(3);
+    expect(text).toContain('4 of 4 tools shown, 1 of them by name only');
+  });
+
+  it('are the same bytes in every turn, and in every harness with the same tools', async () => {
+    const list = servers(6, 60);
+    const harness = openHarness({ tools: mcpTools(list), expose: { mcp: true }, approvals: 'auto' });
+    const before = harness.instructions();
+    harness.instructions({ tokenBudget: 900 });
+    valueOf(await harness.runScript(`await tools.mcp.server0.list_issue({ id: 'x' }); return await catalog.search('issue');`));
+    expect(harness.instructions()).toBe(before);
+    expect(openHarness({ tools: mcpTools(list), expose: { mcp: true } }).instructions()).toBe(before);
+  });
+
+  it('give way to shorter rules in a small budget, and are refused where nothing has room', () => {
+    const tools = mcpTools(servers(3, 30));
+    expect(instructionsOf(tools, 3_000)).toContain('Rules for scripts:');
+    expect(instructionsOf(tools, 300)).not.toContain('Rules for scripts:');
+    expect(instructionsOf(tools, 300)).toMatch(/tools shown|catalog\.search/u);
+    for (const tokenBudget of [0, 5, -1, Number.NaN])
+      expect(() => instructionsOf(tools, tokenBudget)).toThrow(ToolscriptUsageError);
+  });
+
+  it('of no tools say so', () => {
+    expect(catalogIn(instructionsOf([], 3_000))).toBe('interface Tools {}\n');
+  });
+});
+
+/** So many servers with so many tools, the first with 300 of them, the second with 3. */
+function servers(count: number, total: number): Server[] {
+  const first = Math.min(300, Math.floor(total / 3));
+  const sizes = Array.from({ length: count }, (_, index) => (index === 0 ? first : index === 1 ? 3 : 0));
+  for (let left = total - first - 3, at = 0; left > 0; left--, at++) sizes[2 + (at % (count - 2))]! += 1;
+  return sizes.map((tools, index) => ({ name: `server${index}`, tools }));
+}

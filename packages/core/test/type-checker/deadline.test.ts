@@ -1,0 +1,40 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it, vi } from 'vitest';
+import { CheckDeadline } from '#core/script/type-checker/check-deadline.js';
+
+describe('a deadline', () => {
+  it('is missed by a check that computes', async () => {
+    const missed = vi.fn();
+    const startedAt = performance.now();
+    const deadline = new CheckDeadline(20, () => performance.now() - startedAt, missed);
+    await expect.poll(() => missed.mock.calls.length).toBe(1);
+    deadline.stop();
+  });
+
+  it('is put off while the check waits for its turn', async () => {
+    const missed = vi.fn();
+    const deadline = new CheckDeadline(200, () => 0, missed);
+    await delay(300);
+    expect(missed).not.toHaveBeenCalled();
+    deadline.stop();
+  });
+
+  it('is missed at last, however little the check has computed', async () => {
+    const missed = vi.fn();
+    new CheckDeadline(5, () => 0, missed);
+    await expect.poll(() => missed.mock.calls.length, { timeout: 5_000 }).toBe(1);
+  });
+
+  it('holds by the clock where nobody tells the processor time', async () => {
+    const missed = vi.fn();
+    new CheckDeadline(5, () => undefined, missed);
+    await expect.poll(() => missed.mock.calls.length).toBe(1);
+  });
+
+  it('that was stopped is never missed', async () => {
+    const missed = vi.fn();
+    new CheckDeadline(5, () => undefined, missed).stop();
+    await delay(30);
+    expect(missed).not.toHaveBeenCalled();
+  });
+});
