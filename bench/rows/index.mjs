@@ -1,3 +1,4 @@
+import * as catalog from './catalog.mjs';
 import * as cli from './cli.mjs';
 import * as coldStart from './cold-start.mjs';
 import * as detector from './detector.mjs';
@@ -9,6 +10,7 @@ import * as sandboxAlone from './sandbox-alone.mjs';
 import * as schedule from './schedule.mjs';
 import * as throughput from './throughput.mjs';
 import * as toolCalls from './tool-calls.mjs';
+import * as typeCheck from './type-check.mjs';
 import * as warmScript from './warm-script.mjs';
 
 /**
@@ -19,12 +21,14 @@ import * as warmScript from './warm-script.mjs';
 export const ROWS = [
   warmScript,
   newSource,
+  typeCheck,
   coldStart,
   toolCalls,
   schedule,
   throughput,
   detector,
   reducer,
+  catalog,
   idle,
   memory,
   cli,

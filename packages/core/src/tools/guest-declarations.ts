@@ -14,7 +14,7 @@ interface ToolSummary { readonly name: string; readonly description: string; }
 interface ToolCatalog {
   /** Finds tools by what they do. */
   search(query: string, options?: { limit?: number }): Promise<ToolSummary[]>;
-  /** The declaration of one tool. */
+  /** The declaration of one tool, and what its results looked like where it does not say what they are. */
   describe(name: string): Promise<string>;
   list(namespace?: string): Promise<ToolSummary[]>;
 }

@@ -1,5 +1,6 @@
-// line: 21
+// line: 22
 // about: hasMore
+// may: warn
 interface Paged<T> {
   items: T[];
   next?: number;

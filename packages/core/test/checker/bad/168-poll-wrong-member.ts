@@ -1,5 +1,6 @@
-// line: 7
+// line: 8
 // about: status
+// may: warn
 const { jobId } = await tools.jobs.start({ kind: 'import' });
 
 let job = await tools.jobs.status({ jobId });
