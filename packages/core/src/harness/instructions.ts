@@ -23,7 +23,8 @@ export function writeInstructions(parts: InstructionParts): string {
   const head = headFor(parts);
   const room = tokenBudget - estimatePromptTokens(head) - estimatePromptTokens(section('', noteOn(LONGEST_NOTE)));
   const catalog = tools.length === 0 ? EMPTY : writePromptCatalog(tools, room);
-  if (catalog.text !== '' || tools.length === 0) return head + section(catalog.text, noteOn({ ...catalog, total: tools.length }));
+  if (catalog.text !== '' || tools.length === 0)
+    return head + section(catalog.text, noteOn({ ...catalog, total: tools.length }));
   const bare = `${head}\n\n${tools.length} tools; \`await catalog.search("words")\` finds them.\n`;
   return estimatePromptTokens(bare) <= tokenBudget ? bare : head;
 }
@@ -90,6 +91,7 @@ function noteOn({ shown, byName, total }: ShownTools): string {
   if (shown === total && byName === 0) return '';
   const most = byName < shown ? `, ${byName} of them` : '';
   const names = byName === 0 ? '' : `${most} by name only, as comments`;
-  const search = shown === total ? '' : 'find others with `await catalog.search("words")` or `catalog.list("namespace")`; ';
+  const search =
+    shown === total ? '' : 'find others with `await catalog.search("words")` or `catalog.list("namespace")`; ';
   return `\n${shown} of ${total} tools shown${names}; ${search}read one with \`await catalog.describe("name")\`, the name as after \`tools.\`\n`;
 }

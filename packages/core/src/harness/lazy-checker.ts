@@ -10,6 +10,8 @@ export class LazyChecker implements TypeChecker {
   readonly #describe: () => Omit<TypeCheckerOptions, 'pool'>;
   #options: Omit<TypeCheckerOptions, 'pool'> | undefined;
   #key: string | undefined;
+  /** There once something was checked. */
+  #checker: TypeChecker | undefined;
   #loading: Promise<TypeChecker> | undefined;
   #pool: CheckPool | undefined;
   #isClosed = false;
@@ -25,7 +27,9 @@ export class LazyChecker implements TypeChecker {
     return this.#key;
   }
 
-  check: TypeChecker['check'] = async (source, facts) => (await this.#load()).check(source, facts);
+  check: TypeChecker['check'] = async (source) => (await this.#load()).check(source);
+
+  judge: TypeChecker['judge'] = (answer, source, facts) => this.#checker!.judge(answer, source, facts);
 
   /** Loads it and starts its process. */
   warm: TypeChecker['warm'] = async () => (await this.#load()).warm();
@@ -50,6 +54,7 @@ export class LazyChecker implements TypeChecker {
     this.#pool = pool;
     if (this.#isClosed) pool.close();
     this.#options ??= this.#describe();
-    return createTypeChecker({ pool, ...this.#options });
+    this.#checker = createTypeChecker({ pool, ...this.#options });
+    return this.#checker;
   }
 }

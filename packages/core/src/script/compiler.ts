@@ -123,15 +123,17 @@ class ThreadedCompiler implements Compiler {
 
   async #work(key: string, source: string, options: CompileOptions): Promise<CompileResult> {
     const { toolNames, typeChecker } = options;
-    // It comes up beside the compiler's thread.
-    void typeChecker?.warm();
+    // Beside the compiler's thread, and for nothing where the script turns out to need repairs: most do not.
+    const early = typeChecker?.check(source);
     const result = await this.#thread.run({ source, toolNames, wantsFacts: typeChecker !== undefined });
     if (result.type !== 'answer') return failed(threadFailure(result));
     const { answer } = result;
     if (answer.type === 'failed') return this.#kept(key, failed(answer.failure, answer.diagnostics));
     if (typeChecker === undefined || answer.facts === undefined)
       return this.#kept(key, { ok: true, script: compiledScript(source, answer, answer.diagnostics), cacheHit: false });
-    const checked = await typeChecker.check(applyLayers(source, answer.layers), answer.facts);
+    const repaired = applyLayers(source, answer.layers);
+    const found = await (repaired === source && early !== undefined ? early : typeChecker.check(repaired));
+    const checked = typeChecker.judge(found, repaired, answer.facts);
     const compiled = withTypes(source, answer, checked);
     return checked.isChecked ? this.#kept(key, compiled) : compiled;
   }

@@ -44,7 +44,8 @@ export function signatureOf(tool: Tool): string {
  */
 export function declarationsFor(tools: readonly Tool[], options: DeclarationOptions = {}): string {
   const detail = options.detail ?? 'full';
-  if (detail === 'names') return tools.map((tool) => `// tools.${identifierName(tool.name)}${afterName(tool)}\n`).join('');
+  if (detail === 'names')
+    return tools.map((tool) => `// tools.${identifierName(tool.name)}${afterName(tool)}\n`).join('');
   const declare = declarationWriter(tools);
   return layOutDeclarations(
     tools.map((tool) => declare(tool, detail)),
@@ -53,9 +54,7 @@ export function declarationsFor(tools: readonly Tool[], options: DeclarationOpti
 }
 
 /** Declares tools of one set, so that the names of their types differ. */
-export function declarationWriter(
-  tools: readonly Tool[],
-): (tool: Tool, detail: DeclarationDetail) => ToolDeclaration {
+export function declarationWriter(tools: readonly Tool[]): (tool: Tool, detail: DeclarationDetail) => ToolDeclaration {
   const prefixes = typePrefixes(tools);
   return (tool, detail) => declareTool(tool, detail, prefixes.get(tool) ?? typeName(tool.name));
 }
@@ -179,7 +178,8 @@ function addMember(root: Namespace, declaration: ToolDeclaration): void {
   let namespace = root;
   for (const [index, part] of written.entries()) {
     const name = given[index] as string;
-    if (name !== part) namespace.givenNames.set(name, (namespace.givenNames.get(name) ?? new Set()).add(written[index + 1] ?? ''));
+    if (name !== part)
+      namespace.givenNames.set(name, (namespace.givenNames.get(name) ?? new Set()).add(written[index + 1] ?? ''));
     if (index < written.length - 1) namespace = innerNamespace(namespace, part);
   }
   namespace.members.set(written.at(-1) as string, declaration);

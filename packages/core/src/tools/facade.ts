@@ -234,7 +234,9 @@ class CallFacade implements Facade {
     const failed = (thrown: unknown): void => this.#finishFailed(record, thrown);
     try {
       const result: unknown = record.tool.execute(JSON.parse(record.inputJson) as never, this.#contextOf(record));
-      void Promise.resolve(result).then((value) => this.#finishCompleted(record, value)).catch(failed);
+      void Promise.resolve(result)
+        .then((value) => this.#finishCompleted(record, value))
+        .catch(failed);
     } catch (thrown) {
       failed(thrown);
     }

@@ -60,7 +60,7 @@ interface Observation {
 
 /** After so many looks without news only one call in `SELDOM` is looked at. */
 const SETTLED = 24;
-const SELDOM = 64;
+const SELDOM = 256;
 
 function look(observation: Observation, result: unknown): void {
   observation.calls += 1;
@@ -114,8 +114,7 @@ function readMembers(value: object, depth: number, values: { left: number }): Me
   const record = value as Readonly<Record<string, unknown>>;
   if (names.length <= MAX_NAMES && names.every(isMemberName)) {
     const byName = new Map<string, Member>();
-    for (const name of names)
-      byName.set(name, { shape: readShape(record[name], depth + 1, values), always: true });
+    for (const name of names) byName.set(name, { shape: readShape(record[name], depth + 1, values), always: true });
     return { how: 'named', byName };
   }
   let shape: Shape = NOTHING;
@@ -123,13 +122,19 @@ function readMembers(value: object, depth: number, values: { left: number }): Me
   return { how: 'record', value: shape };
 }
 
+/** Most names; the other patterns are slow to make and to run. */
+const PLAIN_NAME = /^[a-z_][a-z_]{0,39}$/i;
+
 /**
  * Whether a key looks like a member's name rather than like data (an id, a path, a date, an address). Names of
  * any script; no control or direction characters, no long runs of digits.
  */
 function isMemberName(key: string): boolean {
+  if (PLAIN_NAME.test(key)) return true;
   if (key.length > 64 || !/^[$_@]*\p{L}[\p{L}\p{M}\p{N}_$: -]*$/u.test(key)) return false;
-  return !/\d{4}|\p{Default_Ignorable_Code_Point}/u.test(key) && !(key.length >= 8 && /^(?=.*\d)[\da-f-]+$/iu.test(key));
+  return (
+    !/\d{4}|\p{Default_Ignorable_Code_Point}/u.test(key) && !(key.length >= 8 && /^(?=.*\d)[\da-f-]+$/iu.test(key))
+  );
 }
 
 /** Both shapes as one. The same shape as `left` where `right` holds no news. */
@@ -212,7 +217,9 @@ function membersWithinBounds(members: Members, places: number): Members {
   if (members.how === 'record' || names > MAX_NAMES) {
     const inner = valueOf(members);
     const value = withinBounds(inner, places / (MAX_NAMES + 1));
-    return members.how === 'record' && value === inner ? members : membersWithinBounds({ how: 'record', value }, places);
+    return members.how === 'record' && value === inner
+      ? members
+      : membersWithinBounds({ how: 'record', value }, places);
   }
   let changed = false;
   const byName = new Map<string, Member>();
@@ -236,7 +243,8 @@ export function typeOfShape(shape: Shape): string {
 function writeShape(shape: Shape, depth: number): string {
   const types: string[] = [];
   const { kinds, element, members } = shape;
-  if ((kinds & KINDS.object) !== 0) types.push(depth > 0 && members !== undefined ? writeMembers(members, depth) : 'object');
+  if ((kinds & KINDS.object) !== 0)
+    types.push(depth > 0 && members !== undefined ? writeMembers(members, depth) : 'object');
   if ((kinds & KINDS.array) !== 0)
     types.push(`${depth > 0 && element !== undefined ? parenthesised(writeShape(element, depth - 1)) : 'any'}[]`);
   for (const kind of ['string', 'number', 'boolean', 'null', 'undefined'] as const)
@@ -253,7 +261,8 @@ function writeMembers(members: Members, depth: number): string {
   if (members.byName.size === 0) return '{}';
   const sorted = [...members.byName].toSorted(([left], [right]) => (left < right ? -1 : 1));
   const types = sorted.map(([, { shape }]) => writeShape(shape, depth - 1));
-  const isRecord = sorted.length >= LEAST_RECORD && sorted.every(([, { always }]) => !always) && new Set(types).size === 1;
+  const isRecord =
+    sorted.length >= LEAST_RECORD && sorted.every(([, { always }]) => !always) && new Set(types).size === 1;
   if (isRecord) return `Record<string, ${types[0]}>`;
   return `{ ${sorted.map(([name, { always }], index) => `${propertyName(name)}${always ? '' : '?'}: ${types[index]}`).join('; ')} }`;
 }

@@ -28,9 +28,7 @@ export function createRegistry(tools: readonly Tool[]): ToolRegistry {
     get: (name: string) => byName.get(name),
     names: () => names,
     scriptNames: (exposed?: ReadonlySet<string>) =>
-      names
-        .filter((name) => exposed === undefined || exposed.has(name))
-        .flatMap(writtenNames),
+      names.filter((name) => exposed === undefined || exposed.has(name)).flatMap(writtenNames),
   });
 }
 

@@ -155,15 +155,16 @@ describe('the type checker’s place', () => {
     warm: async () => {},
     async check(source) {
       seen.push(source);
-      return { isChecked: true, findings: [], hint: undefined, ...answer };
+      return { type: 'checked', diagnostics: [] };
     },
+    judge: () => ({ isChecked: true, findings: [], hint: undefined, ...answer }),
   });
 
   it('is between the rules and the sandbox; its errors become a ScriptTypeError in the model’s own positions', async () => {
     const seen: string[] = [];
     const typeChecker = checkerThat({ findings: [error], hint: 'Use y.' }, seen);
     const result = await fresh().compile('async () => 1', { ...options, typeChecker });
-    expect(seen).toEqual(['return await (async () => 1)()']);
+    expect(seen).toEqual(['async () => 1', 'return await (async () => 1)()']);
     expect(result).toMatchObject({
       ok: false,
       failure: { code: 'ScriptTypeError', line: 1, column: 1, phase: 'checking', hint: 'Use y.' },
@@ -177,13 +178,13 @@ describe('the type checker’s place', () => {
     expect(result).toMatchObject({ ok: true, script: { diagnostics: [{ code: 'ts2339', line: 1, column: 8 }] } });
   });
 
-  it('is not asked about a script that is refused before', async () => {
-    const seen: string[] = [];
-    const typeChecker = checkerThat({}, seen);
+  it('has no say about a script that is refused before', async () => {
+    const typeChecker = checkerThat({ findings: [error] });
     const compiler = fresh();
-    await compiler.compile('eval("1")', { ...options, typeChecker });
-    await compiler.compile('const = 1', { ...options, typeChecker });
-    expect(seen).toEqual([]);
+    const refused = await compiler.compile('eval("1")', { ...options, typeChecker });
+    expect(refused).toMatchObject({ ok: false, failure: { code: 'ScriptPolicyError' } });
+    const broken = await compiler.compile('const = 1', { ...options, typeChecker });
+    expect(broken).toMatchObject({ ok: false, failure: { code: 'ScriptSyntaxError' } });
   });
 
   it('is asked once for the same script and tools, again for other tools, and again where it could not check', async () => {

@@ -19,7 +19,15 @@ const DETAILS = ['full', 'types', 'signatures', 'names'] as const;
 
 const tool = (name: string, inputSchema: object = {}, outputSchema?: object, description = 'Does it.'): Tool =>
   defineTool(
-    { name, description, effect: 'read', approval: 'never', inputSchema, ...(outputSchema && { outputSchema }), execute: () => name },
+    {
+      name,
+      description,
+      effect: 'read',
+      approval: 'never',
+      inputSchema,
+      ...(outputSchema && { outputSchema }),
+      execute: () => name,
+    },
     name.startsWith('mcp.') ? { namespace: 'mcp' } : {},
   );
 
@@ -47,10 +55,14 @@ function compileErrors(files: readonly string[]): string {
   for (const [index, text] of files.entries()) writeFileSync(join(folder, `file${index}.ts`), `export {};\n${text}`);
   const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
   const names = files.map((_, index) => `file${index}.ts`);
-  const { stdout } = spawnSync(process.execPath, [compiler, '--noEmit', '--strict', '--target', 'es2024', '--types', '', ...names], {
-    cwd: folder,
-    encoding: 'utf8',
-  });
+  const { stdout } = spawnSync(
+    process.execPath,
+    [compiler, '--noEmit', '--strict', '--target', 'es2024', '--types', '', ...names],
+    {
+      cwd: folder,
+      encoding: 'utf8',
+    },
+  );
   return stdout;
 }
 
@@ -58,7 +70,10 @@ const text = fc.oneof(
   fc.constantFrom('*/ evil(): void; /*', '`${x}`', '// x', '\u2028evil', '\u202eevil', '"', '\\', '*\\/', '</script>'),
   fc.string({ unit: 'binary', maxLength: 8 }),
 );
-const name = fc.oneof(fc.constantFrom('a', 'b-c', '*/', '__proto__', 'constructor', 'x y', 'delete', '1', '\u202eq'), text);
+const name = fc.oneof(
+  fc.constantFrom('a', 'b-c', '*/', '__proto__', 'constructor', 'x y', 'delete', '1', '\u202eq'),
+  text,
+);
 const { schema } = fc.letrec<{ schema: unknown }>((tie) => {
   const schemas = fc.array(tie('schema'), { minLength: 1, maxLength: 3 });
   const members = fc.dictionary(name, tie('schema'), { maxKeys: 3, noNullPrototype: true });
@@ -76,7 +91,18 @@ const { schema } = fc.letrec<{ schema: unknown }>((tie) => {
       ),
       fc.record(
         {
-          type: fc.constantFrom('string', 'integer', 'number', 'boolean', 'null', 'array', 'object', 'odd', ['string', 'null'], ['array', 'object']),
+          type: fc.constantFrom(
+            'string',
+            'integer',
+            'number',
+            'boolean',
+            'null',
+            'array',
+            'object',
+            'odd',
+            ['string', 'null'],
+            ['array', 'object'],
+          ),
           title: text,
           description: text.map((words) => `FROMDESCRIPTION ${words} FROMDESCRIPTION`),
           default: fc.jsonValue(),
@@ -139,7 +165,9 @@ describe('declarations of any JSON Schema', () => {
   });
 
   it('are accepted by the TypeScript compiler', () => {
-    const files = fc.sample(tools, { numRuns: 150, seed: 7 }).flatMap((list) => [declarationsFor(list), declarationsFor(list, { detail: 'signatures' })]);
+    const files = fc
+      .sample(tools, { numRuns: 150, seed: 7 })
+      .flatMap((list) => [declarationsFor(list), declarationsFor(list, { detail: 'signatures' })]);
     expect(compileErrors(['const broken: number = "text";'])).toContain('TS2322');
     expect(compileErrors(files)).toBe('');
   });
@@ -147,33 +175,91 @@ describe('declarations of any JSON Schema', () => {
 
 describe('declarations', () => {
   it.each([
-    ['$ref beside nullable', { $ref: '#/$defs/a', nullable: true }, { $defs: { a: { type: 'string' } } }, 'string | null'],
+    [
+      '$ref beside nullable',
+      { $ref: '#/$defs/a', nullable: true },
+      { $defs: { a: { type: 'string' } } },
+      'string | null',
+    ],
     ['$ref to nothing', { $ref: '#/$defs/none' }, {}, 'unknown'],
     ['a $ref that points outside', { $ref: 'file:///etc/passwd' }, {}, 'unknown'],
-    ['a union in an array', { type: 'array', items: { oneOf: [{ type: 'string' }, { type: 'null' }] } }, {}, '(string | null)[]'],
-    ['a union in an intersection', { allOf: [{ type: ['string', 'number'] }, { enum: ['a', 1] }] }, {}, '(string | number) & ("a" | 1)'],
+    [
+      'a union in an array',
+      { type: 'array', items: { oneOf: [{ type: 'string' }, { type: 'null' }] } },
+      {},
+      '(string | null)[]',
+    ],
+    [
+      'a union in an intersection',
+      { allOf: [{ type: ['string', 'number'] }, { enum: ['a', 1] }] },
+      {},
+      '(string | number) & ("a" | 1)',
+    ],
     [
       'allOf with properties and what the whole requires of them',
-      { allOf: [{ properties: { a: { type: 'string' } } }, { properties: { b: { type: 'number' } } }], required: ['b'] },
+      {
+        allOf: [{ properties: { a: { type: 'string' } } }, { properties: { b: { type: 'number' } } }],
+        required: ['b'],
+      },
       {},
       '{ a?: string; b: number }',
     ],
     ['a nullable enum', { enum: ['a', 'b'], nullable: true }, {}, '"a" | "b" | null'],
     ['a long enum of numbers', { enum: Array.from({ length: 61 }, (_, index) => index) }, {}, 'number'],
-    ['a record', { type: 'object', additionalProperties: { type: ['string', 'null'] } }, {}, 'Record<string, string | null>'],
-    ['a record by patterns', { type: 'object', patternProperties: { '^x': { type: 'number' } }, additionalProperties: false }, {}, 'Record<string, number>'],
+    [
+      'a record',
+      { type: 'object', additionalProperties: { type: ['string', 'null'] } },
+      {},
+      'Record<string, string | null>',
+    ],
+    [
+      'a record by patterns',
+      { type: 'object', patternProperties: { '^x': { type: 'number' } }, additionalProperties: false },
+      {},
+      'Record<string, number>',
+    ],
     [
       'members beside patterns',
-      { type: 'object', properties: { a: { type: 'string' } }, patternProperties: { '^x': {} }, additionalProperties: false },
+      {
+        type: 'object',
+        properties: { a: { type: 'string' } },
+        patternProperties: { '^x': {} },
+        additionalProperties: false,
+      },
       {},
       '{ a?: string; [key: string]: unknown }',
     ],
-    ['a member that is required but not described', { type: 'object', required: ['x'] }, {}, '{ x: unknown; [key: string]: unknown }'],
-    ['a tuple', { type: 'array', prefixItems: [{ type: 'string' }, { type: 'number' }], minItems: 2, items: false }, {}, '[string, number]'],
-    ['a tuple of an older draft', { type: 'array', items: [{ type: 'string' }], additionalItems: { type: 'null' } }, {}, '[string?, ...null[]]'],
-    ['a name with a direction mark', { type: 'object', properties: { 'a\u202eb': { type: 'null' } } }, {}, '{ "a\\u202eb"?: null }'],
+    [
+      'a member that is required but not described',
+      { type: 'object', required: ['x'] },
+      {},
+      '{ x: unknown; [key: string]: unknown }',
+    ],
+    [
+      'a tuple',
+      { type: 'array', prefixItems: [{ type: 'string' }, { type: 'number' }], minItems: 2, items: false },
+      {},
+      '[string, number]',
+    ],
+    [
+      'a tuple of an older draft',
+      { type: 'array', items: [{ type: 'string' }], additionalItems: { type: 'null' } },
+      {},
+      '[string?, ...null[]]',
+    ],
+    [
+      'a name with a direction mark',
+      { type: 'object', properties: { 'a\u202eb': { type: 'null' } } },
+      {},
+      '{ "a\\u202eb"?: null }',
+    ],
     ['a literal longer than a line', { const: 'x'.repeat(500) }, {}, 'string'],
-    ['a name longer than a line', { type: 'object', properties: { ['x'.repeat(500)]: {}, a: {} } }, {}, '{ a?: unknown; [key: string]: unknown }'],
+    [
+      'a name longer than a line',
+      { type: 'object', properties: { ['x'.repeat(500)]: {}, a: {} } },
+      {},
+      '{ a?: unknown; [key: string]: unknown }',
+    ],
   ])('tell %s', (_, property, more, type) => {
     expect(typeOf(property, more)).toBe(type);
   });
@@ -199,8 +285,15 @@ describe('declarations', () => {
       expect(one.validateInput({}).ok).toBe(optional);
       expect(declarationFor(one)).toContain(optional ? 't(args?: ' : 't(args: ');
     }
-    const recursive = z.object({ name: z.string().optional(), get inner() { return recursive.optional(); } });
-    expect(declarationFor(defineTool({ name: 't', description: '', input: recursive, execute: () => null }))).toContain('t(args?: T_Root)');
+    const recursive = z.object({
+      name: z.string().optional(),
+      get inner() {
+        return recursive.optional();
+      },
+    });
+    expect(declarationFor(defineTool({ name: 't', description: '', input: recursive, execute: () => null }))).toContain(
+      't(args?: T_Root)',
+    );
   });
 
   it('give any for a tool without an output schema', () => {
@@ -208,7 +301,10 @@ describe('declarations', () => {
   });
 
   it('declare names that are no identifiers in both forms', () => {
-    const declarations = declarationsFor([tool('get-user'), tool('mcp.my-server.list-all'), tool('mcp.my-server.get'), tool('mcp.other.get')], { detail: 'types' });
+    const declarations = declarationsFor(
+      [tool('get-user'), tool('mcp.my-server.list-all'), tool('mcp.my-server.get'), tool('mcp.other.get')],
+      { detail: 'types' },
+    );
     expect(declarations).toContain('  "get-user": Tools["get_user"];\n');
     expect(declarations).toContain('      "list-all": Tools["mcp"]["my_server"]["list_all"];\n');
     expect(declarations).toContain('    "my-server": Tools["mcp"]["my_server"];\n');
@@ -218,11 +314,23 @@ describe('declarations', () => {
   });
 
   it('declare what there is at run time: every written form of every name, and no other', async () => {
-    const list = [tool('get-user'), tool('plain'), tool('mcp.my-server.list-all'), tool('mcp.my-server.get'), tool('a-b.one-x'), tool('a_b.two'), tool('3d.2-x')];
+    const list = [
+      tool('get-user'),
+      tool('plain'),
+      tool('mcp.my-server.list-all'),
+      tool('mcp.my-server.get'),
+      tool('a-b.one-x'),
+      tool('a_b.two'),
+      tool('3d.2-x'),
+    ];
     const harness = openHarness({ tools: list, expose: { mcp: true }, approvals: 'auto' });
     const forms = harness.tools().flatMap(({ name }) => writtenForms(name).map((form) => [form, name] as const));
     expect(forms).toHaveLength(2 + 1 + 4 + 2 + 4 + 1 + 4);
-    const access = (form: string) => `tools${form.split('.').map((part) => `[${JSON.stringify(part)}]`).join('')}`;
+    const access = (form: string) =>
+      `tools${form
+        .split('.')
+        .map((part) => `[${JSON.stringify(part)}]`)
+        .join('')}`;
     const script = `return await Promise.all([${forms.map(([form]) => `${access(form)}({})`).join(', ')}]);`;
     expect(valueOf(await harness.runScript(script))).toEqual(forms.map(([, name]) => name));
     const declared = `${harness.declarations()}\n${forms.map(([form]) => `${access(form)}({});`).join('\n')}`;
@@ -254,7 +362,10 @@ describe('declarations', () => {
   });
 
   it('are the same text for the model and for the checker, and are TypeScript together with the globals', () => {
-    const harness = openHarness({ tools: [tool('get-user', withProperty({ type: 'string' }))], expose: { spawn: true } });
+    const harness = openHarness({
+      tools: [tool('get-user', withProperty({ type: 'string' }))],
+      expose: { spawn: true },
+    });
     expect(harness.declarations()).toContain(GUEST_DECLARATIONS);
     const shown = declarationsFor(harness.tools());
     expect(harness.instructions()).toContain(shown.trimEnd());
@@ -299,5 +410,8 @@ function writtenForms(name: string): string[] {
     const identifier = part.replaceAll('-', '_').replace(/^(?=\d)/u, '_');
     return [...new Set([identifier, part])];
   });
-  return parts.reduce<string[]>((starts, forms) => starts.flatMap((start) => forms.map((form) => (start === '' ? form : `${start}.${form}`))), ['']);
+  return parts.reduce<string[]>(
+    (starts, forms) => starts.flatMap((start) => forms.map((form) => (start === '' ? form : `${start}.${form}`))),
+    [''],
+  );
 }

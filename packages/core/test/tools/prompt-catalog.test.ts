@@ -25,7 +25,8 @@ function saidIn(text: string): number[] {
 
 const LANGUAGES = {
   English: 'Creates a new issue in the repository and returns its number. The title must be short.',
-  German: 'Erstellt ein neues Ticket im angegebenen Projekt und gibt dessen Nummer zurück. Größere Anhänge werden abgelehnt.',
+  German:
+    'Erstellt ein neues Ticket im angegebenen Projekt und gibt dessen Nummer zurück. Größere Anhänge werden abgelehnt.',
   French: 'Crée un nouveau ticket dans le projet indiqué et renvoie son numéro. Le titre doit être court.',
   Polish: 'Tworzy nowe zgłoszenie w podanym projekcie i zwraca jego numer. Tytuł musi być krótki.',
   Turkish: 'Belirtilen projede yeni bir kayıt oluşturur ve numarasını döndürür. Başlık kısa olmalı.',
@@ -63,28 +64,42 @@ describe('the tools in the instructions', () => {
     const server = fc.record({
       description: fc.constantFrom(...Object.values(LANGUAGES)),
       tools: fc.integer({ min: 1, max: 30 }),
-      words: fc.constantFrom(['list', 'issue'], ['sendMail', 'toPerson'], ['xqzt', 'WVKJ'], ['a1b2', 'c3d4'], ['get-all', 'http_items']),
+      words: fc.constantFrom(
+        ['list', 'issue'],
+        ['sendMail', 'toPerson'],
+        ['xqzt', 'WVKJ'],
+        ['a1b2', 'c3d4'],
+        ['get-all', 'http_items'],
+      ),
     });
     const budget = fc.integer({ min: 60, max: 6_000 });
     fc.assert(
-      fc.property(fc.array(server, { maxLength: 8 }), budget, fc.constantFrom('tool', 'text'), (list, tokenBudget, carrier) => {
-        const named = list.map((one, index) => ({ name: `s${index}`, ...one }));
-        const text = instructionsOf(mcpTools(named), tokenBudget, carrier);
-        expect(countTokens(text)).toBeLessThanOrEqual(tokenBudget);
-        catalogIn(text);
-      }),
+      fc.property(
+        fc.array(server, { maxLength: 8 }),
+        budget,
+        fc.constantFrom('tool', 'text'),
+        (list, tokenBudget, carrier) => {
+          const named = list.map((one, index) => ({ name: `s${index}`, ...one }));
+          const text = instructionsOf(mcpTools(named), tokenBudget, carrier);
+          expect(countTokens(text)).toBeLessThanOrEqual(tokenBudget);
+          catalogIn(text);
+        },
+      ),
       { numRuns: 150 },
     );
   });
 
-  it.each(Object.entries(LANGUAGES))('use most of the budget when there is more to show: %s', (language, description) => {
-    const tools = mcpTools([{ name: 'one', tools: 400, description, words: ['list', 'issue'] }]);
-    const text = instructionsOf(tools, 4_000);
-    const used = countTokens(text) / 4_000;
-    expect(used).toBeLessThanOrEqual(1);
-    expect(used).toBeGreaterThanOrEqual(['English', 'German', 'French'].includes(language) ? 0.75 : 0.6);
-    expect(saidIn(text)[0]).toBeLessThan(400);
-  });
+  it.each(Object.entries(LANGUAGES))(
+    'use most of the budget when there is more to show: %s',
+    (language, description) => {
+      const tools = mcpTools([{ name: 'one', tools: 400, description, words: ['list', 'issue'] }]);
+      const text = instructionsOf(tools, 4_000);
+      const used = countTokens(text) / 4_000;
+      expect(used).toBeLessThanOrEqual(1);
+      expect(used).toBeGreaterThanOrEqual(['English', 'German', 'French'].includes(language) ? 0.75 : 0.6);
+      expect(saidIn(text)[0]).toBeLessThan(400);
+    },
+  );
 
   it('share by namespace: 300 tools of one server do not push out 3 of another', () => {
     const tools = mcpTools([
@@ -105,7 +120,9 @@ describe('the tools in the instructions', () => {
     expect(full.match(/^ {6}\w+\(args/gmu)).toHaveLength(40);
     const all = countTokens(full);
     const partly = instructionsOf(tools, Math.round(all * 0.6));
-    const kinds = ['\n      /\\*\\*', '\n      \\w+\\(args', '\n      // \\w+:'].map((kind) => partly.match(new RegExp(kind, 'gu'))?.length ?? 0);
+    const kinds = ['\n      /\\*\\*', '\n      \\w+\\(args', '\n      // \\w+:'].map(
+      (kind) => partly.match(new RegExp(kind, 'gu'))?.length ?? 0,
+    );
     expect(kinds.filter((count) => count > 0).length).toBeGreaterThan(1);
     const little = instructionsOf(tools, 900);
     const [shown = 0, total] = saidIn(little);
@@ -116,10 +133,22 @@ describe('the tools in the instructions', () => {
   });
 
   it('let a tool that is too large stay small, and go on with the others', () => {
-    const huge = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`member${index}`, { type: 'string', description: LANGUAGES.English }]));
-    const first = defineTool({ name: 'huge', description: 'Huge.', inputSchema: { type: 'object', properties: huge }, execute: () => null });
+    const huge = Object.fromEntries(
+      Array.from({ length: 300 }, (_, index) => [`member${index}`, { type: 'string', description: LANGUAGES.English }]),
+    );
+    const first = defineTool({
+      name: 'huge',
+      description: 'Huge.',
+      inputSchema: { type: 'object', properties: huge },
+      execute: () => null,
+    });
     const others = ['one', 'two', 'three'].map((name) =>
-      defineTool({ name, description: `Does ${name}.`, inputSchema: { type: 'object', properties: { id: { type: 'string', description: 'which one' } } }, execute: () => null }),
+      defineTool({
+        name,
+        description: `Does ${name}.`,
+        inputSchema: { type: 'object', properties: { id: { type: 'string', description: 'which one' } } },
+        execute: () => null,
+      }),
     );
     const text = instructionsOf([first, ...others], 1_500);
     expect(text).toContain('  // huge: Huge.\n');
@@ -132,7 +161,9 @@ describe('the tools in the instructions', () => {
     const harness = openHarness({ tools: mcpTools(list), expose: { mcp: true }, approvals: 'auto' });
     const before = harness.instructions();
     harness.instructions({ tokenBudget: 900 });
-    valueOf(await harness.runScript(`await tools.mcp.server0.list_issue({ id: 'x' }); return await catalog.search('issue');`));
+    valueOf(
+      await harness.runScript(`await tools.mcp.server0.list_issue({ id: 'x' }); return await catalog.search('issue');`),
+    );
     expect(harness.instructions()).toBe(before);
     expect(openHarness({ tools: mcpTools(list), expose: { mcp: true } }).instructions()).toBe(before);
   });

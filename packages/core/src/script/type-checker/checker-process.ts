@@ -110,7 +110,8 @@ export class CheckerProcess {
     const { snapshot } = await this.#rpc.request<{ snapshot: number }>('updateSnapshot', change);
     const before = this.#snapshot;
     this.#snapshot = snapshot;
-    if (before !== undefined) await this.#rpc.request('release', { snapshot: before });
+    // Nobody waits for it; a failure is the process's end, which is told anyway.
+    if (before !== undefined) this.#rpc.request('release', { snapshot: before }).catch(() => {});
     return snapshot;
   }
 

@@ -1,15 +1,17 @@
 import { sha256 } from '../../text/sha256.js';
 import type { Finding } from '../findings.js';
 import type { SourceFacts } from '../source-facts.js';
-import type { CheckPool } from './check-pool.js';
+import type { CheckAnswer, CheckPool } from './check-pool.js';
 import { reportTypes, type TypeReport } from './type-report.js';
 
 /** Checks scripts against one set of tools. */
 export interface TypeChecker {
   /** The same key, the same answers: part of what a compiled script is cached by. */
   readonly key: string;
-  /** Never rejects. `source` is the script after repairs; offsets count in it. */
-  check(source: string, facts: SourceFacts): Promise<TypeCheck>;
+  /** Asks TypeScript. Never rejects. `source` is the script after repairs. */
+  check(source: string): Promise<CheckAnswer>;
+  /** What its answer means for that script; offsets count in `source`. */
+  judge(answer: CheckAnswer, source: string, facts: SourceFacts): TypeCheck;
   /** Starts what the first check would wait for. */
   warm(): Promise<void>;
 }
@@ -40,8 +42,8 @@ export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
   return {
     key: `${mode} ${name}`,
     warm: () => (warming ??= pool.warm(toolSet)),
-    async check(source, facts) {
-      const answer = await pool.check(toolSet, HEAD + source + TAIL);
+    check: (source) => pool.check(toolSet, HEAD + source + TAIL),
+    judge(answer, source, facts) {
       if (answer.type !== 'checked') return unchecked(answer);
       const context = { facts, toolNames, signatureOf, prefix: HEAD.length, length: source.length };
       const report = reportTypes(answer.diagnostics, context);
