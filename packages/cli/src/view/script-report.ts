@@ -2,6 +2,7 @@ import type { ScriptExecutionItem, ScriptExecutionOutputItem } from '@toolscript
 import { indent } from '../terminal/indent.js';
 import type { Style } from '../terminal/style.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
+import { callSummary } from './call-summary.js';
 import { counted, shortDuration } from './durations.js';
 
 /** `▶ script 1a2b3c4d (ts, 12 lines)` */
@@ -26,9 +27,10 @@ export function summary(output: ScriptExecutionOutputItem, style: Style): string
 
 /** What a dry run found that the script would call. */
 export function planLines({ plan = [] }: ScriptExecutionItem): string[] {
-  return plan.map(({ tool, line, repeated, conditional }) => {
+  return plan.map(({ tool, input, line, repeated, conditional }) => {
     const notes = [...(conditional ? ['maybe'] : []), ...(repeated ? ['repeatedly'] : [])];
-    return `  · ${visibleLine(tool)}  line ${line}${notes.length === 0 ? '' : `, ${notes.join(', ')}`}`;
+    const about = callSummary(input);
+    return `  · ${visibleLine(tool)}${about === '' ? '' : ` ${about}`}  line ${line}${notes.length === 0 ? '' : `, ${notes.join(', ')}`}`;
   });
 }
 
