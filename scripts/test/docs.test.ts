@@ -46,7 +46,7 @@ function tableRows(page: string, heading?: string): string[][] {
 const plain = (cell: string | undefined) => (cell ?? '').replace(/^\[(.*)\]\(.*\)$/u, '$1').replaceAll('`', '');
 
 describe('pages that run', () => {
-  it.each(['README.md', 'docs/tutorial.md'])(
+  it.each(['README.md', 'docs/tutorial.md', 'docs/how-to/what-the-model-sees.md'])(
     '%s: every command is run, and prints what is shown',
     (path) => {
       const marked = blocksOf(readPage(path)).filter(({ language }) => ['sh', 'js', 'ts'].includes(language));

@@ -43,7 +43,13 @@ async function checkWorking(): Promise<Check[]> {
   try {
     folder = await mkdtemp(join(tmpdir(), 'toolscript-doctor-'));
     open = await openHarness(plainSettings(folder), { approvals: 'deny', engines: startEngines() });
-    return [await checkCompiler(open), await checkSandbox(open), await checkSearch(open, folder), await checkFiles()];
+    return [
+      await checkCompiler(open),
+      await checkTypes(open),
+      await checkSandbox(open),
+      await checkSearch(open, folder),
+      await checkFiles(),
+    ];
   } catch (error) {
     return [{ name: 'program', status: 'missing', detail: messageOf(error), fix: REINSTALL }];
   } finally {
@@ -70,6 +76,20 @@ async function checkCompiler({ harness }: OpenHarness): Promise<Check> {
     status: 'missing',
     detail: outcome.status === 'failed' ? outcome.error.message : outcome.status,
     fix: REINSTALL,
+  };
+}
+
+/** Has a script refused that only the type checker can refuse. */
+async function checkTypes({ harness }: OpenHarness): Promise<Check> {
+  const started = performance.now();
+  const outcome = await harness.runScript('return tools.listDir({ dirPath: 1 });', { mode: 'dry-run' });
+  if (outcome.status === 'failed' && outcome.error.code === 'ScriptTypeError')
+    return { name: 'types', status: 'ok', detail: `refused a wrong call in ${elapsed(started)}` };
+  return {
+    name: 'types',
+    status: 'warning',
+    detail: 'scripts run without being type-checked',
+    fix: 'Install the package typescript again, with its optional parts.',
   };
 }
 

@@ -127,9 +127,11 @@ export class AnswerView implements EventView {
     this.#screen.line(`${this.#screen.style.green('✔')} checked; a dry run calls nothing`);
   }
 
-  #showDiagnostics({ diagnostics = [] }: ScriptExecutionOutputItem): void {
-    for (const { severity, message, line } of diagnostics) {
-      if (severity === 'error') continue;
+  #showDiagnostics({ diagnostics = [], status }: ScriptExecutionOutputItem): void {
+    for (const { severity, code, message, line } of diagnostics) {
+      // What TypeScript doubted has turned out well where the script has run and completed.
+      const isSettled = code.startsWith('ts') && status === 'completed' && !this.#isDryRun;
+      if (severity === 'error' || isSettled) continue;
       const place = line === undefined ? '' : `line ${line}: `;
       const word = severity === 'warning' ? 'warning' : 'note';
       this.#screen.warn(`${this.#screen.warningStyle.yellow(word)}: ${place}${visibleLine(message)}`);

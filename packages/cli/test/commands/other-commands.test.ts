@@ -100,7 +100,7 @@ describe('toolscript doctor', () => {
     };
     const found = Object.fromEntries(report.checks.map((check) => [check.name, check]));
     expect(report.ok).toBe(true);
-    for (const name of ['node', 'platform', 'compiler', 'sandbox', 'ripgrep', 'terminal', 'configuration'])
+    for (const name of ['node', 'platform', 'compiler', 'types', 'sandbox', 'ripgrep', 'terminal', 'configuration'])
       expect(found[name]?.status).toBe('ok');
     expect(found['exec sandbox']).toMatchObject({
       status: 'warning',

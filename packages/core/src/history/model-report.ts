@@ -61,7 +61,8 @@ function completedSections(outcome: Completed): Section[] {
     ...valueSection(outcome.value),
     ...textSection('Output:', outcome.output, 2),
     ...operationSections(outcome.operations, open.length === 0 ? [] : outcome.operations),
-    ...diagnosticSection(outcome.diagnostics),
+    // What TypeScript doubted has turned out well.
+    ...diagnosticSection(outcome.diagnostics.filter(({ code }) => !code.startsWith('ts'))),
     ...logSection(outcome),
   ];
 }
@@ -88,10 +89,15 @@ function failedSections(outcome: Failed, source: string | undefined): Section[] 
     { weight: 3, title: '', render: (quarters) => cutMiddle(failureText(error), quarters) },
     ...textSection('Where:', frame ?? '', 2),
     ...operationSections(operations, operations),
-    ...diagnosticSection(outcome.diagnostics.filter(({ message }) => message !== error.message)),
+    ...diagnosticSection(outcome.diagnostics.filter((diagnostic) => !isSaidBy(error, diagnostic))),
     ...textSection('Output before the failure:', outcome.output, 1),
     ...logSection(outcome),
   ];
+}
+
+/** The type checker's failure has all its errors in its message. */
+function isSaidBy({ code, message }: ScriptFailure, diagnostic: Diagnostic): boolean {
+  return diagnostic.message === message || (code === 'ScriptTypeError' && diagnostic.severity === 'error');
 }
 
 function suspendedSections(outcome: Suspended): Section[] {
