@@ -134,11 +134,15 @@ function manyTools() {
       {
         id: z.string().describe('Which one'),
         mode: z.enum(['fast', 'slow', 'auto']).optional(),
-        filter: z.object({ from: z.string().optional(), to: z.string().optional(), tags: z.array(z.string()) }).optional(),
+        filter: z
+          .object({ from: z.string().optional(), to: z.string().optional(), tags: z.array(z.string()) })
+          .optional(),
         limit: z.number().int().default(20),
       },
       {
-        items: z.array(z.object({ id: z.string(), title: z.string(), score: z.number(), owner: z.string().nullable() })),
+        items: z.array(
+          z.object({ id: z.string(), title: z.string(), score: z.number(), owner: z.string().nullable() }),
+        ),
         cursor: z.string().optional(),
       },
     ),

@@ -41,9 +41,22 @@ describe('toolscript eval', () => {
   });
 
   it('fails with status 1 and the failure as data', async () => {
-    const { status, stdout } = await toolscript(['eval', '-e', 'return nothing.there', '--json']);
+    const { status, stdout } = await toolscript(['eval', '-e', 'return context.nothing.there', '--json']);
     expect(status).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ status: 'failed', error: { code: 'ScriptRuntimeError', line: 1 } });
+  });
+
+  it('refuses a wrong call before anything runs, with the frame and the tool as it is declared', async () => {
+    const { status, stdout } = await toolscript(['eval', '-e', 'return await tools.readFile({ filePath: 1 })']);
+    expect(status).toBe(1);
+    expect(stdout).toContain(
+      "ScriptTypeError: ts2322: Type 'number' is not assignable to type 'string' (line 1, column 31).",
+    );
+    expect(stdout).toContain(
+      '> 1 | return await tools.readFile({ filePath: 1 })\n        |                               ^',
+    );
+    expect(stdout).toContain('hint: It is declared as: tools.readFile(args: { filePath: string;');
+    expect(stdout).not.toContain('tool call');
   });
 
   it('obeys the limits and the tools of the command line', async () => {

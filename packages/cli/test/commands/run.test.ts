@@ -185,7 +185,7 @@ if (lines.length > 0) throw new Error(lines[0]);`;
       stdin: ANSWER,
     });
     expect(status).toBe(0);
-    expect(stdout).toContain('  · writeFile  line 1\n  · readFile  line 2\n');
+    expect(stdout).toContain('  · writeFile out.txt  line 1\n  · readFile out.txt  line 2\n');
     expect(() => readFileSync(join(cwd, 'out.txt'))).toThrow();
   });
 

@@ -26,8 +26,8 @@ export interface GateCall {
   /** Deep-frozen; the data of `inputJson`. */
   readonly input: JsonValue;
   readonly inputJson: string;
-  readonly line: number | undefined;
-  readonly snippet: string | undefined;
+  readonly line?: number | undefined;
+  readonly snippet?: string | undefined;
   readonly plan: readonly PlannedCall[];
   /** Aborted when nobody needs the decision any more; later answers count for nothing. */
   readonly signal: AbortSignal;

@@ -27,7 +27,16 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     deepStrictEqual({ ...call, column: 0 }, { callIndex: 0, name: 'echo', argsJson: '{"x":"ü"}', line: 3, column: 0 });
   }),
   law('arguments are told apart, whatever they say', async (runtime) => {
-    const texts = ['', '}', '\n', '!{"end":["returned","1"]}\n', ',"end":["returned","1"]', '\ud800', '"],[9,"rm",1,1,2]', '0!'];
+    const texts = [
+      '',
+      '}',
+      '\n',
+      '!{"end":["returned","1"]}\n',
+      ',"end":["returned","1"]',
+      '\ud800',
+      '"],[9,"rm",1,1,2]',
+      '0!',
+    ];
     const body = `const texts = ${JSON.stringify(texts)};
       const calls = texts.map((text) => tools.echo({ [text]: text }));
       calls.push(tools.echo({ big: 1n }).catch((error) => error.name), tools.echo([]), tools.echo());

@@ -215,9 +215,21 @@ describe('after failure', () => {
         code: 'ts2339',
       })),
     ];
-    const report = renderOutcomeForModel(failed({ code: 'ScriptTypeError' }, { diagnostics }), { tokenBudget });
+    const report = renderOutcomeForModel(failed({ code: 'ScriptPolicyError' }, { diagnostics }), { tokenBudget });
     expect(report).not.toContain('ts2304');
     expect(report).toContain('- error: line 2: second 9 (ts2339)\n- and 2 more');
+  });
+
+  test('what the type checker refused is told once, and its doubts not at all where the script completed', () => {
+    const doubt = { severity: 'warning' as const, message: 'possibly undefined', line: 3, code: 'ts18048' };
+    const error = { severity: 'error' as const, message: 'no such member', line: 2, code: 'ts2339' };
+    const refused = failed({ code: 'ScriptTypeError' }, { diagnostics: [error, doubt] });
+    expect(renderOutcomeForModel(refused, { tokenBudget })).toContain(
+      'Diagnostics:\n- warning: line 3: possibly undefined',
+    );
+    expect(renderOutcomeForModel(refused, { tokenBudget })).not.toContain('no such member');
+    const fine = renderOutcomeForModel(completed(1, { diagnostics: [doubt] }), { tokenBudget });
+    expect(fine).not.toContain('possibly undefined');
   });
 });
 

@@ -6,7 +6,8 @@ import { ToolscriptUsageError } from '#core/protocol/index.js';
 
 import { createCompiler } from '#core/script/compiler.js';
 import type { Compiler } from '#core/script/compiler.js';
-import { compiled, run } from './running.js';
+import type { TypeCheck, TypeChecker } from '#core/script/type-checker/index.js';
+import { compiled } from './running.js';
 
 const options = { language: 'ts', maxSourceBytes: 20_480 } as const;
 const open: Compiler[] = [];

@@ -42,7 +42,7 @@ function fresh(deadlineMs = 10_000, url = entry): CompileThread {
   return thread;
 }
 
-const ask = (thread: CompileThread, source: string) => thread.run({ source, toolNames: undefined });
+const ask = (thread: CompileThread, source: string) => thread.run({ source, toolNames: undefined, wantsFacts: false });
 
 describe('the compile thread', () => {
   it.each([
