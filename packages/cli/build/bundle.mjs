@@ -36,7 +36,7 @@ function licenses(modules) {
   const packages = modules.map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/u.exec(id)?.[0]);
   return [...new Set(packages)]
     .filter((path) => path !== undefined)
-    .sort()
+    .toSorted((left, right) => (left < right ? -1 : 1))
     .map((path) => {
       const file = readdirSync(path).find((name) => /^licen[cs]e/iu.test(name));
       const { name, version, license } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'));

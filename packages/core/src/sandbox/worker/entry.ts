@@ -37,9 +37,9 @@ let reports: WorkerReport[] = [];
 let reportedBytes = 0;
 let reportedDropped = 0;
 
-onMessages(port, (commands: WorkerCommand[]) => {
+onMessages(port, (commands) => {
   let reportedAt = performance.now();
-  for (const command of commands) {
+  for (const command of commands as WorkerCommand[]) {
     // A sandbox that was just used is warm: the next script of the batch gets it.
     recycleEnded();
     execute(command);

@@ -16,28 +16,25 @@ const LONGEST_MS = 20;
  * Reads a port's messages, and stays awake between them while they come in quick succession. One message
  * that does not come soon, and the thread sleeps again.
  */
-export function onMessages<T>(port: MessagePort, handle: (message: T) => void): void {
+export function onMessages(port: MessagePort, handle: (message: unknown) => void): void {
   let answeredAt = 0;
   let soon = 0;
-  const answer = (message: T): void => {
-    handle(message);
-    answeredAt = performance.now();
-  };
-  port.on('message', (message: T) => {
+  port.on('message', (first: unknown) => {
     const arrivedAt = performance.now();
     soon = arrivedAt - answeredAt < SOON_MS ? soon + 1 : 0;
-    answer(message);
-    while (soon >= SOON_IN_A_ROW && answeredAt - arrivedAt < LONGEST_MS) {
-      const next = nextMessage<T>(port, answeredAt + AWAKE_MS);
-      if (next === undefined) soon = 0;
-      else answer(next.message);
+    for (let received: { message: unknown } | undefined = { message: first }; received !== undefined;) {
+      handle(received.message);
+      answeredAt = performance.now();
+      if (soon < SOON_IN_A_ROW || answeredAt - arrivedAt > LONGEST_MS) return;
+      received = nextMessage(port, answeredAt + AWAKE_MS);
     }
+    soon = 0;
   });
 }
 
-function nextMessage<T>(port: MessagePort, until: number): { message: T } | undefined {
-  let received: { message: T } | undefined;
-  do received = receiveMessageOnPort(port) as { message: T } | undefined;
+function nextMessage(port: MessagePort, until: number): { message: unknown } | undefined {
+  let received: { message: unknown } | undefined;
+  do received = receiveMessageOnPort(port);
   while (received === undefined && performance.now() < until);
   return received;
 }

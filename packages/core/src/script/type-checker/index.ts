@@ -1,2 +1,2 @@
-export { CheckPool, type CheckAnswer, type CheckPoolOptions, type CheckPoolStats } from './check-pool.js';
+export { CheckPool, type CheckPoolStats } from './check-pool.js';
 export { createTypeChecker, type TypeCheck, type TypeChecker, type TypeCheckerOptions } from './type-checker.js';
