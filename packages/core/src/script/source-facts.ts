@@ -9,71 +9,395 @@ import type { Visit } from './walk.js';
 export interface SourceFacts {
   /** Syntax of types only: nothing of it is there when the script runs. */
   readonly types: readonly Range[];
-  /** Calls in source order; an outer call stands before those inside of it. `tool` is empty for other calls. */
-  readonly calls: readonly (readonly [start: number, end: number, tool: string])[];
   /** Blocks of `try` whose failure is caught. */
   readonly tried: readonly Range[];
+  /** In source order; an outer call stands before those inside of it. */
+  readonly calls: readonly CallFact[];
+  /** Where members of `tools` are named. */
+  readonly toolMembers: readonly number[];
   /** Members that the script assigns somewhere, or that its classes have: `total.count = 1`. */
   readonly assigned: readonly string[];
-  /** Members whose absence the script provides for: `a.b ?? c`, `a.b?.()`, `Array.isArray(a.b)`. */
+  /** Members whose absence the script provides for: `a.b ?? c`, `a.b?.()`, `'b' in a`, `const { b = 1 } = a`. */
   readonly provided: readonly string[];
-  /** Members that the script only asks about: `if (a.b)`, `!a.b`, `a.b === null`. */
+  /** Members that the script only asks about: `if (a.b)`, `a.b === undefined`. */
   readonly tested: readonly string[];
-  /** Names that the script asks about by `typeof`. */
+  /** Names that the script asks about by `typeof`, or as members of `globalThis`. */
   readonly asked: readonly string[];
-  /** Where a variable is given a new value. */
-  readonly targets: readonly (readonly [at: number, name: string])[];
-  /** Where such variables are mentioned, each with what is chained to it. */
-  readonly mentions: readonly (readonly [start: number, end: number, name: string])[];
+  /** Variables whose absence the script reckons with: `if (x)`, `x ?? y`. */
+  readonly doubted: readonly string[];
+  /** Names that patterns take out of objects: where the member is named, and the variable it goes to. */
+  readonly taken: readonly (readonly [at: number, variable: string])[];
+  /** Names of members whose object was itself assigned member by member: `state.value = …; state.value.x`. */
+  readonly behindAssigned: readonly number[];
+  /** Variables of which TypeScript knows less than the script: they are given other values, or members under computed names. */
+  readonly loose: readonly string[];
+  /** Variables whose type the script has written. */
+  readonly annotated: readonly string[];
+  /** Members of object literals, from their name to the end of their value. */
+  readonly properties: readonly Range[];
+  /** Bodies of functions. */
+  readonly functions: readonly Range[];
+  /** Names of the members of each `{ … }` type of the script's own, sorted and joined. */
+  readonly ownShapes: readonly string[];
+  /** Where variables are mentioned that are loose, or may turn out to be, each with what is chained to it. */
+  readonly mentions: readonly (readonly [start: number, end: number, variable: string])[];
+  /** Aliases, interfaces and type parameters of the script's own. */
+  readonly ownTypes: readonly string[];
+  /** `this` is given members under computed names, so that no class is known. */
+  readonly hasOpenClasses: boolean;
+}
+
+export interface CallFact {
+  readonly start: number;
+  readonly end: number;
+  /** Empty for what is no call of a tool. */
+  readonly tool: string;
+  /** The variable that a collecting method is called on (`list.push(…)`); empty otherwise. */
+  readonly collects: string;
+  /** An object among its arguments is put together from others: `{ ...defaults, id }`. */
+  readonly isSpread: boolean;
 }
 
 type Range = readonly [start: number, end: number];
 
 export function sourceFacts(index: SyntaxIndex, toolCalls: readonly ToolCall[]): SourceFacts {
-  const tools = new Map<Node, string>(toolCalls.map(({ node, tool }) => [node, tool]));
-  const types: Range[] = [];
-  const tried: Range[] = [];
-  const calls: [number, number, string][] = [];
-  const members = { assigned: new Set<string>(), provided: new Set<string>(), tested: new Set<string>() };
-  const asked = new Set<string>();
-  walk(index.program, (visit) => {
-    const { node } = visit;
-    if (isTypeOnly(visit)) types.push([node.start, node.end]);
-    else if (node.type === 'CallExpression' || node.type === 'NewExpression')
-      calls.push([node.start, node.end, tools.get(node) ?? '']);
-    else if (node.type === 'MemberExpression') noteMember(visit, node, members);
-    else if (node.type === 'MethodDefinition' || node.type === 'PropertyDefinition') {
-      if (!node.computed && node.key.type === 'Identifier') members.assigned.add(node.key.name);
-    } else if (node.type === 'TryStatement') {
-      if (node.handler !== null) tried.push([node.block.start, node.block.end]);
-    } else if (node.type === 'UnaryExpression' && node.operator === 'typeof') {
-      const argument = unwrapped(node.argument);
-      if (argument.type === 'Identifier') asked.add(argument.name);
-    }
-  });
-  return {
-    types,
-    tried,
-    calls,
-    assigned: [...members.assigned],
-    provided: [...members.provided],
-    tested: [...members.tested],
-    asked: [...asked],
-    ...reassignments(index),
-  };
+  const collector = new FactCollector(new Map<Node, string>(toolCalls.map(({ node, tool }) => [node, tool])));
+  walk(index.program, (visit) => collector.visit(visit));
+  return collector.facts(index);
 }
 
-/** Variables that are given a new value, and where each is mentioned. */
-function reassignments({ references }: SyntaxIndex): Pick<SourceFacts, 'targets' | 'mentions'> {
-  const targets: [number, string][] = [];
-  const mentions: [number, number, string][] = [];
-  for (const [name, visits] of references) {
-    const assigned = visits.filter(({ key, parent }) => key === 'left' && parent?.node.type === 'AssignmentExpression');
-    if (assigned.length === 0) continue;
-    for (const { node } of assigned) targets.push([node.start, name]);
-    for (const visit of visits) mentions.push([visit.node.start, endOfChain(visit), name]);
+const TYPE_ONLY = new Set<Node['type']>([
+  'TSTypeAnnotation',
+  'TSTypeParameterInstantiation',
+  'TSTypeParameterDeclaration',
+  'TSTypeAliasDeclaration',
+  'TSInterfaceDeclaration',
+  'TSDeclareFunction',
+  'TSClassImplements',
+]);
+const COLLECTING = new Set(['push', 'unshift', 'set', 'add', 'splice', 'concat', 'fill']);
+const QUESTIONS = new Set(['Array.isArray', 'Number.isFinite', 'Number.isInteger', 'Boolean', 'Object.hasOwn']);
+/** Functions that give their first argument members, or another nature. */
+const OPENING = new Set(['assign', 'defineProperty', 'defineProperties', 'setPrototypeOf']);
+const EQUALITY = new Set<string>(['==', '!=', '===', '!==']);
+
+class FactCollector {
+  readonly #tools: ReadonlyMap<Node, string>;
+  readonly #types: Range[] = [];
+  readonly #tried: Range[] = [];
+  readonly #calls: CallFact[] = [];
+  readonly #toolMembers: number[] = [];
+  readonly #assigned = new Set<string>();
+  readonly #provided = new Set<string>();
+  readonly #tested = new Set<string>();
+  readonly #asked = new Set<string>();
+  readonly #doubted = new Set<string>();
+  readonly #annotated = new Set<string>();
+  readonly #properties: Range[] = [];
+  readonly #functions: Range[] = [];
+  readonly #ownShapes = new Set<string>();
+  readonly #taken: [number, string][] = [];
+  /** Members that go into a variable of their own: `const total = page.total`. */
+  readonly #copied: [member: string, variable: string][] = [];
+  readonly #members: { at: number; via: readonly string[] }[] = [];
+  readonly #loose = new Set<string>();
+  readonly #collected = new Set<string>();
+  readonly #ownTypes = new Set<string>();
+  #hasOpenClasses = false;
+
+  constructor(tools: ReadonlyMap<Node, string>) {
+    this.#tools = tools;
   }
-  return { targets, mentions };
+
+  visit(visit: Visit): void {
+    const { node } = visit;
+    if (isTypeOnly(visit)) this.#types.push([node.start, node.end]);
+    switch (node.type) {
+      case 'CallExpression':
+      case 'NewExpression':
+        return this.#call(node);
+      case 'MemberExpression':
+        return this.#member(visit, node);
+      case 'AssignmentExpression':
+        return this.#assign(node.left);
+      case 'ForOfStatement':
+      case 'ForInStatement':
+        return node.left.type === 'VariableDeclaration' ? undefined : this.#assign(node.left);
+      case 'UpdateExpression':
+        return this.#assign(node.argument);
+      case 'Identifier':
+        return this.#identifier(visit, node);
+      case 'Property':
+        return this.#property(visit, node);
+      case 'MethodDefinition':
+      case 'PropertyDefinition':
+        return this.#note(this.#assigned, keyName(node));
+      case 'TryStatement':
+        if (node.handler !== null) this.#tried.push([node.block.start, node.block.end]);
+        return;
+      case 'TSTypeAliasDeclaration':
+      case 'TSInterfaceDeclaration':
+        return this.#note(this.#ownTypes, node.id.name);
+      case 'TSTypeLiteral':
+        this.#ownShapes.add(shapeOf(node));
+        return;
+      case 'FunctionDeclaration':
+      case 'FunctionExpression':
+      case 'ArrowFunctionExpression':
+        this.#functions.push([node.start, node.end]);
+        return;
+      case 'VariableDeclarator':
+        return this.#declare(node);
+      case 'BinaryExpression':
+        if (node.operator === 'in' && node.left.type === 'Literal') this.#provided.add(String(node.left.value));
+        return;
+      case 'TSTypeParameter':
+        return this.#note(this.#ownTypes, node.name.name);
+      default:
+    }
+  }
+
+  facts({ references, declared }: SyntaxIndex): SourceFacts {
+    for (const [member, variable] of this.#copied) if (this.#doubted.has(variable)) this.#provided.add(member);
+    const mentions: [number, number, string][] = [];
+    for (const name of new Set([...this.#loose, ...this.#collected, ...this.#annotated])) {
+      for (const visit of [...(references.get(name) ?? []), ...(declared.get(name) ?? [])])
+        mentions.push([visit.node.start, endOfChain(visit), name]);
+    }
+    return {
+      types: this.#types,
+      tried: this.#tried,
+      calls: this.#calls,
+      toolMembers: this.#toolMembers,
+      assigned: [...this.#assigned],
+      provided: [...this.#provided],
+      tested: [...this.#tested],
+      asked: [...this.#asked],
+      doubted: [...this.#doubted],
+      taken: this.#taken,
+      behindAssigned: this.#members
+        .filter(({ via }) => via.some((name) => this.#assigned.has(name)))
+        .map(({ at }) => at),
+      loose: [...this.#loose],
+      annotated: [...this.#annotated],
+      properties: this.#properties,
+      functions: this.#functions,
+      ownShapes: [...this.#ownShapes],
+      mentions,
+      ownTypes: [...this.#ownTypes],
+      hasOpenClasses: this.#hasOpenClasses,
+    };
+  }
+
+  #call(node: NodeOf<'CallExpression'> | NodeOf<'NewExpression'>): void {
+    const callee = unwrapped(node.callee);
+    const method = callee.type === 'MemberExpression' ? (memberName(callee) ?? '') : '';
+    const first = node.arguments[0];
+    const opens = OPENING.has(method) || (callee.type === 'Identifier' && callee.name === 'Proxy');
+    if (opens && first !== undefined) this.#open(first);
+    const collects = COLLECTING.has(method) && callee.type === 'MemberExpression' ? rootName(callee.object) : '';
+    if (collects !== '') this.#collected.add(collects);
+    if (first?.type === 'Literal' && (method === 'hasOwnProperty' || method === 'has'))
+      this.#provided.add(String(first.value));
+    this.#calls.push({
+      start: node.start,
+      end: node.end,
+      tool: this.#tools.get(node) ?? '',
+      collects,
+      isSpread: node.arguments.some(
+        (argument) =>
+          argument.type === 'ObjectExpression' && argument.properties.some(({ type }) => type === 'SpreadElement'),
+      ),
+    });
+  }
+
+  #member(visit: Visit, node: NodeOf<'MemberExpression'>): void {
+    const name = memberName(node);
+    if (name === undefined) return;
+    const chain = chainOf(node.object);
+    if (chain.root === 'tools') this.#toolMembers.push(node.property.start);
+    if (chain.root === 'globalThis') this.#asked.add(name);
+    // The tools object answers for a name that is not there by throwing.
+    if (chain.root === 'tools' && chain.names.length === 0) return;
+    this.#members.push({ at: node.property.start, via: chain.names });
+    const outer = outermost(visit);
+    const doubt = doubtOf(outer);
+    if (doubt === 'provided') this.#provided.add(name);
+    if (doubt === 'tested') this.#tested.add(name);
+    const holder = outer.parent?.node;
+    if (holder?.type === 'VariableDeclarator' && holder.id.type === 'Identifier')
+      this.#copied.push([name, holder.id.name]);
+  }
+
+  /** What stands on the left of an assignment, or between `for` and `of`. */
+  #assign(target: Node): void {
+    const inner = unwrapped(target);
+    switch (inner.type) {
+      case 'Identifier':
+        this.#loose.add(inner.name);
+        return;
+      case 'MemberExpression': {
+        const name = memberName(inner);
+        if (name === undefined) this.#open(inner.object);
+        else this.#assigned.add(name);
+        return;
+      }
+      case 'ObjectPattern':
+        for (const property of inner.properties)
+          this.#assign(property.type === 'RestElement' ? property.argument : property.value);
+        return;
+      case 'ArrayPattern':
+        for (const element of inner.elements) if (element !== null) this.#assign(element);
+        return;
+      case 'AssignmentPattern':
+        return this.#assign(inner.left);
+      case 'RestElement':
+        return this.#assign(inner.argument);
+      default:
+    }
+  }
+
+  /** What is put together by `reduce`, or stands behind a proxy, has members that nobody names. */
+  #declare({ id, init }: NodeOf<'VariableDeclarator'>): void {
+    if (id.type !== 'Identifier' || init === null) return;
+    const made = unwrapped(init);
+    if (made.type !== 'CallExpression' && made.type !== 'NewExpression') return;
+    const callee = unwrapped(made.callee);
+    const name =
+      callee.type === 'MemberExpression' ? memberName(callee) : callee.type === 'Identifier' ? callee.name : '';
+    if (name === 'reduce' || name === 'reduceRight' || name === 'Proxy') this.#loose.add(id.name);
+  }
+
+  /** It gets members that nobody names. */
+  #open(object: Node): void {
+    const inner = unwrapped(object);
+    const { root, isThis } = chainOf(inner);
+    if (root !== '') this.#loose.add(root);
+    if (isThis || root.length > 0) this.#hasOpenClasses ||= isThis || isPrototype(inner);
+  }
+
+  #identifier(visit: Visit, node: NodeOf<'Identifier'>): void {
+    if (isAnnotated(node)) this.#annotated.add(node.name);
+    const { parent } = visit;
+    if (parent?.node.type === 'UnaryExpression' && parent.node.operator === 'typeof') this.#asked.add(node.name);
+    else if (doubtOf(outermost(visit)) !== undefined) this.#doubted.add(node.name);
+    // A function that is given a value where it has a default may be given another one.
+    if (parent?.node.type === 'AssignmentPattern' && visit.key === 'left' && isParameter(parent))
+      this.#loose.add(node.name);
+  }
+
+  #property(visit: Visit, node: NodeOf<'Property'>): void {
+    const pattern = visit.parent;
+    if (pattern?.node.type === 'ObjectExpression') this.#properties.push([node.start, node.end]);
+    if (pattern?.node.type !== 'ObjectPattern') return;
+    const name = keyName(node);
+    if (name === undefined) return;
+    const isOptional = pattern.parent?.node.type === 'AssignmentPattern' && isParameter(pattern.parent);
+    if (node.value.type === 'AssignmentPattern' || isOptional) this.#provided.add(name);
+    const variable = node.value.type === 'AssignmentPattern' ? node.value.left : node.value;
+    if (variable.type === 'Identifier') this.#taken.push([node.key.start, variable.name]);
+  }
+
+  #note(names: Set<string>, name: string | undefined): void {
+    if (name !== undefined) names.add(name);
+  }
+}
+
+function isTypeOnly({ node, key, parent }: Visit): boolean {
+  if (TYPE_ONLY.has(node.type)) return true;
+  const holder = parent?.node.type;
+  return (
+    key === 'typeAnnotation' &&
+    (holder === 'TSAsExpression' || holder === 'TSSatisfiesExpression' || holder === 'TSTypeAssertion')
+  );
+}
+
+function isAnnotated(node: Node): boolean {
+  const { typeAnnotation } = node as { typeAnnotation?: unknown };
+  return typeAnnotation !== undefined && typeAnnotation !== null;
+}
+
+function isParameter({ key, parent }: Visit): boolean {
+  return key === 'params' && parent !== undefined;
+}
+
+function keyName({ computed, key }: { computed: boolean; key: Node }): string | undefined {
+  if (key.type === 'Literal') return String(key.value);
+  return !computed && key.type === 'Identifier' ? key.name : undefined;
+}
+
+/** The variable that a chain of members and calls begins at, and the members on the way. */
+function chainOf(node: Node): { root: string; names: string[]; isThis: boolean } {
+  const names: string[] = [];
+  let at = unwrapped(node);
+  for (;;) {
+    if (at.type === 'MemberExpression') {
+      const name = memberName(at);
+      if (name !== undefined) names.push(name);
+      at = unwrapped(at.object);
+    } else if (at.type === 'CallExpression') at = unwrapped(at.callee);
+    else if (at.type === 'AwaitExpression') at = unwrapped(at.argument);
+    else return { root: at.type === 'Identifier' ? at.name : '', names, isThis: at.type === 'ThisExpression' };
+  }
+}
+
+function rootName(node: Node): string {
+  return chainOf(node).root;
+}
+
+function isPrototype(node: Node): boolean {
+  return node.type === 'MemberExpression' && memberName(node) === 'prototype';
+}
+
+/** The expression with what only says something about its type around it. */
+function outermost(visit: Visit): Visit {
+  let at = visit;
+  while (at.parent !== undefined && isTransparent(at.parent.node)) at = at.parent;
+  return at;
+}
+
+/** Names of members, sorted and joined. */
+function shapeOf({ members }: NodeOf<'TSTypeLiteral'>): string {
+  return members
+    .map((member) => (member.type === 'TSPropertySignature' ? (keyName(member) ?? '') : ''))
+    .toSorted((left, right) => (left < right ? -1 : 1))
+    .join();
+}
+
+/** Whether the place provides for the absence of what stands there, or at least asks about it. */
+function doubtOf({ key, parent }: Visit): 'provided' | 'tested' | undefined {
+  const holder = parent?.node;
+  switch (holder?.type) {
+    case 'LogicalExpression':
+      return 'provided';
+    case 'MemberExpression':
+      return key === 'object' && holder.optional ? 'provided' : undefined;
+    case 'CallExpression':
+      return (key === 'callee' && holder.optional) || (key === 'arguments' && isQuestion(holder))
+        ? 'provided'
+        : undefined;
+    case 'UnaryExpression':
+      if (holder.operator === 'delete' || holder.operator === 'typeof') return 'provided';
+      return holder.operator === '!' ? 'tested' : undefined;
+    case 'IfStatement':
+    case 'ConditionalExpression':
+    case 'WhileStatement':
+    case 'DoWhileStatement':
+    case 'ForStatement':
+      return key === 'test' ? 'tested' : undefined;
+    case 'BinaryExpression':
+      return EQUALITY.has(holder.operator) ? 'tested' : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function isQuestion(call: NodeOf<'CallExpression'>): boolean {
+  const callee = unwrapped(call.callee);
+  if (callee.type === 'Identifier') return QUESTIONS.has(callee.name);
+  if (callee.type !== 'MemberExpression') return false;
+  const object = unwrapped(callee.object);
+  return object.type === 'Identifier' && QUESTIONS.has(`${object.name}.${memberName(callee) ?? ''}`);
 }
 
 /** Where the members and calls that are chained to an expression end: `a.b(c).d` from `a` on. */
@@ -88,78 +412,4 @@ function endOfChain(visit: Visit): number {
     at = parent;
   }
   return at.node.end;
-}
-
-const TYPE_ONLY = new Set<Node['type']>([
-  'TSTypeAnnotation',
-  'TSTypeParameterInstantiation',
-  'TSTypeParameterDeclaration',
-  'TSTypeAliasDeclaration',
-  'TSInterfaceDeclaration',
-  'TSDeclareFunction',
-  'TSClassImplements',
-]);
-
-function isTypeOnly({ node, key, parent }: Visit): boolean {
-  if (TYPE_ONLY.has(node.type)) return true;
-  const holder = parent?.node.type;
-  return (
-    key === 'typeAnnotation' &&
-    (holder === 'TSAsExpression' || holder === 'TSSatisfiesExpression' || holder === 'TSTypeAssertion')
-  );
-}
-
-type Members = Record<'assigned' | 'provided' | 'tested', Set<string>>;
-
-function noteMember(visit: Visit, node: NodeOf<'MemberExpression'>, members: Members): void {
-  const name = memberName(node);
-  const object = unwrapped(node.object);
-  // The tools object answers for a name that is not there by throwing.
-  if (name === undefined || (object.type === 'Identifier' && object.name === 'tools')) return;
-  const use = useOf(visit);
-  if (use !== undefined) members[use].add(name);
-}
-
-/** What becomes of a member's value, as far as it tells whether the script reckons with its absence. */
-function useOf(member: Visit): keyof Members | undefined {
-  let at = member;
-  while (at.parent !== undefined && unwrapped(at.parent.node) === unwrapped(at.node)) at = at.parent;
-  const { key, parent } = at;
-  const holder = parent?.node;
-  switch (holder?.type) {
-    case 'AssignmentExpression':
-      return key === 'left' ? 'assigned' : undefined;
-    case 'UpdateExpression':
-      return 'assigned';
-    case 'LogicalExpression':
-      return 'provided';
-    case 'MemberExpression':
-    case 'CallExpression':
-      if ((key === 'object' || key === 'callee') && holder.optional) return 'provided';
-      return holder.type === 'CallExpression' && isQuestion(holder) ? 'provided' : undefined;
-    case 'UnaryExpression':
-      if (holder.operator === 'delete' || holder.operator === 'typeof') return 'provided';
-      return holder.operator === '!' ? 'tested' : undefined;
-    case 'IfStatement':
-    case 'ConditionalExpression':
-    case 'WhileStatement':
-      return key === 'test' ? 'tested' : undefined;
-    case 'BinaryExpression':
-      return EQUALITY.has(holder.operator) ? 'tested' : undefined;
-    case 'AssignmentPattern':
-      return 'provided';
-    default:
-      return undefined;
-  }
-}
-
-const EQUALITY = new Set<string>(['==', '!=', '===', '!==']);
-const QUESTIONS = new Set(['Array.isArray', 'Number.isFinite', 'Number.isInteger', 'Boolean', 'Object.hasOwn']);
-
-function isQuestion(call: NodeOf<'CallExpression'>): boolean {
-  const callee = unwrapped(call.callee);
-  if (callee.type === 'Identifier') return QUESTIONS.has(callee.name);
-  if (callee.type !== 'MemberExpression') return false;
-  const object = unwrapped(callee.object);
-  return object.type === 'Identifier' && QUESTIONS.has(`${object.name}.${memberName(callee) ?? ''}`);
 }

@@ -2,7 +2,9 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { createHarness, defineTool } from '#core/index.js';
 import { CheckPool, type CheckPoolOptions } from '#core/script/type-checker/check-pool.js';
+import { createTypeChecker } from '#core/script/type-checker/index.js';
 
 const TOOLS = {
   name: 'tools',
@@ -83,6 +85,45 @@ describe('a check', () => {
     const pool = open({ executable: '/nowhere/tsc' });
     for (let time = 0; time < 4; time++) expect(await codes(pool, 'return 1')).toBe('unavailable');
     expect(pool.stats().processes).toBe(0);
+  });
+});
+
+describe('a whole checker', () => {
+  const hostile = defineTool({
+    name: 'deep.space.scan',
+    description: 'Scans.',
+    inputSchema: { type: 'object', properties: { mode: { enum: ['a\u202eb', 'c\u200bd'] } }, required: ['mode'] },
+    approval: 'never',
+    effect: 'read',
+    execute: () => 1,
+  });
+
+  async function refusal(source: string): Promise<string> {
+    const harness = createHarness({ tools: [hostile], mode: 'dry-run' });
+    onTestFinished(() => harness.close());
+    const outcome = await harness.runScript(source);
+    expect(outcome.status).toBe('failed');
+    return outcome.status === 'failed' ? [outcome.error.message, outcome.error.hint].join('\n') : '';
+  }
+
+  it('answers to half a surrogate pair as to any text', async () => {
+    expect(await refusal('const half = "\ud800"; return half + nowhere')).toContain("Cannot find name 'nowhere'");
+    const pool = open();
+    const checker = createTypeChecker({ pool, mode: 'error', ...TOOLS, toolNames: [], signatureOf: () => undefined });
+    expect((await checker.check('return "\udc00"')).type).toBe('checked');
+    expect(pool.stats().slow).toBe(0);
+  });
+
+  it('writes out what cannot be seen in names and choices', async () => {
+    const said = await refusal('return tools.deep.space.scan({ mode: "no" })');
+    expect(said).toContain('\\u{202e}');
+    expect(said).not.toMatch(/[\u202e\u200b]/u);
+  });
+
+  it('names the tools of a namespace instead of printing its type', async () => {
+    expect(await refusal('return tools.deep.space.skan({ mode: 1 })')).toContain(
+      "Property 'skan' does not exist on type 'Tools' in tools.deep.space. Did you mean tools.deep.space.scan?",
+    );
   });
 });
 

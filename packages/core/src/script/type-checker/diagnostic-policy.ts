@@ -1,4 +1,4 @@
-import type { SourceFacts } from '../source-facts.js';
+import type { CallFact, SourceFacts } from '../source-facts.js';
 import type { NativeDiagnostic } from './checker-process.js';
 
 /** What becomes of a complaint of TypeScript's: the script is refused, the model is told, or nothing. */
@@ -7,7 +7,8 @@ export type Verdict = 'error' | 'warning' | 'off';
 /**
  * Decides what a complaint means for a script that is about to run. Refused is only what certainly fails, or
  * calls a tool wrongly: refusing a good script is worse than missing a bad one. What is only about types, or
- * about undefined and null, is told or passed over.
+ * about undefined and null, is told or passed over; so is what concerns values of which the script may know
+ * more than TypeScript does.
  */
 export class DiagnosticPolicy {
   readonly #facts: SourceFacts;
@@ -15,19 +16,30 @@ export class DiagnosticPolicy {
   readonly #provided: ReadonlySet<string>;
   readonly #tested: ReadonlySet<string>;
   readonly #asked: ReadonlySet<string>;
-
-  /** Variables that hold values of several types: TypeScript knows the first one only. */
-  readonly #changing: ReadonlySet<string>;
+  readonly #taken: ReadonlyMap<number, string>;
+  readonly #toolMembers: ReadonlySet<number>;
+  readonly #behindAssigned: ReadonlySet<number>;
+  readonly #ownTypes: ReadonlySet<string>;
+  readonly #loose: ReadonlySet<string>;
+  readonly #annotated: ReadonlySet<string>;
 
   /** `diagnostics`: all of the script's, with their offsets in it. */
   constructor(facts: SourceFacts, diagnostics: readonly { code: number; offset: number }[]) {
-    const mismatches = new Set(diagnostics.filter(({ code }) => WRONG_ARGUMENT.has(code)).map(({ offset }) => offset));
-    this.#changing = new Set(facts.targets.filter(([at]) => mismatches.has(at)).map(([, name]) => name));
     this.#facts = facts;
     this.#assigned = new Set(facts.assigned);
     this.#provided = new Set(facts.provided);
     this.#tested = new Set(facts.tested);
     this.#asked = new Set(facts.asked);
+    this.#taken = new Map(facts.taken);
+    this.#toolMembers = new Set(facts.toolMembers);
+    this.#behindAssigned = new Set(facts.behindAssigned);
+    this.#ownTypes = new Set(facts.ownTypes);
+    this.#annotated = new Set(facts.annotated);
+    // A list that is given an element of another type holds both.
+    const mixed = diagnostics.map(({ code, offset }) =>
+      WRONG_ARGUMENT.has(code) ? this.#callAt(offset)?.collects : '',
+    );
+    this.#loose = new Set([...facts.loose, ...mixed.filter((name) => name !== undefined && name !== '')] as string[]);
   }
 
   /** `offset`: of the complaint, in the script. */
@@ -35,25 +47,33 @@ export class DiagnosticPolicy {
     const { code, text } = diagnostic;
     if (STYLE.has(code) || this.#isInType(offset)) return 'off';
     if (CERTAIN.has(code)) return this.#isTried(offset) ? 'warning' : 'error';
-    if (ALWAYS_TRUE.has(code)) return this.toolAt(offset) === '' ? 'warning' : 'error';
+    // TypeScript takes a function that is called at once for one that does not wait.
+    if (TOO_EARLY.has(code)) return this.#isTried(offset) || this.#isInFunction(offset) ? 'warning' : 'error';
+    if (ALWAYS_TRUE.has(code)) return this.#isToolCall(offset) ? 'error' : 'warning';
     if (MISSING_NAME.has(code))
       return this.#asked.has(firstQuoted(text)) || this.#isTried(offset) ? 'warning' : 'error';
-    if (this.#isOfChanging(offset)) return 'warning';
-    if (MISSING_MEMBER.has(code)) return this.#missingMember(code, text);
-    if (NOT_ITERABLE.has(code) || NOT_CALLABLE.has(code))
-      return isCertainType(misusedType(diagnostic)) ? 'error' : 'warning';
+    if (MISSING_MEMBER.has(code)) return this.#missingMember(diagnostic, offset);
+    if (MISUSED.has(code)) return this.#misused(diagnostic, offset);
     if (WRONG_ARGUMENT.has(code) && this.toolAt(offset) !== '') return this.#wrongArgument(diagnostic, offset);
     return 'warning';
   }
 
   /** The tool whose call, and no call inside of it, holds the offset; empty where there is none. */
   toolAt(offset: number): string {
-    let tool = '';
-    for (const [start, end, name] of this.#facts.calls) {
-      if (start > offset) break;
-      if (offset < end) tool = name;
-    }
-    return tool;
+    return this.#callAt(offset)?.tool ?? '';
+  }
+
+  /** Whether a member of `tools` is named there. */
+  isToolMember(offset: number): boolean {
+    return this.#toolMembers.has(offset);
+  }
+
+  #callAt(offset: number): CallFact | undefined {
+    return this.#facts.calls.findLast(({ start, end }) => start <= offset && offset < end);
+  }
+
+  #isToolCall(offset: number): boolean {
+    return this.#facts.calls.some(({ start, tool }) => start === offset && tool !== '');
   }
 
   #isInType(offset: number): boolean {
@@ -65,37 +85,74 @@ export class DiagnosticPolicy {
     return this.#facts.tried.some(([start, end]) => start <= offset && offset < end);
   }
 
-  #missingMember(code: number, text: string): Verdict {
-    const [name, type] = quoted(text);
+  #missingMember(diagnostic: NativeDiagnostic, offset: number): Verdict {
+    const [name, type] = quoted(diagnostic.text);
     if (name === undefined || type === undefined) return 'warning';
-    if (type === 'Tools' || NAMESPACE_TYPE.test(type)) return 'error';
-    if (this.#assigned.has(name) || this.#provided.has(name)) return 'warning';
-    if (this.#tested.has(name) && !SUGGESTING.has(code)) return 'warning';
-    return isCertainType(type) ? 'error' : 'warning';
+    if (this.isToolMember(offset)) return 'error';
+    // A second sentence: only some of the types that the value may have lack the member.
+    if (this.#assigned.has(name) || this.#provided.has(name) || flattened(diagnostic).length > 1) return 'warning';
+    if (this.#facts.doubted.includes(this.#taken.get(offset) ?? '') || this.#behindAssigned.has(offset))
+      return 'warning';
+    if (type.startsWith('Promise<')) return 'error';
+    // A name that is nearly right is a slip, whatever else is not known.
+    if (SUGGESTING.has(diagnostic.code) && this.#isSlip(type, offset)) return 'error';
+    const isUnknown = this.#tested.has(name) || this.#isOf(this.#loose, offset) || !this.#isCertainType(type);
+    const isWritten = !isPlainType(type) && this.#isOf(this.#annotated, offset);
+    return isUnknown || isWritten || this.#facts.ownShapes.includes(shapeOf(type)) ? 'warning' : 'error';
+  }
+
+  #isSlip(type: string, offset: number): boolean {
+    if (UNCERTAIN_TYPE.test(type) || isUnion(type)) return false;
+    return !PRIMITIVE.test(type) || !this.#isOf(this.#loose, offset);
+  }
+
+  #misused(diagnostic: NativeDiagnostic, offset: number): Verdict {
+    if (/^Not all constituents|^No constituent/u.test(diagnostic.messageChain?.[0]?.text ?? '')) return 'warning';
+    return this.#isCertainType(misusedType(diagnostic)) && !this.#isOf(this.#loose, offset) ? 'error' : 'warning';
   }
 
   #wrongArgument(diagnostic: NativeDiagnostic, offset: number): Verdict {
+    const call = this.#callAt(offset) as CallFact;
     const sentences = flattened(diagnostic);
-    // What the script puts into a variable piece by piece is not known here.
-    const missing = sentences.map((sentence) => /^Property '([^']+)' is missing/u.exec(sentence)?.[1]);
-    if (missing.some((name) => name !== undefined && this.#assigned.has(name))) return 'warning';
-    return isCertainMismatch(sentences) && !this.#holdsChanging(offset) ? 'error' : 'warning';
+    if (sentences.some((sentence) => INHERITED_MEMBER.test(sentence))) return 'warning';
+    const incomplete = sentences.map(incompleteType).find((type) => type !== undefined);
+    if (sentences.flatMap(missingNames).some((name) => this.#assigned.has(name))) return 'warning';
+    // What is put together piece by piece is not known here.
+    if (incomplete !== undefined && (call.isSpread || !this.#isWritten(incomplete))) return 'warning';
+    const from = typesOf(sentences).at(-1)?.[0] ?? '';
+    if (isLiteral(from)) return 'error';
+    const isUnknown = !NOT_ABOUT_VALUES.has(diagnostic.code) && this.#holdsLoose(this.#valueAt(offset) ?? call);
+    return isCertainMismatch(sentences) && !isUnknown && !this.#ownTypes.has(from) ? 'error' : 'warning';
   }
 
-  #isOfChanging(offset: number): boolean {
-    return this.#facts.mentions.some(
-      ([start, end, name]) => this.#changing.has(name) && start <= offset && offset < end,
-    );
+  /** A type whose members stand where TypeScript found it. */
+  #isWritten(type: string): boolean {
+    return this.#isCertainType(type) && !/^(Record<|Partial<|\{ \[)/u.test(type);
   }
 
-  /** Whether the innermost call around the offset mentions such a variable. */
-  #holdsChanging(offset: number): boolean {
-    if (this.#changing.size === 0) return false;
-    const around = this.#facts.calls.filter(([start, end]) => start <= offset && offset < end).at(-1);
-    return (
-      around !== undefined &&
-      this.#facts.mentions.some(([at, , name]) => this.#changing.has(name) && around[0] <= at && at < around[1])
-    );
+  #isCertainType(type: string): boolean {
+    const name = /^(?:Partial<|Readonly<|Pick<|Omit<)?([A-Za-z_$][\w$]*)/u.exec(type)?.[1] ?? '';
+    if (this.#ownTypes.has(name)) return false;
+    if (this.#facts.hasOpenClasses && /^[A-Za-z_$][\w$]*$/u.test(type) && !PRIMITIVE.test(type)) return false;
+    return !UNCERTAIN_TYPE.test(type) && !isUnion(type) && !isFunctionType(type);
+  }
+
+  #isOf(variables: ReadonlySet<string>, offset: number): boolean {
+    return this.#facts.mentions.some(([start, end, name]) => variables.has(name) && start <= offset && offset < end);
+  }
+
+  #isInFunction(offset: number): boolean {
+    return this.#facts.functions.some(([start, end]) => start <= offset && offset < end);
+  }
+
+  /** The member of an object literal that begins there. */
+  #valueAt(offset: number): { start: number; end: number } | undefined {
+    const found = this.#facts.properties.find(([start]) => start === offset);
+    return found === undefined ? undefined : { start: found[0], end: found[1] };
+  }
+
+  #holdsLoose({ start, end }: { start: number; end: number }): boolean {
+    return this.#facts.mentions.some(([at, , name]) => this.#loose.has(name) && start <= at && at < end);
   }
 }
 
@@ -106,12 +163,13 @@ export function flattened(diagnostic: NativeDiagnostic): string[] {
 
 /** Matters of style and of types that are not written down. */
 const STYLE = new Set([
-  2355, 2366, 2683, 2695, 6133, 6138, 6192, 6196, 6198, 7005, 7006, 7008, 7010, 7011, 7015, 7016, 7017, 7019, 7022,
-  7023, 7024, 7025, 7026, 7027, 7028, 7029, 7030, 7031, 7034, 7036, 7041, 7043, 7044, 7045, 7046, 7053, 7056, 80007,
-  18046,
+  2355, 2366, 2578, 2683, 2695, 6133, 6138, 6192, 6196, 6198, 7005, 7006, 7008, 7010, 7011, 7015, 7016, 7017, 7019,
+  7022, 7023, 7024, 7025, 7026, 7027, 7028, 7029, 7030, 7031, 7034, 7036, 7041, 7043, 7044, 7045, 7046, 7053, 7056,
+  80007, 18046,
 ]);
-/** Fails whenever it is reached: await outside of an async function, a constant assigned, a name declared twice … */
-const CERTAIN = new Set([1103, 1155, 1308, 2300, 2348, 2351, 2448, 2449, 2451, 2588, 2693]);
+/** Fails whenever it is reached: await outside of an async function, a constant assigned, a name used too early … */
+const CERTAIN = new Set([1103, 1155, 1308, 2348, 2451, 2588, 2693, 6234]);
+const TOO_EARLY = new Set([2448, 2449]);
 /** A promise as a condition. */
 const ALWAYS_TRUE = new Set([2801]);
 const MISSING_NAME = new Set([
@@ -119,14 +177,19 @@ const MISSING_NAME = new Set([
 ]);
 const MISSING_MEMBER = new Set([2339, 2550, 2551]);
 const SUGGESTING = new Set([2551]);
-const NOT_ITERABLE = new Set([2461, 2488, 2495, 2504, 2548]);
-const NOT_CALLABLE = new Set([2349, 6234]);
+/** Iterated, called or constructed, and of a type that cannot be. */
+const MISUSED = new Set([2349, 2351, 2461, 2488, 2495, 2504, 2548]);
 const WRONG_ARGUMENT = new Set([2322, 2345, 2353, 2554, 2555, 2559, 2561, 2739, 2740, 2741, 2769, 2820]);
+/** An unknown member, or too many arguments. */
+const NOT_ABOUT_VALUES = new Set([2353, 2554, 2555, 2561]);
 
-/** A namespace of tools, as TypeScript prints it: members that are functions. */
-const NAMESPACE_TYPE = /^\{ [\w$]+\(args/u;
+const PRIMITIVE = /^(string|number|boolean|bigint|symbol)$/u;
 /** Types of which TypeScript knows less than the script does. */
-const UNCERTAIN_TYPE = /^(\{\}|never|object|Error|unknown|undefined|null|void|Object|globalThis)$/u;
+const UNCERTAIN_TYPE =
+  /^(\{\}|never|object|Error|Function|unknown|undefined|null|void|Object|globalThis|PromiseSettledResult<.*|.*__proto__.*)$/u;
+/** What every object has, and a schema may call something of its own. */
+const INHERITED_MEMBER =
+  /^Types of property '(?:constructor|hasOwnProperty|isPrototypeOf|propertyIsEnumerable|toLocaleString|toString|valueOf)' are/u;
 
 function quoted(text: string): string[] {
   return [...text.matchAll(/'((?:[^']|'(?=[^\s.,)]))*)'/gu)].map(([, inner]) => inner as string);
@@ -136,8 +199,26 @@ function firstQuoted(text: string): string {
   return quoted(text)[0] ?? '';
 }
 
-function isCertainType(type: string): boolean {
-  return !UNCERTAIN_TYPE.test(type) && !isUnion(type) && !isFunctionType(type);
+/** Values whose members nobody has written. */
+function isPlainType(type: string): boolean {
+  return PRIMITIVE.test(type) || type.endsWith('[]');
+}
+
+function isLiteral(type: string): boolean {
+  return /^(?:"[^"]*"|-?[\d.]+|true|false)$/u.test(type);
+}
+
+/** Names of a printed type's own members, sorted and joined. */
+function shapeOf(type: string): string {
+  const names: string[] = [];
+  let depth = 0;
+  for (const part of type.split(/(?<=[;{}()<>[\]])/u)) {
+    const name = depth === 1 ? /^\s*["']?([\w$-]+)["']?\??:/u.exec(part)?.[1] : undefined;
+    if (name !== undefined) names.push(name);
+    if (/[{(<[]$/u.test(part)) depth++;
+    else if (/[})>\]]$/u.test(part)) depth--;
+  }
+  return names.toSorted((left, right) => (left < right ? -1 : 1)).join();
 }
 
 /** A function may be given members at any time. */
@@ -155,22 +236,42 @@ function misusedType(diagnostic: NativeDiagnostic): string {
 
 /** The innermost mismatch says what really does not fit. */
 function isCertainMismatch(sentences: readonly string[]): boolean {
-  const mismatches = sentences.map(mismatch).filter((found) => found !== undefined);
-  const innermost = mismatches.at(-1);
+  const innermost = typesOf(sentences).at(-1);
   if (innermost === undefined) return true;
   const [from, to] = innermost;
-  if (/\b(undefined|null|never|unknown)\b/u.test(from) || isUnion(from)) return false;
-  // A text that the script has put together may well be one of the choices.
+  if (/\b(undefined|null|never|unknown)\b/u.test(from) || isUnion(from) || to === 'never') return false;
+  // A value that the script has put together may well be one of the choices, or of the right length.
   if (from === 'string' && /(^|\| )["`]/u.test(to)) return false;
-  return !(from === 'number' && /(^|\| )-?\d/u.test(to));
+  if (from === 'number' && /(^|\| )-?\d/u.test(to)) return false;
+  if (from === 'boolean' && /^(true|false)\b/u.test(to)) return false;
+  if (from.endsWith('[]') && to.startsWith('[')) return false;
+  // Both are written as JSON texts.
+  return !(/^(Date|URL)$/u.test(from) && /\bstring\b/u.test(to));
 }
 
-function mismatch(sentence: string): readonly [from: string, to: string] | undefined {
+/** What does not fit what, the outermost first. */
+function typesOf(sentences: readonly string[]): (readonly [from: string, to: string])[] {
+  return sentences.flatMap((sentence) => {
+    const found =
+      /^(?:Type|Argument of type) '(.+)' is not assignable to (?:type|parameter of type) '(.+?)'(?:\.|$)/su.exec(
+        sentence,
+      );
+    return found === null ? [] : [[found[1] as string, found[2] as string] as const];
+  });
+}
+
+function missingNames(sentence: string): string[] {
+  const one = /^Property '([^']+)' is missing/u.exec(sentence)?.[1];
+  const list = / is missing the following properties from type .*: ([\w$, ]+)/su.exec(sentence)?.[1];
+  return one === undefined ? (list ?? '').split(', ') : [one];
+}
+
+/** The type of which a sentence says that it lacks members. */
+function incompleteType(sentence: string): string | undefined {
   const found =
-    /^(?:Type|Argument of type) '(.+)' is not assignable to (?:type|parameter of type) '(.+?)'(?:\.|$)/su.exec(
-      sentence,
-    );
-  return found === null ? undefined : [found[1] as string, found[2] as string];
+    /^Property '.+?' is missing in type '(.+)' but required in type/su.exec(sentence) ??
+    /^Type '(.+)' is missing the following properties from type/su.exec(sentence);
+  return found?.[1];
 }
 
 /** Whether a printed type is a union on its outermost level. */

@@ -42,14 +42,19 @@ export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
   return {
     key: `${mode} ${name}`,
     warm: () => (warming ??= pool.warm(toolSet)),
-    check: (source) => pool.check(toolSet, HEAD + source + TAIL),
+    check: (source) => pool.check(toolSet, HEAD + wellFormed(source) + TAIL),
     judge(answer, source, facts) {
       if (answer.type !== 'checked') return unchecked(answer);
-      const context = { facts, toolNames, signatureOf, prefix: HEAD.length, length: source.length };
+      const context = { facts, toolNames, signatureOf, prefix: HEAD.length, source };
       const report = reportTypes(answer.diagnostics, context);
       return { isChecked: true, ...(mode === 'warn' ? softened(report) : report) };
     },
   };
+}
+
+/** Halves of surrogate pairs, which TypeScript never answers to, each replaced by a character of the same length. */
+function wellFormed(source: string): string {
+  return source.replace(/\p{Surrogate}/gu, '\ufffd');
 }
 
 function unchecked(answer: { type: 'slow' } | { type: 'unavailable'; detail: string }): TypeCheck {

@@ -18,9 +18,9 @@ export interface ReportContext {
   readonly toolNames: readonly string[];
   /** A tool's declaration on one line. */
   readonly signatureOf: (tool: string) => string | undefined;
-  /** Characters before the script in the text that was checked, and the script's length. */
+  /** The script after repairs, and how many characters stood before it in the text that was checked. */
+  readonly source: string;
   readonly prefix: number;
-  readonly length: number;
 }
 
 const MOST_FINDINGS = 5;
@@ -30,7 +30,7 @@ const MOST_SIGNATURE = 600;
 
 export function reportTypes(diagnostics: readonly NativeDiagnostic[], context: ReportContext): TypeReport {
   const placed = diagnostics.map((diagnostic) => {
-    const offset = Math.min(Math.max(0, diagnostic.pos - context.prefix), context.length);
+    const offset = Math.min(Math.max(0, diagnostic.pos - context.prefix), context.source.length);
     return { diagnostic, code: diagnostic.code, offset };
   });
   const policy = new DiagnosticPolicy(context.facts, placed);
@@ -44,7 +44,7 @@ export function reportTypes(diagnostics: readonly NativeDiagnostic[], context: R
   const findings = chosen.map(({ diagnostic, offset, verdict }) => ({
     severity: verdict as 'error' | 'warning',
     code: `ts${diagnostic.code}`,
-    message: sentenceOf(diagnostic, context),
+    message: visible(sentenceOf(diagnostic, offset, policy, context)),
     offset,
   }));
   const [first] = errors;
@@ -61,16 +61,31 @@ function withoutRepeats<T extends { diagnostic: NativeDiagnostic }>(found: reado
 }
 
 /** TypeScript's own sentence, with what it says further of the reason, and the tools that may have been meant. */
-function sentenceOf(diagnostic: NativeDiagnostic, { toolNames }: ReportContext): string {
+function sentenceOf(
+  diagnostic: NativeDiagnostic,
+  offset: number,
+  policy: DiagnosticPolicy,
+  context: ReportContext,
+): string {
+  if (policy.isToolMember(offset)) return missingTool(diagnostic, offset, context);
   const sentences = flattened(diagnostic)
     .slice(0, MOST_SENTENCES)
     .map((sentence) => shortened(withoutAdviceOnSetUp(sentence.trim()), MOST_SENTENCE));
   const said = sentences.join(' ');
   if (/ on type 'Promise</u.test(diagnostic.text)) return `${said} It is a promise; \`await\` it first.`;
-  const wanted = /^Property '([^']+)' does not exist on type 'Tools'/u.exec(diagnostic.text)?.[1];
-  if (wanted === undefined || /Did you mean/u.test(said)) return said;
-  const nearest = nearestNames(wanted, toolNames);
-  return nearest.length === 0 ? said : `${said} Did you mean ${nearest.map((name) => `tools.${name}`).join(', ')}?`;
+  return said;
+}
+
+/** TypeScript would print the type of the whole namespace. */
+function missingTool(diagnostic: NativeDiagnostic, offset: number, { source, toolNames }: ReportContext): string {
+  const name = /^Property '([^']+)'/u.exec(diagnostic.text)?.[1] ?? '';
+  const path = /tools((?:\s*\.\s*[\w$]+)*)\s*(?:\??\.|\[)\s*['"]?$/u.exec(source.slice(0, offset))?.[1] ?? '';
+  const namespace = path.replace(/\s/gu, '').slice(1);
+  const wanted = namespace === '' ? name : `${namespace}.${name}`;
+  const inNamespace = toolNames.filter((known) => known.startsWith(`${namespace}.`));
+  const nearest = nearestNames(wanted, namespace === '' ? toolNames : inNamespace);
+  const said = `Property '${name}' does not exist on type 'Tools'${namespace === '' ? '' : ` in tools.${namespace}`}.`;
+  return nearest.length === 0 ? said : `${said} Did you mean ${nearest.map((near) => `tools.${near}`).join(', ')}?`;
 }
 
 function hintFor(
@@ -84,12 +99,20 @@ function hintFor(
   const tool = policy.toolAt(offset);
   const signature = tool === '' ? undefined : signatureOf(tool);
   if (signature === undefined) return undefined;
-  return `It is declared as: ${shortened(signature, MOST_SIGNATURE)}`;
+  return visible(`It is declared as: ${shortened(signature, MOST_SIGNATURE)}`);
 }
 
 /** TypeScript advises to install packages and to change options, which a script cannot. */
 function withoutAdviceOnSetUp(sentence: string): string {
   return sentence.replace(/ (Do you need to (install|change)|Try changing|Try `npm).*$/su, '');
+}
+
+/** Names and choices come from schemas: what cannot be seen is written out. */
+function visible(text: string): string {
+  return text.replace(
+    /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]|\p{Surrogate}/gu,
+    (character) => `\\u{${(character.codePointAt(0) as number).toString(16)}}`,
+  );
 }
 
 function shortened(text: string, most: number): string {

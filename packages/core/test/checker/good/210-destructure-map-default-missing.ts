@@ -1,0 +1,2 @@
+// manner: destructure map default missing
+return (await tools.listUsers({})).map(({ name, title = 'n/a' }) => `${name} ${title}`);

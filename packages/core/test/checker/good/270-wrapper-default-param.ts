@@ -1,0 +1,3 @@
+// manner: wrapper default param
+async function weather(args = {}) { return (await tools.getWeather(args)).celsius; }
+return weather({ city: 'Oslo' });
