@@ -1,11 +1,12 @@
 // What every other script stands on: dependencies installed, packages built, and nothing done twice.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const PACKAGES = ['core', 'tools', 'cli'];
+/** Written when a build has ended. */
+const STAMP = 'packages/core/dist/.built';
 const TYPE_LIBRARY = 'packages/core/dist/script/type-library/guest.lib.d.ts';
 
 /** Runs a program with the terminal's own streams; a failure ends this process with the same status. */
@@ -38,8 +39,10 @@ export function prepare({ quiet = true } = {}) {
 
 export function build({ quiet = false } = {}) {
   const image = join(root, 'packages/core/dist/sandbox/artefacts/execute.json');
-  const stale = PACKAGES.some((name) => newest(join(root, 'packages', name, 'src')) > builtAt(name));
-  if (!stale && !typeLibraryIsStale(image)) return;
+  const sources = ['core/src', 'core/build', 'tools/src', 'cli/src', 'cli/build'].map((folder) =>
+    newest(join(root, 'packages', folder)),
+  );
+  if (Math.max(...sources) < builtAt() && !typeLibraryIsStale(image)) return;
   if (quiet) console.error('building …');
   runTool('typescript', ['-b']);
   const output = quiet ? { stdio: ['ignore', 'ignore', 'inherit'] } : {};
@@ -49,6 +52,7 @@ export function build({ quiet = false } = {}) {
   }
   if (typeLibraryIsStale(image)) runBuild('packages/core/build/build-type-library.mjs');
   runBuild('packages/cli/build/bundle.mjs');
+  writeFileSync(join(root, STAMP), '');
 }
 
 /** The type checker's library is made of its own sources, what the sandbox has, and the compiler's declarations. */
@@ -79,13 +83,10 @@ function install() {
   else run(process.platform === 'win32' ? 'npm.cmd' : 'npm', args, { ...options, shell: process.platform === 'win32' });
 }
 
-function builtAt(name) {
-  const parts = [join(root, 'packages', name, 'dist/tsconfig.tsbuildinfo')];
-  if (name === 'core') {
-    parts.push(join(root, 'packages/core/dist/sandbox/artefacts/execute.json'), join(root, TYPE_LIBRARY));
-  }
-  if (name === 'cli') parts.push(join(root, 'packages/cli/bundle/main.js'));
-  return Math.min(...parts.map(modified));
+/** When everything was built last; 0 where a part of it is gone. The compiler does not touch what has not changed. */
+function builtAt() {
+  const parts = [STAMP, 'packages/cli/bundle/main.js', 'packages/tools/dist/index.js', 'packages/core/dist/index.js'];
+  return Math.min(...parts.map((part) => modified(join(root, part)))) === 0 ? 0 : modified(join(root, STAMP));
 }
 
 function newest(folder) {
