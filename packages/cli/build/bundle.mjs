@@ -1,6 +1,6 @@
 // Writes the program as a few files that start fast, with the engine beside them. Run after `tsc -b` and after
 // the sandbox is built. The layout is what the bundled modules expect of their own neighbourhood: threads are
-// `./entry.js` and `./compile-worker.js`, the engine is in `../artefacts/`, what the type checker knows of it in
+// `./entry.js` and `./compile-worker.js`, the process of the sandbox of exec is `./sandbox-host.js`, the engine is in `../artefacts/`, what the type checker knows of it in
 // `../type-library/`, the manifest is `../package.json`.
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -20,6 +20,7 @@ const bundle = await rolldown({
     main: join(cli, 'dist/main.js'),
     entry: join(core, 'dist/sandbox/worker/entry.js'),
     'compile-worker': join(core, 'dist/script/compile-worker.js'),
+    'sandbox-host': join(cli, '../tools/dist/exec/sandbox/sandbox-host.js'),
   },
   platform: 'node',
   external: [/^node:/u, ...installed],

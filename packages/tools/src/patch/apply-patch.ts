@@ -6,13 +6,12 @@ import { commitChanges } from '../files/commit.js';
 import { visible } from '../files/path-rules.js';
 import { permissionPath } from '../files/permission-path.js';
 import { createWorkspace, type RootOption, type Workspace } from '../files/workspace.js';
-import { pathsOf } from './operations.js';
-import { parsePatch } from './parse.js';
+import { parsePatch, pathsInPatch, readPatch } from './parse.js';
 import { PatchPlanner, type PatchChange } from './planner.js';
 import { PATCH_EXAMPLE } from './unwrap.js';
 
 const ApplyPatchInput = z.object({
-  patch: z.string().describe("'*** Begin Patch' … '*** End Patch'"),
+  patch: z.string().describe("'*** Begin Patch' … '*** End Patch', or a unified diff"),
   cwd: z.string().optional().describe('folder that the paths in the patch are relative to'),
   atomic: z.boolean().default(true).describe('all or nothing; false keeps what was done before a failure'),
   dryRun: z.boolean().default(false).describe('only say what would change'),
@@ -50,7 +49,7 @@ export interface ApplyPatchOptions {
 }
 
 /**
- * Applies a patch in the Codex format to files below a folder. Throws a ToolCallError that names the file, the
+ * Applies a patch, in the Codex format or as a unified diff, to files below a folder. Throws a ToolCallError that names the file, the
  * hunk and the nearest lines; with `atomic: false` its `data.changes` say what was done before.
  */
 export async function applyPatch(patch: string, options: ApplyPatchOptions): Promise<ApplyPatchResult> {
@@ -64,13 +63,12 @@ export function applyPatchTool(workspace: Workspace): Tool {
     description:
       'Adds, updates, moves and deletes files by a patch; nothing is written unless all of it fits. Give a few unchanged lines around each change. Format:\n' +
       `${PATCH_EXAMPLE}\n` +
-      "Also: '*** Add File: path' (lines begin with +), '*** Delete File: path', '*** Move to: path' after an Update line, '@@ line further up' to say where, '*** End of File'.",
+      "Also: '*** Add File: path' (lines begin with +), '*** Delete File: path', '*** Move to: path' after an Update line, '@@ line further up' to say where, '*** End of File'. Unified diffs (git diff, diff -u) work too.",
     input: ApplyPatchInput,
     output: ApplyPatchOutput,
     approval: 'policy',
     effect: 'write',
-    permissions: (input) =>
-      touchedPaths(input.patch).map((path) => `write:${permissionPath(workspace, path, input.cwd)}`),
+    permissions: (input) => touchedPaths(workspace, input).map((path) => `write:${path}`),
     preview: (input) => previewPatch(workspace, input),
     execute: (input, { signal }) => applyPatchIn(workspace, input, signal),
   });
@@ -86,12 +84,12 @@ export function applyPatchIn(
   return workspace.exclusive(async () => {
     if (!atomic && !dryRun) return applyOneByOne(workspace, patch, cwd, signal);
     try {
-      const planner = new PatchPlanner(workspace, cwd, signal);
-      const operations = parsePatch(patch);
-      await planner.checkPaths(operations);
-      await planner.plan(operations);
+      const parsed = await readPatch(patch, cwd);
+      const planner = new PatchPlanner(workspace, parsed.cwd, signal);
+      await planner.checkPaths(parsed.operations);
+      await planner.plan(parsed.operations);
       if (!dryRun) await commitChanges(workspace, planner.fileChanges(), signal);
-      return report(planner.changes, dryRun);
+      return report(planner.changes, parsed.notes, dryRun);
     } catch (error) {
       throw withNote(error, 'Nothing was changed.', []);
     }
@@ -101,12 +99,12 @@ export function applyPatchIn(
 async function applyOneByOne(
   workspace: Workspace,
   patch: string,
-  cwd: string | undefined,
+  workdir: string | undefined,
   signal: AbortSignal | undefined,
 ): Promise<ApplyPatchResult> {
   const done: PatchChange[] = [];
   try {
-    const operations = parsePatch(patch);
+    const { operations, notes, cwd } = await readPatch(patch, workdir);
     await new PatchPlanner(workspace, cwd, signal).checkPaths(operations);
     for (const operation of operations) {
       const planner = new PatchPlanner(workspace, cwd, signal);
@@ -114,7 +112,7 @@ async function applyOneByOne(
       await commitChanges(workspace, planner.fileChanges(), signal);
       done.push(...planner.changes);
     }
-    return report(done, false);
+    return report(done, notes, false);
   } catch (error) {
     throw withNote(
       error,
@@ -136,7 +134,7 @@ function withNote(error: unknown, note: string, changes: readonly PatchChange[])
   });
 }
 
-function report(changes: PatchChange[], dryRun: boolean): ApplyPatchResult {
+function report(changes: PatchChange[], notes: readonly string[], dryRun: boolean): ApplyPatchResult {
   const letters = { add: 'A', delete: 'D', update: 'M' } as const;
   const listed = changes.map(({ kind, path, movedTo }) => `${letters[kind]} ${visible(movedTo ?? path)}`);
   return {
@@ -144,7 +142,7 @@ function report(changes: PatchChange[], dryRun: boolean): ApplyPatchResult {
     changes,
     summary: changes.map(describe).join('\n'),
     stdout: `${dryRun ? 'Dry run: nothing was written. It would update' : 'Success. Updated'} the following files:\n${listed.join('\n')}\n`,
-    stderr: '',
+    stderr: notes.map((note) => `${visible(note)}\n`).join(''),
   };
 }
 
@@ -157,8 +155,10 @@ function describe({ kind, path, movedTo, added, removed }: PatchChange): string 
 /** What a person who decides is shown: what each file would come to, then the patch's own lines. */
 async function previewPatch(workspace: Workspace, input: { patch: string; cwd?: string | undefined }): Promise<string> {
   try {
-    const planner = new PatchPlanner(workspace, input.cwd, undefined);
-    await planner.plan(parsePatch(input.patch));
+    const { operations, cwd } = await readPatch(input.patch, input.cwd);
+    const planner = new PatchPlanner(workspace, cwd, undefined);
+    await planner.checkPaths(operations);
+    await planner.plan(operations);
     const lines = planner.changes.map(
       ({ kind, path, movedTo, added, removed }) =>
         `${kind} ${path}${movedTo === undefined ? '' : ` -> ${movedTo}`} (+${added} -${removed})`,
@@ -169,9 +169,10 @@ async function previewPatch(workspace: Workspace, input: { patch: string; cwd?: 
   }
 }
 
-function touchedPaths(patch: string): string[] {
+function touchedPaths(workspace: Workspace, input: { patch: string; cwd?: string | undefined }): string[] {
   try {
-    return [...new Set(parsePatch(patch).flatMap(pathsOf))];
+    const parsed = parsePatch(input.patch, input.cwd);
+    return [...new Set(pathsInPatch(parsed).map((path) => permissionPath(workspace, path, parsed.cwd)))];
   } catch {
     return ['(unreadable patch)'];
   }

@@ -49,13 +49,33 @@ export class LineSearch {
     return undefined;
   }
 
+  /** Every index from `from` on where the wanted lines lie, all found by the first pass that finds any. */
+  seekAll(wanted: readonly string[], from: number): number[] {
+    const last = this.length - wanted.length;
+    for (const [number, pass] of PASSES.entries()) {
+      const lines = (this.#passes[number] ??= this.#passes[0]!.map(pass));
+      const needles = wanted.map(pass);
+      const places: number[] = [];
+      let at = this.#find(lines, needles, from, last);
+      for (; at !== undefined; at = this.#find(lines, needles, at + 1, last)) places.push(at);
+      if (places.length > 0) return places;
+    }
+    return [];
+  }
+
+  /** Whether the wanted lines lie there exactly as they are. */
+  isAt(wanted: readonly string[], index: number): boolean {
+    const lines = this.#passes[0]!;
+    return wanted.every((text, offset) => lines[index + offset] === text);
+  }
+
   #find(lines: readonly string[], needles: readonly string[], start: number, last: number): number | undefined {
     for (let index = start; index <= last && !this.exhausted; index += 1) {
       let offset = 0;
       while (offset < needles.length && lines[index + offset] === needles[offset]) offset += 1;
-      if (offset === needles.length) return index;
       this.#comparisons += offset + 1;
       this.exhausted = this.#comparisons > MAX_COMPARISONS;
+      if (offset === needles.length) return index;
     }
     return undefined;
   }
@@ -90,7 +110,7 @@ export function newLines(lines: readonly HunkLine[]): string[] {
  * Models often end a hunk with a blank line that the file does not have. The hunk without it; undefined where
  * it does not end so, or where nothing would be left to find.
  */
-function withoutTrailingBlank(lines: readonly HunkLine[]): readonly HunkLine[] | undefined {
+export function withoutTrailingBlank(lines: readonly HunkLine[]): readonly HunkLine[] | undefined {
   const index = lines.findLastIndex(({ kind }) => kind !== 'add');
   const blank = lines[index];
   if (!blank || blank.text.trim() !== '') return undefined;

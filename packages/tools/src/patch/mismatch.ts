@@ -8,6 +8,7 @@ import type { Hunk } from './operations.js';
  */
 
 const SHOWN_LINES = 8;
+const SHOWN_PLACES = 10;
 const SHOWN_CHARACTERS = 200;
 /** Places of one text that are counted, and lines that are compared letter by letter. */
 const MAX_PLACES = 200;
@@ -23,8 +24,18 @@ export function explainMissingContext(search: LineSearch, context: string, from:
   return `Its @@ line ${shown} is nowhere in the file.`;
 }
 
+/** `candidates` and the file's lines count from 1, `start` from 0. */
+export function explainCandidates(candidates: readonly number[], start: number | undefined): string {
+  const shown = candidates.slice(0, SHOWN_PLACES).join(', ');
+  const more = candidates.length > SHOWN_PLACES ? ` and ${candidates.length - SHOWN_PLACES} more` : '';
+  const stated = start === undefined ? 'and its header has no line numbers' : `and not at line ${start + 1} as it says`;
+  return `Its lines are in the file ${candidates.length} times, at lines ${shown}${more}, ${stated}. Give more of the unchanged lines around the change.`;
+}
+
 export function explainMissingHunk(search: LineSearch, file: readonly FileLine[], hunk: Hunk, from: number): string {
   const wanted = oldLines(hunk.lines);
+  if (wanted.length === 0)
+    return `It adds lines behind line ${hunk.numbered?.start ?? file.length}, and the file has ${file.length} lines${from > 0 ? ` of which ${from} lie above` : ''}.`;
   const parts = [`Expected:\n${block(wanted, undefined)}`];
   const elsewhere = search.seek(wanted, 0);
   if (elsewhere !== undefined) parts.push(misplaced(elsewhere, from, hunk));

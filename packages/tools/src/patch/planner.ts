@@ -7,7 +7,7 @@ import { quotePath } from '../files/path-rules.js';
 import { entryOf, targetOf, type WriteTarget } from '../files/target.js';
 import { checkEncodable, checkText, readAll } from '../files/text.js';
 import { displayPath, resolvePath, type Workspace, type WorkspacePath } from '../files/workspace.js';
-import { applyHunks } from './apply-hunks.js';
+import { applyHunks, type FileHunks } from './apply-hunks.js';
 import {
   pathsOf,
   type AddOperation,
@@ -91,27 +91,31 @@ export class PatchPlanner {
     return operation.kind === 'delete' ? this.#delete(operation) : this.#update(operation);
   }
 
-  async #add({ path, lines }: AddOperation): Promise<PatchChange> {
+  async #add({ path, content, added, mustBeNew = false }: AddOperation): Promise<PatchChange> {
     const file = await this.#file(path, true);
+    if (mustBeNew) refuseExisting(file, path);
     const removed = await this.#countLines(file);
-    file.content = this.#encode(lines.map((line) => `${line}\n`).join(''), path);
-    return { path: this.#display(file), kind: 'add', added: lines.length, removed };
+    file.content = this.#encode(content, path);
+    return { path: this.#display(file), kind: 'add', added, removed };
   }
 
-  async #delete({ path }: DeleteOperation): Promise<PatchChange> {
+  async #delete({ path, hunks }: DeleteOperation): Promise<PatchChange> {
     const file = await this.#existing(path, false);
+    if (hunks && !isLink(file)) await this.#checkWhole(file, { path, hunks });
     const removed = await this.#countLines(file);
     file.content = 'absent';
     return { path: this.#display(file), kind: 'delete', added: 0, removed };
   }
 
   async #update(operation: UpdateOperation): Promise<PatchChange> {
-    const file = await this.#existing(operation.path, true);
+    const path = await this.#presentName(operation);
+    const file = await this.#existing(path, true);
     const { bytes, added, removed } = await this.#updated(file, operation);
     const change: PatchChange = { path: this.#display(file), kind: 'update', added, removed };
     const destination = operation.movedTo === undefined ? file : await this.#file(operation.movedTo, true);
     if (destination !== file) {
-      (await this.#file(operation.path, false)).content = 'absent';
+      if (operation.mustBeNew) refuseExisting(destination, operation.movedTo!);
+      (await this.#file(path, false)).content = 'absent';
       destination.like = file.target.existing ?? file.like;
       change.movedTo = this.#display(destination);
     }
@@ -125,20 +129,35 @@ export class PatchPlanner {
   ): Promise<{ bytes: Buffer; added: number; removed: number }> {
     const bytes = await this.#read(file);
     if (operation.hunks.length === 0) return { bytes, added: 0, removed: 0 };
-    checkText(bytes, file.given);
-    if (!isUtf8(bytes)) {
-      throw failure('binary', `${quotePath(operation.path)} is not valid UTF-8; patching it would damage it.`, {
-        path: operation.path,
-      });
-    }
-    const applied = applyHunks(bytes.toString('utf8'), operation);
-    return { bytes: this.#encode(applied.text, operation.path), added: applied.added, removed: applied.removed };
+    const path = file.given.given;
+    const applied = applyHunks(textOf(bytes, file), { path, hunks: operation.hunks });
+    return { bytes: this.#encode(applied.text, path), added: applied.added, removed: applied.removed };
+  }
+
+  /** A file may be deleted by a unified diff that shows all of it. */
+  async #checkWhole(file: PlannedFile, shown: FileHunks): Promise<void> {
+    const { text } = applyHunks(textOf(await this.#read(file), file), shown);
+    if (text === '') return;
+    const { path } = shown;
+    throw failure('no_match', `${quotePath(path)} has lines that its deletion in the patch does not show.`, { path });
+  }
+
+  /** Headers of unified diffs have two names; the file has one of them. */
+  async #presentName({ path, oldName }: UpdateOperation): Promise<string> {
+    if (oldName === undefined) return path;
+    const [byNew, byOld] = [await this.#file(path, true), await this.#file(oldName, true)];
+    if (byNew === byOld || !isPresent(byOld)) return path;
+    if (!isPresent(byNew)) return oldName;
+    throw failure(
+      'patch_syntax',
+      `The patch names two files, ${quotePath(oldName)} and ${quotePath(path)}, and both exist; name the one to change on both lines.`,
+      { path },
+    );
   }
 
   async #existing(path: string, follow: boolean): Promise<PlannedFile> {
     const file = await this.#file(path, follow);
-    const isThere = file.content === 'as_on_disk' ? file.target.existing !== undefined : file.content !== 'absent';
-    if (!isThere)
+    if (!isPresent(file))
       throw failure('missing', `${quotePath(path)} does not exist, so it cannot be updated or deleted.`, { path });
     return file;
   }
@@ -229,6 +248,26 @@ export class PatchPlanner {
       }
     }
   }
+}
+
+function isPresent({ content, target }: PlannedFile): boolean {
+  return content === 'as_on_disk' ? target.existing !== undefined : content !== 'absent';
+}
+
+function isLink({ content, target }: PlannedFile): boolean {
+  return content === 'as_on_disk' && target.existing?.isSymbolicLink() === true;
+}
+
+function refuseExisting(file: PlannedFile, path: string): void {
+  if (isPresent(file))
+    throw failure('exists', `${quotePath(path)} exists already, and the patch says that it is new.`, { path });
+}
+
+function textOf(bytes: Buffer, { given }: PlannedFile): string {
+  checkText(bytes, given);
+  const path = given.given;
+  if (isUtf8(bytes)) return bytes.toString('utf8');
+  throw failure('binary', `${quotePath(path)} is not valid UTF-8; patching it would damage it.`, { path });
 }
 
 function lineEnds(bytes: Buffer): number {

@@ -1,12 +1,21 @@
 import { failure } from '../failure.js';
+import { quotePath } from '../files/path-rules.js';
 
 /*
  * Models wrap a patch in what they would type into a shell or a chat. The wrapping is taken off by simple rules;
- * nothing of it is executed or obeyed.
+ * nothing of it is executed or obeyed but `cd DIR &&`, which says where the paths count from. Where the wrapping
+ * is a shell command, shell-command.ts has bash's own grammar confirm what was read here.
  */
 
-const HEREDOC = /^(?:(?:apply_patch|applypatch)\s+)?<<-?\s*(['"]?)([A-Za-z_][A-Za-z0-9_]*)\1\s*$/;
+const COMMAND = /^(?:cd\s+(?<directory>.*\S)\s*&&\s*)?(?:apply_patch|applypatch)\s+<<-?\s*(['"]?)(?<word>\w+)\2\s*$/;
+/** A longer line is no command; matching one could take long. */
+const MAX_COMMAND_CHARACTERS = 5_000;
+const BARE_HEREDOC = /^<<-?\s*(['"]?)(?<word>[A-Za-z_]\w*)\1\s*$/;
+/** A heredoc in a fence in a heredoc: nobody means more. */
+const MAX_WRAPPINGS = 4;
 const FENCE = /^(`{3,}|~{3,})[^`]*$/;
+const WORD_PART =
+  /'(?<single>[^']*)'|"(?<double>(?:[^"\\$`]|\\.)*)"|\\(?<escaped>.)|(?<plain>[^\s'"\\$`|&;<>()*?[\]{}#~!])/gsy;
 
 export const PATCH_EXAMPLE = [
   '*** Begin Patch',
@@ -19,48 +28,78 @@ export const PATCH_EXAMPLE = [
 
 /** The patch's own lines and where they begin. */
 export interface PatchText {
+  /** Without their line ends; CRLF counts as one. */
   readonly lines: readonly string[];
   /** Lines of the given text before `lines[0]`. */
   readonly skipped: number;
+  /** Blank lines that were taken off behind them; in a unified diff they may be kept lines. */
+  readonly blanksBehind?: number;
+  /** The folder of a `cd DIR &&` before the patch. */
+  readonly directory?: string;
 }
 
-/** Takes off blank lines, a heredoc and a code fence. CRLF becomes LF: files keep their own line ends. */
+/** Takes off blank lines, a heredoc and a code fence. */
 export function unwrapPatch(text: string): PatchText {
   let patch = trimBlank({ lines: text.split(/\r?\n/), skipped: 0 });
-  for (let wrapped: PatchText | undefined; (wrapped = withoutFence(patch) ?? withoutHeredoc(patch));)
-    patch = trimBlank(wrapped);
-  refuseOtherFormats(patch.lines);
+  for (let depth = 0; depth < MAX_WRAPPINGS; depth += 1) {
+    const inner = withoutFence(patch) ?? withoutHeredoc(patch);
+    if (inner === undefined) break;
+    patch = trimBlank(inner);
+  }
   return patch;
 }
 
-function withoutFence({ lines, skipped }: PatchText): PatchText | undefined {
-  const fence = FENCE.exec(lines[0] ?? '')?.[1];
-  if (fence === undefined || lines.length < 2 || lines.at(-1)!.trim() !== fence) return undefined;
-  return { lines: lines.slice(1, -1), skipped: skipped + 1 };
+/** Whether a line begins a command that gives a patch to `apply_patch`. */
+export function isShellCommand(line: string): boolean {
+  return /^(?:cd\s|(?:apply_patch|applypatch)\b)/.test(line.trim());
 }
 
-function withoutHeredoc({ lines, skipped }: PatchText): PatchText | undefined {
-  const word = HEREDOC.exec((lines[0] ?? '').trim())?.[2];
-  if (word === undefined) return undefined;
-  if (lines.length < 2 || lines.at(-1)!.trim() !== word) {
-    throw failure('patch_syntax', `The heredoc is not closed: the last line must be ${word}.`);
+/** What a shell makes of one word without expansions; undefined for anything else. */
+export function plainWord(text: string): string | undefined {
+  let word = '';
+  let at = 0;
+  for (const { 0: part, groups = {} } of text.matchAll(WORD_PART)) {
+    at += part.length;
+    const { single, double, escaped, plain } = groups;
+    word += single ?? double?.replace(/\\([\\"$`])/g, '$1') ?? escaped ?? plain;
   }
-  return { lines: lines.slice(1, -1), skipped: skipped + 1 };
+  return at === text.length && word !== '' && word !== '-' ? word : undefined;
 }
 
-function refuseOtherFormats(lines: readonly string[]): void {
-  const first = lines[0] ?? '';
-  if (!/^(?:diff --git |--- |Index: |diff -)/.test(first)) return;
-  throw failure(
-    'patch_syntax',
-    `This is a unified diff; applyPatch needs the format of this example:\n${PATCH_EXAMPLE}`,
-  );
-}
-
-function trimBlank({ lines, skipped }: PatchText): PatchText {
+export function trimBlank(patch: PatchText): PatchText {
+  const { lines, skipped } = patch;
   let first = 0;
   let end = lines.length;
   while (first < end && lines[first]!.trim() === '') first += 1;
   while (end > first && lines[end - 1]!.trim() === '') end -= 1;
-  return { lines: lines.slice(first, end), skipped: skipped + first };
+  return { ...patch, lines: lines.slice(first, end), skipped: skipped + first, blanksBehind: lines.length - end };
+}
+
+function withoutFence(patch: PatchText): PatchText | undefined {
+  const { lines, skipped } = patch;
+  const fence = FENCE.exec(lines[0] ?? '')?.[1];
+  if (fence === undefined || lines.length < 2 || lines.at(-1)!.trim() !== fence) return undefined;
+  return { ...patch, lines: lines.slice(1, -1), skipped: skipped + 1 };
+}
+
+function withoutHeredoc(patch: PatchText): PatchText | undefined {
+  const { lines, skipped } = patch;
+  const first = (lines[0] ?? '').trim();
+  const command = first.length > MAX_COMMAND_CHARACTERS ? null : (COMMAND.exec(first) ?? BARE_HEREDOC.exec(first));
+  const { word, directory } = command?.groups ?? {};
+  if (word === undefined) return undefined;
+  if (lines.length < 2 || lines.at(-1)!.trim() !== word) {
+    throw failure('patch_syntax', `The heredoc is not closed: the last line must be ${word}.`);
+  }
+  const inner = { ...patch, lines: lines.slice(1, -1), skipped: skipped + 1 };
+  return directory === undefined ? inner : { ...inner, directory: readDirectory(directory) };
+}
+
+function readDirectory(text: string): string {
+  const directory = plainWord(text);
+  if (directory !== undefined) return directory;
+  throw failure(
+    'patch_syntax',
+    `The folder of 'cd' before the patch must be one plain word, not ${quotePath(text)}. Use the argument cwd instead.`,
+  );
 }

@@ -16,39 +16,11 @@ import { commitChanges } from '#tools/files/commit.js';
 import { targetOf } from '#tools/files/target.js';
 import { createWorkspace, resolvePath } from '#tools/files/workspace.js';
 import { writeFile } from '#tools/files/write-file.js';
-import { applyPatch, applyPatchIn } from '#tools/patch/apply-patch.js';
+import { applyPatch, applyPatchIn, applyPatchTool } from '#tools/patch/apply-patch.js';
 import { parsePatch } from '#tools/patch/parse.js';
 import { refusal, snapshot, temporaryFolder, texts } from '../support/temporary-folder.js';
-import { PATCH_CASES } from './patch-cases.js';
 
 const wrap = (...lines: string[]): string => ['*** Begin Patch', ...lines, '*** End Patch'].join('\n');
-
-describe('applyPatch', () => {
-  it.each(PATCH_CASES)('$name', async ({ files = {}, patch, expected, error }) => {
-    const root = temporaryFolder(files);
-    const before = snapshot(root);
-    if (error) {
-      const refused = await refusal(() => applyPatch(patch, { root }));
-      expect(refused.message).toMatch(error);
-      expect(refused.message).toMatch(/Nothing was changed\.$/);
-      expect(refused.message).not.toContain(root);
-      expect(snapshot(root)).toEqual(before);
-      return;
-    }
-    const dry = await applyPatch(patch, { root, dryRun: true });
-    expect(snapshot(root)).toEqual(before);
-    const result = await applyPatch(patch, { root });
-    expect(result.changes).toEqual(dry.changes);
-    expect(result).toMatchObject({ success: true, stderr: '' });
-    const wanted = { ...files, ...expected };
-    expect(texts(root)).toEqual(Object.fromEntries(Object.entries(wanted).filter(([, text]) => text !== null)));
-  });
-
-  it('is shown by at least thirty cases, good ones and bad ones', () => {
-    expect(PATCH_CASES.filter(({ error }) => error).length).toBeGreaterThan(15);
-    expect(PATCH_CASES.filter(({ error }) => !error).length).toBeGreaterThan(30);
-  });
-});
 
 describe('the report', () => {
   it('names every change with its kind and lines', async () => {
@@ -93,6 +65,42 @@ describe('the report', () => {
       applyPatch(wrap('*** Update File: a', '@@', '-1', '+2', '@@', '-x', '+y'), { root }),
     );
     expect(error.data).toEqual({ reason: 'no_match', path: 'a', hunk: 2, patchLine: 6, changes: [] });
+  });
+});
+
+describe('before a patch is applied', () => {
+  const diff = 'diff --git a/a b/b\nrename from a\nrename to b\n--- a/a\n+++ b/b\n@@ -1 +1 @@\n-1\n+2\n';
+
+  it('rules see every path of either format, and the folder of cd', () => {
+    const tool = applyPatchTool(createWorkspace({ roots: temporaryFolder({ 'sub/a': '1\n' }) }));
+    expect(tool.permissions!({ patch: diff, cwd: 'sub' } as never)).toEqual(['write:sub/a', 'write:sub/b']);
+    const command = `cd sub && apply_patch <<'EOF'\n${wrap('*** Delete File: a')}\nEOF`;
+    expect(tool.permissions!({ patch: command } as never)).toEqual(['write:sub/a']);
+    expect(tool.permissions!({ patch: 'cd sub; apply_patch' } as never)).toEqual(['write:(unreadable patch)']);
+  });
+
+  it('a person sees what would come of it, and nothing is written', async () => {
+    const root = temporaryFolder({ a: '1\n' });
+    const tool = applyPatchTool(createWorkspace({ roots: root }));
+    const before = snapshot(root);
+    expect(await tool.preview!({ patch: diff } as never)).toBe(`update a -> b (+1 -1)\n\n${diff}`);
+    expect(await tool.preview!({ patch: diff.replace('-1\n', '-x\n') } as never)).toMatch(
+      /^This patch would fail: Hunk 1/,
+    );
+    expect(snapshot(root)).toEqual(before);
+  });
+
+  it('a diff that fits in several places names them as data', async () => {
+    const root = temporaryFolder({ a: 'x\ny\nx\n' });
+    const error = await refusal(() => applyPatch('--- a/a\n+++ b/a\n@@ -2 +2 @@\n-x\n+z\n', { root }));
+    expect(error.data).toMatchObject({ reason: 'no_match', candidates: [1, 3] });
+  });
+
+  it('a mode that is left alone is said', async () => {
+    const root = temporaryFolder({ a: '1\n' });
+    const result = await applyPatch('diff --git a/a b/a\nold mode 100644\nnew mode 100755\n', { root });
+    expect(result.stderr).toBe('Not done: the mode 100755 of a; applyPatch leaves permissions alone.\n');
+    expect(statSync(join(root, 'a')).mode & 0o111).toBe(0);
   });
 });
 
@@ -395,7 +403,7 @@ describe('whatever the files and edits', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(piece, fc.string()), { maxLength: 12 }), (pieces) => {
         try {
-          expect(parsePatch(pieces.join('\n')).length).toBeGreaterThan(0);
+          expect(parsePatch(pieces.join('\n')).operations.length).toBeGreaterThan(0);
         } catch (error) {
           expect(error).toBeInstanceOf(ToolCallError);
         }

@@ -1,0 +1,53 @@
+import { isOnlyAdditions, oldLines, withoutTrailingBlank, type LineSearch, type Placement } from './match.js';
+import type { Hunk, HunkNumbers } from './operations.js';
+
+/** Where a hunk fits: in one place, or in several of which none can be preferred (indices from 0). */
+export type NumberedPlacement =
+  | { readonly status: 'placed'; readonly placement: Placement }
+  | { readonly status: 'ambiguous'; readonly candidates: readonly number[] }
+  | { readonly status: 'missing' };
+
+const MISSING: NumberedPlacement = { status: 'missing' };
+
+/**
+ * Places a hunk of a unified diff. Its line number, moved as far as the hunk before it had moved, decides where the
+ * hunk's lines are there; anywhere else they must be found exactly once.
+ *
+ * @param cursor The hunk begins at or behind this line.
+ * @param drift How many lines the file has grown above, compared to the numbers of the patch.
+ */
+export function placeNumbered(
+  file: LineSearch,
+  hunk: Hunk,
+  numbers: HunkNumbers,
+  cursor: number,
+  drift: number,
+): NumberedPlacement {
+  const expected = numbers.start === undefined ? undefined : numbers.start + drift;
+  if (isOnlyAdditions(hunk)) return placeAdditions(file, hunk, expected, cursor);
+  for (const lines of [hunk.lines, withoutTrailingBlank(hunk.lines)]) {
+    if (lines === undefined) continue;
+    const wanted = oldLines(lines);
+    const placed = (first: number): NumberedPlacement => ({
+      status: 'placed',
+      placement: { first, end: first + wanted.length, lines },
+    });
+    if (expected !== undefined && expected >= cursor && file.isAt(wanted, expected)) return placed(expected);
+    const places = file.seekAll(wanted, cursor);
+    // One place found is no proof of one place where the search gave up.
+    if (file.exhausted) return MISSING;
+    if (places.length === 0) continue;
+    if (places.length === 1 || hunk.contexts.length > 0) return placed(places[0]!);
+    return expected !== undefined && places.includes(expected)
+      ? placed(expected)
+      : { status: 'ambiguous', candidates: places };
+  }
+  return MISSING;
+}
+
+/** Nothing tells such a place but its number; without one it is the end, as in the Codex format. */
+function placeAdditions(file: LineSearch, hunk: Hunk, expected: number | undefined, cursor: number): NumberedPlacement {
+  const first = expected ?? file.length;
+  if (first < cursor || first > file.length) return MISSING;
+  return { status: 'placed', placement: { first, end: first, lines: hunk.lines } };
+}

@@ -1,0 +1,97 @@
+import { createRequire } from 'node:module';
+import type * as TreeSitter from '@vscode/tree-sitter-wasm';
+import type { Node, Parser } from '@vscode/tree-sitter-wasm';
+import { failure } from '../failure.js';
+import { plainWord, trimBlank, type PatchText } from './unwrap.js';
+
+/*
+ * A patch given as the shell command that would apply it:
+ *
+ *     cd DIR && apply_patch <<'EOF'
+ *     …
+ *     EOF
+ *
+ * Read with bash's grammar (tree-sitter-bash), so that what a shell would do besides is seen and refused rather
+ * than taken for a part of the patch. Nothing is executed.
+ */
+
+const MODULE = '@vscode/tree-sitter-wasm';
+const GRAMMAR = `${MODULE}/wasm/tree-sitter-bash.wasm`;
+const APPLY = new Set(['apply_patch', 'applypatch']);
+const MAX_DEPTH = 10;
+/** All that such a command may consist of. */
+const ALLOWED = new Set(
+  (
+    'program redirected_statement list command command_name word string string_content raw_string concatenation ' +
+    'heredoc_redirect heredoc_start heredoc_body heredoc_end && << <<- "'
+  ).split(' '),
+);
+
+let loading: Promise<Parser | undefined> | undefined;
+
+/**
+ * The patch inside a shell command. Undefined where bash could not read the text either, or where the grammar is
+ * not installed. Throws a ToolCallError for a command that does more than apply one patch.
+ */
+export async function readShellCommand(text: string): Promise<PatchText | undefined> {
+  loading ??= loadParser();
+  const parser = await loading;
+  const plain = text.replaceAll('\r\n', '\n');
+  const tree = parser?.parse(plain);
+  if (!tree) return undefined;
+  try {
+    return tree.rootNode.hasError ? undefined : patchIn(tree.rootNode, plain);
+  } finally {
+    tree.delete();
+  }
+}
+
+function patchIn(root: Node, text: string): PatchText {
+  const [statement, ...others] = root.namedChildren;
+  const commands: Node[] = [];
+  if (!statement || others.length > 0 || !isOnlyAllowed(root, commands)) throw doesMore();
+  const [body] = root.descendantsOfType('heredoc_body');
+  const [end] = root.descendantsOfType('heredoc_end');
+  const directory = directoryOf(commands.map((command) => command.namedChildren.map((child) => child?.text ?? '')));
+  if (!body || !end) throw doesMore();
+  const lines = text.split('\n').slice(body.startPosition.row, end.startPosition.row);
+  const patch = trimBlank({ lines, skipped: body.startPosition.row });
+  return directory === undefined ? patch : { ...patch, directory };
+}
+
+function isOnlyAllowed(node: Node, commands: Node[], depth = 0): boolean {
+  if (!ALLOWED.has(node.type) || depth > MAX_DEPTH) return false;
+  if (node.type === 'command') commands.push(node);
+  // What the heredoc holds is text here, whatever a shell would expand in it.
+  if (node.type === 'heredoc_body') return true;
+  return node.children.every((child) => child !== null && isOnlyAllowed(child, commands, depth + 1));
+}
+
+function directoryOf(commands: readonly (readonly string[])[]): string | undefined {
+  const apply = commands.at(-1);
+  if (!apply || apply.length !== 1 || !APPLY.has(apply[0]!)) throw doesMore();
+  if (commands.length === 1) return undefined;
+  const [name, folder, ...rest] = commands[0]!;
+  const directory = folder === undefined ? undefined : plainWord(folder);
+  if (commands.length > 2 || name !== 'cd' || directory === undefined || rest.length > 0) throw doesMore();
+  return directory;
+}
+
+function doesMore(): Error {
+  return failure(
+    'patch_syntax',
+    "The command does more than apply one patch. Give the patch alone, or as: cd DIR && apply_patch <<'EOF' … EOF",
+  );
+}
+
+/** Loaded when the first such text arrives: most patches come as they are. */
+async function loadParser(): Promise<Parser | undefined> {
+  try {
+    const require = createRequire(import.meta.url);
+    const grammar = require(MODULE) as typeof TreeSitter;
+    await grammar.Parser.init();
+    return new grammar.Parser().setLanguage(await grammar.Language.load(require.resolve(GRAMMAR)));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,352 @@
+import type { Hunk, HunkLine, PatchOperation } from './operations.js';
+import { patchProblem, patchRefusal } from './problem.js';
+import { NO_FILE, readGitNames, readName, withoutPrefixes, type DiffNames } from './unified-paths.js';
+
+const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
+const BARE_HUNK = /^@@(?:$|[^@])/;
+/** What may stand between one file and the next: other programs' headings, a mail's signature, a log's message. */
+const HEADING = /^(?:Index: |={3,}\s*$|Only in |From |commit |diff |Binary files )/;
+const UNUSUAL_FILE = /^(?:120000|160000)$/;
+const KINDS: Readonly<Record<string, HunkLine['kind']>> = { ' ': 'keep', '+': 'add', '-': 'remove' };
+
+export interface ParsedDiff {
+  readonly operations: readonly PatchOperation[];
+  readonly notes: readonly string[];
+}
+
+/** Whether a text is a unified diff, well formed or not. */
+export function isUnifiedDiff(lines: readonly string[]): boolean {
+  const first = lines[0] ?? '';
+  if (first.trim().startsWith('***')) return false;
+  return /^(?:diff |--- |Index: |@@ -)/.test(first) || lines.some((_, at) => startsFile(lines, at));
+}
+
+/**
+ * Reads unified diffs as git, `diff -u` and models write them. Counts in hunk headers decide where a hunk ends as
+ * long as they are right; otherwise the first letters of its lines do. `raw` keeps CR before LF. Throws a
+ * ToolCallError that names the line.
+ */
+export function parseUnifiedDiff(raw: readonly string[], skipped: number): ParsedDiff {
+  return new UnifiedParser(raw, skipped).parse();
+}
+
+/** What the lines before the first hunk of a file say. */
+interface FileHeader {
+  readonly start: number;
+  git?: DiffNames;
+  sides?: DiffNames;
+  renamedFrom?: string;
+  renamedTo?: string;
+  isNew?: boolean;
+  isDeleted?: boolean;
+  mode?: string;
+}
+
+interface BodyLine {
+  readonly raw: string;
+  readonly kind: HunkLine['kind'];
+  /** `\ No newline at end of file` follows. */
+  open: boolean;
+}
+
+interface HunkBody {
+  readonly lines: readonly BodyLine[];
+  readonly end: number;
+}
+
+class UnifiedParser {
+  readonly #lines: readonly string[];
+  readonly #raw: readonly string[];
+  readonly #skipped: number;
+  readonly #operations: PatchOperation[] = [];
+  readonly #notes: string[] = [];
+  #at = 0;
+
+  constructor(raw: readonly string[], skipped: number) {
+    this.#raw = raw;
+    this.#lines = raw.map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
+    this.#skipped = skipped;
+  }
+
+  parse(): ParsedDiff {
+    let prose = true;
+    while (this.#at < this.#lines.length) {
+      if (startsFile(this.#lines, this.#at)) {
+        this.#operations.push(this.#file());
+        prose = false;
+        continue;
+      }
+      prose = this.#passLine(prose);
+    }
+    if (this.#operations.length === 0)
+      throw this.#problem(0, "a unified diff names its file by '--- ' and '+++ ' lines");
+    return { operations: this.#operations, notes: this.#notes };
+  }
+
+  /** Passes a line that belongs to no file. Returns whether anything may follow. */
+  #passLine(prose: boolean): boolean {
+    const line = this.#lines[this.#at]!;
+    this.#refuseBinary(line);
+    if (BARE_HUNK.test(line))
+      throw this.#problem(this.#at, "a hunk needs '--- ' and '+++ ' lines before it that name the file");
+    const free = prose || HEADING.test(line) || isSignature(this.#lines, this.#at);
+    if (!free && line.trim() !== '') {
+      throw this.#problem(this.#at, "every line of a hunk must begin with ' ' (kept), '-' (removed) or '+' (added)");
+    }
+    this.#at += 1;
+    return free;
+  }
+
+  #file(): PatchOperation {
+    const header = this.#header();
+    const isCarriedByCrlf = this.#raw[header.start]!.endsWith('\r');
+    const hunks: Hunk[] = [];
+    while (this.#at < this.#lines.length && this.#isHunkNext())
+      hunks.push(this.#hunk(hunks.length + 1, isCarriedByCrlf));
+    return this.#operation(header, hunks);
+  }
+
+  #header(): FileHeader {
+    const header: FileHeader = { start: this.#at };
+    const first = this.#lines[this.#at]!;
+    if (first.startsWith('diff --git ')) {
+      const names = readGitNames(first.slice('diff --git '.length));
+      if (names) header.git = withoutPrefixes(names);
+      this.#at += 1;
+      while (this.#at < this.#lines.length && this.#extended(header, this.#lines[this.#at]!)) this.#at += 1;
+    }
+    if (startsSides(this.#lines, this.#at)) {
+      const [before, after] = [this.#lines[this.#at]!, this.#lines[this.#at + 1]!].map((line) =>
+        readName(line.slice(4)),
+      );
+      header.sides = withoutPrefixes({ before: before!, after: after! });
+      this.#at += 2;
+    }
+    return header;
+  }
+
+  /** Reads one of git's lines about a whole file; false where the line is none. */
+  #extended(header: FileHeader, line: string): boolean {
+    this.#refuseBinary(line);
+    const [, name, value = ''] =
+      /^(old mode|new mode|new file mode|deleted file mode|rename from|rename to|copy from|copy to|index|similarity index|dissimilarity index) (.*)$/.exec(
+        line,
+      ) ?? [];
+    if (name === undefined) return false;
+    if (name.startsWith('copy')) throw this.#refusal('copies are not made; add the new file with its whole content');
+    if (name === 'rename from') header.renamedFrom = readName(value);
+    if (name === 'rename to') header.renamedTo = readName(value);
+    if (name === 'new file mode') header.isNew = true;
+    if (name === 'deleted file mode') header.isDeleted = true;
+    this.#readMode(header, name, value.trim());
+    return true;
+  }
+
+  #readMode(header: FileHeader, name: string, value: string): void {
+    const mode = name === 'index' ? /\s(\d{6})$/.exec(value)?.[1] : value;
+    if (name.endsWith('mode') || name === 'index') {
+      if (mode !== undefined && UNUSUAL_FILE.test(mode) && !header.isDeleted)
+        throw this.#refusal('links and submodules are neither made nor changed by a patch');
+    }
+    if (name === 'new mode' || (name === 'new file mode' && value !== '100644')) header.mode = value;
+  }
+
+  #operation(header: FileHeader, hunks: readonly Hunk[]): PatchOperation {
+    const { start, git, sides, renamedFrom, renamedTo } = header;
+    const patchLine = start + 1 + this.#skipped;
+    if (sides?.before === NO_FILE && sides.after === NO_FILE) throw this.#problem(start, 'neither side names a file');
+    if (sides && hunks.length === 0) throw this.#problem(this.#at - 1, 'the file has no hunk');
+    if (header.isNew || sides?.before === NO_FILE)
+      return this.#noteMode(header, this.#add(this.#named(start, git?.after, sides?.after), patchLine, hunks));
+    if (header.isDeleted || sides?.after === NO_FILE) {
+      const path = this.#named(start, git?.before, sides?.before);
+      return { kind: 'delete', path, patchLine, ...(hunks.length > 0 ? { hunks } : {}) };
+    }
+    if (renamedFrom !== undefined && renamedTo !== undefined) {
+      const place = { path: renamedFrom, movedTo: renamedTo, mustBeNew: true, patchLine };
+      return this.#noteMode(header, { kind: 'update', ...place, hunks });
+    }
+    if (hunks.length === 0 && header.mode === undefined)
+      throw this.#problem(start, 'this file is not changed in any way');
+    const path = this.#named(start, sides?.after, git?.after);
+    const before = sides?.before ?? git?.before;
+    const oldName = before === undefined || before === path ? {} : { oldName: before };
+    return this.#noteMode(header, { kind: 'update', path, ...oldName, patchLine, movedTo: undefined, hunks });
+  }
+
+  #named(start: number, ...names: readonly (string | undefined)[]): string {
+    const name = names.find((candidate) => candidate !== undefined && candidate !== '' && candidate !== NO_FILE);
+    if (name === undefined) throw this.#problem(start, 'the file name is missing or cannot be told');
+    return name;
+  }
+
+  #noteMode(header: FileHeader, operation: PatchOperation): PatchOperation {
+    if (header.mode !== undefined)
+      this.#notes.push(`Not done: the mode ${header.mode} of ${operation.path}; applyPatch leaves permissions alone.`);
+    return operation;
+  }
+
+  #add(path: string, patchLine: number, hunks: readonly Hunk[]): PatchOperation {
+    const lines = hunks.flatMap((hunk) => hunk.lines);
+    const wrong = hunks.find((hunk) => hunk.lines.some(({ kind }) => kind !== 'add'));
+    if (wrong) {
+      throw this.#problem(wrong.patchLine - 1 - this.#skipped, "the file is new, so every line must begin with '+'");
+    }
+    const isOpen = hunks.at(-1)?.numbered?.finalLineEnd === false;
+    const content = lines
+      .map(({ text, end = '\n' }, at) => text + (isOpen && at === lines.length - 1 ? '' : end))
+      .join('');
+    return { kind: 'add', path, patchLine, content, added: lines.length, mustBeNew: true };
+  }
+
+  /** Blank lines may stand before a further hunk. */
+  #isHunkNext(): boolean {
+    let at = this.#at;
+    while (at < this.#lines.length && this.#lines[at]!.trim() === '') at += 1;
+    if (!BARE_HUNK.test(this.#lines[at] ?? '')) return false;
+    this.#at = at;
+    return true;
+  }
+
+  #hunk(number: number, isCarriedByCrlf: boolean): Hunk {
+    const start = this.#at;
+    const header = this.#lines[start]!;
+    const numbers = HUNK.exec(header);
+    const [oldStart, oldCount, newCount] = numbers
+      ? [numbers[1]!, numbers[2] ?? '1', numbers[4] ?? '1'].map(Number)
+      : [];
+    const body = this.#countedBody(start + 1, oldCount, newCount) ?? this.#openBody(start + 1);
+    if (body.lines.length === 0) throw this.#problem(start, `hunk ${number} is empty`);
+    this.#at = body.end;
+    const hasOld = body.lines.some(({ kind }) => kind !== 'add');
+    if (!hasOld && oldCount !== undefined && oldCount > 0)
+      throw this.#problem(
+        start,
+        'the header counts old lines and the hunk has none; give the unchanged lines around the change',
+      );
+    return {
+      number,
+      patchLine: start + 1 + this.#skipped,
+      contexts: numbers ? [] : contextsOf(header),
+      lines: hunkLines(body.lines, isCarriedByCrlf),
+      atEnd: false,
+      numbered: {
+        start: oldStart === undefined ? undefined : hasOld ? Math.max(oldStart - 1, 0) : oldStart,
+        finalLineEnd: finalLineEndOf(body.lines),
+      },
+    };
+  }
+
+  /** As many lines as the header counts, where that fits what follows them; otherwise undefined. */
+  #countedBody(start: number, oldCount: number | undefined, newCount: number | undefined): HunkBody | undefined {
+    if (oldCount === undefined || newCount === undefined) return undefined;
+    const lines: BodyLine[] = [];
+    let [old, now, at] = [0, 0, start];
+    for (; at < this.#lines.length; at += 1) {
+      if (this.#closesLine(at, lines)) continue;
+      if (old >= oldCount && now >= newCount) break;
+      const kind = this.#kind(at);
+      if (kind === undefined) return undefined;
+      if (kind !== 'add') old += 1;
+      if (kind !== 'remove') now += 1;
+      lines.push({ raw: this.#raw[at]!, kind, open: false });
+    }
+    return old === oldCount && now === newCount && this.#endsHunk(at) ? { lines, end: at } : undefined;
+  }
+
+  /** Lines up to the next header. Blank lines before it are no part of the hunk. */
+  #openBody(start: number): HunkBody {
+    const lines: BodyLine[] = [];
+    let at = start;
+    let blanksUntil = start;
+    for (; at < this.#lines.length; at += 1) {
+      // A long run of blank lines is looked through once.
+      if (at >= blanksUntil) {
+        if (this.#endsHunk(at)) break;
+        blanksUntil = this.#behindBlanks(at);
+      }
+      if (this.#closesLine(at, lines)) continue;
+      const kind = this.#kind(at);
+      if (kind === undefined)
+        throw this.#problem(at, "every line of a hunk must begin with ' ' (kept), '-' (removed) or '+' (added)");
+      lines.push({ raw: this.#raw[at]!, kind, open: false });
+    }
+    return { lines, end: at };
+  }
+
+  #closesLine(at: number, lines: readonly BodyLine[]): boolean {
+    if (!this.#lines[at]!.startsWith('\\')) return false;
+    if (lines.length > 0) lines.at(-1)!.open = true;
+    return true;
+  }
+
+  /** Editors and models drop the blank of a kept line that has nothing else. */
+  #kind(at: number): HunkLine['kind'] | undefined {
+    const line = this.#lines[at]!;
+    return line === '' ? 'keep' : KINDS[line[0]!];
+  }
+
+  #endsHunk(from: number): boolean {
+    const at = this.#behindBlanks(from);
+    if (at >= this.#lines.length) return true;
+    const line = this.#lines[at]!;
+    if (BARE_HUNK.test(line) || HEADING.test(line) || isSignature(this.#lines, at)) return true;
+    return startsSides(this.#lines, at) && BARE_HUNK.test(this.#lines[at + 2] ?? '@@');
+  }
+
+  #behindBlanks(from: number): number {
+    let at = from;
+    while (at < this.#lines.length && this.#lines[at] === '') at += 1;
+    return at;
+  }
+
+  #refuseBinary(line: string): void {
+    if (/^GIT binary patch\s*$/.test(line) || /^Binary files .* differ\s*$/.test(line))
+      throw this.#refusal('it changes a binary file, and only text can be patched');
+  }
+
+  #refusal(why: string): Error {
+    return patchRefusal(this.#lines, this.#skipped, this.#at, why);
+  }
+
+  #problem(at: number, what: string): Error {
+    return patchProblem(this.#lines, this.#skipped, at, what);
+  }
+}
+
+function startsFile(lines: readonly string[], at: number): boolean {
+  return lines[at]!.startsWith('diff --git ') || startsSides(lines, at);
+}
+
+function startsSides(lines: readonly string[], at: number): boolean {
+  return (lines[at] ?? '').startsWith('--- ') && (lines[at + 1] ?? '').startsWith('+++ ');
+}
+
+/** The end of a patch that was sent by mail: `-- ` and git's version. */
+function isSignature(lines: readonly string[], at: number): boolean {
+  return /^-- ?$/.test(lines[at]!) && /^(?:\d+\.\d.*)?$/.test(lines[at + 1] ?? '');
+}
+
+/** `@@ function name()` without numbers: a line to move past, as in the Codex format. */
+function contextsOf(header: string): string[] {
+  const text = header
+    .slice(2)
+    .replace(/@@\s*$/, '')
+    .replace(/^ /, '');
+  return /^[\s.…]*$/.test(text) ? [] : [text.trimEnd()];
+}
+
+function finalLineEndOf(lines: readonly BodyLine[]): boolean | undefined {
+  if (lines.some(({ open, kind }) => open && kind !== 'remove')) return false;
+  return lines.some(({ open }) => open) ? true : undefined;
+}
+
+/** CR before LF belongs to the file where some lines have it and the headers do not. */
+function hunkLines(lines: readonly BodyLine[], isCarriedByCrlf: boolean): HunkLine[] {
+  const tellsEnds = !isCarriedByCrlf && lines.some(({ raw, open }) => !open && raw.endsWith('\r'));
+  return lines.map(({ raw, kind, open }) => {
+    const hasReturn = raw.endsWith('\r') && (isCarriedByCrlf || !open);
+    const text = raw.slice(1, hasReturn ? -1 : undefined);
+    return tellsEnds && kind === 'add' ? { kind, text, end: hasReturn ? '\r\n' : '\n' } : { kind, text };
+  });
+}

@@ -1,0 +1,79 @@
+/*
+ * Names of files in the headers of unified diffs: quoted by git where they hold unusual characters, with a prefix
+ * for each side, followed by a tab and a time where `diff -u` wrote them.
+ */
+
+const ESCAPES: Readonly<Record<string, number>> = { a: 7, b: 8, t: 9, n: 10, v: 11, f: 12, r: 13, '"': 34, '\\': 92 };
+const QUOTED = /"(?:[^"\\]|\\.)*"/y;
+const TIME = /\s\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*$/;
+/** Prefixes that git writes: before and after, index and work tree, commit and index or work tree, and by number. */
+const PREFIXES: readonly (readonly [string, string])[] = [
+  ['a/', 'b/'],
+  ['i/', 'w/'],
+  ['c/', 'i/'],
+  ['c/', 'w/'],
+  ['o/', 'w/'],
+  ['1/', '2/'],
+];
+
+export const NO_FILE = '/dev/null';
+
+/** Both names of one file. */
+export interface DiffNames {
+  readonly before: string;
+  readonly after: string;
+}
+
+/** The name behind `--- `, `+++ `, `rename from ` and their kin. */
+export function readName(text: string): string {
+  QUOTED.lastIndex = 0;
+  const quoted = QUOTED.exec(text)?.[0];
+  if (quoted !== undefined) return unquote(quoted);
+  const tab = text.indexOf('\t');
+  return (tab === -1 ? text.replace(TIME, '') : text.slice(0, tab)).trim();
+}
+
+/** The names of a `diff --git` line. Undefined where a name with blanks makes it unclear; other lines say more then. */
+export function readGitNames(text: string): DiffNames | undefined {
+  const line = text.trim();
+  if (line.includes('"')) return quotedPair(line);
+  for (let at = line.indexOf(' '); at !== -1; at = line.indexOf(' ', at + 1)) {
+    const names = { before: line.slice(0, at), after: line.slice(at + 1) };
+    const plain = withoutPrefixes(names);
+    if (plain.before === plain.after) return names;
+  }
+  const words = line.split(' ');
+  return words.length === 2 ? { before: words[0]!, after: words[1]! } : undefined;
+}
+
+/** Takes the prefixes off where both sides have those of one pair. */
+export function withoutPrefixes({ before, after }: DiffNames): DiffNames {
+  for (const [one, other] of PREFIXES) {
+    const fits = (name: string, prefix: string): boolean => name === NO_FILE || name.startsWith(prefix);
+    if (!fits(before, one) || !fits(after, other)) continue;
+    return { before: cut(before, one), after: cut(after, other) };
+  }
+  return { before, after };
+}
+
+function cut(name: string, prefix: string): string {
+  return name === NO_FILE ? name : name.slice(prefix.length);
+}
+
+function quotedPair(line: string): DiffNames | undefined {
+  const pair = /^("(?:[^"\\]|\\.)*"|\S+) ("(?:[^"\\]|\\.)*"|.+)$/.exec(line);
+  const fromBehind = /^(.+) ("(?:[^"\\]|\\.)*")$/.exec(line);
+  const found = pair ?? fromBehind;
+  return found ? { before: readName(found[1]!), after: readName(found[2]!) } : undefined;
+}
+
+/** git quotes like C: escapes, and bytes outside ASCII in octal. */
+function unquote(quoted: string): string {
+  const bytes: Buffer[] = [];
+  for (const [, octal, escape, plain] of quoted.slice(1, -1).matchAll(/\\([0-7]{3})|\\(.)|([^\\]+)/gs)) {
+    if (octal !== undefined) bytes.push(Buffer.of(Number.parseInt(octal, 8) & 0xff));
+    else if (escape !== undefined) bytes.push(Buffer.of(ESCAPES[escape] ?? escape.charCodeAt(0)));
+    else bytes.push(Buffer.from(plain!));
+  }
+  return Buffer.concat(bytes).toString('utf8');
+}
