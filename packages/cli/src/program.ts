@@ -168,6 +168,12 @@ function addScriptOptions(command: Command): void {
       ]),
     )
     .addOption(new Option('--runtime <runtime>', 'the sandbox (default: quickjs)').choices(['quickjs', 'isolated-vm']))
+    .addOption(
+      new Option(
+        '--exec-sandbox <on|off>',
+        'off runs the programs of exec without the OS sandbox, with your rights (default: on)',
+      ).choices(['on', 'off']),
+    )
     .option('--limit <name=value>', 'set a limit, such as timeoutMs=60000; may be repeated', collect);
   addExposureOptions(command);
 }

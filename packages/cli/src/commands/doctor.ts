@@ -1,5 +1,5 @@
 import { loadSettings, type Settings } from '../configuration/settings.js';
-import { checkMachine, type Check } from '../doctor/checks.js';
+import { checkExecSandbox, checkMachine, type Check } from '../doctor/checks.js';
 import { maskSecrets } from '../doctor/secrets.js';
 import { EXIT } from '../exit-status.js';
 import { Screen } from '../terminal/screen.js';
@@ -10,7 +10,8 @@ import { isUsageError } from '../usage-error.js';
 export async function examine(flags: { json?: boolean; cwd?: string }): Promise<number> {
   const screen = new Screen(process.stdout, process.stderr, process.env);
   const { check, settings } = await checkConfiguration(flags);
-  const checks = [...(await checkMachine(process.env)), ...check];
+  const [machine, sandbox] = await Promise.all([checkMachine(process.env), checkExecSandbox(settings?.exec)]);
+  const checks = [...machine, sandbox, ...check];
   const isWell = checks.every(({ status }) => status !== 'missing');
   const configuration = settings === undefined ? null : maskSecrets(settings);
   if (flags.json === true) screen.write(`${jsonText({ ok: isWell, checks, configuration }, 2)}\n`);

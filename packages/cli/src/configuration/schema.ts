@@ -6,6 +6,7 @@ import { UsageError } from '../usage-error.js';
 
 export const APPROVE_CHOICES = ['auto', 'deny', 'ask'] as const;
 export const MODE_CHOICES = ['enabled', 'dry-run', 'disabled'] as const;
+export const EXEC_SANDBOX_CHOICES = ['on', 'off'] as const;
 const RUNTIME_CHOICES = ['quickjs', 'isolated-vm'] as const;
 
 /** Everything that can be configured. A workspace's file may hold `limits` and `expose.tools` of it. */
@@ -17,6 +18,14 @@ export const ConfigurationSchema = z.strictObject({
   limits: LimitsSchema.partial().optional(),
   /** What scripts may use: the pack's tools and the named ones. Left out: every tool. */
   expose: z.strictObject({ pack: z.string().optional(), tools: z.array(z.string()).optional() }).optional(),
+  /** How `exec` runs programs. A workspace cannot set it. */
+  exec: z
+    .strictObject({
+      sandbox: z.enum(EXEC_SANDBOX_CHOICES).optional(),
+      /** Host names that sandboxed programs may reach. */
+      network: z.strictObject({ allow: z.array(z.string()) }).optional(),
+    })
+    .optional(),
   packs: z
     .record(
       z.string(),

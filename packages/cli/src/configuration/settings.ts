@@ -11,6 +11,7 @@ import {
   APPROVE_CHOICES,
   checkConfiguration,
   ConfigurationSchema,
+  type EXEC_SANDBOX_CHOICES,
   MODE_CHOICES,
   WorkspaceConfigurationSchema,
 } from './schema.js';
@@ -28,6 +29,12 @@ export interface SettingFlags {
   pack?: string;
   tools?: string[];
   limit?: string[];
+  execSandbox?: ExecSettings['sandbox'];
+}
+
+interface ExecSettings {
+  sandbox: (typeof EXEC_SANDBOX_CHOICES)[number];
+  network?: { allow: string[] };
 }
 
 /** What is in force for one run of the program. */
@@ -38,6 +45,7 @@ export interface Settings {
   mode: HarnessMode;
   runtime: 'quickjs';
   limits: Partial<Limits>;
+  exec: ExecSettings;
   expose: { pack?: string; tools?: string[] };
   packs: NonNullable<Configuration['packs']>;
   /** The only tools that the workspace wants in use; undefined where it does not say. */
@@ -79,6 +87,7 @@ export async function loadSettings(
     mode: flags.mode ?? wishes.mode ?? own?.mode ?? 'enabled',
     runtime,
     limits: { ...ownLimits, ...narrowed.limits, ...parseLimits(flags.limit ?? []) },
+    exec: execSettings(flags, own),
     expose: namesTools ? exposure(flags) : exposure(own?.expose ?? {}),
     packs: own?.packs ?? {},
     ...(workspaceTools === undefined ? {} : { workspaceTools }),
@@ -89,6 +98,11 @@ export async function loadSettings(
       'defaults',
     ],
   };
+}
+
+function execSettings({ execSandbox }: SettingFlags, own: Configuration | undefined): ExecSettings {
+  const network = own?.exec?.network;
+  return { sandbox: execSandbox ?? own?.exec?.sandbox ?? 'on', ...(network === undefined ? {} : { network }) };
 }
 
 function exposure({ pack, tools }: { pack?: string | undefined; tools?: string[] | undefined }): Settings['expose'] {

@@ -20,8 +20,8 @@ const OLDEST_NODE = [20, 19] as const;
 
 /** Everything but the configuration. What is `missing` is needed; a `warning` is not. Never rejects. */
 export async function checkMachine(environment: Environment): Promise<Check[]> {
-  const [working, git, sandboxTools] = await Promise.all([checkWorking(), checkGit(), checkExecSandbox()]);
-  return [checkNode(), checkPlatform(), ...working, git, sandboxTools, checkTerminal(environment)];
+  const [working, git] = await Promise.all([checkWorking(), checkGit()]);
+  return [checkNode(), checkPlatform(), ...working, git, checkTerminal(environment)];
 }
 
 function checkNode(): Check {
@@ -61,7 +61,17 @@ async function checkWorking(): Promise<Check[]> {
 const REINSTALL = 'Install Toolscript again, with its optional packages.';
 
 function plainSettings(cwd: string): Settings {
-  return { cwd, approve: 'deny', mode: 'enabled', runtime: 'quickjs', limits: {}, expose: {}, packs: {}, sources: [] };
+  return {
+    cwd,
+    approve: 'deny',
+    mode: 'enabled',
+    runtime: 'quickjs',
+    limits: {},
+    exec: { sandbox: 'on' },
+    expose: {},
+    packs: {},
+    sources: [],
+  };
 }
 
 async function checkCompiler({ harness }: OpenHarness): Promise<Check> {
@@ -147,19 +157,22 @@ async function checkGit(): Promise<Check> {
   };
 }
 
-/** Present or not, they are not used yet; saying only that they are there would mislead. */
-async function checkExecSandbox(): Promise<Check> {
-  const names = ['bwrap', 'socat'];
-  const versions = await Promise.all(names.map(versionOf));
-  const found = names
-    .map((name, index) => `${name} ${versions[index] === undefined ? 'not found' : 'found'}`)
-    .join(', ');
-  return {
-    name: 'exec sandbox',
-    status: 'warning',
-    detail: `exec runs commands without an OS sandbox in this version (${found})`,
-    fix: 'Look at each command before you approve it, or leave exec out with --tools.',
-  };
+/** Sets the sandbox up and runs a command in it, unless it was switched off. */
+export async function checkExecSandbox(exec: Settings['exec'] | undefined): Promise<Check> {
+  const name = 'exec sandbox';
+  if (exec?.sandbox === 'off') {
+    return {
+      name,
+      status: 'missing',
+      detail: 'switched off: programs that exec runs can do what you can',
+      fix: 'Take "exec.sandbox" out of your configuration.',
+    };
+  }
+  const { checkExecSandbox: tryOut } = await import('@toolscript/tools');
+  const started = performance.now();
+  const refusal = await tryOut();
+  if (refusal === undefined) return { name, status: 'ok', detail: `ran a command in ${elapsed(started)}` };
+  return { name, status: 'warning', detail: `${refusal.reason} exec refuses every command.`, fix: refusal.fix };
 }
 
 function checkTerminal(environment: Environment): Check {

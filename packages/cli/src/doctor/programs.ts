@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 
 const PATIENCE_MS = 5_000;
 
-/** The first line that `NAME --version` (or `-V`) says; undefined where the program does not start. */
+/** The first line that `NAME --version` says; undefined where the program does not start. */
 export async function versionOf(name: string): Promise<string | undefined> {
-  return (await firstLine(name, name === 'socat' ? '-V' : '--version')) ?? undefined;
+  return firstLine(name, '--version');
 }
 
 function firstLine(name: string, flag: string): Promise<string | undefined> {

@@ -26,7 +26,7 @@ export async function openHarness(
 ): Promise<OpenHarness> {
   try {
     const { codingTools } = await import('@toolscript/tools');
-    const tools = allowedTools(codingTools({ roots: settings.cwd }), settings);
+    const tools = allowedTools(codingTools({ roots: settings.cwd, exec: settings.exec }), settings);
     const harness = createHarness({
       tools,
       expose: narrowedExposure(settings, tools),

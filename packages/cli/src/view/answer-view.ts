@@ -6,10 +6,11 @@ import type {
 } from '@toolscript/core/protocol';
 import type { Screen } from '../terminal/screen.js';
 import { visible, visibleLine, VisibleStream } from '../terminal/untrusted.js';
-import { callLine } from './call-lines.js';
+import { callLine, type Operation } from './call-lines.js';
 import { LiveCalls } from './live-calls.js';
 import { banner, planLines, summary } from './script-report.js';
 import { shownValue } from './value.js';
+import { workPlanLines } from './work-plan.js';
 
 /** Takes the events of a run as they happen and shows them. */
 export interface EventView {
@@ -49,7 +50,7 @@ export class AnswerView implements EventView {
       case 'tool_call_done':
         this.#live.end(payload.call_id);
         this.#shownCalls.add(payload.call_id);
-        return this.#screen.line(callLine(payload.operation, this.#screen.style));
+        return this.#showCall(payload.operation);
       case 'script_log':
         return this.#showLog(payload);
       case 'script_progress':
@@ -108,11 +109,16 @@ export class AnswerView implements EventView {
       this.#screen.line(`${mark('[script]')} ${line}`.trimEnd());
   }
 
+  #showCall(operation: Operation): void {
+    const { style } = this.#screen;
+    for (const line of [callLine(operation, style), ...workPlanLines(operation, style)]) this.#screen.line(line);
+  }
+
   #showOutput(output: ScriptExecutionOutputItem): void {
     this.#live.stop();
     this.#showDiagnostics(output);
     for (const operation of output.operations) {
-      if (!this.#shownCalls.has(operation.call_id)) this.#screen.line(callLine(operation, this.#screen.style));
+      if (!this.#shownCalls.has(operation.call_id)) this.#showCall(operation);
     }
     if (output.output !== undefined && output.output !== '')
       this.#screen.line(visible(output.output).replace(/\n$/u, ''));

@@ -1,4 +1,5 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder, toolscript } from '../support/program.js';
@@ -103,7 +104,7 @@ describe('toolscript tools', () => {
 });
 
 describe('toolscript doctor', () => {
-  it('really runs what is needed, and says what exec lacks', async () => {
+  it('really runs what is needed, the sandbox of exec too', async () => {
     const { status, stdout } = await toolscript(['doctor', '--json']);
     expect(status).toBe(0);
     const report = JSON.parse(stdout) as {
@@ -115,11 +116,19 @@ describe('toolscript doctor', () => {
     expect(report.ok).toBe(true);
     for (const name of ['node', 'platform', 'compiler', 'types', 'sandbox', 'ripgrep', 'terminal', 'configuration'])
       expect(found[name]?.status).toBe('ok');
-    expect(found['exec sandbox']).toMatchObject({
-      status: 'warning',
-      detail: expect.stringContaining('without an OS sandbox'),
-    });
+    const sandbox = found['exec sandbox'];
+    expect(sandbox?.detail).toMatch(sandbox?.status === 'ok' ? /ran a command/u : /exec refuses every command/u);
     expect(report.configuration).toMatchObject({ approve: 'ask', limits: { timeoutMs: 600_000 } });
+  });
+
+  it('shows in red that the sandbox of exec is switched off', async () => {
+    const config = mkdtempSync(join(tmpdir(), 'toolscript-doctor-config-'));
+    mkdirSync(join(config, 'toolscript'));
+    writeFileSync(join(config, 'toolscript/config.json'), '{"exec":{"sandbox":"off"}}');
+    const { status, stdout } = await toolscript(['doctor'], { env: { XDG_CONFIG_HOME: config } });
+    rmSync(config, { recursive: true });
+    expect(status).toBe(1);
+    expect(stdout).toMatch(/✗ exec sandbox +switched off/u);
   });
 
   it('fails where the configuration is wrong, with the reason', async () => {

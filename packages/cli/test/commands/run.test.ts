@@ -211,9 +211,14 @@ if (lines.length > 0) throw new Error(lines[0]);`;
     const cwd = folderWithFile();
     const source =
       "await tools.readFile({ filePath: 'there.txt' });\nconsole.log('ready');\nawait tools.exec({ command: ['sh', '-c', 'echo $$ > pid; exec sleep 300'] });";
-    const child = start(process.execPath, [PROGRAM, 'run', '-', '--cwd', cwd, '--approve', 'auto'], {
-      stdin: script(source),
-    });
+    // Its process has the number that it sees only outside the sandbox.
+    const child = start(
+      process.execPath,
+      [PROGRAM, 'run', '-', '--cwd', cwd, '--approve', 'auto', '--exec-sandbox', 'off'],
+      {
+        stdin: script(source),
+      },
+    );
     const end = finished(child);
     await said(child, 'ready');
     const pid = await pidIn(join(cwd, 'pid'));

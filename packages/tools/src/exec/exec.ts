@@ -8,7 +8,12 @@ import { permissionPath } from '../files/permission-path.js';
 import { resolvePath, type Workspace } from '../files/workspace.js';
 import { quoteCommand } from './command-line.js';
 import { childEnvironment } from './environment.js';
-import { ProcessGroups, runCommand } from './process-tree.js';
+import { commandPermissions } from './permissions.js';
+import { ProcessGroups, runCommand, type Command } from './process-tree.js';
+import { requireProgram } from './program.js';
+import { Sandbox } from './sandbox/client.js';
+import { sandboxedDisk } from './sandbox/policy.js';
+import { execLine } from './shell-words.js';
 
 export interface ExecOptions {
   /** For calls that name no time limit. Default 120 000. */
@@ -17,13 +22,20 @@ export interface ExecOptions {
   readonly maxTimeoutMs?: number;
   /** Names of the host's environment that children get beside the usual ones. */
   readonly passEnvironment?: readonly string[];
+  /**
+   * 'on' (default): commands write only to the workspace, read no secrets of the home folder and reach no network;
+   * where that cannot be had they are refused. 'off': they can do what this process can.
+   */
+  readonly sandbox?: 'on' | 'off';
+  /** Host names that sandboxed commands may reach, such as 'registry.npmjs.org' or '*.example.com'. Default none. */
+  readonly network?: { readonly allow: readonly string[] };
 }
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MAX_TIMEOUT_MS = 3_600_000;
 const DEFAULT_MAX_OUTPUT_BYTES = 256 * 1024;
 
-const ExecOutput = z.object({
+export const ExecOutput = z.object({
   exitCode: z.number().int().describe('128 + number where a signal ended it'),
   stdout: z.string(),
   stderr: z.string(),
@@ -41,72 +53,117 @@ export interface ExecInput {
   approvalContext?: string | undefined;
 }
 
-export type ExecResult = z.output<typeof ExecOutput>;
+type ExecResult = z.output<typeof ExecOutput>;
 
 /** What a command is run with; `ToolCallContext` has it all. */
-export interface ExecContext {
+interface ExecContext {
   readonly signal?: AbortSignal;
   readonly maxOutputBytes?: number;
+  /** Told the latest line of output, now and then. */
+  readonly progress?: (line: string) => void;
 }
 
-export function execTool(workspace: Workspace, options: ExecOptions = {}): Tool {
-  const run = createExec(workspace, options);
+export type Exec = (input: ExecInput, context?: ExecContext) => Promise<ExecResult>;
+
+export function execTool(workspace: Workspace, options: ExecOptions = {}, run = createExec(workspace, options)): Tool {
   return defineTool({
     name: 'exec',
     description:
       'Runs one program with arguments; no shell, no terminal, no input. A non-zero exitCode or timedOut is a result, not an error. ' +
-      "For pipes or && use ['sh', '-c', '…'].",
-    input: execInput(options),
+      `For pipes or && use ['sh', '-c', '…']. ${limitsOf(options)}`,
+    input: z.object({ command: z.array(z.string()).min(1).describe('program and arguments'), ...commonInput(options) }),
     output: ExecOutput,
     approval: 'always',
     effect: 'external',
-    permissions: (input) => [`exec:${quoteCommand(input.command)}`],
-    preview: (input) => previewCommand(workspace, input),
-    execute: (input, { signal, maxOutputBytes }) => run(input, { signal, maxOutputBytes }),
+    permissions: (input) => commandPermissions(workspace, input),
+    preview: (input) => previewCommand(workspace, quoteCommand(input.command), input),
+    execute: (input, { signal, maxOutputBytes, progress }) => run(input, { signal, maxOutputBytes, progress }),
   });
 }
 
 /**
- * Runs programs inside a workspace. The start folder is confined; what the program itself does is not. The
- * promise resolves for every exit status and for a time-out; it rejects with a ToolCallError when the program
- * could not be started or the call was aborted.
+ * Runs programs inside a workspace. The promise resolves for every exit status and for a time-out; it rejects with
+ * a ToolCallError when the program could not be started, the sandbox cannot be had, or the call was aborted.
  */
-export function createExec(
-  workspace: Workspace,
-  options: ExecOptions = {},
-): (input: ExecInput, context?: ExecContext) => Promise<ExecResult> {
+export function createExec(workspace: Workspace, options: ExecOptions = {}): Exec {
   const groups = new ProcessGroups();
-  return async (input, { signal, maxOutputBytes = DEFAULT_MAX_OUTPUT_BYTES } = {}) => {
+  const roots = workspace.roots.map(({ realPath }) => realPath);
+  const sandbox =
+    options.sandbox === 'off' ? undefined : new Sandbox({ roots, allowedHosts: options.network?.allow ?? [] });
+  return async (input, { signal, maxOutputBytes = DEFAULT_MAX_OUTPUT_BYTES, progress } = {}) => {
     checkCommand(input.command);
     throwIfAborted(signal);
     const path = resolvePath(workspace, input.cwd ?? '.');
-    return using(openFolder(workspace, path), (folder) =>
-      runCommand(
-        {
-          argv: input.command,
-          cwd: folder.ownPath,
-          env: { ...childEnvironment(process.env, input.env ?? {}, options.passEnvironment), PWD: folder.realPath },
-          timeoutMs: Math.min(
-            input.timeoutMs ?? options.defaultTimeoutMs ?? DEFAULT_TIMEOUT_MS,
-            options.maxTimeoutMs ?? MAX_TIMEOUT_MS,
-          ),
-          maxOutputBytes,
-          signal,
-        },
-        groups,
-      ),
-    );
+    return using(openFolder(workspace, path), (folder) => {
+      const command: Command = {
+        argv: input.command,
+        cwd: folder.ownPath,
+        env: { ...childEnvironment(process.env, input.env ?? {}, options.passEnvironment), PWD: folder.realPath },
+        timeoutMs: Math.min(
+          input.timeoutMs ?? options.defaultTimeoutMs ?? DEFAULT_TIMEOUT_MS,
+          options.maxTimeoutMs ?? MAX_TIMEOUT_MS,
+        ),
+        maxOutputBytes,
+        signal,
+        progress,
+      };
+      if (sandbox === undefined) return runCommand(command, groups);
+      return runSandboxed(sandbox, workspace, command, groups);
+    });
   };
 }
 
-function execInput({ defaultTimeoutMs = DEFAULT_TIMEOUT_MS, maxTimeoutMs = MAX_TIMEOUT_MS }: ExecOptions) {
-  return z.object({
-    command: z.array(z.string()).min(1).describe('program and arguments'),
+async function runSandboxed(
+  sandbox: Sandbox,
+  workspace: Workspace,
+  command: Command,
+  groups: ProcessGroups,
+): Promise<ExecResult> {
+  refusePatterns(workspace);
+  const { argv, signal } = command;
+  const environment = process.platform === 'linux' ? { ...command.env, TMPDIR: '/tmp' } : command.env;
+  const program = requireProgram(argv[0]!, environment['PATH'] ?? '', environment['PWD']!);
+  const line = execLine([program, ...argv.slice(1)], environment);
+  const sandboxed = await sandbox.wrap(line, sandboxedDisk(workspace));
+  try {
+    throwIfAborted(signal);
+    return await runCommand({ ...command, argv: sandboxed.argv, env: sandboxed.environment }, groups);
+  } finally {
+    sandboxed.release();
+  }
+}
+
+/** The sandbox takes such a path for a pattern, and would not let commands write there. */
+function refusePatterns(workspace: Workspace): void {
+  if (workspace.roots.some(({ realPath }) => /[*?[\]]/.test(realPath)))
+    throw failure('unavailable', 'Commands cannot be sandboxed in a folder whose path holds *, ?, [ or ]. Rename it.');
+}
+
+/** The arguments that exec and shell share. */
+export function commonInput({
+  defaultTimeoutMs = DEFAULT_TIMEOUT_MS,
+  maxTimeoutMs = MAX_TIMEOUT_MS,
+}: ExecOptions): CommonInput {
+  return {
     cwd: z.string().optional().describe('start folder inside the workspace'),
     env: z.record(z.string(), z.string()).optional().describe('environment variables to add'),
     timeoutMs: z.number().int().min(1).max(maxTimeoutMs).default(Math.min(defaultTimeoutMs, maxTimeoutMs)),
     approvalContext: z.string().optional().describe('why, for the person who approves'),
-  });
+  };
+}
+
+interface CommonInput {
+  cwd: z.ZodOptional<z.ZodString>;
+  env: z.ZodOptional<z.ZodRecord<z.ZodString, z.ZodString>>;
+  timeoutMs: z.ZodDefault<z.ZodNumber>;
+  approvalContext: z.ZodOptional<z.ZodString>;
+}
+
+/** What the sandbox means for a command, for the model. */
+export function limitsOf({ sandbox, network }: ExecOptions): string {
+  if (sandbox === 'off') return '';
+  const hosts = network?.allow ?? [];
+  return `Sandboxed: writes only to the workspace and /tmp, ${hosts.length === 0 ? 'no network' : `network only to ${hosts.join(', ')}`}.`;
 }
 
 function checkCommand(command: readonly string[]): void {
@@ -115,8 +172,13 @@ function checkCommand(command: readonly string[]): void {
     throw failure('not_started', 'An argument of the command holds a NUL byte.');
 }
 
-function previewCommand(workspace: Workspace, { command, cwd, env, timeoutMs }: ExecInput): string {
-  const lines = [quoteCommand(command), `in ${visible(permissionPath(workspace, cwd ?? '.'))}`];
+/** A command as a person decides about it. */
+export function previewCommand(
+  workspace: Workspace,
+  command: string,
+  { cwd, env, timeoutMs }: Omit<ExecInput, 'command'>,
+): string {
+  const lines = [command, `in ${visible(permissionPath(workspace, cwd ?? '.'))}`];
   for (const [name, value] of Object.entries(env ?? {})) lines.push(`with ${visible(name)}=${quoteCommand([value])}`);
   if (timeoutMs !== undefined) lines.push(`for at most ${timeoutMs} ms`);
   return lines.join('\n');

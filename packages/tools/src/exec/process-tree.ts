@@ -4,6 +4,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { failure, systemCode } from '../failure.js';
 import { quotePath } from '../files/path-rules.js';
 import { fitJson, HeadAndTail } from './output.js';
+import { OutputProgress } from './progress.js';
 
 /*
  * One command from start to end.
@@ -27,6 +28,8 @@ export interface Command {
   /** Of each stream, and of both together. */
   readonly maxOutputBytes: number;
   readonly signal: AbortSignal | undefined;
+  /** Told the latest line of output, now and then. */
+  readonly progress?: ((line: string) => void) | undefined;
 }
 
 export interface CommandResult {
@@ -74,6 +77,7 @@ class CommandRun {
   readonly #stdout: HeadAndTail;
   readonly #stderr: HeadAndTail;
   readonly #both: HeadAndTail;
+  readonly #progress: OutputProgress | undefined;
   readonly #timers = new Set<NodeJS.Timeout>();
   #timedOut = false;
   #aborted = false;
@@ -88,6 +92,7 @@ class CommandRun {
     this.#stdout = new HeadAndTail(command.maxOutputBytes);
     this.#stderr = new HeadAndTail(command.maxOutputBytes);
     this.#both = new HeadAndTail(command.maxOutputBytes);
+    this.#progress = command.progress === undefined ? undefined : new OutputProgress(command.progress);
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -135,6 +140,7 @@ class CommandRun {
     const decoder = new StringDecoder('utf8');
     stream.on('data', (chunk: Buffer) => {
       kept.push(chunk);
+      this.#progress?.push(chunk);
       this.#both.push(Buffer.from(decoder.write(chunk)));
     });
     stream.on('end', () => this.#both.push(Buffer.from(decoder.end())));
@@ -182,6 +188,7 @@ class CommandRun {
   #end(): void {
     this.#settled = true;
     for (const timer of this.#timers) clearTimeout(timer);
+    this.#progress?.finish();
     this.#command.signal?.removeEventListener('abort', this.#onAbort);
     const leader = this.#child.pid;
     if (leader === undefined) return;

@@ -14,7 +14,7 @@ let exec: ReturnType<typeof createExec>;
 beforeAll(() => {
   folder = temporaryFolder({ 'sub/x': '', 'not-a-program': 'text', file: '' });
   symlinkSync('/', join(folder, 'out'));
-  exec = createExec(createWorkspace({ roots: folder }));
+  exec = createExec(createWorkspace({ roots: folder }), { sandbox: 'off' });
 });
 
 const sh = (script: string, more: Partial<ExecInput> = {}): ExecInput => ({ command: ['sh', '-c', script], ...more });
@@ -111,7 +111,7 @@ describe('the environment', () => {
 
   it('passes on further names that the host allows', async () => {
     process.env['CI_FLAVOUR'] = 'plain';
-    const more = createExec(createWorkspace({ roots: folder }), { passEnvironment: ['CI_FLAVOUR'] });
+    const more = createExec(createWorkspace({ roots: folder }), { passEnvironment: ['CI_FLAVOUR'], sandbox: 'off' });
     expect((await more({ command: ['env'] })).stdout).toContain('CI_FLAVOUR=plain\n');
     expect((await exec({ command: ['env'] })).stdout).not.toContain('CI_FLAVOUR');
     delete process.env['CI_FLAVOUR'];
@@ -263,7 +263,7 @@ describe.runIf(process.platform === 'linux')('a process tree', () => {
         `
       const { createExec } = await import(${tools('#tools/exec/exec.js')});
       const { createWorkspace } = await import(${tools('#tools/files/workspace.js')});
-      createExec(createWorkspace({ roots: ${JSON.stringify(folder)} }))({ command: ['sh', '-c', 'echo $$ > ${pidFile}; sleep 60'] });
+      createExec(createWorkspace({ roots: ${JSON.stringify(folder)} }), { sandbox: 'off' })({ command: ['sh', '-c', 'echo $$ > ${pidFile}; sleep 60'] });
       process.stdin.once('data', () => process.exit(0));`,
       ],
       { stdio: ['pipe', 'ignore', 'inherit'] },

@@ -1,0 +1,64 @@
+import { realpathSync } from 'node:fs';
+import { basename } from 'node:path';
+import { visible } from '../files/path-rules.js';
+import { rootOf, type Workspace } from '../files/workspace.js';
+import { quoteCommand } from './command-line.js';
+import { findProgram } from './program.js';
+
+/*
+ * What a command touches, in words that rules are matched against.
+ *
+ * `exec:npm test` is the command itself. Where that text does not say what will run (a shell, a program that runs
+ * another, a variable that changes what a program loads, a program that lies in the workspace), there is a second
+ * permission, `indirect:…`. A rule that approves must cover all permissions of a call, so no rule on `exec:…`
+ * approves such a call; a rule that denies needs one, so a prohibition on its text still holds.
+ */
+
+/** Programs that run what their arguments, their input or a file say. */
+const RUNNERS = new Set(
+  `sh bash dash ash zsh ksh mksh fish csh tcsh pwsh powershell cmd busybox toybox env xargs parallel
+  eval exec command builtin time watch entr script expect find sudo doas su runuser pkexec setpriv
+  capsh chroot unshare nsenter bwrap setarch nice ionice chrt taskset numactl prlimit choom timeout
+  nohup setsid stdbuf flock unbuffer strace ltrace gdb lldb perf valgrind catchsegv faketime fakeroot
+  dbus-run-session xvfb-run ssh at batch crontab systemd-run tmux screen start-stop-daemon run-parts`.split(/\s+/),
+);
+
+export interface RuledCommand {
+  readonly command: readonly string[];
+  readonly env?: Readonly<Record<string, string>> | undefined;
+}
+
+export function commandPermissions(workspace: Workspace, { command, env = {} }: RuledCommand): string[] {
+  return [
+    `exec:${quoteCommand(command)}`,
+    ...indirections(workspace, command),
+    ...Object.keys(env).map((name) => `indirect:variable ${visible(name)}`),
+  ];
+}
+
+/** A line for a shell: no rule on `exec:…` or `shell:…` approves it. */
+export function shellPermissions(line: string): string[] {
+  return [`shell:${visible(line)}`, 'indirect:shell'];
+}
+
+function indirections(workspace: Workspace, command: readonly string[]): string[] {
+  const program = command[0] ?? '';
+  if (command.some((argument) => visible(argument) !== argument)) return ['indirect:invisible characters'];
+  const name = basename(program.replaceAll('\\', '/'))
+    .toLowerCase()
+    .replace(/\.(?:exe|cmd|bat)$/, '');
+  if (RUNNERS.has(name)) return [`indirect:${name}`];
+  // A rule is written for the program that the name means; a path says where something of that name lies.
+  if (/[/\\]/.test(program)) return [`indirect:path ${program}`];
+  return isInWorkspace(workspace, program) ? [`indirect:program in the workspace ${program}`] : [];
+}
+
+function isInWorkspace(workspace: Workspace, program: string): boolean {
+  const file = findProgram(program, process.env['PATH'] ?? '', workspace.roots[0]!.realPath);
+  if (file === undefined) return false;
+  try {
+    return rootOf(workspace, file) !== undefined || rootOf(workspace, realpathSync(file)) !== undefined;
+  } catch {
+    return true;
+  }
+}

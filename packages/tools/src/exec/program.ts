@@ -1,0 +1,29 @@
+import { existsSync, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import { failure } from '../failure.js';
+import { quotePath } from '../files/path-rules.js';
+import { isProgram } from './sandbox/requirements.js';
+
+/**
+ * The file that a program's name stands for, as the system would find it: names with a slash from the start folder,
+ * others on `path`. Undefined where there is none.
+ */
+export function findProgram(name: string, path: string, folder: string): string | undefined {
+  if (name.includes('/')) return isProgram(resolve(folder, name)) ? resolve(folder, name) : undefined;
+  return path
+    .split(delimiter)
+    .map((entry) => join(isAbsolute(entry) ? entry : resolve(folder, entry), name))
+    .find(isProgram);
+}
+
+/** The same, or a ToolCallError that says why it cannot be started. */
+export function requireProgram(name: string, path: string, folder: string): string {
+  const found = findProgram(name, path, folder);
+  if (found !== undefined) return found;
+  const data = { program: name };
+  if (!name.includes('/')) throw failure('not_started', `No program named ${quotePath(name)} was found on PATH.`, data);
+  const place = resolve(folder, name);
+  if (!existsSync(place)) throw failure('not_started', `There is no program at ${quotePath(name)}.`, data);
+  const kind = statSync(place).isFile() ? 'may not be executed' : 'is no file and may not be executed';
+  throw failure('not_started', `${quotePath(name)} ${kind}.`, data);
+}

@@ -1,0 +1,43 @@
+import { StringDecoder } from 'node:string_decoder';
+import { visible } from '../files/path-rules.js';
+
+const EVERY_MS = 500;
+const MAX_LINE = 200;
+
+/**
+ * Tells how a command goes on: its latest line, at most twice a second, with nothing in it that a terminal obeys.
+ * `finish` stops it.
+ */
+export class OutputProgress {
+  readonly #tell: (line: string) => void;
+  readonly #decoder = new StringDecoder('utf8');
+  #line = '';
+  #latest = '';
+  #told = '';
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(tell: (line: string) => void) {
+    this.#tell = tell;
+  }
+
+  push(chunk: Buffer): void {
+    // Only the end of a large piece can hold the latest line.
+    const text = this.#line + this.#decoder.write(chunk.subarray(-4096));
+    const lines = text.split(/[\r\n]+/);
+    this.#line = lines.at(-1)!.slice(-MAX_LINE * 4);
+    this.#latest = lines.findLast((line) => line.trim() !== '') ?? this.#latest;
+    this.#timer ??= setTimeout(() => this.#flush(), EVERY_MS);
+  }
+
+  finish(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #flush(): void {
+    this.#timer = undefined;
+    const line = visible(this.#latest.trim()).slice(0, MAX_LINE);
+    if (line === '' || line === this.#told) return;
+    this.#told = line;
+    this.#tell(line);
+  }
+}

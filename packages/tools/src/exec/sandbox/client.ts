@@ -1,0 +1,171 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { failure } from '../../failure.js';
+import type { SandboxAnswer, SandboxRequest } from './messages.js';
+import type { SandboxedDisk } from './policy.js';
+import { findSandbox, refusedBySystem, type SandboxPrograms, type SandboxRefusal } from './requirements.js';
+
+type Waiting = (answer: SandboxAnswer) => void;
+
+/** What the host process of the sandbox gets of the environment: where programs are, and the way out. */
+const PASSED_ON = [
+  'HOME',
+  'LANG',
+  'TMPDIR',
+  'USER',
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'NO_PROXY',
+  'http_proxy',
+  'https_proxy',
+  'no_proxy',
+];
+
+export interface SandboxOptions {
+  /** Folders that commands can write to: no program of the sandbox is taken from there. */
+  readonly roots: readonly string[];
+  readonly allowedHosts: readonly string[];
+}
+
+/** A command as it is started inside the sandbox. Its `release` is called when it has ended. */
+export interface SandboxedCommand {
+  readonly argv: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly release: () => void;
+}
+
+/**
+ * The sandbox of one set of tools. Its host process starts with the first command, does not keep this process
+ * alive, and ends with it. Refusals are ToolCallErrors that say what is missing.
+ */
+export class Sandbox {
+  readonly #options: SandboxOptions;
+  #host: Promise<SandboxHost> | undefined;
+
+  constructor(options: SandboxOptions) {
+    this.#options = options;
+  }
+
+  /** `script` is a line of shell code, quoted already. */
+  async wrap(script: string, disk: SandboxedDisk): Promise<SandboxedCommand> {
+    const host = await this.#started();
+    const answer = await host.ask((id) => ({ id, kind: 'wrap', command: script, disk }));
+    if (!answer.ok && answer.isTooLong)
+      throw failure(
+        'not_started',
+        'The arguments and the environment are too long for the system; pass large data in a file.',
+      );
+    if (!answer.ok) throw refused(refusedBySystem(answer.reason));
+    // The environment of what runs outside is the host's alone: a library to preload or a PATH of the caller's
+    // would be obeyed before there is a sandbox.
+    return {
+      argv: ['/bin/sh', '-c', `exec ${answer.line}`],
+      environment: { PATH: host.path },
+      release: () => host.release(),
+    };
+  }
+
+  /** What is in the way of the sandbox; undefined where it works. */
+  async refusal(): Promise<SandboxRefusal | undefined> {
+    try {
+      await this.#started();
+      return undefined;
+    } catch (error) {
+      return (error as { data?: { refusal?: SandboxRefusal } }).data?.refusal ?? refusedBySystem(String(error));
+    }
+  }
+
+  /** Ends the host process. */
+  async close(): Promise<void> {
+    const host = await this.#host?.catch(() => undefined);
+    host?.close();
+  }
+
+  #started(): Promise<SandboxHost> {
+    this.#host ??= this.#start();
+    return this.#host;
+  }
+
+  async #start(): Promise<SandboxHost> {
+    try {
+      const programs = findSandbox(this.#options.roots);
+      if ('reason' in programs) throw refused(programs);
+      const host = new SandboxHost(programs, () => (this.#host = undefined));
+      const answer = await host.ask((id) => ({
+        id,
+        kind: 'start',
+        programs,
+        allowedHosts: this.#options.allowedHosts,
+      }));
+      if (answer.ok) return host;
+      host.close();
+      throw refused(refusedBySystem(answer.reason));
+    } catch (error) {
+      // What is missing may be installed before the next command.
+      this.#host = undefined;
+      throw error;
+    }
+  }
+}
+
+/** The other process: questions, and answers by number. */
+class SandboxHost {
+  readonly path: string;
+  readonly #process: ChildProcess;
+  readonly #waiting = new Map<number, Waiting>();
+  #asked = 0;
+
+  constructor(programs: SandboxPrograms, onEnd: () => void) {
+    this.path = programs.path;
+    this.#process = fork(new URL('./sandbox-host.js', import.meta.url), [], {
+      env: { ...passedOn(), PATH: programs.path },
+      execArgv: [],
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    this.#process.unref();
+    this.#process.channel?.unref();
+    this.#process.on('message', (answer: SandboxAnswer) => this.#settle(answer));
+    const end = (): void => {
+      onEnd();
+      for (const id of this.#waiting.keys())
+        this.#settle({ id, ok: false, reason: 'its process ended', isTooLong: false });
+    };
+    this.#process.on('error', end);
+    this.#process.on('exit', end);
+  }
+
+  ask(request: (id: number) => SandboxRequest): Promise<SandboxAnswer> {
+    const id = (this.#asked += 1);
+    return new Promise((resolve) => {
+      this.#waiting.set(id, resolve);
+      // An answer that is waited for keeps this process alive.
+      this.#process.channel?.ref();
+      this.#process.send(request(id), (error) => {
+        if (error !== null) this.#settle({ id, ok: false, reason: error.message, isTooLong: false });
+      });
+    });
+  }
+
+  release(): void {
+    if (this.#process.connected) this.#process.send({ kind: 'release' } satisfies SandboxRequest, () => undefined);
+  }
+
+  close(): void {
+    if (this.#process.connected) this.#process.disconnect();
+  }
+
+  #settle(answer: SandboxAnswer): void {
+    const waiting = this.#waiting.get(answer.id);
+    this.#waiting.delete(answer.id);
+    if (this.#waiting.size === 0) this.#process.channel?.unref();
+    waiting?.(answer);
+  }
+}
+
+function passedOn(): Record<string, string> {
+  const names = PASSED_ON.filter((name) => process.env[name] !== undefined);
+  return Object.fromEntries(names.map((name) => [name, process.env[name] as string]));
+}
+
+function refused({ reason, fix }: SandboxRefusal): Error {
+  return failure('unavailable', `${reason} The command was not run. ${fix}`, { refusal: { reason, fix } });
+}

@@ -1,0 +1,12 @@
+import type { SandboxedDisk } from './policy.js';
+import type { SandboxPrograms } from './requirements.js';
+
+/** What the host of the sandbox is asked; each is answered, but for `release`. */
+export type SandboxRequest =
+  | { id: number; kind: 'start'; programs: SandboxPrograms; allowedHosts: readonly string[] }
+  | { id: number; kind: 'wrap'; command: string; disk: SandboxedDisk }
+  | { kind: 'release' };
+
+export type SandboxAnswer =
+  /** `line`: one line for `/bin/sh -c`, which starts the command inside. Empty for `start`. */
+  { id: number; ok: true; line: string } | { id: number; ok: false; reason: string; isTooLong: boolean };

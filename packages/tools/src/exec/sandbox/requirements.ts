@@ -1,0 +1,79 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join, relative } from 'node:path';
+
+/** The programs that the sandbox is made of, by absolute path. */
+export interface SandboxPrograms {
+  /** Where they and the shell are looked for: the host's PATH, without what a command could have written. */
+  readonly path: string;
+  readonly bubblewrap?: string;
+  readonly socat?: string;
+}
+
+export interface SandboxRefusal {
+  /** One sentence. */
+  readonly reason: string;
+  /** What to do about it. */
+  readonly fix: string;
+}
+
+const SYSTEM_FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin'];
+const INSTALLERS: readonly (readonly [string, string])[] = [
+  ['apt-get', 'sudo apt-get install -y bubblewrap socat'],
+  ['dnf', 'sudo dnf install -y bubblewrap socat'],
+  ['pacman', 'sudo pacman -S --needed bubblewrap socat'],
+  ['zypper', 'sudo zypper install -y bubblewrap socat'],
+  ['apk', 'sudo apk add bubblewrap socat'],
+];
+const OPT_OUT = "To run commands without a sandbox all the same, set exec.sandbox to 'off'.";
+
+/** The programs, or why there is no sandbox here. Nothing inside `roots` counts: a command could have put it there. */
+export function findSandbox(
+  roots: readonly string[],
+  {
+    path = process.env['PATH'] ?? '',
+    platform = process.platform,
+    systemFolders = SYSTEM_FOLDERS,
+  }: { path?: string; platform?: NodeJS.Platform; systemFolders?: readonly string[] } = {},
+): SandboxPrograms | SandboxRefusal {
+  const folders = [...new Set([...trustedFolders(path, roots), ...systemFolders])];
+  const trusted = folders.join(delimiter);
+  if (platform === 'darwin') return { path: trusted };
+  if (platform !== 'linux') return { reason: `The sandbox for commands does not work on ${platform}.`, fix: OPT_OUT };
+  const [bubblewrap, socat] = ['bwrap', 'socat'].map((name) => findIn(folders, name));
+  if (bubblewrap !== undefined && socat !== undefined) return { path: trusted, bubblewrap, socat };
+  const missing = [bubblewrap === undefined ? 'bubblewrap' : '', socat === undefined ? 'socat' : ''].filter(Boolean);
+  const installer = INSTALLERS.find(([name]) => findIn(folders, name) !== undefined)?.[1];
+  return {
+    reason: `The sandbox for commands needs ${missing.join(' and ')}, not installed here.`,
+    fix: `${installer === undefined ? `Install ${missing.join(' and ')}.` : `Run: ${installer}.`} ${OPT_OUT}`,
+  };
+}
+
+/** What helps where the programs are there and the system does not let them work. */
+export function refusedBySystem(detail: string): SandboxRefusal {
+  return {
+    reason: `The sandbox for commands cannot be set up here: ${detail.trim().split('\n')[0] ?? 'it gave no reason'}`,
+    fix:
+      'Let unprivileged programs make user namespaces: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 ' +
+      `(Ubuntu), or sudo sysctl -w kernel.unprivileged_userns_clone=1 (older Debian). ${OPT_OUT}`,
+  };
+}
+
+function trustedFolders(path: string, roots: readonly string[]): string[] {
+  const given = path.split(delimiter).filter((folder) => isAbsolute(folder));
+  return given.filter((folder) => roots.every((root) => relative(root, folder).startsWith('..')));
+}
+
+/** The first executable file of that name. */
+function findIn(folders: readonly string[], name: string): string | undefined {
+  return folders.map((folder) => join(folder, name)).find(isProgram);
+}
+
+export function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

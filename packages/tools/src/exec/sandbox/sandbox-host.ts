@@ -1,0 +1,102 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LinuxSandboxProfileError, SandboxManager } from '@anthropic-ai/sandbox-runtime';
+import type { SandboxRuntimeConfig } from '@anthropic-ai/sandbox-runtime';
+import type { SandboxAnswer, SandboxRequest } from './messages.js';
+import type { SandboxedDisk } from './policy.js';
+
+/*
+ * A process of its own for the package that makes sandboxes. It turns a command into the line that starts it
+ * inside; the commands themselves are started by the tool.
+ *
+ * The package keeps one configuration for each process, listens to the process's signals, and protects files in
+ * the process's current folder by putting empty ones there. Here the configuration is this host's alone, the
+ * signals are nobody else's, and the current folder is an empty one.
+ */
+
+const NOTHING: SandboxedDisk = { denyRead: [], allowRead: [], allowWrite: [], denyWrite: [] };
+
+const folder = mkdtempSync(join(tmpdir(), 'toolscript-sandbox-'));
+process.chdir(folder);
+process.on('exit', () => {
+  process.chdir('/');
+  rmSync(folder, { recursive: true, force: true });
+});
+process.on('disconnect', () => void SandboxManager.reset().finally(() => process.exit(0)));
+// A signal to the whole group (Ctrl-C) is the tool's business; the end of the tool is the end of this process.
+process.on('SIGINT', () => undefined);
+process.on('message', (request: SandboxRequest) => {
+  if (request.kind === 'release') return SandboxManager.cleanupAfterCommand();
+  const work = request.kind === 'start' ? start(request) : wrap(request.command, request.disk);
+  work.then(
+    (line) => answer({ id: request.id, ok: true, line }),
+    (error: unknown) => answer({ id: request.id, ok: false, reason: messageOf(error), isTooLong: isTooLong(error) }),
+  );
+});
+
+function answer(message: SandboxAnswer): void {
+  if (process.connected) process.send?.(message);
+}
+
+async function start({ programs, allowedHosts }: SandboxRequest & { kind: 'start' }): Promise<string> {
+  const configuration: SandboxRuntimeConfig = {
+    network: { allowedDomains: [...allowedHosts], deniedDomains: [], strictAllowlist: true },
+    filesystem: { denyRead: [], allowWrite: [], denyWrite: [] },
+    // It looks for files to protect below the current folder, which is empty here.
+    ripgrep: { command: 'true' },
+    mandatoryDenySearchDepth: 1,
+    ...(programs.bubblewrap === undefined ? {} : { bwrapPath: programs.bubblewrap }),
+    ...(programs.socat === undefined ? {} : { socatPath: programs.socat }),
+  };
+  SandboxManager.updateConfig(configuration);
+  const { errors, warnings } = await SandboxManager.checkDependenciesAsync();
+  // What is a warning to the package (no filter for local sockets on this processor) is a hole here.
+  const lacking = [...errors, ...warnings];
+  if (lacking.length > 0) throw new Error(lacking.join('; '));
+  if (allowedHosts.length > 0) await SandboxManager.initialize(configuration);
+  await tryOut();
+  return '';
+}
+
+/** Whether the system lets the sandbox be set up is known only by doing it. */
+async function tryOut(): Promise<void> {
+  try {
+    execFileSync('/bin/sh', ['-c', `exec ${await wrap('exit 0', NOTHING)}`], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      encoding: 'utf8',
+    });
+  } catch (error) {
+    throw new Error((error as { stderr?: string }).stderr || messageOf(error), { cause: error });
+  } finally {
+    SandboxManager.cleanupAfterCommand();
+  }
+}
+
+async function wrap(command: string, disk: SandboxedDisk): Promise<string> {
+  const filesystem = {
+    denyRead: [...disk.denyRead],
+    allowRead: [...disk.allowRead, ...proxySockets()],
+    allowWrite: [...disk.allowWrite],
+    denyWrite: [...disk.denyWrite],
+  };
+  const repositories = { safeDirectories: [...disk.allowWrite, ...disk.allowRead] };
+  // Without a name of ours the proxy's address would hold the beginning of the command.
+  const names = { commandId: 'exec' };
+  return SandboxManager.wrapWithSandbox(command, 'sh', { filesystem, git: repositories }, undefined, names);
+}
+
+/** The ways to the proxy; they lie in the temporary folder that the sandbox replaces. */
+function proxySockets(): string[] {
+  const sockets = [SandboxManager.getLinuxHttpSocketPath(), SandboxManager.getLinuxSocksSocketPath()];
+  return [...new Set(sockets)].filter((path) => path !== undefined);
+}
+
+function isTooLong(error: unknown): boolean {
+  return error instanceof LinuxSandboxProfileError && error.code === 'command_too_long';
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

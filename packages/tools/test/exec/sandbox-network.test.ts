@@ -1,0 +1,35 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it } from 'vitest';
+import { createExec } from '#tools/exec/exec.js';
+import { checkExecSandbox } from '#tools/exec/sandbox/check.js';
+import { createWorkspace } from '#tools/files/workspace.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+
+const blocked = await checkExecSandbox();
+
+/** Asks the proxy that the environment names, as programs do that respect it. */
+const ask = (url: string): string => `
+  const proxy = new URL(process.env.HTTP_PROXY);
+  const token = 'Basic ' + Buffer.from(decodeURIComponent(proxy.username) + ':' + proxy.password).toString('base64');
+  require('http').get({ host: proxy.hostname, port: proxy.port, path: ${JSON.stringify(url)}, headers: { host: new URL(${JSON.stringify(url)}).host, 'proxy-authorization': token } },
+    (answer) => { answer.on('data', (piece) => process.stdout.write(piece)); answer.on('end', () => process.stdout.write(' ' + answer.statusCode)); });`;
+
+it.runIf(blocked === undefined)(
+  'an allowed host is reached, another is not, and another set of tools reaches none',
+  async () => {
+    const server = createServer((_, response) => response.end('served')).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const workspace = createWorkspace({ roots: temporaryFolder() });
+    const some = createExec(workspace, { network: { allow: ['localhost'] } });
+    const none = createExec(workspace);
+    const run = async (exec: typeof some, url: string) =>
+      (await exec({ command: [process.execPath, '-e', ask(url)], timeoutMs: 10_000 })).stdout;
+    expect(await run(some, `http://localhost:${port}/`)).toBe('served 200');
+    expect(await run(some, `http://127.0.0.2:${port}/`)).toMatch(/403$/);
+    expect(await run(none, `http://localhost:${port}/`)).toBe('');
+    server.close();
+  },
+);

@@ -1,0 +1,338 @@
+import { spawn } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createExec, type ExecInput } from '#tools/exec/exec.js';
+import { checkExecSandbox } from '#tools/exec/sandbox/check.js';
+import { sandboxedDisk } from '#tools/exec/sandbox/policy.js';
+import { findSandbox } from '#tools/exec/sandbox/requirements.js';
+import { createWorkspace } from '#tools/files/workspace.js';
+import { put, refusal, temporaryFolder } from '../support/temporary-folder.js';
+
+/*
+ * The real sandbox. Where it cannot run these tests are left out, but not in continuous integration: there its
+ * absence is a failure.
+ */
+
+const blocked = await checkExecSandbox();
+const inContinuousIntegration = Boolean(process.env['CI']);
+
+it.runIf(inContinuousIntegration)('the sandbox is there in continuous integration', () => {
+  expect(blocked).toBeUndefined();
+});
+
+/** Not below /tmp, which the sandbox replaces: what fails here must fail because it is forbidden. */
+const home = folderOutsideTemporary({
+  '.ssh/id_ed25519': 'canary-key',
+  '.aws/credentials': 'canary-key',
+  '.gnupg/secret': 'canary-key',
+  '.config/gh/hosts.yml': 'canary-key',
+  '.config/toolscript/config.json': 'canary-key',
+  '.config/git/config': '[alias]\n\tok = status\n',
+  '.netrc': 'canary-key',
+  '.npmrc': 'canary-key',
+  '.bash_history': 'canary-key',
+  '.mozilla/cookies': 'canary-key',
+  'notes.txt': 'plain notes',
+  'project/a.txt': 'a\n',
+  'project/package.json': '{"name":"sample","version":"1.0.0"}\n',
+  'project/sample.test.mjs': "import test from 'node:test';\ntest('passes', () => {});\n",
+  'elsewhere/file': 'untouched\n',
+});
+const project = join(home, 'project');
+const realHome = process.env['HOME'];
+let exec: ReturnType<typeof createExec>;
+
+beforeAll(() => {
+  // Also before the sandbox's own process is started.
+  process.env['HOME'] = home;
+  process.env['PLANTED_API_KEY'] = 'canary-key';
+  exec = createExec(createWorkspace({ roots: project }));
+});
+
+afterAll(() => {
+  if (realHome === undefined) delete process.env['HOME'];
+  else process.env['HOME'] = realHome;
+  delete process.env['PLANTED_API_KEY'];
+  rmSync(home, { recursive: true, force: true });
+});
+
+const sh = (script: string, more: Partial<ExecInput> = {}): ExecInput => ({ command: ['sh', '-c', script], ...more });
+const nodeScript = (code: string): ExecInput => ({ command: [process.execPath, '-e', code] });
+
+function folderOutsideTemporary(files: Record<string, string>): string {
+  const place = join(process.cwd(), 'node_modules/.cache');
+  mkdirSync(place, { recursive: true });
+  const folder = realpathSync(mkdtempSync(join(place, 'toolscript-home-')));
+  for (const [path, content] of Object.entries(files)) put(folder, path, content);
+  return folder;
+}
+
+/** Processes of this machine with this text in their command line. */
+function processesWith(text: string): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(text);
+      } catch {
+        return false;
+      }
+    });
+}
+
+async function noneLeft(text: string): Promise<boolean> {
+  for (let round = 0; round < 400 && processesWith(text).length > 0; round += 1) await sleep(10);
+  return processesWith(text).length === 0;
+}
+
+async function someRun(text: string): Promise<void> {
+  for (let round = 0; round < 1000 && processesWith(text).length === 0; round += 1) await sleep(10);
+  expect(processesWith(text)).not.toEqual([]);
+}
+
+describe.runIf(blocked === undefined)('in the sandbox', () => {
+  it('writing works in the workspace and in a temporary folder of its own, which is gone afterwards', async () => {
+    const result = await exec(
+      sh('echo new > b.txt && echo t > "$TMPDIR/sandbox-test-t" && cat b.txt /tmp/sandbox-test-t'),
+    );
+    expect(result).toMatchObject({ exitCode: 0, stdout: 'new\nt\n' });
+    expect(readFileSync(join(project, 'b.txt'), 'utf8')).toBe('new\n');
+    expect(existsSync('/tmp/sandbox-test-t')).toBe(false);
+  });
+
+  it.each([
+    ['beside the workspace', '../elsewhere/file'],
+    ['in the home folder', '../new-file'],
+    ['in a system folder', '/etc/toolscript-test'],
+    ['through a link', 'way-out/file'],
+  ])('writing %s fails', async (_, target) => {
+    if (!existsSync(join(project, 'way-out'))) symlinkSync(join(home, 'elsewhere'), join(project, 'way-out'));
+    const result = await exec(sh(`echo changed > ${target}`));
+    expect(result.exitCode).not.toBe(0);
+    expect(readFileSync(join(home, 'elsewhere/file'), 'utf8')).toBe('untouched\n');
+    expect(existsSync(join(home, 'new-file'))).toBe(false);
+    expect(existsSync('/etc/toolscript-test')).toBe(false);
+  });
+
+  it('no secret of the home folder can be read, by any of its names; other files can', async () => {
+    expect((await exec(sh('grep -rs canary-key "$HOME" /proc/self/root"$HOME" && echo found'))).stdout).toBe('');
+    for (const file of ['.ssh/id_ed25519', '.netrc', '.npmrc', '.bash_history', '.config/toolscript/config.json'])
+      expect((await exec({ command: ['cat', join(home, file)] })).stdout).toBe('');
+    expect((await exec({ command: ['cat', join(home, 'notes.txt')] })).stdout).toBe('plain notes');
+    expect((await exec({ command: ['cat', join(home, '.config/git/config')] })).stdout).toContain('alias');
+  });
+
+  it('the same holds where the workspace is the home folder itself', async () => {
+    const wide = createExec(createWorkspace({ roots: home }));
+    expect((await wide(sh('grep -rs canary-key . && echo found'))).stdout).toBe('');
+    expect((await wide(sh('cat notes.txt; rm -rf .ssh/id_ed25519 .netrc'))).stdout).toBe('plain notes');
+    expect(readFileSync(join(home, '.ssh/id_ed25519'), 'utf8')).toBe('canary-key');
+    expect(readFileSync(join(home, '.netrc'), 'utf8')).toBe('canary-key');
+  });
+
+  it('a root that is read-only cannot be written', async () => {
+    const library = temporaryFolder({ 'l.txt': 'library\n' });
+    const both = createExec(createWorkspace({ roots: [project, { path: library, access: 'read' }] }));
+    const result = await both(sh(`cat ${library}/l.txt; echo changed > ${library}/l.txt`));
+    expect(result).toMatchObject({ stdout: 'library\n' });
+    expect(result.exitCode).not.toBe(0);
+    expect(readFileSync(join(library, 'l.txt'), 'utf8')).toBe('library\n');
+  });
+
+  it('a listener on loopback cannot be reached, nor a local socket, nor a name', async () => {
+    let connections = 0;
+    const server = createServer(() => (connections += 1)).listen(0, '127.0.0.1');
+    const socket = createServer(() => (connections += 1)).listen(join(project, 'local.sock'));
+    await Promise.all([once(server, 'listening'), once(socket, 'listening')]);
+    const { port } = server.address() as AddressInfo;
+    const connect = (to: string): ExecInput =>
+      nodeScript(
+        `require('net').connect(${to}).on('connect', () => { console.log('connected'); process.exit() }).on('error', (e) => console.log(e.code))`,
+      );
+    expect((await exec(connect(`{ port: ${port}, host: '127.0.0.1' }`))).stdout).toBe('ECONNREFUSED\n');
+    expect((await exec(connect(`{ path: 'local.sock' }`))).stdout).not.toContain('connected');
+    expect((await exec(connect(`{ port: 80, host: 'example.com' }`))).stdout).not.toContain('connected');
+    expect(connections).toBe(0);
+    server.close();
+    socket.close();
+  });
+
+  it('no key of the environment is seen, not even in the processes around', async () => {
+    expect((await exec({ command: ['env'] })).stdout).not.toContain('canary-key');
+    expect((await exec(sh('cat /proc/*/environ | tr "\\0" "\\n" | grep -c canary-key'))).stdout).toBe('0\n');
+    expect((await exec(sh('ls /proc | grep -c "^[0-9]"'))).stdout.trim().length).toBe(1);
+  });
+
+  it('what the caller adds to the environment is obeyed inside and never before', async () => {
+    const planted = join(project, 'planted');
+    mkdirSync(planted, { recursive: true });
+    writeFileSync(join(planted, 'bwrap'), `#!/bin/sh\ntouch ${home}/escaped\nexec /usr/bin/bwrap "$@"\n`, {
+      mode: 0o755,
+    });
+    const env = {
+      PATH: `${planted}:${process.env['PATH']}`,
+      BASH_ENV: join(planted, 'bwrap'),
+      ENV: join(planted, 'bwrap'),
+      LD_PRELOAD: '/nothing.so',
+      QUOTED: `it's $HOME "\n`,
+    };
+    const result = await exec({ command: [process.execPath, '-p', 'process.env.QUOTED'], env });
+    expect(result.stdout).toBe(`it's $HOME "\n\n`);
+    expect(result.stderr).toContain('/nothing.so');
+    expect(existsSync(join(home, 'escaped'))).toBe(false);
+  });
+
+  it('what others execute or obey at the top of the workspace cannot be written; nothing is left behind', async () => {
+    const repository = temporaryFolder({
+      '.git/hooks/x': '',
+      '.git/config': '',
+      '.vscode/tasks.json': '',
+      'a.txt': '',
+    });
+    const there = createExec(createWorkspace({ roots: repository }));
+    for (const file of ['.git/hooks/post-commit', '.git/config', '.vscode/tasks.json'])
+      expect((await there(sh(`echo changed > ${file}`))).exitCode).not.toBe(0);
+    await there({ command: ['true'] });
+    expect(readdirSync(repository).toSorted()).toEqual(['.git', '.vscode', 'a.txt']);
+  });
+
+  it('arguments, start folder, streams and statuses are as without it', async () => {
+    const command = ['printf', '%s\\n', '$HOME', '`id`', 'a b', "it's", '*', ';', '--', '', '\n'];
+    expect((await exec({ command })).stdout).toBe(`${command.slice(2).join('\n')}\n`);
+    mkdirSync(join(project, 'sub folder'), { recursive: true });
+    expect((await exec({ command: ['pwd'], cwd: 'sub folder' })).stdout).toBe(`${join(project, 'sub folder')}\n`);
+    expect(await exec(sh('echo out; echo err >&2; exit 3'))).toMatchObject({
+      exitCode: 3,
+      stdout: 'out\n',
+      stderr: 'err\n',
+    });
+    expect((await exec(sh('kill -9 $$'))).exitCode).toBe(137);
+    expect((await exec({ command: ['cat'] })).stdout).toBe('');
+    expect(
+      (await exec(sh('test -t 0 || test -t 1 || test -t 2 || (: < /dev/tty) 2>/dev/null || echo none'))).stdout,
+    ).toBe('none\n');
+  });
+
+  it('ordinary commands work', async () => {
+    const tested = await exec({ command: ['node', '--test'] });
+    expect(tested.aggregatedOutput).toContain('pass 1');
+    expect((await exec({ command: ['npm', '--version'] })).stdout).toMatch(/^\d+\.\d+/);
+    expect((await exec(sh('git init -q . && git status --short'))).stdout).toContain('?? package.json\n');
+  });
+
+  it.each<[string, ExecInput, RegExp]>([
+    ['a program that is not there', { command: ['no-such-program-here'] }, /^No program named/],
+    ['a path that is not there', { command: ['./none'] }, /^There is no program at/],
+    ['a file that is no program', { command: ['./a.txt'] }, /may not be executed/],
+    ['arguments that are too long', { command: ['echo', 'x'.repeat(3_000_000)] }, /too long/],
+  ])('a command is refused for %s', async (_, input, message) => {
+    const error = await refusal(() => exec(input));
+    expect(error.message).toMatch(message);
+    expect(error.data['reason']).toBe('not_started');
+  });
+});
+
+describe.runIf(blocked === undefined)('a sandboxed process tree', () => {
+  const lasting = (mark: string): string =>
+    `trap '' TERM HUP INT; setsid sh -c "trap '' TERM; sleep 71${mark} & sleep 72${mark}" & sleep 73${mark}; wait`;
+
+  it('is killed at its time limit, with those who took sessions of their own', async () => {
+    const result = await exec(sh(`echo started; ${lasting('.101')}`, { timeoutMs: 500 }));
+    expect(result).toMatchObject({ timedOut: true, stdout: 'started\n' });
+    expect(result.exitCode).toBeGreaterThan(128);
+    expect(await noneLeft('.101')).toBe(true);
+  });
+
+  it('is killed by an abort, and the call fails', async () => {
+    const controller = new AbortController();
+    const call = refusal(() => exec(sh(lasting('.102')), { signal: controller.signal }));
+    await someRun('sleep\u000072.102');
+    controller.abort();
+    expect((await call).data['reason']).toBe('aborted');
+    expect(await noneLeft('.102')).toBe(true);
+  });
+
+  it('ends with the command that started it', async () => {
+    expect((await exec(sh('setsid sleep 71.103 & echo done'))).stdout).toBe('done\n');
+    expect(await noneLeft('71.103')).toBe(true);
+  });
+
+  it('does not survive the kill of the host', async () => {
+    const module = (path: string): string => JSON.stringify(fileURLToPath(import.meta.resolve(path)));
+    const code = `
+      const { createExec } = await import(${module('#tools/exec/exec.js')});
+      const { createWorkspace } = await import(${module('#tools/files/workspace.js')});
+      await createExec(createWorkspace({ roots: ${JSON.stringify(project)} }))({ command: ['sh', '-c', ${JSON.stringify(lasting('.104'))}] });`;
+    const host = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'ignore' });
+    await someRun('sleep\u000072.104');
+    host.kill('SIGKILL');
+    expect(await noneLeft('72.104')).toBe(true);
+    expect(await noneLeft('71.104')).toBe(true);
+  });
+
+  it('tells its latest line while it runs, and nothing that a terminal obeys', async () => {
+    const told: string[] = [];
+    await exec(sh('for i in 1 2 3; do printf "step $i \\033[31mred\\n"; sleep 0.4; done'), {
+      progress: (line) => told.push(line),
+    });
+    expect(told.length).toBeGreaterThanOrEqual(1);
+    expect(told.length).toBeLessThanOrEqual(3);
+    expect(told.every((line) => /^step \d \\u001b\[31mred$/.test(line))).toBe(true);
+  });
+});
+
+describe('where the sandbox cannot be had', () => {
+  it('the refusal names what is missing and the command that installs it', () => {
+    const tools = temporaryFolder();
+    for (const name of ['socat', 'apt-get']) writeFileSync(join(tools, name), '#!/bin/sh\n', { mode: 0o755 });
+    const options = { path: tools, systemFolders: [] };
+    expect(findSandbox([], { ...options, platform: 'linux' })).toEqual({
+      reason: 'The sandbox for commands needs bubblewrap, not installed here.',
+      fix: "Run: sudo apt-get install -y bubblewrap socat. To run commands without a sandbox all the same, set exec.sandbox to 'off'.",
+    });
+    expect(findSandbox([], { ...options, platform: 'win32' })).toMatchObject({
+      reason: 'The sandbox for commands does not work on win32.',
+    });
+  });
+
+  it('programs inside the workspace are never taken for its parts', () => {
+    const folder = temporaryFolder();
+    for (const name of ['bwrap', 'socat']) writeFileSync(join(folder, name), '#!/bin/sh\n', { mode: 0o755 });
+    const found = findSandbox([folder], { path: `${folder}:relative`, platform: 'linux' });
+    expect(JSON.stringify(found)).not.toContain(folder);
+  });
+
+  it('a folder that would be taken for a pattern is refused', async () => {
+    mkdirSync(join(project, 'a[1]'), { recursive: true });
+    const there = createExec(createWorkspace({ roots: join(project, 'a[1]') }));
+    expect((await refusal(() => there({ command: ['true'] }))).message).toMatch(/Rename it/);
+  });
+
+  it('without a sandbox everything goes', async () => {
+    const bare = createExec(createWorkspace({ roots: project }), { sandbox: 'off' });
+    expect((await bare({ command: ['cat', join(home, '.ssh/id_ed25519')] })).stdout).toBe('canary-key');
+  });
+});
+
+it('the rules name the secrets that are there', () => {
+  const disk = sandboxedDisk(createWorkspace({ roots: project }), { KUBECONFIG: join(home, 'notes.txt') }, 'linux');
+  expect(disk.denyRead).toContain(join(homedir(), '.ssh'));
+  expect(disk.denyRead).toContain(join(home, 'notes.txt'));
+  expect(disk.allowWrite).toEqual([project]);
+});
