@@ -2,12 +2,15 @@ import * as catalog from './catalog.mjs';
 import * as cli from './cli.mjs';
 import * as coldStart from './cold-start.mjs';
 import * as detector from './detector.mjs';
+import * as exec from './exec.mjs';
 import * as idle from './idle.mjs';
 import * as memory from './memory.mjs';
 import * as newSource from './new-source.mjs';
+import * as patch from './patch.mjs';
 import * as reducer from './reducer.mjs';
 import * as sandboxAlone from './sandbox-alone.mjs';
 import * as schedule from './schedule.mjs';
+import * as search from './search.mjs';
 import * as throughput from './throughput.mjs';
 import * as toolCalls from './tool-calls.mjs';
 import * as typeCheck from './type-check.mjs';
@@ -29,6 +32,9 @@ export const ROWS = [
   detector,
   reducer,
   catalog,
+  patch,
+  search,
+  exec,
   idle,
   memory,
   cli,

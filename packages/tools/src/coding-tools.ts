@@ -1,9 +1,11 @@
 import type { Tool } from '@toolscript/core/protocol';
-import { execTool, type ExecOptions } from './exec/exec.js';
+import { createExec, execTool, type ExecOptions } from './exec/exec.js';
+import { shellTool } from './exec/shell.js';
 import { listDirTool } from './files/list-dir.js';
 import { readFileTool } from './files/read-file.js';
-import { createWorkspace, type WorkspaceOptions } from './files/workspace.js';
+import { createWorkspace, type Workspace, type WorkspaceOptions } from './files/workspace.js';
 import { writeFileTool } from './files/write-file.js';
+import { viewImageTool } from './media/view-image.js';
 import { applyPatchTool } from './patch/apply-patch.js';
 import { updatePlanTool } from './plan/update-plan.js';
 import { fileSearchTool } from './search/file-search.js';
@@ -12,22 +14,31 @@ import { grepFilesTool } from './search/grep-files.js';
 export interface CodingToolsOptions extends WorkspaceOptions {
   /** Settings of `exec`; false leaves the tool out. */
   readonly exec?: ExecOptions | false;
+  /** Adds `shell`, with the settings and in the sandbox of `exec`. Default false. */
+  readonly shell?: boolean;
 }
 
 /**
- * The tools for work on a folder: readFile, writeFile, listDir, grepFiles, fileSearch, applyPatch, exec,
+ * The tools for work on a folder: readFile, writeFile, listDir, viewImage, grepFiles, fileSearch, applyPatch, exec,
  * updatePlan. Throws a ToolscriptUsageError where a root is missing or not a folder.
  */
-export function codingTools({ exec, ...workspaceOptions }: CodingToolsOptions): Tool[] {
+export function codingTools({ exec, shell = false, ...workspaceOptions }: CodingToolsOptions): Tool[] {
   const workspace = createWorkspace(workspaceOptions);
   return [
     readFileTool(workspace),
     writeFileTool(workspace),
     listDirTool(workspace),
+    viewImageTool(workspace),
     grepFilesTool(workspace),
     fileSearchTool(workspace),
     applyPatchTool(workspace),
-    ...(exec === false ? [] : [execTool(workspace, exec)]),
+    ...(exec === false ? [] : commandTools(workspace, exec, shell)),
     updatePlanTool(),
   ];
+}
+
+/** One sandbox serves both. */
+function commandTools(workspace: Workspace, options: ExecOptions | undefined, shell: boolean): Tool[] {
+  const run = createExec(workspace, options);
+  return [execTool(workspace, options, run), ...(shell ? [shellTool(workspace, options, run)] : [])];
 }

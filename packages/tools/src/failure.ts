@@ -15,6 +15,7 @@ export type FailureReason =
   | 'no_match'
   | 'not_a_file'
   | 'not_a_folder'
+  | 'not_an_image'
   | 'not_permitted'
   | 'not_started'
   | 'not_text'

@@ -1,5 +1,15 @@
+export {
+  commandRules,
+  fullPreset,
+  readOnlyPreset,
+  workspaceWritePreset,
+  type CommandRules,
+} from './approval-presets.js';
 export { codingTools, type CodingToolsOptions } from './coding-tools.js';
 export { execTool, type ExecOptions } from './exec/exec.js';
+export { checkExecSandbox } from './exec/sandbox/check.js';
+export type { SandboxRefusal } from './exec/sandbox/requirements.js';
+export { shellTool } from './exec/shell.js';
 export type { FailureReason } from './failure.js';
 export { listDirTool } from './files/list-dir.js';
 export { PROTECTED_NAMES } from './files/path-rules.js';
@@ -14,6 +24,7 @@ export {
   type WorkspaceRoot,
 } from './files/workspace.js';
 export { writeFileTool } from './files/write-file.js';
+export { loadImage, viewImageTool, type ImageReference, type ViewImageResult } from './media/view-image.js';
 export { applyPatch, applyPatchTool, type ApplyPatchOptions, type ApplyPatchResult } from './patch/apply-patch.js';
 export type { PatchChange } from './patch/planner.js';
 export { updatePlanTool } from './plan/update-plan.js';

@@ -42,6 +42,7 @@ describe('the catalog', () => {
       'readFile read never',
       'writeFile write policy',
       'listDir read never',
+      'viewImage read never',
       'grepFiles read never',
       'fileSearch read never',
       'applyPatch write policy',
@@ -81,6 +82,24 @@ describe('every tool', () => {
     ).toMatchObject({
       files: ['a.txt'],
       matches: [{ path: 'a.txt', line: 2, column: 1, text: 'two' }],
+    });
+    expect(
+      await call('grepFiles', {
+        pattern: 'ONE\\ntwo',
+        exclude: ['src'],
+        context: 1,
+        multiline: true,
+        ignoreCase: true,
+        smartCase: false,
+        literal: false,
+        workdir: '.',
+      }),
+    ).toMatchObject({ matches: [{ path: 'a.txt', line: 1, endLine: 2, before: [], after: [] }] });
+    put(folder, 'i.png', Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64'));
+    expect(await call('viewImage', { path: 'i.png', workdir: '.', inline: true })).toMatchObject({
+      mediaType: 'image/gif',
+      width: 1,
+      height: 1,
     });
     expect(
       await call('fileSearch', { pattern: 'b.ts', limit: 1, searchDirectory: '.', exclude: ['dist'] }),

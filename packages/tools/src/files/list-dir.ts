@@ -8,7 +8,7 @@ import { failure, failureReason, throwIfAborted } from '../failure.js';
 import { ioFailure, openFolder, openSubfolder, using, type VerifiedFolder } from './open-verified.js';
 import { quotePath, visible } from './path-rules.js';
 import { permissionPath } from './permission-path.js';
-import { displayPath, resolvePath, type Workspace } from './workspace.js';
+import { displayPath, otherRoots, resolvePath, type Workspace } from './workspace.js';
 
 /** A folder with more entries than this is listed in part, and says so. */
 const MAX_FOLDER_ENTRIES = 100_000;
@@ -45,7 +45,8 @@ export function listDirTool(workspace: Workspace): Tool {
   return defineTool({
     name: 'listDir',
     description:
-      'Lists a folder as a tree, hidden entries too, sorted by name; links are shown and not followed. Returns entries[] and content.',
+      'Lists a folder as a tree, hidden entries too, sorted by name; links are shown and not followed. Returns entries[] and content.' +
+      otherRoots(workspace),
     input: ListDirInput,
     output: ListDirOutput,
     approval: 'never',

@@ -38,6 +38,7 @@ export async function openFile(workspace: Workspace, path: WorkspacePath): Promi
   const entry = await openEntry(workspace, path, { folder: false });
   try {
     checkRegularFile(entry.stat, path);
+    checkDevice(workspace, entry, path);
     checkHardLinks(workspace, entry, path);
     return await readable(workspace, entry, path);
   } catch (error) {
@@ -101,7 +102,21 @@ interface OpenWish {
   readonly noFollow?: boolean;
 }
 
+/** What is replaced again and again is given up on. */
+const MAX_ATTEMPTS = 8;
+
+/** Others replace files by renaming new ones over them; then the new one is opened. */
 async function openEntry(workspace: Workspace, path: WorkspacePath, wish: OpenWish): Promise<VerifiedEntry> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await openOnce(workspace, path, wish);
+    } catch (error) {
+      if (failureReason(error) !== 'changed' || attempt === MAX_ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function openOnce(workspace: Workspace, path: WorkspacePath, wish: OpenWish): Promise<VerifiedEntry> {
   const byDescriptor = workspace.verification === 'descriptor';
   const flags =
     (byDescriptor ? O_PATH : O_RDONLY | O_NONBLOCK | O_NOCTTY) |
@@ -112,7 +127,8 @@ async function openEntry(workspace: Workspace, path: WorkspacePath, wish: OpenWi
   });
   try {
     const stat = await handle.stat();
-    const realPath = byDescriptor ? await placeByDescriptor(handle) : await placeByPath(path, stat);
+    // In this order: a name that is still there after the names were counted was among them.
+    const realPath = byDescriptor ? await placeByDescriptor(handle, path, stat) : await placeByPath(path, stat);
     if (!rootOf(workspace, realPath)) throw leadsOutside(path);
     return { handle, realPath, stat };
   } catch (error) {
@@ -121,8 +137,16 @@ async function openEntry(workspace: Workspace, path: WorkspacePath, wish: OpenWi
   }
 }
 
-function placeByDescriptor(handle: FileHandle): Promise<string> {
-  return readlink(`/proc/self/fd/${handle.fd}`);
+/**
+ * The kernel's name for what is open. A name that was removed meanwhile says nothing: what is open may live on
+ * under another name, outside.
+ */
+async function placeByDescriptor(handle: FileHandle, path: WorkspacePath, opened: Stats): Promise<string> {
+  const realPath = await readlink(`/proc/self/fd/${handle.fd}`);
+  if (!realPath.endsWith(' (deleted)')) return realPath;
+  const found = await lstat(realPath).catch(() => undefined);
+  if (found?.dev === opened.dev && found.ino === opened.ino) return realPath;
+  throw replaced(path);
 }
 
 /** Resolves the path after opening and wants the same device and inode there, twice. */
@@ -130,9 +154,12 @@ async function placeByPath(path: WorkspacePath, opened: Stats): Promise<string> 
   const realPath = await realpath(path.absolute);
   const found = await lstat(realPath);
   const same = found.dev === opened.dev && found.ino === opened.ino && (await realpath(path.absolute)) === realPath;
-  if (!same)
-    throw failure('changed', `${quotePath(path.given)} was replaced while it was being opened.`, { path: path.given });
+  if (!same) throw replaced(path);
   return realPath;
+}
+
+function replaced(path: WorkspacePath): Error {
+  return failure('changed', `${quotePath(path.given)} was replaced while it was being opened.`, { path: path.given });
 }
 
 async function readable(workspace: Workspace, entry: VerifiedEntry, path: WorkspacePath): Promise<VerifiedEntry> {
@@ -150,6 +177,14 @@ function asFolder(workspace: Workspace, entry: VerifiedEntry): VerifiedFolder {
   const ownPath =
     workspace.verification === 'descriptor' ? `/proc/${process.pid}/fd/${entry.handle.fd}` : entry.realPath;
   return { ...entry, ownPath, entryPath: (name) => join(ownPath, name) };
+}
+
+/** `/proc` and `/sys` lie inside a root such as `/`, or are mounted there; their regular files are none. */
+function checkDevice(workspace: Workspace, entry: VerifiedEntry, path: WorkspacePath): void {
+  if (!workspace.kernelDevices.has(entry.stat.dev)) return;
+  throw failure('not_a_file', `${quotePath(path.given)} belongs to the kernel (/proc or /sys), not to a disk.`, {
+    path: path.given,
+  });
 }
 
 function checkHardLinks(workspace: Workspace, entry: VerifiedEntry, path: WorkspacePath): void {

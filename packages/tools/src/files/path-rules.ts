@@ -68,6 +68,8 @@ const HARD_LINKED_FOLDERS = new Set(['node_modules', 'site-packages']);
 
 const MAX_PATH_BYTES = 4096;
 const MAX_NAME_BYTES = 255;
+/** Names in one path; each costs system calls. */
+const MAX_NAMES = 128;
 
 /** Refuses what no file system call should see. */
 export function checkSpelling(path: string): void {
@@ -78,7 +80,10 @@ export function checkSpelling(path: string): void {
   if (Buffer.byteLength(path) > MAX_PATH_BYTES) {
     throw failure('bad_path', `The path ${quotePath(path)} is longer than ${MAX_PATH_BYTES} bytes.`);
   }
-  for (const name of path.split(/[/\\]/)) checkName(path, name);
+  const names = path.split(/[/\\]/).filter((name) => name !== '' && name !== '.' && name !== '..');
+  if (names.length > MAX_NAMES)
+    throw failure('bad_path', `The path ${quotePath(path)} has more than ${MAX_NAMES} names.`);
+  for (const name of names) checkName(path, name);
 }
 
 function checkName(path: string, name: string): void {

@@ -19,6 +19,10 @@ export interface Workspace {
   readonly unprotected: ReadonlySet<string>;
   /** Runs one change of files at a time. */
   readonly exclusive: <T>(change: () => Promise<T>) => Promise<T>;
+  /** How many changes have begun or ended, for those who remember what they found. */
+  readonly changeCount: () => number;
+  /** Device numbers of the kernel's own file systems, whose files are windows on processes and hardware. */
+  readonly kernelDevices: ReadonlySet<number>;
 }
 
 export interface WorkspaceRoot {
@@ -66,11 +70,12 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
     throw new ToolscriptUsageError("Verification 'descriptor' needs /proc/self/fd, which this machine does not have.");
   }
   return Object.freeze({
-    roots: Object.freeze(given.map(openRoot)),
+    roots: Object.freeze(differentRoots(given.map(openRoot))),
     verification,
     hardLinks: options.hardLinks ?? 'refuse',
     unprotected: knownNames(options.unprotected ?? []),
-    exclusive: oneAtATime(),
+    ...oneAtATime(),
+    kernelDevices: kernelDevices(),
   });
 }
 
@@ -116,6 +121,14 @@ export function displayPath(workspace: Workspace, realPath: string): string {
   return sep === '/' ? shown : shown.split(sep).join('/');
 }
 
+/** What a model must know of the roots beyond the first; '' where there is one. */
+export function otherRoots({ roots }: Workspace): string {
+  const others = roots
+    .slice(1)
+    .map((root) => `${quotePath(root.realPath)}${root.access === 'read' ? ' (read only)' : ''}`);
+  return others.length === 0 ? '' : ` Other folders, by absolute paths: ${others.join(', ')}.`;
+}
+
 /** Refuses paths in read-only roots and protected names. `realPath` has no links in it. */
 export function checkWritable(workspace: Workspace, realPath: string, given: string): void {
   const root = rootOf(workspace, realPath);
@@ -154,17 +167,41 @@ function openRoot(option: RootOption): WorkspaceRoot {
   return Object.freeze({ realPath, givenPath, access });
 }
 
+/** The same folder twice would leave open which access counts. */
+function differentRoots(roots: readonly WorkspaceRoot[]): readonly WorkspaceRoot[] {
+  const twice = roots.find((root, index) => roots.findIndex(({ realPath }) => realPath === root.realPath) < index);
+  if (twice) throw new ToolscriptUsageError(`The workspace root '${twice.givenPath}' is given twice.`);
+  return roots;
+}
+
+function kernelDevices(): ReadonlySet<number> {
+  const found = ['/proc', '/sys'].map((folder) => statSync(folder, { throwIfNoEntry: false })?.dev);
+  return new Set(found.filter((device) => device !== undefined && device !== statSync('/').dev) as number[]);
+}
+
 function knownNames(names: readonly string[]): ReadonlySet<string> {
   const unknown = names.find((name) => !PROTECTED_NAMES.some((rule) => rule.name === name));
   if (unknown !== undefined) throw new ToolscriptUsageError(`'${unknown}' is not one of the protected names.`);
   return new Set(names);
 }
 
-function oneAtATime(): Workspace['exclusive'] {
+function oneAtATime(): Pick<Workspace, 'exclusive' | 'changeCount'> {
   let last: Promise<unknown> = Promise.resolve();
-  return (change) => {
-    const result = last.then(change);
-    last = result.catch(() => undefined);
-    return result;
+  let count = 0;
+  const counted = async <T>(change: () => Promise<T>): Promise<T> => {
+    count += 1;
+    try {
+      return await change();
+    } finally {
+      count += 1;
+    }
+  };
+  return {
+    exclusive: (change) => {
+      const result = last.then(() => counted(change));
+      last = result.catch(() => undefined);
+      return result;
+    },
+    changeCount: () => count,
   };
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { throwIfAborted } from '../failure.js';
 import { openFile, using } from '../files/open-verified.js';
+import { splitLines } from '../files/text.js';
 import { resolvePath, type Workspace } from '../files/workspace.js';
 
 /** A line that ripgrep says matches, not yet confirmed to come from inside the workspace. */
@@ -10,6 +11,8 @@ export interface MatchedLine {
   /** Relative to the folder that was searched. */
   readonly inside: string;
   readonly line: number;
+  /** Larger than `line` only where the match goes across lines. */
+  readonly endLine: number;
   readonly column: number;
   readonly text: string;
   /** The line's bytes: where they are in the file, how many, and their SHA-256. */
@@ -18,6 +21,15 @@ export interface MatchedLine {
   readonly sha256: string;
 }
 
+export interface ConfirmedLine extends MatchedLine {
+  /** The lines above, nearest last, and below. */
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+}
+
+/** Bytes that are read on each side for lines of context; what goes beyond is left out. */
+const CONTEXT_BYTES = 16 * 1024;
+
 /**
  * ripgrep opens files by their paths, and a path can be swapped for a link while it walks. So each line is read
  * again from a file that was verified, and what is not the same there is left out.
@@ -25,10 +37,9 @@ export interface MatchedLine {
 export async function confirmMatches(
   workspace: Workspace,
   candidates: readonly MatchedLine[],
-  enough: number,
-  signal: AbortSignal | undefined,
-): Promise<{ confirmed: MatchedLine[]; rejected: number }> {
-  const confirmed: MatchedLine[] = [];
+  { enough, context = 0, signal }: { enough: number; context?: number; signal?: AbortSignal | undefined },
+): Promise<{ confirmed: ConfirmedLine[]; rejected: number }> {
+  const confirmed: ConfirmedLine[] = [];
   let examined = 0;
   for (const [path, group] of byPath(candidates)) {
     throwIfAborted(signal);
@@ -36,7 +47,11 @@ export async function confirmMatches(
     examined += group.length;
     try {
       await using(openFile(workspace, resolvePath(workspace, path)), async ({ handle }) => {
-        for (const candidate of group) if (await holds(handle, candidate)) confirmed.push(candidate);
+        for (const candidate of group) {
+          const start = await startOf(handle, candidate);
+          if (start === undefined) continue;
+          confirmed.push({ ...candidate, ...(await linesAround(handle, start, candidate.length, context)) });
+        }
       });
     } catch {
       // Gone, replaced, or no file that may be read: left out and counted.
@@ -48,13 +63,41 @@ export async function confirmMatches(
 /** A byte order mark is no part of the text that ripgrep counts. */
 const BOM_BYTES = 3;
 
-async function holds(handle: FileHandle, { offset, length, sha256: wanted }: MatchedLine): Promise<boolean> {
-  const bytes = Buffer.alloc(length);
+/** Where the line's bytes are in the file; undefined where they are not. */
+async function startOf(
+  handle: FileHandle,
+  { offset, length, sha256: wanted }: MatchedLine,
+): Promise<number | undefined> {
   for (const start of [offset, offset + BOM_BYTES]) {
-    const { bytesRead } = await handle.read(bytes, 0, length, start);
-    if (bytesRead === length && sha256(bytes) === wanted) return true;
+    const bytes = await bytesAt(handle, start, length);
+    if (bytes.length === length && sha256(bytes) === wanted) return start;
   }
-  return false;
+  return undefined;
+}
+
+async function linesAround(
+  handle: FileHandle,
+  start: number,
+  length: number,
+  context: number,
+): Promise<Pick<ConfirmedLine, 'before' | 'after'>> {
+  if (context === 0) return { before: [], after: [] };
+  const from = Math.max(0, start - CONTEXT_BYTES);
+  const above = linesOf(await bytesAt(handle, from, start - from));
+  // The first line may have lost its beginning, the last one its end.
+  if (from > 0) above.shift();
+  const below = linesOf(await bytesAt(handle, start + length, CONTEXT_BYTES));
+  return { before: above.slice(-context), after: below.slice(0, context) };
+}
+
+function linesOf(bytes: Buffer): string[] {
+  return splitLines(new TextDecoder().decode(bytes));
+}
+
+async function bytesAt(handle: FileHandle, start: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(length);
+  const { bytesRead } = await handle.read(bytes, 0, length, start);
+  return bytes.subarray(0, bytesRead);
 }
 
 function byPath(candidates: readonly MatchedLine[]): Map<string, MatchedLine[]> {

@@ -6,12 +6,9 @@ import { failureReason, throwIfAborted } from '../failure.js';
 import { placeOf } from '../files/open-verified.js';
 import { permissionPath } from '../files/permission-path.js';
 import { resolvePath, type Workspace } from '../files/workspace.js';
-import { compileGlob, isGlob } from './glob.js';
-import { runRipgrep } from './ripgrep.js';
+import { FileLists, type FileList } from './file-list.js';
+import { compileGlob, isGlob, matchesPathOrFolder } from './glob.js';
 import { inScope } from './search-scope.js';
-
-/** Files that one search looks at; beyond that `truncated` is true. */
-const MAX_LISTED = 500_000;
 
 const FileSearchInput = z.object({
   pattern: z
@@ -48,6 +45,7 @@ export type FileSearchResult = z.output<typeof FileSearchOutput>;
 type Found = FileSearchResult['files'][number];
 
 export function fileSearchTool(workspace: Workspace): Tool {
+  const lists = new FileLists(workspace);
   return defineTool({
     name: 'fileSearch',
     description:
@@ -58,60 +56,60 @@ export function fileSearchTool(workspace: Workspace): Tool {
     approval: 'never',
     effect: 'read',
     permissions: (input) => [`read:${permissionPath(workspace, input.searchDirectory)}`],
-    execute: (input, { signal }) => fileSearch(workspace, input, signal),
+    execute: (input, { signal }) => fileSearch(workspace, input, signal, lists),
   });
 }
 
-/** Ranks the files of a folder by how well their paths fit. Nothing found is a result with no files. */
+/**
+ * Ranks the files of a folder by how well their paths fit. Nothing found is a result with no files. `lists`
+ * remembers them from search to search.
+ */
 export async function fileSearch(
   workspace: Workspace,
   input: FileSearchInput,
   signal?: AbortSignal,
+  lists = new FileLists(workspace),
 ): Promise<FileSearchResult> {
   const wish = FileSearchInput.parse(input);
-  const excluded = wish.exclude.map((glob) => compileGlob(glob));
+  const keep = keeper(wish.exclude);
   return inScope(workspace, { path: wish.searchDirectory, folderOnly: true }, async (scope, cwd) => {
-    const paths: string[] = [];
-    await runRipgrep({
-      cwd,
-      args: ['--files', '--null', '--', scope.argument],
-      separator: '\0',
-      signal,
-      onPiece: (printed) => {
-        const path = scope.inside(printed);
-        if (!excluded.some((glob) => matchesPathOrFolder(glob.matches, path))) paths.push(path);
-        return paths.length > MAX_LISTED ? 'stop' : undefined;
-      },
-    });
+    const list = await lists.of(scope, cwd, signal);
     const ranked = isGlob(wish.pattern)
-      ? byGlob(wish.pattern, paths, scope.prefix)
-      : byLikeness(wish.pattern, paths, scope.prefix, wish.limit + 1);
+      ? byGlob(wish.pattern, list.paths.filter(keep), scope.prefix)
+      : byLikeness(wish.pattern, targetsOf(list, wish.exclude.length > 0, keep), scope.prefix, wish.limit + 1);
     const files = await stillInside(workspace, ranked.slice(0, wish.limit), signal);
-    return { files, truncated: ranked.length > wish.limit || paths.length > MAX_LISTED };
+    return { files, truncated: ranked.length > wish.limit || list.isCut };
   });
+}
+
+/** Globs of what to leave out; `dist` and `dist/**` leave out everything below the folder too. */
+function keeper(exclude: readonly string[]): (path: string) => boolean {
+  const globs = exclude.map((glob) => compileGlob(glob));
+  return (path) => !globs.some((glob) => matchesPathOrFolder(glob, path));
+}
+
+function targetsOf(
+  list: FileList,
+  isFiltered: boolean,
+  keep: (path: string) => boolean,
+): ReturnType<FileList['targets']> {
+  const targets = list.targets();
+  return isFiltered ? targets.filter(({ target }) => keep(target)) : targets;
 }
 
 function byGlob(pattern: string, paths: readonly string[], prefix: string): Found[] {
   const glob = compileGlob(pattern);
   return paths
-    .filter((path) => glob.matches(path) || glob.matches(prefix + path))
+    .filter((path) => glob.matches(path) || (prefix !== '' && glob.matches(prefix + path)))
     .map((path) => ({ path: prefix + path, score: 1, indices: [] }));
 }
 
-function byLikeness(pattern: string, paths: readonly string[], prefix: string, limit: number): Found[] {
-  const targets = paths.map((path) => fuzzysort.prepare(path));
+function byLikeness(pattern: string, targets: ReturnType<FileList['targets']>, prefix: string, limit: number): Found[] {
   return fuzzysort.go(pattern, targets, { limit, threshold: 0 }).map(({ target, score, indexes }) => ({
     path: prefix + target,
     score: Math.round(score * 1000) / 1000,
     indices: [...indexes].sort((one, other) => one - other).map((index) => index + prefix.length),
   }));
-}
-
-/** `dist` and `dist/**` leave out everything below the folder too. */
-function matchesPathOrFolder(matches: (path: string) => boolean, path: string): boolean {
-  for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1))
-    if (matches(path.slice(0, end))) return true;
-  return matches(path);
 }
 
 /** The walk went by path; a folder swapped for a link meanwhile would show names from outside. */

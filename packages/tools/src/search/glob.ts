@@ -37,6 +37,13 @@ export function compileGlob(text: string): Glob {
   };
 }
 
+/** Whether a glob fits the path or a folder on its way. */
+export function matchesPathOrFolder(glob: Glob, path: string): boolean {
+  for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1))
+    if (glob.matches(path.slice(0, end))) return true;
+  return glob.matches(path);
+}
+
 interface NameToken {
   readonly kind: 'text' | 'any' | 'one' | 'set';
   readonly value: string | RegExp;
@@ -95,6 +102,10 @@ function characterSet(inside: readonly string[], whole: string): RegExp {
 
 /** Whether the names of a path fit: `eaten` holds how many of them the pattern so far may stand for. */
 function matchesPath(pattern: PathPattern, path: string): boolean {
+  // The last name decides most of the time, without taking the path apart.
+  const last = pattern.at(-1)!;
+  if (last !== '**' && !matchesName(last, path.slice(path.lastIndexOf('/') + 1))) return false;
+  if (pattern.length === 2 && pattern[0] === '**' && last !== '**') return true;
   const names = path.split('/');
   let eaten = [0];
   for (const [index, part] of pattern.entries()) {
@@ -114,7 +125,7 @@ function range(first: number, last: number): number[] {
 
 /** The greedy walk with one point to return to: the last `*`. */
 function matchesName({ tokens }: NamePattern, name: string): boolean {
-  const characters = [...name];
+  const characters = /[\uD800-\uDFFF]/.test(name) ? [...name] : name;
   let token = 0;
   let at = 0;
   let star = -1;

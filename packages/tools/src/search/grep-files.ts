@@ -2,15 +2,21 @@ import { defineTool } from '@toolscript/core';
 import type { Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { visible } from '../files/path-rules.js';
+import { jsonBytes } from '../files/text.js';
 import { permissionPath } from '../files/permission-path.js';
-import type { Workspace } from '../files/workspace.js';
-import { confirmMatches, sha256, type MatchedLine } from './confirm-matches.js';
-import { compileGlob, type Glob } from './glob.js';
+import { otherRoots, type Workspace } from '../files/workspace.js';
+import { confirmMatches, sha256, type ConfirmedLine, type MatchedLine } from './confirm-matches.js';
+import { byFolder } from './file-list.js';
+import { compileGlob, matchesPathOrFolder, type Glob } from './glob.js';
 import { runRipgrep } from './ripgrep.js';
 import { inScope, type SearchScope } from './search-scope.js';
 
 /** Characters of a matching line that are returned; of a longer line, those around the match. */
 const MAX_TEXT = 500;
+/** The same for a match that goes across lines. */
+const MAX_MULTILINE_TEXT = 2000;
+/** JSON bytes of all matches together; what does not fit is left out and `truncated` says so. */
+const MAX_RESULT_BYTES = 400_000;
 
 const GrepFilesInput = z.object({
   pattern: z.string().min(1).max(10_000).describe('regular expression (Rust syntax), matched line by line'),
@@ -19,10 +25,19 @@ const GrepFilesInput = z.object({
     .max(1000)
     .optional()
     .describe("glob for the files to search, such as '*.ts' or 'src/**/*.{js,ts}'"),
+  exclude: z
+    .array(z.string().min(1).max(1000))
+    .max(100)
+    .default([])
+    .describe('globs of files and folders to leave out'),
   path: z.string().default('.').describe('file or folder to search'),
   limit: z.number().int().min(1).max(2000).default(100).describe('files, or matches where they are asked for'),
   matches: z.boolean().default(false).describe('also return each matching line with its place'),
+  context: z.number().int().min(0).max(20).default(0).describe('lines to show before and after each match'),
   ignoreCase: z.boolean().default(false),
+  smartCase: z.boolean().default(false).describe('ignore case unless the pattern has capitals'),
+  literal: z.boolean().default(false).describe('pattern is plain text'),
+  multiline: z.boolean().default(false).describe('matches may go across lines; files up to 10 MB'),
   workdir: z.string().optional().describe('folder that path is relative to'),
 });
 
@@ -31,12 +46,24 @@ const GrepFilesOutput = z.object({
   content: z.string().describe('the paths, or `path:line:column: text` for each match'),
   files: z.array(z.string()).describe('files with a match, sorted by path'),
   matches: z
-    .array(z.object({ path: z.string(), line: z.number().int(), column: z.number().int(), text: z.string() }))
+    .array(
+      z.object({
+        path: z.string(),
+        line: z.number().int(),
+        column: z.number().int(),
+        endLine: z.number().int().optional().describe('with multiline: true'),
+        text: z.string(),
+        before: z.array(z.string()).optional().describe('with context'),
+        after: z.array(z.string()).optional(),
+      }),
+    )
     .optional()
-    .describe('with matches: true; line and column of the first match in each line, from 1'),
+    .describe('with matches: true or context; line and column of the first match in each line, from 1'),
   truncated: z.boolean().describe('there are more'),
 });
 
+type Wish = z.output<typeof GrepFilesInput>;
+type Match = NonNullable<z.output<typeof GrepFilesOutput>['matches']>[number];
 export type GrepFilesInput = z.input<typeof GrepFilesInput>;
 export type GrepFilesResult = z.output<typeof GrepFilesOutput>;
 
@@ -45,7 +72,8 @@ export function grepFilesTool(workspace: Workspace): Tool {
     name: 'grepFiles',
     description:
       'Finds files whose content matches a regular expression. Ignored (.gitignore), hidden and binary files are left out. ' +
-      'Returns files[]; with matches: true also matches[] with path, line, column and text.',
+      'Returns files[]; with matches: true also matches[] with path, line, column and text.' +
+      otherRoots(workspace),
     input: GrepFilesInput,
     output: GrepFilesOutput,
     approval: 'never',
@@ -62,39 +90,81 @@ export async function grepFiles(
   signal?: AbortSignal,
 ): Promise<GrepFilesResult> {
   const wish = GrepFilesInput.parse(input);
-  const include = wish.include === undefined ? undefined : compileGlob(wish.include);
+  const search: Search = {
+    wish,
+    include: wish.include === undefined ? undefined : compileGlob(wish.include),
+    exclude: wish.exclude.map((glob) => compileGlob(glob)),
+    signal,
+  };
   return inScope(workspace, { ...wish, folderOnly: false }, async (scope, cwd) => {
-    const found: MatchedLine[] = [];
-    // Some may not be confirmed, so that more than the limit are collected.
-    const enough = 2 * wish.limit + 100;
-    const end = await runRipgrep({
-      cwd,
-      args: searchArguments(wish, include, scope),
-      separator: '\n',
+    const found = await collect(search, scope, cwd);
+    const { confirmed, rejected } = await confirmMatches(workspace, found.lines, {
+      enough: wish.limit + 1,
+      context: wish.context,
       signal,
-      onPiece: (piece) => {
-        const candidate = candidateOf(piece, scope);
-        if (candidate && (!include || include.matches(candidate.inside) || include.matches(candidate.path)))
-          found.push(candidate);
-        return found.length === enough ? 'stop' : undefined;
-      },
     });
-    const { confirmed, rejected } = await confirmMatches(workspace, found, wish.limit + 1, signal);
-    const truncated = confirmed.length > wish.limit || found.length === enough;
-    return result(wish.matches, confirmed.slice(0, wish.limit), truncated, rejected + end.passedOver);
+    return result(wish, confirmed, { isCut: found.isCut, leftOut: rejected + found.passedOver });
   });
 }
 
-function searchArguments(
-  wish: z.output<typeof GrepFilesInput>,
-  include: Glob | undefined,
-  scope: SearchScope,
-): string[] {
+interface Search {
+  readonly wish: Wish;
+  readonly include: Glob | undefined;
+  readonly exclude: readonly Glob[];
+  readonly signal: AbortSignal | undefined;
+}
+
+interface Collected {
+  /** Sorted by path. */
+  readonly lines: readonly MatchedLine[];
+  /** There are more than were collected. */
+  readonly isCut: boolean;
+  readonly passedOver: number;
+}
+
+/**
+ * All threads at once, and sorted here. Where that finds more than is wanted, which lines came first is chance:
+ * then a search in order takes its place, which ends early.
+ */
+async function collect(search: Search, scope: SearchScope, cwd: string): Promise<Collected> {
+  const quick = await runSearch(search, scope, cwd, false);
+  if (quick.isCut) return runSearch(search, scope, cwd, true);
+  return { ...quick, lines: quick.lines.toSorted((one, other) => byFolder(one.path, other.path)) };
+}
+
+async function runSearch(search: Search, scope: SearchScope, cwd: string, inOrder: boolean): Promise<Collected> {
+  const lines: MatchedLine[] = [];
+  // Some may not be confirmed, so that more than the limit are collected.
+  const enough = 2 * search.wish.limit + 100;
+  const { passedOver } = await runRipgrep({
+    cwd,
+    args: searchArguments(search, scope),
+    separator: '\n',
+    inOrder,
+    signal: search.signal,
+    onPiece: (piece) => {
+      const line = candidateOf(piece, scope, search.wish.multiline);
+      if (line && isWanted(search, line)) lines.push(line);
+      return lines.length === enough ? 'stop' : undefined;
+    },
+  });
+  return { lines, isCut: lines.length === enough, passedOver };
+}
+
+function isWanted({ include, exclude }: Search, { inside, path }: MatchedLine): boolean {
+  if (include && !include.matches(inside) && !include.matches(path)) return false;
+  return !exclude.some((glob) => matchesPathOrFolder(glob, inside) || matchesPathOrFolder(glob, path));
+}
+
+function searchArguments({ wish, include }: Search, scope: SearchScope): string[] {
   const names = include?.names ?? [];
   return [
     '--json',
-    ...(wish.matches ? [] : ['--max-count=1']),
-    ...(wish.ignoreCase ? ['--ignore-case'] : []),
+    ...(showsMatches(wish) ? [] : ['--max-count=1']),
+    ...(wish.ignoreCase ? ['--ignore-case'] : wish.smartCase ? ['--smart-case'] : []),
+    ...(wish.literal ? ['--fixed-strings'] : []),
+    // Such a search holds a whole file in memory.
+    ...(wish.multiline ? ['--multiline', '--max-filesize=10M'] : []),
     ...names.map((name) => `--type-add=wanted:${name}`),
     // A type takes hidden files in again; this leaves them out.
     ...(names.length > 0 ? ['--type=wanted', '--glob=!.*'] : []),
@@ -103,6 +173,11 @@ function searchArguments(
     '--',
     scope.argument,
   ];
+}
+
+/** Context without matches would have nothing to stand around. */
+function showsMatches({ matches, context }: Wish): boolean {
+  return matches || context > 0;
 }
 
 interface RipgrepText {
@@ -121,7 +196,7 @@ interface RipgrepMatch {
   };
 }
 
-function candidateOf(piece: string, scope: SearchScope): MatchedLine | undefined {
+function candidateOf(piece: string, scope: SearchScope, isMultiline: boolean): MatchedLine | undefined {
   if (!piece.startsWith('{"type":"match"')) return undefined;
   const { data } = JSON.parse(piece) as RipgrepMatch;
   // A name that is not UTF-8 cannot be written in a script; nothing could be done with it.
@@ -129,12 +204,15 @@ function candidateOf(piece: string, scope: SearchScope): MatchedLine | undefined
   const bytes =
     data.lines.text === undefined ? Buffer.from(data.lines.bytes ?? '', 'base64') : Buffer.from(data.lines.text);
   const start = bytes.subarray(0, data.submatches[0]?.start ?? 0).toString('utf8').length;
+  const text = bytes.toString('utf8').replace(/\r?\n$/, '');
+  const column = start - (text.lastIndexOf('\n', start - 1) + 1) + 1;
   return {
     path: scope.display(data.path.text),
     inside: scope.inside(data.path.text),
     line: data.line_number,
-    column: start + 1,
-    text: around(bytes.toString('utf8').replace(/\r?\n$/, ''), start),
+    endLine: data.line_number + text.split('\n').length - 1,
+    column,
+    text: around(text, start, isMultiline ? MAX_MULTILINE_TEXT : MAX_TEXT),
     offset: data.absolute_offset,
     length: bytes.length,
     sha256: sha256(bytes),
@@ -142,30 +220,65 @@ function candidateOf(piece: string, scope: SearchScope): MatchedLine | undefined
 }
 
 function result(
-  withMatches: boolean,
-  confirmed: readonly MatchedLine[],
-  truncated: boolean,
-  leftOut: number,
+  wish: Wish,
+  confirmed: readonly ConfirmedLine[],
+  { isCut, leftOut }: { isCut: boolean; leftOut: number },
 ): GrepFilesResult {
-  const files = [...new Set(confirmed.map(({ path }) => path))];
-  const matches = confirmed.map(({ path, line, column, text }) => ({ path, line, column, text }));
-  const shown = withMatches
-    ? matches.map((match) => `${visible(match.path)}:${match.line}:${match.column}: ${match.text}`)
-    : files.map(visible);
+  const matches = fitting(confirmed.slice(0, wish.limit).map((line) => matchOf(line, wish)));
+  const files = [...new Set(matches.map(({ path }) => path))];
+  const truncated = isCut || confirmed.length > matches.length;
+  const shown = showsMatches(wish) ? matches.map(matchText) : files.map(visible);
   if (shown.length === 0) shown.push('No matches found.');
   if (truncated) shown.push('… there are more; raise limit or narrow the search');
   if (leftOut > 0)
     shown.push(
       `(left out: ${leftOut} in very long lines, in files that changed during the search, or in files that may not be read)`,
     );
-  return { success: true, content: shown.join('\n'), files, ...(withMatches ? { matches } : {}), truncated };
+  const content = shown.join(wish.context > 0 ? '\n--\n' : '\n');
+  return { success: true, content, files, ...(showsMatches(wish) ? { matches } : {}), truncated };
+}
+
+function matchOf({ path, line, column, endLine, text, before, after }: ConfirmedLine, wish: Wish): Match {
+  const shorten = (lines: readonly string[]): string[] => lines.map((one) => around(one, 0, MAX_TEXT));
+  return {
+    path,
+    line,
+    column,
+    ...(wish.multiline ? { endLine } : {}),
+    text,
+    ...(wish.context > 0 ? { before: shorten(before), after: shorten(after) } : {}),
+  };
+}
+
+/** The first matches that one result can carry; at least one. */
+function fitting(matches: readonly Match[]): Match[] {
+  const taken: Match[] = [];
+  let bytes = 0;
+  for (const match of matches) {
+    bytes += jsonBytes(JSON.stringify(match));
+    if (bytes > MAX_RESULT_BYTES && taken.length > 0) break;
+    taken.push(match);
+  }
+  return taken;
+}
+
+/** As grep writes it: `path:line:column: text`, and `path-line- text` for the lines around. */
+function matchText({ path, line, column, endLine = line, text, before = [], after = [] }: Match): string {
+  const name = visible(path);
+  const beside = (lines: readonly string[], first: number): string[] =>
+    lines.map((one, index) => `${name}-${first + index}- ${one}`);
+  return [
+    ...beside(before, line - before.length),
+    `${name}:${line}:${column}: ${text}`,
+    ...beside(after, endLine + 1),
+  ].join('\n');
 }
 
 /** The line, or the part of a long one that holds the match. */
-function around(line: string, start: number): string {
-  if (line.length <= MAX_TEXT) return line;
-  const from = Math.max(0, Math.min(start - 100, line.length - MAX_TEXT));
-  return `${from > 0 ? '…' : ''}${wholeCharacters(line.slice(from, from + MAX_TEXT))}${from + MAX_TEXT < line.length ? '…' : ''}`;
+function around(line: string, start: number, most: number): string {
+  if (line.length <= most) return line;
+  const from = Math.max(0, Math.min(start - 100, line.length - most));
+  return `${from > 0 ? '…' : ''}${wholeCharacters(line.slice(from, from + most))}${from + most < line.length ? '…' : ''}`;
 }
 
 /** Without the half character that a cut may leave at either end. */

@@ -12,6 +12,8 @@ export interface RipgrepRun {
   readonly args: readonly string[];
   /** What ends a piece of output: a line end or NUL. */
   readonly separator: '\n' | '\0';
+  /** Sorted by path, on one thread; otherwise on all of them, in any order. A file's lines are always in order. */
+  readonly inOrder?: boolean;
   /** Told each piece in order; returning 'stop' ends the search. */
   readonly onPiece: (piece: string) => 'stop' | undefined;
   readonly signal: AbortSignal | undefined;
@@ -38,7 +40,7 @@ export async function runRipgrep(run: RipgrepRun): Promise<RipgrepEnd> {
       '--no-ignore-global',
       '--no-messages',
       '--no-mmap',
-      '--sort=path',
+      ...(run.inOrder ? ['--sort=path'] : []),
       ...run.args,
     ];
     const child = spawn(program, args, { cwd: run.cwd, env: {}, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
@@ -79,7 +81,8 @@ export async function runRipgrep(run: RipgrepRun): Promise<RipgrepEnd> {
   });
 }
 
-async function ripgrepPath(): Promise<string> {
+/** The program that the package @vscode/ripgrep brings. Throws a ToolCallError where it is missing. */
+export async function ripgrepPath(): Promise<string> {
   try {
     return (await import('@vscode/ripgrep')).rgPath;
   } catch {
@@ -93,8 +96,24 @@ async function ripgrepPath(): Promise<string> {
 function searchFailure(text: string): Error {
   const said = text.replace(/^rg: /, '').trim();
   if (said === '') return failure('io', 'The search failed: a file or folder in it could not be read.');
-  return failure('bad_pattern', `The search was refused: ${said}`);
+  return failure('bad_pattern', `The search was refused: ${withAdvice(said)}`);
 }
+
+/** Ripgrep names command-line options that a script does not have; what a script can do is said instead. */
+function withAdvice(said: string): string {
+  const [cause = said] = said.split(/\n+Consider enabling/);
+  const advice = ADVICE.find(({ about }) => about.test(cause))?.say;
+  return `${cause}${advice ?? '\nFor plain text set literal: true.'}`;
+}
+
+const ADVICE: readonly { readonly about: RegExp; readonly say: string }[] = [
+  { about: /literal .*not allowed/, say: '\nTo match across lines set multiline: true.' },
+  {
+    about: /look-around|backreferences/,
+    say: '\nMatch more than you need and filter matches[] in the script.',
+  },
+  { about: /size limit/, say: '\nMake the repetitions smaller.' },
+];
 
 /** Cuts a byte stream into pieces. */
 class Pieces {

@@ -4,6 +4,8 @@ import { displayPath, resolvePath, rootOf, type Workspace } from '../files/works
 
 /** Where a search goes: a file or folder inside one root, without links. */
 export interface SearchScope {
+  /** The searched file or folder, absolute. */
+  readonly realPath: string;
   /** Relative to the root, as ripgrep wants it: `./` first. */
   readonly argument: string;
   /** What results' paths below the scope begin with: '' or a folder with a `/` at its end. */
@@ -34,12 +36,15 @@ export async function inScope<T>(
   try {
     const from = relative(root.realPath, realPath);
     const shown = displayPath(workspace, realPath);
+    const argument = `.${sep}${from}`;
+    const printedPrefix = argument.endsWith(sep) ? argument : `${argument}${sep}`;
     const scope: SearchScope = {
-      argument: `.${sep}${from}`,
+      realPath,
+      argument,
       prefix: !stat.isDirectory() || shown === '.' ? '' : `${shown}/`,
       display: (printed) => displayPath(workspace, join(root.realPath, printed)),
       inside: (printed) => {
-        const below = relative(realPath, join(root.realPath, printed)) || relative(root.realPath, realPath);
+        const below = printed.startsWith(printedPrefix) ? printed.slice(printedPrefix.length) : from;
         return sep === '/' ? below : below.split(sep).join('/');
       },
     };

@@ -14,10 +14,12 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { ToolscriptUsageError } from '@toolscript/core/protocol';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { listDir } from '#tools/files/list-dir.js';
+import { listDir, listDirTool } from '#tools/files/list-dir.js';
 import { readFile } from '#tools/files/read-file.js';
 import { createWorkspace, type Verification, type Workspace } from '#tools/files/workspace.js';
 import { writeFile } from '#tools/files/write-file.js';
+import { fileSearch } from '#tools/search/file-search.js';
+import { grepFiles, grepFilesTool } from '#tools/search/grep-files.js';
 import { refusal, snapshot, temporaryFolder } from '../support/temporary-folder.js';
 
 const SECRET = 'the secret of another folder';
@@ -264,6 +266,56 @@ describe('several roots', () => {
     const workspace = createWorkspace({ roots: join(parent, 'alias') });
     expect(await readFile(workspace, { filePath: join(parent, 'alias/x') })).toMatchObject({ path: 'x' });
     expect(await readFile(workspace, { filePath: join(parent, 'real/x') })).toMatchObject({ path: 'x' });
+  });
+
+  it('are named so that every path in a result leads back to its file, through every tool', async () => {
+    const parent = temporaryFolder({ 'a/same.txt': 'in a', 'b/same.txt': 'in b', 'b/c/same.txt': 'in c' });
+    const [a, b, c] = ['a', 'b', 'b/c'].map((name) => join(parent, name)) as [string, string, string];
+    const workspace = createWorkspace({ roots: [a, { path: b, access: 'read' }, c] });
+    const named = ['same.txt', join(b, 'same.txt'), join(c, 'same.txt')];
+    const texts = ['in a', 'in b', 'in c'];
+    for (const [index, root] of [a, b, c].entries()) {
+      const { path } = await readFile(workspace, { filePath: join(root, 'same.txt') });
+      const listed = (await listDir(workspace, { dirPath: root, depth: 1 })).entries.find(
+        ({ type }) => type === 'file',
+      )!;
+      const grepped = (await grepFiles(workspace, { pattern: texts[index]!, path: root })).files;
+      const found = (await fileSearch(workspace, { pattern: 'same', searchDirectory: root })).files;
+      expect([path, listed.path, ...grepped]).toEqual(Array.from({ length: 3 }, () => named[index]));
+      expect(found.map((file) => file.path)).toContain(named[index]);
+      expect((await readFile(workspace, { filePath: listed.path })).lines).toEqual([texts[index]]);
+    }
+    // A root inside a read-only one keeps its own access.
+    expect(await writeFile(workspace, { filePath: join(c, 'new.txt'), content: '' })).toMatchObject({ created: true });
+    expect((await refusal(() => writeFile(workspace, { filePath: join(b, 'x'), content: '' }))).data['reason']).toBe(
+      'read_only',
+    );
+  });
+
+  it('are one workspace for links, and each keeps its access', async () => {
+    const parent = temporaryFolder({ 'a/x': 'in a', 'b/y': 'in b', 'c/z': 'outside' });
+    symlinkSync('../b', join(parent, 'a/to-b'));
+    symlinkSync('../c', join(parent, 'a/to-c'));
+    const workspace = createWorkspace({ roots: [join(parent, 'a'), { path: join(parent, 'b'), access: 'read' }] });
+    expect(await readFile(workspace, { filePath: 'to-b/y' })).toMatchObject({ path: join(parent, 'b/y') });
+    expect((await refusal(() => readFile(workspace, { filePath: 'to-c/z' }))).data['reason']).toBe('link_outside');
+    expect((await refusal(() => writeFile(workspace, { filePath: 'to-b/y', content: '' }))).data['reason']).toBe(
+      'read_only',
+    );
+  });
+
+  it('beyond the first are named to the model, with what may be done there', () => {
+    const parent = temporaryFolder({ 'a/x': '', 'b/x': '' });
+    const [a, b] = [join(parent, 'a'), join(parent, 'b')];
+    const both = createWorkspace({ roots: [a, { path: b, access: 'read' }] });
+    for (const tool of [listDirTool(both), grepFilesTool(both)])
+      expect(tool.description).toContain(`Other folders, by absolute paths: '${b}' (read only).`);
+    expect(listDirTool(createWorkspace({ roots: a })).description).not.toContain('Other folders');
+  });
+
+  it('are not given twice, which would leave open what may be written', () => {
+    const folder = temporaryFolder();
+    expect(() => createWorkspace({ roots: [folder, { path: `${folder}/.`, access: 'read' }] })).toThrow('given twice');
   });
 
   it('must exist and be folders', () => {

@@ -33,9 +33,13 @@ async function underSwaps(
   await new Promise((resolve) => swapper.once('message', resolve));
   try {
     await attack({ inside, outside, workspace: createWorkspace({ roots: inside }) });
-    const report = new Promise<{ swaps: number }>((resolve) => swapper.once('message', resolve as never));
+    const report = new Promise<number>((resolve) =>
+      swapper.on('message', (message: { swaps: number; isEnd?: boolean }) => {
+        if (message.isEnd) resolve(message.swaps);
+      }),
+    );
     swapper.send('stop');
-    return (await report).swaps;
+    return await report;
   } finally {
     swapper.kill('SIGKILL');
   }

@@ -135,6 +135,98 @@ describe('grepFiles', () => {
     expect((await grepFiles(workspace, { pattern: 'NEEDLE', ignoreCase: true, path: 'src' })).files.length).toBe(3);
   });
 
+  it('case is ignored for patterns without capitals, where that is asked for', async () => {
+    const find = (pattern: string) => grepFiles(workspace, { pattern, smartCase: true, path: 'src', matches: true });
+    expect((await find('usercontroller|CONST')).files).toEqual([]);
+    expect((await find('const')).files).toEqual(['src/a.ts']);
+    expect((await find('Const')).files).toEqual([]);
+  });
+
+  it('plain text is no pattern', async () => {
+    expect((await grepFiles(workspace, { pattern: '"é', literal: true })).files).toEqual(['src/a.ts']);
+    expect((await grepFiles(workspace, { pattern: 'one = 1;|(', literal: true })).files).toEqual([]);
+    expect((await grepFiles(workspace, { pattern: '= 1;', literal: true })).files).toEqual(['src/a.ts']);
+  });
+
+  it('files and folders are left out on request', async () => {
+    const { files } = await grepFiles(workspace, { pattern: 'needle', path: 'src', exclude: ['deep', '*.js'] });
+    expect(files).toEqual(['src/a.ts']);
+    expect(
+      (await grepFiles(workspace, { pattern: 'needle', include: 'src/**', exclude: ['src/deep/**'] })).files,
+    ).toEqual(['src/a.ts', 'src/b.js']);
+  });
+
+  it('shows the lines around each match on request, from the file that was verified', async () => {
+    const result = await grepFiles(workspace, { pattern: '^needle', path: 'src/a.ts', context: 2 });
+    expect(result.matches).toEqual([
+      {
+        path: 'src/a.ts',
+        line: 3,
+        column: 1,
+        text: 'needle',
+        before: ['const one = 1;', 'const needle = "é needle";'],
+        after: [],
+      },
+    ]);
+    expect(result.content).toBe(
+      'src/a.ts-1- const one = 1;\nsrc/a.ts-2- const needle = "é needle";\nsrc/a.ts:3:1: needle',
+    );
+    const marked = await grepFiles(workspace, { pattern: 'second', path: 'mark.txt', context: 1 });
+    expect(marked.matches![0]).toMatchObject({ before: ['\uFEFFneedle first'.slice(1)], after: [] });
+    const first = await grepFiles(workspace, { pattern: 'one', path: 'src/a.ts', context: 1 });
+    expect(first.matches![0]).toMatchObject({ before: [], after: ['const needle = "é needle";'] });
+  });
+
+  it('finds matches across lines on request only, and says where they begin and end', async () => {
+    const pattern = 'one = 1;\\n(?s:.)*?é';
+    const refused = await refusal(() => grepFiles(workspace, { pattern, path: 'src' }));
+    expect(refused.data['reason']).toBe('bad_pattern');
+    expect(refused.message).toContain('set multiline: true');
+    const result = await grepFiles(workspace, { pattern, path: 'src', multiline: true, matches: true, context: 1 });
+    expect(result.matches).toEqual([
+      {
+        path: 'src/a.ts',
+        line: 1,
+        column: 7,
+        endLine: 2,
+        text: 'const one = 1;\nconst needle = "é needle";',
+        before: [],
+        after: ['needle'],
+      },
+    ]);
+  });
+
+  it('says what a script can do where the engine names options of the command line', async () => {
+    const behind = await refusal(() => grepFiles(workspace, { pattern: '(?<=a)b' }));
+    expect(behind.message).toMatch(/look-around[^]*filter matches/);
+    const group = await refusal(() => grepFiles(workspace, { pattern: 'a[' }));
+    expect(group.message).toMatch(/unclosed character class[^]*literal: true/);
+    for (const { message } of [behind, group]) expect(message).not.toMatch(/--\w|PCRE2/);
+  });
+
+  it('the same files come first, however many threads look', async () => {
+    const many = temporaryFolder(
+      Object.fromEntries(Array.from({ length: 600 }, (_, index) => [`d${index % 7}/f${index}.txt`, 'needle\n'])),
+    );
+    const wide = createWorkspace({ roots: many });
+    const all = (await grepFiles(wide, { pattern: 'needle', limit: 2000 })).files;
+    expect(all).toHaveLength(600);
+    for (const limit of [1, 20, 300]) {
+      const part = await grepFiles(wide, { pattern: 'needle', limit });
+      expect(part.files).toEqual(all.slice(0, limit));
+      expect(part.truncated).toBe(true);
+    }
+  });
+
+  it('a result stays small enough to carry and says that there is more', async () => {
+    const folder = temporaryFolder({ 'wide.txt': `${'needle '.repeat(70)}\n`.repeat(3000) });
+    const wish = { pattern: 'needle', limit: 2000, context: 5 };
+    const result = await grepFiles(createWorkspace({ roots: folder }), wish);
+    expect(result.truncated).toBe(true);
+    expect(JSON.stringify(result).length).toBeLessThan(1_000_000);
+    expect(result.matches!.length).toBeGreaterThan(20);
+  });
+
   it('a bad pattern is refused in the words of ripgrep', async () => {
     const error = await refusal(() => grepFiles(workspace, { pattern: 'a(' }));
     expect(error.data['reason']).toBe('bad_pattern');
@@ -186,6 +278,7 @@ describe('a match that ripgrep reports', () => {
     path: 'src/b.js',
     inside: 'b.js',
     line: 1,
+    endLine: 1,
     column: 1,
     text: 'needle',
     offset: 0,
@@ -197,8 +290,8 @@ describe('a match that ripgrep reports', () => {
     const foreign = { ...reported, sha256: sha256(Buffer.from('SECRET\n')) };
     const gone = { ...genuine, path: 'gone.txt' };
     const linked = { ...genuine, path: 'link-out/secret.ts' };
-    expect(await confirmMatches(workspace, [genuine, foreign, gone, linked], 9, undefined)).toEqual({
-      confirmed: [genuine],
+    expect(await confirmMatches(workspace, [genuine, foreign, gone, linked], { enough: 9 })).toEqual({
+      confirmed: [{ ...genuine, before: [], after: [] }],
       rejected: 3,
     });
   });

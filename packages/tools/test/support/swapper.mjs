@@ -1,6 +1,7 @@
 // An enemy: as fast as it can, it turns `slot` from a folder inside the workspace into a link to one outside, and
-// back. Started with the workspace and the folder outside; ends with its parent.
-import { existsSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
+// back, and `file-slot` from a link to a file inside into a link to one outside or another name of that one.
+// Started with the workspace and the folder outside; tells how many swaps it made so far; ends with its parent.
+import { existsSync, linkSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
 const [inside, outside] = process.argv.slice(2);
@@ -36,12 +37,15 @@ function round() {
     attempt(() => symlinkSync(target, spareLink));
     attempt(() => renameSync(spareLink, fileSlot));
   }
+  attempt(() => linkSync(join(outside, 'victim.txt'), spareLink));
+  attempt(() => renameSync(spareLink, fileSlot));
 }
 
 function run() {
   for (let count = 0; count < 200; count += 1) round();
+  if (!stop && process.connected) process.send({ swaps });
   if (!stop) return setImmediate(run);
-  process.send({ swaps });
+  process.send({ swaps, isEnd: true });
   process.disconnect();
 }
 process.send('ready');

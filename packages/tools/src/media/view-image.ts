@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto';
+import { defineTool } from '@toolscript/core';
+import type { Tool } from '@toolscript/core/protocol';
+import { z } from 'zod';
+import { failure } from '../failure.js';
+import { openFile, using } from '../files/open-verified.js';
+import { quotePath, visible } from '../files/path-rules.js';
+import { permissionPath } from '../files/permission-path.js';
+import { readAll } from '../files/text.js';
+import { displayPath, resolvePath, type Workspace, type WorkspacePath } from '../files/workspace.js';
+import { imageHeader, type ImageHeader } from './image-header.js';
+
+/*
+ * An image is named in the result by a part `{ type: 'image', mediaType, path, sha256 }`: small enough for every
+ * limit, and enough for the host to fetch the very same bytes (`loadImage`) when it builds the conversation.
+ * Base64 would cost a script that returns it the whole of maxReturnBytes, and tells a model nothing as text, so
+ * that it is there on request only.
+ */
+
+const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
+/** Pixels of either side. */
+const MAX_SIDE = 8000;
+/** Bytes whose base64, with the rest of the result, stays within the default maxToolResultBytes (1 MiB). */
+const MAX_INLINE_BYTES = 750_000;
+
+const MEDIA_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
+
+const ViewImageInput = z.object({
+  path: z.string().describe('relative to the workspace, or absolute inside it'),
+  workdir: z.string().optional().describe('folder that path is relative to'),
+  inline: z.boolean().default(false).describe(`also image.data in base64, for images up to ${MAX_INLINE_BYTES} bytes`),
+});
+
+const ImagePart = z.object({
+  type: z.literal('image'),
+  mediaType: z.enum(MEDIA_TYPES),
+  path: z.string(),
+  sha256: z.string().describe("of the file's bytes, hexadecimal"),
+  data: z.string().optional().describe('base64, with inline: true'),
+});
+
+const ViewImageOutput = z.object({
+  success: z.literal(true),
+  path: z.string(),
+  mediaType: z.enum(MEDIA_TYPES),
+  width: z.number().int().describe('pixels'),
+  height: z.number().int().describe('pixels'),
+  bytes: z.number().int(),
+  content: z.string().describe('what the image is, in one line'),
+  image: ImagePart.describe('the part for the conversation'),
+});
+
+export type ViewImageInput = z.input<typeof ViewImageInput>;
+export type ViewImageResult = z.output<typeof ViewImageOutput>;
+/** An image of a workspace, as a result names it. */
+export type ImageReference = Pick<ViewImageResult['image'], 'path' | 'sha256'>;
+
+export function viewImageTool(workspace: Workspace): Tool {
+  return defineTool({
+    name: 'viewImage',
+    description:
+      'Hands an image file to the conversation: PNG, JPEG, GIF or WebP, up to 5 MB and 8000 pixels a side. ' +
+      'Returns its type, width and height.',
+    input: ViewImageInput,
+    output: ViewImageOutput,
+    approval: 'never',
+    effect: 'read',
+    permissions: (input) => [`read:${permissionPath(workspace, input.path, input.workdir)}`],
+    execute: (input, { signal }) => viewImage(workspace, input, signal),
+  });
+}
+
+/** Looks at an image file; its content says what it is, not its name. Throws a ToolCallError for everything else. */
+export async function viewImage(
+  workspace: Workspace,
+  input: ViewImageInput,
+  signal?: AbortSignal,
+): Promise<ViewImageResult> {
+  const path = resolvePath(workspace, input.path, input.workdir);
+  const { bytes, realPath } = await readImage(workspace, path, signal);
+  const { mediaType, width, height } = checkedHeader(bytes, path);
+  const shown = displayPath(workspace, realPath);
+  return {
+    success: true,
+    path: shown,
+    mediaType,
+    width,
+    height,
+    bytes: bytes.length,
+    content: `${visible(shown)}: ${mediaType}, ${width} × ${height} pixels, ${bytes.length} bytes`,
+    image: { type: 'image', mediaType, path: shown, sha256: sha256(bytes), ...inlineData(bytes, path, input.inline) },
+  };
+}
+
+/**
+ * The bytes of an image that a result names, for a host that builds a conversation. Throws a ToolCallError where
+ * the file is gone or is no longer the same.
+ */
+export async function loadImage(
+  workspace: Workspace,
+  image: ImageReference,
+): Promise<{ mediaType: ImageHeader['mediaType']; bytes: Uint8Array }> {
+  const path = resolvePath(workspace, image.path);
+  const { bytes } = await readImage(workspace, path);
+  if (sha256(bytes) !== image.sha256)
+    throw failure('changed', `The image ${quotePath(path.given)} has changed since it was viewed.`, {
+      path: path.given,
+    });
+  return { mediaType: checkedHeader(bytes, path).mediaType, bytes };
+}
+
+function readImage(
+  workspace: Workspace,
+  path: WorkspacePath,
+  signal?: AbortSignal,
+): Promise<{ bytes: Buffer; realPath: string }> {
+  return using(openFile(workspace, path), async ({ handle, stat, realPath }) => {
+    checkSize(stat.size, path);
+    const bytes = await readAll(handle, stat.size, path, signal);
+    // It may have grown meanwhile.
+    checkSize(bytes.length, path);
+    return { bytes, realPath };
+  });
+}
+
+function checkSize(bytes: number, path: WorkspacePath): void {
+  if (bytes <= MAX_IMAGE_BYTES) return;
+  throw failure('too_large', `The image ${quotePath(path.given)} has ${bytes} bytes; at most 5 MB can be viewed.`, {
+    path: path.given,
+    bytes,
+  });
+}
+
+function checkedHeader(bytes: Buffer, path: WorkspacePath): ImageHeader {
+  const header = imageHeader(bytes);
+  const data = { path: path.given };
+  if (!header) throw failure('not_an_image', `${quotePath(path.given)} is no PNG, JPEG, GIF or WebP image.`, data);
+  const { mediaType, width, height } = header;
+  if (width === 0 || height === 0)
+    throw failure('not_an_image', `${quotePath(path.given)} begins like ${mediaType} but is damaged or cut off.`, data);
+  if (width > MAX_SIDE || height > MAX_SIDE)
+    throw failure(
+      'too_large',
+      `The image ${quotePath(path.given)} is ${width} × ${height} pixels; at most ${MAX_SIDE} a side can be viewed.`,
+      { ...data, width, height },
+    );
+  return header;
+}
+
+function inlineData(bytes: Buffer, path: WorkspacePath, wanted: boolean | undefined): { data?: string } {
+  if (!wanted) return {};
+  if (bytes.length > MAX_INLINE_BYTES)
+    throw failure(
+      'too_large',
+      `The image ${quotePath(path.given)} has ${bytes.length} bytes; with inline: true at most ${MAX_INLINE_BYTES} can be returned.`,
+      { path: path.given, bytes: bytes.length },
+    );
+  return { data: bytes.toString('base64') };
+}
+
+function sha256(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

@@ -1,0 +1,221 @@
+import { lstatSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import fuzzysort from 'fuzzysort';
+import { throwIfAborted } from '../failure.js';
+import type { Workspace } from '../files/workspace.js';
+import { runRipgrep } from './ripgrep.js';
+import type { SearchScope } from './search-scope.js';
+
+/*
+ * The files below a folder, ignored and hidden ones left out, remembered from search to search.
+ *
+ * A list is used again only while nothing speaks against it: no tool of this workspace has written since, every
+ * folder and ignore file that it depends on has the same inode and change time, and it is young. A folder that
+ * changed while the list was being made, or just before, in the same tick of the file system's clock, makes the list
+ * worth one search and no more. What the check cannot see (a folder made deep inside a tree that held no file)
+ * is seen when the list is `MAX_AGE_MS` old.
+ */
+
+/** Files that one search looks at; beyond that `isCut`. */
+const MAX_LISTED = 500_000;
+const MAX_AGE_MS = 10_000;
+const MAX_LISTS = 4;
+/** A change time this close to the start of listing may hide another change. */
+const CLOCK_TICK_MS = 50;
+/** Folders without listed files that are watched all the same. */
+const MAX_EMPTY_FOLDERS = 2_000;
+/** Folders that are looked at before other work gets its turn. */
+const SLICE = 1_000;
+const IGNORE_FILES = ['.gitignore', '.ignore', '.rgignore'];
+
+type Prepared = ReturnType<typeof fuzzysort.prepare>;
+
+export interface FileList {
+  /** Relative to the searched folder, sorted folder by folder. */
+  readonly paths: readonly string[];
+  /** The same, ready for fuzzysort. */
+  readonly targets: () => readonly Prepared[];
+  readonly isCut: boolean;
+}
+
+/** Change time in ms, inode and size; undefined where nothing lies there. */
+type Stamp = { readonly changedMs: number; readonly inode: number; readonly size: number } | undefined;
+
+interface Kept {
+  readonly list: FileList;
+  readonly stamps: ReadonlyMap<string, Stamp>;
+  readonly changeCount: number;
+  readonly madeAtMs: number;
+}
+
+/** The lists of one workspace, at most `MAX_LISTS`, the least used dropped first. */
+export class FileLists {
+  readonly #workspace: Workspace;
+  readonly #kept = new Map<string, Kept>();
+  #forget: NodeJS.Timeout | undefined;
+
+  constructor(workspace: Workspace) {
+    this.#workspace = workspace;
+  }
+
+  /** `cwd` is the open root folder that `scope` counts from. Throws a ToolCallError. */
+  async of(scope: SearchScope, cwd: string, signal: AbortSignal | undefined): Promise<FileList> {
+    const key = scope.realPath;
+    const known = this.#kept.get(key);
+    this.#kept.delete(key);
+    if (known && (await this.#holds(known))) {
+      this.#keep(key, known);
+      return known.list;
+    }
+    const made = await this.#make(scope, cwd, signal);
+    if (isSettled(made)) this.#keep(key, made);
+    return made.list;
+  }
+
+  #keep(key: string, kept: Kept): void {
+    this.#kept.set(key, kept);
+    if (this.#kept.size > MAX_LISTS) this.#kept.delete(this.#kept.keys().next().value as string);
+    clearTimeout(this.#forget);
+    this.#forget = setTimeout(() => this.#kept.clear(), MAX_AGE_MS).unref();
+  }
+
+  async #holds({ stamps, changeCount, madeAtMs }: Kept): Promise<boolean> {
+    const age = Date.now() - madeAtMs;
+    if (age < 0 || age > MAX_AGE_MS || this.#workspace.changeCount() !== changeCount) return false;
+    let looked = 0;
+    for (const [place, stamp] of stamps) {
+      if (!sameStamp(stampOf(place), stamp)) return false;
+      looked += 1;
+      if (looked % (SLICE * 10) === 0) await nextTurn();
+    }
+    return true;
+  }
+
+  async #make(scope: SearchScope, cwd: string, signal: AbortSignal | undefined): Promise<Kept> {
+    const madeAtMs = Date.now();
+    const changeCount = this.#workspace.changeCount();
+    const { paths, isCut } = await listFiles(scope, cwd, signal);
+    const stamps = await stampsOf(scope.realPath, paths, signal);
+    let targets: readonly Prepared[] | undefined;
+    const list = { paths, isCut, targets: () => (targets ??= paths.map((path) => fuzzysort.prepare(path))) };
+    return { list, stamps, changeCount, madeAtMs };
+  }
+}
+
+function isSettled({ stamps, madeAtMs }: Kept): boolean {
+  for (const stamp of stamps.values()) if (stamp && stamp.changedMs >= madeAtMs - CLOCK_TICK_MS) return false;
+  return true;
+}
+
+async function listFiles(
+  scope: SearchScope,
+  cwd: string,
+  signal: AbortSignal | undefined,
+): Promise<{ paths: string[]; isCut: boolean }> {
+  const paths: string[] = [];
+  await runRipgrep({
+    cwd,
+    args: ['--files', '--null', '--', scope.argument],
+    separator: '\0',
+    signal,
+    onPiece: (printed) => {
+      paths.push(scope.inside(printed));
+      return paths.length > MAX_LISTED ? 'stop' : undefined;
+    },
+  });
+  return { paths: paths.sort(byFolder), isCut: paths.length > MAX_LISTED };
+}
+
+/** As ripgrep sorts: name by name, so that a folder's files stay together. */
+export function byFolder(one: string, other: string): number {
+  const length = Math.min(one.length, other.length);
+  for (let index = 0; index < length; index += 1) {
+    const difference = rank(one.charCodeAt(index)) - rank(other.charCodeAt(index));
+    if (difference !== 0) return difference;
+  }
+  return one.length - other.length;
+}
+
+/** A `/` ends a name, and a shorter name comes first. */
+function rank(code: number): number {
+  return code === 47 ? 0 : code;
+}
+
+/** Everything on disk that the list depends on. */
+async function stampsOf(
+  folder: string,
+  paths: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<Map<string, Stamp>> {
+  const stamps = new Map<string, Stamp>();
+  for (const place of ignoreFilesAbove(folder)) stamps.set(place, stampOf(place));
+  const open = [...foldersOf(folder, paths)];
+  const listed = new Set(open);
+  let emptyFolders = 0;
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    // First the stamp, then the names: a change in between shows in the stamp of the next look.
+    stamps.set(next, stampOf(next));
+    if (stamps.size % SLICE === 0) await nextTurn();
+    throwIfAborted(signal);
+    for (const { name, isFolder } of interestingEntries(next)) {
+      const place = join(next, name);
+      if (!isFolder) stamps.set(place, stampOf(place));
+      else if (!listed.has(place) && emptyFolders < MAX_EMPTY_FOLDERS) {
+        emptyFolders += 1;
+        listed.add(place);
+        open.push(place);
+      }
+    }
+  }
+  return stamps;
+}
+
+function foldersOf(folder: string, paths: readonly string[]): Set<string> {
+  const inside = new Set<string>();
+  for (const path of paths) {
+    let end = path.lastIndexOf('/');
+    while (end !== -1) {
+      const parent = path.slice(0, end);
+      if (inside.has(parent)) break;
+      inside.add(parent);
+      end = parent.lastIndexOf('/');
+    }
+  }
+  return new Set([folder, ...[...inside].map((path) => join(folder, path))]);
+}
+
+/** Ignore files, and folders that may hold files worth listing. What cannot be read has nothing to show. */
+function interestingEntries(folder: string): { name: string; isFolder: boolean }[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+      const isFolder = entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules';
+      return isFolder || IGNORE_FILES.includes(entry.name) ? [{ name: entry.name, isFolder }] : [];
+    });
+  } catch {
+    return [];
+  }
+}
+
+/** Ripgrep obeys the ignore files of the folders above too. */
+function ignoreFilesAbove(folder: string): string[] {
+  const files: string[] = [];
+  for (let place = folder; ; place = dirname(place)) {
+    files.push(join(place, '.git', 'info', 'exclude'), ...IGNORE_FILES.map((name) => join(place, name)));
+    if (place === dirname(place)) return files;
+  }
+}
+
+function stampOf(place: string): Stamp {
+  try {
+    const stat = lstatSync(place, { throwIfNoEntry: false });
+    return stat && { changedMs: stat.ctimeMs, inode: stat.ino, size: stat.size };
+  } catch {
+    return undefined;
+  }
+}
+
+function sameStamp(one: Stamp, other: Stamp): boolean {
+  if (!one || !other) return one === other;
+  return one.changedMs === other.changedMs && one.inode === other.inode && one.size === other.size;
+}
