@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { LinuxSandboxProfileError, SandboxManager } from '@anthropic-ai/sandbox-runtime';
 import type { SandboxRuntimeConfig } from '@anthropic-ai/sandbox-runtime';
 import type { SandboxAnswer, SandboxRequest } from './messages.js';
@@ -15,6 +16,9 @@ import type { SandboxedDisk } from './policy.js';
  * the process's current folder by putting empty ones there. Here the configuration is this host's alone, the
  * signals are nobody else's, and the current folder is an empty one.
  */
+
+/** The package's own programs, which run inside; it may be installed below a folder that is hidden there. */
+const HELPERS = fileURLToPath(new URL('../vendor', import.meta.resolve('@anthropic-ai/sandbox-runtime')));
 
 const NOTHING: SandboxedDisk = { denyRead: [], allowRead: [], allowWrite: [], denyWrite: [] };
 
@@ -77,7 +81,7 @@ async function tryOut(): Promise<void> {
 async function wrap(command: string, disk: SandboxedDisk): Promise<string> {
   const filesystem = {
     denyRead: [...disk.denyRead],
-    allowRead: [...disk.allowRead, ...proxySockets()],
+    allowRead: [...disk.allowRead, ...proxySockets(), HELPERS],
     allowWrite: [...disk.allowWrite],
     denyWrite: [...disk.denyWrite],
   };
