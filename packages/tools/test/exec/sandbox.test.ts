@@ -76,7 +76,9 @@ const sh = (script: string, more: Partial<ExecInput> = {}): ExecInput => ({ comm
 const nodeScript = (code: string): ExecInput => ({ command: [process.execPath, '-e', code] });
 
 function folderOutsideTemporary(files: Record<string, string>): string {
-  const place = join(process.cwd(), 'node_modules/.cache');
+  // A checkout may itself lie below /tmp; the person's own folder does not.
+  const cache = join(process.cwd(), 'node_modules/.cache');
+  const place = /^\/(?:var\/)?tmp\//u.test(cache) ? join(homedir(), '.cache') : cache;
   mkdirSync(place, { recursive: true });
   const folder = realpathSync(mkdtempSync(join(place, 'toolscript-home-')));
   for (const [path, content] of Object.entries(files)) put(folder, path, content);
