@@ -78,3 +78,30 @@ describe('the first answer', () => {
     expect(readFileSync(join(folder, 'TODO.md'), 'utf8').match(/^- /gmu)).toHaveLength(3);
   });
 });
+
+describe('fix the failing tests', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'toolscript-example-'));
+  cpSync(join(root, 'examples/08-fix-failing-tests/project'), folder, { recursive: true });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('finds, runs, reads, patches and verifies in one script', async () => {
+    const harness = createHarness({
+      tools: codingTools({ roots: folder, exec: { sandbox: 'off' } }),
+      approvals: 'auto',
+    });
+    const events: StreamEvent[] = [];
+    const answer = readFileSync(join(root, 'examples/08-fix-failing-tests/answer.md'), 'utf8');
+    for await (const event of harness.processText(answer)) events.push(event);
+    await harness.close();
+    const outputs = foldResponse(events).output_items.filter((item) => item.type === 'script_execution_output');
+    expect(outputs).toHaveLength(1);
+    expect(outputs[0]).toMatchObject({
+      result: { message: '3 tests repaired', patchApplied: true, allPassing: true },
+      metadata: { tool_calls_made: 17 },
+    });
+    const used = new Set(
+      outputs[0]?.type === 'script_execution_output' ? outputs[0].operations.map(({ tool }) => tool) : [],
+    );
+    expect(used).toEqual(new Set(['grepFiles', 'exec', 'readFile', 'applyPatch']));
+  });
+});

@@ -1,0 +1,5 @@
+/** Whether somebody may still come. */
+export function isInvitationOpen(invitation, now = Date.now()) {
+  if (invitation === undefined) return false;
+  return invitation.expiresAt < now;
+}

@@ -1,0 +1,6 @@
+export function initials(name) {
+  return name
+    .split(' ')
+    .map(([first]) => first)
+    .join('');
+}
