@@ -1,8 +1,8 @@
 // Writes the program as a few files that start fast, with the engine beside them. Run after `tsc -b` and after
 // the sandbox is built. The layout is what the bundled modules expect of their own neighbourhood: threads are
-// `./entry.js` and `./compile-worker.js`, the process of the sandbox of exec is `./sandbox-host.js`, the engine is in `../artefacts/`, what the type checker knows of it in
-// `../type-library/`, the manifest is `../package.json`.
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// `./entry.js` and `./compile-worker.js`, the process of exec's sandbox is `./sandbox-host.js`, the engine is in
+// `../artefacts/`, what the type checker knows of it in `../type-library/`, the manifest is `../package.json`.
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -41,7 +41,7 @@ function licenses(modules) {
     .map((path) => {
       const file = readdirSync(path).find((name) => /^licen[cs]e/iu.test(name));
       const { name, version, license } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'));
-      const text = file !== undefined && existsSync(join(path, file)) ? readFileSync(join(path, file), 'utf8') : '';
+      const text = file === undefined ? '' : readFileSync(join(path, file), 'utf8');
       return `${name} ${version} (${license})\n\n${text.trim()}\n`;
     })
     .join(`\n${'-'.repeat(80)}\n\n`);

@@ -1,3 +1,5 @@
+import { showHidden } from '../text/hidden.js';
+
 /**
  * Text that a person decides by must show what is really there: whatever is invisible, reorders text or
  * looks like something else is written as `\u{…}`; line ends and tabs are marked.
@@ -10,13 +12,6 @@ export interface RenderOptions {
 const DEFAULT_MAX_LENGTH = 4_000;
 /** Of a text that is cut, this much of the room shows its end. */
 const TAIL_SHARE = 0.3;
-
-/**
- * Everything but visible characters: controls, formats (bidi, zero-width, tags), surrogates without their
- * other half, private and unassigned code points, separators other than the space, default-ignorables
- * (variation selectors, fillers), and the braille blank.
- */
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/u;
 
 /** Makes any text safe to show. Text in plain view passes unchanged; a long one is cut in the middle. */
 export function renderForPerson(text: string, options: RenderOptions = {}): string {
@@ -67,5 +62,5 @@ function renderCharacter(character: string): string {
   if (character === '\t') return '⇥ ';
   // What already looks like an escape must not pass for one of ours.
   if (character === '\\u{') return '\\\\u{';
-  return HIDDEN.test(character) ? `\\u{${(character.codePointAt(0) as number).toString(16)}}` : character;
+  return showHidden(character);
 }

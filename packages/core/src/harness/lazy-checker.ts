@@ -2,14 +2,15 @@ import type { TypeChecker } from '../script/index.js';
 import type { CheckPool, CheckPoolStats, TypeCheckerOptions } from '../script/type-checker/index.js';
 import { sha256 } from '../text/sha256.js';
 
+type Described = Omit<TypeCheckerOptions, 'pool' | 'key'>;
+
 /**
  * The type checker of one harness. Nothing of it is loaded before a script needs it: a harness without type
  * checks, or without scripts, pays nothing for it.
  */
 export class LazyChecker implements TypeChecker {
-  readonly #describe: () => Omit<TypeCheckerOptions, 'pool'>;
+  readonly #describe: () => Described;
   #options: Omit<TypeCheckerOptions, 'pool'> | undefined;
-  #key: string | undefined;
   /** There once something was checked. */
   #checker: TypeChecker | undefined;
   #loading: Promise<TypeChecker> | undefined;
@@ -17,14 +18,12 @@ export class LazyChecker implements TypeChecker {
   #isClosed = false;
 
   /** `describe` is called once, when the first script is compiled. */
-  constructor(describe: () => Omit<TypeCheckerOptions, 'pool'>) {
+  constructor(describe: () => Described) {
     this.#describe = describe;
   }
 
   get key(): string {
-    this.#options ??= this.#describe();
-    this.#key ??= `${this.#options.mode} ${sha256(this.#options.declarations)}`;
-    return this.#key;
+    return this.#described().key;
   }
 
   check: TypeChecker['check'] = async (source) => (await this.#load()).check(source);
@@ -43,6 +42,14 @@ export class LazyChecker implements TypeChecker {
     this.#pool?.close();
   }
 
+  #described(): Omit<TypeCheckerOptions, 'pool'> {
+    if (this.#options === undefined) {
+      const described = this.#describe();
+      this.#options = { ...described, key: `${described.mode}-${sha256(described.declarations)}` };
+    }
+    return this.#options;
+  }
+
   #load(): Promise<TypeChecker> {
     this.#loading ??= this.#make();
     return this.#loading;
@@ -53,8 +60,7 @@ export class LazyChecker implements TypeChecker {
     const pool = new CheckPool();
     this.#pool = pool;
     if (this.#isClosed) pool.close();
-    this.#options ??= this.#describe();
-    this.#checker = createTypeChecker({ pool, ...this.#options });
+    this.#checker = createTypeChecker({ pool, ...this.#described() });
     return this.#checker;
   }
 }

@@ -13,7 +13,7 @@ export interface SourceFacts {
   readonly tried: readonly Range[];
   /** In source order; an outer call stands before those inside of it. */
   readonly calls: readonly CallFact[];
-  /** Where members of `tools` are named. */
+  /** Where members of `tools`, or of its namespaces, are named; not those of what a tool returned. */
   readonly toolMembers: readonly number[];
   /** Members that the script assigns somewhere, or that its classes have: `total.count = 1`. */
   readonly assigned: readonly string[];
@@ -215,7 +215,7 @@ class FactCollector {
     const name = memberName(node);
     if (name === undefined) return;
     const chain = chainOf(node.object);
-    if (chain.root === 'tools') this.#toolMembers.push(node.property.start);
+    if (chain.root === 'tools' && chain.isPath) this.#toolMembers.push(node.property.start);
     if (chain.root === 'globalThis') this.#asked.add(name);
     // The tools object answers for a name that is not there by throwing.
     if (chain.root === 'tools' && chain.names.length === 0) return;
@@ -273,7 +273,7 @@ class FactCollector {
     const inner = unwrapped(object);
     const { root, isThis } = chainOf(inner);
     if (root !== '') this.#loose.add(root);
-    if (isThis || root.length > 0) this.#hasOpenClasses ||= isThis || isPrototype(inner);
+    this.#hasOpenClasses ||= isThis || (root !== '' && isPrototype(inner));
   }
 
   #identifier(visit: Visit, node: NodeOf<'Identifier'>): void {
@@ -326,18 +326,21 @@ function keyName({ computed, key }: { computed: boolean; key: Node }): string | 
   return !computed && key.type === 'Identifier' ? key.name : undefined;
 }
 
-/** The variable that a chain of members and calls begins at, and the members on the way. */
-function chainOf(node: Node): { root: string; names: string[]; isThis: boolean } {
+/** The variable that a chain of members and calls begins at, and the members on the way. `isPath`: nothing is called. */
+function chainOf(node: Node): { root: string; names: string[]; isThis: boolean; isPath: boolean } {
   const names: string[] = [];
+  let isPath = true;
   let at = unwrapped(node);
   for (;;) {
     if (at.type === 'MemberExpression') {
       const name = memberName(at);
       if (name !== undefined) names.push(name);
       at = unwrapped(at.object);
-    } else if (at.type === 'CallExpression') at = unwrapped(at.callee);
-    else if (at.type === 'AwaitExpression') at = unwrapped(at.argument);
-    else return { root: at.type === 'Identifier' ? at.name : '', names, isThis: at.type === 'ThisExpression' };
+    } else if (at.type === 'CallExpression') {
+      isPath = false;
+      at = unwrapped(at.callee);
+    } else if (at.type === 'AwaitExpression') at = unwrapped(at.argument);
+    else return { root: at.type === 'Identifier' ? at.name : '', names, isThis: at.type === 'ThisExpression', isPath };
   }
 }
 

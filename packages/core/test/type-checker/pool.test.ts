@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
 import { createHarness, defineTool } from '#core/index.js';
 import { CheckPool, type CheckPoolOptions } from '#core/script/type-checker/check-pool.js';
 import { createTypeChecker } from '#core/script/type-checker/index.js';
@@ -109,7 +110,14 @@ describe('a whole checker', () => {
   it('answers to half a surrogate pair as to any text', async () => {
     expect(await refusal('const half = "\ud800"; return half + nowhere')).toContain("Cannot find name 'nowhere'");
     const pool = open();
-    const checker = createTypeChecker({ pool, mode: 'error', ...TOOLS, toolNames: [], signatureOf: () => undefined });
+    const checker = createTypeChecker({
+      pool,
+      key: 'tools',
+      mode: 'error',
+      ...TOOLS,
+      toolNames: [],
+      signatureOf: () => undefined,
+    });
     expect((await checker.check('return "\udc00"')).type).toBe('checked');
     expect(pool.stats().slow).toBe(0);
   });
@@ -118,6 +126,22 @@ describe('a whole checker', () => {
     const said = await refusal('return tools.deep.space.scan({ mode: "no" })');
     expect(said).toContain('\\u{202e}');
     expect(said).not.toMatch(/[\u202e\u200b]/u);
+  });
+
+  it('takes what a tool returned for that, and not for a tool', async () => {
+    const typed = defineTool({
+      name: 'deep.read',
+      description: 'Reads.',
+      input: z.object({}),
+      output: z.object({ content: z.string() }),
+      execute: () => ({ content: '' }),
+    });
+    const harness = createHarness({ tools: [typed], mode: 'dry-run' });
+    onTestFinished(() => harness.close());
+    const wrong = await harness.runScript('return (await tools.deep.read({})).contents');
+    expect(wrong.status === 'failed' && wrong.error.message).toContain("on type '{ content: string; }'. Did you mean");
+    const expected = await harness.runScript('return (await tools.deep.read({})).items ?? []');
+    expect(expected.status).toBe('completed');
   });
 
   it('names the tools of a namespace instead of printing its type', async () => {

@@ -1,4 +1,3 @@
-import { sha256 } from '../../text/sha256.js';
 import type { Finding } from '../findings.js';
 import type { SourceFacts } from '../source-facts.js';
 import type { CheckAnswer, CheckPool } from './check-pool.js';
@@ -23,6 +22,8 @@ export interface TypeCheck extends TypeReport {
 
 export interface TypeCheckerOptions {
   readonly pool: CheckPool;
+  /** The same for the same mode and declarations, and for no other. */
+  readonly key: string;
   /** `warn`: what would be refused is told instead. */
   readonly mode: 'error' | 'warn';
   /** Everything a script can see beside the language, as TypeScript declarations. */
@@ -35,12 +36,11 @@ const HEAD = 'export {};async function __script(){\n';
 const TAIL = '\n}\n';
 
 export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
-  const { pool, mode, declarations, toolNames, signatureOf } = options;
-  const name = sha256(declarations);
-  const toolSet = { name, declarations };
+  const { pool, key, mode, declarations, toolNames, signatureOf } = options;
+  const toolSet = { name: key, declarations };
   let warming: Promise<void> | undefined;
   return {
-    key: `${mode} ${name}`,
+    key,
     warm: () => (warming ??= pool.warm(toolSet)),
     check: (source) => pool.check(toolSet, HEAD + wellFormed(source) + TAIL),
     judge(answer, source, facts) {

@@ -1,3 +1,4 @@
+import { showHidden } from '../../text/hidden.js';
 import { insteadOf } from '../../text/missing-names.js';
 import { nearestNames } from '../../text/nearest-names.js';
 import type { Finding } from '../findings.js';
@@ -44,7 +45,8 @@ export function reportTypes(diagnostics: readonly NativeDiagnostic[], context: R
   const findings = chosen.map(({ diagnostic, offset, verdict }) => ({
     severity: verdict as 'error' | 'warning',
     code: `ts${diagnostic.code}`,
-    message: visible(sentenceOf(diagnostic, offset, policy, context)),
+    // Names and choices come from schemas.
+    message: showHidden(sentenceOf(diagnostic, offset, policy, context)),
     offset,
   }));
   const [first] = errors;
@@ -99,20 +101,12 @@ function hintFor(
   const tool = policy.toolAt(offset);
   const signature = tool === '' ? undefined : signatureOf(tool);
   if (signature === undefined) return undefined;
-  return visible(`It is declared as: ${shortened(signature, MOST_SIGNATURE)}`);
+  return showHidden(`It is declared as: ${shortened(signature, MOST_SIGNATURE)}`);
 }
 
 /** TypeScript advises to install packages and to change options, which a script cannot. */
 function withoutAdviceOnSetUp(sentence: string): string {
   return sentence.replace(/ (Do you need to (install|change)|Try changing|Try `npm).*$/su, '');
-}
-
-/** Names and choices come from schemas: what cannot be seen is written out. */
-function visible(text: string): string {
-  return text.replace(
-    /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}]|\p{Surrogate}/gu,
-    (character) => `\\u{${(character.codePointAt(0) as number).toString(16)}}`,
-  );
 }
 
 function shortened(text: string, most: number): string {
