@@ -99,7 +99,14 @@ function wrapped(source) {
 
 function checkerOf(pool, tools, declarations) {
   const toolNames = tools.map((tool) => tool.name);
-  return createTypeChecker({ pool, key: 'bench', mode: 'error', declarations, toolNames, signatureOf: () => undefined });
+  return createTypeChecker({
+    pool,
+    key: 'bench',
+    mode: 'error',
+    declarations,
+    toolNames,
+    signatureOf: () => undefined,
+  });
 }
 
 async function declarationsOf(tools) {
