@@ -5,12 +5,14 @@ import * as detector from './detector.mjs';
 import * as exec from './exec.mjs';
 import * as idle from './idle.mjs';
 import * as memory from './memory.mjs';
+import * as neighbour from './neighbour.mjs';
 import * as newSource from './new-source.mjs';
 import * as patch from './patch.mjs';
 import * as reducer from './reducer.mjs';
 import * as sandboxAlone from './sandbox-alone.mjs';
 import * as schedule from './schedule.mjs';
 import * as search from './search.mjs';
+import * as suspension from './suspension.mjs';
 import * as throughput from './throughput.mjs';
 import * as toolCalls from './tool-calls.mjs';
 import * as typeCheck from './type-check.mjs';
@@ -29,6 +31,8 @@ export const ROWS = [
   toolCalls,
   schedule,
   throughput,
+  neighbour,
+  suspension,
   detector,
   reducer,
   catalog,

@@ -15,9 +15,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   tools: ['protocol', 'text'],
   approvals: ['protocol', 'text'],
   history: ['protocol', 'text'],
+  providers: ['protocol', 'text'],
   sandbox: ['protocol'],
   session: ['script', 'sandbox', 'tools', 'approvals', 'protocol', 'text'],
-  harness: ['session', 'script', 'sandbox', 'tools', 'approvals', 'history', 'protocol', 'text'],
+  stores: ['protocol'],
+  harness: ['session', 'script', 'sandbox', 'tools', 'approvals', 'history', 'stores', 'protocol', 'text'],
+  agent: ['harness', 'history', 'protocol', 'text'],
   testing: ['protocol'],
 };
 
@@ -88,6 +91,12 @@ describe('architecture', () => {
     expect(files).toBeGreaterThan(100);
     expect(imports.length).toBeGreaterThan(300);
     expect(imports.map(coreViolation).filter((violation) => violation !== undefined)).toEqual([]);
+  });
+
+  it('the agent is given its harness and its provider, and makes neither: it imports their types alone', () => {
+    const files = typescriptFiles(join(core, 'agent'));
+    expect(files.length).toBeGreaterThan(5);
+    expect(files.flatMap(valueImports).filter((specifier) => /harness|providers/u.test(specifier))).toEqual([]);
   });
 
   it('every folder of core has its line in the table', () => {

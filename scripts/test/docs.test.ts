@@ -46,7 +46,13 @@ function tableRows(page: string, heading?: string): string[][] {
 const plain = (cell: string | undefined) => (cell ?? '').replace(/^\[(.*)\]\(.*\)$/u, '$1').replaceAll('`', '');
 
 describe('pages that run', () => {
-  it.each(['README.md', 'docs/tutorial.md', 'docs/how-to/what-the-model-sees.md'])(
+  it.each([
+    'README.md',
+    'docs/tutorial.md',
+    'docs/how-to/what-the-model-sees.md',
+    'docs/how-to/exec-and-rules.md',
+    'docs/how-to/approvals.md',
+  ])(
     '%s: every command is run, and prints what is shown',
     (path) => {
       const marked = blocksOf(readPage(path)).filter(({ language }) => ['sh', 'js', 'ts'].includes(language));
@@ -233,11 +239,14 @@ describe('what the code prints', () => {
     }
   });
 
-  it.each(['', 'run', 'eval', 'tools', 'doctor', 'trust'])('cli.md holds the help of "toolscript %s"', (command) => {
-    const { output, status } = workspace.run(`toolscript ${command} --help`);
-    expect(status).toBe(0);
-    checkGenerated('docs/reference/cli.md', `help ${command}`.trim(), output, same);
-  });
+  it.each(['', 'run', 'eval', 'resume', 'approvals', 'replay', 'tools', 'doctor', 'trust', 'rules'])(
+    'cli.md holds the help of "toolscript %s"',
+    (command) => {
+      const { output, status } = workspace.run(`toolscript ${command} --help`);
+      expect(status).toBe(0);
+      checkGenerated('docs/reference/cli.md', `help ${command}`.trim(), output, same);
+    },
+  );
 
   it('cli.md knows every command', () => {
     const { output } = workspace.run('toolscript --help');

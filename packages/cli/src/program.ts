@@ -1,12 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
+import type { ListFlags } from './commands/approvals.js';
 import type { EvalFlags } from './commands/eval.js';
+import type { ResumeFlags } from './commands/resume.js';
+import type { RulesFlags } from './commands/rules.js';
 import type { ScriptFlags } from './commands/script-command.js';
 import type { ToolsFlags } from './commands/tools.js';
 import { EXIT } from './exit-status.js';
 import type { Engines } from './harness/engines.js';
 import { visible } from './terminal/untrusted.js';
 import { isUsageError } from './usage-error.js';
+
+const WORKSPACE = 'the workspace: the folder that tools may touch (default: this folder)';
 
 type Settle = (status: number) => void;
 
@@ -46,9 +51,13 @@ function createProgram(settle: Settle): Command {
     .configureOutput({ outputError: (text, write) => write(visible(text.replace(/^error: /u, 'toolscript: '))) });
   addRun(program, settle);
   addEval(program, settle);
+  addResume(program, settle);
+  addApprovals(program, settle);
+  addReplay(program, settle);
   addTools(program, settle);
   addDoctor(program, settle);
   addTrust(program, settle);
+  addRules(program, settle);
   return program;
 }
 
@@ -99,6 +108,105 @@ function addEval(program: Command, settle: Settle): void {
       settle(status);
     });
   addScriptOptions(command);
+}
+
+function addResume(program: Command, settle: Settle): void {
+  const command = program
+    .command('resume')
+    .argument('<id>', 'the script, or the beginning of its id')
+    .description('Decide what a suspended script waits for, and go on with it')
+    .option('--approve [approval...]', 'approve these, or all that is pending')
+    .option('--deny [approval...]', 'refuse these, or all that is pending')
+    .option('--note <text>', 'a remark; the script reads it where you refuse')
+    .option('--input <json>', 'arguments to run instead, of the one call that is approved')
+    .addOption(
+      new Option(
+        '--remember <for>',
+        'what else the decision holds for: every further call of the tool in this script, every call of its plan, or what a rule for the workspace can say',
+      ).choices(['script', 'plan', 'workspace']),
+    )
+    .addOption(
+      new Option('--then <who>', 'who decides about calls after that (default: ask, at a terminal)').choices([
+        'auto',
+        'deny',
+        'ask',
+      ]),
+    )
+    .option('--json', 'print what run or eval would: one event a line, or the outcome')
+    .addHelpText(
+      'after',
+      example(
+        'toolscript resume scr_abc_0',
+        'toolscript resume scr_abc_0 --approve',
+        'toolscript resume scr_abc_0 --deny --note "not on a Friday"',
+      ),
+    )
+    .action(async (id: string, flags: ResumeFlags) => {
+      const status = await withEngines(async (engines) => {
+        const { resumeScript } = await import('./commands/resume.js');
+        return resumeScript(id, flags, engines);
+      });
+      settle(status);
+    });
+  addSandboxOptions(command);
+  addExposureOptions(command, 'the workspace: only the one that the script was started in');
+}
+
+function addApprovals(program: Command, settle: Settle): void {
+  const approvals = program
+    .command('approvals')
+    .description('Show the scripts that wait for a decision, or were cut off')
+    .option('--all', 'also those that run now or have ended')
+    .option('--json', 'print them as JSON')
+    .addHelpText('after', example('toolscript approvals', 'toolscript approvals show scr_abc_0'))
+    .action(async (flags: ListFlags) => {
+      const { listApprovals } = await import('./commands/approvals.js');
+      settle(await listApprovals(flags));
+    });
+  approvals
+    .command('show')
+    .argument('<id>', 'the script, or the beginning of its id')
+    .description('Show a script, what it has done, and all of what waits')
+    .option('--json', 'print it as JSON')
+    .action(async (id: string, _flags: object, command: Command) => {
+      const { showApprovals } = await import('./commands/approvals.js');
+      settle(await showApprovals(id, command.optsWithGlobals()));
+    });
+  approvals
+    .command('delete')
+    .argument('<id>', 'the script, or the beginning of its id')
+    .description('Forget a script; nothing more of it runs')
+    .option('--json', 'print what was forgotten as JSON')
+    .action(async (id: string, _flags: object, command: Command) => {
+      const { deleteApproval } = await import('./commands/approvals.js');
+      settle(await deleteApproval(id, command.optsWithGlobals()));
+    });
+  approvals
+    .command('prune')
+    .description('Forget scripts that are old')
+    .option('--ended-days <days>', 'those that ended longer ago (default: 7)')
+    .option('--waiting-days <days>', 'those that nobody decided about for longer (default: 90)')
+    .option('--json', 'print what was forgotten as JSON')
+    .action(async (_flags: object, command: Command) => {
+      const { pruneApprovals } = await import('./commands/approvals.js');
+      settle(await pruneApprovals(command.optsWithGlobals()));
+    });
+}
+
+function addReplay(program: Command, settle: Settle): void {
+  program
+    .command('replay')
+    .argument('<id>', 'the script, or the beginning of its id')
+    .description('Run a kept script again as it went, without calling any tool')
+    .option('--json', 'print the outcome, as JSON')
+    .addHelpText('after', example('toolscript replay scr_abc_0'))
+    .action(async (id: string, flags: { json?: boolean }) => {
+      const status = await withEngines(async (engines) => {
+        const { replayScript } = await import('./commands/replay.js');
+        return replayScript(id, flags, engines);
+      });
+      settle(status);
+    });
 }
 
 /** Their threads start first: they take longest, and the command is loaded meanwhile. */
@@ -152,12 +260,27 @@ function addTrust(program: Command, settle: Settle): void {
     });
 }
 
+function addRules(program: Command, settle: Settle): void {
+  program
+    .command('rules')
+    .description('Show what you said to always allow in a workspace, and take it back')
+    .option('--cwd <folder>', 'the workspace (default: this folder)')
+    .addOption(new Option('--remove <number>', 'take one rule back').conflicts('clear'))
+    .option('--clear', 'take all of them back')
+    .option('--json', 'print the rules as JSON')
+    .addHelpText('after', example('toolscript rules', 'toolscript rules --remove 2', 'toolscript rules --clear'))
+    .action(async (flags: RulesFlags) => {
+      const { manageRules } = await import('./commands/rules.js');
+      settle(await manageRules(flags));
+    });
+}
+
 function addScriptOptions(command: Command): void {
   command
     .addOption(
       new Option(
         '--approve <who>',
-        'who decides about calls that need an approval (default: ask, at a terminal)',
+        'who decides about calls that need an approval (default: ask at a terminal, otherwise suspend)',
       ).choices(['auto', 'deny', 'ask']),
     )
     .addOption(
@@ -166,21 +289,26 @@ function addScriptOptions(command: Command): void {
         'dry-run',
         'disabled',
       ]),
-    )
+    );
+  addSandboxOptions(command);
+  command.option('--limit <name=value>', 'set a limit, such as timeoutMs=60000; may be repeated', collect);
+  addExposureOptions(command);
+}
+
+function addSandboxOptions(command: Command): void {
+  command
     .addOption(new Option('--runtime <runtime>', 'the sandbox (default: quickjs)').choices(['quickjs', 'isolated-vm']))
     .addOption(
       new Option(
         '--exec-sandbox <on|off>',
         'off runs the programs of exec without the OS sandbox, with your rights (default: on)',
       ).choices(['on', 'off']),
-    )
-    .option('--limit <name=value>', 'set a limit, such as timeoutMs=60000; may be repeated', collect);
-  addExposureOptions(command);
+    );
 }
 
-function addExposureOptions(command: Command): void {
+function addExposureOptions(command: Command, workspace = WORKSPACE): void {
   command
-    .option('--cwd <folder>', 'the workspace: the folder that tools may touch (default: this folder)')
+    .option('--cwd <folder>', workspace)
     .option('--pack <name>', 'expose the tools of a pack')
     .option('--tools <names>', 'expose these tools, separated by commas', splitNames);
 }

@@ -1,6 +1,6 @@
 export * from './harness/index.js';
 export * from './protocol/index.js';
-export { renderForPerson, type RenderOptions } from './approvals/index.js';
+export { findApprovalRule, renderForPerson, type RenderOptions } from './approvals/index.js';
 export { QuickJsPool, type QuickJsOptions } from './sandbox/index.js';
 export {
   createCompiler,
@@ -15,6 +15,7 @@ export {
   type DetectorOptions,
   type TypeChecker,
 } from './script/index.js';
+export { fileStore, memoryStore, type FileStoreOptions, type MemoryStoreOptions } from './stores/index.js';
 export {
   defineTool,
   type ApprovalQuestion,

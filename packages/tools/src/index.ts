@@ -28,5 +28,6 @@ export { loadImage, viewImageTool, type ImageReference, type ViewImageResult } f
 export { applyPatch, applyPatchTool, type ApplyPatchOptions, type ApplyPatchResult } from './patch/apply-patch.js';
 export type { PatchChange } from './patch/planner.js';
 export { updatePlanTool } from './plan/update-plan.js';
+export { suggestRule, type RuleSuggestion } from './rule-suggestion.js';
 export { fileSearchTool } from './search/file-search.js';
 export { grepFilesTool } from './search/grep-files.js';

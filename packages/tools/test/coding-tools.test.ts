@@ -23,6 +23,7 @@ const context: ToolCallContext = {
   scriptId: undefined,
   idempotencyKey: 'key',
   progress: () => undefined,
+  output: undefined,
   maxOutputBytes: 1000,
 };
 

@@ -1,48 +1,82 @@
-import { ToolCallError, type ApprovalPolicy, type StreamEvent } from '@toolscript/core/protocol';
+import {
+  ToolCallError,
+  type ApprovalCallback,
+  type ApprovalPolicy,
+  type ApprovalRule,
+  type StreamEvent,
+} from '@toolscript/core/protocol';
 import type { Approve } from '../configuration/settings.js';
 import type { Screen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
-import { Asker } from './asker.js';
+import { Asker, type ValidateInput } from './asker.js';
 import { openQuestionTerminal, type TerminalWishes } from './question-terminal.js';
+import type { WorkspaceRules } from './workspace-rules.js';
 
 /** Who decides in one run, and what has to be told about it. */
 export interface Approvals {
   readonly policy: ApprovalPolicy;
+  /** Who asks the person; undefined where there is no terminal. */
+  asker(): Asker | undefined;
+  /** A person was asked, and has seen what waits. */
+  readonly hasAsked: boolean;
   take(event: StreamEvent): void;
+  /** Leaves what is being asked for later. False: nothing is. */
+  putAside(): boolean;
   close(): void;
 }
 
 export interface ApprovalsWishes extends TerminalWishes {
   approve: Approve;
+  rules: WorkspaceRules;
   screen: Screen;
+  /** Whether a script can wait until later. */
+  canSuspend: boolean;
+  validateInput: ValidateInput;
   /** What Ctrl-C does while a question is open. */
   interrupt: () => void;
 }
 
-/** `ask` without a terminal refuses, and says once how to allow. */
-export function openApprovals({ approve, screen, interrupt, ...wishes }: ApprovalsWishes): Approvals {
-  if (approve !== 'ask') return { policy: approve, take: () => {}, close: () => {} };
-  let asker: Asker | undefined;
-  let isOpened = false;
-  let isSaid = false;
-  const open = (): Asker | undefined => {
-    if (isOpened) return asker;
-    isOpened = true;
+/** `ask` without a terminal suspends; where that cannot be, it refuses, and says once how to allow. */
+export function openApprovals(wishes: ApprovalsWishes): Approvals {
+  const { approve, rules, screen, canSuspend } = wishes;
+  let opened: { asker: Asker | undefined } | undefined;
+  const openAsker = (): Asker | undefined => {
     const terminal = openQuestionTerminal(wishes);
-    asker = terminal === undefined ? undefined : new Asker(terminal, screen, interrupt);
-    return asker;
+    return terminal === undefined ? undefined : new Asker(terminal, wishes);
+  };
+  const asker = () => (opened ??= { asker: openAsker() }).asker;
+  let isSaid = false;
+  const ask: ApprovalCallback = (request) => {
+    const found = asker();
+    if (found !== undefined) return found.ask(request);
+    if (rules.allows(request)) return 'approve';
+    if (canSuspend) return 'suspend';
+    if (!isSaid) screen.warn(`toolscript: ${visibleLine(request.tool)} needs an approval and ${NOBODY}.`);
+    isSaid = true;
+    throw new ToolCallError('ApprovalDeniedError', NOBODY);
   };
   return {
-    policy: (request) => {
-      const found = open();
-      if (found !== undefined) return found.ask(request);
-      if (!isSaid) screen.warn(`toolscript: ${visibleLine(request.tool)} needs an approval and ${NOBODY}.`);
-      isSaid = true;
-      throw new ToolCallError('ApprovalDeniedError', NOBODY);
+    policy:
+      approve === 'ask' ? { rules: [...rules.rules, { action: 'ask' }], ask } : withoutAsking(approve, rules.rules),
+    asker,
+    get hasAsked() {
+      return opened?.asker !== undefined;
     },
-    take: (event) => asker?.take(event),
-    close: () => asker?.close(),
+    take: (event) => opened?.asker?.take(event),
+    putAside: () => canSuspend && opened?.asker?.putAside() === true,
+    close: () => opened?.asker?.close(),
   };
 }
 
-const NOBODY = 'there is no terminal to ask at; run it again with --approve auto to allow such calls';
+/** What the person's own rules forbid stays forbidden; `auto` answers what they would ask. */
+function withoutAsking(approve: 'auto' | 'deny', rules: readonly ApprovalRule[]): ApprovalPolicy {
+  if (!rules.some(({ action }) => action === 'deny')) return approve;
+  if (approve === 'deny') return [...rules.filter(({ action }) => action === 'deny'), { action: 'deny' }];
+  return [
+    ...rules.map((rule): ApprovalRule => (rule.action === 'ask' ? { ...rule, action: 'approve' } : rule)),
+    { action: 'approve' },
+  ];
+}
+
+const NOBODY =
+  'there is no terminal to ask at, nor can the script wait: your own data lie in the workspace. Name another workspace with --cwd, or allow such calls with --approve auto';

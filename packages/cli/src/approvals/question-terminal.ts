@@ -1,11 +1,17 @@
 import { openSync } from 'node:fs';
 import { ReadStream, WriteStream } from 'node:tty';
+import type { Descriptors } from './editor.js';
 
 /** A terminal that a person sits at: where questions are put and keys are read. */
 export interface QuestionTerminal {
   write(text: string): void;
-  /** Reads keys as they are pressed, until the answer to `take` is false or the terminal is closed. */
-  read(take: (keys: string) => boolean): void;
+  /**
+   * Reads keys as they are pressed, until the answer to `take` is false. Undefined: there will be none any more,
+   * because the terminal was closed.
+   */
+  read(take: (keys: string | undefined) => boolean): void;
+  /** For a program that gets the terminal meanwhile. */
+  readonly descriptors: Descriptors;
   /** Gives the terminal back as it was. Idempotent. */
   stopReading(): void;
   close(): void;
@@ -21,25 +27,35 @@ export interface TerminalWishes {
 /** The terminal of this process; undefined where there is none to ask at. */
 export function openQuestionTerminal({ stdinIsTaken, stdoutIsTaken }: TerminalWishes): QuestionTerminal | undefined {
   if (!process.stdout.isTTY && !process.stderr.isTTY) return undefined;
-  const input = !stdinIsTaken && process.stdin.isTTY ? process.stdin : openKeyboard();
+  const input = !stdinIsTaken && process.stdin.isTTY ? { stream: process.stdin, file: 0 } : openKeyboard();
   if (input === undefined) return undefined;
-  const output = process.stderr.isTTY ? process.stderr : stdoutIsTaken ? openDisplay() : process.stdout;
-  return output === undefined ? undefined : new KeyTerminal(input, output);
+  const output = openOutput(stdoutIsTaken);
+  if (output === undefined) return undefined;
+  return new KeyTerminal(input.stream, output.stream, { input: input.file, output: output.file });
 }
 
-/** What the end of input stands for: a person who is gone presses nothing else. */
-const END_OF_INPUT = '\x04';
+function openOutput(stdoutIsTaken: boolean): Opened<WriteStream> | undefined {
+  if (process.stderr.isTTY) return { stream: process.stderr, file: 2 };
+  return stdoutIsTaken ? openDisplay() : { stream: process.stdout, file: 1 };
+}
+
+interface Opened<Stream> {
+  stream: Stream;
+  file: number;
+}
 
 /** Raw mode is on only while keys are read: between questions Ctrl-C is a signal as usual. */
 class KeyTerminal implements QuestionTerminal {
+  readonly descriptors: Descriptors;
   readonly #input: ReadStream;
   readonly #output: WriteStream;
-  #take: ((keys: string) => boolean) | undefined;
+  #take: ((keys: string | undefined) => boolean) | undefined;
   readonly #onData = (data: Buffer | string) => this.#press(data.toString());
-  readonly #onEnd = () => this.#press(END_OF_INPUT);
+  readonly #onEnd = () => this.#press(undefined);
   readonly #restore = () => this.stopReading();
 
-  constructor(input: ReadStream, output: WriteStream) {
+  constructor(input: ReadStream, output: WriteStream, descriptors: Descriptors) {
+    this.descriptors = descriptors;
     this.#input = input;
     this.#output = output;
     input.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onEnd).pause();
@@ -50,7 +66,7 @@ class KeyTerminal implements QuestionTerminal {
     this.#output.write(text);
   }
 
-  read(take: (keys: string) => boolean): void {
+  read(take: (keys: string | undefined) => boolean): void {
     this.#take = take;
     this.#setRawMode(true);
     this.#input.ref();
@@ -72,7 +88,7 @@ class KeyTerminal implements QuestionTerminal {
     if (this.#input !== process.stdin) this.#input.destroy();
   }
 
-  #press(keys: string): void {
+  #press(keys: string | undefined): void {
     if (this.#take?.(keys) === false) this.stopReading();
   }
 
@@ -86,17 +102,19 @@ class KeyTerminal implements QuestionTerminal {
   }
 }
 
-function openKeyboard(): ReadStream | undefined {
+function openKeyboard(): Opened<ReadStream> | undefined {
   try {
-    return new ReadStream(openSync(process.platform === 'win32' ? String.raw`\\.\CONIN$` : '/dev/tty', 'r+'));
+    const file = openSync(process.platform === 'win32' ? String.raw`\\.\CONIN$` : '/dev/tty', 'r+');
+    return { stream: new ReadStream(file), file };
   } catch {
     return undefined;
   }
 }
 
-function openDisplay(): WriteStream | undefined {
+function openDisplay(): Opened<WriteStream> | undefined {
   try {
-    return new WriteStream(openSync(process.platform === 'win32' ? String.raw`\\.\CONOUT$` : '/dev/tty', 'w'));
+    const file = openSync(process.platform === 'win32' ? String.raw`\\.\CONOUT$` : '/dev/tty', 'w');
+    return { stream: new WriteStream(file), file };
   } catch {
     return undefined;
   }

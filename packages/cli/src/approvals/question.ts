@@ -2,8 +2,21 @@ import { renderForPerson } from '@toolscript/core';
 import type { ApprovalRequest } from '@toolscript/core/protocol';
 import { indent } from '../terminal/indent.js';
 import type { Style } from '../terminal/style.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { plannedCallLine } from '../view/script-report.js';
 
-export type Answer = 'yes' | 'no' | 'always' | 'view' | 'help' | 'interrupt' | 'unclear';
+export type Answer =
+  | 'yes'
+  | 'no'
+  | 'always'
+  | 'workspace'
+  | 'plan'
+  | 'edit'
+  | 'suspend'
+  | 'view'
+  | 'help'
+  | 'interrupt'
+  | 'unclear';
 
 const KEYS: Readonly<Record<string, Answer>> = {
   y: 'yes',
@@ -12,6 +25,10 @@ const KEYS: Readonly<Record<string, Answer>> = {
   no: 'no',
   '': 'no',
   a: 'always',
+  w: 'workspace',
+  p: 'plan',
+  e: 'edit',
+  s: 'suspend',
   v: 'view',
   '?': 'help',
   h: 'help',
@@ -28,26 +45,61 @@ export function readAnswer(keys: string): Answer | undefined {
   return KEYS[word] ?? 'unclear';
 }
 
+/** What can be answered beside yes and no. */
+export interface Choices {
+  /** What could be allowed always in this workspace; undefined where nothing can. */
+  covers: string | undefined;
+  /** The script has a plan. */
+  plan: boolean;
+  /** The script can wait. */
+  suspend: boolean;
+}
+
 /** Who wants what and why, for the person who decides. Every text in it is made safe. */
 export function questionText(request: ApprovalRequest, style: Style): string {
-  const place = request.line === undefined ? '' : ` (line ${request.line} of the script)`;
+  return ['', questionHead(request, style), ...requestLines(request, style), ''].join('\n');
+}
+
+export function questionHead({ tool, line }: ApprovalRequest, style: Style): string {
+  const place = line === undefined ? '' : ` (line ${line} of the script)`;
+  return `${style.yellow('?')} ${style.bold(`${safe(tool)} needs your approval`)}${place}`;
+}
+
+/** What a call is about, without its tool. */
+export function requestLines(request: ApprovalRequest, style: Style): string[] {
   return [
-    '',
-    `${style.yellow('?')} ${style.bold(`${safe(request.tool)} needs your approval`)}${place}`,
     ...(request.snippet === undefined ? [] : [style.dim(`    ${indent(safe(request.snippet))}`)]),
     ...(request.context === undefined ? [] : [`  the script says: ${indent(safe(request.context))}`]),
     // The library has made `rendered` safe already; a second time would escape its own marks.
     `  ${indent(request.rendered)}`,
-    '',
+  ];
+}
+
+export function promptText(style: Style, { covers, plan, suspend }: Choices): string {
+  const always = covers === undefined ? '' : `  [w] would always allow in this workspace: ${visibleLine(covers)}\n`;
+  const more = [
+    '[e]dit',
+    '[a]lways this tool',
+    ...(plan ? ['[p]lan'] : []),
+    ...(covers === undefined ? [] : ['[w]orkspace']),
+    ...(suspend ? ['[s]uspend'] : []),
+    '[v]iew',
+    '[?]',
+  ];
+  return `${always}  ${style.dim(more.join('  '))}\n  ${style.bold('Allow it?')} [y]es, [N]o `;
+}
+
+/** What approving the plan would cover, and whether to. */
+export function planQuestion({ plan }: ApprovalRequest, style: Style): string {
+  return [
+    '  The calls that are seen in the script, with whatever arguments they get:',
+    ...plan.map((call) => `  ${plannedCallLine(call)}`),
+    `  ${style.bold('Allow this call and all of these?')} [y]es, [N]o `,
   ].join('\n');
 }
 
-export function promptText(style: Style): string {
-  return `  ${style.bold('Allow it?')} [y]es, [N]o, [a]lways this tool, [v]iew, [?] `;
-}
-
 /** Everything of the arguments, nothing cut. */
-export function wholeArguments({ inputJson }: ApprovalRequest): string {
+export function wholeArguments(inputJson: string): string {
   const json = JSON.stringify(JSON.parse(inputJson), undefined, 2);
   return json
     .split('\n')
@@ -55,14 +107,26 @@ export function wholeArguments({ inputJson }: ApprovalRequest): string {
     .join('');
 }
 
-export const HELP = [
-  '  y  run this call',
-  '  n  refuse it; Enter does the same',
-  '  a  run this call and every further one of this tool, until the script ends',
-  '  v  show the whole arguments',
-  '  Ctrl-C  stop the script',
-  '',
-].join('\n');
+export function helpText({ covers, plan, suspend }: Choices): string {
+  return [
+    '  y  run this call',
+    '  n  refuse it; Enter does the same',
+    '  e  change its arguments in your editor, then be asked again',
+    '  a  run this call and every further one of this tool, until the script ends',
+    plan
+      ? '  p  run this call and every one seen in the script; they are listed first'
+      : '  p  is not offered: nothing is known of what the script will call',
+    covers === undefined
+      ? '  w  is not offered: no rule could say what it covers, or your own rules ask'
+      : '  w  run this call and, in this workspace from now on, what is named above',
+    suspend
+      ? '  s  decide later: the script is put aside, and toolscript approvals lists it'
+      : '  s  is not offered: your own data lie in the workspace; nothing can be kept',
+    '  v  show the whole arguments',
+    suspend ? '  Ctrl-C  leave; the script is put aside, as with s' : '  Ctrl-C  stop the script',
+    '',
+  ].join('\n');
+}
 
 function safe(text: string): string {
   return renderForPerson(text, { maxLength: 400 });

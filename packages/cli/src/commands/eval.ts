@@ -1,5 +1,4 @@
 import type { Outcome } from '@toolscript/core/protocol';
-import { EXIT } from '../exit-status.js';
 import type { Engines } from '../harness/engines.js';
 import { readWhole, sourceFor } from '../input/source.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
@@ -22,8 +21,9 @@ export async function evalScript(file: string | undefined, flags: EvalFlags, eng
     flags,
     engines,
     source,
-    makeView: (screen, settings) => (flags.json === true ? silentView : personView(screen, settings)),
-    async act({ harness, settings, screen, signal, onEvent }) {
+    command: 'eval',
+    makeView: (screen, settings): EventView => (flags.json === true ? silentView : personView(screen, settings)),
+    async act({ harness, settings, screen, signal, count, onEvent }) {
       const code = (await reading).replace(/^\uFEFF/u, '');
       if (code.trim() === '')
         throw new UsageError(
@@ -33,19 +33,15 @@ export async function evalScript(file: string | undefined, flags: EvalFlags, eng
       if (flags.json === true) screen.write(`${jsonText(withValue(outcome))}\n`);
       else if (settings.mode === 'disabled')
         screen.warn('toolscript: Scripts are switched off (mode disabled); nothing was run.');
-      return statusOf(outcome);
+      count.takeOutcome(outcome);
+      return count.status;
     },
   });
 }
 
-const silentView: EventView = { take: () => {}, end: () => {} };
+export const silentView: EventView = { take: () => {}, end: () => {} };
 
 /** JSON has no `undefined`; a script that returned nothing has the value null there. */
-function withValue(outcome: Outcome): Outcome {
+export function withValue(outcome: Outcome): Outcome {
   return outcome.status === 'completed' ? { ...outcome, value: outcome.value ?? null } : outcome;
-}
-
-function statusOf({ status }: Outcome): number {
-  if (status === 'failed') return EXIT.failed;
-  return status === 'suspended' ? EXIT.suspended : EXIT.completed;
 }

@@ -1,8 +1,7 @@
-import type { StreamEvent } from '@toolscript/core/protocol';
-import { EXIT } from '../exit-status.js';
 import type { Engines } from '../harness/engines.js';
 import { sourceFor } from '../input/source.js';
 import { isUsageError } from '../usage-error.js';
+import type { EventView } from '../view/answer-view.js';
 import { JsonView } from '../view/json-view.js';
 import { onScriptStage, personView, type ScriptFlags } from './script-command.js';
 
@@ -16,9 +15,10 @@ export async function runAnswer(file: string | undefined, flags: ScriptFlags, en
     flags,
     engines,
     source,
-    makeView: (screen, settings) => (flags.json === true ? new JsonView(screen) : personView(screen, settings)),
-    async act({ harness, settings, screen, signal, onEvent }) {
-      const count = new ScriptCount();
+    command: 'run',
+    makeView: (screen, settings): EventView =>
+      flags.json === true ? new JsonView(screen) : personView(screen, settings),
+    async act({ harness, settings, screen, signal, count, onEvent }) {
       let failure: unknown;
       const answer = watched(await text, (error) => (failure = error));
       const events = harness.processText(answer, {
@@ -27,33 +27,13 @@ export async function runAnswer(file: string | undefined, flags: ScriptFlags, en
         signal,
         onEvent,
       });
-      for await (const event of events) count.take(event);
+      for await (const _event of events);
       if (isUsageError(failure)) throw failure;
-      if (count.scripts === 0 && !signal.aborted && settings.mode !== 'disabled')
+      if (count.scripts === 0 && count.suspendedScript === undefined && !signal.aborted && settings.mode !== 'disabled')
         screen.warn('toolscript: There is no script in the answer; nothing was run.');
       return count.status;
     },
   });
-}
-
-/** Counts how scripts ended. */
-class ScriptCount {
-  scripts = 0;
-  #failed = false;
-  #suspended = false;
-
-  take({ payload }: StreamEvent): void {
-    if (payload.type === 'response_error') this.#failed = true;
-    if (payload.type !== 'item_done' || payload.final_item.type !== 'script_execution_output') return;
-    this.scripts += 1;
-    if (payload.final_item.status === 'failed') this.#failed = true;
-    if (payload.final_item.status === 'suspended') this.#suspended = true;
-  }
-
-  get status(): number {
-    if (this.#failed) return EXIT.failed;
-    return this.#suspended ? EXIT.suspended : EXIT.completed;
-  }
 }
 
 /** The answer's text; why it broke off is told to `onFailure` too, because the harness only says that it did. */

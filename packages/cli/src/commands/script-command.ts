@@ -1,16 +1,24 @@
-import type { StreamEvent } from '@toolscript/core/protocol';
+import type { StreamEvent, Tool } from '@toolscript/core/protocol';
 import type { Harness } from '@toolscript/core';
-import { openApprovals } from '../approvals/approvals.js';
+import { openApprovals, type Approvals } from '../approvals/approvals.js';
+import { RuleFolder } from '../approvals/rule-folder.js';
+import { WorkspaceRules } from '../approvals/workspace-rules.js';
+import { userFolder } from '../configuration/locations.js';
 import type { SettingFlags, Settings } from '../configuration/settings.js';
 import { loadSettings } from '../configuration/settings.js';
 import type { Engines } from '../harness/engines.js';
 import { openHarness } from '../harness/open-harness.js';
 import type { TextSource } from '../input/source.js';
 import { Interruption } from '../interruption.js';
+import { pruneDaily } from '../kept/daily-prune.js';
+import { openAudit, openKeptFor, type Kept } from '../kept/kept.js';
+import type { Origin } from '../kept/origin-folder.js';
 import { Screen } from '../terminal/screen.js';
 import { visible } from '../terminal/untrusted.js';
 import { isUsageError } from '../usage-error.js';
 import { AnswerView, type EventView } from '../view/answer-view.js';
+import { leftLines, showSuspended } from '../view/suspension-report.js';
+import { ScriptCount } from './script-count.js';
 
 export interface ScriptFlags extends SettingFlags {
   continueOnError?: boolean;
@@ -18,27 +26,34 @@ export interface ScriptFlags extends SettingFlags {
 }
 
 /** What a command that runs scripts has at hand. */
-interface ScriptStage {
+export interface ScriptStage {
   readonly harness: Harness;
   readonly settings: Settings;
   readonly screen: Screen;
   readonly signal: AbortSignal;
+  readonly approvals: Approvals;
+  readonly rules: WorkspaceRules;
+  /** Why arguments do not fit a tool; undefined where they do. */
+  readonly validateInput: (tool: string, input: unknown) => string | undefined;
+  /** How the scripts ended, as the events told. */
+  readonly count: ScriptCount;
   /** To be told every event, as it happens. */
   readonly onEvent: (event: StreamEvent) => void;
 }
 
-export interface StageWishes {
+export interface StageWishes<View extends EventView = EventView> {
   flags: ScriptFlags;
   engines: Engines;
   /** Where the text comes from, if not from the command line; closed at the end. */
   source: TextSource | undefined;
-  makeView: (screen: Screen, settings: Settings) => EventView;
+  command: Origin['command'];
+  makeView: (screen: Screen, settings: Settings) => View;
   /** Answers with the exit status. */
-  act: (stage: ScriptStage) => Promise<number>;
+  act: (stage: ScriptStage, view: View) => Promise<number>;
 }
 
 /** Sets up everything around scripts that run in a terminal, and leaves nothing of it behind. */
-export async function onScriptStage(wishes: StageWishes): Promise<number> {
+export async function onScriptStage<View extends EventView>(wishes: StageWishes<View>): Promise<number> {
   const screen = new Screen(process.stdout, process.stderr, process.env);
   try {
     const settings = await loadSettings(wishes.flags, process.env, (message) => screen.warn(`toolscript: ${message}`));
@@ -62,38 +77,129 @@ async function withInterruption(run: (interruption: Interruption) => Promise<num
   }
 }
 
-async function act(
-  { flags, engines, source, makeView, act: perform }: StageWishes,
+async function act<View extends EventView>(
+  wishes: StageWishes<View>,
   screen: Screen,
   settings: Settings,
   interruption: Interruption,
 ): Promise<number> {
-  const view = makeView(screen, settings);
+  const { flags, engines, source, command } = wishes;
+  const view = wishes.makeView(screen, settings);
   // Whoever interrupts does not wait for input any more.
   interruption.signal.addEventListener('abort', () => source?.close(), { once: true });
+  const rules = await workspaceRules(settings, screen);
+  const kept = await openKeptFor(process.env, { workspace: settings.cwd, command, options: repeatedOptions(flags) });
+  const audit = openAudit(process.env);
+  const known = new KnownTools();
   const approvals = openApprovals({
     approve: settings.approve,
+    rules,
     screen,
+    canSuspend: kept !== undefined,
+    validateInput: known.validateInput,
     stdinIsTaken: source?.isStdin === true,
     stdoutIsTaken: flags.json === true,
     interrupt: () => interruption.interrupt(),
   });
-  const onInternalError = (detail: string) => screen.warn(`toolscript: internal: ${visible(detail)}`);
-  const { harness } = await openHarness(settings, { approvals: approvals.policy, onInternalError, engines });
+  const onInternalError = (detail: string) => {
+    if (kept?.store.isLeft !== true) screen.warn(`toolscript: internal: ${visible(detail)}`);
+  };
+  const { harness, tools, suggestRule } = await openHarness(settings, {
+    approvals: approvals.policy,
+    onInternalError,
+    kept,
+    audit: audit.append,
+    engines,
+  });
+  rules.know(tools, suggestRule);
+  known.tools = tools;
+  const count = new ScriptCount();
+  interruption.listen({
+    putAside: () => approvals.putAside(),
+    // What has been put aside already may still be told what comes after it.
+    beforeAbort: () => void (count.isSuspended || kept?.store.leave()),
+  });
+  const takers = [
+    (event: StreamEvent) => count.take(event),
+    (event: StreamEvent) => approvals.take(event),
+    (event: StreamEvent) => view.take(event),
+  ];
+  const watch = new EventWatch(takers);
+  const stage = { harness, settings, screen, signal: interruption.signal, approvals, rules, count };
   try {
-    const watch = new EventWatch([(event) => approvals.take(event), (event) => view.take(event)]);
-    const status = await perform({ harness, settings, screen, signal: interruption.signal, onEvent: watch.take });
+    const whole = { ...stage, validateInput: known.validateInput, onEvent: watch.take };
+    const status = await wishes.act(whole, view).catch((error: unknown) => {
+      // Input that was broken off on purpose is no mistake of the person.
+      if (interruption.status !== undefined && isUsageError(error)) return interruption.status;
+      throw error;
+    });
     watch.rethrow();
+    await tellWhatIsLeft({ ...stage, kept, flags });
+    if (kept !== undefined && interruption.status === undefined) await pruneDaily(kept);
     return status;
   } finally {
     approvals.close();
     view.end();
     await harness.close();
+    audit.close();
   }
 }
 
-export function personView(screen: Screen, settings: Settings): EventView {
+/** What waits, and what was cut off in the middle, with the commands that go on with it. */
+async function tellWhatIsLeft(
+  about: Pick<ScriptStage, 'harness' | 'screen' | 'approvals' | 'count'> & {
+    kept: Kept | undefined;
+    flags: ScriptFlags;
+  },
+): Promise<void> {
+  const { harness, screen, approvals, kept, count, flags } = about;
+  const write = flags.json === true ? (line: string) => screen.warn(line) : (line: string) => screen.line(line);
+  if (count.suspendedScript !== undefined) {
+    const options = repeatedOptions(flags);
+    const isKnown = flags.json === true || approvals.hasAsked;
+    const details = isKnown ? undefined : await harness.inspect(count.suspendedScript);
+    showSuspended({ scriptId: count.suspendedScript, details, options, style: screen.style, write });
+  } else if (kept?.store.isLeft === true) {
+    for (const scriptId of kept.store.held)
+      for (const line of leftLines(scriptId, repeatedOptions(flags), screen.style)) write(line);
+  }
+}
+
+/** What changes the tools that a script has, and is not kept with it. */
+function repeatedOptions({ execSandbox, pack, tools }: SettingFlags): string[] {
+  return [
+    ...(execSandbox === undefined ? [] : [`--exec-sandbox`, execSandbox]),
+    ...(pack === undefined ? [] : ['--pack', pack]),
+    ...(tools === undefined ? [] : ['--tools', tools.join(',')]),
+  ];
+}
+
+/** Remembered rules are read only where they can count: `auto` and `deny` have nothing to ask. */
+async function workspaceRules({ approve, cwd, rules }: Settings, screen: Screen): Promise<WorkspaceRules> {
+  const folder = approve === 'ask' ? await RuleFolder.open(userFolder(process.env), cwd) : undefined;
+  const remembered = await folder?.list((message) => screen.warn(`toolscript: ${message}`));
+  return new WorkspaceRules(
+    rules,
+    (remembered ?? []).flatMap((one) => one.rules),
+    folder,
+  );
+}
+
+export function personView(screen: Screen, settings: Settings): AnswerView {
   return new AnswerView(screen, { isDryRun: settings.mode === 'dry-run' });
+}
+
+/** The tools, once there are any. */
+class KnownTools {
+  tools: readonly Tool[] = [];
+
+  readonly validateInput = (name: string, input: unknown): string | undefined => {
+    const tool = this.tools.find((one) => one.name === name);
+    if (tool === undefined) return `there is no tool ${name} here`;
+    const checked = tool.validateInput(input);
+    if (checked.ok) return undefined;
+    return checked.issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
+  };
 }
 
 /** The library protects a run from listeners that throw; here such a fault must not pass in silence. */

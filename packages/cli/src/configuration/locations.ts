@@ -12,6 +12,8 @@ export interface UserFolder {
   /** Not read in this version; its presence is an error rather than a silence. */
   readonly configCodeFile: string;
   readonly trustFile: string;
+  /** What the person said to allow always, a folder for each workspace. */
+  readonly rulesFolder: string;
 }
 
 /** `$XDG_CONFIG_HOME/toolscript`, `%APPDATA%\toolscript`, or `~/.config/toolscript`. */
@@ -22,7 +24,39 @@ export function userFolder(environment: Environment, platform: NodeJS.Platform =
     configFile: join(path, 'config.json'),
     configCodeFile: join(path, 'config.ts'),
     trustFile: join(path, 'trusted-folders.json'),
+    rulesFolder: join(path, 'rules'),
   };
+}
+
+/** Where what scripts leave behind is kept. */
+export interface DataFolder {
+  readonly path: string;
+  /** Scripts that wait, were cut off, or ended a while ago. */
+  readonly scriptsFolder: string;
+  /** For each of them, where it was started. */
+  readonly originsFolder: string;
+  readonly keyFile: string;
+  readonly auditFile: string;
+}
+
+/** `$XDG_DATA_HOME/toolscript`, `%LOCALAPPDATA%\toolscript`, `~/Library/Application Support/toolscript`, or `~/.local/share/toolscript`. */
+export function dataFolder(environment: Environment, platform: NodeJS.Platform = process.platform): DataFolder {
+  const path = join(baseDataFolder(environment, platform), 'toolscript');
+  return {
+    path,
+    scriptsFolder: join(path, 'scripts'),
+    originsFolder: join(path, 'origins'),
+    keyFile: join(path, 'suspension.key'),
+    auditFile: join(path, 'audit.jsonl'),
+  };
+}
+
+function baseDataFolder(environment: Environment, platform: NodeJS.Platform): string {
+  const { XDG_DATA_HOME: xdg, LOCALAPPDATA: appData } = environment;
+  if (xdg !== undefined && isAbsolute(xdg)) return xdg;
+  if (platform === 'win32' && appData !== undefined && isAbsolute(appData)) return appData;
+  if (platform === 'darwin') return join(homedir(), 'Library', 'Application Support');
+  return join(homedir(), '.local', 'share');
 }
 
 function baseFolder(environment: Environment, platform: NodeJS.Platform): string {

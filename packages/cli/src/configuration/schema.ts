@@ -1,4 +1,4 @@
-import { LimitsSchema } from '@toolscript/core/protocol';
+import { LimitsSchema, type ApprovalRule } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { didYouMean } from '../nearest-name.js';
 import { visibleLine } from '../terminal/untrusted.js';
@@ -9,10 +9,23 @@ export const MODE_CHOICES = ['enabled', 'dry-run', 'disabled'] as const;
 export const EXEC_SANDBOX_CHOICES = ['on', 'off'] as const;
 const RUNTIME_CHOICES = ['quickjs', 'isolated-vm'] as const;
 
+/** An approval rule as a file has it. */
+export const ApprovalRuleSchema = z
+  .strictObject({
+    tool: z.string().optional(),
+    effect: z.enum(['read', 'write', 'external']).optional(),
+    input: z.record(z.string(), z.unknown()).optional(),
+    permission: z.string().optional(),
+    action: z.enum(['approve', 'deny', 'ask']),
+  })
+  .transform((rule) => rule as ApprovalRule);
+
 /** Everything that can be configured. A workspace's file may hold `limits` and `expose.tools` of it. */
 export const ConfigurationSchema = z.strictObject({
   /** Who decides about calls that need an approval. */
   approve: z.enum(APPROVE_CHOICES).optional(),
+  /** Decide before anybody is asked; the first that matches counts. A workspace cannot set them. */
+  rules: z.array(ApprovalRuleSchema).optional(),
   mode: z.enum(MODE_CHOICES).optional(),
   runtime: z.enum(RUNTIME_CHOICES).optional(),
   limits: LimitsSchema.partial().optional(),
@@ -90,13 +103,15 @@ function keysAt(schema: z.ZodObject, path: readonly PropertyKey[]): string[] {
     const inner = unwrapped(at);
     if (inner instanceof z.ZodObject) at = inner.shape[String(key)];
     else if (inner instanceof z.ZodRecord) at = inner.valueType;
+    else if (inner instanceof z.ZodArray) at = inner.element;
   }
   const found = unwrapped(at);
   return found instanceof z.ZodObject ? Object.keys(found.shape) : [];
 }
 
 function unwrapped(schema: unknown): unknown {
-  return schema instanceof z.ZodOptional || schema instanceof z.ZodDefault ? unwrapped(schema.unwrap()) : schema;
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return unwrapped(schema.unwrap());
+  return schema instanceof z.ZodPipe ? unwrapped(schema.in) : schema;
 }
 
 function lowerFirst(text: string): string {

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
-import type { HarnessMode, Limits } from '@toolscript/core/protocol';
+import type { ApprovalRule, HarnessMode, Limits } from '@toolscript/core/protocol';
 import { nearestName } from '../nearest-name.js';
 import type { Environment } from '../terminal/style.js';
+import { shellWord } from '../terminal/shell-word.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 import { narrowLimits, parseLimits } from './limits.js';
@@ -42,6 +43,8 @@ export interface Settings {
   /** The workspace, without links. */
   cwd: string;
   approve: Approve;
+  /** The person's own rules. */
+  rules: readonly ApprovalRule[];
   mode: HarnessMode;
   runtime: 'quickjs';
   limits: Partial<Limits>;
@@ -84,6 +87,7 @@ export async function loadSettings(
   return {
     cwd,
     approve: flags.approve ?? wishes.approve ?? own?.approve ?? 'ask',
+    rules: own?.rules ?? [],
     mode: flags.mode ?? wishes.mode ?? own?.mode ?? 'enabled',
     runtime,
     limits: { ...ownLimits, ...narrowed.limits, ...parseLimits(flags.limit ?? []) },
@@ -161,10 +165,4 @@ function choice<Choice extends string>(
   if (found === undefined)
     throw new UsageError(`${name} is "${visibleLine(value)}". Set it to ${choices.join(', ')}, or unset it.`);
   return found;
-}
-
-/** A path as it can be pasted into a shell; a hidden character in it shows. */
-function shellWord(text: string): string {
-  const shown = visibleLine(text);
-  return /^[\w@%+=:,./-]+$/u.test(shown) ? shown : `'${shown.replaceAll("'", String.raw`'\''`)}'`;
 }

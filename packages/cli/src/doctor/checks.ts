@@ -1,9 +1,12 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { dataFolder } from '../configuration/locations.js';
 import type { Settings } from '../configuration/settings.js';
 import { startEngines } from '../harness/engines.js';
 import { openHarness, type OpenHarness } from '../harness/open-harness.js';
+import { readSuspensionKey } from '../kept/suspension-key.js';
 import type { Environment } from '../terminal/style.js';
 import { wantsColour } from '../terminal/style.js';
 import { versionOf } from './programs.js';
@@ -21,7 +24,7 @@ const OLDEST_NODE = [20, 19] as const;
 /** Everything but the configuration. What is `missing` is needed; a `warning` is not. Never rejects. */
 export async function checkMachine(environment: Environment): Promise<Check[]> {
   const [working, git] = await Promise.all([checkWorking(), checkGit()]);
-  return [checkNode(), checkPlatform(), ...working, git, checkTerminal(environment)];
+  return [checkNode(), checkPlatform(), ...working, git, checkTerminal(environment), ...checkData(environment)];
 }
 
 function checkNode(): Check {
@@ -30,6 +33,30 @@ function checkNode(): Check {
   const isRecent = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
   if (isRecent) return { name: 'node', status: 'ok', detail: version };
   return { name: 'node', status: 'missing', detail: version, fix: `Install Node ${OLDEST_NODE.join('.')} or newer.` };
+}
+
+/** Where scripts that wait, the key that seals them, and the audit log are. */
+function checkData(environment: Environment): Check[] {
+  const { scriptsFolder, keyFile, auditFile } = dataFolder(environment);
+  return [
+    { name: 'kept scripts', status: 'ok', detail: existing(scriptsFolder) },
+    checkKey(keyFile),
+    { name: 'audit log', status: 'ok', detail: existing(auditFile) },
+  ];
+}
+
+function checkKey(keyFile: string): Check {
+  const name = 'suspension key';
+  try {
+    readSuspensionKey(keyFile);
+    return { name, status: 'ok', detail: existing(keyFile) };
+  } catch (error) {
+    return { name, status: 'missing', detail: messageOf(error), fix: 'Do what the message says.' };
+  }
+}
+
+function existing(path: string): string {
+  return existsSync(path) ? path : `${path} (made when it is needed)`;
 }
 
 function checkPlatform(): Check {
@@ -64,6 +91,7 @@ function plainSettings(cwd: string): Settings {
   return {
     cwd,
     approve: 'deny',
+    rules: [],
     mode: 'enabled',
     runtime: 'quickjs',
     limits: {},

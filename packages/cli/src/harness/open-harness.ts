@@ -1,6 +1,8 @@
-import { createHarness, type Harness } from '@toolscript/core';
+import { createHarness, type AuditLog, type Harness } from '@toolscript/core';
 import type { ApprovalPolicy, Tool } from '@toolscript/core/protocol';
+import type { SuggestRule } from '../approvals/workspace-rules.js';
 import type { Settings } from '../configuration/settings.js';
+import type { Kept } from '../kept/kept.js';
 import { didYouMean } from '../nearest-name.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
@@ -10,11 +12,16 @@ export interface OpenHarness {
   readonly harness: Harness;
   /** Every tool that was given, exposed or not. */
   readonly tools: readonly Tool[];
+  /** What "always allow this" means for a call. */
+  readonly suggestRule: SuggestRule;
 }
 
 export interface HarnessWishes {
   approvals?: ApprovalPolicy;
   onInternalError?: (detail: string) => void;
+  /** Where scripts that wait, or are cut off, are kept. Left out: nowhere. */
+  kept?: Kept | undefined;
+  audit?: AuditLog;
   /** Closed with the harness, and where none can be made. */
   engines: Engines;
 }
@@ -22,10 +29,10 @@ export interface HarnessWishes {
 /** The harness of the settings, with the tools for work on a folder. Throws usage errors, of the library's too. */
 export async function openHarness(
   settings: Settings,
-  { approvals, onInternalError, engines }: HarnessWishes,
+  { approvals, onInternalError, kept, audit, engines }: HarnessWishes,
 ): Promise<OpenHarness> {
   try {
-    const { codingTools } = await import('@toolscript/tools');
+    const { codingTools, suggestRule } = await import('@toolscript/tools');
     const tools = allowedTools(codingTools({ roots: settings.cwd, exec: settings.exec }), settings);
     const harness = createHarness({
       tools,
@@ -37,8 +44,10 @@ export async function openHarness(
       limits: settings.limits,
       ...(approvals === undefined ? {} : { approvals }),
       ...(onInternalError === undefined ? {} : { onInternalError }),
+      ...(kept === undefined ? {} : { store: kept.store, suspensionKey: kept.suspensionKey }),
+      ...(audit === undefined ? {} : { audit }),
     });
-    return { harness, tools };
+    return { harness, tools, suggestRule };
   } catch (error) {
     await engines.close();
     throw error;

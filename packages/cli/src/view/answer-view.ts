@@ -1,4 +1,7 @@
+import { operationToItem, outcomeToOutputItem } from '@toolscript/core/history';
 import type {
+  LogEntry,
+  Outcome,
   OutputItem,
   ScriptExecutionItem,
   ScriptExecutionOutputItem,
@@ -61,6 +64,26 @@ export class AnswerView implements EventView {
     }
   }
 
+  /** Calls that were shown before the script was put aside. */
+  knowCalls(callIds: Iterable<string>): void {
+    for (const callId of callIds) this.#shownCalls.add(callId);
+  }
+
+  /** Calls of a script that was cut off, before it goes on. */
+  showCalls(operations: Outcome['operations']): void {
+    for (const operation of operations) this.#showCall(operationToItem(operation));
+    this.knowCalls(operations.map(({ callId }) => callId));
+  }
+
+  showLogs(logs: Outcome['logs']): void {
+    for (const log of logs) this.#showLog(log);
+  }
+
+  /** The end of a script that no event told of. */
+  showOutcome(outcome: Outcome): void {
+    this.#showOutput(outcomeToOutputItem(outcome, { id: '', callId: '' }));
+  }
+
   end(): void {
     this.#live.stop();
     this.#screen.toLineStart();
@@ -102,7 +125,7 @@ export class AnswerView implements EventView {
     this.#screen.line(banner(item, this.#screen.style));
   }
 
-  #showLog({ level, text }: Extract<Payload, { type: 'script_log' }>): void {
+  #showLog({ level, text }: Pick<LogEntry, 'level' | 'text'>): void {
     const { style } = this.#screen;
     const mark = level === 'error' ? style.red : level === 'warn' ? style.yellow : style.dim;
     for (const line of visible(text).replace(/\n$/u, '').split('\n'))

@@ -1,4 +1,4 @@
-import type { ScriptExecutionItem, ScriptExecutionOutputItem } from '@toolscript/core/protocol';
+import type { PlannedCall, ScriptExecutionItem, ScriptExecutionOutputItem } from '@toolscript/core/protocol';
 import { indent } from '../terminal/indent.js';
 import type { Style } from '../terminal/style.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
@@ -9,6 +9,15 @@ import { counted, shortDuration } from './durations.js';
 export function banner(item: ScriptExecutionItem, style: Style): string {
   const lines = item.source_code === '' ? 0 : item.source_code.replace(/\r?\n$/u, '').split('\n').length;
   return `${style.cyan('▶')} ${style.bold(`script ${shortHash(item)}`)} ${style.dim(`(${item.language}, ${counted(lines, 'line')})`)}`;
+}
+
+/** A script that goes on; its text was shown when it began. */
+export function resumedBanner(scriptId: string, style: Style): string {
+  return `${style.cyan('▶')} ${style.bold(`script ${scriptId}`)} goes on`;
+}
+
+export function replayBanner(scriptId: string, style: Style): string {
+  return `${style.cyan('▶')} ${style.bold(`script ${scriptId}`)} ${style.dim('(again as it went; no tool is called)')}`;
 }
 
 function shortHash(item: Pick<ScriptExecutionItem, 'source_sha256'>): string {
@@ -27,11 +36,13 @@ export function summary(output: ScriptExecutionOutputItem, style: Style): string
 
 /** What a dry run found that the script would call. */
 export function planLines({ plan = [] }: ScriptExecutionItem): string[] {
-  return plan.map(({ tool, input, line, repeated, conditional }) => {
-    const notes = [...(conditional ? ['maybe'] : []), ...(repeated ? ['repeatedly'] : [])];
-    const about = callSummary(input);
-    return `  · ${visibleLine(tool)}${about === '' ? '' : ` ${about}`}  line ${line}${notes.length === 0 ? '' : `, ${notes.join(', ')}`}`;
-  });
+  return plan.map((call) => `  ${plannedCallLine(call)}`);
+}
+
+export function plannedCallLine({ tool, input, line, repeated, conditional }: PlannedCall): string {
+  const notes = [...(conditional ? ['maybe'] : []), ...(repeated ? ['repeatedly'] : [])];
+  const about = callSummary(input);
+  return `· ${visibleLine(tool)}${about === '' ? '' : ` ${about}`}  line ${line}${notes.length === 0 ? '' : `, ${notes.join(', ')}`}`;
 }
 
 function callCounts({ operations }: ScriptExecutionOutputItem): string {

@@ -1,69 +1,11 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readAnswer } from '#cli/approvals/question.js';
-import { cleanEnvironment, PROGRAM, start, temporaryFolder } from '../support/program.js';
-
-/** `script` of util-linux gives a program a terminal of its own; elsewhere it takes other options. */
-const hasTerminal =
-  process.platform === 'linux' &&
-  spawnSync('script', ['-qec', 'true', '/dev/null'], { env: cleanEnvironment() }).status === 0;
-
-/** Presses keys, each when the screen has said something new that fits. Answers with everything that was shown. */
-async function atTerminal(
-  command: string,
-  presses: readonly (readonly [wait: string, keys: string])[],
-  env: Record<string, string> = {},
-) {
-  const child = start('script', ['-qec', command, '/dev/null'], {
-    keepStdinOpen: true,
-    env: { TERM: 'xterm', SHELL: '/bin/sh', ...env },
-  });
-  return drive(child, presses);
-}
-
-function drive(
-  child: ReturnType<typeof start>,
-  presses: readonly (readonly [string, string])[],
-): Promise<{ status: number | null; shown: string }> {
-  const waiting = [...presses];
-  let shown = '';
-  let from = 0;
-  const press = () => {
-    for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
-      const at = shown.indexOf(next[0], from);
-      if (at === -1) return;
-      from = at + next[0].length;
-      child.stdin.write(next[1]);
-      waiting.shift();
-    }
-  };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    shown += text;
-    press();
-  });
-  return new Promise((resolve) => {
-    child.on('close', (status) => {
-      expect(waiting, shown).toEqual([]);
-      resolve({ status, shown });
-    });
-  });
-}
-
-function answerFile(folder: string, source: string): string {
-  const path = join(folder, 'answer.md');
-  writeFileSync(path, `Text before.\n<tool-calls>\n${source}\n</tool-calls>\nText after.\n`);
-  return path;
-}
+import { PROGRAM, temporaryFolder } from '../support/program.js';
+import { answerFile, atTerminal, command, hasTerminal, PROMPT } from '../support/terminal.js';
 
 const WRITE = "await tools.writeFile({ filePath: 'a.txt', content: 'one' });";
-const PROMPT = 'Allow it?';
-
-function command(folder: string, source: string, flags = ''): string {
-  return `${process.execPath} ${PROGRAM} run ${answerFile(folder, source)} --cwd ${folder} ${flags}`;
-}
-
 describe.skipIf(!hasTerminal)('a question at a terminal (skipped where util-linux `script` gives none)', () => {
   it('is put before the call, and y lets it run', async () => {
     const folder = temporaryFolder();
@@ -153,12 +95,80 @@ await tools.exec({ command: ['true'] });`;
     expect(shown).toContain('ApprovalTimeoutError');
   });
 
-  it('ends the run at Ctrl-C', async () => {
+  it('is left for later at Ctrl-C, and with s', async () => {
+    for (const [key, expected] of [
+      ['\x03', 130],
+      ['s', 3],
+    ] as const) {
+      const folder = temporaryFolder();
+      const { status, shown } = await atTerminal(command(folder, WRITE), [[PROMPT, key]]);
+      expect(status).toBe(expected);
+      expect(shown).toMatch(/toolscript resume scr_\S+ --approve/u);
+      expect(existsSync(join(folder, 'a.txt'))).toBe(false);
+    }
+  });
+
+  it('about the plan shows it first, and covers what it lists and nothing else', async () => {
     const folder = temporaryFolder();
-    const { status, shown } = await atTerminal(command(folder, WRITE), [[PROMPT, '\x03']]);
-    expect(status).toBe(130);
-    expect(shown).toContain('ScriptCancelledError');
+    const source = `await tools.writeFile({ filePath: 'a.txt', content: 'a' });
+await tools.exec({ command: ['true'] }).catch(() => {});
+const run = tools['write' + 'File'];
+await run({ filePath: 'c.txt', content: 'c' });`;
+    const { status, shown } = await atTerminal(command(folder, source, '--exec-sandbox off'), [
+      [PROMPT, 'p'],
+      ['exec true  line 2', ''],
+      ['all of these?', 'n'],
+      [PROMPT, 'p'],
+      ['all of these?', 'y'],
+      ['line 4 of the script', ''],
+      [PROMPT, 'y'],
+    ]);
+    expect(status, shown).toBe(0);
+    expect(shown.split(PROMPT)).toHaveLength(4);
+    for (const name of ['a', 'c']) expect(readFileSync(join(folder, `${name}.txt`), 'utf8')).toBe(name);
+  });
+
+  it('can be answered with other arguments; what does not fit is said, and nothing runs with it', async () => {
+    const folder = temporaryFolder();
+    const written = [`{ no json`, `{"filePath":"b.txt","content":7}`, `{"filePath":"b.txt","content":"mine"}`];
+    written.forEach((text, index) => writeFileSync(join(folder, `edit${index}`), text));
+    const editor = join(folder, 'editor');
+    writeFileSync(
+      editor,
+      `#!/bin/sh\nstat -c %a "$1" >> ${folder}/modes\nn=$(wc -l < ${folder}/modes)\ncp ${folder}/edit$((n - 1)) "$1"\n`,
+      { mode: 0o755 },
+    );
+    const { status, shown } = await atTerminal(
+      command(folder, WRITE),
+      [
+        [PROMPT, 'e'],
+        ['no JSON', ''],
+        [PROMPT, 'e'],
+        ['do not fit', ''],
+        [PROMPT, 'e'],
+        ['With your arguments', ''],
+        [PROMPT, 'y'],
+      ],
+      { VISUAL: editor },
+    );
+    expect(status, shown).toBe(0);
     expect(existsSync(join(folder, 'a.txt'))).toBe(false);
+    expect(readFileSync(join(folder, 'b.txt'), 'utf8')).toBe('mine');
+    expect(readFileSync(join(folder, 'modes'), 'utf8')).toBe('600\n600\n600\n');
+  });
+
+  it('says why the editor failed, and asks again', async () => {
+    const folder = temporaryFolder();
+    const { status } = await atTerminal(
+      command(folder, WRITE),
+      [
+        [PROMPT, 'e'],
+        ['ended with status 1', ''],
+        [PROMPT, 'n'],
+      ],
+      { EDITOR: 'false' },
+    );
+    expect(status).toBe(1);
   });
 
   it('is put at the terminal when the answer itself comes through a pipe', async () => {
@@ -189,6 +199,10 @@ describe('what is pressed', () => {
     ['\x04', 'no'],
     ['\x1b', 'no'],
     ['a', 'always'],
+    ['w', 'workspace'],
+    ['p', 'plan'],
+    ['e', 'edit'],
+    ['s', 'suspend'],
     ['v', 'view'],
     ['?', 'help'],
     ['\x03', 'interrupt'],

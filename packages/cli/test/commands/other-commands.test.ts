@@ -148,6 +148,7 @@ describe('help and version', () => {
     [['tools', '--help']],
     [['doctor', '--help']],
     [['trust', '--help']],
+    [['rules', '--help']],
   ])('%j shows usage and examples', async (args) => {
     const { status, stdout, stderr } = await toolscript(args);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });

@@ -132,9 +132,11 @@ describe('toolscript run', () => {
     expect(plain.endsWith('Done.\n')).toBe(true);
   });
 
-  it('refuses calls that need an approval where nobody can be asked, and says how to allow them', async () => {
+  it('refuses calls that need an approval where nobody can be asked, and the script cannot wait', async () => {
     const cwd = folderWithFile();
-    const { status, stdout, stderr } = await toolscript(['run', '-', '--cwd', cwd], { stdin: ANSWER });
+    // What a script may read and write must not decide: nothing is kept in the workspace itself.
+    const env = { XDG_DATA_HOME: join(cwd, '.local') };
+    const { status, stdout, stderr } = await toolscript(['run', '-', '--cwd', cwd], { stdin: ANSWER, env });
     expect(status).toBe(1);
     expect(stdout).toContain('⊘ writeFile out.txt');
     expect(stdout).toContain('ApprovalDeniedError');

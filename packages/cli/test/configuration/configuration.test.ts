@@ -81,12 +81,15 @@ describe('configuration', () => {
     expect(stderr).toContain('"limits.maxToolCalls" would widen');
   });
 
-  it('of a workspace never decides approvals', async () => {
-    const there = place({ workspace: { approve: 'auto' } });
+  it.each([
+    ['approve', 'auto'],
+    ['rules', [{ tool: 'exec', action: 'approve' }]],
+  ])('of a workspace never decides approvals: %s', async (key, value) => {
+    const there = place({ workspace: { [key]: value } });
     await toolscript(['trust', there.cwd], { env: there.env });
     const { status, stderr } = await effective(there);
     expect(status).toBe(2);
-    expect(stderr).toContain('"approve" cannot be set by a workspace');
+    expect(stderr).toContain(`"${key}" cannot be set by a workspace`);
   });
 
   it.each([
@@ -96,6 +99,12 @@ describe('configuration', () => {
       { limits: { timeoutms: 1 } },
       'unknown key "limits.timeoutms". Did you mean timeoutMs?',
     ],
+    [
+      'an unknown key in a rule',
+      { rules: [{ tol: 'exec', action: 'deny' }] },
+      'unknown key "rules.0.tol". Did you mean tool?',
+    ],
+    ['a rule that decides nothing', { rules: [{ tool: 'exec', action: 'maybe' }] }, '"rules.0.action"'],
     ['a wrong value', { limits: { timeoutMs: 'soon' } }, '"limits.timeoutMs"'],
     ['something else than an object', [1], 'expected object'],
     ['no JSON', '{ "approve": ', 'is not JSON'],

@@ -35,10 +35,19 @@ export function temporaryFolder(): string {
   return folder;
 }
 
+let dataFolder: string | undefined;
+
 /** An environment without anything of the person who runs the tests. */
 export function cleanEnvironment(extra: Record<string, string> = {}): Record<string, string> {
   const { PATH = '', HOME = '' } = process.env;
-  return { PATH, HOME, XDG_CONFIG_HOME: join(tmpdir(), 'toolscript-cli-no-such-folder'), ...extra };
+  dataFolder ??= temporaryFolder();
+  return {
+    PATH,
+    HOME,
+    XDG_CONFIG_HOME: join(tmpdir(), 'toolscript-cli-no-such-folder'),
+    XDG_DATA_HOME: dataFolder,
+    ...extra,
+  };
 }
 
 /** The real program in a process of its own. */

@@ -5,13 +5,14 @@ import type {
   DecisionCommon,
   GateCall,
   GateDecision,
+  GateMemory,
 } from '../protocol/approval-gate.js';
-import type { ApprovalPolicy, ApprovalRequest, Decision } from '../protocol/approvals.js';
+import type { ApprovalPolicy, ApprovalRequest, Decision, Remember } from '../protocol/approvals.js';
 import { ToolCallError } from '../protocol/errors.js';
 import type { JsonValue } from '../protocol/json.js';
 import { sha256 } from '../text/sha256.js';
 import { renderCall } from './call-rendering.js';
-import { isNamedProhibition, matchRule, readPolicy, type ReadPolicy } from './policy.js';
+import { isNamedProhibition, matchRule, permissionsOf, readPolicy, type ReadPolicy } from './policy.js';
 import { renderForPerson } from './render.js';
 
 export interface GateOptions {
@@ -19,9 +20,14 @@ export interface GateOptions {
   readonly approvalTimeoutMs: number;
   /** Characters of `rendered`. Default 4000. */
   readonly maxRenderedLength?: number;
+  /** Where nobody can be asked, a call waits for its script to be resumed. Default false: it is denied. */
+  readonly parks?: boolean;
+  /** Decisions that were made meanwhile, by the request's `approvalId`. */
+  readonly decisions?: ReadonlyMap<string, Decision> | undefined;
+  readonly memory?: GateMemory | undefined;
 }
 
-/** `policy` undefined: every call that needs a decision is denied. Throws a `ToolscriptUsageError` for a wrong policy. */
+/** `policy` undefined: nobody can be asked. Throws a `ToolscriptUsageError` for a wrong policy. */
 export function createGate(policy: ApprovalPolicy | undefined, options: GateOptions): ApprovalGate {
   return new PolicyGate(readPolicy(policy), options);
 }
@@ -30,7 +36,7 @@ interface Answer {
   decision: 'approve' | 'deny';
   input?: unknown;
   note?: string;
-  remember?: 'script' | 'workspace';
+  remember?: Remember;
 }
 
 /**
@@ -43,14 +49,17 @@ class PolicyGate implements ApprovalGate {
   readonly #options: GateOptions;
   readonly #readsPermissions: boolean;
   readonly #hasProhibitions: boolean;
-  /** What a person said once for every further call of a tool. */
-  readonly #remembered = new Map<string, 'approve' | 'deny'>();
+  /** What a person said once for every further call of a tool, or of the plan. */
+  readonly #remembered: Map<string, 'approve' | 'deny'>;
+  #plan: 'approve' | 'deny' | undefined;
   /** Approvals that were given and not taken yet. */
   readonly #granted = new Map<string, { callId: string; sha256: string }>();
 
   constructor(policy: ReadPolicy, options: GateOptions) {
     this.#policy = policy;
     this.#options = options;
+    this.#remembered = new Map(options.memory?.tools);
+    this.#plan = options.memory?.plan;
     this.#readsPermissions = policy.rules.some((rule) => rule.permission !== undefined);
     this.#hasProhibitions = policy.rules.some(isNamedProhibition);
   }
@@ -60,6 +69,19 @@ class PolicyGate implements ApprovalGate {
     if (needed === true) return this.#decideByPolicy(call);
     if (needed === false) return undefined;
     return needed.then((isNeeded) => (isNeeded ? this.#decideByPolicy(call) : undefined));
+  }
+
+  async decideAgain(call: GateCall, request: ApprovalRequest): Promise<GateDecision> {
+    const { approvalId } = request;
+    const rule = matchRule(this.#policy.rules, this.#ruled(call));
+    if (rule?.action === 'deny') return denied(call, 'rule', 'a rule forbids it', { approvalId });
+    const decision = this.#options.decisions?.get(approvalId);
+    if (decision !== undefined) return this.#applyAnswer(call, approvalId, readAnswer(decision));
+    return this.#park(call, approvalId);
+  }
+
+  memory(): GateMemory {
+    return { tools: [...this.#remembered], ...(this.#plan !== undefined && { plan: this.#plan }) };
   }
 
   redeem(approvalId: string, callId: string, inputJson: string): boolean {
@@ -104,20 +126,28 @@ class PolicyGate implements ApprovalGate {
   }
 
   #remember(call: GateCall): GateDecision | undefined {
-    const remembered = this.#remembered.get(call.tool.name);
+    const remembered = this.#remembered.get(call.tool.name) ?? (isPlanned(call) ? this.#plan : undefined);
     if (remembered === undefined) return undefined;
     if (remembered === 'approve') return this.#grant(call, 'person', call.inputJson);
-    return denied(call, 'person', 'a person refused every call of this tool in this script');
+    return denied(call, 'person', 'a person refused every call of this kind in this script');
   }
 
   async #askPerson(call: GateCall): Promise<GateDecision> {
     const ask = this.#policy.ask;
-    if (ask === undefined) return denied(call, 'policy', 'nobody can be asked here');
+    const parks = this.#options.parks === true;
+    if (ask === undefined && !parks)
+      return denied(
+        call,
+        'policy',
+        this.#policy.otherwise === 'ask' ? this.#policy.denial : 'nobody can be asked here',
+      );
     const request = await this.#makeRequest(call);
     if (call.signal.aborted) return cancelled(request.approvalId);
     call.onRequest(request);
-    const answer = await this.#waitForAnswer(call.signal, () => ask(request));
     const { approvalId } = request;
+    if (ask === undefined) return this.#park(call, approvalId);
+    const answer = await this.#waitForAnswer(call.signal, () => ask(request));
+    if (answer.type === 'answered' && answer.value === 'suspend' && parks) return this.#park(call, approvalId);
     if (answer.type === 'aborted') return cancelled(approvalId);
     if (answer.type === 'timeout') {
       const reason = `Nobody decided about the call of ${call.tool.name} within ${this.#options.approvalTimeoutMs} ms.`;
@@ -126,6 +156,12 @@ class PolicyGate implements ApprovalGate {
     if (answer.type === 'failed')
       return denied(call, 'host', answer.reason ?? 'the question could not be put to anybody', { approvalId });
     return this.#applyAnswer(call, approvalId, readAnswer(answer.value));
+  }
+
+  /** Until the call is given up: its script is suspended, or ends. */
+  #park(call: GateCall, approvalId: string): Promise<GateDecision> {
+    call.onParked();
+    return untilAborted(call.signal, cancelled(approvalId), () => new Promise<never>(() => {}));
   }
 
   async #makeRequest(call: GateCall): Promise<ApprovalRequest> {
@@ -147,7 +183,7 @@ class PolicyGate implements ApprovalGate {
     };
   }
 
-  #waitForAnswer(signal: AbortSignal, ask: () => Decision | Promise<Decision>): Promise<Waited> {
+  #waitForAnswer(signal: AbortSignal, ask: () => unknown): Promise<Waited> {
     return new Promise((resolve) => {
       const finish = (waited: Waited): void => {
         clearTimeout(timer);
@@ -165,7 +201,8 @@ class PolicyGate implements ApprovalGate {
     if (answer === undefined) return denied(call, 'host', 'the answer was not a decision', { approvalId });
     const { note, remember } = answer;
     const said = { approvalId, ...(note !== undefined && { note }), ...(remember !== undefined && { remember }) };
-    if (remember !== undefined) this.#remembered.set(call.tool.name, answer.decision);
+    if (remember === 'plan') this.#plan = answer.decision;
+    else if (remember === 'script') this.#remembered.set(call.tool.name, answer.decision);
     if (answer.decision === 'deny') return denied(call, 'person', note ?? 'no reason was given', said);
     if (answer.input === undefined) return this.#grant(call, 'person', call.inputJson, said);
     const edited = call.tool.validateInput(answer.input);
@@ -187,7 +224,7 @@ class PolicyGate implements ApprovalGate {
     return {
       tool: call.tool,
       input: call.input,
-      permissions: this.#readsPermissions ? permissionsOf(call) : undefined,
+      permissions: this.#readsPermissions ? permissionsOf(call.tool, call.input) : undefined,
     };
   }
 }
@@ -221,7 +258,7 @@ function readAnswer(answer: unknown): Answer | undefined {
   if (typeof answer !== 'object' || answer === null) return undefined;
   const { decision, input, note, remember } = answer as Record<string, unknown>;
   if (decision !== 'approve' && decision !== 'deny') return undefined;
-  if (remember !== undefined && remember !== 'script' && remember !== 'workspace') return undefined;
+  if (remember !== undefined && !isRemember(remember)) return undefined;
   if (note !== undefined && typeof note !== 'string') return undefined;
   return {
     decision,
@@ -229,6 +266,14 @@ function readAnswer(answer: unknown): Answer | undefined {
     ...(note !== undefined && { note }),
     ...(remember !== undefined && { remember }),
   };
+}
+
+export function isRemember(value: unknown): value is Remember {
+  return value === 'script' || value === 'plan' || value === 'workspace';
+}
+
+function isPlanned({ plan, tool, line }: GateCall): boolean {
+  return plan.some((planned) => planned.tool === tool.name && planned.line === line);
 }
 
 const DENIERS: Readonly<Record<ApprovalDecider, string>> = {
@@ -252,17 +297,6 @@ function denied(call: GateCall, by: ApprovalDecider, why: string, said: Partial<
 
 function cancelled(approvalId: string): GateDecision {
   return { decision: 'cancelled', approvalId, by: 'host', reason: 'The call was given up before anybody decided.' };
-}
-
-/** Undefined where the tool cannot say what the call touches. */
-function permissionsOf(call: GateCall): readonly string[] | undefined {
-  if (call.tool.permissions === undefined) return [];
-  try {
-    const permissions: unknown = call.tool.permissions(call.input as never);
-    return Array.isArray(permissions) && permissions.every((one) => typeof one === 'string') ? permissions : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function contextOf(input: JsonValue): string | undefined {

@@ -1,3 +1,3 @@
 export * from './gate.js';
-export { readPolicy } from './policy.js';
+export { findApprovalRule, readPolicy } from './policy.js';
 export { renderForPerson, type RenderOptions } from './render.js';

@@ -9,7 +9,7 @@ export interface ReadPolicy {
   readonly rules: readonly ApprovalRule[];
   /** What decides where no rule matches. */
   readonly otherwise: 'approve' | 'deny' | 'ask';
-  /** Why a call is denied by `otherwise`. */
+  /** Why a call is denied by `otherwise`, or because nobody can be asked. */
   readonly denial: string;
   readonly ask: ApprovalCallback | undefined;
 }
@@ -17,7 +17,7 @@ export interface ReadPolicy {
 /** Throws a `ToolscriptUsageError` for what is no policy. `undefined`: no approvals were configured. */
 export function readPolicy(policy: ApprovalPolicy | undefined): ReadPolicy {
   if (policy === undefined)
-    return { rules: [], otherwise: 'deny', denial: 'no approvals are configured here', ask: undefined };
+    return { rules: [], otherwise: 'ask', denial: 'no approvals are configured here', ask: undefined };
   if (policy === 'auto') return { rules: [], otherwise: 'approve', denial: '', ask: undefined };
   if (policy === 'deny')
     return { rules: [], otherwise: 'deny', denial: 'calls that need an approval are refused here', ask: undefined };
@@ -74,6 +74,26 @@ export interface RuledCall {
   readonly tool: Tool;
   readonly input: JsonValue;
   readonly permissions: readonly string[] | undefined;
+}
+
+/** The first of the rules that matches a call of the tool, for a host that keeps rules of its own. */
+export function findApprovalRule(
+  rules: readonly ApprovalRule[],
+  tool: Tool,
+  input: JsonValue,
+): ApprovalRule | undefined {
+  return matchRule(rules, { tool, input, permissions: permissionsOf(tool, input) });
+}
+
+/** What the call touches; undefined where the tool cannot say. */
+export function permissionsOf(tool: Tool, input: JsonValue): readonly string[] | undefined {
+  if (tool.permissions === undefined) return [];
+  try {
+    const permissions: unknown = tool.permissions(input as never);
+    return Array.isArray(permissions) && permissions.every((one) => typeof one === 'string') ? permissions : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The first rule that matches. */

@@ -2,23 +2,18 @@ import { createGate } from '../approvals/index.js';
 import {
   ToolscriptUsageError,
   type AnswerSegment,
-  type ApprovalPolicy,
   type HarnessMode,
-  type JsonObject,
   type Limits,
   type LimitsInput,
   type Operation,
   type Outcome,
-  type SandboxStats,
   type StreamEvent,
   type Tool,
 } from '../protocol/index.js';
 import { QuickJsPool } from '../sandbox/index.js';
-import { createCompiler, type CompilerStats } from '../script/index.js';
-import type { CheckPoolStats } from '../script/type-checker/index.js';
+import { createCompiler, createDetector, type Detector } from '../script/index.js';
 import {
   createCatalog,
-  createFacade,
   createObservedShapes,
   createRegistry,
   declarationsFor,
@@ -26,92 +21,49 @@ import {
   GUEST_DECLARATIONS,
   resolveExposure,
 } from '../tools/index.js';
+import { Audit } from './audit.js';
 import { makeRunScriptTool, type RunScriptTool } from './as-tool.js';
+import { DetachedTasks } from './detached-tasks.js';
 import { EventStream, newId, type RunIdentity } from './event-stream.js';
+import { inspectScript, type KeptScriptDetails } from './kept-scripts.js';
 import { LazyChecker } from './lazy-checker.js';
 import { ContextWriter } from './script-context.js';
-import { writeInstructions, type ScriptCarrier } from './instructions.js';
+import { writeInstructions } from './instructions.js';
 import { checkHarnessOptions, checkRunOptions, resolveLimits, type HarnessOptions } from './options.js';
-import { assertAnswerText, processAnswer, type AnswerText } from './process-text.js';
 import {
-  abortDetached,
-  disabledFailure,
-  failedOutcome,
-  reportSkipped,
-  reportUnrunnable,
-  runRequest,
-  type RunnerParts,
-} from './script-runner.js';
-import { sessionPayload } from './session-payloads.js';
-
-/** What one run may say beside its script. */
-export interface RunOptions {
-  /** The host's own context for tools. Never stored. */
-  app?: unknown;
-  /** Whose run it is. */
-  principal?: string;
-  /** Members of the script's `context`: conversationId, workingDirectory, provider, model … Plain JSON. */
-  context?: JsonObject;
-  /** Changes to the harness's limits, for this run. */
-  limits?: Partial<LimitsInput>;
-  signal?: AbortSignal;
-  /** Replaces the harness's approvals for this run. */
-  approvals?: ApprovalPolicy;
-  onEvent?: (event: StreamEvent) => void;
-}
-
-export interface RunScriptOptions extends RunOptions {
-  mode?: HarnessMode;
-  /** Default 'ts', which JavaScript is too. */
-  language?: 'ts' | 'js';
-}
-
-export interface ProcessTextOptions extends RunOptions {
-  mode?: HarnessMode;
-  /** Go on with later scripts after one has failed. Default false. */
-  continueOnError?: boolean;
-  /** Names for the run's events; made up where left out. */
-  runId?: string;
-  threadId?: string;
-  turnId?: string;
-}
-
-export interface InstructionsOptions {
-  /** How scripts reach the harness. Default 'tool'. */
-  carrier?: ScriptCarrier;
-  /** Most tokens of the whole text, which shows as much of the tools as that allows. Default 3 000. */
-  tokenBudget?: number;
-}
-
-export interface HarnessStats {
-  sandbox: SandboxStats;
-  compiler: CompilerStats;
-  /** Once the type checker was needed. */
-  checker?: CheckPoolStats;
-}
-
-/** Runs the scripts that a model writes, against the tools it was given. */
-export interface Harness {
-  /** Runs one script. Rejects only for the host programmer's own mistakes. */
-  runScript(source: string, options?: RunScriptOptions): Promise<Outcome>;
-  /** Runs the scripts in a model's answer as they arrive. Leaving the loop early ends what runs. */
-  processText(text: AnswerText, options?: ProcessTextOptions): AsyncGenerator<StreamEvent, void, undefined>;
-  /** A structured call: the same tools, approvals and limits. Never rejects for what the tool did. */
-  callTool(name: string, input: unknown, options?: RunOptions): Promise<Operation>;
-  /** The tools that scripts and structured calls may use. */
-  tools(): readonly Tool[];
-  /** The harness as one tool for any agent library. */
-  asTool(options?: RunOptions): RunScriptTool;
-  /** The system text for a model. */
-  instructions(options?: InstructionsOptions): string;
-  /** What the model is shown of the tools: TypeScript declarations. */
-  declarations(): string;
-  stats(): HarnessStats;
-  /** Starts threads ahead of the first script. */
-  warm(): Promise<void>;
-  /** Ends every run and frees threads. Idempotent. */
-  close(): Promise<void>;
-}
+  assertAnswerText,
+  processAnswer,
+  processRest,
+  tellRefusal,
+  type AnswerOptions,
+  type AnswerText,
+} from './process-text.js';
+import {
+  checkDecisions,
+  findRecoverable,
+  openFor,
+  recoverScript,
+  replayScript,
+  resumeScript,
+  type Decisions,
+} from './resumption.js';
+import { disabledFailure, failedOutcome, reportSkipped, reportUnrunnable, runRequest } from './script-runner.js';
+import type { RunHost, RunnerParts } from './script-run.js';
+import { SuspensionSeal, type SuspensionKey } from './suspension-envelope.js';
+import type { Suspension } from './suspensions.js';
+import { WorkPlans } from './work-plans.js';
+import type {
+  RunOptions,
+  AsToolOptions,
+  RunScriptOptions,
+  CallToolOptions,
+  ProcessTextOptions,
+  ResumeOptions,
+  InstructionsOptions,
+  HarnessStats,
+  Harness,
+} from './harness-types.js';
+import { callOnce } from './structured-call.js';
 
 const DEFAULT_INSTRUCTION_TOKENS = 3_000;
 
@@ -135,8 +87,8 @@ class ToolscriptHarness implements Harness {
     const registry = createRegistry(options.tools);
     const exposed = resolveExposure(options.expose ?? {}, registry, options.packs as never);
     const { queueWaitMs: _queueWaitMs, ...workers } = options.workers ?? {};
-    const makeGate: RunnerParts['makeGate'] = (approvals, limits) =>
-      createGate(approvals, { approvalTimeoutMs: limits.approvalTimeoutMs });
+    const makeGate: RunnerParts['makeGate'] = (approvals, limits, more) =>
+      createGate(approvals, { approvalTimeoutMs: limits.approvalTimeoutMs, ...more });
     makeGate(options.approvals, this.#limits);
     const checkMode = options.typecheck ?? 'error';
     const toolNames = Object.freeze([...registry.scriptNames(exposed)]);
@@ -150,31 +102,54 @@ class ToolscriptHarness implements Harness {
       exposed,
       toolNames,
       contexts: new ContextWriter(toolNames),
-      spawn: options.expose?.spawn === true,
+      tasks: options.expose?.spawn === true ? new DetachedTasks() : undefined,
       observed,
       catalog: createCatalog(
         registry.tools.filter(({ name }) => exposed.has(name)),
         observed,
       ),
       makeGate,
+      store: options.store,
+      images: async (name) => options.store?.images.get(name),
+      keeping: new Map(),
+      workPlans: new WorkPlans(),
+      isClosing: () => this.#closing !== undefined,
+      seal: new SuspensionSeal(keysOf(options.suspensionKey)),
+      suspendAfterMs: options.suspendAfterMs,
+      audit: options.audit === undefined ? undefined : new Audit(options.audit, (detail) => this.#auditFailed(detail)),
       onInternalError: options.onInternalError,
-      detached: new Set(),
     };
+  }
+
+  get mode(): HarnessMode {
+    return this.#options.mode ?? 'enabled';
+  }
+
+  get limits(): Limits {
+    return this.#limits;
+  }
+
+  detector(): Detector {
+    return createDetector(this.#options.detect);
   }
 
   async runScript(source: string, run: RunScriptOptions = {}): Promise<Outcome> {
     this.#assertOpen();
     checkRunOptions(run, 'runScript');
     if (typeof source !== 'string') throw new ToolscriptUsageError('runScript needs the script as a string.');
-    const mode = run.mode ?? this.#options.mode ?? 'enabled';
+    const mode = run.mode ?? this.mode;
     if (mode === 'disabled') return failedOutcome(disabledFailure());
     const { limits, approvals, app, principal, context, signal } = this.#shared(run);
-    const stream = this.#stream(run, this.#identity({}));
+    const stream = this.#stream(run, this.#identity(run));
     const language = run.language ?? 'ts';
-    return runRequest(this.#parts, {
+    const { item, refusal } = run;
+    if (refusal !== undefined)
+      return reportUnrunnable({ source, language, format: 'tool', item, stream, limits }, refusal);
+    const { outcome } = await runRequest(this.#parts, {
       source,
       language,
-      format: 'tool',
+      format: item?.format ?? 'tool',
+      item,
       mode,
       limits,
       approvals,
@@ -183,90 +158,100 @@ class ToolscriptHarness implements Harness {
       context,
       signal,
       stream,
+      inAnswer: false,
     });
+    return outcome;
   }
 
   processText(text: AnswerText, run: ProcessTextOptions = {}): AsyncGenerator<StreamEvent, void, undefined> {
     this.#assertOpen();
     assertAnswerText(text);
     checkRunOptions(run, 'processText');
-    const mode = run.mode ?? this.#options.mode ?? 'enabled';
-    const shared = this.#shared(run);
-    const listeners = [this.#options.onEvent, run.onEvent].filter((listener) => listener !== undefined);
-    return processAnswer(text, {
-      identity: this.#identity(run),
-      mode,
-      detect: this.#options.detect ?? {},
-      continueOnError: run.continueOnError ?? false,
-      signal: run.signal,
-      onEvent: (event) => {
-        for (const listener of listeners) listener(event);
-      },
-      runScript: (segment, stream, signal) =>
-        runRequest(this.#parts, { ...shared, ...blockOf(segment), mode, stream, signal }),
-      reportMalformed: (segment, failure, stream) => reportUnrunnable({ ...blockOf(segment), stream }, failure),
-      reportSkipped: (segment, stream) => reportSkipped({ ...blockOf(segment), stream }),
-    });
+    const mode = run.mode ?? this.mode;
+    const identity = this.#identity(run);
+    return processAnswer(
+      text,
+      this.#answerOptions(run, { identity, mode, continueOnError: run.continueOnError ?? false }),
+    );
   }
 
-  async callTool(name: string, input: unknown, run: RunOptions = {}): Promise<Operation> {
+  async resume(suspension: string, decisions: Decisions = {}, run: ResumeOptions = {}): Promise<Outcome> {
+    this.#assertOpen();
+    checkRunOptions(run, 'resume');
+    const opened = this.#openFor(suspension, decisions, run);
+    return 'outcome' in opened ? opened.outcome : this.#resumeOpened(opened, decisions, run);
+  }
+
+  async #resumeOpened(opened: Suspension, decisions: Decisions, run: ResumeOptions): Promise<Outcome> {
+    if (opened.answer === undefined) {
+      const stream = this.#stream(run, opened.frame.identity, opened.nextSeq);
+      return (await resumeScript(this.#parts, opened, decisions, this.#host(run, stream))).outcome;
+    }
+    let outcome: Outcome | undefined;
+    const events = this.#resumeAnswer(opened, decisions, run, (first) => (outcome = first));
+    for await (const _event of events);
+    return outcome!;
+  }
+
+  resumeText(
+    suspension: string,
+    decisions: Decisions = {},
+    run: ResumeOptions = {},
+  ): AsyncGenerator<StreamEvent, void, undefined> {
+    this.#assertOpen();
+    checkRunOptions(run, 'resumeText');
+    const opened = this.#openFor(suspension, decisions, run);
+    if ('outcome' in opened) return refusalEvents(opened.outcome, this.#stream(run, this.#identity({})));
+    return this.#resumeAnswer(opened, decisions, run, () => {});
+  }
+
+  async recover(scriptId: string, run: ResumeOptions = {}): Promise<Outcome> {
+    this.#assertOpen();
+    checkRunOptions(run, 'recover');
+    const found = await findRecoverable(this.#parts, scriptId, run.principal);
+    if ('outcome' in found) return found.outcome;
+    if ('suspension' in found) return this.#resumeOpened(found.suspension, {}, run);
+    const host = this.#host(run, this.#stream(run, this.#identity({})));
+    return (await recoverScript(this.#parts, found.story, found.epoch, host)).outcome;
+  }
+
+  inspect(scriptId: string): Promise<KeptScriptDetails | undefined> {
+    return inspectScript(this.#parts, scriptId);
+  }
+
+  async replay(scriptId: string, run: Pick<ResumeOptions, 'signal' | 'onEvent'> = {}): Promise<Outcome> {
+    this.#assertOpen();
+    checkRunOptions(run, 'replay');
+    const host = this.#host({ ...run, approvals: 'deny' }, this.#stream(run, this.#identity({})));
+    return (await replayScript(this.#parts, scriptId, host)).outcome;
+  }
+
+  async callTool(name: string, input: unknown, run: CallToolOptions = {}): Promise<Operation> {
     this.#assertOpen();
     checkRunOptions(run, 'callTool');
     if (typeof name !== 'string') throw new ToolscriptUsageError('callTool needs the name of a tool.');
-    const { limits, approvals, app, principal } = this.#shared(run);
     const stream = this.#stream(run, this.#identity({}));
-    const started = performance.now();
-    const facade = createFacade({
-      registry: this.#parts.registry,
-      exposed: this.#parts.exposed,
-      observed: this.#parts.observed,
-      limits,
-      gate: this.#parts.makeGate(approvals, limits),
-      app,
-      principal,
-      scriptId: undefined,
-      plan: [],
-      clock: { nowMs: () => performance.now() - started },
-      startedAtMs: 0,
-      onEvent: (event) => {
-        if (!stream.isHeard || event.type === 'waiting_changed' || event.type === 'progress') return;
-        const payload = sessionPayload(event, undefined);
-        if (payload !== undefined) stream.emit(payload);
-      },
-    });
-    const callId = newId('call');
-    const abort = () => facade.abort(callId, 'the run was cancelled');
-    run.signal?.addEventListener('abort', abort, { once: true });
-    const pending = facade.call({ callId, callIndex: 0, tool: name, ...argumentsOf(input) });
-    if (run.signal?.aborted === true) abort();
-    const result = await pending;
-    run.signal?.removeEventListener('abort', abort);
-    const [operation] = facade.operations();
-    if (operation !== undefined) return operation;
-    const error = result.ok
-      ? undefined
-      : { code: result.error.code as NonNullable<Operation['error']>['code'], message: result.error.message };
-    return {
-      callId,
-      tool: name,
-      input,
-      effect: 'external',
-      status: 'failed',
-      ...(error === undefined ? {} : { error }),
-      startedAtMs: 0,
-      durationMs: 0,
-    };
+    const { limits, approvals, app, principal, signal } = this.#shared(run);
+    const callId = run.callId ?? newId('call');
+    return callOnce(this.#parts, { callId, name, input, limits, approvals, app, principal, signal, stream });
   }
 
   tools(): readonly Tool[] {
     return this.#parts.registry.tools.filter(({ name }) => this.#parts.exposed.has(name));
   }
 
-  asTool(run: RunOptions = {}): RunScriptTool {
+  asTool({ onOutcome, ...run }: AsToolOptions = {}): RunScriptTool {
     checkRunOptions(run, 'asTool');
     const { modelOutputTokens } = this.#shared(run).limits;
-    const runCode = (code: string, signal: AbortSignal | undefined) =>
-      this.runScript(code, { ...run, ...(signal === undefined ? {} : { signal }) });
+    // A suspension that nobody gets hold of would be a promise to the model that nobody keeps.
+    const isLost = onOutcome === undefined && this.#options.store === undefined;
+    const approvals = run.approvals ?? this.#options.approvals ?? (isLost ? 'deny' : undefined);
+    const runCode = async (code: string, signal: AbortSignal | undefined) => {
+      const more = { ...(signal === undefined ? {} : { signal }), ...(approvals === undefined ? {} : { approvals }) };
+      const outcome = await this.runScript(code, { ...run, ...more });
+      onOutcome?.(outcome);
+      return outcome;
+    };
     return makeRunScriptTool(this.instructions({ carrier: 'tool' }), runCode, modelOutputTokens);
   }
 
@@ -278,6 +263,7 @@ class ToolscriptHarness implements Harness {
       limits: this.#limits,
       tag: this.#options.detect?.tags?.[0] ?? 'tool-calls',
       tools: this.tools(),
+      spawn: this.#parts.tasks !== undefined,
       tokenBudget,
     });
     this.#instructions = { key, text };
@@ -286,7 +272,7 @@ class ToolscriptHarness implements Harness {
 
   declarations(): string {
     const tools = this.tools();
-    return `${GUEST_DECLARATIONS}\n${declarationsFor(tools, { detail: 'full', optionalMembers: true, spawn: this.#parts.spawn })}`;
+    return `${GUEST_DECLARATIONS}\n${declarationsFor(tools, { detail: 'full', optionalMembers: true, spawn: this.#parts.tasks !== undefined })}`;
   }
 
   stats(): HarnessStats {
@@ -306,7 +292,7 @@ class ToolscriptHarness implements Harness {
   }
 
   close(): Promise<void> {
-    abortDetached(this.#parts);
+    this.#parts.tasks?.close();
     this.#parts.checker?.close();
     this.#closing ??= Promise.all([this.#parts.runtime.close(), this.#parts.compiler.close()]).then(() => {});
     return this.#closing;
@@ -336,8 +322,80 @@ class ToolscriptHarness implements Harness {
     };
   }
 
-  #stream(run: RunOptions, identity: RunIdentity): EventStream {
-    return new EventStream(identity, [this.#options.onEvent, run.onEvent]);
+  #stream(run: Pick<RunOptions, 'onEvent'>, identity: RunIdentity, nextSeq = 0): EventStream {
+    return new EventStream(identity, [this.#options.onEvent, run.onEvent], nextSeq);
+  }
+
+  #host(run: ResumeOptions, stream: EventStream): RunHost {
+    return {
+      approvals: run.approvals ?? this.#options.approvals,
+      app: run.app,
+      signal: run.signal,
+      stream,
+      inAnswer: false,
+    };
+  }
+
+  #openFor(suspension: string, decisions: Decisions, run: ResumeOptions) {
+    if (typeof suspension !== 'string') throw new ToolscriptUsageError('resume needs the suspension as a string.');
+    const opened = openFor(this.#parts, suspension, run.principal);
+    if (!('outcome' in opened)) checkDecisions(decisions, opened);
+    return opened;
+  }
+
+  #resumeAnswer(
+    opened: Suspension,
+    decisions: Decisions,
+    run: ResumeOptions,
+    onOutcome: (outcome: Outcome) => void,
+  ): AsyncGenerator<StreamEvent, void, undefined> {
+    const { frame, nextSeq, answer } = opened;
+    const { limits, principal } = opened.script.start;
+    const again = { ...run, limits, ...(principal === undefined ? {} : { principal }) };
+    const how = {
+      identity: frame.identity,
+      nextSeq,
+      mode: 'enabled' as const,
+      continueOnError: answer?.continueOnError ?? false,
+      failedBefore: answer?.failed ?? false,
+    };
+    const first = async (stream: EventStream, signal: AbortSignal, onTaken: () => void) => {
+      const end = await resumeScript(
+        this.#parts,
+        opened,
+        decisions,
+        { ...this.#host(run, stream), signal, inAnswer: true },
+        onTaken,
+      );
+      onOutcome(end.outcome);
+      return end;
+    };
+    return processRest(first, answer?.segments ?? [], this.#answerOptions(again, how));
+  }
+
+  #answerOptions(
+    run: RunOptions,
+    how: Pick<AnswerOptions, 'identity' | 'mode' | 'continueOnError' | 'nextSeq' | 'failedBefore'>,
+  ): AnswerOptions {
+    const shared = this.#shared(run);
+    const listeners = [this.#options.onEvent, run.onEvent].filter((listener) => listener !== undefined);
+    return {
+      ...how,
+      detect: this.#options.detect ?? {},
+      signal: run.signal,
+      onEvent: (event) => {
+        for (const listener of listeners) listener(event);
+      },
+      runScript: (segment, stream, signal) =>
+        runRequest(this.#parts, { ...shared, ...blockOf(segment), mode: how.mode, stream, signal, inAnswer: true }),
+      reportMalformed: (segment, failure, stream) =>
+        reportUnrunnable({ ...blockOf(segment), stream, limits: shared.limits }, failure),
+      reportSkipped: (segment, stream) => reportSkipped({ ...blockOf(segment), stream }),
+    };
+  }
+
+  #auditFailed(detail: string): void {
+    this.#options.onInternalError?.(detail, { scriptId: '' });
   }
 
   #identity(names: { runId?: string; threadId?: string; turnId?: string }): RunIdentity {
@@ -353,6 +411,26 @@ class ToolscriptHarness implements Harness {
   }
 }
 
+/** A suspension that cannot be resumed, as the events of an answer that ends at once. */
+async function* refusalEvents(outcome: Outcome, stream: EventStream): AsyncGenerator<StreamEvent, void, undefined> {
+  const events: StreamEvent[] = [];
+  tellRefusal(outcome, new EventStream(stream.identity, [(event) => events.push(event)]));
+  for (const event of events) {
+    stream.emit(event.payload);
+    yield event;
+  }
+}
+
+function keysOf(key: HarnessOptions['suspensionKey']): readonly SuspensionKey[] | (() => readonly SuspensionKey[]) {
+  if (key === undefined) return [];
+  if (typeof key === 'function') return () => [key()];
+  return isList(key) ? key : [key];
+}
+
+function isList(key: SuspensionKey | readonly SuspensionKey[]): key is readonly SuspensionKey[] {
+  return Array.isArray(key);
+}
+
 function blockOf({ source, language, format }: Extract<AnswerSegment, { type: 'script' | 'malformed' }>) {
   return { source, language, format };
 }
@@ -360,13 +438,4 @@ function blockOf({ source, language, format }: Extract<AnswerSegment, { type: 's
 function queueWait(options: HarnessOptions): Partial<LimitsInput> {
   const queueWaitMs = options.workers?.queueWaitMs;
   return queueWaitMs === undefined ? {} : { queueWaitMs };
-}
-
-/** What cannot be written as JSON is refused by the facade, as any other wrong argument. */
-function argumentsOf(input: unknown): { argsJson: string; argsProblem?: string } {
-  try {
-    return { argsJson: JSON.stringify(input) ?? '' };
-  } catch {
-    return { argsJson: '', argsProblem: 'it is not JSON' };
-  }
 }

@@ -1,12 +1,27 @@
 export type { RunScriptInput, RunScriptInputSchema, RunScriptTool } from './as-tool.js';
+export type { AuditEntry, AuditLog } from './audit.js';
+export { createHarness } from './harness.js';
+export type {
+  AsToolOptions,
+  CallToolOptions,
+  Harness,
+  HarnessStats,
+  InstructionsOptions,
+  ProcessTextOptions,
+  ResumeOptions,
+  RunOptions,
+  RunScriptOptions,
+} from './harness-types.js';
 export {
-  createHarness,
-  type Harness,
-  type HarnessStats,
-  type InstructionsOptions,
-  type ProcessTextOptions,
-  type RunOptions,
-  type RunScriptOptions,
-} from './harness.js';
+  listScripts,
+  pruneScripts,
+  type KeptScript,
+  type KeptScriptDetails,
+  type KeptState,
+  type PruneOptions,
+} from './kept-scripts.js';
 export type { HarnessOptions } from './options.js';
-export { DISABLED_WARNING, type AnswerText } from './process-text.js';
+export type { AnswerText } from './process-text.js';
+export type { Decisions } from './resumption.js';
+export type { ScriptItemMembers } from './script-items.js';
+export type { SuspensionKey } from './suspension-envelope.js';

@@ -2,7 +2,8 @@ import { ToolscriptUsageError, type Limits, type Tool } from '../protocol/index.
 import { writePromptCatalog, type PromptCatalog } from './prompt-catalog.js';
 import { estimatePromptTokens } from './prompt-tokens.js';
 
-export type ScriptCarrier = 'tool' | 'text';
+/** `custom`: a tool that takes raw text, no JSON. */
+export type ScriptCarrier = 'tool' | 'custom' | 'text';
 
 export interface InstructionParts {
   carrier: ScriptCarrier;
@@ -10,6 +11,8 @@ export interface InstructionParts {
   /** Tag that holds scripts in text. */
   tag: string;
   tools: readonly Tool[];
+  /** `tools.spawn` exists. */
+  spawn: boolean;
   /** Most tokens of the whole text, estimated on the high side. */
   tokenBudget: number;
 }
@@ -33,11 +36,11 @@ const EMPTY: PromptCatalog = { text: 'interface Tools {}', shown: 0, byName: 0 }
 /** The most that the rules may take of a budget; with less room they are short, or left out. */
 const HEAD_SHARE = 0.5;
 
-function headFor({ carrier, limits, tag, tokenBudget }: InstructionParts): string {
-  const guide = carrier === 'tool' ? TOOL_GUIDE : textGuide(tag);
-  const example = carrier === 'tool' ? [] : [textExample(tag)];
+function headFor({ carrier, limits, tag, spawn, tokenBudget }: InstructionParts): string {
+  const guide = carrier === 'text' ? textGuide(tag) : carrier === 'custom' ? CUSTOM_GUIDE : TOOL_GUIDE;
+  const example = carrier === 'text' ? [textExample(tag)] : [];
   const heads = [
-    [[guide, ...example].join(' '), RULES, limitsSentence(limits)].join('\n\n'),
+    [[guide, ...example].join(' '), spawn ? `${RULES}\n${SPAWN_RULE}` : RULES, limitsSentence(limits)].join('\n\n'),
     `${guide}\n\n${SHORT_RULES}`,
     guide,
   ];
@@ -52,6 +55,9 @@ function headFor({ carrier, limits, tag, tokenBudget }: InstructionParts): strin
 
 const TOOL_GUIDE =
   'You can act by writing TypeScript: call the tool `run_script` with `{ code }`. The script runs in a sandbox that reaches nothing but the tools below.';
+
+const CUSTOM_GUIDE =
+  'You can act by writing TypeScript: call the tool `run_script` with the script itself as its input, no JSON around it. The script runs in a sandbox that reaches nothing but the tools below.';
 
 function textGuide(tag: string): string {
   return `You can act by writing TypeScript between <${tag}> and </${tag}>. The script runs in a sandbox that reaches nothing but the tools below.`;
@@ -70,6 +76,9 @@ const RULES = [
   '- Some calls wait for a person. If one is denied, do not repeat it.',
   '- After a failure you get the error with its line and a table of the operations. Go on from there; do not repeat what is done.',
 ].join('\n');
+
+const SPAWN_RULE =
+  "- `tools.spawn.exec('NAME', { … })` starts a call that goes on after the script and gives `{ id, done }`. Later scripts find it with `await tools.spawn.list()`, `read(id)`, `wait(id)` and `cancel(id)`.";
 
 const SHORT_RULES =
   'Top-level `await` and `return` work; return small plain data. `await tools.NAME({ … })` calls a tool, and a failed call throws. There are no imports, timers, network or files.';

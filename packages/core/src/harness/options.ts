@@ -4,6 +4,7 @@ import {
   ToolscriptUsageError,
   type ApprovalPolicy,
   type HarnessMode,
+  type HarnessStore,
   type LimitsInput,
   type SandboxRuntime,
   type StreamEvent,
@@ -11,6 +12,8 @@ import {
 } from '../protocol/index.js';
 import { readPolicy } from '../approvals/index.js';
 import type { Compiler } from '../script/index.js';
+import type { AuditLog } from './audit.js';
+import type { SuspensionKey } from './suspension-envelope.js';
 import { didYouMean } from '../text/nearest-names.js';
 
 /** What `createHarness` takes. Everything but `tools` may be left out. */
@@ -26,8 +29,20 @@ export interface HarnessOptions {
   /** Made by `createCompiler`, where its thread should start before the tools are known. The harness closes it. */
   compiler?: Compiler;
   limits?: Partial<LimitsInput>;
-  /** Who decides about calls that need approval. Left out: such calls are denied, saying so. */
+  /** Who decides about calls that need approval. Left out: the script is suspended, and waits for `resume`. */
   approvals?: ApprovalPolicy;
+  /** A script that only waits for people who are being asked is suspended after this time. Default: never. */
+  suspendAfterMs?: number;
+  /**
+   * Seals suspensions: a secret of at least 32 bytes, shared by the processes that may resume. Of several, the first
+   * seals and every one opens. A function is asked when the first script is put aside or taken up. Default: a key of
+   * this harness's own, so that nobody else can resume.
+   */
+  suspensionKey?: SuspensionKey | readonly SuspensionKey[] | (() => SuspensionKey);
+  /** Where scripts that wait, or are cut off, are kept. Default: only in what `runScript` gives back. */
+  store?: HarnessStore;
+  /** Told of every decision, and of the start and end of every call with effects. */
+  audit?: AuditLog;
   workers?: { size?: number; maxScriptsPerWorker?: number; queueWaitMs?: number; slotsPerWorker?: number };
   detect?: { tags?: readonly string[]; fences?: boolean };
   /**
@@ -82,6 +97,21 @@ const HarnessOptionsSchema = z.strictObject({
   approvals: z
     .custom<ApprovalPolicy>((value) => value !== null, 'expected "auto", "deny", rules or a function')
     .optional(),
+  suspendAfterMs: whole
+    .min(0)
+    .max(2 ** 31 - 1)
+    .optional(),
+  suspensionKey: z
+    .custom<NonNullable<HarnessOptions['suspensionKey']>>(isKeys, 'expected a secret of at least 32 bytes, or several')
+    .optional(),
+  store: z
+    .custom<HarnessStore>(
+      (value) =>
+        typeof value === 'object' && value !== null && ['claim', 'journal', 'images'].every((part) => part in value),
+      'expected { claim, journal, images }',
+    )
+    .optional(),
+  audit: z.function().optional(),
   workers: z
     .strictObject({
       size: whole.min(1).max(64).optional(),
@@ -103,24 +133,25 @@ const HarnessOptionsSchema = z.strictObject({
   onInternalError: z.function().optional(),
 });
 
+function isKeys(value: unknown): boolean {
+  if (typeof value === 'function') return true;
+  const keys = Array.isArray(value) ? (value as unknown[]) : [value];
+  return (
+    keys.length > 0 &&
+    keys.every(
+      (key) => (typeof key === 'string' ? Buffer.byteLength(key) : key instanceof Uint8Array ? key.length : 0) >= 32,
+    )
+  );
+}
+
 /** Throws a `ToolscriptUsageError` that names what is wrong, with the nearest key where one is unknown. */
 export function checkHarnessOptions(options: HarnessOptions): void {
   refuseWhatIsToCome(options as unknown as Record<string, unknown>);
   throwIssues(HarnessOptionsSchema.safeParse(options), HarnessOptionsSchema.shape, 'createHarness');
 }
 
-const NOT_IN_THIS_VERSION: Readonly<Record<string, string>> = {
-  suspendAfterMs: 'Suspension is',
-  suspensionKey: 'Suspension is',
-  store: 'Stores for suspended scripts are',
-};
-
-/** Options whose names are settled and whose work is not done: said plainly instead of doing nothing. */
+/** A runtime whose name is settled and whose work is not done: said plainly instead of doing nothing. */
 function refuseWhatIsToCome(options: Record<string, unknown>): void {
-  for (const [name, subject] of Object.entries(NOT_IN_THIS_VERSION)) {
-    if (options?.[name] !== undefined)
-      throw new ToolscriptUsageError(`createHarness: ${subject} not part of this version; leave ${name} out.`);
-  }
   if (options?.['runtime'] === 'isolated-vm')
     throw new ToolscriptUsageError(
       'createHarness: the isolated-vm runtime is not part of this version; use "quickjs".',
@@ -128,12 +159,17 @@ function refuseWhatIsToCome(options: Record<string, unknown>): void {
 }
 
 const RUN_OPTIONS = ['app', 'principal', 'context', 'limits', 'signal', 'approvals', 'onEvent'];
+const RESUME_OPTIONS = ['app', 'principal', 'signal', 'approvals', 'onEvent'];
 const MODES = ['enabled', 'dry-run', 'disabled'];
 const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
-  runScript: [...RUN_OPTIONS, 'mode', 'language'],
+  runScript: [...RUN_OPTIONS, 'mode', 'language', 'threadId', 'turnId', 'item', 'refusal'],
   processText: [...RUN_OPTIONS, 'mode', 'continueOnError', 'runId', 'threadId', 'turnId'],
-  callTool: RUN_OPTIONS,
+  callTool: [...RUN_OPTIONS, 'callId'],
   asTool: RUN_OPTIONS,
+  resume: RESUME_OPTIONS,
+  resumeText: RESUME_OPTIONS,
+  recover: RESUME_OPTIONS,
+  replay: ['signal', 'onEvent'],
 };
 
 /** The options of one run: cheap, because it is asked of every run. Limits are checked where they are merged. */

@@ -1,5 +1,7 @@
 import { createDetector, type DetectorEvent, type DetectorOptions } from '../script/index.js';
 import {
+  DISABLED_WARNING,
+  EventQueue,
   ToolscriptUsageError,
   type AnswerSegment,
   type HarnessMode,
@@ -8,16 +10,18 @@ import {
   type ScriptFailure,
   type StreamEvent,
 } from '../protocol/index.js';
-import { EventQueue } from './event-queue.js';
 import { EventStream, newId, type RunIdentity } from './event-stream.js';
-
-/** What stands in the place of every script while scripts are switched off. */
-export const DISABLED_WARNING = '[A script stood here. Scripts are switched off, so nothing of it ran.]';
+import type { RunEnd } from './script-runner.js';
+import type { Putting } from './suspensions.js';
 
 export type AnswerText = string | Iterable<string> | AsyncIterable<string>;
 
 export interface AnswerOptions {
   identity: RunIdentity;
+  /** Of the event stream, where an answer goes on that was put aside. Default 0. */
+  nextSeq?: number;
+  /** A script of the answer had failed before that. Default false. */
+  failedBefore?: boolean;
   mode: HarnessMode;
   detect: DetectorOptions;
   /** Whether a failed script stops the later ones. Default false: it does. */
@@ -28,7 +32,7 @@ export interface AnswerOptions {
     segment: Extract<AnswerSegment, { type: 'script' }>,
     stream: EventStream,
     signal: AbortSignal,
-  ): Promise<Outcome>;
+  ): Promise<RunEnd>;
   reportMalformed(
     segment: Extract<AnswerSegment, { type: 'malformed' }>,
     failure: ScriptFailure,
@@ -47,13 +51,39 @@ export function assertAnswerText(text: unknown): asserts text is AnswerText {
     throw new ToolscriptUsageError('processText needs the answer as text, or as an iterable of pieces of text.');
 }
 
+/** All that is said of a suspension that could not be gone on with. */
+export function tellRefusal(outcome: Outcome, stream: EventStream): void {
+  const { code, message } = outcome.status === 'failed' ? outcome.error : { code: '', message: '' };
+  stream.emit({ type: 'response_start' });
+  stream.emit({ type: 'response_error', code, message });
+  stream.emit({ type: 'response_done', status: 'failed' });
+}
+
 /**
  * Reads a model's answer and yields what happens, in order. The answer is read ahead while a script runs, so
  * that the model is never held up; what it says meanwhile comes after the script's output.
  */
 export function processAnswer(text: AnswerText, options: AnswerOptions): AsyncGenerator<StreamEvent, void, undefined> {
+  return playAnswer(options, (processor, signal) => processor.process(detect(text, options.detect, signal)));
+}
+
+/** Goes on with an answer that was put aside: first the script that waited, then what came after it. */
+export function processRest(
+  resume: ResumeFirst,
+  segments: readonly AnswerSegment[],
+  options: AnswerOptions,
+): AsyncGenerator<StreamEvent, void, undefined> {
+  return playAnswer(options, (processor) => processor.goOn(resume, segments));
+}
+
+/** Goes on with the script that waited; `onTaken` is called before it tells anything, and only where it goes on. */
+type ResumeFirst = (stream: EventStream, signal: AbortSignal, onTaken: () => void) => Promise<RunEnd>;
+
+type Play = (processor: AnswerProcessor, signal: AbortSignal) => Promise<void>;
+
+function playAnswer(options: AnswerOptions, play: Play): AsyncGenerator<StreamEvent, void, undefined> {
   const stop = new AbortController();
-  const events = answerEvents(text, options, stop);
+  const events = answerEvents(options, stop, play);
   // A generator's own `return` waits for a `next` that is under way; this one first ends what that waits for.
   const end = events.return.bind(events);
   events.return = (value) => {
@@ -64,14 +94,15 @@ export function processAnswer(text: AnswerText, options: AnswerOptions): AsyncGe
 }
 
 async function* answerEvents(
-  text: AnswerText,
   options: AnswerOptions,
   stop: AbortController,
+  play: Play,
 ): AsyncGenerator<StreamEvent, void, undefined> {
   const queue = new EventQueue<StreamEvent>();
   const signal = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
-  const stream = new EventStream(options.identity, [(event) => queue.push(event), options.onEvent]);
-  const working = new AnswerProcessor(options, stream, signal).process(text).finally(() => queue.end());
+  const streamOf: StreamMaker = (identity, nextSeq) =>
+    new EventStream(identity, [(event) => queue.push(event), options.onEvent], nextSeq);
+  const working = play(new AnswerProcessor(options, streamOf, signal), signal).finally(() => queue.end());
   try {
     yield* queue;
     await working;
@@ -82,25 +113,49 @@ async function* answerEvents(
   }
 }
 
+type StreamMaker = (identity: RunIdentity, nextSeq?: number) => EventStream;
+
 class AnswerProcessor {
   readonly #options: AnswerOptions;
+  readonly #streamOf: StreamMaker;
   readonly #stream: EventStream;
   readonly #signal: AbortSignal;
   #openItem: { id: string; type: 'message' | 'reasoning'; said: string } | undefined;
-  #failed = false;
+  #failed: boolean;
   #stopped = false;
   #status: ResponseStatus = 'completed';
+  /** The script that waits for people, and what came after it. */
+  #putting: Putting | undefined;
+  readonly #rest: AnswerSegment[] = [];
 
-  constructor(options: AnswerOptions, stream: EventStream, signal: AbortSignal) {
+  constructor(options: AnswerOptions, streamOf: StreamMaker, signal: AbortSignal) {
     this.#options = options;
-    this.#stream = stream;
+    this.#streamOf = streamOf;
+    this.#stream = streamOf(options.identity, options.nextSeq);
     this.#signal = signal;
+    this.#failed = options.failedBefore === true;
   }
 
-  async process(text: AnswerText): Promise<void> {
+  async process(events: AsyncIterable<DetectorEvent>): Promise<void> {
     this.#stream.emit({ type: 'response_start' });
+    await this.#play(events);
+  }
+
+  async goOn(resume: ResumeFirst, segments: readonly AnswerSegment[]): Promise<void> {
+    const end = await resume(this.#stream, this.#signal, () => this.#stream.emit({ type: 'response_start' }));
+    if (end.refused === true) return this.#refuse(end.outcome);
+    this.#note(end);
+    await this.#play(segments.map((segment) => ({ type: 'segment', segment })));
+  }
+
+  /** The rest is whoever's who goes on with the script, and so are the numbers of the run's events. */
+  #refuse(outcome: Outcome): void {
+    tellRefusal(outcome, this.#streamOf({ ...this.#options.identity, runId: newId('run') }));
+  }
+
+  async #play(events: AsyncIterable<DetectorEvent> | Iterable<DetectorEvent>): Promise<void> {
     try {
-      for await (const event of detect(text, this.#options.detect, this.#signal)) await this.#take(event);
+      for await (const event of events) await this.#take(event);
     } catch (error) {
       // The source of the text failed: what was said so far stands, and scripts that ran have run.
       this.#closeItem(this.#openItem?.said ?? '');
@@ -114,10 +169,33 @@ class AnswerProcessor {
     if (this.#openItem !== undefined) this.#closeItem(this.#openItem.said);
     if (this.#signal.aborted) this.#status = 'cancelled';
     else if (this.#failed) this.#status = 'failed';
-    this.#stream.emit({ type: 'response_done', status: this.#status });
+    const waiting = await this.#putAside();
+    // A script that failed before, where later ones go on all the same, does not keep this one from going on.
+    if (waiting !== undefined && this.#status === 'completed') this.#status = 'suspended';
+    this.#stream.emit({ type: 'response_done', status: this.#status, ...waiting });
+  }
+
+  /** Sealed once more, now with all that is to come after the script. */
+  async #putAside(): Promise<{ script_id: string; suspension: string } | undefined> {
+    if (this.#putting === undefined) return undefined;
+    const { continueOnError } = this.#options;
+    const answer = { segments: this.#rest, continueOnError, failed: this.#failed };
+    const { scriptId } = this.#putting;
+    try {
+      return { script_id: scriptId, suspension: await this.#putting.seal(this.#stream.nextSeq + 1, answer) };
+    } catch {
+      const message = 'The script waits for a decision, and what follows it could not be kept.';
+      this.#stream.emit({ type: 'response_error', code: 'SuspensionError', message });
+      this.#status = 'failed';
+      return undefined;
+    }
   }
 
   async #take(event: DetectorEvent): Promise<void> {
+    if (this.#putting !== undefined) {
+      if (event.type === 'segment') this.#rest.push(event.segment);
+      return;
+    }
     switch (event.type) {
       case 'text_delta':
         return this.#delta('message', event.text);
@@ -160,7 +238,7 @@ class AnswerProcessor {
       case 'malformed':
         if (this.#options.mode === 'disabled') return this.#warn();
         if (this.#stopped || this.#signal.aborted) return this.#options.reportSkipped(segment, this.#stream);
-        this.#note(this.#options.reportMalformed(segment, segment.failure, this.#stream));
+        this.#note({ outcome: this.#options.reportMalformed(segment, segment.failure, this.#stream) });
     }
   }
 
@@ -170,7 +248,8 @@ class AnswerProcessor {
     this.#note(await this.#options.runScript(segment, this.#stream, this.#signal));
   }
 
-  #note(outcome: Outcome): void {
+  #note({ outcome, putting }: RunEnd): void {
+    this.#putting = putting;
     if (outcome.status !== 'failed') return;
     this.#failed = true;
     if (!this.#options.continueOnError) this.#stopped = true;

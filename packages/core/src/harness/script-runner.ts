@@ -1,55 +1,31 @@
-import type { createGate } from '../approvals/index.js';
-import { outcomeToOutputItem } from '../history/index.js';
 import {
   scriptFailure,
   type ApprovalPolicy,
-  type CompiledScript,
   type Diagnostic,
+  type CompiledScript,
   type HarnessMode,
   type JsonObject,
   type Limits,
   type Outcome,
   type PlannedCall,
-  type SandboxRuntime,
-  type ScriptExecutionItem,
   type ScriptFailure,
-  type ScriptFormat,
-  type ScriptLanguage,
 } from '../protocol/index.js';
-import type { Compiler } from '../script/index.js';
-import { roundMs, runScriptSession, unwrittenJournal, type SessionEvent } from '../session/index.js';
-import { sha256 } from '../text/sha256.js';
-import { createFacade, type Facade, type ObservedShapes, type ToolCatalog, type ToolRegistry } from '../tools/index.js';
+import { roundMs, unwrittenJournal, type SessionEnd, type SuspendedEnd } from '../session/index.js';
 import { newId, type EventStream } from './event-stream.js';
-import type { LazyChecker } from './lazy-checker.js';
-import type { ContextWriter } from './script-context.js';
-import { sessionPayload } from './session-payloads.js';
-
-/** What every run of one harness shares. */
-export interface RunnerParts {
-  compiler: Compiler;
-  /** Undefined: types are not checked. */
-  checker: LazyChecker | undefined;
-  runtime: SandboxRuntime;
-  registry: ToolRegistry;
-  exposed: ReadonlySet<string>;
-  toolNames: readonly string[];
-  spawn: boolean;
-  catalog: ToolCatalog;
-  /** What results of tools without an output schema looked like, over all runs. */
-  observed: ObservedShapes;
-  contexts: ContextWriter;
-  makeGate: (approvals: ApprovalPolicy | undefined, limits: Limits) => ReturnType<typeof createGate>;
-  onInternalError: ((detail: string, ids: { scriptId: string }) => void) | undefined;
-  /** Scripts that have ended and left detached tasks running. */
-  detached: Set<Facade>;
-}
+import {
+  announce,
+  announceOutcome,
+  executionItem,
+  type ItemNames,
+  type ReportSource,
+  type ScriptText,
+} from './script-items.js';
+import { runSession, tellOperator, type RunnerParts } from './script-run.js';
+import { StoreJournal } from './store-journal.js';
+import { Putting, type ScriptFrame, type TakenOver } from './suspensions.js';
 
 /** One script to run. */
-export interface ScriptRequest {
-  source: string;
-  language: ScriptLanguage;
-  format: ScriptFormat;
+export interface ScriptRequest extends ScriptText {
   mode: HarnessMode;
   limits: Limits;
   approvals: ApprovalPolicy | undefined;
@@ -58,10 +34,19 @@ export interface ScriptRequest {
   context: JsonObject;
   signal: AbortSignal | undefined;
   stream: EventStream;
+  /** It stands in an answer that goes on behind it. */
+  inAnswer: boolean;
+}
+
+/** What became of a script. `putting`: it waits for people. `refused`: it was not taken up again, nothing happened. */
+export interface RunEnd {
+  outcome: Outcome;
+  putting?: Putting;
+  refused?: true;
 }
 
 /** Compiles and runs one script, and tells its story as events. */
-export async function runRequest(parts: RunnerParts, request: ScriptRequest): Promise<Outcome> {
+export async function runRequest(parts: RunnerParts, request: ScriptRequest): Promise<RunEnd> {
   const scriptId = newId('scr');
   const startedAt = performance.now();
   // Threads of both kinds start side by side; afterwards this costs nothing.
@@ -72,32 +57,146 @@ export async function runRequest(parts: RunnerParts, request: ScriptRequest): Pr
     toolNames: parts.toolNames,
     ...(parts.checker === undefined ? {} : { typeChecker: parts.checker }),
   });
-  const item = request.stream.isHeard ? executionItem(request, compiled.ok ? compiled.script : undefined) : undefined;
-  if (item !== undefined) announce(request.stream, item);
-  const plain = (end: PlainEnd) =>
-    plainOutcome(scriptId, end, compiled, performance.now() - startedAt, parts.runtime.name);
+  const item = request.stream.isHeard
+    ? announce(request.stream, executionItem(request, compiled.ok ? compiled.script : undefined), request.item)
+    : undefined;
+  if (compiled.ok && request.mode !== 'dry-run')
+    return runCompiled(parts, request, { scriptId, script: compiled.script, cacheHit: compiled.cacheHit, item });
+  const end = compiled.ok ? {} : { error: compiled.failure };
+  const outcome = plainOutcome(scriptId, end, compiled, performance.now() - startedAt, parts.runtime.name);
+  if (item !== undefined) announceOutcome(request.stream, item, outcome, reportSource(request));
+  return { outcome };
+}
+
+function reportSource({ source, limits, mode }: Pick<ScriptRequest, 'source' | 'limits' | 'mode'>): ReportSource {
+  return { source, tokenBudget: limits.modelOutputTokens, mode };
+}
+
+interface Prepared {
+  scriptId: string;
+  script: CompiledScript;
+  cacheHit: boolean;
+  item: ItemNames | undefined;
+}
+
+async function runCompiled(
+  parts: RunnerParts,
+  request: ScriptRequest,
+  { scriptId, script, cacheHit, item }: Prepared,
+): Promise<RunEnd> {
+  const { limits, principal, stream, approvals, app, signal } = request;
+  const { identity } = stream;
+  const journal =
+    parts.store === undefined
+      ? undefined
+      : new StoreJournal(parts.store, scriptId, 0, { version: 1, atMs: Date.now(), identity });
+  const end = await runSession(parts, {
+    approvals,
+    app,
+    signal,
+    stream,
+    inAnswer: request.inAnswer,
+    scriptId,
+    script,
+    cacheHit,
+    limits,
+    toolNames: parts.toolNames,
+    contextJson: parts.contexts.write({
+      scriptId,
+      identity,
+      own: request.context,
+      limits,
+      mode: request.mode,
+      approvalsRequired: approvals !== 'auto',
+    }),
+    principal,
+    seed: randomSeed(),
+    clockMs: Date.now(),
+    journal: journal ?? unwrittenJournal,
+  });
+  const frame = { identity, language: request.language, format: request.format, item };
+  return endRun(parts, {
+    end,
+    frame,
+    stream,
+    kept: { journal, epoch: 0 },
+    inAnswer: request.inAnswer,
+    reported: reportSource(request),
+  });
+}
+
+/** Tells and keeps what a run came to. */
+export async function endRun(
+  parts: RunnerParts,
+  run: {
+    end: SessionEnd;
+    frame: ScriptFrame;
+    stream: EventStream;
+    kept: TakenOver;
+    /** The rest of the answer is not known yet: whoever reads it puts the script aside, with it. */
+    inAnswer: boolean;
+    reported: ReportSource;
+  },
+): Promise<RunEnd> {
+  const { end, frame, stream, kept, inAnswer, reported } = run;
+  if (end.status !== 'suspended') {
+    await noteEnd(parts, kept.journal, end);
+    if (frame.item !== undefined) announceOutcome(stream, frame.item, end, reported);
+    return { outcome: end };
+  }
+  const putting = new Putting(parts, end, frame, kept);
+  const nextSeq = stream.nextSeq + (frame.item === undefined ? 0 : 1);
   let outcome: Outcome;
-  if (!compiled.ok) outcome = plain({ error: compiled.failure });
-  else if (request.mode === 'dry-run') outcome = plain({});
-  else outcome = await runCompiled(parts, request, scriptId, compiled.script, compiled.cacheHit);
-  if (item !== undefined) announceOutcome(request.stream, item, outcome);
-  return outcome;
+  try {
+    outcome = putting.outcome(inAnswer ? '' : await putting.seal(nextSeq, undefined));
+  } catch (error) {
+    outcome = notKept(parts, end, error);
+    await noteEnd(parts, kept.journal, outcome);
+  }
+  if (frame.item !== undefined) announceOutcome(stream, frame.item, outcome, reported);
+  return outcome.status === 'suspended' ? { outcome, putting } : { outcome };
+}
+
+/** The script waits for people and cannot be kept: it ends here. */
+function notKept(parts: RunnerParts, end: SuspendedEnd, error: unknown): Outcome {
+  tellOperator(parts, end.scriptId, `the script could not be put aside: ${String(error)}`);
+  const { suspended: _suspended, pendingApprovals: _pendingApprovals, ...rest } = end;
+  const failure = scriptFailure('SuspensionError', 'The script waits for a decision, and it could not be put aside.');
+  const operations = end.operations.map((operation) =>
+    operation.status === 'awaiting_approval' ? { ...operation, status: 'not_started' as const } : operation,
+  );
+  return { ...rest, operations, status: 'failed', error: failure };
+}
+
+async function noteEnd(parts: RunnerParts, journal: StoreJournal | undefined, outcome: Outcome): Promise<void> {
+  if (journal === undefined || outcome.status === 'suspended') return;
+  const { status, scriptId } = outcome;
+  const why = outcome.status === 'failed' ? { code: outcome.error.code, message: outcome.error.message } : {};
+  try {
+    // Whoever closes the harness gives up a process, not its scripts.
+    const isGivenUp = parts.isClosing() && outcome.status === 'failed' && outcome.error.code === 'ScriptCancelledError';
+    if (isGivenUp) await journal.letGo();
+    else await journal.ended({ atMs: Date.now(), status, ...why });
+  } catch (error) {
+    // What happened has happened; that it is not written down is for the operator.
+    tellOperator(parts, scriptId, `the journal could not be closed: ${String(error)}`);
+  }
 }
 
 /** A block that never becomes a script: its item, and an output that says why. */
 export function reportUnrunnable(
-  request: Pick<ScriptRequest, 'source' | 'language' | 'format' | 'stream'>,
+  request: ScriptText & { stream: EventStream; limits: Limits },
   failure: ScriptFailure,
 ): Outcome {
+  const { source, stream, limits } = request;
   const outcome = plainOutcome(newId('scr'), { error: failure }, undefined, 0, 'none');
-  const item = executionItem(request, undefined);
-  announce(request.stream, item);
-  announceOutcome(request.stream, item, outcome);
+  const item = announce(stream, executionItem(request, undefined), request.item);
+  announceOutcome(stream, item, outcome, { source, tokenBudget: limits.modelOutputTokens });
   return outcome;
 }
 
 /** A block that is not run: its item alone, pending for ever. */
-export function reportSkipped(request: Pick<ScriptRequest, 'source' | 'language' | 'format' | 'stream'>): void {
+export function reportSkipped(request: ScriptText & { stream: EventStream }): void {
   announce(request.stream, { ...executionItem(request, undefined), status: 'pending' });
 }
 
@@ -109,105 +208,8 @@ export function disabledFailure(): ScriptFailure {
 }
 
 /** An outcome without a run. */
-export function failedOutcome(error: ScriptFailure): Outcome {
-  return plainOutcome(newId('scr'), { error }, undefined, 0, 'none');
-}
-
-/** Ends what scripts left running. */
-export function abortDetached(parts: RunnerParts): void {
-  for (const facade of parts.detached) {
-    for (const { callId, status } of facade.operations())
-      if (status === 'detached') facade.abort(callId, 'the harness was closed');
-  }
-  parts.detached.clear();
-}
-
-async function runCompiled(
-  parts: RunnerParts,
-  request: ScriptRequest,
-  scriptId: string,
-  script: CompiledScript,
-  cacheHit: boolean,
-): Promise<Outcome> {
-  const facades: Facade[] = [];
-  const outcome = await runSession(parts, request, scriptId, script, cacheHit, facades);
-  if (parts.spawn) for (const facade of facades) keepWhileDetached(parts, facade);
-  return outcome;
-}
-
-function keepWhileDetached(parts: RunnerParts, facade: Facade): void {
-  if (facade.pending().executing > 0) parts.detached.add(facade);
-}
-
-function runSession(
-  parts: RunnerParts,
-  request: ScriptRequest,
-  scriptId: string,
-  script: CompiledScript,
-  cacheHit: boolean,
-  facades: Facade[],
-): Promise<Outcome> {
-  const { limits } = request;
-  return runScriptSession({
-    scriptId,
-    script,
-    cacheHit,
-    runtime: parts.runtime,
-    limits,
-    makeFacade: (hooks) => {
-      const facade: Facade = createFacade({
-        registry: parts.registry,
-        exposed: parts.exposed,
-        observed: parts.observed,
-        limits,
-        gate: parts.makeGate(request.approvals, limits),
-        app: request.app,
-        principal: request.principal,
-        scriptId,
-        plan: script.plan,
-        clock: hooks,
-        startedAtMs: 0,
-        tellsCalls: request.stream.isHeard || parts.spawn,
-        onEvent: (event) => {
-          hooks.onEvent(event);
-          if (event.type === 'tool_call_done' && parts.detached.has(facade) && facade.pending().executing === 0)
-            parts.detached.delete(facade);
-        },
-      });
-      facades.push(facade);
-      return facade;
-    },
-    catalog: parts.catalog,
-    toolNames: parts.toolNames,
-    spawn: parts.spawn,
-    contextJson: parts.contexts.write({
-      scriptId,
-      identity: request.stream.identity,
-      own: request.context,
-      limits,
-      mode: request.mode,
-      approvalsRequired: request.approvals !== 'auto',
-    }),
-    principal: request.principal,
-    seed: randomSeed(),
-    journal: unwrittenJournal,
-    signal: request.signal,
-    onEvent: (event) => tell(parts, request.stream, scriptId, event),
-  });
-}
-
-function tell(parts: RunnerParts, stream: EventStream, scriptId: string, event: SessionEvent): void {
-  if (event.type === 'internal') {
-    try {
-      parts.onInternalError?.(event.detail, { scriptId });
-    } catch {
-      // The operator's listener failed; the run goes on.
-    }
-    return;
-  }
-  if (!stream.isHeard) return;
-  const payload = sessionPayload(event, scriptId);
-  if (payload !== undefined) stream.emit(payload);
+export function failedOutcome(error: ScriptFailure, scriptId = newId('scr')): Outcome {
+  return plainOutcome(scriptId, { error }, undefined, 0, 'none');
 }
 
 /** Chance for `Math.random` in the guest, which promises no secrecy. */
@@ -216,43 +218,11 @@ function randomSeed(): [number, number, number, number] {
   return [word(), word(), word(), word()];
 }
 
-function executionItem(
-  request: Pick<ScriptRequest, 'language' | 'format' | 'source'>,
-  script: CompiledScript | undefined,
-): ScriptExecutionItem {
-  return {
-    type: 'script_execution',
-    id: newId('item'),
-    call_id: newId('call'),
-    language: request.language,
-    format: request.format,
-    source_code: request.source,
-    source_sha256: script?.sha256 ?? sha256(request.source),
-    status: 'executing',
-    ...(script === undefined ? {} : { plan: script.plan.map((call) => ({ ...call })) }),
-  };
-}
-
-function announce(stream: EventStream, item: ScriptExecutionItem): void {
-  stream.emit({ type: 'item_start', item_id: item.id, item_type: 'script_execution' });
-  stream.emit({ type: 'item_done', item_id: item.id, final_item: item });
-}
-
-function announceOutcome(stream: EventStream, item: ScriptExecutionItem, outcome: Outcome): void {
-  const id = newId('item');
-  stream.emit({ type: 'item_start', item_id: id, item_type: 'script_execution_output' });
-  stream.emit({
-    type: 'item_done',
-    item_id: id,
-    final_item: outcomeToOutputItem(outcome, { id, callId: item.call_id }),
-  });
-}
-
 interface PlainEnd {
   error?: ScriptFailure;
 }
 
-interface Prepared {
+interface Compiling {
   cacheHit: boolean;
   diagnostics?: readonly Diagnostic[];
   script?: CompiledScript;
@@ -261,7 +231,7 @@ interface Prepared {
 function plainOutcome(
   scriptId: string,
   end: PlainEnd,
-  prepared: Prepared | undefined,
+  prepared: Compiling | undefined,
   durationMs: number,
   runtime: string,
 ): Outcome {

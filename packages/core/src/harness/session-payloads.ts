@@ -34,6 +34,8 @@ export function sessionPayload(event: SessionEvent, scriptId: string | undefined
         decision: event.decision,
         by: event.by,
         ...(event.note === undefined ? {} : { note: event.note }),
+        ...(event.remember === undefined ? {} : { remember: event.remember }),
+        ...(event.replacedInputJson === undefined ? {} : { edited_input_json: event.inputJson }),
       };
     case 'progress':
       if (scriptId === undefined) return undefined;

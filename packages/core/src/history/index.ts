@@ -1,3 +1,6 @@
+export { collectImages, resolveImages } from './images.js';
+export type { ModelPart } from '../protocol/index.js';
+export type { CollectedImages, ImageSources, LoadImage } from './images.js';
 export * from './model-report.js';
 export * from './outcome-items.js';
 export * from './reducer.js';

@@ -3,6 +3,7 @@ import {
   FunctionCallItemSchema,
   FunctionCallOutputItemSchema,
   MessageItemSchema,
+  PlanItemSchema,
   ReasoningItemSchema,
   ScriptExecutionItemSchema,
   ScriptExecutionOutputItemSchema,
@@ -20,6 +21,7 @@ const MEMBERS: Record<OutputItemType, Readonly<Record<string, MemberSchema>>> = 
   function_call_output: FunctionCallOutputItemSchema.shape,
   script_execution: ScriptExecutionItemSchema.shape,
   script_execution_output: ScriptExecutionOutputItemSchema.shape,
+  plan: PlanItemSchema.shape,
   error: ErrorItemSchema.shape,
 };
 

@@ -1,6 +1,16 @@
 import { ERROR_TABLE } from '../protocol/index.js';
-import type { ApprovalRequest, Diagnostic, HarnessMode, Operation, Outcome, ScriptFailure } from '../protocol/index.js';
+import type {
+  ApprovalRequest,
+  Diagnostic,
+  HarnessMode,
+  ModelPart,
+  Operation,
+  Outcome,
+  ScriptFailure,
+} from '../protocol/index.js';
 import { codeFrame } from '../text/code-frame.js';
+import { collectImages, imageHolders, imageLines, resolveImages, withoutImageData } from './images.js';
+import type { LoadImage } from './images.js';
 import { countOperations, numberOperations, oneLine, renderOperations, shortJson } from './operations-table.js';
 import { cutMiddle, QUARTERS_PER_TOKEN, quartersOf, shareBudget } from './token-budget.js';
 
@@ -36,11 +46,25 @@ const ONE_LINE_JSON_LENGTH = 80;
  * Failure: the error with its place and what to do, a code frame, and the operations table, so that the next
  * script goes on where this one stopped. Never more than `tokenBudget` by estimate; what does not fit is cut
  * in the middle, and the report says how much. Well-formed Unicode; holds nothing but what the outcome holds.
+ * An image is a line of it; base64 of one never is.
  */
 export function renderOutcomeForModel(outcome: Outcome, options: ModelReportOptions): string {
   const quarters = Math.max(0, Math.floor(options.tokenBudget * QUARTERS_PER_TOKEN));
-  const report = layOut(sectionsOf(outcome, options), quarters);
+  const report = layOut(sectionsOf(withoutImageData(outcome, imageHolders(outcome)), options), quarters);
   return cutMiddle(report, quarters).replace(/\p{Surrogate}/gu, '\ufffd');
+}
+
+/**
+ * The report and the images that the script brought, each where its bytes are found, otherwise a line that says why
+ * not. The images come on top of `tokenBudget`. Never rejects.
+ */
+export async function renderOutcomeParts(
+  outcome: Outcome,
+  options: ModelReportOptions & { loadImage?: LoadImage },
+): Promise<ModelPart[]> {
+  const holders = imageHolders(outcome);
+  const parts = await resolveImages(collectImages(holders).images, { ...options, within: holders });
+  return [{ type: 'text', text: renderOutcomeForModel(outcome, options) }, ...parts];
 }
 
 function sectionsOf(outcome: Outcome, options: ModelReportOptions): Section[] {
@@ -61,6 +85,7 @@ function completedSections(outcome: Completed): Section[] {
     ...valueSection(outcome.value),
     ...textSection('Output:', outcome.output, 2),
     ...operationSections(outcome.operations, open.length === 0 ? [] : outcome.operations),
+    ...imageSection(outcome),
     // What TypeScript doubted has turned out well.
     ...diagnosticSection(outcome.diagnostics.filter(({ code }) => !code.startsWith('ts'))),
     ...logSection(outcome),
@@ -89,6 +114,7 @@ function failedSections(outcome: Failed, source: string | undefined): Section[] 
     { weight: 3, title: '', render: (quarters) => cutMiddle(failureText(error), quarters) },
     ...textSection('Where:', frame ?? '', 2),
     ...operationSections(operations, operations),
+    ...imageSection(outcome),
     ...diagnosticSection(outcome.diagnostics.filter((diagnostic) => !isSaidBy(error, diagnostic))),
     ...textSection('Output before the failure:', outcome.output, 1),
     ...logSection(outcome),
@@ -108,6 +134,7 @@ function suspendedSections(outcome: Suspended): Section[] {
     ),
     ...textSection('Waiting for a decision:', outcome.pendingApprovals.map(approvalRow).join('\n'), 2),
     ...operationSections(outcome.operations, outcome.operations),
+    ...imageSection(outcome),
     ...textSection('Output so far:', outcome.output, 1),
     ...logSection(outcome),
   ];
@@ -177,6 +204,10 @@ function diagnosticSection(diagnostics: readonly Diagnostic[]): Section[] {
   });
   if (shown.length > rows.length) rows.push(`- and ${shown.length - rows.length} more`);
   return textSection('Diagnostics:', rows.join('\n'), 1);
+}
+
+function imageSection(outcome: Outcome): Section[] {
+  return textSection('Images:', imageLines(collectImages(imageHolders(outcome))).join('\n'), 1);
 }
 
 function logSection({ logs }: Outcome): Section[] {

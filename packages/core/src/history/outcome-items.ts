@@ -1,5 +1,6 @@
 import type {
   Diagnostic,
+  FunctionCallOutputItem,
   LogEntry,
   Operation,
   Outcome,
@@ -8,6 +9,8 @@ import type {
   ScriptFailure,
 } from '../protocol/index.js';
 import { boundedJson } from './bounded-json.js';
+import { cutMiddle, QUARTERS_PER_TOKEN } from './token-budget.js';
+import { collectImages, imageHolders, imageLines, withoutImageData } from './images.js';
 
 export type OperationItem = ScriptExecutionOutputItem['operations'][number];
 export type FailureItem = NonNullable<ScriptExecutionOutputItem['error']>;
@@ -23,6 +26,7 @@ export interface OutputItemIdentity {
 
 /**
  * The item of a script's outcome: its fields in snake_case, the script's and the tools' own data untouched.
+ * Images are named once more, as references.
  * The suspension itself stays out: it is the harness's, and its approvals are events of their own.
  */
 export function outcomeToOutputItem(outcome: Outcome, { id, callId }: OutputItemIdentity): ScriptExecutionOutputItem {
@@ -36,9 +40,39 @@ export function outcomeToOutputItem(outcome: Outcome, { id, callId }: OutputItem
     output: outcome.output,
     logs: outcome.logs.map(logToItem),
     operations: outcome.operations.map(operationToItem),
+    ...imageMembers(imageHolders(outcome)),
     diagnostics: outcome.diagnostics.map(diagnosticToItem),
     metadata: metadataToItem(outcome.metadata),
   };
+}
+
+/** The item of a structured call: what the model reads of it, no more than `tokenBudget` by estimate, and its images. */
+export function operationToOutputItem(
+  operation: Operation,
+  { id, callId }: OutputItemIdentity,
+  { tokenBudget = Infinity }: { tokenBudget?: number } = {},
+): FunctionCallOutputItem {
+  return {
+    type: 'function_call_output',
+    id,
+    call_id: callId,
+    output: cutMiddle(operationText(operation), tokenBudget * QUARTERS_PER_TOKEN),
+    success: operation.status === 'completed',
+    ...imageMembers([operation.result]),
+  };
+}
+
+function operationText({ result, resultOmitted, error, status }: Operation): string {
+  if (error !== undefined) return `${error.code}: ${error.message}`;
+  if (status !== 'completed') return `The call is ${status.replaceAll('_', ' ')}.`;
+  if (resultOmitted === true) return 'The call completed; its result was too large to carry.';
+  const json = JSON.stringify(withoutImageData(result, [result])) ?? 'null';
+  return [json, ...imageLines(collectImages([result]))].join('\n');
+}
+
+function imageMembers(holders: readonly unknown[]): Pick<ScriptExecutionOutputItem, 'images'> {
+  const { images } = collectImages(holders);
+  return images.length === 0 ? {} : { images: [...images] };
 }
 
 export function operationToItem(operation: Operation): OperationItem {

@@ -1,4 +1,4 @@
-import type { ApprovalRequest } from './approvals.js';
+import type { ApprovalRequest, Remember } from './approvals.js';
 import type { JsonValue } from './json.js';
 import type { PlannedCall } from './script.js';
 import type { Tool } from './tools.js';
@@ -15,6 +15,17 @@ export interface ApprovalGate {
    * call or text, or was taken before; then nothing may run.
    */
   redeem(approvalId: string, callId: string, inputJson: string): boolean;
+  /** As `decide`, for a call that waited for this request when its script was suspended. */
+  decideAgain(call: GateCall, request: ApprovalRequest): Promise<GateDecision>;
+  /** What holds for further calls; a gate made with it goes on where this one is. */
+  memory(): GateMemory;
+}
+
+/** What a person said once for several calls. Plain data. */
+export interface GateMemory {
+  readonly tools: readonly (readonly [tool: string, decision: 'approve' | 'deny'])[];
+  /** For every call at a place that the plan lists. */
+  readonly plan?: 'approve' | 'deny';
 }
 
 export interface GateCall {
@@ -33,6 +44,8 @@ export interface GateCall {
   readonly signal: AbortSignal;
   /** Called once when a person is about to be asked, before they are. */
   readonly onRequest: (request: ApprovalRequest) => void;
+  /** Called where nobody is being asked, or any more: the decision comes when the script is resumed. */
+  readonly onParked: () => void;
 }
 
 export type ApprovalDecider = 'person' | 'rule' | 'policy' | 'clock' | 'host';
@@ -41,7 +54,7 @@ export interface DecisionCommon {
   readonly approvalId: string;
   readonly by: ApprovalDecider;
   readonly note?: string;
-  readonly remember?: 'script' | 'workspace';
+  readonly remember?: Remember;
 }
 
 export type GateDecision = DecisionCommon &

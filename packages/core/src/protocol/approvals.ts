@@ -29,14 +29,25 @@ export type Decision =
       /** Runs instead of the script's arguments, after validation. */
       input?: unknown;
       note?: string;
-      remember?: 'script' | 'workspace';
+      remember?: Remember;
     };
 
 /**
- * Asked for each call that needs a person. A throw counts as a denial; the message of a
- * `ToolCallError('ApprovalDeniedError', …)` is its reason.
+ * What else a decision holds for. `script`: every further call of this tool in this script. `plan`: every further
+ * call at a place that the script's static plan lists, so that calls nobody could foresee are still asked about.
+ * `workspace`: the host keeps a rule. The library only tells it, in `approval_resolved`, and goes on asking until the
+ * host's rules say more.
  */
-export type ApprovalCallback = (request: ApprovalRequest) => Decision | Promise<Decision>;
+export type Remember = 'script' | 'plan' | 'workspace';
+
+/**
+ * Asked for each call that needs a person. A throw counts as a denial; the message of a
+ * `ToolCallError('ApprovalDeniedError', …)` is its reason. `suspend`: nobody decides now; the script is put
+ * aside once such calls are all it waits for.
+ */
+export type ApprovalCallback = (request: ApprovalRequest) => Answered | Promise<Answered>;
+
+type Answered = Decision | 'suspend';
 
 /** The first rule that matches decides; where none does, the call is denied. */
 export interface ApprovalRule {

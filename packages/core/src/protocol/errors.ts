@@ -66,6 +66,12 @@ export const ERROR_TABLE = {
     true,
   ),
   ScriptCancelledError: row('executing', 'The run was cancelled from outside.', 'Wait for the person.', false),
+  ScriptSkippedError: row(
+    'executing',
+    'An earlier script of the same answer failed.',
+    'Repair the earlier script first; then send this one again.',
+    true,
+  ),
   ApprovalDeniedError: row(
     'executing',
     'A person or a rule refused this tool call.',

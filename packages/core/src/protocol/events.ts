@@ -23,6 +23,7 @@ const itemType = z.enum([
   'function_call_output',
   'script_execution',
   'script_execution_output',
+  'plan',
   'error',
 ]);
 
@@ -66,6 +67,10 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     decision: z.enum(['approve', 'deny', 'timeout', 'cancelled']),
     by: z.enum(['person', 'rule', 'policy', 'clock', 'host']),
     note: z.string().optional(),
+    /** 'workspace': what the person said holds beyond this script; the host that keeps it says how far. */
+    remember: z.enum(['script', 'plan', 'workspace']).optional(),
+    /** What runs, where a person put other arguments in place of the script's. */
+    edited_input_json: z.string().optional(),
   }),
   z.looseObject({
     type: z.literal('script_progress'),
@@ -82,7 +87,14 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     at_ms: z.number(),
   }),
   z.looseObject({ type: z.literal('usage_update'), usage: UsageSchema }),
-  z.looseObject({ type: z.literal('response_done'), status: ResponseStatusSchema, usage: UsageSchema.optional() }),
+  z.looseObject({
+    type: z.literal('response_done'),
+    status: ResponseStatusSchema,
+    usage: UsageSchema.optional(),
+    /** Where the status is `suspended`: the script that waits, and what it goes on with. */
+    script_id: z.string().optional(),
+    suspension: z.string().optional(),
+  }),
   z.looseObject({ type: z.literal('response_error'), code: z.string(), message: z.string() }),
 ]);
 

@@ -1,12 +1,16 @@
 export * from './approval-gate.js';
 export * from './approvals.js';
 export * from './errors.js';
+export * from './event-envelopes.js';
+export { EventQueue } from './event-queue.js';
 export * from './events.js';
 export * from './items.js';
 export * from './json.js';
 export * from './limits.js';
+export * from './model.js';
 export * from './operations.js';
 export * from './outcome.js';
 export * from './sandbox.js';
 export * from './script.js';
+export * from './store.js';
 export * from './tools.js';

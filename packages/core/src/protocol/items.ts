@@ -63,6 +63,26 @@ export const OperationItemSchema = z.looseObject({
   line: z.number().optional(),
 });
 
+/** Of one result: most images that are handed to a model, and the most bytes of each. */
+export const MAX_IMAGES = 8;
+export const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
+
+/**
+ * An image of the conversation. Items hold it without `data`: a reference to bytes, which are looked up when the
+ * input of a model is built.
+ */
+export const ImagePartSchema = z.looseObject({
+  type: z.literal('image'),
+  media_type: z.enum(['image/png', 'image/jpeg', 'image/gif', 'image/webp']),
+  /** Where the host finds it, as the tool named it. */
+  path: z.string().optional(),
+  /** Of the bytes, 64 hexadecimal digits. */
+  sha256: z.string().regex(/^[0-9a-f]{64}$/u),
+  /** Base64. */
+  data: z.string().optional(),
+});
+export type ImagePart = z.infer<typeof ImagePartSchema>;
+
 const LogItemSchema = z.looseObject({
   level: z.enum(['log', 'info', 'warn', 'error', 'debug']),
   text: z.string(),
@@ -84,6 +104,8 @@ export const MessageItemSchema = z.looseObject({
   id: z.string(),
   role: z.enum(['assistant', 'user', 'system']),
   content: z.string(),
+  /** What a person's message brings, without `data`. */
+  images: z.array(ImagePartSchema).optional(),
 });
 
 export const ReasoningItemSchema = z.looseObject({
@@ -106,6 +128,8 @@ export const FunctionCallOutputItemSchema = z.looseObject({
   call_id: z.string(),
   output: z.string(),
   success: z.boolean(),
+  /** What the result brought, without `data`. */
+  images: z.array(ImagePartSchema).optional(),
 });
 
 export const ScriptExecutionItemSchema = z.looseObject({
@@ -118,6 +142,10 @@ export const ScriptExecutionItemSchema = z.looseObject({
   source_sha256: z.string(),
   status: z.enum(['pending', 'executing', 'suspended', 'completed', 'error']),
   plan: z.array(PlannedCallSchema).optional(),
+  /** How the script came: a call of a function tool, a call of a custom tool, or a block of the answer's text. */
+  carrier: z.enum(['tool', 'custom', 'text']).optional(),
+  /** Of a block of text: all of it, tags included. With the messages around it, it is what the model wrote. */
+  raw_text: z.string().optional(),
 });
 
 export const ScriptExecutionOutputItemSchema = z.looseObject({
@@ -131,14 +159,29 @@ export const ScriptExecutionOutputItemSchema = z.looseObject({
   result: z.unknown().optional(),
   /** The value's JSON text; `{"partialResults": …}` after a failure. */
   output_json: z.string().optional(),
+  /** What the model reads of it, as it was rendered once. */
+  report: z.string().optional(),
   /** `value.message`, where that is a string. */
   summary: z.string().optional(),
   output: z.string().optional(),
   logs: z.array(LogItemSchema),
   operations: z.array(OperationItemSchema),
+  /** What the value and the operations brought, without `data`. */
+  images: z.array(ImagePartSchema).optional(),
   diagnostics: z.array(DiagnosticSchema).optional(),
   error: ItemErrorSchema.optional(),
   metadata: OutcomeMetadataSchema,
+});
+
+/** The plan of the work, as the model last told it. */
+export const PlanItemSchema = z.looseObject({
+  type: z.literal('plan'),
+  id: z.string(),
+  /** The call that brought it, or changed it last. */
+  call_id: z.string(),
+  steps: z.array(z.looseObject({ step: z.string(), status: z.enum(['pending', 'in_progress', 'completed']) })),
+  /** Why it changed; empty where the model did not say. */
+  explanation: z.string(),
 });
 
 export const ErrorItemSchema = z.looseObject({
@@ -155,12 +198,18 @@ export const OutputItemSchema = z.discriminatedUnion('type', [
   FunctionCallOutputItemSchema,
   ScriptExecutionItemSchema,
   ScriptExecutionOutputItemSchema,
+  PlanItemSchema,
   ErrorItemSchema,
 ]);
 
 export type OutputItem = z.infer<typeof OutputItemSchema>;
 export type OutputItemType = OutputItem['type'];
+export type MessageItem = z.infer<typeof MessageItemSchema>;
+export type ReasoningItem = z.infer<typeof ReasoningItemSchema>;
+export type FunctionCallItem = z.infer<typeof FunctionCallItemSchema>;
+export type FunctionCallOutputItem = z.infer<typeof FunctionCallOutputItemSchema>;
 export type ScriptExecutionItem = z.infer<typeof ScriptExecutionItemSchema>;
+export type PlanItem = z.infer<typeof PlanItemSchema>;
 export type ScriptExecutionOutputItem = z.infer<typeof ScriptExecutionOutputItemSchema>;
 
 export const ResponseStatusSchema = z.enum(['completed', 'suspended', 'failed', 'cancelled', 'incomplete']);

@@ -45,3 +45,6 @@ export type Outcome = OutcomeCommon &
   );
 
 export type HarnessMode = 'enabled' | 'dry-run' | 'disabled';
+
+/** What stands in the place of every script in text while scripts are switched off. */
+export const DISABLED_WARNING = '[A script stood here. Scripts are switched off, so nothing of it ran.]';

@@ -14,10 +14,30 @@ export interface SandboxRuntime {
   warm(): Promise<void>;
   /** Never throws; a run that cannot start ends with a segment that says so. */
   run(job: SandboxJob, observer: SandboxObserver): SandboxRun;
+  /**
+   * Goes on with a run that `capture` ended, here or in another process. The run stands still when `onStart` is
+   * called, and waits for `settle`. Where the capture does not fit, its only segment ends with `unrestorable`.
+   * Left out by runtimes that capture nothing.
+   */
+  restore?(capture: SandboxCapture, job: SandboxJob, observer: SandboxObserver, images: ImageSource): SandboxRun;
+  /** The bytes of every image that captures made now need, by name. */
+  images?(): Promise<ReadonlyMap<string, Uint8Array>>;
   stats(): SandboxStats;
   /** Ends every run (their segments say `cancelled`) and frees threads and memory. Idempotent. */
   close(): Promise<void>;
 }
+
+/** A run that stands still, as data. Plain memory of the script: to be encrypted wherever it is kept. */
+export interface SandboxCapture {
+  readonly runtime: string;
+  /** Names (SHA-256, hex) of what it can only be restored with. */
+  readonly images: readonly string[];
+  /** The runtime's own. */
+  readonly state: Uint8Array;
+}
+
+/** Finds an image by its name. */
+export type ImageSource = (name: string) => Promise<Uint8Array | undefined>;
 
 export interface SandboxObserver {
   /** The wait for a free sandbox is over. Not called where the run never starts. */
@@ -27,6 +47,7 @@ export interface SandboxObserver {
 }
 
 export interface SandboxJob {
+  /** Unique. A detached task's id, as the script reads it, is `task_RUNID_CALLINDEX`. */
   readonly runId: string;
   /** Identifies `javascript`; runtimes cache what they make of it under this key. */
   readonly sha256: string;
@@ -72,6 +93,11 @@ export interface SandboxRun {
   settle(settlements: readonly Settlement[], clockMs: number, wallMs: number): void;
   /** Ends the run at once, also inside a loop. The final segment says `cancelled` with this reason. */
   cancel(reason: 'cancelled' | 'timeout'): void;
+  /**
+   * Ends the run without a segment and gives its state. Only between segments. Undefined where the runtime
+   * cannot, or the run ended otherwise first; then the run goes on as if nobody had asked.
+   */
+  capture?(): Promise<SandboxCapture | undefined>;
 }
 
 /** What a call came to. `json` is the result's JSON text; an empty text is `undefined`. */
@@ -87,7 +113,7 @@ export interface GuestError {
   readonly data?: unknown;
 }
 
-/** A call the guest made. `name` is a tool's name, or one of the runtime's own: `$sleep`, `$catalog`, `$spawn`. */
+/** A call the guest made. `name` is a tool's name, or one of the runtime's own: `$sleep`, `$catalog`, `$spawn`, `$tasks`. */
 export interface SandboxCall {
   /** 0, 1, 2 … in call order within the run. */
   readonly callIndex: number;
@@ -136,6 +162,8 @@ export type SandboxEnd =
   | { readonly type: 'limit'; readonly limit: 'compute' | 'wall' | 'memory' | 'stack'; readonly error?: GuestThrow }
   | { readonly type: 'cancelled'; readonly reason: 'cancelled' | 'timeout' }
   | { readonly type: 'busy'; readonly waitedMs: number }
+  /** What was captured cannot go on here. `detail` is for the host's log only. */
+  | { readonly type: 'unrestorable'; readonly detail: string }
   /** The runtime itself failed. `detail` is for the host's log only. */
   | { readonly type: 'internal'; readonly detail: string };
 
@@ -159,4 +187,6 @@ export interface SandboxStats {
   /** Instances dropped after growth, a trap or a limit. */
   instancesDropped: number;
   workersReplaced: number;
+  /** Scripts that computed for long while others waited, and went on in a slower lane. */
+  moved: number;
 }

@@ -50,6 +50,20 @@ export interface CompiledScript {
   readonly plan: readonly PlannedCall[];
   /** Where the source takes values apart (`const { a } = x`, `([a]) => …`), in source order: engines often lose these places. */
   readonly patterns: readonly (SourcePosition & { readonly kind: 'object' | 'array' })[];
+  /** The same as plain JSON data; `restoreScript` of the compiler makes it whole again. */
+  readonly stored: () => StoredScript;
+}
+
+/** A compiled script at rest. */
+export interface StoredScript {
+  readonly source: string;
+  readonly javascript: string;
+  /** How positions in `javascript` lead back to `source`: the compiler's own. */
+  readonly mappings: string;
+  readonly layers: readonly (readonly { readonly start: number; readonly end: number; readonly text: string }[])[];
+  readonly diagnostics: readonly Diagnostic[];
+  readonly plan: readonly PlannedCall[];
+  readonly patterns: CompiledScript['patterns'];
 }
 
 export type CompileResult =

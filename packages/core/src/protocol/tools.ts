@@ -17,6 +17,11 @@ export interface ToolCallContext {
   readonly idempotencyKey: string;
   /** Tells a person how far the call is. */
   readonly progress: (message: string) => void;
+  /**
+   * Puts out a piece of what the call produces, as it comes: what `tools.spawn.read` shows of a detached task before
+   * it ends. Only for such a call; undefined where nobody can read it.
+   */
+  readonly output: ((text: string) => void) | undefined;
   /** Bytes of each output stream that a process tool should keep. */
   readonly maxOutputBytes: number;
 }
@@ -55,5 +60,7 @@ export interface Tool {
   readonly validateOutput: (output: unknown) => Validated;
   readonly permissions: ((input: never) => readonly string[]) | undefined;
   readonly preview: ((input: never) => string | Promise<string>) | undefined;
+  /** What a result is to people, beside its being data: `plan`, see `PlanItemSchema`. */
+  readonly shows?: 'plan' | undefined;
   readonly execute: (input: never, context: ToolCallContext) => unknown;
 }

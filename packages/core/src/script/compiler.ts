@@ -6,6 +6,7 @@ import type {
   ErrorCode,
   ScriptFailure,
   ScriptLanguage,
+  StoredScript,
 } from '../protocol/index.js';
 import { codeFrame } from '../text/code-frame.js';
 import { sha256 } from '../text/sha256.js';
@@ -162,6 +163,12 @@ function withTypes(source: string, answer: Compiled, { findings, hint, isChecked
 
 function compiledScript(source: string, answer: Compiled, diagnostics: readonly Diagnostic[]): CompiledScript {
   const { javascript, mappings, layers, plan, patterns } = answer;
+  return restoreScript({ source, javascript, mappings, layers, diagnostics, plan, patterns });
+}
+
+/** Makes a compiled script of what its `stored` gave. Nothing is compiled, and nothing checked. */
+export function restoreScript(stored: StoredScript): CompiledScript {
+  const { source, javascript, layers, mappings, diagnostics, plan, patterns } = stored;
   return Object.freeze({
     sha256: sha256(source),
     source,
@@ -170,6 +177,7 @@ function compiledScript(source: string, answer: Compiled, diagnostics: readonly 
     diagnostics: Object.freeze(diagnostics),
     plan: Object.freeze(plan),
     patterns: Object.freeze(patterns),
+    stored: () => stored,
   });
 }
 

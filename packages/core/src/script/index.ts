@@ -1,4 +1,4 @@
-export { createCompiler } from './compiler.js';
+export { createCompiler, restoreScript } from './compiler.js';
 export type { CompileOptions, Compiler, CompilerOptions, CompilerStats } from './compiler.js';
 export type { TypeChecker } from './type-checker/index.js';
 export { createDetector, detectScripts } from './detector.js';

@@ -20,7 +20,7 @@ const ONCE = new Set(['then', 'catch', 'finally']);
 /** The tool calls in source order, with what can be said of each without running anything. */
 export function planCalls(index: SyntaxIndex, calls: readonly ToolCall[]): PlannedAt[] {
   const circumstances = new Circumstances(index);
-  return calls.map(({ visit, node, tool }) => {
+  return calls.filter(isToolCall).map(({ visit, node, tool }) => {
     const spawned = tool === 'spawn.exec' ? literalText(node.arguments[0]) : undefined;
     const argument = node.arguments[spawned === undefined ? 0 : 1];
     const literal = argument === undefined ? undefined : literalValue(argument);
@@ -31,6 +31,11 @@ export function planCalls(index: SyntaxIndex, calls: readonly ToolCall[]): Plann
       ...circumstances.of(visit),
     };
   });
+}
+
+/** Questions about detached tasks call no tool. */
+function isToolCall({ tool }: ToolCall): boolean {
+  return !tool.startsWith('spawn.') || tool === 'spawn.exec';
 }
 
 function literalText(node: Node | undefined): string | undefined {

@@ -6,6 +6,8 @@ import type { Node, NodeOf } from './syntax.js';
 import type { ToolCall } from './tool-calls.js';
 import type { Visit } from './walk.js';
 
+/** `exec` gives a handle, and a task is cancelled whether or not somebody waits for that. */
+const WITHOUT_AWAIT = new Set(['spawn.exec', 'spawn.cancel']);
 const CHAINING = new Set(['then', 'catch', 'finally']);
 const TEXT_FUNCTIONS = new Set(['String', 'text', 'emit', 'Number', 'Boolean', 'parseInt', 'parseFloat']);
 
@@ -13,7 +15,7 @@ const TEXT_FUNCTIONS = new Set(['String', 'text', 'emit', 'Number', 'Boolean', '
 export function findPromiseMisuse(index: SyntaxIndex, calls: readonly ToolCall[]): Finding[] {
   const findings: Finding[] = [];
   for (const call of calls) {
-    const finding = call.tool.startsWith('spawn.') ? undefined : misuseOf(call);
+    const finding = WITHOUT_AWAIT.has(call.tool) ? undefined : misuseOf(call);
     if (finding !== undefined) findings.push(finding);
   }
   for (const { node } of index.calls) {

@@ -17,7 +17,7 @@ const RETURNING_REPAIRS: ReadonlySet<string> = new Set(['repair-unawaited-call',
 export function finalOperations(
   operations: readonly Operation[],
   end: SandboxEnd,
-  detached: ReadonlyMap<string, boolean>,
+  detached: ReadonlyMap<string, unknown>,
 ): Operation[] {
   return operations.map((operation) => {
     const rounded = {

@@ -70,6 +70,10 @@ export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailu
       return scriptFailure('HarnessBusyError', `No sandbox became free within ${end.waitedMs} ms.`, {
         metadata: { waitedMs: end.waitedMs },
       });
+    case 'unrestorable':
+      return scriptFailure('SuspensionError', 'The script was put aside, and what was kept of it cannot go on here.', {
+        metadata: facts,
+      });
     case 'internal':
       return scriptFailure('HarnessInternalError', 'Toolscript itself failed while running the script.', {
         metadata: facts,

@@ -1,27 +1,34 @@
 import {
   ABORT_GRACE_MS,
+  type ApprovalRequest,
   type CompiledScript,
+  type ImageSource,
   type Limits,
   type Operation,
   type Outcome,
   type OutcomeMetadata,
   type SandboxCall,
   type SandboxEnd,
+  type SandboxJob,
   type SandboxRun,
   type SandboxRuntime,
   type SandboxSegment,
-  type ScriptFailure,
   type Settlement,
 } from '../protocol/index.js';
-import type { CallResult, Facade, FacadeEvent, ToolCatalog } from '../tools/index.js';
-import { answerCatalog } from './catalog-calls.js';
-import { countCalls, finalOperations, roundMs, withoutRepairedReturn } from './final-operations.js';
+import type { CallResult, EndedCall, Facade, FacadeEvent, ToolCatalog, WaitingCall } from '../tools/index.js';
+import type { EarlierLife } from './earlier-life.js';
+import { roundMs, withoutRepairedReturn } from './final-operations.js';
 import type { ScriptJournal } from './journal.js';
-import { failureOf, type RejectedCall } from './outcome-failure.js';
 import { sandboxLimits } from './sandbox-limits.js';
+import { ScriptCalls } from './script-calls.js';
+import type { ScriptStart } from './script-start.js';
+import type { ScriptTasks, TaskReport } from './script-tasks.js';
 import { ScriptVoice } from './script-voice.js';
 import type { SessionEvent } from './session-events.js';
-import { detachedFailure, unhandledDiagnostics } from './unawaited.js';
+import { endedOutcome, type EndedOutcome } from './session-outcome.js';
+import type { SpentSoFar, SuspendedScript } from './suspended-script.js';
+import { ScriptTape, TapeReader } from './tape.js';
+import { taskIdStart } from './task-calls.js';
 import { WallClock } from './wall-clock.js';
 
 export interface SessionOptions {
@@ -35,20 +42,40 @@ export interface SessionOptions {
   catalog: ToolCatalog;
   /** Names as the script writes them. */
   toolNames: readonly string[];
-  spawn: boolean;
+  /** Undefined: scripts cannot detach tasks. */
+  tasks: ScriptTasks | undefined;
   /** What the script reads as `context`. */
   contextJson: string;
   principal: string | undefined;
   seed: readonly [number, number, number, number];
+  /** The guest's clock at the script's start, in ms since 1970. */
+  clockMs: number;
   journal: ScriptJournal;
   signal: AbortSignal | undefined;
+  /** A script that waits for people only is put aside after this time, also where they are being asked. */
+  suspendAfterMs: number | undefined;
+  /** Undefined: the script starts from its beginning. */
+  earlier: EarlierLife | undefined;
+  /** Finds what a captured script is restored with. */
+  images: ImageSource;
   onEvent(event: SessionEvent): void;
 }
 
-interface SessionFacadeHooks {
+export interface SessionFacadeHooks {
   /** Milliseconds since the script's start. */
-  nowMs(): number;
-  onEvent(event: FacadeEvent): void;
+  nowMs: () => number;
+  onEvent: (event: FacadeEvent) => void;
+  earlier: { made: number; ended: readonly EndedCall[] } | undefined;
+  onIntent: ((operation: Operation, callIndex: number) => void | Promise<void>) | undefined;
+}
+
+/** A script's end, or what there is to keep of one that waits for people. */
+export type SessionEnd = EndedOutcome | SuspendedEnd;
+
+export interface SuspendedEnd extends Omit<Outcome, 'status' | 'value' | 'error' | 'suspension' | 'pendingApprovals'> {
+  status: 'suspended';
+  pendingApprovals: ApprovalRequest[];
+  suspended: SuspendedScript;
 }
 
 /**
@@ -58,84 +85,109 @@ interface SessionFacadeHooks {
  * delivered to it; in `standing` it waits for settlements, which are collected and delivered together. The
  * wall clock runs in both, except while approvals are all that is pending. A cancellation or a clock that has
  * run out asks the runtime to end the run; the last segment then says so.
+ *
+ * Two ways lead round that: standing ─→ suspending → done, where decisions of people are all that is waited for;
+ * and, for a script that was put aside or cut off, waiting → standing where its memory is restored, or waiting →
+ * replaying → standing where it is told again what its tape holds.
  */
-export async function runScriptSession(options: SessionOptions): Promise<Outcome> {
-  const first = new ScriptSession(options, 1);
+export async function runScriptSession(options: SessionOptions): Promise<SessionEnd> {
+  const first = new ScriptSession(options, options.earlier?.attempt ?? 1);
   const outcome = await first.run();
   const internal = outcome.status === 'failed' && outcome.error.code === 'HarnessInternalError';
-  if (!internal || !first.onlyReadsStarted() || options.signal?.aborted === true) return outcome;
+  const mayRepeat = internal && options.earlier === undefined && first.onlyReadsStarted();
+  if (!mayRepeat || options.signal?.aborted === true) return outcome;
   return new ScriptSession(options, 2).run();
 }
 
-type SessionState = 'waiting' | 'segment' | 'standing' | 'finishing' | 'done';
+/** The longest that a timer can be set to. */
+const LONGEST_WAIT_MS = 2 ** 31 - 1;
+
+type SessionState = 'waiting' | 'replaying' | 'segment' | 'standing' | 'suspending' | 'finishing' | 'done';
 
 class ScriptSession {
   readonly #options: SessionOptions;
+  readonly #attempt: number;
   readonly #callPrefix: string;
   readonly #facade: Facade;
   readonly #voice: ScriptVoice;
   readonly #clock: WallClock;
-  readonly #rejected = new Map<number, RejectedCall>();
-  readonly #openCalls = new Set<Promise<unknown>>();
-  /** Detached calls, and whether they have ended. */
-  readonly #detachedCalls = new Map<string, boolean>();
-  readonly #timers = new Map<number, NodeJS.Timeout>();
-  readonly #startedAt = performance.now();
+  readonly #tape: ScriptTape;
+  readonly #calls: ScriptCalls;
+  /** Where the journal wants to know how calls ended: until they are delivered. */
+  readonly #ended = new Map<number, EndedCall>();
+  readonly #startedAt: number;
+  readonly #job: SandboxJob;
   #state: SessionState = 'waiting';
   #run: SandboxRun | undefined;
-  #ready: Settlement[] = [];
+  #replay: TapeReader | undefined;
+  /** Calls of the replay that its tape has not answered. */
+  #replayed = new Map<number, SandboxCall>();
+  #ready: Settlement[];
   #delivering = false;
   #isTimed = false;
-  #sourceLines: readonly string[] | undefined;
-  #guestClockMs = Date.now();
-  #computeMs = 0;
-  #memoryBytes = 0;
-  #compilationCacheHit = true;
-  #resolve: (outcome: Outcome) => void = () => {};
+  #suspendTimer: NodeJS.Timeout | undefined;
+  #journalledCalls: number;
+  #guestClockMs: number;
+  #computeMs: number;
+  #memoryBytes: number;
+  #compilationCacheHit: boolean;
+  #resolve: (end: SessionEnd) => void = () => {};
   readonly #onAbort = () => this.#run?.cancel('cancelled');
 
   /** `attempt`: 1, or 2 where Toolscript itself had failed the first time; its calls have names of their own. */
   constructor(options: SessionOptions, attempt: number) {
+    const { scriptId, limits, earlier, journal } = options;
+    const spent = earlier?.spent;
     this.#options = options;
-    this.#callPrefix = attempt === 1 ? `${options.scriptId}_call` : `${options.scriptId}_again`;
+    this.#attempt = attempt;
+    this.#callPrefix = attempt === 1 ? `${scriptId}_call` : `${scriptId}_again`;
+    const sleptMs = spent === undefined ? 0 : Math.max(0, Date.now() - spent.atMs);
+    this.#startedAt = performance.now() - (spent === undefined ? 0 : spent.elapsedMs + sleptMs);
     const nowMs = () => performance.now() - this.#startedAt;
-    this.#voice = new ScriptVoice(options.limits, nowMs);
-    this.#clock = new WallClock(options.limits.timeoutMs, () => this.#run?.cancel('timeout'));
-    this.#facade = options.makeFacade({ nowMs, onEvent: (event) => this.#onFacadeEvent(event) });
+    this.#voice = new ScriptVoice(limits, nowMs, earlier?.voice);
+    this.#clock = new WallClock(
+      spent?.wall.remainingMs ?? limits.timeoutMs,
+      () => this.#run?.cancel('timeout'),
+      spent === undefined ? 0 : spent.wall.pausedMs + sleptMs,
+    );
+    this.#tape = new ScriptTape(earlier?.tape);
+    this.#journalledCalls = this.#tape.callCount;
+    this.#ready = [...(earlier?.ready ?? [])];
+    this.#guestClockMs = spent?.guestClockMs ?? options.clockMs;
+    this.#computeMs = spent?.computeMs ?? 0;
+    this.#memoryBytes = spent?.memoryBytes ?? 0;
+    this.#compilationCacheHit = spent?.compilationCacheHit ?? true;
+    this.#job = this.#makeJob();
+    this.#facade = options.makeFacade({
+      nowMs,
+      onEvent: (event) => this.#onFacadeEvent(event),
+      earlier: earlier === undefined ? undefined : { made: earlier.made, ended: earlier.ended },
+      onIntent: journal.isKept ? (operation, callIndex) => journal.intended(callIndex, operation) : undefined,
+    });
+    this.#calls = new ScriptCalls({
+      scriptId,
+      script: options.script,
+      catalog: options.catalog,
+      tasks: options.tasks,
+      earlier,
+      facade: this.#facade,
+      callPrefix: this.#callPrefix,
+      settle: (call, result) => this.#settle(call, result),
+    });
   }
 
-  run(): Promise<Outcome> {
-    const options = this.#options;
+  run(): Promise<SessionEnd> {
+    const { signal, earlier, journal, runtime } = this.#options;
     return new Promise((resolve) => {
       this.#resolve = resolve;
-      if (options.signal?.aborted === true) {
+      if (signal?.aborted === true) {
         void this.#finish({ type: 'cancelled', reason: 'cancelled' });
         return;
       }
-      options.signal?.addEventListener('abort', this.#onAbort, { once: true });
-      const { script, limits } = options;
-      options.journal.started({
-        scriptId: options.scriptId,
-        sha256: script.sha256,
-        seed: options.seed,
-        clockMs: this.#guestClockMs,
-      });
-      this.#run = options.runtime.run(
-        {
-          runId: options.scriptId,
-          sha256: script.sha256,
-          javascript: script.javascript,
-          toolNames: options.toolNames,
-          contextJson: options.contextJson,
-          spawn: options.spawn,
-          seed: options.seed,
-          clockMs: this.#guestClockMs,
-          wallMs: limits.timeoutMs,
-          principal: options.principal,
-          limits: sandboxLimits(limits),
-        },
-        { onStart: () => this.#onStart(), onSegment: (segment) => this.#onSegment(segment) },
-      );
+      signal?.addEventListener('abort', this.#onAbort, { once: true });
+      if (earlier === undefined && journal.isKept) journal.started(this.#start());
+      if (earlier?.capture === undefined || runtime.restore === undefined) this.#begin();
+      else this.#run = runtime.restore(earlier.capture, this.#job, this.#observer, this.#options.images);
     });
   }
 
@@ -143,156 +195,173 @@ class ScriptSession {
     return this.#facade.operations().every(({ effect, status }) => effect === 'read' || status === 'not_started');
   }
 
+  readonly #observer = {
+    onStart: () => this.#onStart(),
+    onSegment: (segment: SandboxSegment) => this.#onSegment(segment),
+  };
+
+  #makeJob(): SandboxJob {
+    const { script, limits, tasks, earlier } = this.#options;
+    const sandbox = sandboxLimits(limits);
+    return {
+      runId: this.#options.scriptId,
+      sha256: script.sha256,
+      javascript: script.javascript,
+      toolNames: this.#options.toolNames,
+      contextJson: this.#options.contextJson,
+      spawn: tasks !== undefined,
+      seed: this.#options.seed,
+      clockMs: this.#options.clockMs,
+      wallMs: limits.timeoutMs,
+      principal: this.#options.principal,
+      // A new script can be sent again later; one that was taken up has nobody else to go on with it.
+      limits: earlier === undefined ? sandbox : { ...sandbox, queueWaitMs: LONGEST_WAIT_MS },
+    };
+  }
+
+  #start(): ScriptStart {
+    const { scriptId, script, seed, clockMs, toolNames, contextJson, limits, principal, tasks } = this.#options;
+    const spawn = tasks !== undefined;
+    const stored = script.stored();
+    const attempt = this.#attempt;
+    return { scriptId, script: stored, attempt, seed, clockMs, toolNames, spawn, contextJson, limits, principal };
+  }
+
+  /** From the script's beginning: for the first time, or along its tape. */
+  #begin(): void {
+    const { earlier, runtime } = this.#options;
+    this.#state = 'waiting';
+    if (earlier !== undefined) this.#replay = new TapeReader(earlier.tape);
+    this.#run = runtime.run(this.#job, this.#observer);
+  }
+
   /** The clock starts with the first segment's report: until then the worker may be busy with others. */
   #onStart(): void {
-    this.#state = 'segment';
+    if (this.#state !== 'waiting') return;
+    if (this.#replay !== undefined) this.#state = 'replaying';
+    else if (this.#options.earlier === undefined) this.#state = 'segment';
+    else this.#stand();
   }
 
   #onSegment(segment: SandboxSegment): void {
+    const { end } = segment;
     if (this.#state === 'finishing' || this.#state === 'done') return;
+    if (this.#state === 'replaying' && this.#replay !== undefined) return this.#onReplayed(segment, this.#replay);
+    if (end?.type === 'unrestorable') {
+      this.#options.onEvent({ type: 'internal', detail: end.detail });
+      return this.#begin();
+    }
     this.#state = 'standing';
+    this.#clock.turnEnds(segment.computeMs);
     if (!this.#isTimed) {
       this.#isTimed = true;
       this.#clock.charge(segment.computeMs);
       // Many scripts end in their first segment and need no timer.
-      if (segment.end === undefined) this.#clock.run();
+      if (end === undefined) this.#clock.run();
     }
     this.#note(segment);
     // Those of the last segment were made too, though nobody waits for them any more.
     for (const call of segment.calls) this.#startCall(call);
-    if (segment.end !== undefined) {
-      void this.#finish(segment.end);
+    if (end !== undefined) {
+      void this.#finish(end);
       return;
     }
-    for (const callIndex of segment.unobservable) this.#abandon(callIndex);
+    for (const callIndex of segment.unobservable) this.#calls.abandon(callIndex);
     this.#updateClock();
     this.#deliver();
   }
 
-  #note(segment: SandboxSegment): void {
+  #onReplayed(segment: SandboxSegment, replay: TapeReader): void {
+    for (const call of segment.calls) {
+      this.#replayed.set(call.callIndex, call);
+      if (call.callIndex >= replay.callCount) this.#tape.called(call);
+    }
+    if (!segment.calls.every((call) => replay.agrees(call))) return this.#diverged('it made other calls');
+    const isNew = this.#options.earlier?.voice === undefined;
+    if (isNew) this.#note(segment, false);
+    const batch = replay.next();
+    if (batch !== undefined && segment.end === undefined) {
+      for (const { callIndex } of batch.settlements) this.#replayed.delete(callIndex);
+      this.#guestClockMs = batch.clockMs;
+      this.#run?.settle(batch.settlements, batch.clockMs, this.#clock.remainingMs());
+      return;
+    }
+    this.#replay = undefined;
+    if (segment.end?.type === 'cancelled') return void this.#finish(segment.end);
+    if (batch !== undefined || (segment.end !== undefined && !isNew)) return this.#diverged('it ended before');
+    if (segment.end !== undefined) return void this.#finish(segment.end);
+    if (this.#options.earlier?.endsWithTape === true) this.#run?.cancel('cancelled');
+    else this.#stand(segment.unobservable);
+  }
+
+  #diverged(how: string): void {
+    const detail = `a replay did not follow its tape: ${how}`;
+    this.#options.onEvent({ type: 'internal', detail });
+    this.#replay = undefined;
+    this.#run?.cancel('cancelled');
+    void this.#finish({ type: 'unrestorable', detail });
+  }
+
+  /** The guest is again where it was; now what it waited for. */
+  #stand(unobservable: readonly number[] = []): void {
+    const earlier = this.#options.earlier!;
+    const open = earlier.makesOpenCalls ? [...this.#replayed.values()] : earlier.open;
+    const answered = new Set(this.#ready.map(({ callIndex }) => callIndex));
+    this.#replayed.clear();
+    this.#isTimed = true;
+    this.#state = 'standing';
+    this.#clock.run();
+    for (const call of earlier.waiting) this.#calls.takeUp(call);
+    for (const callIndex of earlier.running) this.#calls.reattach(callIndex);
+    for (const call of open) {
+      if (earlier.unknown.has(call.callIndex)) this.#calls.tellUnknown(call);
+      else if (!answered.has(call.callIndex)) this.#startCall(call);
+    }
+    for (const callIndex of unobservable) this.#calls.abandon(callIndex);
+    this.#updateClock();
+    this.#deliver();
+  }
+
+  #note(segment: SandboxSegment, isTold = true): void {
     this.#computeMs += segment.computeMs;
     this.#memoryBytes = Math.max(this.#memoryBytes, segment.memoryBytes);
     this.#compilationCacheHit &&= segment.compilationCacheHit;
     this.#voice.output += segment.output;
     this.#voice.dropped(segment.dropped.logs, segment.dropped.progress);
     for (const { level, text } of segment.logs) {
-      const entry = this.#voice.log(level, text);
-      if (entry !== undefined) this.#options.onEvent({ type: 'log', entry });
+      const entry = this.#voice.log(level, text, isTold);
+      if (entry !== undefined && isTold) this.#options.onEvent({ type: 'log', entry });
     }
     for (const { message, kind } of segment.progress) {
-      if (this.#voice.mayProgress()) this.#options.onEvent({ type: 'progress', message, kind });
+      if (this.#voice.mayProgress() && isTold) this.#options.onEvent({ type: 'progress', message, kind });
     }
   }
 
   #onFacadeEvent(event: FacadeEvent): void {
+    this.#calls.tellTask(event);
+    if (event.type === 'output') return;
     if (event.type === 'waiting_changed') this.#updateClock();
     else if (event.type !== 'progress') this.#options.onEvent(event);
     else if (this.#voice.mayProgress())
       this.#options.onEvent({ type: 'progress', message: event.message, kind: 'info', callId: event.callId });
+    if (event.type === 'tool_call_done' && this.#options.journal.isKept) this.#noteEnded(event.operation);
+  }
+
+  #noteEnded(operation: Operation): void {
+    const callIndex = Number(operation.callId.slice(this.#callPrefix.length + 1));
+    this.#ended.set(callIndex, { callIndex, operation });
   }
 
   #startCall(call: SandboxCall): void {
-    if (call.argsProblem !== undefined && call.name.startsWith('$')) {
-      return this.#settle(call, {
-        ok: false,
-        error: { code: 'ToolValidationError', message: `The arguments are wrong: ${call.argsProblem}.` },
-      });
-    }
-    switch (call.name) {
-      case '$sleep':
-        return this.#sleep(call);
-      case '$catalog':
-        return this.#settle(call, answerCatalog(this.#options.catalog, call.argsJson));
-      case '$spawn':
-      case '$cancel':
-        return this.#detach(call);
-      default:
-        this.#callTool(call, call.name, call.argsJson, false);
-    }
-  }
-
-  #callTool(call: SandboxCall, tool: string, argsJson: string, detached: boolean): void {
-    const { script } = this.#options;
-    const position = script.originalPosition(call.line, call.column);
-    const callId = this.#callId(call.callIndex);
-    const snippet = position === undefined ? undefined : this.#sourceLine(position.line);
-    const pending = this.#facade.call({
-      callId,
-      callIndex: call.callIndex,
-      tool,
-      argsJson,
-      argsProblem: call.argsProblem,
-      line: position?.line,
-      snippet,
-      detached,
-    });
-    this.#openCalls.add(pending);
-    if (detached) this.#detachedCalls.set(callId, false);
-    void pending.then((result) => {
-      this.#openCalls.delete(pending);
-      if (detached) this.#detachedCalls.set(callId, true);
-      if (!result.ok)
-        this.#rejected.set(call.callIndex, {
-          code: result.error.code as RejectedCall['code'],
-          message: result.error.message,
-          toolName: tool,
-          callId,
-          position,
-        });
-      this.#settle(call, result);
-    });
-  }
-
-  #sourceLine(line: number): string | undefined {
-    this.#sourceLines ??= this.#options.script.source.split(/\r\n|\n|\r/u);
-    return this.#sourceLines[line - 1]?.trim();
-  }
-
-  #sleep(call: SandboxCall): void {
-    const { ms } = JSON.parse(call.argsJson) as { ms: number };
-    this.#timers.set(
-      call.callIndex,
-      setTimeout(() => {
-        this.#timers.delete(call.callIndex);
-        this.#settle(call, { ok: true, json: '' });
-      }, ms),
-    );
-  }
-
-  #detach(call: SandboxCall): void {
-    const args = JSON.parse(call.argsJson === '' ? '{}' : call.argsJson) as {
-      name?: string;
-      args?: unknown;
-      id?: string;
-    };
-    if (call.name === '$spawn') {
-      this.#callTool(call, args.name ?? '', JSON.stringify(args.args === undefined ? {} : args.args), true);
-      return;
-    }
-    const callId = this.#callId(Number(/^task_(\d+)$/u.exec(args.id ?? '')?.[1] ?? -1));
-    const running = this.#detachedCalls.get(callId) === false;
-    if (running) this.#facade.abort(callId, 'the script cancelled it');
-    this.#settle(call, { ok: true, json: String(running) });
-  }
-
-  #callId(callIndex: number): string {
-    return `${this.#callPrefix}_${callIndex}`;
-  }
-
-  /** A call that lost its race, and that nothing in the script can observe any more. */
-  #abandon(callIndex: number): void {
-    const timer = this.#timers.get(callIndex);
-    if (timer === undefined) this.#facade.abort(this.#callId(callIndex), 'it lost its race');
-    else {
-      clearTimeout(timer);
-      this.#timers.delete(callIndex);
-      this.#settle({ callIndex }, { ok: true, json: '' });
-    }
+    this.#tape.called(call);
+    this.#calls.start(call);
   }
 
   #settle(call: { callIndex: number }, result: CallResult): void {
-    if (this.#state === 'finishing' || this.#state === 'done') return;
-    this.#ready.push({ callIndex: call.callIndex, ...result });
+    if (this.#state === 'finishing' || this.#state === 'done' || this.#state === 'suspending') return;
+    const settlement: Settlement = { callIndex: call.callIndex, ...result };
+    this.#ready.push(settlement);
+    if (this.#state === 'segment') this.#writeFinished(settlement);
     if (this.#delivering) return;
     this.#delivering = true;
     // Everything that settles in this tick goes in one batch.
@@ -302,40 +371,151 @@ class ScriptSession {
     });
   }
 
+  /** The guest may compute for long: what has taken effect by then is known even if the process ends first. */
+  #writeFinished(settlement: Settlement): void {
+    const ended = this.#ended.get(settlement.callIndex);
+    if (ended === undefined || ended.operation.effect === 'read') return;
+    try {
+      const written = this.#options.journal.finished(ended, settlement);
+      written?.catch((error: unknown) => this.#cannotWrite(error));
+    } catch (error) {
+      this.#cannotWrite(error);
+    }
+  }
+
   #deliver(): void {
     if (this.#state !== 'standing' || this.#ready.length === 0 || this.#delivering) return;
-    const batch = this.#ready;
+    const settlements = this.#ready;
     this.#ready = [];
     this.#guestClockMs = Math.max(this.#guestClockMs, Date.now());
-    this.#options.journal.settled(batch, this.#guestClockMs);
+    const batch = { clockMs: this.#guestClockMs, settlements };
     this.#state = 'segment';
+    this.#tape.told(batch);
+    try {
+      const written = this.#options.journal.isKept ? this.#writeDelivery(settlements) : undefined;
+      if (written === undefined) this.#tell(settlements);
+      else
+        written.then(
+          () => this.#tell(settlements),
+          (error: unknown) => this.#cannotWrite(error),
+        );
+    } catch (error) {
+      this.#cannotWrite(error);
+    }
+  }
+
+  #writeDelivery(settlements: readonly Settlement[]): void | Promise<void> {
+    const ended = settlements.flatMap(({ callIndex }) => this.#ended.get(callIndex) ?? []);
+    for (const { callIndex } of ended) this.#ended.delete(callIndex);
+    const calls = this.#tape.callsFrom(this.#journalledCalls);
+    this.#journalledCalls += calls.length;
+    return this.#options.journal.delivered({ clockMs: this.#guestClockMs, calls, settlements, ended });
+  }
+
+  #tell(settlements: readonly Settlement[]): void {
+    if (this.#state !== 'segment') return;
     this.#updateClock();
-    this.#run?.settle(batch, this.#guestClockMs, this.#clock.remainingMs());
+    this.#clock.turnBegins();
+    this.#run?.settle(settlements, this.#guestClockMs, this.#clock.remainingMs());
+  }
+
+  /** Somebody else has gone on with the script, or the store has failed: nothing more may happen. */
+  #cannotWrite(error: unknown): void {
+    if (this.#state === 'finishing' || this.#state === 'done') return;
+    this.#run?.cancel('cancelled');
+    void this.#finish({ type: 'internal', detail: `the journal could not be written: ${String(error)}` });
   }
 
   #updateClock(): void {
     if (!this.#isTimed || (this.#state !== 'standing' && this.#state !== 'segment')) return;
-    const { executing, queued, awaitingApproval } = this.#facade.pending();
+    const pending = this.#facade.pending();
     const waitsForPeopleOnly =
-      this.#state === 'standing' &&
-      awaitingApproval > 0 &&
-      executing === 0 &&
-      queued === 0 &&
-      this.#timers.size === 0 &&
-      this.#ready.length === 0;
+      this.#state === 'standing' && this.#calls.waitForPeopleOnly(pending) && this.#ready.length === 0;
     if (waitsForPeopleOnly) this.#clock.pause();
     else this.#clock.run();
+    this.#planSuspension(waitsForPeopleOnly, pending.parked === pending.awaitingApproval);
+  }
+
+  #planSuspension(waitsForPeopleOnly: boolean, nobodyIsAsked: boolean): void {
+    const { suspendAfterMs } = this.#options;
+    if (!waitsForPeopleOnly) {
+      clearTimeout(this.#suspendTimer);
+      this.#suspendTimer = undefined;
+    } else if (nobodyIsAsked) void this.#suspend();
+    else if (suspendAfterMs !== undefined)
+      this.#suspendTimer ??= setTimeout(() => void this.#suspend(), suspendAfterMs);
+  }
+
+  /** Captures the guest and ends the session; whatever decides meanwhile is too late, and decides at the resume. */
+  async #suspend(): Promise<void> {
+    if (this.#state !== 'standing') return;
+    this.#state = 'suspending';
+    clearTimeout(this.#suspendTimer);
+    this.#clock.pause();
+    const { detached } = this.#calls;
+    const operations = this.#facade.operations();
+    const calls = this.#facade.suspend();
+    const open = this.#calls.close();
+    this.#options.journal.made(this.#tape.callsFrom(this.#journalledCalls));
+    const capture = await this.#run?.capture?.().catch(() => undefined);
+    // It may have been cancelled meanwhile.
+    if ((this.#state as SessionState) !== 'suspending') return;
+    this.#options.signal?.removeEventListener('abort', this.#onAbort);
+    this.#state = 'done';
+    if (capture === undefined) this.#run?.cancel('cancelled');
+    const suspended: SuspendedScript = {
+      start: this.#start(),
+      tape: this.#tape.stored(),
+      capture,
+      calls,
+      running: calls.ended
+        .filter(({ operation: { callId, status } }) => status === 'detached' && detached.has(callId))
+        .map(({ callIndex }) => callIndex),
+      open,
+      rejected: [...this.#calls.rejected],
+      voice: this.#voice.state(),
+      spent: this.#spent(),
+    };
+    this.#clock.stop();
+    this.#resolve(this.#suspendedEnd(suspended, operations));
+  }
+
+  #spent(): SpentSoFar {
+    return {
+      wall: this.#clock.reading(),
+      elapsedMs: performance.now() - this.#startedAt,
+      atMs: Date.now(),
+      guestClockMs: this.#guestClockMs,
+      computeMs: this.#computeMs,
+      memoryBytes: this.#memoryBytes,
+      cacheHit: this.#options.cacheHit,
+      compilationCacheHit: this.#compilationCacheHit,
+    };
+  }
+
+  #suspendedEnd(suspended: SuspendedScript, operations: Operation[]): SuspendedEnd {
+    const { scriptId, script } = this.#options;
+    return {
+      status: 'suspended',
+      suspended,
+      pendingApprovals: suspended.calls.waiting.map(({ request }) => request),
+      scriptId,
+      output: this.#voice.output,
+      logs: this.#voice.logs,
+      operations,
+      diagnostics: [...script.diagnostics],
+      plan: [...script.plan],
+      metadata: this.#metadata(performance.now() - this.#startedAt),
+    };
   }
 
   async #finish(end: SandboxEnd): Promise<void> {
     try {
       await this.#end(withoutRepairedReturn(end, this.#options.script));
     } catch (error) {
-      this.#options.onEvent({
-        type: 'internal',
-        detail: error instanceof Error ? (error.stack ?? error.message) : String(error),
-      });
-      this.#resolve(this.#outcome({ type: 'internal', detail: '' }, [], performance.now() - this.#startedAt));
+      const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      this.#options.onEvent({ type: 'internal', detail });
+      this.#resolve(this.#outcome({ type: 'internal', detail }, [], performance.now() - this.#startedAt));
     }
   }
 
@@ -343,10 +523,11 @@ class ScriptSession {
     this.#state = 'finishing';
     this.#options.signal?.removeEventListener('abort', this.#onAbort);
     this.#clock.stop();
+    clearTimeout(this.#suspendTimer);
     const durationMs = performance.now() - this.#startedAt;
-    for (const timer of this.#timers.values()) clearTimeout(timer);
-    this.#timers.clear();
+    this.#calls.close();
     const stillRunning = this.#facade.isQuiet ? [] : await this.#endCalls(end);
+    if (end.type === 'internal') this.#options.onEvent({ type: 'internal', detail: end.detail });
     this.#resolve(this.#outcome(end, stillRunning, durationMs));
     this.#state = 'done';
   }
@@ -354,7 +535,8 @@ class ScriptSession {
   /** The operations that went on all the same. */
   async #endCalls(end: SandboxEnd): Promise<readonly Operation[]> {
     const { limits } = this.#options;
-    if (end.type === 'returned' && limits.allowDetachedPromises) await this.#callsSettled(this.#clock.remainingMs());
+    if (end.type === 'returned' && limits.allowDetachedPromises)
+      await this.#calls.settledWithin(this.#clock.remainingMs());
     const { stillRunning } = await this.#facade.abortAll(
       end.type === 'returned' ? 'the script ended without awaiting it' : 'the script ended',
       ABORT_GRACE_MS,
@@ -362,63 +544,37 @@ class ScriptSession {
     return stillRunning;
   }
 
-  async #callsSettled(withinMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const expired = new Promise((resolve) => (timer = setTimeout(resolve, withinMs)));
-    await Promise.race([Promise.all(this.#openCalls), expired]);
-    clearTimeout(timer);
-  }
-
-  #outcome(end: SandboxEnd, stillRunning: readonly Operation[], durationMs: number): Outcome {
-    const closing = this.#voice.closingEntry();
-    if (closing !== undefined) this.#voice.logs.push(closing);
-    const { script, scriptId } = this.#options;
-    const operations = finalOperations(this.#facade.operations(), end, this.#detachedCalls);
-    const error = this.#failure(end, stillRunning, operations, durationMs);
-    const json = end.type === 'returned' ? end.json : undefined;
-    const came =
-      error === undefined
-        ? { status: 'completed' as const, value: json === undefined ? undefined : JSON.parse(json) }
-        : { status: 'failed' as const, error };
-    return {
-      ...came,
+  #outcome(end: SandboxEnd, stillRunning: readonly Operation[], durationMs: number): EndedOutcome {
+    const { scriptId, script, limits } = this.#options;
+    return endedOutcome({
       scriptId,
-      output: this.#voice.output,
-      logs: this.#voice.logs,
-      operations,
-      diagnostics: [...script.diagnostics, ...unhandledDiagnostics(end, script), ...this.#droppedProgress()],
-      plan: [...script.plan],
+      script,
+      limits,
+      end,
+      stillRunning,
+      operations: this.#operations(),
+      detached: this.#calls.detached,
+      rejected: this.#calls.rejected,
+      voice: this.#voice,
       metadata: this.#metadata(durationMs),
-    };
-  }
-
-  #failure(
-    end: SandboxEnd,
-    stillRunning: readonly Operation[],
-    operations: readonly Operation[],
-    durationMs: number,
-  ): ScriptFailure | undefined {
-    if (end.type === 'returned') return detachedFailure(stillRunning);
-    const facts = { elapsedMs: Math.round(durationMs), ...countCalls(operations) };
-    if (end.type === 'internal') this.#options.onEvent({ type: 'internal', detail: end.detail });
-    return failureOf(end, {
-      script: this.#options.script,
-      limits: this.#options.limits,
-      rejectedCall: (index) => this.#rejected.get(index),
-      facts,
     });
   }
 
-  #droppedProgress() {
-    const dropped = this.#voice.droppedProgress();
-    if (dropped === 0) return [];
-    return [
-      {
-        severity: 'info' as const,
-        code: 'progress-dropped',
-        message: `${dropped} progress events were dropped; at most ${this.#options.limits.maxProgressEvents} are sent, two a second.`,
-      },
-    ];
+  /** Where the script could not go on, the calls that waited have not started; detached ones are as they are now. */
+  #operations(): Operation[] {
+    const { earlier, tasks } = this.#options;
+    const operations = this.#facade.operations();
+    if (earlier === undefined) return operations;
+    const running = new Set(earlier.running.map((callIndex) => this.#calls.callId(callIndex)));
+    const now = operations.map((operation) =>
+      running.has(operation.callId)
+        ? taskOperation(operation, tasks?.read(`${taskIdStart(this.#options.scriptId)}${indexOf(operation.callId)}`))
+        : operation,
+    );
+    // It may have ended before they were taken up again.
+    const known = new Set(now.map(({ callId }) => callId));
+    const waiting = earlier.waiting.filter(({ callId }) => !known.has(callId)).map((call) => notStarted(call));
+    return [...now, ...waiting].toSorted((left, right) => indexOf(left.callId) - indexOf(right.callId));
   }
 
   #metadata(durationMs: number): OutcomeMetadata {
@@ -433,4 +589,26 @@ class ScriptSession {
       runtime: this.#options.runtime.name,
     };
   }
+}
+
+function taskOperation(operation: Operation, report: TaskReport | undefined): Operation {
+  if (report === undefined) return { ...operation, status: 'unknown' };
+  if (report.status === 'running') return operation;
+  const { status, result, error } = report;
+  return {
+    ...operation,
+    status: status === 'cancelled' ? 'aborted' : status,
+    ...(result === undefined ? {} : { result }),
+    ...(error === undefined ? {} : { error: { code: error.code as never, message: error.message } }),
+  };
+}
+
+function notStarted({ callId, tool, inputJson, effect, startedAtMs, line }: WaitingCall): Operation {
+  const input: unknown = JSON.parse(inputJson);
+  const place = line === undefined ? {} : { line };
+  return { callId, tool, input, effect, status: 'not_started', startedAtMs, durationMs: 0, ...place };
+}
+
+function indexOf(callId: string): number {
+  return Number(callId.slice(callId.lastIndexOf('_') + 1));
 }

@@ -1,35 +1,62 @@
 import { PROGRESS_INTERVAL_MS, type Limits, type LogEntry, type LogLevel } from '../protocol/index.js';
 
+/** A voice at rest. Plain data. */
+export interface VoiceState {
+  readonly logs: readonly LogEntry[];
+  readonly output: string;
+  readonly logBytes: number;
+  readonly droppedLogs: number;
+  readonly progressEvents: number;
+  readonly droppedProgress: number;
+}
+
 /**
  * What a script says while it runs: console lines, progress and text for the user, each within its limits.
  * What is over a limit is dropped, counted, and said once at the end.
  */
 export class ScriptVoice {
-  readonly logs: LogEntry[] = [];
-  output = '';
+  readonly logs: LogEntry[];
+  output: string;
   readonly #limits: Limits;
   readonly #nowMs: () => number;
-  #logBytes = 0;
+  #logBytes: number;
   #tokens: number;
   #refilledAtMs = 0;
-  #droppedLogs = 0;
-  #progressEvents = 0;
+  #droppedLogs: number;
+  #progressEvents: number;
   #lastProgressMs = Number.NEGATIVE_INFINITY;
-  #droppedProgress = 0;
+  #droppedProgress: number;
 
   /** `nowMs`: time since the script's start. */
-  constructor(limits: Limits, nowMs: () => number) {
+  constructor(limits: Limits, nowMs: () => number, earlier: VoiceState = SILENT) {
     this.#limits = limits;
     this.#nowMs = nowMs;
     this.#tokens = limits.logRatePerSec;
+    this.logs = [...earlier.logs];
+    this.output = earlier.output;
+    this.#logBytes = earlier.logBytes;
+    this.#droppedLogs = earlier.droppedLogs;
+    this.#progressEvents = earlier.progressEvents;
+    this.#droppedProgress = earlier.droppedProgress;
   }
 
-  /** The entry, where it was kept. */
-  log(level: LogLevel, text: string): LogEntry | undefined {
+  state(): VoiceState {
+    return {
+      logs: this.logs,
+      output: this.output,
+      logBytes: this.#logBytes,
+      droppedLogs: this.#droppedLogs,
+      progressEvents: this.#progressEvents,
+      droppedProgress: this.#droppedProgress,
+    };
+  }
+
+  /** The entry, where it was kept. `isPaced` false: it was said long ago, in its own time. */
+  log(level: LogLevel, text: string, isPaced = true): LogEntry | undefined {
     const atMs = this.#nowMs();
     const bytes = Buffer.byteLength(text);
     const full = this.logs.length >= this.#limits.maxLogEvents || this.#logBytes + bytes > this.#limits.maxLogBytes;
-    if (full || !this.#takeToken(atMs)) {
+    if (full || (isPaced && !this.#takeToken(atMs))) {
       this.#droppedLogs++;
       return undefined;
     }
@@ -80,3 +107,12 @@ export class ScriptVoice {
     return true;
   }
 }
+
+const SILENT: VoiceState = {
+  logs: [],
+  output: '',
+  logBytes: 0,
+  droppedLogs: 0,
+  progressEvents: 0,
+  droppedProgress: 0,
+};

@@ -1,17 +1,26 @@
+/** What a clock that was stopped for good needs to go on elsewhere. In ms. */
+export interface ClockReading {
+  readonly remainingMs: number;
+  readonly pausedMs: number;
+}
+
 /**
  * A script's wall clock: counts down while the script or its tools run, stands still while approvals are all
- * that it waits for, and calls back once when it has run out.
+ * that it waits for, and calls back once when it has run out. While the guest has its turn, only what it used
+ * of the turn counts: a script does not pay for the time that it waited for a thread.
  */
 export class WallClock {
   #remainingMs: number;
-  #pausedMs = 0;
+  #pausedMs: number;
   #since: number | undefined;
   #pausedSince: number | undefined;
+  #turnSince: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   readonly #onExpired: () => void;
 
-  constructor(timeoutMs: number, onExpired: () => void) {
+  constructor(timeoutMs: number, onExpired: () => void, pausedMs = 0) {
     this.#remainingMs = timeoutMs;
+    this.#pausedMs = pausedMs;
     this.#onExpired = onExpired;
   }
 
@@ -20,12 +29,23 @@ export class WallClock {
     if (this.#pausedSince !== undefined) this.#pausedMs += performance.now() - this.#pausedSince;
     this.#pausedSince = undefined;
     this.#since = performance.now();
-    this.#timer = setTimeout(this.#onExpired, Math.max(0, this.#remainingMs));
+    this.#arm();
   }
 
   /** Takes off time that had passed before the clock was started. */
   charge(spentMs: number): void {
     this.#remainingMs -= spentMs;
+  }
+
+  /** The guest has its turn, or waits for it. */
+  turnBegins(): void {
+    this.#turnSince = performance.now();
+  }
+
+  turnEnds(usedMs: number): void {
+    if (this.#turnSince === undefined) return;
+    this.#remainingMs += Math.max(0, performance.now() - this.#turnSince - usedMs);
+    this.#turnSince = undefined;
   }
 
   pause(): void {
@@ -53,4 +73,22 @@ export class WallClock {
   pausedMs(): number {
     return this.#pausedMs + (this.#pausedSince === undefined ? 0 : performance.now() - this.#pausedSince);
   }
+
+  reading(): ClockReading {
+    return { remainingMs: this.remainingMs(), pausedMs: this.pausedMs() };
+  }
+
+  #arm(): void {
+    this.#timer = setTimeout(() => this.#ring(), Math.max(0, this.remainingMs()));
+  }
+
+  /** Turns have given time back since the timer was set, or the guest has its turn and a limit of its own. */
+  #ring(): void {
+    if (this.#turnSince !== undefined) this.#timer = setTimeout(() => this.#ring(), NEXT_LOOK_MS);
+    else if (this.remainingMs() >= 1) this.#arm();
+    else this.#onExpired();
+  }
 }
+
+/** How soon a clock that ran out during a turn looks again. */
+const NEXT_LOOK_MS = 50;

@@ -59,6 +59,22 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     };
     deepStrictEqual(await places('äöü🎉é'), await places('xxxxxx'));
   }),
+  law('a detached task has an id of its run at once, and is asked for by that', async (runtime) => {
+    const body = `const task = tools.spawn.exec('echo', { x: 1 });
+      await tools.spawn.list();
+      await tools.spawn.read(task.id);
+      return [task.id, await task.done]`;
+    const run = await driveRun(runtime, body, { job: { spawn: true, runId: 'run' } });
+    deepStrictEqual(returned(run), ['task_run_0', { name: 'echo', args: { x: 1 } }]);
+    deepStrictEqual(
+      run.segments.flatMap(({ calls }) => calls.map(({ name, argsJson }) => [name, JSON.parse(argsJson)])),
+      [
+        ['$spawn', { name: 'echo', args: { x: 1 } }],
+        ['$tasks', { what: 'list' }],
+        ['$tasks', { what: 'read', id: 'task_run_0' }],
+      ],
+    );
+  }),
   law('results are deep-frozen plain data', async (runtime) => {
     const body = `const r = await tools.echo({ list: [{ n: 1 }], then: 1, constructor: 2 });
       const fails = (f) => { try { f(); return false } catch { return true } };

@@ -1,3 +1,4 @@
+import type { ApprovalRequest } from '../protocol/approvals.js';
 import type { JsonValue } from '../protocol/json.js';
 import type { Operation, OperationStatus } from '../protocol/operations.js';
 import type { GuestError } from '../protocol/sandbox.js';
@@ -28,8 +29,10 @@ export class CallRecord {
   inputJson: string;
   state: CallState = 'deciding';
   abortReason: string | undefined;
-  /** The approval that a person is asked for. */
-  openApprovalId: string | undefined;
+  /** What a person has to decide. */
+  request: ApprovalRequest | undefined;
+  /** Nobody is being asked. */
+  isParked = false;
   /** Gives up the wait for a place. */
   leaveQueue: (() => void) | undefined;
   holdsPlace = false;
@@ -82,6 +85,13 @@ export class CallRecord {
     if (this.#delivered) return;
     this.#delivered = true;
     this.#deliver(result);
+  }
+
+  /** Forgets the call without an answer; what is known of it lives on elsewhere. */
+  putAside(): void {
+    this.state = 'settled';
+    this.#delivered = true;
+    this.abortSignal('the script is put aside');
   }
 
   /** The end is final: what happens later does not change what was told. */

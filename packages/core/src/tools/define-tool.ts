@@ -38,6 +38,8 @@ export interface ToolDefinition<Input extends ZodSchema | undefined, Output exte
   permissions?: (input: ToolInput<Input>) => readonly string[];
   /** What a person who decides is shown instead of the arguments. */
   preview?: (input: ToolInput<Input>) => string | Promise<string>;
+  /** The result is the plan of the work, `{ plan: [{ step, status }], explanation? }`, and is shown as such. */
+  shows?: 'plan';
   /** Runs the call. What it throws reaches the script as a message only; `ToolCallError` also carries data. */
   execute: (input: ToolInput<Input>, context: ToolCallContext) => ToolResult<Output> | Promise<ToolResult<Output>>;
 }
@@ -82,6 +84,7 @@ export function defineTool<
     validateOutput: output?.validate ?? acceptAnything.validate,
     permissions: definition.permissions,
     preview: definition.preview,
+    shows: definition.shows,
     execute: definition.execute.bind(definition),
     notes: Object.freeze([...input.notes, ...(output?.notes ?? [])]),
   }) as unknown as DefinedTool;
@@ -98,6 +101,7 @@ const MEMBERS = [
   'effect',
   'permissions',
   'preview',
+  'shows',
   'execute',
 ];
 const APPROVALS: readonly unknown[] = ['never', 'always', 'policy'];
@@ -150,7 +154,9 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
     throw new ToolscriptUsageError(`${tool} needs a description: a string for the model.`);
   if (typeof definition['execute'] !== 'function')
     throw new ToolscriptUsageError(`${tool} needs a function "execute".`);
-  const { approval, effect, permissions, preview } = definition;
+  const { approval, effect, permissions, preview, shows } = definition;
+  if (shows !== undefined && shows !== 'plan')
+    throw new ToolscriptUsageError(`"shows" of ${lower(tool)} must be "plan", or be left out.`);
   if (approval !== undefined && typeof approval !== 'function' && !APPROVALS.includes(approval)) {
     throw new ToolscriptUsageError(`The approval of ${lower(tool)} must be "never", "always", "policy" or a function.`);
   }

@@ -1,10 +1,10 @@
-import type { ApprovalRequest } from '../protocol/approvals.js';
+import type { ApprovalRequest, Remember } from '../protocol/approvals.js';
 import type { Limits } from '../protocol/limits.js';
 import type { Operation } from '../protocol/operations.js';
 import type { GuestError } from '../protocol/sandbox.js';
 import type { PlannedCall } from '../protocol/script.js';
 import type { ToolEffect } from '../protocol/tools.js';
-import type { ApprovalDecider, ApprovalGate } from '../protocol/approval-gate.js';
+import type { ApprovalDecider, ApprovalGate, GateMemory } from '../protocol/approval-gate.js';
 import type { ObservedShapes } from './observed-shapes.js';
 import type { ToolRegistry } from './registry.js';
 
@@ -26,6 +26,13 @@ export interface Facade {
    * are given `graceMs` to settle. Resolves with those that did not; their operations are final then.
    */
   abortAll(reason: string, graceMs: number): Promise<{ stillRunning: Operation[] }>;
+  /**
+   * The script is put aside: no call is taken any more, and what waits for decisions is given up without a word.
+   * Only where nothing but such calls, and detached ones, are pending.
+   */
+  suspend(): SuspendedCalls;
+  /** Goes on with a call that waited when its script was suspended. Never rejects. */
+  takeUp(call: WaitingCall): Promise<CallResult>;
   /** Every call that was made has settled. */
   readonly isQuiet: boolean;
   /** In call order. What is true now: a call that runs is `unknown`, or `detached`. */
@@ -60,8 +67,40 @@ export type CallResult =
 export interface PendingCalls {
   /** Without those that were aborted and have not settled yet. */
   readonly executing: number;
+  /** Of those that execute: tasks that outlive the script. */
+  readonly detached: number;
   readonly queued: number;
   readonly awaitingApproval: number;
+  /** Of those that wait for a decision: nobody is being asked. */
+  readonly parked: number;
+}
+
+/** What is known of every call when a script is put aside. Plain data. */
+export interface SuspendedCalls {
+  /** What a person said once for several calls. */
+  readonly approvals: GateMemory;
+  readonly made: number;
+  readonly ended: readonly EndedCall[];
+  readonly waiting: readonly WaitingCall[];
+}
+
+export interface EndedCall {
+  readonly callIndex: number;
+  readonly operation: Operation;
+}
+
+/** A call that waits for a decision. `inputJson` is what was shown, and what runs if it is approved. */
+export interface WaitingCall {
+  readonly callIndex: number;
+  readonly callId: string;
+  readonly tool: string;
+  readonly effect: ToolEffect;
+  readonly inputJson: string;
+  readonly line?: number;
+  readonly snippet?: string;
+  readonly detached?: boolean;
+  readonly startedAtMs: number;
+  readonly request: ApprovalRequest;
 }
 
 export type FacadeEvent =
@@ -75,14 +114,21 @@ export type FacadeEvent =
       type: 'approval_resolved';
       approvalId: string;
       callId: string;
+      tool: string;
+      /** What runs where it was approved. */
+      inputJson: string;
+      /** What the script sent, where a person put other arguments in place. */
+      replacedInputJson?: string;
       decision: 'approve' | 'deny' | 'timeout' | 'cancelled';
       by: ApprovalDecider;
       note?: string;
-      remember?: 'script' | 'workspace';
+      remember?: Remember;
     }
   | { type: 'progress'; callId: string; tool: string; message: string }
-  /** Whether decisions of people are all that is waited for. */
-  | { type: 'waiting_changed'; onlyApprovals: boolean };
+  /** What a detached task puts out. */
+  | { type: 'output'; callId: string; text: string }
+  /** Whether decisions of people are all that is waited for, and how many are not being asked for. */
+  | { type: 'waiting_changed'; onlyApprovals: boolean; parked: number };
 
 export interface FacadeOptions {
   readonly registry: ToolRegistry;
@@ -110,6 +156,8 @@ export interface FacadeOptions {
   readonly tellsCalls?: boolean;
   /** Remembers what results of tools without an output schema look like. */
   readonly observed?: ObservedShapes;
+  /** What is known of the calls that were made before the script was suspended. */
+  readonly earlier?: Pick<SuspendedCalls, 'made' | 'ended'> | undefined;
   /** Told of every call before it executes, and awaited. A rejection keeps the call from running. */
-  readonly onIntent?: (operation: Operation) => void | Promise<void>;
+  readonly onIntent?: ((operation: Operation, callIndex: number) => void | Promise<void>) | undefined;
 }

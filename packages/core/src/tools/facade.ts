@@ -10,7 +10,17 @@ import { describeThrown, guestError } from './call-errors.js';
 import { CallQueue } from './call-queue.js';
 import { CallRecord, type CallEnd, type CallState } from './call-record.js';
 import { checkResult } from './call-result.js';
-import type { CallResult, Facade, FacadeCall, FacadeEvent, FacadeOptions, PendingCalls } from './facade-types.js';
+import type {
+  CallResult,
+  EndedCall,
+  Facade,
+  FacadeCall,
+  FacadeEvent,
+  FacadeOptions,
+  PendingCalls,
+  SuspendedCalls,
+  WaitingCall,
+} from './facade-types.js';
 import { deepFreeze } from './json-text.js';
 import { didYouMean } from '../text/nearest-names.js';
 
@@ -35,13 +45,18 @@ class CallFacade implements Facade {
     executing: 0,
     settled: 0,
   };
-  #made = 0;
-  #onlyApprovals = false;
+  #made: number;
+  #parked = 0;
+  /** Detached tasks that execute. */
+  #detached = 0;
+  /** What listeners were last told of the wait. */
+  #told = { onlyApprovals: false, parked: 0 };
   #closed = false;
 
   constructor(options: FacadeOptions) {
     this.#options = options;
     this.#startMs = options.startedAtMs ?? options.clock.nowMs();
+    this.#made = options.earlier?.made ?? 0;
     this.#queue = new CallQueue(options.limits.maxConcurrentToolCalls);
   }
 
@@ -62,7 +77,10 @@ class CallFacade implements Facade {
 
   async abortAll(reason: string, graceMs: number): Promise<{ stillRunning: Operation[] }> {
     this.#closed = true;
-    const attached = [...this.#records.values()].filter((record) => record.call.detached !== true && !record.isSettled);
+    const open = [...this.#records.values()].filter((record) => !record.isSettled);
+    // Nobody will be asked about these any more.
+    for (const record of open) if (record.call.detached === true && record.isParked) this.#abort(record, reason);
+    const attached = open.filter((record) => record.call.detached !== true);
     for (const record of attached) this.#abort(record, reason);
     await settledWithin(attached, graceMs);
     const stillRunning: Operation[] = [];
@@ -74,19 +92,40 @@ class CallFacade implements Facade {
     return { stillRunning };
   }
 
+  suspend(): SuspendedCalls {
+    this.#closed = true;
+    const waiting: WaitingCall[] = [];
+    const ended: EndedCall[] = [...(this.#options.earlier?.ended ?? [])];
+    for (const record of this.#records.values()) {
+      if (record.state === 'awaiting_approval' && record.request !== undefined)
+        waiting.push(waitingCall(record, record.request));
+      else ended.push({ callIndex: record.call.callIndex, operation: this.#operation(record) });
+    }
+    for (const record of this.#records.values()) if (record.state === 'awaiting_approval') record.putAside();
+    return { approvals: this.#options.gate.memory(), made: this.#made, ended, waiting };
+  }
+
+  takeUp(waiting: WaitingCall): Promise<CallResult> {
+    return new Promise((resolve) => this.#takeUp(waiting, resolve));
+  }
+
   get isQuiet(): boolean {
     return this.#records.size === this.#counts.settled;
   }
 
   operations(): Operation[] {
-    return [...this.#records.values()]
-      .toSorted((left, right) => left.call.callIndex - right.call.callIndex)
-      .map((record) => this.#operation(record));
+    const { earlier } = this.#options;
+    const now = [...this.#records.values()].sort((left, right) => left.call.callIndex - right.call.callIndex);
+    if (earlier === undefined) return now.map((record) => this.#operation(record));
+    const calls = now.map((record) => ({ callIndex: record.call.callIndex, operation: this.#operation(record) }));
+    return [...earlier.ended, ...calls]
+      .sort((left, right) => left.callIndex - right.callIndex)
+      .map(({ operation }) => operation);
   }
 
   pending(): PendingCalls {
     const { executing, queued, deciding, awaiting_approval: awaitingApproval } = this.#counts;
-    return { executing, queued: queued + deciding, awaitingApproval };
+    return { executing, detached: this.#detached, queued: queued + deciding, awaitingApproval, parked: this.#parked };
   }
 
   callsMade(): number {
@@ -115,6 +154,42 @@ class CallFacade implements Facade {
     const pending = this.#askGate(record);
     if (pending === undefined) return this.#enqueue(record);
     void this.#decide(record, pending).catch((thrown: unknown) =>
+      this.#refuse(record, 'failed', describeThrown(thrown, tool.name)),
+    );
+  }
+
+  /** The tool may have changed meanwhile: the call is held to what holds now. */
+  #takeUp(waiting: WaitingCall, deliver: (result: CallResult) => void): void {
+    const { callId, callIndex, inputJson, line, snippet, detached, request } = waiting;
+    const call: FacadeCall = {
+      callId,
+      callIndex,
+      tool: waiting.tool,
+      argsJson: inputJson,
+      ...(line !== undefined && { line }),
+      ...(snippet !== undefined && { snippet }),
+      ...(detached !== undefined && { detached }),
+    };
+    const found = this.#options.registry.get(waiting.tool);
+    const tool = found !== undefined && this.#options.exposed.has(found.name) ? found : undefined;
+    const record = new CallRecord(
+      call,
+      tool ?? goneTool(waiting),
+      deepFreeze(JSON.parse(inputJson) as JsonValue),
+      inputJson,
+      waiting.startedAtMs,
+      deliver,
+    );
+    this.#records.set(callId, record);
+    this.#counts.deciding += 1;
+    record.request = request;
+    this.#moveTo(record, 'awaiting_approval');
+    if (tool === undefined) return this.#refuse(record, 'not_started', this.#notFound(waiting.tool, found));
+    const checked = checkArguments(tool, call, this.#options.limits.maxToolInputBytes);
+    if (!checked.ok)
+      return this.#refuse(record, 'not_started', guestError('ToolValidationError', checked.message, checked.data));
+    const decided = this.#options.gate.decideAgain(this.#gateCall(record), request);
+    void this.#decide(record, decided).catch((thrown: unknown) =>
       this.#refuse(record, 'failed', describeThrown(thrown, tool.name)),
     );
   }
@@ -149,8 +224,15 @@ class CallFacade implements Facade {
   }
 
   #askGate(record: CallRecord): Promise<GateDecision | undefined> | undefined {
-    return this.#options.gate.decide(
-      new CallForGate(this.#options, record, (request) => this.#personAsked(record, request)),
+    return this.#options.gate.decide(this.#gateCall(record));
+  }
+
+  #gateCall(record: CallRecord): CallForGate {
+    return new CallForGate(
+      this.#options,
+      record,
+      (request) => this.#personAsked(record, request),
+      () => this.#park(record),
     );
   }
 
@@ -163,9 +245,24 @@ class CallFacade implements Facade {
 
   #personAsked(record: CallRecord, request: ApprovalRequest): void {
     if (record.isSettled) return;
-    record.openApprovalId = request.approvalId;
+    record.request = request;
     this.#emit({ type: 'approval_requested', request });
     this.#moveTo(record, 'awaiting_approval');
+  }
+
+  #park(record: CallRecord): void {
+    if (record.state !== 'awaiting_approval' || record.isParked) return;
+    // Nothing will ever ask for the decision: its script has ended.
+    if (this.#closed) return this.#abort(record, 'the script ended before anybody decided');
+    record.isParked = true;
+    this.#parked += 1;
+    this.#noteWaiting();
+  }
+
+  #unpark(record: CallRecord): void {
+    if (!record.isParked) return;
+    record.isParked = false;
+    this.#parked -= 1;
   }
 
   /** True where the call may run. */
@@ -193,11 +290,16 @@ class CallFacade implements Facade {
   }
 
   #approvalResolved(record: CallRecord, decision: GateDecision): void {
-    record.openApprovalId = undefined;
+    record.request = undefined;
+    this.#unpark(record);
+    const inputJson = decision.decision === 'approve' ? decision.inputJson : record.inputJson;
     this.#emit({
       type: 'approval_resolved',
       approvalId: decision.approvalId,
       callId: record.call.callId,
+      tool: record.tool.name,
+      inputJson,
+      ...(inputJson !== record.inputJson && { replacedInputJson: record.inputJson }),
       decision: decision.decision,
       by: decision.by,
       ...(decision.note !== undefined && { note: decision.note }),
@@ -221,7 +323,7 @@ class CallFacade implements Facade {
     const recorded = this.#options.onIntent;
     if (recorded === undefined) return DONE;
     // What it throws at once is a rejection too.
-    return DONE.then(() => recorded({ ...this.#operation(record), status: 'unknown' }));
+    return DONE.then(() => recorded({ ...this.#operation(record), status: 'unknown' }, record.call.callIndex));
   }
 
   /** Never throws. */
@@ -230,6 +332,7 @@ class CallFacade implements Facade {
     record.startExecution(this.#options.clock.nowMs());
     this.#counts.queued -= 1;
     this.#counts.executing += 1;
+    if (record.call.detached === true) this.#detached += 1;
     this.#announceStart(record);
     const failed = (thrown: unknown): void => this.#finishFailed(record, thrown);
     try {
@@ -255,8 +358,14 @@ class CallFacade implements Facade {
       scriptId,
       idempotencyKey: scriptId === undefined ? callId : `${scriptId}:${callIndex}`,
       progress: (message: string) => this.#progress(record, message),
+      output: record.call.detached === true ? (text) => this.#output(record, text) : undefined,
       maxOutputBytes: limits.maxToolOutputBytes,
     };
+  }
+
+  #output(record: CallRecord, text: unknown): void {
+    if (record.state !== 'executing' || typeof text !== 'string' || text === '') return;
+    this.#emit({ type: 'output', callId: record.call.callId, text });
   }
 
   #progress(record: CallRecord, message: unknown): void {
@@ -317,6 +426,7 @@ class CallFacade implements Facade {
     if (record.state === 'executing') {
       record.deliver({ ok: false, error });
       this.#counts.executing -= 1;
+      if (record.call.detached === true) this.#detached -= 1;
       // A tool that ignores its signal must not keep others waiting.
       this.#releasePlace(record);
     } else {
@@ -329,18 +439,22 @@ class CallFacade implements Facade {
   }
 
   #cancelApproval(record: CallRecord): void {
-    if (record.openApprovalId === undefined) return;
+    if (record.request === undefined) return;
     this.#approvalResolved(record, {
       decision: 'cancelled',
-      approvalId: record.openApprovalId,
+      approvalId: record.request.approvalId,
       by: 'host',
       reason: '',
     });
   }
 
   #settle(record: CallRecord, end: CallEnd): void {
+    this.#unpark(record);
     const abandoned = record.state === 'executing' && record.abortReason !== undefined;
-    if (!abandoned) this.#counts[record.state] -= 1;
+    if (!abandoned) {
+      this.#counts[record.state] -= 1;
+      if (record.state === 'executing' && record.call.detached === true) this.#detached -= 1;
+    }
     record.leaveQueue?.();
     record.settle(end, this.#options.clock.nowMs());
     this.#counts.settled += 1;
@@ -364,10 +478,11 @@ class CallFacade implements Facade {
 
   #noteWaiting(): void {
     const { awaiting_approval, deciding, queued, executing } = this.#counts;
-    const onlyApprovals = awaiting_approval > 0 && deciding + queued + executing === 0;
-    if (onlyApprovals === this.#onlyApprovals) return;
-    this.#onlyApprovals = onlyApprovals;
-    this.#emit({ type: 'waiting_changed', onlyApprovals });
+    // A detached task is nobody's reason to wait.
+    const onlyApprovals = awaiting_approval > 0 && deciding + queued + executing === this.#detached;
+    if (onlyApprovals === this.#told.onlyApprovals && this.#parked === this.#told.parked) return;
+    this.#told = { onlyApprovals, parked: this.#parked };
+    this.#emit({ type: 'waiting_changed', ...this.#told });
   }
 
   #operation(record: CallRecord): Operation {
@@ -397,9 +512,15 @@ class CallForGate implements GateCall {
   readonly snippet: string | undefined;
   readonly plan: GateCall['plan'];
   readonly onRequest: GateCall['onRequest'];
+  readonly onParked: GateCall['onParked'];
   readonly #record: CallRecord;
 
-  constructor(options: FacadeOptions, record: CallRecord, onRequest: GateCall['onRequest']) {
+  constructor(
+    options: FacadeOptions,
+    record: CallRecord,
+    onRequest: GateCall['onRequest'],
+    onParked: GateCall['onParked'],
+  ) {
     this.tool = record.tool;
     this.callId = record.call.callId;
     this.scriptId = options.scriptId;
@@ -411,12 +532,46 @@ class CallForGate implements GateCall {
     this.snippet = record.call.snippet;
     this.plan = options.plan;
     this.onRequest = onRequest;
+    this.onParked = onParked;
     this.#record = record;
   }
 
   get signal(): AbortSignal {
     return this.#record.signal;
   }
+}
+
+function waitingCall(record: CallRecord, request: ApprovalRequest): WaitingCall {
+  const { callId, callIndex, line, snippet, detached } = record.call;
+  return {
+    callIndex,
+    callId,
+    tool: record.tool.name,
+    effect: record.tool.effect,
+    inputJson: record.inputJson,
+    ...(line !== undefined && { line }),
+    ...(snippet !== undefined && { snippet }),
+    ...(detached !== undefined && { detached }),
+    startedAtMs: record.startedAtMs,
+    request,
+  };
+}
+
+/** What stands in an operation for a tool that was there when its script was suspended. */
+function goneTool({ tool, effect }: WaitingCall): Tool {
+  return {
+    name: tool,
+    description: '',
+    inputSchema: {},
+    outputSchema: undefined,
+    approval: 'always',
+    effect,
+    validateInput: () => ({ ok: false, issues: [] }),
+    validateOutput: () => ({ ok: false, issues: [] }),
+    permissions: undefined,
+    preview: undefined,
+    execute: () => undefined,
+  };
 }
 
 function notRecorded(tool: Tool): GuestError {

@@ -4,11 +4,28 @@ import { CATCHABLE_CODES } from '../protocol/errors.js';
  * The globals of a script that do not depend on its tools, as TypeScript declarations. With
  * `declarationsFor(…)` before it, this is all that a script can see beside the language itself.
  */
-export const GUEST_DECLARATIONS = `interface ToolTask { readonly id: string; readonly done: Promise<any>; cancel(): void; }
+export const GUEST_DECLARATIONS = `interface ToolTask { readonly id: string; readonly done: Promise<any>; cancel(): Promise<boolean>; }
+interface ToolTaskSummary {
+  readonly id: string; readonly tool: string; readonly status: 'running' | 'completed' | 'failed' | 'cancelled';
+  /** In ms since 1970. */
+  readonly startedAtMs: number; readonly durationMs: number;
+}
+interface ToolTaskReport extends ToolTaskSummary {
+  readonly scriptId: string; readonly input: any;
+  /** The last 65 536 characters of what the tool has put out, or else told of its progress. */
+  readonly output: string; readonly outputTruncated: boolean;
+  readonly result?: any; readonly error?: { readonly code: string; readonly message: string };
+}
+/** Tasks outlive their script: later scripts find them by their ids. */
 interface ToolSpawner {
-  /** Starts a call that outlives the script. */
   exec(name: string, args?: any): ToolTask;
-  cancel(id: string): void;
+  list(): Promise<ToolTaskSummary[]>;
+  /** What is known of a task now. */
+  read(id: string): Promise<ToolTaskReport>;
+  /** What is known of a task when it has ended. */
+  wait(id: string): Promise<ToolTaskReport>;
+  /** Whether the task was running. */
+  cancel(id: string): Promise<boolean>;
 }
 interface ToolSummary { readonly name: string; readonly description: string; }
 interface ToolCatalog {

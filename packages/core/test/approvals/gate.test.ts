@@ -45,6 +45,7 @@ function callOf({
     plan: [],
     signal,
     onRequest,
+    onParked: nothing,
   };
 }
 
@@ -347,6 +348,17 @@ describe('a person', () => {
       await gate.decide(callOf({ tool: toolWith({ name: 'other' }) }));
       expect(ask).toHaveBeenCalledTimes(2);
     }
+  });
+
+  it('remember: workspace is told to the host and answers no other call', async () => {
+    const ask = vi.fn(() => ({ decision: 'approve' as const, remember: 'workspace' as const }));
+    const gate = createGate(ask, { approvalTimeoutMs: 1_000 });
+    expect(await gate.decide(callOf({ input: { n: 1 } }))).toMatchObject({
+      decision: 'approve',
+      remember: 'workspace',
+    });
+    await gate.decide(callOf({ input: { n: 2 } }));
+    expect(ask).toHaveBeenCalledTimes(2);
   });
 
   it('who said to remember does not overrule a rule that forbids', async () => {

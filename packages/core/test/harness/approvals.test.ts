@@ -25,9 +25,11 @@ describe('approvals', () => {
     expect(valueOf(await run('deny', 'return await tools.echo({ value: 1 })').outcome)).toBe(1);
   });
 
-  it('left out, a call that needs one is denied with a reason', async () => {
-    const error = failureOf(await run(undefined, 'await tools.write({ path: "x" })').outcome);
-    expect(error).toMatchObject({
+  it('left out, a script is put aside where it needs one, and a structured call is denied with a reason', async () => {
+    const outcome = await run(undefined, 'await tools.write({ path: "x" })').outcome;
+    expect(outcome).toMatchObject({ status: 'suspended', pendingApprovals: [{ tool: 'write', line: 1 }] });
+    const operation = await openHarness({ tools: sampleTools().tools }).callTool('write', { path: 'x' });
+    expect(operation.error).toMatchObject({
       code: 'ApprovalDeniedError',
       message: expect.stringContaining('no approvals are configured') as unknown,
     });
@@ -205,7 +207,7 @@ describe('approvals', () => {
 
   it('is told as events: requested, then resolved with who decided', async () => {
     const events: StreamEvent[] = [];
-    const { own, outcome } = run(() => ({ decision: 'deny', note: 'too risky' }), 'return 1', {
+    const { own, outcome } = run(() => ({ decision: 'deny', note: 'too risky', remember: 'workspace' }), 'return 1', {
       onEvent: (event) => void events.push(event),
     });
     await outcome;
@@ -213,7 +215,7 @@ describe('approvals', () => {
     const told = events.map(({ payload }) => payload).filter(({ type }) => type.startsWith('approval_'));
     expect(told).toMatchObject([
       { type: 'approval_requested', approval: { tool: 'write', input_json: '{"path":"x","content":""}', line: 1 } },
-      { type: 'approval_resolved', decision: 'deny', by: 'person', note: 'too risky' },
+      { type: 'approval_resolved', decision: 'deny', by: 'person', note: 'too risky', remember: 'workspace' },
     ]);
     expect((told[1] as { approval_id: string }).approval_id).toBe(
       (told[0] as { approval: { approval_id: string } }).approval.approval_id,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createHarness, type Harness } from '#core/index.js';
-import type { Operation, StreamEvent } from '#core/protocol/index.js';
+import { createHarness, memoryStore, type Harness } from '#core/index.js';
+import type { Operation, Outcome, StreamEvent } from '#core/protocol/index.js';
 import { defineTool } from '#core/tools/index.js';
 import { failureOf, openHarness, sharedHarness, valueOf } from './open-harness.js';
 
@@ -157,6 +157,18 @@ describe('asTool', () => {
       expect(await harness.asTool().execute(input as never)).toEqual(expect.any(String));
     },
   );
+
+  it('puts a script aside only where somebody gets hold of it, and denies what nobody decides about otherwise', async () => {
+    const code = 'return await tools.write({ path: "x" })';
+    const lone = openHarness({ tools: sample.tools });
+    expect(await lone.asTool().execute({ code })).toContain('ApprovalDeniedError');
+    const outcomes: Outcome[] = [];
+    const said = await lone.asTool({ onOutcome: (outcome) => outcomes.push(outcome) }).execute({ code });
+    expect(said).toContain('Script suspended');
+    expect(outcomes).toMatchObject([{ status: 'suspended', pendingApprovals: [{ tool: 'write' }] }]);
+    const kept = openHarness({ tools: sample.tools, store: memoryStore() });
+    expect(await kept.asTool().execute({ code })).toContain('Script suspended');
+  });
 
   it('ends with the signal of the agent library', async () => {
     const stop = new AbortController();

@@ -43,6 +43,7 @@ beforeAll(() => {
   ];
   harness = createHarness({
     typecheck: 'off',
+    approvals: 'deny',
     tools: [
       named('get-user'),
       named('prompts.save'),

@@ -13,7 +13,7 @@ export function openHarness(options: HarnessOptions): Harness {
 /** The sample tools and a warm harness over them, for all tests of a file; closed after the last. */
 export function sharedHarness(): { sample: SampleTools; harness: Harness } {
   const sample = sampleTools();
-  const harness = createHarness({ tools: sample.tools });
+  const harness = createHarness({ tools: sample.tools, approvals: 'deny' });
   beforeAll(() => harness.warm());
   afterAll(() => harness.close());
   return { sample, harness };

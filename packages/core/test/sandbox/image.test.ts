@@ -29,6 +29,8 @@ describe('the metered engine', () => {
   });
 });
 
+const quietHost = { isCancelled: () => undefined, mustMakeRoom: () => false };
+
 describe('the image', () => {
   const folders: string[] = [];
   afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))));
@@ -47,7 +49,7 @@ describe('the image', () => {
   it('a recycled sandbox is the pristine one, whatever a script did to it', async () => {
     const artefacts = await loadArtefacts(128);
     const compiler = new BytecodeCompiler(artefacts.module, artefacts.compile);
-    const slot = new Slot(artefacts.module, artefacts.execute, () => undefined);
+    const slot = new Slot(artefacts.module, artefacts.execute, quietHost);
     const pristine = Buffer.from(slotMemory(slot));
     const bytecode = compiler.compile(
       asScript(

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { BroadcastChannel } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 import { QuickJsPool, type QuickJsOptions } from '#core/sandbox/index.js';
 import { driveRun, returned } from '#core/testing/index.js';
@@ -103,10 +104,55 @@ describe('the worker pool', () => {
     expect(end).toMatchObject({ type: 'internal' });
   });
 
+  it('a script that is moved to threads that die at birth ends, and the pool goes on', async () => {
+    const births = new BroadcastChannel('births');
+    let born = 0;
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- its types know no other way
+    births.onmessage = (event) => {
+      const { threadId } = (event as { data: { threadId: number } }).data;
+      births.postMessage({ threadId, lives: born++ === 0 });
+    };
+    const pool = makePool({ size: 1 }, 'asking-entry.mjs');
+    await pool.warm();
+    const { run: neighbour, release } = await holdSlot(pool);
+    const moved = await driveRun(pool, 'await tools.echo({}); for (;;) {}');
+    expect(moved.end).toMatchObject({ type: 'internal' });
+    release('alive');
+    expect(returned(await neighbour)).toBe('alive');
+    expect(returned(await driveRun(pool, 'return 1'))).toBe(1);
+    births.close();
+  });
+
   it('maxScriptsPerWorker replaces a worker without losing a script', async () => {
     const pool = makePool({ size: 1, maxScriptsPerWorker: 3 });
     for (let index = 0; index < 10; index++) expect(returned(await driveRun(pool, `return ${index}`))).toBe(index);
     expect(pool.stats().workersReplaced).toBeGreaterThanOrEqual(2);
+  });
+
+  it('maxScriptsPerWorker replaces a worker of the slow lane too, so that a script that is moved finds one', async () => {
+    const pool = makePool({ size: 1, maxScriptsPerWorker: 2 });
+    await pool.warm();
+    const hogs = [];
+    for (let round = 0; round < 3; round++) {
+      const { run: neighbour, release } = await holdSlot(pool);
+      hogs.push(driveRun(pool, 'await tools.echo({}); let x = 0; for (let i = 0; i < 3e6; i++) x += i; return x'));
+      await delay(100);
+      release(1);
+      await neighbour;
+    }
+    expect((await Promise.all(hogs)).map((hog) => returned(hog))).toEqual(
+      Array.from({ length: 3 }, () => 4499998500000),
+    );
+    expect(pool.stats().moved).toBe(3);
+  });
+
+  it('a worn-out worker that still holds a script keeps nobody waiting', async () => {
+    const pool = makePool({ size: 1, maxScriptsPerWorker: 3 });
+    const { run: holder, release } = await holdSlot(pool);
+    for (let index = 0; index < 10; index++)
+      expect(returned(await driveRun(pool, `return ${index}`, { limits: { queueWaitMs: 2_000 } }))).toBe(index);
+    release('still here');
+    expect(returned(await holder)).toBe('still here');
   });
 
   it('an instance that grew is dropped, and the next script finds a small one', async () => {

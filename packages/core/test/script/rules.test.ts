@@ -43,7 +43,8 @@ const SILENT: readonly string[] = [
   'const f = () => tools.exec({}); await f()',
   'await tools.exec({}).then((r) => r)',
   'const r = x ? tools.exec({}) : tools.readFile({}); await r',
-  'tools.spawn.exec("exec", {})',
+  'tools.spawn.exec("exec", {}); tools.spawn.cancel("task_1")',
+  'for (const { id } of await tools.spawn.list()) await tools.spawn.read(id)',
   'await tools.mcp.github.search({ q: 1 }); await tools.http({})',
   'await tools.get_user({}); await tools["get-user"]({})',
   'await tools.fetchUrl?.({}); if (tools.nothing) { x() }',
@@ -141,6 +142,7 @@ describe('the plan', () => {
     ],
     ['const { exec: run } = tools; await run({ a: `b` })', [{ tool: 'exec', input: { a: 'b' } }]],
     ['const h = await tools.spawn.exec("exec", { a: 1 })', [{ tool: 'exec', input: { a: 1 } }]],
+    ['await tools.spawn.list(); await tools.spawn.read("x"); await tools.spawn.wait("x"); tools.spawn.cancel("x")', []],
     ['await tools.mcp.github.search({ __proto__: { a: 1 } })', [{ tool: 'mcp.github.search' }]],
   ];
 

@@ -65,12 +65,12 @@ const KINDS = [
 ];
 /** Dear ones, now and then: a limit, a growth, a cancellation. */
 const RARE = [
-  [() => 'while (true) {}', 'failed'],
+  [() => 'while (true) {}', 'failed', { computeMs: 50 }],
   [() => 'return new Array(1e6).fill(1.5).length', 'completed'],
   [() => 'const a = []; for (;;) a.push("x".repeat(1e6) + a.length)', 'failed'],
 ];
 
-const harness = createHarness({ typecheck: 'off', tools: [echo, fail, slow], limits: { computeMs: 50, memoryMb: 32 } });
+const harness = createHarness({ typecheck: 'off', tools: [echo, fail, slow], limits: { memoryMb: 32 } });
 let started = 0;
 let halfway;
 
@@ -78,9 +78,12 @@ async function caller() {
   while (started < count) {
     const n = started++;
     if (n === Math.floor(count / 2)) halfway = await memory();
-    const [source, status] = n % 97 === 0 ? RARE[(n / 97) % RARE.length] : KINDS[n % KINDS.length];
+    const [source, status, limits = {}] = n % 97 === 0 ? RARE[(n / 97) % RARE.length] : KINDS[n % KINDS.length];
     const controller = n % 101 === 0 ? new AbortController() : undefined;
-    const pending = harness.runScript(source(n), controller === undefined ? {} : { signal: controller.signal });
+    const pending = harness.runScript(source(n), {
+      limits,
+      ...(controller === undefined ? {} : { signal: controller.signal }),
+    });
     controller?.abort();
     const outcome = await pending;
     if (controller === undefined) strictEqual(outcome.status, status, JSON.stringify(outcome));

@@ -160,7 +160,7 @@ describe('declarations of any JSON Schema', () => {
           expect(declarations).not.toMatch(/[\p{Bidi_Control}\u2028\u2029]/u);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 250 },
     );
   });
 

@@ -316,7 +316,7 @@ describe('the queue', () => {
     const results = [1, 2, 3, 4].map((n) => call('slow', { n }));
     await tick();
     expect(held.map((one) => one.input)).toEqual([{ n: 1 }, { n: 2 }]);
-    expect(facade.pending()).toEqual({ executing: 2, queued: 2, awaitingApproval: 0 });
+    expect(facade.pending()).toMatchObject({ executing: 2, queued: 2, awaitingApproval: 0 });
     held[1]?.resolve('b');
     await tick();
     expect(held.map((one) => one.input)).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
@@ -326,7 +326,7 @@ describe('the queue', () => {
     held[2]?.resolve('c');
     held[3]?.resolve('d');
     expect((await Promise.all(results)).map((result) => result.ok)).toEqual([false, true, true, true]);
-    expect(facade.pending()).toEqual({ executing: 0, queued: 0, awaitingApproval: 0 });
+    expect(facade.pending()).toMatchObject({ executing: 0, queued: 0, awaitingApproval: 0 });
   });
 
   it('gives no place to a call that waits for an approval', async () => {
@@ -336,7 +336,7 @@ describe('the queue', () => {
     void call('slow');
     await tick();
     expect(held).toHaveLength(1);
-    expect(facade.pending()).toEqual({ executing: 1, queued: 0, awaitingApproval: 1 });
+    expect(facade.pending()).toMatchObject({ executing: 1, queued: 0, awaitingApproval: 1 });
     expect(facade.operations().map((operation) => operation.status)).toEqual(['awaiting_approval', 'unknown']);
   });
 
@@ -362,7 +362,7 @@ describe('the queue', () => {
           await tick();
           await facade.abortAll('end', 0);
           expect(await Promise.all(answers)).toHaveLength(ends.length);
-          expect(facade.pending()).toEqual({ executing: 0, queued: 0, awaitingApproval: 0 });
+          expect(facade.pending()).toMatchObject({ executing: 0, queued: 0, awaitingApproval: 0 });
           const done = events.flatMap((event) => (event.type === 'tool_call_done' ? [event.operation.callId] : []));
           expect(done.toSorted()).toEqual(
             facade
@@ -555,7 +555,7 @@ describe('an abort', () => {
     expect(held).toHaveLength(2);
     held[0]?.resolve('late');
     await tick();
-    expect(facade.pending()).toEqual({ executing: 1, queued: 0, awaitingApproval: 0 });
+    expect(facade.pending()).toMatchObject({ executing: 1, queued: 0, awaitingApproval: 0 });
   });
 
   it('while the intent is being recorded keeps the call from running', async () => {
@@ -757,6 +757,7 @@ describe('an approval', () => {
         plan: [],
         signal,
         onRequest: quiet,
+        onParked: quiet,
       });
     const first = await ask();
     expect(gate.redeem(first?.approvalId ?? '', 'c1', '{}')).toBe(true);

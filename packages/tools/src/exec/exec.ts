@@ -61,6 +61,8 @@ interface ExecContext {
   readonly maxOutputBytes?: number;
   /** Told the latest line of output, now and then. */
   readonly progress?: (line: string) => void;
+  /** Told all of the output, as it comes. */
+  readonly output?: ((text: string) => void) | undefined;
 }
 
 export type Exec = (input: ExecInput, context?: ExecContext) => Promise<ExecResult>;
@@ -77,7 +79,8 @@ export function execTool(workspace: Workspace, options: ExecOptions = {}, run = 
     effect: 'external',
     permissions: (input) => commandPermissions(workspace, input),
     preview: (input) => previewCommand(workspace, quoteCommand(input.command), input),
-    execute: (input, { signal, maxOutputBytes, progress }) => run(input, { signal, maxOutputBytes, progress }),
+    execute: (input, { signal, maxOutputBytes, progress, output }) =>
+      run(input, { signal, maxOutputBytes, progress, output }),
   });
 }
 
@@ -90,7 +93,7 @@ export function createExec(workspace: Workspace, options: ExecOptions = {}): Exe
   const roots = workspace.roots.map(({ realPath }) => realPath);
   const sandbox =
     options.sandbox === 'off' ? undefined : new Sandbox({ roots, allowedHosts: options.network?.allow ?? [] });
-  return async (input, { signal, maxOutputBytes = DEFAULT_MAX_OUTPUT_BYTES, progress } = {}) => {
+  return async (input, { signal, maxOutputBytes = DEFAULT_MAX_OUTPUT_BYTES, progress, output } = {}) => {
     checkCommand(input.command);
     throwIfAborted(signal);
     const path = resolvePath(workspace, input.cwd ?? '.');
@@ -106,6 +109,7 @@ export function createExec(workspace: Workspace, options: ExecOptions = {}): Exe
         maxOutputBytes,
         signal,
         progress,
+        output,
       };
       if (sandbox === undefined) return runCommand(command, groups);
       return runSandboxed(sandbox, workspace, command, groups);

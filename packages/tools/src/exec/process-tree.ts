@@ -30,6 +30,8 @@ export interface Command {
   readonly signal: AbortSignal | undefined;
   /** Told the latest line of output, now and then. */
   readonly progress?: ((line: string) => void) | undefined;
+  /** Told all of it, both streams in the order of arrival. */
+  readonly output?: ((text: string) => void) | undefined;
 }
 
 export interface CommandResult {
@@ -141,10 +143,15 @@ class CommandRun {
     stream.on('data', (chunk: Buffer) => {
       kept.push(chunk);
       this.#progress?.push(chunk);
-      this.#both.push(Buffer.from(decoder.write(chunk)));
+      this.#mix(decoder.write(chunk));
     });
-    stream.on('end', () => this.#both.push(Buffer.from(decoder.end())));
+    stream.on('end', () => this.#mix(decoder.end()));
     stream.on('error', () => undefined);
+  }
+
+  #mix(text: string): void {
+    this.#both.push(Buffer.from(text));
+    if (!this.#settled) this.#command.output?.(text);
   }
 
   #stop(reason: 'timeout' | 'abort'): void {

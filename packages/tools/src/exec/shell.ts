@@ -19,7 +19,7 @@ export function shellTool(workspace: Workspace, options: ExecOptions = {}, run =
     effect: 'external',
     permissions: ({ command }) => shellPermissions(command),
     preview: (input) => previewCommand(workspace, `/bin/sh -c: ${visible(input.command)}`, input),
-    execute: ({ command, ...input }, { signal, maxOutputBytes, progress }) =>
-      run({ ...input, command: ['/bin/sh', '-c', command] }, { signal, maxOutputBytes, progress }),
+    execute: ({ command, ...input }, { signal, maxOutputBytes, progress, output }) =>
+      run({ ...input, command: ['/bin/sh', '-c', command] }, { signal, maxOutputBytes, progress, output }),
   });
 }

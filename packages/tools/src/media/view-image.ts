@@ -53,7 +53,10 @@ const ViewImageOutput = z.object({
 export type ViewImageInput = z.input<typeof ViewImageInput>;
 export type ViewImageResult = z.output<typeof ViewImageOutput>;
 /** An image of a workspace, as a result names it. */
-export type ImageReference = Pick<ViewImageResult['image'], 'path' | 'sha256'>;
+export interface ImageReference {
+  readonly path?: string | undefined;
+  readonly sha256: string;
+}
 
 export function viewImageTool(workspace: Workspace): Tool {
   return defineTool({
@@ -100,6 +103,7 @@ export async function loadImage(
   workspace: Workspace,
   image: ImageReference,
 ): Promise<{ mediaType: ImageHeader['mediaType']; bytes: Uint8Array }> {
+  if (image.path === undefined) throw failure('missing', 'The image is named without a path.');
   const path = resolvePath(workspace, image.path);
   const { bytes } = await readImage(workspace, path);
   if (sha256(bytes) !== image.sha256)

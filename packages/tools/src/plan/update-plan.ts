@@ -29,6 +29,7 @@ export function updatePlanTool(): Tool {
     output: UpdatePlanOutput,
     approval: 'never',
     effect: 'read',
+    shows: 'plan',
     execute: (input) => updatePlan(input),
   });
 }

@@ -104,7 +104,28 @@ function byGlob(pattern: string, paths: readonly string[], prefix: string): Foun
     .map((path) => ({ path: prefix + path, score: 1, indices: [] }));
 }
 
+/** Of so many files only the shortest paths are ranked for one letter, which fits most of them; others rank behind. */
+const MOST_FOR_A_LETTER = 50_000;
+const shortest = new WeakMap<ReturnType<FileList['targets']>, ReturnType<FileList['targets']>>();
+
 function byLikeness(pattern: string, targets: ReturnType<FileList['targets']>, prefix: string, limit: number): Found[] {
+  if (pattern.length === 1 && targets.length > MOST_FOR_A_LETTER) {
+    const found = rank(pattern, shortestOf(targets), prefix, limit);
+    if (found.length === limit) return found;
+  }
+  return rank(pattern, targets, prefix, limit);
+}
+
+function shortestOf(targets: ReturnType<FileList['targets']>): ReturnType<FileList['targets']> {
+  let kept = shortest.get(targets);
+  if (kept === undefined) {
+    kept = targets.toSorted((one, other) => one.target.length - other.target.length).slice(0, MOST_FOR_A_LETTER);
+    shortest.set(targets, kept);
+  }
+  return kept;
+}
+
+function rank(pattern: string, targets: ReturnType<FileList['targets']>, prefix: string, limit: number): Found[] {
   return fuzzysort.go(pattern, targets, { limit, threshold: 0 }).map(({ target, score, indexes }) => ({
     path: prefix + target,
     score: Math.round(score * 1000) / 1000,

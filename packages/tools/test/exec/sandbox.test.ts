@@ -43,6 +43,8 @@ const home = folderOutsideTemporary({
   '.gnupg/secret': 'canary-key',
   '.config/gh/hosts.yml': 'canary-key',
   '.config/toolscript/config.json': 'canary-key',
+  '.local/share/toolscript/suspension.key': 'canary-key',
+  'data/toolscript/suspension.key': 'another key',
   '.config/git/config': '[alias]\n\tok = status\n',
   '.netrc': 'canary-key',
   '.npmrc': 'canary-key',
@@ -333,8 +335,13 @@ describe('where the sandbox cannot be had', () => {
 });
 
 it('the rules name the secrets that are there', () => {
-  const disk = sandboxedDisk(createWorkspace({ roots: project }), { KUBECONFIG: join(home, 'notes.txt') }, 'linux');
+  const disk = sandboxedDisk(
+    createWorkspace({ roots: project }),
+    { KUBECONFIG: join(home, 'notes.txt'), XDG_DATA_HOME: join(home, 'data') },
+    'linux',
+  );
   expect(disk.denyRead).toContain(join(homedir(), '.ssh'));
   expect(disk.denyRead).toContain(join(home, 'notes.txt'));
+  expect(disk.denyRead).toContain(join(home, 'data/toolscript'));
   expect(disk.allowWrite).toEqual([project]);
 });

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import { linkSync, symlinkSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { DEFAULT_LIMITS } from '@toolscript/core/protocol';
+import { createHarness } from '@toolscript/core';
+import { renderOutcomeParts } from '@toolscript/core/history';
+import { DEFAULT_LIMITS, type StreamEvent } from '@toolscript/core/protocol';
 import { describe, expect, it } from 'vitest';
 import { createWorkspace } from '#tools/files/workspace.js';
 import { imageHeader } from '#tools/media/image-header.js';
-import { loadImage, viewImage } from '#tools/media/view-image.js';
+import { loadImage, viewImage, viewImageTool, type ImageReference } from '#tools/media/view-image.js';
 import { put, refusal, temporaryFolder } from '../support/temporary-folder.js';
 
 /** Whole one-pixel images, and headers that are made to measure. */
@@ -169,5 +171,35 @@ describe('viewImage', () => {
     expect((await refusal(() => loadImage(workspace, { ...image, path: '../shot.png' }))).data['reason']).toBe(
       'outside',
     );
+  });
+
+  it('an image that a script viewed reaches the model, named in the item and loaded by the host', async () => {
+    put(folder, 'shot.png', PIXEL_PNG);
+    const events: StreamEvent[] = [];
+    const harness = createHarness({
+      tools: [viewImageTool(workspace)],
+      onEvent: (event) => void events.push(event),
+    });
+    const outcome = await harness.runScript(
+      "await tools.viewImage({ path: 'shot.png' }); return (await tools.viewImage({ path: 'a/pixel.txt', inline: true })).image;",
+    );
+    await harness.close();
+    const item = events
+      .map(({ payload }) => (payload.type === 'item_done' ? payload.final_item : undefined))
+      .find((one) => one?.type === 'script_execution_output');
+    const sha256 = createHash('sha256').update(PIXEL_PNG).digest('hex');
+    // The same bytes twice are one image.
+    expect(item).toMatchObject({ images: [{ type: 'image', media_type: 'image/png', path: 'a/pixel.txt', sha256 }] });
+    const host = { tokenBudget: 1000, loadImage: (image: ImageReference) => loadImage(workspace, image) };
+    const parts = await renderOutcomeParts(outcome, host);
+    expect(parts).toMatchObject([{ type: 'text' }, { data: PIXEL_PNG.toString('base64') }]);
+    expect(JSON.stringify(parts[0])).not.toContain(PIXEL_PNG.toString('base64').slice(0, 30));
+    // Without what the part carries, the host's file is read.
+    const [, loaded] = await renderOutcomeParts(
+      { ...outcome, value: null, operations: outcome.operations.slice(0, 1) } as never,
+      host,
+    );
+    expect(loaded).toMatchObject({ path: 'shot.png', data: PIXEL_PNG.toString('base64') });
+    expect((await refusal(() => loadImage(workspace, { sha256 }))).data['reason']).toBe('missing');
   });
 });

@@ -17,8 +17,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { codingTools } from '@toolscript/tools';
 
-/** Swaps and tool calls that are made at least. */
-const count = Number(process.argv[2] ?? 100_000);
+/** Swaps and tool calls that are made at least; a call takes as long as many swaps. */
+const minSwaps = Number(process.argv[2] ?? 100_000);
+const minCalls = Number(process.argv[3] ?? minSwaps);
 /** Calls at once. */
 const WAVE = 40;
 const SECRET = 'SECRET of the folder outside';
@@ -119,7 +120,7 @@ function outsideNow() {
 }
 
 function isEnough({ swaps, calls, caughtControl }) {
-  return swaps >= count && calls >= count && caughtControl > 0;
+  return swaps >= minSwaps && calls >= minCalls && caughtControl > 0;
 }
 
 const before = outsideNow();

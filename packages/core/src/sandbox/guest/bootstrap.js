@@ -398,7 +398,8 @@
   const rootNamespace = create(null);
   weakSet(namespacePaths, rootNamespace, '');
   let toolsText = '';
-  let withSpawn = false;
+  /** What the ids of detached tasks begin with; empty where there are none. */
+  let taskPrefix = '';
   let contextText = '{}';
   let context;
 
@@ -409,7 +410,7 @@
     toolsText = '';
     const names = keys(tree);
     for (let index = 0; index < names.length; index++) rootNamespace[names[index]] = tree[names[index]];
-    if (withSpawn) ownMember(rootNamespace, 'spawn', makeSpawn());
+    if (taskPrefix !== '') ownMember(rootNamespace, 'spawn', makeSpawn());
     preventExtensions(rootNamespace);
   }
 
@@ -517,13 +518,22 @@
   }
 
   function makeSpawn() {
+    const ask = (what, id) => send('"$tasks"', { what, id }, true);
     const exec = (name, args) => {
-      const tag = 'task_' + nextCall;
-      const done = send('"$spawn"', { name: toText(name), args: args === undefined ? {} : args });
-      return freeze({ id: tag, done, cancel: () => send('"$cancel"', { id: tag }, true) });
+      const request = { name: toText(name), args: args === undefined ? {} : args };
+      // After the name was made a text, which may have made calls itself.
+      const id = taskPrefix + nextCall;
+      const done = send('"$spawn"', request);
+      return freeze({ id, done, cancel: freeze(() => ask('cancel', id)) });
     };
-    const cancel = (id) => send('"$cancel"', { id: toText(id) }, true);
-    return freeze({ __proto__: null, exec: freeze(exec), cancel: freeze(cancel) });
+    return freeze({
+      __proto__: null,
+      exec: freeze(exec),
+      list: freeze(() => ask('list')),
+      read: freeze((id) => ask('read', toText(id))),
+      wait: freeze((id) => ask('wait', toText(id))),
+      cancel: freeze((id) => ask('cancel', toText(id))),
+    });
   }
 
   // ---- text for people ----
@@ -749,7 +759,7 @@
 
   // ---- the script's life ----
 
-  /** A list, because it is read for every script: the limits, the seed, whether to spawn, then texts that are parsed when they are needed. */
+  /** A list, because it is read for every script: the limits, the seed, the run's id where tasks can be detached, then texts that are parsed when they are needed. */
   function begin(initText) {
     const init = parse(initText);
     limits = {
@@ -766,7 +776,7 @@
     seed2 = init[9];
     seed3 = init[10];
     timeOrigin = dateNow();
-    withSpawn = init[11] === 1;
+    if (init[11] !== 0) taskPrefix = 'task_' + init[11] + '_';
     toolsText = init[12];
     contextText = init[13];
   }

@@ -4,14 +4,15 @@ import { Engine, EngineError, type EngineHost, type EngineValue } from './driver
 import { HEADROOM_PAGES, loadImage, type Image } from './image.js';
 import { peekOutbox, readOutbox } from './outbox.js';
 import { isUnobservable, probePromise } from './reactions.js';
+import { captureMemory, restoreMemory, SnapshotError } from './snapshot.js';
 import { WASM_PAGE, type WasmModule } from './webassembly.js';
 
 /**
  * One sandbox: one WebAssembly instance that runs one script at a time, from a pristine guest each time.
  *
- * States: pristine → (`start`) live → … (`settle`) … → ended → (`recycle`) pristine, or dropped. Between
- * `start`, each `settle` and the end the guest stands still. Whatever stops a segment half-way (a limit, a
- * trap) unwinds the engine, so the instance cannot be used again.
+ * States: pristine → (`start` or `restore`) live → … (`settle`) … → ended → (`recycle`) pristine, or dropped.
+ * Between `start`, each `settle` and the end the guest stands still, and can be captured. Whatever stops a
+ * segment half-way (a limit, a trap) unwinds the engine, so the instance cannot be used again.
  */
 
 export interface SlotJob {
@@ -29,18 +30,46 @@ export interface SlotSegment {
   /** Set when the script ended for a reason of the host's. The guest's own end is in `text`. */
   end?: SandboxEnd;
   ended: boolean;
+  /** The segment was thrown away to make room; it has not happened, and the script must start over elsewhere. */
+  moved?: boolean;
   unhandled: readonly GuestThrow[];
   unobservable: readonly number[];
   computeMs: number;
   memoryBytes: number;
 }
 
+/** What a sandbox asks while its script runs. */
+export interface SlotHost {
+  isCancelled(): 'cancelled' | 'timeout' | undefined;
+  /** Other scripts want this thread, and a script that computes for long can go on elsewhere. */
+  mustMakeRoom(): boolean;
+}
+
+/** A script that stands still, as data: what `restore` needs beside the image. */
+export interface SlotSnapshot {
+  /** See `snapshot.ts`. */
+  readonly memory: Uint8Array;
+  readonly clockMs: number;
+  readonly computeLeftMs: number;
+  readonly peakHeap: number;
+  readonly nextCall: number;
+  readonly waiting: readonly number[];
+  readonly racing: readonly number[];
+  /** Promises rejected without a handler, and their reasons. */
+  readonly rejections: readonly (readonly [promise: EngineValue, reason: EngineValue])[];
+  /** The engine had run out of them, before the capture. */
+  readonly ranOutOf: { readonly memory: boolean; readonly stack: boolean };
+}
+
+/** A script that computes for this long in one segment makes room for others. */
+const SLICE_MS = 10;
+
 /** Rejections that nothing handles, as far as they are kept for the report. */
 const MOST_REJECTIONS = 100;
 
 /** Thrown through the engine to stop a segment. */
 class SegmentStopped extends Error {
-  constructor(readonly reason: 'compute' | 'wall' | 'cancelled' | 'timeout') {
+  constructor(readonly reason: 'compute' | 'wall' | 'cancelled' | 'timeout' | 'moved') {
     super(reason);
   }
 }
@@ -48,11 +77,12 @@ class SegmentStopped extends Error {
 export class Slot {
   readonly #image: Image;
   readonly #engine: Engine;
-  readonly #isCancelled: () => 'cancelled' | 'timeout' | undefined;
+  readonly #slotHost: SlotHost;
   #clockMs = 0;
   #computeLeftMs = 0;
   readonly #clock = new ComputeClock();
   #wallDeadline = 0;
+  #sliceEnd = 0;
   #peakHeap = 0;
   #waiting = new Set<number>();
   #nextCall = 0;
@@ -62,9 +92,9 @@ export class Slot {
   #stackErrors = 0;
   #broken = false;
 
-  constructor(module: WasmModule, image: Image, isCancelled: () => 'cancelled' | 'timeout' | undefined) {
+  constructor(module: WasmModule, image: Image, host: SlotHost) {
     this.#image = image;
-    this.#isCancelled = isCancelled;
+    this.#slotHost = host;
     this.#engine = new Engine(module, this.#host());
     loadImage(this.#engine, image);
   }
@@ -99,6 +129,47 @@ export class Slot {
       this.#racing.delete(index);
     }
     return this.#segment(wallMs, () => this.#engine.callWithText(this.#image.header.entries.settle, batchJson));
+  }
+
+  /** Between two segments only. The script can go on here afterwards. */
+  capture(): SlotSnapshot {
+    const { raw } = this.#engine;
+    if (raw.__stack_pointer.value !== this.#image.header.stackPointer)
+      throw new SnapshotError('the script does not stand still');
+    return {
+      memory: captureMemory(this.#engine, this.#image).bytes,
+      clockMs: this.#clockMs,
+      computeLeftMs: this.#computeLeftMs,
+      peakHeap: this.#peakHeap,
+      nextCall: this.#nextCall,
+      waiting: [...this.#waiting],
+      racing: [...this.#racing],
+      rejections: [...this.#rejections.values()].map(({ promise, reason }) => [promise, reason]),
+      ranOutOf: {
+        memory: raw.toolscript_oom.value !== this.#memoryErrors,
+        stack: raw.toolscript_stack.value !== this.#stackErrors,
+      },
+    };
+  }
+
+  /** Instead of `start`, in a pristine slot of the same engine and image. Throws a `SnapshotError`. */
+  restore(snapshot: SlotSnapshot, maxMemoryBytes: number): void {
+    // Until all of it is in place, the slot holds half of a guest.
+    this.#broken = true;
+    restoreMemory(this.#engine, this.#image, snapshot.memory, maxMemoryBytes);
+    const { raw } = this.#engine;
+    this.#clockMs = snapshot.clockMs;
+    this.#computeLeftMs = snapshot.computeLeftMs;
+    this.#peakHeap = snapshot.peakHeap;
+    this.#nextCall = snapshot.nextCall;
+    this.#waiting = new Set(snapshot.waiting);
+    this.#racing = new Set(snapshot.racing);
+    this.#rejections = new Map(
+      snapshot.rejections.map(([promise, reason]) => [raw.qjs_get_value_ptr(promise), { promise, reason }]),
+    );
+    this.#memoryErrors = raw.toolscript_oom.value - (snapshot.ranOutOf.memory ? 1 : 0);
+    this.#stackErrors = raw.toolscript_stack.value - (snapshot.ranOutOf.stack ? 1 : 0);
+    this.#broken = false;
   }
 
   /** Back to the pristine guest. False where the instance must be dropped. */
@@ -144,8 +215,16 @@ export class Slot {
     this.#notePeak();
     if (this.#clock.look(now)) throw new SegmentStopped('compute');
     if (now > this.#wallDeadline) throw new SegmentStopped('wall');
-    const cancelled = this.#isCancelled();
+    const cancelled = this.#slotHost.isCancelled();
     if (cancelled !== undefined) throw new SegmentStopped(cancelled);
+    if (now > this.#sliceEnd && this.#slotHost.mustMakeRoom()) this.#endSlice(now);
+  }
+
+  /** What counts is what the script has used, not the time that its thread had to wait on a busy machine. */
+  #endSlice(now: number): void {
+    const left = SLICE_MS - this.#clock.usedMs(now);
+    if (left <= 0) throw new SegmentStopped('moved');
+    this.#sliceEnd = now + left;
   }
 
   #notePeak(): void {
@@ -156,6 +235,7 @@ export class Slot {
   #segment(wallMs: number, enter: () => void): SlotSegment {
     this.#clock.start(this.#computeLeftMs);
     this.#wallDeadline = this.#clock.startedAt + wallMs;
+    this.#sliceEnd = this.#clock.startedAt + SLICE_MS;
     let segment: SlotSegment;
     try {
       enter();
@@ -163,7 +243,7 @@ export class Slot {
       segment = this.#report(this.#engine.callForText(this.#image.header.entries.flush));
     } catch (error) {
       this.#broken = true;
-      segment = this.#ended(this.#classify(error));
+      segment = isMove(error) ? { ...this.#ended(undefined), moved: true } : this.#ended(this.#classify(error));
     }
     const spent = this.#clock.usedMs(performance.now());
     this.#computeLeftMs -= spent;
@@ -173,8 +253,9 @@ export class Slot {
     return segment;
   }
 
-  #ended(end: SandboxEnd): SlotSegment {
-    return { text: '', end, ended: true, unhandled: [], unobservable: [], computeMs: 0, memoryBytes: 0 };
+  #ended(end: SandboxEnd | undefined): SlotSegment {
+    const why = end === undefined ? {} : { end };
+    return { text: '', ...why, ended: true, unhandled: [], unobservable: [], computeMs: 0, memoryBytes: 0 };
   }
 
   #report(text: string): SlotSegment {
@@ -235,7 +316,7 @@ export class Slot {
   }
 
   #classify(error: unknown): SandboxEnd {
-    if (error instanceof SegmentStopped) {
+    if (error instanceof SegmentStopped && error.reason !== 'moved') {
       return error.reason === 'compute' || error.reason === 'wall'
         ? { type: 'limit', limit: error.reason }
         : { type: 'cancelled', reason: error.reason };
@@ -247,4 +328,8 @@ export class Slot {
       return { type: 'limit', limit: 'stack' };
     return { type: 'internal', detail: error instanceof Error ? `${error.name}: ${error.message}` : String(error) };
   }
+}
+
+function isMove(error: unknown): boolean {
+  return error instanceof SegmentStopped && error.reason === 'moved';
 }

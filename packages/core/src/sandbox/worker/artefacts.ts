@@ -1,12 +1,19 @@
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import type { ImageSource } from '../../protocol/index.js';
 import { limitMemory } from '../quickjs/engine-binary.js';
 import { HEADROOM_PAGES, PROTOCOL_VERSION, type Image, type ImageHeader } from '../quickjs/image.js';
+import { SnapshotError } from '../quickjs/snapshot.js';
 import { WebAssemblyApi, type WasmModule } from '../quickjs/webassembly.js';
 
-/** Engine and images, read once and shared by all workers of a runtime. */
-export interface Artefacts {
+/** An engine and an image of it that scripts run in. */
+export interface ExecuteArtefacts {
   module: WasmModule;
   execute: Image;
+}
+
+/** Engine and images, read once and shared by all workers of a runtime. */
+export interface Artefacts extends ExecuteArtefacts {
   compile: Image;
 }
 
@@ -15,14 +22,53 @@ const folder = new URL('../artefacts/', import.meta.url);
 /** `maxMemoryMb` is the most linear memory one instance can ever have. */
 export async function loadArtefacts(maxMemoryMb: number): Promise<Artefacts> {
   const [engine, execute, compile] = await Promise.all([
-    readFile(new URL('engine.wasm', folder)),
+    readEngine(),
     loadImageFile('execute'),
     loadImageFile('compile'),
   ]);
-  const module = await WebAssemblyApi.compile(
-    limitMemory(engine, execute.header.pages + HEADROOM_PAGES, maxMemoryMb * 16),
-  );
-  return { module, execute, compile };
+  return { module: await compileEngine(engine, execute, maxMemoryMb), execute, compile };
+}
+
+/** This version's engine and image by their names, in that order: what a captured script is restored with later. */
+export async function keepableArtefacts(): Promise<ReadonlyMap<string, Uint8Array>> {
+  const [engine, { header, content }] = await Promise.all([readEngine(), loadImageFile('execute')]);
+  const image = Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), content]);
+  return new Map([engine, image].map((bytes) => [sha256(bytes), bytes]));
+}
+
+/** An engine and an image of another version. Throws a `SnapshotError` where they are not to be had. */
+export async function loadKept(
+  [engineName = '', imageName = '']: readonly string[],
+  images: ImageSource,
+  maxMemoryMb: number,
+): Promise<ExecuteArtefacts> {
+  const [engine, image] = await Promise.all([findKept(engineName, images), findKept(imageName, images)]);
+  const execute = readImage(image);
+  if (execute.header.protocol !== PROTOCOL_VERSION)
+    throw new SnapshotError(`the image speaks version ${execute.header.protocol} of the guest's protocol`);
+  if (execute.header.engine !== engineName) throw new SnapshotError('the image is of another engine');
+  return { module: await compileEngine(engine, execute, maxMemoryMb), execute };
+}
+
+async function findKept(name: string, images: ImageSource): Promise<Uint8Array> {
+  const bytes = await images(name);
+  if (bytes === undefined) throw new SnapshotError(`the image ${name} is not kept`);
+  if (sha256(bytes) !== name) throw new SnapshotError(`the image ${name} is damaged`);
+  return bytes;
+}
+
+function readImage(bytes: Uint8Array): Image {
+  const headerEnd = bytes.indexOf(10);
+  const header = JSON.parse(Buffer.from(bytes.subarray(0, headerEnd)).toString('utf8')) as ImageHeader;
+  return { header, content: bytes.subarray(headerEnd + 1) };
+}
+
+function compileEngine(engine: Uint8Array, { header }: Image, maxMemoryMb: number): Promise<WasmModule> {
+  return WebAssemblyApi.compile(limitMemory(engine, header.pages + HEADROOM_PAGES, maxMemoryMb * 16));
+}
+
+function readEngine(): Promise<Uint8Array> {
+  return readFile(new URL('engine.wasm', folder));
 }
 
 async function loadImageFile(name: string): Promise<Image> {
@@ -36,4 +82,8 @@ async function loadImageFile(name: string): Promise<Image> {
   const shared = new Uint8Array(new SharedArrayBuffer(content.length));
   shared.set(content);
   return { header: parsed, content: shared };
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
 }

@@ -1,10 +1,11 @@
 /**
  * A few shared words per worker, for what cannot wait until the worker reads its messages: whether a running
- * script was cancelled, and which script the worker is busy with.
+ * script was cancelled, how many scripts share the worker, and which of them it is busy with.
  */
 const BUSY_RUN = 0;
 const SEGMENTS_ENTERED = 1;
-const FIRST_SLOT = 2;
+const SCRIPTS = 2;
+const FIRST_SLOT = 3;
 
 export const IDLE = -1;
 
@@ -36,6 +37,15 @@ export class Control {
   /** The run a worker executes now, and a count that changes with every segment it enters. */
   busy(): { run: number; entered: number } {
     return { run: Atomics.load(this.#words, BUSY_RUN), entered: Atomics.load(this.#words, SEGMENTS_ENTERED) };
+  }
+
+  /** Scripts that live on the worker, as far as they mind a neighbour that computes for long. */
+  setScripts(count: number): void {
+    Atomics.store(this.#words, SCRIPTS, count);
+  }
+
+  scripts(): number {
+    return Atomics.load(this.#words, SCRIPTS);
   }
 
   cancel(slot: number, reason: CancelReason): void {

@@ -2,10 +2,17 @@ import { once } from 'node:events';
 import { parentPort } from 'node:worker_threads';
 import type { SandboxEnd } from '../../protocol/index.js';
 import { BytecodeCompiler } from '../quickjs/bytecode-compiler.js';
-import { Slot, type SlotSegment } from '../quickjs/slot.js';
+import { Slot, type SlotHost, type SlotSegment, type SlotSnapshot } from '../quickjs/slot.js';
 import { BytecodeLedger } from './bytecode-ledger.js';
 import { Control } from './control.js';
-import { ReportKind, type RunStart, type WorkerBirth, type WorkerCommand, type WorkerReport } from './messages.js';
+import {
+  ReportKind,
+  type RunRestore,
+  type RunStart,
+  type WorkerBirth,
+  type WorkerCommand,
+  type WorkerReport,
+} from './messages.js';
 import { onMessages } from './short-waits.js';
 
 /**
@@ -29,6 +36,12 @@ const IDLE_MS = 2_000;
 /** What a script ahead in a batch has to say is not held back longer than this by those behind it. */
 const REPORT_MS = 5;
 let currentSlot = 0;
+const slotHost: SlotHost = {
+  isCancelled: () => control.cancelled(currentSlot),
+  mustMakeRoom: () => control.scripts() > 1,
+};
+/** Slots of another engine or image; they serve one script. */
+const foreign = new WeakSet<Slot>();
 let dropped = 0;
 let droppedBytes = 0;
 let liveBytes = 0;
@@ -73,7 +86,7 @@ pristine.push(makeSlot());
 port.postMessage('ready');
 
 function makeSlot(): Slot {
-  return new Slot(birth.module, birth.execute, () => control.cancelled(currentSlot));
+  return new Slot(birth.module, birth.execute, slotHost);
 }
 
 function execute(command: WorkerCommand): void {
@@ -82,6 +95,10 @@ function execute(command: WorkerCommand): void {
       return start(command[1], command[2]);
     case 'settle':
       return settle(command[1], command[2], command[3], command[4], command[5]);
+    case 'restore':
+      return restore(command[1], command[2]);
+    case 'capture':
+      return capture(command[1]);
     case 'drop':
       end(command[1]);
       pushReport(command[1], endedSegment({ type: 'cancelled', reason: 'cancelled' }), true, true);
@@ -104,6 +121,34 @@ function start(run: number, begin: RunStart): void {
   const segment = slot.start({ ...begin, bytecode }, begin.wallMs);
   control.leave();
   report(run, segment, cacheHit);
+}
+
+/** The guest stands still afterwards, as it did when it was captured. */
+function restore(run: number, { slot: index, snapshot, maxMemoryBytes, other }: RunRestore): void {
+  let slot: Slot | undefined;
+  try {
+    slot = other === undefined ? (pristine.pop() ?? makeSlot()) : new Slot(other.module, other.execute, slotHost);
+    if (other !== undefined) foreign.add(slot);
+    slot.restore(snapshot, maxMemoryBytes);
+  } catch (error) {
+    report(run, endedSegment({ type: 'unrestorable', detail: String(error) }), true);
+    return;
+  }
+  live.set(run, { slot, index, bytes: 0 });
+  countBytes(run);
+  pushAnswer(run, ReportKind.restored);
+}
+
+function capture(run: number): void {
+  const running = live.get(run);
+  let snapshot: SlotSnapshot | undefined;
+  try {
+    snapshot = running?.slot.capture();
+  } catch {
+    // It goes on as it is.
+  }
+  if (snapshot !== undefined) end(run);
+  pushAnswer(run, ReportKind.captured, snapshot);
 }
 
 function takeSlot(): Slot | SandboxEnd {
@@ -149,7 +194,7 @@ function end(run: number): void {
 function recycleEnded(): void {
   while (ended.length > 0) {
     const slot = ended.pop()!;
-    if (slot.recycle()) {
+    if (!foreign.has(slot) && slot.recycle()) {
       if (pristine.length < MOST_PRISTINE) pristine.push(slot);
     } else {
       dropped++;
@@ -165,9 +210,11 @@ function report(run: number, segment: SlotSegment, cacheHit: boolean): void {
 }
 
 function pushReport(run: number, segment: SlotSegment, cacheHit: boolean, released: boolean): void {
-  const { ended, end, unhandled, unobservable } = segment;
+  const { ended, end, moved, unhandled, unobservable } = segment;
   const kind =
-    (ended ? ReportKind.ended : 0) | (released ? ReportKind.released : 0) | (cacheHit ? ReportKind.cacheHit : 0);
+    (moved === true ? ReportKind.moved : ended ? ReportKind.ended : 0) |
+    (released ? ReportKind.released : 0) |
+    (cacheHit ? ReportKind.cacheHit : 0);
   const report: WorkerReport = [run, kind, segment.text, segment.computeMs, segment.memoryBytes];
   const isPlain = end === undefined && unhandled.length === 0 && unobservable.length === 0;
   if (!isPlain || reportedBytes !== liveBytes || reportedDropped !== dropped) {
@@ -176,6 +223,13 @@ function pushReport(run: number, segment: SlotSegment, cacheHit: boolean, releas
     reportedDropped = dropped;
   }
   reports.push(report);
+}
+
+/** An answer that is no segment. */
+function pushAnswer(run: number, kind: number, snapshot?: SlotSnapshot): void {
+  const memory = { dropped, droppedBytes, workerBytes: liveBytes };
+  const said = snapshot === undefined ? {} : { snapshot };
+  reports.push([run, kind, '', 0, 0, { end: undefined, unhandled: [], unobservable: [], ...memory, ...said }]);
 }
 
 function countBytes(run: number): void {

@@ -1,6 +1,8 @@
 import type { GuestThrow, SandboxEnd } from '../../protocol/index.js';
 import type { ImageHeader } from '../quickjs/image.js';
+import type { SlotSnapshot } from '../quickjs/slot.js';
 import type { WasmModule } from '../quickjs/webassembly.js';
+import type { ExecuteArtefacts } from './artefacts.js';
 
 /** The first message to a worker. The buffers are shared between all workers. */
 export interface WorkerBirth {
@@ -15,7 +17,11 @@ export interface WorkerBirth {
 /** Everything that is ready goes in one message per tick, in both directions. Lists are sent faster than objects. */
 export type WorkerCommand =
   | [type: 'run', run: number, start: RunStart]
+  /** Answered by `restored`, or by an end. */
+  | [type: 'restore', run: number, start: RunRestore]
   | [type: 'settle', run: number, batchJson: string, settled: number[], clockMs: number, wallMs: number]
+  /** Answered by `captured`, with the snapshot where there is one; the run is over then. */
+  | [type: 'capture', run: number]
   /** The run is over for the host; whatever the script still does is of no interest. Answered by `released`. */
   | [type: 'drop', run: number];
 
@@ -30,6 +36,14 @@ export interface RunStart {
   wallMs: number;
   memoryBytes: number;
   maxStackBytes: number;
+}
+
+export interface RunRestore {
+  slot: number;
+  snapshot: SlotSnapshot;
+  maxMemoryBytes: number;
+  /** Where the snapshot is of another version: what it is restored with. */
+  other: ExecuteArtefacts | undefined;
 }
 
 /**
@@ -54,6 +68,12 @@ export const ReportKind = {
   released: 2,
   /** The worker had the script's bytecode. */
   cacheHit: 4,
+  /** Nothing but the answer to `restore`: the guest stands still. */
+  restored: 8,
+  /** Nothing but the answer to `capture`. */
+  captured: 16,
+  /** The segment was thrown away, so that others on this thread can run; the run holds no slot any more. */
+  moved: 32,
 } as const;
 
 interface ReportRest {
@@ -64,4 +84,5 @@ interface ReportRest {
   dropped: number;
   droppedBytes: number;
   workerBytes: number;
+  snapshot?: SlotSnapshot;
 }

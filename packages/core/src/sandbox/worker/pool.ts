@@ -1,23 +1,26 @@
 import { availableParallelism } from 'node:os';
 import type {
+  ImageSource,
+  SandboxCapture,
   SandboxEnd,
   SandboxJob,
-  SandboxLimits,
   SandboxObserver,
   SandboxRun,
   SandboxRuntime,
   SandboxStats,
   Settlement,
 } from '../../protocol/index.js';
-import { loadArtefacts, type Artefacts } from './artefacts.js';
+import type { SlotSnapshot } from '../quickjs/slot.js';
+import { keepableArtefacts, loadArtefacts, loadKept, type Artefacts, type ExecuteArtefacts } from './artefacts.js';
+import { readCapture, writeCapture } from './captures.js';
 import { ColumnReader } from './columns.js';
 import type { CancelReason } from './control.js';
-import { ReportKind, type RunStart, type WorkerReport } from './messages.js';
-import { warmSeed } from './seed.js';
+import { writeBatch, writeInit } from './guest-messages.js';
+import { LiveRun, type Origin } from './live-run.js';
+import { ReportKind, type RunRestore, type RunStart, type WorkerReport } from './messages.js';
 import { endSegment, readSegment } from './segments.js';
-import { toolTree } from './tool-tree.js';
 import { WaitingRuns } from './waiting-runs.js';
-import { HUNG, WorkerThread } from './worker-thread.js';
+import { HUNG, WorkerThread, type Lane } from './worker-thread.js';
 
 export interface QuickJsOptions {
   /** Worker threads. Default: 2, or the number of cores where that is less. */
@@ -41,45 +44,17 @@ const RETIRE_BYTES = 1 << 30;
 /** Threads that may die before they were ready, in a row, before the pool stops making new ones. */
 const MOST_STILLBIRTHS = 3;
 
-type LiveState = 'waiting' | 'running' | 'ended';
+/** Engines and images of other versions that are kept loaded. */
+const MOST_KEPT = 4;
 
-/** A run, from `run` to its last segment. */
-class LiveRun implements SandboxRun {
-  state: LiveState = 'waiting';
-  worker: WorkerThread | undefined;
-  slot = 0;
-  segments = 0;
-  /** Segments already delivered before the worker was lost; a replay of the tape repeats them. */
-  toSkip = 0;
-  wallMs: number;
-  columns: ColumnReader | undefined;
-  /** Ends the wait for a worker that is busy with other scripts. */
-  notStarted: NodeJS.Timeout | undefined;
-  /** Every settlement delivered, in order, for a worker that has to start over. */
-  readonly tape: { batchJson: string; settled: number[]; clockMs: number }[] = [];
-
-  constructor(
-    readonly pool: QuickJsPool,
-    readonly key: number,
-    readonly job: SandboxJob,
-    readonly observer: SandboxObserver,
-  ) {
-    this.wallMs = job.wallMs;
-  }
-
-  settle(settlements: readonly Settlement[], clockMs: number, wallMs: number): void {
-    this.pool.settle(this, settlements, clockMs, wallMs);
-  }
-
-  cancel(reason: CancelReason): void {
-    this.pool.cancel(this, reason);
-  }
-}
+/** How long a worker of the slow lane is kept when it has nothing to do. */
+const SLOW_LANE_IDLE_MS = 5_000;
 
 /**
  * QuickJS in worker threads, several scripts a worker. Runs wait in turn by principal when every slot is
  * taken; a worker that had to be ended is replaced, and the other scripts it held go on from their tapes on
- * another worker.
+ * another worker. A script that computes for long while others share its worker is moved in the same way, to a
+ * slow lane of workers that serve such scripts only.
  */
 export class QuickJsPool implements SandboxRuntime {
   readonly name = 'quickjs';
@@ -90,6 +65,13 @@ export class QuickJsPool implements SandboxRuntime {
   readonly #waiting: WaitingRuns<LiveRun>;
   /** Ended runs whose worker has not let go of them yet. */
   readonly #draining = new Map<number, { worker: WorkerThread; slot: number }>();
+  readonly #slowWorkers: WorkerThread[] = [];
+  /** Worn out, and replaced already; they end with their last script. */
+  readonly #retiring = new Set<WorkerThread>();
+  /** Runs that lost their worker and wait for room on another. */
+  readonly #stranded = new Set<LiveRun>();
+  readonly #kept = new Map<string, Promise<ExecuteArtefacts>>();
+  #keepable: Promise<ReadonlyMap<string, Uint8Array>> | undefined;
   #spare: WorkerThread | undefined;
   #artefacts: Promise<Artefacts> | undefined;
   #isLoaded = false;
@@ -100,6 +82,7 @@ export class QuickJsPool implements SandboxRuntime {
   #replaced = 0;
   #stillbirths = 0;
   #droppedBefore = 0;
+  #moved = 0;
 
   /** `entry`: what a worker thread runs. Tests plant faults there. */
   constructor(options: QuickJsOptions = {}, entry = new URL('./entry.js', import.meta.url)) {
@@ -125,6 +108,35 @@ export class QuickJsPool implements SandboxRuntime {
     if (this.#closed) this.#endSoon(run, { type: 'cancelled', reason: 'cancelled' });
     else if (!this.#dispatch(run)) this.#wait(run);
     return run;
+  }
+
+  restore(capture: SandboxCapture, job: SandboxJob, observer: SandboxObserver, images: ImageSource): SandboxRun {
+    const run = new LiveRun(this, this.#nextKey++ & 0x3fff_ffff, job, observer);
+    this.#runs.set(run.key, run);
+    if (this.#closed) this.#endSoon(run, { type: 'cancelled', reason: 'cancelled' });
+    else
+      this.#findOrigin(capture, images).then(
+        (origin) => {
+          run.origin = origin;
+          if (run.state === 'waiting' && !this.#dispatch(run)) this.#wait(run);
+        },
+        (error: unknown) => this.#end(run, { type: 'unrestorable', detail: String(error) }),
+      );
+    return run;
+  }
+
+  images(): Promise<ReadonlyMap<string, Uint8Array>> {
+    this.#keepable ??= keepableArtefacts();
+    return this.#keepable;
+  }
+
+  async capture(run: LiveRun): Promise<SandboxCapture | undefined> {
+    const images = run.origin?.other === undefined ? [...(await this.images()).keys()] : run.origin.images;
+    if (run.state !== 'running' || run.capturing !== undefined) return undefined;
+    return new Promise((resolve) => {
+      run.capturing = (snapshot) => resolve(snapshot === undefined ? undefined : writeCapture(snapshot, images));
+      run.worker?.send(['capture', run.key]);
+    });
   }
 
   settle(run: LiveRun, settlements: readonly Settlement[], clockMs: number, wallMs: number): void {
@@ -153,6 +165,7 @@ export class QuickJsPool implements SandboxRuntime {
       completed: this.#completed,
       instancesDropped: this.#workers.reduce((sum, worker) => sum + worker.droppedInstances, this.#droppedBefore),
       workersReplaced: this.#replaced,
+      moved: this.#moved,
     };
   }
 
@@ -160,8 +173,13 @@ export class QuickJsPool implements SandboxRuntime {
     this.#closed = true;
     for (const run of this.#runs.values()) this.cancel(run, 'cancelled');
     await this.#warming?.catch(() => {});
-    const workers = [...this.#workers, ...(this.#spare === undefined ? [] : [this.#spare])];
-    this.#workers.length = 0;
+    const workers = [
+      ...this.#workers,
+      ...this.#slowWorkers,
+      ...this.#retiring,
+      ...(this.#spare === undefined ? [] : [this.#spare]),
+    ];
+    this.#workers.length = this.#slowWorkers.length = 0;
     this.#spare = undefined;
     await Promise.all(workers.map((worker) => worker.terminate()));
   }
@@ -175,25 +193,48 @@ export class QuickJsPool implements SandboxRuntime {
     await this.#workers[0]?.ready;
   }
 
-  #spawn(): WorkerThread {
+  #spawn(lane: Lane = 'fast'): WorkerThread {
     this.#artefacts ??= loadArtefacts(this.#options.maxMemoryMb);
     const worker: WorkerThread = new WorkerThread(
       this.#artefacts,
       this.#options.slotsPerWorker,
       {
-        onReport: (report) => this.#receive(report),
+        onReport: (report) => this.#receive(worker, report),
         onLost: (culprit, detail) => this.#recover(worker, culprit, detail),
       },
       this.#entry,
+      lane,
     );
+    void worker.ready.then(() => {
+      if (worker.born) this.#stillbirths = 0;
+    });
     return worker;
+  }
+
+  async #findOrigin(capture: SandboxCapture, images: ImageSource): Promise<Origin> {
+    const snapshot = readCapture(capture.state);
+    const current = [...(await this.images()).keys()];
+    const isCurrent = capture.images.every((name, index) => name === current[index]);
+    const other = isCurrent ? undefined : await this.#loadKept(capture.images, images);
+    return { snapshot, images: capture.images, other };
+  }
+
+  #loadKept(names: readonly string[], images: ImageSource): Promise<ExecuteArtefacts> {
+    const key = names.join(' ');
+    const known = this.#kept.get(key);
+    if (known !== undefined) return known;
+    const loading = loadKept(names, images, this.#options.maxMemoryMb);
+    loading.catch(() => this.#kept.delete(key));
+    if (this.#kept.size >= MOST_KEPT) this.#kept.clear();
+    this.#kept.set(key, loading);
+    return loading;
   }
 
   /** Puts a run on the least loaded worker with a free slot. */
   #dispatch(run: LiveRun): boolean {
     if (!this.#isLoaded) return false;
     let best: WorkerThread | undefined;
-    for (const worker of this.#workers) {
+    for (const worker of run.lane === 'fast' ? this.#workers : this.#slowLane()) {
       const open = worker.hasSlot && worker.linearBytes < WORKER_MEMORY_MARK && !this.#isWornOut(worker);
       if (open && (best === undefined || isBetter(worker, best))) best = worker;
     }
@@ -204,17 +245,30 @@ export class QuickJsPool implements SandboxRuntime {
     run.slot = slot;
     const first = run.state === 'waiting';
     run.state = 'running';
-    if (first) run.observer.onStart();
+    if (first && run.origin === undefined) run.observer.onStart();
     if (first && best.isBusy) this.#limitWait(run, best);
     this.#sendRun(run, best);
+    if (this.#isWornOut(best) && run.lane === 'fast') this.#relieve();
     return true;
   }
 
   #sendRun(run: LiveRun, worker: WorkerThread): void {
+    worker.segmentLimits.set(run.key, run.wallMs);
+    if (run.origin === undefined) worker.send(['run', run.key, this.#startOf(run, worker)]);
+    else worker.send(['restore', run.key, this.#restoreOf(run, run.origin)]);
+    for (const { batchJson, settled, clockMs } of run.tape)
+      worker.send(['settle', run.key, batchJson, settled, clockMs, run.wallMs]);
+    if (run.capturing !== undefined) worker.send(['capture', run.key]);
+  }
+
+  #restoreOf(run: LiveRun, { snapshot, other }: Origin): RunRestore {
+    return { slot: run.slot, snapshot, maxMemoryBytes: this.#options.maxMemoryMb * 1_048_576, other };
+  }
+
+  #startOf(run: LiveRun, worker: WorkerThread): RunStart {
     const { job } = run;
     const { limits } = job;
-    worker.segmentLimits.set(run.key, run.wallMs);
-    const start: RunStart = {
+    return {
       slot: run.slot,
       sha256: job.sha256,
       javascript: worker.knows(job.sha256) ? undefined : job.javascript,
@@ -225,10 +279,24 @@ export class QuickJsPool implements SandboxRuntime {
       memoryBytes: limits.memoryMb * 1_048_576,
       maxStackBytes: limits.maxStackBytes,
     };
-    worker.send(['run', run.key, start]);
-    for (const { batchJson, settled, clockMs } of run.tape) {
-      worker.send(['settle', run.key, batchJson, settled, clockMs, run.wallMs]);
-    }
+  }
+
+  /** Made when the first script computes for long, and ended when none does any more. */
+  #slowLane(): readonly WorkerThread[] {
+    // Half as many: what computes for long must not keep everybody else from the processors.
+    while (this.#slowWorkers.length < Math.max(1, this.#options.size >> 1)) this.#slowWorkers.push(this.#spawn('slow'));
+    return this.#slowWorkers;
+  }
+
+  #leaveSlowLane(worker: WorkerThread): void {
+    const leave = () => {
+      const index = this.#slowWorkers.indexOf(worker);
+      if (worker.load > 0 || index < 0) return;
+      this.#slowWorkers.splice(index, 1);
+      this.#droppedBefore += worker.droppedInstances;
+      void worker.terminate();
+    };
+    setTimeout(leave, SLOW_LANE_IDLE_MS).unref();
   }
 
   /** A worker executes one segment at a time; a script behind one that computes for long is told so in time. */
@@ -257,11 +325,14 @@ export class QuickJsPool implements SandboxRuntime {
     }
   }
 
-  #receive(report: WorkerReport): void {
+  #receive(worker: WorkerThread, report: WorkerReport): void {
     const [key, kind] = report;
     if ((kind & ReportKind.released) !== 0) return this.#drained(key);
     const run = this.#runs.get(key);
-    if (run === undefined || run.state === 'ended') return;
+    // A run that was moved may still be spoken of by the worker it left.
+    if (run === undefined || run.state === 'ended' || run.worker !== worker) return;
+    if ((kind & (ReportKind.moved | ReportKind.restored | ReportKind.captured)) !== 0)
+      return this.#receiveAnswer(run, worker, report);
     if (run.toSkip > 0 && (kind & ReportKind.ended) === 0) {
       run.toSkip--;
       return;
@@ -270,6 +341,30 @@ export class QuickJsPool implements SandboxRuntime {
     run.segments++;
     if (run.segments === 1) clearTimeout(run.notStarted);
     this.#deliver(run, report);
+  }
+
+  #receiveAnswer(run: LiveRun, worker: WorkerThread, [, kind, , , , rest]: WorkerReport): void {
+    if ((kind & ReportKind.moved) !== 0) return this.#moveToSlowLane(run, worker);
+    if ((kind & ReportKind.captured) !== 0) return this.#captured(run, rest?.snapshot);
+    if (run.hasStood) return;
+    run.hasStood = true;
+    clearTimeout(run.notStarted);
+    run.observer.onStart();
+  }
+
+  #captured(run: LiveRun, snapshot: SlotSnapshot | undefined): void {
+    const { capturing } = run;
+    run.capturing = undefined;
+    if (snapshot !== undefined) this.#release(run);
+    capturing?.(snapshot);
+  }
+
+  #moveToSlowLane(run: LiveRun, worker: WorkerThread): void {
+    this.#moved++;
+    run.worker = undefined;
+    run.lane = 'slow';
+    this.#freeSlot(worker, run.slot, run.key);
+    this.#restart(run);
   }
 
   /** Nothing that a script wrote may throw out of a message's listener. */
@@ -313,7 +408,10 @@ export class QuickJsPool implements SandboxRuntime {
   #release(run: LiveRun): void {
     run.state = 'ended';
     clearTimeout(run.notStarted);
+    run.capturing?.(undefined);
+    run.capturing = undefined;
     this.#runs.delete(run.key);
+    this.#stranded.delete(run);
     this.#waiting.remove(run);
     this.#completed++;
     const { worker } = run;
@@ -326,7 +424,18 @@ export class QuickJsPool implements SandboxRuntime {
     worker.segmentLimits.delete(key);
     worker.giveSlot(slot);
     if (worker.load === 0 && (this.#isWornOut(worker) || worker.droppedBytes > RETIRE_BYTES)) this.#retire(worker);
+    else if (worker.load === 0 && worker.lane === 'slow') this.#leaveSlowLane(worker);
+    if (this.#stranded.size > 0) this.#serveStranded();
     if (this.#waiting.size > 0) this.#serveWaiting();
+  }
+
+  /** A worn-out worker serves the scripts that it has; another takes its place, as long as few are on their way out. */
+  #relieve(): void {
+    for (const worker of this.#workers) {
+      if (!this.#isWornOut(worker) || this.#retiring.size >= this.#options.size) continue;
+      this.#retiring.add(worker);
+      this.#replace(worker);
+    }
   }
 
   #isWornOut(worker: WorkerThread): boolean {
@@ -335,14 +444,19 @@ export class QuickJsPool implements SandboxRuntime {
 
   #retire(worker: WorkerThread): void {
     this.#replace(worker);
+    if (this.#retiring.delete(worker)) this.#relieve();
     void worker.terminate();
   }
 
   #replace(worker: WorkerThread): void {
+    const slow = this.#slowWorkers.indexOf(worker);
+    if (slow >= 0) this.#slowWorkers.splice(slow, 1);
     const index = this.#workers.indexOf(worker);
-    if (index < 0) return;
+    if (index < 0 && slow < 0) return;
     this.#replaced++;
     this.#droppedBefore += worker.droppedInstances;
+    // The slow lane is filled when it is needed.
+    if (index < 0) return;
     this.#workers[index] = this.#spare ?? this.#spawn();
     this.#spare = this.#spawn();
   }
@@ -350,9 +464,10 @@ export class QuickJsPool implements SandboxRuntime {
   /** The culprit ends with the limit it broke; the others start over on another worker from their tapes. */
   #recover(worker: WorkerThread, culprit: number | undefined, detail: string): void {
     if (this.#closed) return;
+    this.#retiring.delete(worker);
     const affected = [...this.#runs.values()].filter((run) => run.worker === worker);
     for (const [key, drained] of this.#draining) if (drained.worker === worker) this.#draining.delete(key);
-    if (!worker.born && ++this.#stillbirths > MOST_STILLBIRTHS) return this.#giveUp(worker, detail);
+    if (!worker.born && ++this.#stillbirths > MOST_STILLBIRTHS) return this.#giveUp(worker, affected, detail);
     if (worker === this.#spare) this.#spare = undefined;
     else this.#replace(worker);
     for (const run of affected) {
@@ -365,22 +480,31 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   /** Threads die at birth, again and again: nobody is kept waiting for one. */
-  #giveUp(worker: WorkerThread, detail: string): void {
+  #giveUp(worker: WorkerThread, affected: readonly LiveRun[], detail: string): void {
     if (worker === this.#spare) this.#spare = undefined;
-    const index = this.#workers.indexOf(worker);
-    if (index >= 0) this.#workers.splice(index, 1);
-    if (this.#workers.length > 0) return;
-    for (const run of this.#runs.values()) {
-      run.worker = undefined;
-      this.#end(run, { type: 'internal', detail: `no worker thread could be started: ${detail}` });
+    for (const lane of [this.#workers, this.#slowWorkers]) {
+      const index = lane.indexOf(worker);
+      if (index >= 0) lane.splice(index, 1);
     }
-    this.#warming = undefined;
-    this.#stillbirths = 0;
+    const isEmpty = this.#workers.length === 0;
+    for (const run of isEmpty ? [...this.#runs.values()] : affected) {
+      run.worker = undefined;
+      if (!isEmpty && run.lane === 'fast') this.#restart(run);
+      else this.#end(run, { type: 'internal', detail: `no worker thread could be started: ${detail}` });
+    }
+    if (isEmpty) this.#warming = undefined;
+    if (isEmpty) this.#stillbirths = 0;
   }
 
+  /** On another worker, now or when one has room. */
   #restart(run: LiveRun): void {
     run.toSkip = run.segments;
-    if (!this.#dispatch(run)) this.#end(run, { type: 'internal', detail: 'no worker could take the script over' });
+    clearTimeout(run.notStarted);
+    if (!this.#dispatch(run)) this.#stranded.add(run);
+  }
+
+  #serveStranded(): void {
+    for (const run of this.#stranded) if (this.#dispatch(run)) this.#stranded.delete(run);
   }
 }
 
@@ -388,37 +512,4 @@ export class QuickJsPool implements SandboxRuntime {
 function isBetter(worker: WorkerThread, other: WorkerThread): boolean {
   if (worker.isBusy !== other.isBusy) return other.isBusy;
   return worker.load < other.load;
-}
-
-const limitTexts = new WeakMap<SandboxLimits, string>();
-
-function guestLimits(limits: SandboxLimits): string {
-  let text = limitTexts.get(limits);
-  if (text === undefined) {
-    text = [
-      limits.maxCalls,
-      limits.maxToolInputBytes,
-      limits.maxReturnBytes,
-      limits.maxLogEvents,
-      limits.maxLogBytes,
-      limits.maxOutputBytes,
-      limits.maxProgressEvents,
-    ].join();
-    limitTexts.set(limits, text);
-  }
-  return text;
-}
-
-/** What the guest's bridge reads at a script's start; see `begin` there. */
-function writeInit({ limits, seed, spawn, toolNames, contextJson }: SandboxJob): string {
-  return `[${guestLimits(limits)},${warmSeed(seed).join()},${spawn ? 1 : 0},${JSON.stringify(toolTree(toolNames))},${JSON.stringify(contextJson)}]`;
-}
-
-function writeBatch(settlements: readonly Settlement[]): string {
-  const entries = settlements.map((settlement) => {
-    if (settlement.ok) return `[${settlement.callIndex},1${settlement.json === '' ? '' : `,${settlement.json}`}]`;
-    const { code, message, data } = settlement.error;
-    return `[${settlement.callIndex},0,${JSON.stringify(code)},${JSON.stringify(message)}${data === undefined ? '' : `,${JSON.stringify(data)}`}]`;
-  });
-  return `[${entries.join(',')}]`;
 }

@@ -21,6 +21,9 @@ export interface WorkerThreadHandlers {
   onLost(culprit: number | undefined, detail: string): void;
 }
 
+/** In the slow lane nobody makes room: scripts come there because they compute for long. */
+export type Lane = 'fast' | 'slow';
+
 /** One worker thread as the pool sees it: sends in batches, mirrors its cache, ends it when it hangs. */
 export class WorkerThread {
   readonly control: Control;
@@ -46,7 +49,13 @@ export class WorkerThread {
   #lost = false;
 
   /** The thread starts while the artefacts are still being read; it ends where they cannot be. */
-  constructor(artefacts: Promise<Artefacts>, slots: number, handlers: WorkerThreadHandlers, entry: URL) {
+  constructor(
+    artefacts: Promise<Artefacts>,
+    slots: number,
+    handlers: WorkerThreadHandlers,
+    entry: URL,
+    readonly lane: Lane = 'fast',
+  ) {
     this.control = Control.create(slots);
     this.#handlers = handlers;
     this.#freeSlots = Array.from({ length: slots }, (_, index) => slots - 1 - index);
@@ -94,6 +103,7 @@ export class WorkerThread {
     if (slot !== undefined) {
       this.control.clear(slot);
       if (this.load++ === 0 && this.born) this.#worker.ref();
+      if (this.lane === 'fast') this.control.setScripts(this.load);
     }
     return slot;
   }
@@ -105,6 +115,7 @@ export class WorkerThread {
   giveSlot(slot: number): void {
     this.#freeSlots.push(slot);
     if (--this.load === 0 && this.born) this.#worker.unref();
+    if (this.lane === 'fast') this.control.setScripts(this.load);
   }
 
   /** True where the worker has the bytecode; from then on it has. */

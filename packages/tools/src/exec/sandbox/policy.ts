@@ -54,8 +54,9 @@ const HOME_SECRETS = [
   '.local/share/atuin',
   '.local/share/fish',
   '.local/state',
-  // Agents.
+  // Agents, and this program's own keys, journals and rules.
   '.toolscript',
+  '.local/share/toolscript',
   '.claude',
   '.claude.json',
   '.codex',
@@ -145,9 +146,9 @@ function histories(home: string): string[] {
 }
 
 function pointedAt(environment: NodeJS.ProcessEnv): string[] {
-  const configuration = environment['XDG_CONFIG_HOME'];
+  const own = [environment['XDG_CONFIG_HOME'], environment['XDG_DATA_HOME']].filter((folder) => folder !== undefined);
   const named = POINTERS.flatMap((name) => (environment[name] ?? '').split(':'));
-  return [...named, ...(configuration === undefined ? [] : [join(configuration, 'toolscript')])].filter(isAbsolute);
+  return [...named, ...own.map((folder) => join(folder, 'toolscript'))].filter(isAbsolute);
 }
 
 /**

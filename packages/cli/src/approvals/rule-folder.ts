@@ -1,0 +1,123 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, readdir, rename, unlink, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { z } from 'zod';
+import { ApprovalRuleSchema } from '../configuration/schema.js';
+import type { UserFolder } from '../configuration/locations.js';
+import { isInside, realPathOf } from '../configuration/real-path.js';
+import { readJsonFile } from '../configuration/read-json.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { isUsageError, systemCode, UsageError } from '../usage-error.js';
+
+/*
+ * What a person said to always allow in one workspace. It lies in the person's own folder, never in the workspace:
+ * `rules/HASH/HASH.json`, a folder for each workspace (its path without links) and a file for each rule. So two
+ * processes that write at once lose nothing, the same rule twice is one file, and taking one back is one deletion.
+ */
+
+const RememberedSchema = z.strictObject({
+  workspace: z.string(),
+  /** What the person was shown. */
+  covers: z.string(),
+  /** Only approvals, each for a named tool: a prohibition belongs in the configuration. */
+  rules: z.array(
+    ApprovalRuleSchema.refine(({ action, tool }) => action === 'approve' && tool !== undefined, 'expected an approval'),
+  ),
+  /** In ms since 1970. */
+  rememberedAt: z.number(),
+});
+
+export interface RememberedRule extends z.infer<typeof RememberedSchema> {
+  readonly id: string;
+}
+
+export type NewRule = Pick<RememberedRule, 'covers' | 'rules'>;
+
+export class RuleFolder {
+  readonly #workspace: string;
+  readonly #path: string;
+
+  private constructor(workspace: string, path: string) {
+    this.#workspace = workspace;
+    this.#path = path;
+  }
+
+  /**
+   * The rules of a workspace, whose path has no links. Undefined where they would lie inside the workspace itself: what
+   * a script can write there must not decide.
+   */
+  static async open(user: UserFolder, workspace: string): Promise<RuleFolder | undefined> {
+    const path = join(user.rulesFolder, hash(workspace));
+    const real = await realPathOf(path);
+    return isInside(workspace, real) ? undefined : new RuleFolder(workspace, path);
+  }
+
+  /** Oldest first. `warn` is told of files that do not count. Throws a UsageError where nothing can be read. */
+  async list(warn: (message: string) => void): Promise<RememberedRule[]> {
+    const files = (await this.#files()).filter((name) => /^[0-9a-f]+\.json$/u.test(name));
+    const read = await Promise.all(files.map((name) => this.#read(name, warn)));
+    return read
+      .filter((rule) => rule !== undefined)
+      .toSorted((one, other) => one.rememberedAt - other.rememberedAt || (one.id < other.id ? -1 : 1));
+  }
+
+  /** Whole or not at all. Throws a UsageError where it cannot be written. */
+  async add({ covers, rules }: NewRule): Promise<void> {
+    const file = join(this.#path, `${hash(JSON.stringify(rules))}.json`);
+    const temporary = `${file}.${randomUUID()}`;
+    const remembered = { workspace: this.#workspace, covers, rules, rememberedAt: Date.now() };
+    try {
+      await mkdir(this.#path, { recursive: true, mode: 0o700 });
+      await writeFile(temporary, `${JSON.stringify(remembered, undefined, 2)}\n`, { mode: 0o600, flag: 'wx' });
+      await rename(temporary, file);
+    } catch (error) {
+      throw new UsageError(
+        `The rule cannot be kept in ${visibleLine(this.#path)} (${systemCode(error) ?? 'unknown error'}). Make the folder writable.`,
+      );
+    }
+  }
+
+  /** Idempotent. */
+  async remove(id: string): Promise<void> {
+    try {
+      await unlink(join(this.#path, `${id}.json`));
+    } catch (error) {
+      if (systemCode(error) === 'ENOENT') return;
+      throw new UsageError(
+        `A rule in ${visibleLine(this.#path)} cannot be removed (${systemCode(error) ?? 'unknown error'}). Make the folder writable.`,
+      );
+    }
+  }
+
+  async #files(): Promise<string[]> {
+    try {
+      return await readdir(this.#path);
+    } catch (error) {
+      if (systemCode(error) === 'ENOENT') return [];
+      throw new UsageError(
+        `${visibleLine(this.#path)} cannot be read (${systemCode(error) ?? 'unknown error'}). Give yourself permission or remove it.`,
+      );
+    }
+  }
+
+  /** A file that is damaged, or of another workspace, allows nothing. */
+  async #read(name: string, warn: (message: string) => void): Promise<RememberedRule | undefined> {
+    const path = join(this.#path, name);
+    try {
+      const value = await readJsonFile(path);
+      if (value === undefined) return undefined;
+      const parsed = RememberedSchema.safeParse(value);
+      if (parsed.success && parsed.data.workspace === this.#workspace)
+        return { ...parsed.data, id: basename(name, '.json') };
+      warn(`${visibleLine(path)} is no rule of this workspace, so it does not count. Remove it.`);
+    } catch (error) {
+      if (!isUsageError(error)) throw error;
+      warn(error.message);
+    }
+    return undefined;
+  }
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+}

@@ -1,0 +1,44 @@
+import { loadSettings } from '../configuration/settings.js';
+import { EXIT } from '../exit-status.js';
+import type { Engines } from '../harness/engines.js';
+import { openHarness } from '../harness/open-harness.js';
+import { findScript } from '../kept/find-script.js';
+import { inspectKept } from '../kept/inspect.js';
+import { openKept } from '../kept/kept.js';
+import { Screen } from '../terminal/screen.js';
+import { jsonText } from '../terminal/untrusted.js';
+import { AnswerView } from '../view/answer-view.js';
+import { replayBanner } from '../view/script-report.js';
+import { withValue } from './eval.js';
+
+/** Runs a kept script again as it went. Calls no tool, changes nothing. */
+export async function replayScript(
+  id: string,
+  { json = false }: { json?: boolean },
+  engines: Engines,
+): Promise<number> {
+  const screen = new Screen(process.stdout, process.stderr, process.env);
+  const kept = openKept(process.env);
+  const { scriptId, state } = await findScript(kept, id);
+  const settings = await loadSettings({}, process.env, (message) => screen.warn(`toolscript: ${message}`));
+  const { harness } = await openHarness(settings, { kept, engines });
+  const view = new AnswerView(screen, { isDryRun: false });
+  try {
+    await inspectKept(harness, scriptId);
+    if (!json) screen.line(replayBanner(scriptId, screen.style));
+    const outcome = await harness.replay(scriptId);
+    const isCut = outcome.status === 'failed' && outcome.error.code === 'ScriptCancelledError';
+    const reachesEnd = !isCut || state === 'ended';
+    if (!json) view.showLogs(outcome.logs);
+    if (json) screen.write(`${jsonText({ ...withValue(outcome), tape: reachesEnd ? 'complete' : 'ends' })}\n`);
+    else if (reachesEnd) view.showOutcome(outcome);
+    else
+      screen.line(
+        `${screen.style.yellow('⏸')} the tape ends here; ${state === 'suspended' ? 'the script waits for a decision' : 'the script was cut off'}`,
+      );
+    return outcome.status === 'failed' && reachesEnd ? EXIT.failed : EXIT.completed;
+  } finally {
+    view.end();
+    await harness.close();
+  }
+}

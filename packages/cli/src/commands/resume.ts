@@ -1,0 +1,222 @@
+import type { Decisions, KeptScriptDetails } from '@toolscript/core';
+import type { ApprovalRequest, Decision, Outcome, Remember } from '@toolscript/core/protocol';
+import type { WorkspaceRules } from '../approvals/workspace-rules.js';
+import type { Approve } from '../configuration/settings.js';
+import { realFolder } from '../configuration/trust.js';
+import type { Engines } from '../harness/engines.js';
+import { findScript, theOne } from '../kept/find-script.js';
+import { openKept } from '../kept/kept.js';
+import type { Origin } from '../kept/origin-folder.js';
+import { inspectKept } from '../kept/inspect.js';
+import { ownCommand } from '../terminal/own-command.js';
+import { shellWord } from '../terminal/shell-word.js';
+import { jsonText, visibleLine } from '../terminal/untrusted.js';
+import { UsageError } from '../usage-error.js';
+import { AnswerView, type EventView } from '../view/answer-view.js';
+import { JsonView } from '../view/json-view.js';
+import { resumedBanner } from '../view/script-report.js';
+import { silentView, withValue } from './eval.js';
+import { onScriptStage, personView, type ScriptFlags, type ScriptStage } from './script-command.js';
+
+export interface ResumeFlags extends Omit<ScriptFlags, 'approve' | 'mode' | 'limit' | 'continueOnError'> {
+  /** True: all that are pending and not named otherwise. */
+  approve?: true | string[];
+  deny?: true | string[];
+  note?: string;
+  input?: string;
+  remember?: Remember;
+  /** Who decides about further calls. */
+  then?: Approve;
+}
+
+/** Decides about what a suspended script waits for, and goes on with it; or goes on with one that was cut off. */
+export async function resumeScript(id: string, flags: ResumeFlags, engines: Engines): Promise<number> {
+  checkFlags(flags);
+  const kept = openKept(process.env);
+  const { scriptId, state } = await findScript(kept, id);
+  const origin = await kept.origins.of(scriptId);
+  const cwd = await workspaceOf(scriptId, origin, flags.cwd);
+  const { approve: _approve, then, ...settings } = flags;
+  const printsOutcome = flags.json === true && (origin?.command !== 'run' || state === 'interrupted');
+  return onScriptStage<EventView>({
+    flags: { ...settings, cwd, ...(then === undefined ? {} : { approve: then }) },
+    engines,
+    source: undefined,
+    command: origin?.command ?? 'run',
+    makeView: (screen, own) => {
+      if (flags.json !== true) return personView(screen, own);
+      return printsOutcome ? silentView : new JsonView(screen);
+    },
+    async act(stage, view) {
+      if (stage.settings.mode !== 'enabled')
+        throw new UsageError(`Scripts are switched off (mode ${stage.settings.mode}), so that none goes on.`);
+      const details = await inspectKept(stage.harness, scriptId);
+      const outcome = await goOn(stage, view, details, flags);
+      if (outcome === undefined) return stage.count.status;
+      if (printsOutcome) stage.screen.write(`${jsonText(withValue(outcome))}\n`);
+      return finish(stage, view, outcome);
+    },
+  });
+}
+
+function finish({ screen, count }: ScriptStage, view: EventView, outcome: Outcome): number {
+  count.takeOutcome(outcome);
+  if (outcome.status === 'failed' && outcome.error.code === 'SuspensionError' && outcome.metadata.runtime === 'none')
+    screen.warn(`toolscript: ${visibleLine(outcome.error.message)}`);
+  else if (count.scripts === 0 && outcome.status !== 'suspended' && view instanceof AnswerView)
+    view.showOutcome(outcome);
+  return count.status;
+}
+
+/** Undefined: nothing was decided, and the script still waits. */
+async function goOn(
+  stage: ScriptStage,
+  view: EventView,
+  details: KeptScriptDetails,
+  flags: ResumeFlags,
+): Promise<Outcome | undefined> {
+  const { harness, signal, onEvent, count } = stage;
+  const { scriptId, suspension, state } = details;
+  const decides = flags.approve !== undefined || flags.deny !== undefined;
+  if (suspension === undefined) {
+    if (decides && state === 'interrupted')
+      throw new UsageError(
+        `${scriptId} waits for no decision: it was cut off. To go on with it: ${ownCommand()} resume ${scriptId}`,
+      );
+    begin(stage, view, details);
+    return harness.recover(scriptId, { signal, onEvent });
+  }
+  const decisions = decides
+    ? await givenDecisions(stage, details.pendingApprovals, flags)
+    : await askedDecisions(stage, details);
+  if (Object.keys(decisions).length === 0) {
+    count.suspendedScript = scriptId;
+    return undefined;
+  }
+  if (signal.aborted) return undefined;
+  begin(stage, view, details);
+  return harness.resume(suspension, decisions, { signal, onEvent });
+}
+
+function begin({ screen }: ScriptStage, view: EventView, { scriptId, operations, state }: KeptScriptDetails): void {
+  if (!(view instanceof AnswerView) || (state !== 'suspended' && state !== 'interrupted')) return;
+  screen.line(resumedBanner(scriptId, screen.style));
+  if (state === 'interrupted') return view.showCalls(operations);
+  // They were shown before the script was put aside.
+  view.knowCalls(operations.filter(({ status }) => status !== 'awaiting_approval').map(({ callId }) => callId));
+}
+
+/** What the command line says. */
+async function givenDecisions(
+  { validateInput, rules }: ScriptStage,
+  pending: readonly ApprovalRequest[],
+  { approve, deny, note, input, remember }: ResumeFlags,
+): Promise<Decisions> {
+  const named = (names: true | string[] | undefined) =>
+    Array.isArray(names) ? names.map((name) => pendingOne(pending, name)) : [];
+  const [approved, denied] = [named(approve), named(deny)];
+  const both = approved.find((request) => denied.includes(request));
+  if (both !== undefined) throw new UsageError(`${both.approvalId} is both approved and denied. Decide on one.`);
+  if (approve === true) approved.push(...pending.filter((request) => !denied.includes(request)));
+  if (deny === true) denied.push(...pending.filter((request) => !approved.includes(request)));
+  const more = { ...(note === undefined ? {} : { note }), ...(remember === undefined ? {} : { remember }) };
+  const edited = input === undefined ? {} : { input: editedInput(approved, input, validateInput) };
+  if (remember === 'workspace') await rememberForWorkspace(rules, approved, denied);
+  const decisions: Record<string, Decision> = {};
+  for (const { approvalId } of approved) decisions[approvalId] = { decision: 'approve', ...more, ...edited };
+  for (const { approvalId } of denied) decisions[approvalId] = { decision: 'deny', ...more };
+  return decisions;
+}
+
+/** All or nothing: what cannot be remembered is said before anything is decided. */
+async function rememberForWorkspace(
+  rules: WorkspaceRules,
+  approved: readonly ApprovalRequest[],
+  denied: readonly ApprovalRequest[],
+): Promise<void> {
+  if (denied.length > 0)
+    throw new UsageError('--remember workspace only keeps approvals. Deny in a command of its own.');
+  const suggestions = approved.map((request) => {
+    const suggestion = rules.suggest(request);
+    if (suggestion !== undefined) return suggestion;
+    throw new UsageError(
+      `--remember workspace: no rule could say what the call of ${visibleLine(request.tool)} covers, or your own rules decide. Leave it out.`,
+    );
+  });
+  for (const suggestion of suggestions) await rules.remember(suggestion);
+}
+
+function pendingOne(pending: readonly ApprovalRequest[], name: string): ApprovalRequest {
+  return theOne(pending, name, ({ approvalId }) => approvalId, {
+    prefix: 'apr_',
+    none: `No approval ${visibleLine(name)} is pending. There ${pending.length === 1 ? 'is' : 'are'} ${pending.map(pendingText).join(', ')}.`,
+    several: 'Several pending approvals begin with',
+  });
+}
+
+function editedInput(
+  approved: readonly ApprovalRequest[],
+  text: string,
+  validateInput: ScriptStage['validateInput'],
+): unknown {
+  const [request, another] = approved;
+  if (request === undefined || another !== undefined)
+    throw new UsageError('--input replaces the arguments of one call: approve exactly one, by its name.');
+  let input: unknown;
+  try {
+    input = JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`--input is no JSON: ${visibleLine((error as Error).message)}.`);
+  }
+  const why = validateInput(request.tool, input);
+  if (why !== undefined)
+    throw new UsageError(`--input does not fit ${visibleLine(request.tool)}: ${visibleLine(why)}.`);
+  return input;
+}
+
+/** What the person says at the terminal. */
+async function askedDecisions(
+  { approvals, harness, signal }: ScriptStage,
+  { scriptId, pendingApprovals }: KeptScriptDetails,
+): Promise<Decisions> {
+  const asker = approvals.asker();
+  if (asker === undefined)
+    throw new UsageError(
+      `Say --approve or --deny: ${scriptId} waits for ${pendingApprovals.map(pendingText).join(', ')}. To look first: ${ownCommand()} approvals show ${scriptId}`,
+    );
+  // Threads come up while the person reads.
+  harness.warm().catch(() => {});
+  const answers = await Promise.all(
+    pendingApprovals.map(async (request) => [request.approvalId, await asker.ask(request)] as const),
+  );
+  if (signal.aborted) return {};
+  const decided = answers.filter((answer): answer is [string, Decision] => answer[1] !== 'suspend');
+  return Object.fromEntries(decided);
+}
+
+function pendingText({ approvalId, tool, line }: ApprovalRequest): string {
+  return `${approvalId} (${visibleLine(tool)}${line === undefined ? '' : `, line ${line}`})`;
+}
+
+function checkFlags({ approve, deny, note, input, remember }: ResumeFlags): void {
+  if (approve === true && deny === true)
+    throw new UsageError('--approve and --deny: name the approvals of at least one of them.');
+  const decides = approve !== undefined || deny !== undefined;
+  if (!decides && (note !== undefined || input !== undefined || remember !== undefined))
+    throw new UsageError('--note, --input and --remember belong to --approve or --deny. Add one of them.');
+  if (input !== undefined && approve === undefined)
+    throw new UsageError('--input replaces the arguments of a call that is approved. Add --approve.');
+}
+
+/** Where the script was started; nowhere else does it go on. */
+async function workspaceOf(scriptId: string, origin: Origin | undefined, wished: string | undefined): Promise<string> {
+  if (origin === undefined) {
+    if (wished !== undefined) return realFolder(wished);
+    throw new UsageError(`It is not known any more where ${scriptId} was started. Name that folder with --cwd.`);
+  }
+  if (wished !== undefined && (await realFolder(wished)) !== origin.workspace)
+    throw new UsageError(
+      `${scriptId} was started in ${visibleLine(origin.workspace)} and goes on only there. Leave --cwd out, or write --cwd ${shellWord(origin.workspace)}.`,
+    );
+  return realFolder(origin.workspace);
+}

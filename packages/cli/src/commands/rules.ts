@@ -1,0 +1,47 @@
+import { RuleFolder } from '../approvals/rule-folder.js';
+import { userFolder } from '../configuration/locations.js';
+import { realFolder } from '../configuration/trust.js';
+import { EXIT } from '../exit-status.js';
+import { Screen } from '../terminal/screen.js';
+import { jsonText, visibleLine } from '../terminal/untrusted.js';
+import { UsageError } from '../usage-error.js';
+
+export interface RulesFlags {
+  cwd?: string;
+  remove?: string;
+  clear?: boolean;
+  json?: boolean;
+}
+
+/** Lists what is always allowed in a workspace, after taking back what is named. */
+export async function manageRules({ cwd, remove, clear = false, json = false }: RulesFlags): Promise<number> {
+  const screen = new Screen(process.stdout, process.stderr, process.env);
+  const workspace = await realFolder(cwd ?? process.cwd());
+  const folder = await RuleFolder.open(userFolder(process.env), workspace);
+  if (folder === undefined)
+    throw new UsageError(`Nothing is remembered for ${visibleLine(workspace)}: your own settings lie in it.`);
+  const rules = await folder.list((message) => screen.warn(`toolscript: ${message}`));
+  const removed = clear ? rules : remove === undefined ? [] : [numbered(rules, remove)];
+  for (const { id } of removed) await folder.remove(id);
+  const left = rules.filter((rule) => !removed.includes(rule));
+  if (json) {
+    screen.write(`${jsonText(left.map(withoutId), 2)}\n`);
+    return EXIT.completed;
+  }
+  for (const { covers } of removed) screen.line(`No longer allowed without asking: ${visibleLine(covers)}`);
+  if (left.length === 0) screen.line(`Nothing is always allowed in ${visibleLine(workspace)}.`);
+  else screen.line(`Always allowed in ${visibleLine(workspace)}:`);
+  for (const [index, { covers }] of left.entries()) screen.line(`${index + 1}. ${visibleLine(covers)}`);
+  return EXIT.completed;
+}
+
+function numbered<Rule>(rules: readonly Rule[], text: string): Rule {
+  const rule = /^\d+$/u.test(text) ? rules[Number(text) - 1] : undefined;
+  if (rule !== undefined) return rule;
+  const have = rules.length === 0 ? 'There are none' : `They have the numbers 1 to ${rules.length}`;
+  throw new UsageError(`--remove ${visibleLine(text)}: there is no such rule. ${have}; toolscript rules lists them.`);
+}
+
+function withoutId<Rule extends { id: string }>({ id: _id, ...rule }: Rule): Omit<Rule, 'id'> {
+  return rule;
+}

@@ -1,0 +1,36 @@
+import { listScripts, type KeptScript } from '@toolscript/core';
+import { ownCommand } from '../terminal/own-command.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { UsageError } from '../usage-error.js';
+import type { Kept } from './kept.js';
+
+/** The kept script with this id, or with the only id that begins so, of those that have not ended first. Throws a UsageError. */
+export async function findScript({ store }: Kept, text: string): Promise<KeptScript> {
+  const scripts = await listScripts(store);
+  const open = scripts.filter(({ scriptId, state }) => state !== 'ended' && begins(scriptId, text, 'scr_'));
+  return theOne(open.length > 0 ? open : scripts, text, ({ scriptId }) => scriptId, {
+    prefix: 'scr_',
+    none: `There is no kept script ${visibleLine(text)}. ${ownCommand()} approvals lists those that wait.`,
+    several: 'Several kept scripts begin with',
+  });
+}
+
+/** The one whose name is this, or the only one whose name begins so, with or without the prefix that all names have. */
+export function theOne<Item>(
+  items: readonly Item[],
+  text: string,
+  nameOf: (item: Item) => string,
+  say: { prefix: string; none: string; several: string },
+): Item {
+  const exact = items.find((item) => nameOf(item) === text);
+  if (exact !== undefined) return exact;
+  const found = text === '' ? [] : items.filter((item) => begins(nameOf(item), text, say.prefix));
+  const [first, second] = found;
+  if (first === undefined) throw new UsageError(say.none);
+  if (second === undefined) return first;
+  throw new UsageError(`${say.several} ${visibleLine(text)}: ${found.map(nameOf).join(', ')}. Write more of it.`);
+}
+
+function begins(name: string, text: string, prefix: string): boolean {
+  return name.startsWith(text) || name.startsWith(prefix + text);
+}

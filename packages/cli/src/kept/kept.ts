@@ -1,0 +1,44 @@
+import { fileStore } from '@toolscript/core';
+import { dataFolder, type DataFolder } from '../configuration/locations.js';
+import { isInside, realPathOf } from '../configuration/real-path.js';
+import type { Environment } from '../terminal/style.js';
+import { AuditFile } from './audit-file.js';
+import { OriginFolder, type Origin } from './origin-folder.js';
+import { ScriptStore } from './script-store.js';
+import { obtainSuspensionKey, readSuspensionKey } from './suspension-key.js';
+
+/** What outlives the process. Nothing of it is made before something is kept. */
+export interface Kept {
+  readonly folder: DataFolder;
+  readonly store: ScriptStore;
+  readonly origins: OriginFolder;
+  readonly suspensionKey: () => Uint8Array;
+}
+
+/** `origin`: of the scripts that will be started. */
+export function openKept(environment: Environment, origin?: Origin): Kept {
+  const folder = dataFolder(environment);
+  const origins = new OriginFolder(folder.originsFolder);
+  return {
+    folder,
+    origins,
+    store: new ScriptStore(fileStore(folder.scriptsFolder), origins, origin),
+    suspensionKey: () => obtainSuspensionKey(folder.keyFile),
+  };
+}
+
+/**
+ * The same for scripts of a workspace. Undefined where the person's data lie inside the workspace: what a script can
+ * read and write there must not decide. Throws a UsageError for a key that is not safe to use.
+ */
+export async function openKeptFor(environment: Environment, origin: Origin): Promise<Kept | undefined> {
+  const kept = openKept(environment, origin);
+  if (isInside(origin.workspace, await realPathOf(kept.folder.path))) return undefined;
+  readSuspensionKey(kept.folder.keyFile);
+  return kept;
+}
+
+/** Every decision, and every call with effects, of every script. */
+export function openAudit(environment: Environment): AuditFile {
+  return new AuditFile(dataFolder(environment).auditFile);
+}

@@ -1,0 +1,51 @@
+import { mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { systemCode } from '../usage-error.js';
+
+const OriginSchema = z.strictObject({
+  /** The folder that its tools may touch, without links. */
+  workspace: z.string(),
+  command: z.enum(['run', 'eval']),
+  /** Options that a later command must repeat for the tools to be the same. */
+  options: z.array(z.string()),
+});
+
+/** How a script was started. */
+export type Origin = z.infer<typeof OriginSchema>;
+
+/** `origins/<script>.json`, written before anything else is kept of the script. */
+export class OriginFolder {
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  async note(scriptId: string, origin: Origin): Promise<void> {
+    await mkdir(this.#path, { recursive: true, mode: 0o700 });
+    await writeFile(this.#file(scriptId), `${JSON.stringify(origin)}\n`, { mode: 0o600, flush: true });
+  }
+
+  /** Undefined where it is not known. */
+  async of(scriptId: string): Promise<Origin | undefined> {
+    try {
+      return OriginSchema.parse(JSON.parse(await readFile(this.#file(scriptId), 'utf8')));
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Idempotent. */
+  async forget(scriptId: string): Promise<void> {
+    try {
+      await unlink(this.#file(scriptId));
+    } catch (error) {
+      if (systemCode(error) !== 'ENOENT') throw error;
+    }
+  }
+
+  #file(scriptId: string): string {
+    return join(this.#path, `${scriptId}.json`);
+  }
+}

@@ -1,0 +1,89 @@
+import type { HarnessStore } from '@toolscript/core/protocol';
+import type { Origin, OriginFolder } from './origin-folder.js';
+
+type Claims = HarnessStore['claim'];
+type Journals = HarnessStore['journal'];
+
+/**
+ * The store of kept scripts as this program uses it: it notes where each script was started, knows which one this
+ * process holds, and can be left. After that nothing more is written, as if the process had ended here: a script that
+ * was in the middle of something can be gone on with later.
+ */
+export class ScriptStore implements HarnessStore {
+  readonly claim: Claims;
+  readonly journal: Journals;
+  readonly images: HarnessStore['images'];
+  /** Scripts whose last line cannot be read. */
+  readonly damaged: string[] = [];
+  readonly #held = new Map<string, number>();
+  /** Something of a script was kept here. */
+  hasKept = false;
+  #isLeft = false;
+
+  /** `origin`: of the scripts that are started here. */
+  constructor(store: HarnessStore, origins: OriginFolder, origin: Origin | undefined) {
+    this.images = store.images;
+    this.claim = {
+      current: (scriptId) => store.claim.current(scriptId),
+      take: async (scriptId, fromEpoch) => {
+        this.#demandStaying();
+        if (fromEpoch === 0 && origin !== undefined) await origins.note(scriptId, origin);
+        const isTaken = await store.claim.take(scriptId, fromEpoch);
+        if (isTaken) this.#held.set(scriptId, fromEpoch + 1);
+        return isTaken;
+      },
+      release: async (scriptId, epoch) => {
+        if (this.#isLeft) return;
+        if (this.#held.get(scriptId) === epoch) this.#held.delete(scriptId);
+        await store.claim.release(scriptId, epoch);
+      },
+    };
+    this.journal = {
+      append: (scriptId, epoch, lines, options) => {
+        this.#demandStaying();
+        this.hasKept = true;
+        return store.journal.append(scriptId, epoch, lines, options);
+      },
+      read: (scriptId) => store.journal.read(scriptId),
+      list: async () => {
+        const all = await store.journal.list();
+        this.damaged.splice(
+          0,
+          Infinity,
+          ...all.filter(({ lastLine }) => !isJsonLine(lastLine)).map(({ scriptId }) => scriptId),
+        );
+        return all.filter(({ scriptId }) => !this.damaged.includes(scriptId));
+      },
+      delete: async (scriptId) => {
+        await store.journal.delete(scriptId);
+        await origins.forget(scriptId);
+      },
+    };
+  }
+
+  /** What this process holds and has written about. */
+  get held(): readonly string[] {
+    return [...this.#held.keys()];
+  }
+
+  get isLeft(): boolean {
+    return this.#isLeft;
+  }
+
+  leave(): void {
+    this.#isLeft = true;
+  }
+
+  #demandStaying(): void {
+    if (this.#isLeft) throw new Error('the program is being ended');
+  }
+}
+
+function isJsonLine(line: string): boolean {
+  if (line === '') return true;
+  try {
+    return typeof JSON.parse(line) === 'object';
+  } catch {
+    return false;
+  }
+}

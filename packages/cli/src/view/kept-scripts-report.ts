@@ -1,0 +1,140 @@
+import type { KeptScript, KeptScriptDetails } from '@toolscript/core';
+import { operationToItem } from '@toolscript/core/history';
+import { questionHead, requestLines, wholeArguments } from '../approvals/question.js';
+import type { Origin } from '../kept/origin-folder.js';
+import { ownCommand } from '../terminal/own-command.js';
+import type { Screen } from '../terminal/screen.js';
+import type { Style } from '../terminal/style.js';
+import { visible, visibleLine } from '../terminal/untrusted.js';
+import { cutToWidth } from '../terminal/width.js';
+import { callLine } from './call-lines.js';
+import { ago } from './durations.js';
+import { plannedCallLine } from './script-report.js';
+import { commandLines } from './suspension-report.js';
+
+const WORDS: Readonly<Record<KeptScript['state'], string>> = {
+  suspended: 'waits',
+  interrupted: 'cut off',
+  running: 'runs now',
+  ended: 'ended',
+  damaged: 'damaged',
+};
+
+/** Two lines for each script. */
+export function listLines(
+  scripts: readonly (KeptScript & { workspace: string | null })[],
+  nowMs: number,
+  screen: Screen,
+): string[] {
+  if (scripts.length === 0) return ['Nothing waits for a decision.'];
+  const fit = (line: string) => (screen.isTerminal ? cutToWidth(line, screen.columns) : line);
+  const lines = scripts.flatMap((script) => {
+    const head = `${script.scriptId}  ${WORDS[script.state]}  ${ago(nowMs - script.updatedAtMs)}`;
+    return [
+      `${mark(script, screen.style)} ${fit(head)}`,
+      ...what(script).map((line) => fit(`    ${line}`)),
+      screen.style.dim(
+        fit(`    in ${script.workspace === null ? 'an unknown folder' : visibleLine(script.workspace)}`),
+      ),
+    ];
+  });
+  return [...lines, '', ...hints(scripts)];
+}
+
+function mark({ state }: KeptScript, style: Style): string {
+  return state === 'ended' ? style.dim('·') : style.yellow(state === 'running' ? '▶' : '⏸');
+}
+
+function what({ state, approvals, ended }: KeptScript): string[] {
+  if (state === 'suspended')
+    return approvals.map(({ tool, line }) => `${visibleLine(tool)}${line === undefined ? '' : `, line ${line}`}`);
+  if (ended === undefined) return [];
+  return [ended.status === 'completed' ? 'completed' : `failed: ${visibleLine(ended.code ?? '')}`];
+}
+
+function hints(scripts: readonly KeptScript[]): string[] {
+  return [
+    ...(scripts.some(({ state }) => state === 'suspended')
+      ? [`${ownCommand()} approvals show ID tells more; ${ownCommand()} resume ID asks and goes on.`]
+      : []),
+    ...(scripts.some(({ state }) => state === 'interrupted')
+      ? [`${ownCommand()} resume ID goes on with one that was cut off.`]
+      : []),
+  ];
+}
+
+/** The script with the waiting lines marked, its plan, what it has done, and each call that waits. */
+export function detailLines(
+  details: KeptScriptDetails,
+  origin: Origin | undefined,
+  nowMs: number,
+  style: Style,
+): string[] {
+  const { scriptId, state, updatedAtMs, plan, operations, logs, output, pendingApprovals, ended } = details;
+  const done = operations.filter(({ status }) => status !== 'awaiting_approval');
+  return [
+    `${style.bold(`script ${scriptId}`)}  ${WORDS[state]}  ${ago(nowMs - updatedAtMs)}`,
+    `in ${origin === undefined ? 'an unknown folder' : visibleLine(origin.workspace)}`,
+    ...(ended?.status === 'failed'
+      ? [`${style.red(ended.code ?? 'failed')}: ${visibleLine(ended.message ?? '')}`]
+      : []),
+    ...section('Script', sourceLines(details, style), style),
+    ...section(
+      'Plan',
+      plan.map((call) => `  ${plannedCallLine(call)}`),
+      style,
+    ),
+    ...section(
+      'Done so far',
+      done.map((operation) => callLine(operationToItem(operation), style)),
+      style,
+    ),
+    ...section(
+      'Console',
+      logs.flatMap(({ text }) =>
+        visible(text)
+          .split('\n')
+          .map((line) => `  [script] ${line}`),
+      ),
+      style,
+    ),
+    ...section(
+      'Output',
+      output === ''
+        ? []
+        : visible(output)
+            .trimEnd()
+            .split('\n')
+            .map((line) => `  ${line}`),
+      style,
+    ),
+    ...pendingApprovals.flatMap((request) => [
+      '',
+      `${questionHead(request, style)}, effect: ${request.effect}`,
+      `  ${request.approvalId}`,
+      ...requestLines(request, style),
+      '  all arguments:',
+      wholeArguments(request.inputJson).trimEnd(),
+    ]),
+    ...(state === 'suspended' || state === 'interrupted'
+      ? ['', ...commandLines(scriptId, state, origin?.options ?? [])]
+      : []),
+  ];
+}
+
+function section(title: string, lines: readonly string[], style: Style): string[] {
+  return lines.length === 0 ? [] : ['', style.bold(title), ...lines];
+}
+
+function sourceLines({ source, pendingApprovals }: KeptScriptDetails, style: Style): string[] {
+  const waiting = new Set(pendingApprovals.map(({ line }) => line));
+  const lines = source.replace(/\r?\n$/u, '').split('\n');
+  const width = `${lines.length}`.length;
+  return lines.map((line, index) => {
+    const number = `${index + 1}`.padStart(width);
+    const text = visible(line);
+    return waiting.has(index + 1)
+      ? style.yellow(`> ${number} | ${text}`)
+      : `  ${style.dim(`${number} |`)} ${text}`.trimEnd();
+  });
+}

@@ -1,0 +1,404 @@
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { StreamEventSchema } from '@toolscript/core/protocol';
+import { describe, expect, it } from 'vitest';
+import { obtainSuspensionKey } from '#cli/kept/suspension-key.js';
+import { finished, PROGRAM, said, start, temporaryFolder } from '../support/program.js';
+import { Place, scriptIdIn } from '../support/place.js';
+import { atTerminal, hasTerminal, PROMPT } from '../support/terminal.js';
+
+const WRITE = "console.log('begun');\nawait tools.writeFile({ filePath: 'a.txt', content: 'one' });\nreturn 'written';";
+const TWO = `return (await Promise.allSettled(['a', 'b'].map((name) =>
+  tools.writeFile({ filePath: name + '.txt', content: name })))).map((one) => one.status).join(' and ');`;
+const SLOW = `await tools.writeFile({ filePath: 'a.txt', content: 'a' });
+console.log('now slow');
+try { await tools.exec({ command: ['sleep', '30'] }); } catch (error) { console.log('caught: ' + error.message); }
+await tools.writeFile({ filePath: 'b.txt', content: 'b' });
+return 'the end';`;
+
+function read(place: Place, name: string): string | undefined {
+  const path = join(place.workspace, name);
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+}
+
+function audit(place: Place): Record<string, unknown>[] {
+  const lines = readFileSync(place.kept('audit.jsonl'), 'utf8').trimEnd().split('\n');
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+async function pending(place: Place, id: string): Promise<{ approvalId: string; inputJson: string }[]> {
+  const { stdout } = await place.toolscript(['approvals', 'show', id, '--json']);
+  return (JSON.parse(stdout) as { pendingApprovals: { approvalId: string; inputJson: string }[] }).pendingApprovals;
+}
+
+describe('a script that needs an approval, without a terminal', () => {
+  it('waits, says for what, and goes on with the printed command as it stands; then the rest of the answer', async () => {
+    const place = new Place();
+    const { id, stdout } = await place.suspend(WRITE, "return (await tools.readFile({ filePath: 'a.txt' })).lines;");
+    for (const part of ['[script] begun', 'line 2', 'writeFile', 'a.txt', `toolscript approvals show ${id}`])
+      expect(stdout).toContain(part);
+    expect(stdout).not.toContain('Between.');
+    const [approve = ''] = /toolscript resume .*--approve$/mu.exec(stdout) ?? [];
+    const resumed = await place.shell(approve);
+    expect(resumed).toMatchObject({ status: 0, stderr: '' });
+    expect(resumed.stdout).toMatch(/✓ writeFile a\.txt[\s\S]*"written"[\s\S]*Between\.[\s\S]*"one"[\s\S]*After\./u);
+    expect(resumed.stdout).not.toContain('begun');
+    expect(read(place, 'a.txt')).toBe('one');
+  });
+
+  it('is refused with the other one; the script reads the note', async () => {
+    const place = new Place();
+    const { id, stdout } = await place.suspend(`try { ${WRITE} } catch (error) { return error.message }`);
+    const [deny = ''] = /toolscript resume .*--deny$/mu.exec(stdout) ?? [];
+    const resumed = await place.shell(`${deny} --note 'not on a Friday'`);
+    expect(resumed.status).toBe(0);
+    expect(resumed.stdout).toContain('not on a Friday');
+    expect(read(place, 'a.txt')).toBeUndefined();
+    const [entry] = audit(place);
+    expect(entry).toMatchObject({
+      type: 'approval',
+      scriptId: id,
+      decision: 'deny',
+      by: 'person',
+      note: 'not on a Friday',
+    });
+  });
+
+  it('with --json prints events alone, and eval the outcome; the commands go to stderr', async () => {
+    const place = new Place();
+    const run = await place.toolscript(['run', '--json', place.answer(WRITE)]);
+    expect(run.status).toBe(3);
+    const events = run.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => StreamEventSchema.parse(JSON.parse(line)));
+    expect(events.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'suspended' });
+    expect(run.stderr).toContain(`toolscript resume ${scriptIdIn(JSON.stringify(events.at(-1)!.payload))} --approve`);
+    const evaluated = await place.toolscript(['eval', '--json', '-e', WRITE]);
+    expect(evaluated.status).toBe(3);
+    const outcome = JSON.parse(evaluated.stdout) as { status: string; scriptId: string; suspension: string };
+    expect(outcome.status).toBe('suspended');
+    const resumed = await place.toolscript(['resume', outcome.scriptId, '--approve', '--json']);
+    expect(JSON.parse(resumed.stdout)).toMatchObject({ status: 'completed', value: 'written' });
+  });
+
+  it('one of two is approved, the other stays pending; then it is refused', async () => {
+    const place = new Place();
+    const { id } = await place.suspend(TWO);
+    const [first, second] = await pending(place, id);
+    const some = await place.toolscript(['resume', id, '--approve', first!.approvalId.slice(0, 14)]);
+    expect(some.status).toBe(3);
+    expect(some.stdout).toContain(`toolscript resume ${id}`);
+    expect(await pending(place, id)).toEqual([second]);
+    const all = await place.toolscript(['resume', id, '--deny', second!.approvalId]);
+    expect(all).toMatchObject({ status: 0 });
+    expect(all.stdout).toContain('fulfilled and rejected');
+  });
+
+  it('runs with the arguments that a person puts in place; what does not fit is refused and changes nothing', async () => {
+    const place = new Place();
+    const { id } = await place.suspend(WRITE);
+    for (const [input, why] of [
+      ['{', 'no JSON'],
+      ['{"filePath":"b.txt","content":1}', 'content'],
+    ] as const) {
+      const refused = await place.toolscript(['resume', id, '--approve', '--input', input]);
+      expect(refused.status).toBe(2);
+      expect(refused.stderr).toContain(why);
+    }
+    const input = '{"filePath":"b.txt","content":"mine"}';
+    const resumed = await place.toolscript(['resume', id, '--approve', '--input', input]);
+    expect(resumed.status).toBe(0);
+    expect([read(place, 'a.txt'), read(place, 'b.txt')]).toEqual([undefined, 'mine']);
+    expect(audit(place)[0]).toMatchObject({
+      decision: 'approve',
+      inputJson: input,
+      replacedInputJson: '{"filePath":"a.txt","content":"one"}',
+    });
+  });
+
+  it('a decision for the plan, or for the tool, answers the calls to come', async () => {
+    const place = new Place();
+    const source = `for (const name of ['a', 'b', 'c']) await tools.writeFile({ filePath: name + '.txt', content: name });`;
+    for (const remember of ['plan', 'script']) {
+      const { id } = await place.suspend(source);
+      expect(await place.toolscript(['resume', id, '--approve', '--remember', remember])).toMatchObject({ status: 0 });
+    }
+  });
+
+  it('is remembered for the workspace: the next script does not wait', async () => {
+    const place = new Place();
+    const { id } = await place.suspend(WRITE);
+    expect((await place.toolscript(['resume', id, '--approve', '--remember', 'workspace'])).status).toBe(0);
+    expect((await place.toolscript(['run', place.answer(WRITE)])).status).toBe(0);
+  });
+
+  it('leaves nothing where it needs no store', async () => {
+    const place = new Place();
+    expect(
+      (await place.toolscript(['eval', '-e', "return (await tools.listDir({ dirPath: '.' })).entries.length"])).status,
+    ).toBe(0);
+    expect((await place.toolscript(['approvals'])).stdout).toContain('Nothing waits');
+    expect(existsSync(place.data)).toBe(false);
+  });
+});
+
+describe('what is kept', () => {
+  it('can be read by nobody else', async () => {
+    const place = new Place();
+    const { id } = await place.suspend(WRITE);
+    await place.toolscript(['resume', id, '--approve']);
+    const all = readdirSync(place.data, { recursive: true, withFileTypes: true });
+    expect(all.length).toBeGreaterThan(8);
+    for (const entry of all) {
+      const path = join(entry.parentPath, entry.name);
+      expect([path, (statSync(path).mode & 0o077).toString(8)]).toEqual([path, '0']);
+    }
+    for (const name of ['suspension.key', 'audit.jsonl']) expect(statSync(place.kept(name)).mode & 0o777).toBe(0o600);
+  });
+
+  it.each([
+    ['is readable by others', (key: string) => chmodSync(key, 0o644), 'can be opened by others'],
+    ['is too short', (key: string) => writeFileSync(key, 'short'), 'needs 32'],
+  ])('is refused where the key %s', async (_name, spoil, why) => {
+    const place = new Place();
+    await place.suspend(WRITE);
+    spoil(place.kept('suspension.key'));
+    const { status, stderr } = await place.toolscript(['run', place.answer(WRITE)]);
+    expect(status).toBe(2);
+    expect(stderr).toContain(why);
+    expect((await place.toolscript(['doctor'])).stdout).toContain(why);
+  });
+
+  it('does not open with another key, nor after it was changed', async () => {
+    const place = new Place();
+    const { id } = await place.suspend(WRITE);
+    const key = readFileSync(place.kept('suspension.key'));
+    writeFileSync(place.kept('suspension.key'), Buffer.alloc(32, 1));
+    const other = await place.toolscript(['resume', id, '--approve']);
+    expect(other.status).toBe(2);
+    expect(other.stderr).toContain('a key that is not known here');
+    writeFileSync(place.kept('suspension.key'), key);
+    const journal = place.kept('scripts', 'journal', `${id}.jsonl`);
+    const text = readFileSync(journal, 'utf8');
+    const spoilt = text.replaceAll(
+      /(sealed\\":\\"[\w+/]{40})(.)/gu,
+      (_all, before: string, character: string) => before + (character === 'A' ? 'B' : 'A'),
+    );
+    expect(spoilt).not.toBe(text);
+    writeFileSync(journal, spoilt);
+    const changed = await place.toolscript(['resume', id, '--approve']);
+    expect(changed.status).toBe(2);
+    expect(changed.stderr).toContain('changed');
+    writeFileSync(journal, text.slice(0, text.length - 40).replace(/"approvals":.*/su, '"approv\n.'));
+    const damaged = await place.toolscript(['approvals']);
+    expect(damaged).toMatchObject({ status: 0 });
+    expect(damaged.stderr).toContain(`toolscript approvals delete ${id}`);
+    expect((await place.toolscript(['approvals', 'delete', id])).status).toBe(0);
+    expect(read(place, 'a.txt')).toBeUndefined();
+  });
+
+  it('is one key for processes that make it at once', async () => {
+    const folder = temporaryFolder();
+    const path = join(folder, 'a', 'suspension.key');
+    const script = `import { obtainSuspensionKey } from '#cli/kept/suspension-key.js';
+process.stdout.write(Buffer.from(obtainSuspensionKey(process.argv[1])).toString('hex'))`;
+    const cwd = new URL('../..', import.meta.url).pathname;
+    const keys = await Promise.all(
+      Array.from({ length: 6 }, () =>
+        finished(start(process.execPath, ['--input-type=module', '-e', script, path], { cwd })),
+      ),
+    );
+    expect(keys.map(({ stderr }) => stderr).join('')).toBe('');
+    expect(new Set(keys.map(({ stdout }) => stdout))).toEqual(
+      new Set([Buffer.from(obtainSuspensionKey(path)).toString('hex')]),
+    );
+    expect(readdirSync(join(folder, 'a'))).toEqual(['suspension.key']);
+  });
+});
+
+describe('toolscript resume', () => {
+  it('of two at once, exactly one goes on; the other says so', async () => {
+    const place = new Place();
+    const { id } = await place.suspend(WRITE);
+    const both = await Promise.all([1, 2].map(() => place.toolscript(['resume', id, '--approve'])));
+    expect(new Set(both.map(({ status }) => status))).toEqual(new Set([0, 1]));
+    const loser = both.find(({ status }) => status === 1)!;
+    expect(loser.stderr).toMatch(/^toolscript: (?:Somebody has gone on|A living process|This script has ended).*\n$/u);
+    expect(audit(place).filter(({ type }) => type === 'call_started')).toHaveLength(1);
+    const late = await place.toolscript(['resume', id, '--approve']);
+    expect(late.status).toBe(1);
+    expect(late.stderr).toContain('has ended');
+  });
+
+  it('refuses what is unclear, and says what is pending', async () => {
+    const place = new Place();
+    const { id } = await place.suspend(WRITE);
+    const [{ approvalId } = { approvalId: '' }] = await pending(place, id);
+    const refusals: [string[], string][] = [
+      [[id], approvalId],
+      [['scr_nothing', '--approve'], 'no kept script'],
+      [[id, '--approve', 'apr_x'], approvalId],
+      [[id, '--approve', '--deny'], 'name the approvals'],
+      [[id, '--approve', approvalId, '--deny', approvalId], 'both'],
+      [[id, '--note', 'x'], '--approve or --deny'],
+      [[id, '--deny', '--input', '{}'], 'Add --approve'],
+      [[id, '--approve', '--cwd', place.base], place.workspace],
+    ];
+    const off = await place.toolscript(['resume', id, '--approve'], { env: { TOOLSCRIPT_MODE: 'disabled' } });
+    expect(off).toMatchObject({ status: 2, stdout: '' });
+    for (const [args, said] of refusals) {
+      const { status, stderr, stdout } = await place.toolscript(['resume', ...args]);
+      expect([args, status, stdout]).toEqual([args, 2, '']);
+      expect(stderr).toContain(said);
+    }
+    expect((await place.toolscript(['resume', id.slice(0, -1), '--approve'])).status).toBe(0);
+  });
+
+  it('goes on only in the workspace of the script, wherever it is started', async () => {
+    const place = new Place();
+    const { id } = await place.suspend(WRITE);
+    expect((await place.toolscript(['resume', id, '--approve'], { cwd: temporaryFolder() })).status).toBe(0);
+    expect(read(place, 'a.txt')).toBe('one');
+  });
+
+  it.skipIf(!hasTerminal)('asks at a terminal, for each', async () => {
+    const place = new Place();
+    const { id } = await place.suspend(TWO);
+    const command = `${process.execPath} ${PROGRAM} resume ${id}`;
+    const { status, shown } = await atTerminal(
+      command,
+      [
+        [PROMPT, 's'],
+        [PROMPT, 's'],
+        [`toolscript resume ${id}`, ''],
+      ],
+      place.env,
+    );
+    expect(status, shown).toBe(3);
+    const decided = await atTerminal(
+      command,
+      [
+        [PROMPT, 'y'],
+        [PROMPT, 'n'],
+      ],
+      place.env,
+    );
+    expect(decided.status).toBe(0);
+    expect(decided.shown).toContain('fulfilled and rejected');
+  });
+});
+
+describe('a script that was cut off', () => {
+  async function startSlow(place: Place) {
+    const child = start(
+      process.execPath,
+      [PROGRAM, 'run', place.answer(SLOW), '--approve', 'auto', '--exec-sandbox', 'off'],
+      { cwd: place.workspace, env: place.env },
+    );
+    const end = finished(child);
+    await said(child, 'now slow');
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    return { child, end };
+  }
+
+  it.each([
+    ['SIGKILL', null],
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)(
+    'by %s goes on; the call that was under way is told as unknown and not repeated',
+    async (signal, status) => {
+      const place = new Place();
+      const { child, end } = await startSlow(place);
+      child.kill(signal);
+      const ended = await end;
+      expect(ended.status).toBe(status);
+      const { stdout } = await place.toolscript(['approvals']);
+      const id = scriptIdIn(stdout);
+      expect(stdout).toContain('cut off');
+      if (signal !== 'SIGKILL') expect(ended.stdout).toContain(`toolscript resume ${id} --exec-sandbox off`);
+      expect((await place.toolscript(['approvals', 'show', id])).stdout).toContain('? exec sleep 30');
+      expect((await place.toolscript(['resume', id, '--approve'])).status).toBe(2);
+      const replayed = await place.toolscript(['replay', id]);
+      expect(replayed).toMatchObject({ status: 0 });
+      expect(replayed.stdout).toMatch(/now slow[\s\S]*the tape ends here/u);
+      const resumed = await place.toolscript(['resume', id, '--then', 'auto']);
+      expect(resumed.status).toBe(0);
+      expect(resumed.stdout).toMatch(/may or may not have taken effect[\s\S]*caught: .*not known[\s\S]*"the end"/u);
+      expect(read(place, 'b.txt')).toBe('b');
+      const started = audit(place).filter(({ type }) => type === 'call_started');
+      expect(started.map(({ tool }) => tool)).toEqual(['writeFile', 'exec', 'writeFile']);
+      const whole = await place.toolscript(['replay', id]);
+      expect(whole.stdout).toMatch(/now slow[\s\S]*caught[\s\S]*"the end"/u);
+    },
+  );
+});
+
+describe.skipIf(!hasTerminal)('a terminal that is closed while a question is open', () => {
+  it('leaves the script waiting', async () => {
+    const place = new Place();
+    const command = `${process.execPath} ${PROGRAM} run ${place.answer(WRITE)} --cwd ${place.workspace}`;
+    const child = start('script', ['-qec', command, '/dev/null'], {
+      keepStdinOpen: true,
+      env: { ...place.env, TERM: 'xterm', SHELL: '/bin/sh' },
+    });
+    await said(child, PROMPT);
+    child.kill('SIGKILL');
+    const listed = async () => (await place.toolscript(['approvals'])).stdout;
+    await expect.poll(listed, { timeout: 10_000 }).toContain('  waits');
+    expect((await place.toolscript(['resume', 'scr_', '--approve'])).status).toBe(0);
+    expect(read(place, 'a.txt')).toBe('one');
+  });
+});
+
+describe('an answer whose end has not come', () => {
+  it('is kept as far as it was read, when the program is ended while its script waits', async () => {
+    const place = new Place();
+    const child = start(process.execPath, [PROGRAM, 'run', '-', '--json'], {
+      keepStdinOpen: true,
+      cwd: place.workspace,
+      env: place.env,
+    });
+    const end = finished(child);
+    child.stdin.write(
+      `<tool-calls>\n${WRITE}\n</tool-calls>\nStill to say.\n<tool-calls>\nreturn 'second'\n</tool-calls>\nNot`,
+    );
+    await said(child, '"status":"suspended"');
+    child.kill('SIGTERM');
+    expect(await end).toMatchObject({ status: 143, stderr: expect.stringContaining('toolscript resume scr_') });
+    const resumed = await place.toolscript(['resume', 'scr_', '--approve']);
+    expect(resumed.status).toBe(0);
+    expect(resumed.stdout).toMatch(/"written"[\s\S]*Still to say\.[\s\S]*"second"/u);
+  });
+});
+
+describe('toolscript approvals', () => {
+  it('lists, shows, deletes and prunes', async () => {
+    const place = new Place();
+    const { id } = await place.suspend(String.raw`console.log('x\u202ey');` + WRITE);
+    const list = await place.toolscript(['approvals']);
+    expect(list.stdout).toContain(`${id}  waits`);
+    expect(list.stdout).toContain(`writeFile, line 2\n    in ${place.workspace}`);
+    const json = JSON.parse((await place.toolscript(['approvals', '--json'])).stdout) as object[];
+    expect(json).toMatchObject([{ scriptId: id, state: 'suspended', workspace: place.workspace }]);
+    const shown = (await place.toolscript(['approvals', 'show', id])).stdout;
+    for (const part of [
+      '> 2 | await tools.writeFile',
+      '· writeFile a.txt  line 2',
+      '[script] begun',
+      'effect: write',
+      'apr_',
+    ])
+      expect(shown).toContain(part);
+    expect(shown).not.toContain('\u202e');
+    expect((await place.toolscript(['approvals', 'delete', 'scr_no'])).status).toBe(2);
+    expect((await place.toolscript(['approvals', 'prune'])).stdout).toContain('Nothing is old enough');
+    expect((await place.toolscript(['approvals', 'delete', id])).stdout).toBe(`Forgotten: ${id}\n`);
+    expect((await place.toolscript(['approvals'])).stdout).toBe('Nothing waits for a decision.\n');
+    const { id: other } = await place.suspend(WRITE);
+    expect((await place.toolscript(['approvals', 'prune', '--waiting-days', '0', '--json'])).stdout).toContain(other);
+    expect(readdirSync(place.kept('scripts', 'images'))).toEqual([]);
+    expect(readdirSync(place.kept('origins'))).toEqual([]);
+  });
+});

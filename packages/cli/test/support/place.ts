@@ -1,0 +1,57 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { finished, PROGRAM, start, temporaryFolder, toolscript, type Finished, type StartOptions } from './program.js';
+
+/** A person's own folders, a workspace, and a shell in which the program is found by its name. */
+export class Place {
+  readonly base = temporaryFolder();
+  readonly workspace = join(this.base, 'workspace');
+  readonly data = join(this.base, 'data');
+  readonly env: Record<string, string>;
+
+  constructor() {
+    const bin = join(this.base, 'bin');
+    for (const folder of [this.workspace, bin]) mkdirSync(folder);
+    symlinkSync(PROGRAM, join(bin, 'toolscript'));
+    this.env = {
+      XDG_CONFIG_HOME: join(this.base, 'config'),
+      XDG_DATA_HOME: this.data,
+      PATH: `${bin}:${process.env['PATH'] ?? ''}`,
+    };
+  }
+
+  /** The folder of this program in the person's data. */
+  kept(...names: string[]): string {
+    return join(this.data, 'toolscript', ...names);
+  }
+
+  /** An answer of these scripts, with text around them. */
+  answer(...scripts: string[]): string {
+    const path = join(this.base, 'answer.md');
+    const blocks = scripts.map((source) => `<tool-calls>\n${source}\n</tool-calls>\n`);
+    writeFileSync(path, `Before.\n${blocks.join('Between.\n')}After.\n`);
+    return path;
+  }
+
+  toolscript(args: readonly string[], options: StartOptions = {}): Promise<Finished> {
+    return toolscript(args, { cwd: this.workspace, ...options, env: { ...this.env, ...options.env } });
+  }
+
+  shell(command: string): Promise<Finished> {
+    return finished(start('sh', ['-c', command], { cwd: this.base, env: this.env }));
+  }
+
+  /** Runs an answer of these scripts, which must suspend. Answers with the id and what was printed. */
+  async suspend(...scripts: string[]): Promise<{ id: string; stdout: string }> {
+    const { status, stdout, stderr } = await this.toolscript(['run', this.answer(...scripts)]);
+    expect(status, stdout + stderr).toBe(3);
+    return { id: scriptIdIn(stdout), stdout };
+  }
+}
+
+export function scriptIdIn(text: string): string {
+  const [id] = /scr_[\w-]+/u.exec(text) ?? [];
+  expect(id, text).toBeDefined();
+  return id!;
+}

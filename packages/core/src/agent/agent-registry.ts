@@ -1,0 +1,58 @@
+import { ToolscriptUsageError } from '../protocol/index.js';
+import { didYouMean } from '../text/nearest-names.js';
+import { defineAgent, type AgentConfig, type AgentInput } from './agent-config.js';
+
+export interface AgentRegistry {
+  /** Throws a `ToolscriptUsageError` with the nearest slugs. */
+  get(slug: string): AgentConfig;
+  has(slug: string): boolean;
+  /** In the order in which they were given. */
+  list(): readonly AgentConfig[];
+}
+
+/** Names of models for the agents that come along. */
+export type DefaultModels = Partial<Record<'gpt-5.1-codex' | 'claude-sonnet' | 'claude-haiku' | 'ollama', string>>;
+
+/** The agents that come along. Which models they talk to is the host's choice. */
+export function defaultAgents(models: DefaultModels = {}): AgentConfig[] {
+  const openAi = { api: 'openai-responses', apiKeyEnv: 'OPENAI_API_KEY' };
+  const anthropic = { api: 'anthropic-messages', apiKeyEnv: 'ANTHROPIC_API_KEY' };
+  return [
+    defineAgent({
+      slug: 'gpt-5.1-codex',
+      name: 'GPT-5.1 Codex',
+      provider: { ...openAi, model: models['gpt-5.1-codex'] ?? 'gpt-5.1-codex' },
+      carrier: 'custom',
+    }),
+    defineAgent({
+      slug: 'claude-sonnet',
+      name: 'Claude Sonnet',
+      provider: { ...anthropic, model: models['claude-sonnet'] ?? 'claude-sonnet-4-5' },
+    }),
+    defineAgent({
+      slug: 'claude-haiku',
+      name: 'Claude Haiku',
+      provider: { ...anthropic, model: models['claude-haiku'] ?? 'claude-haiku-4-5' },
+    }),
+    defineAgent({
+      slug: 'ollama',
+      name: 'Ollama',
+      provider: { api: 'openai-chat', model: models.ollama ?? 'qwen3-coder', baseUrl: 'http://127.0.0.1:11434/v1' },
+      carrier: 'text',
+    }),
+  ];
+}
+
+/** Later agents take the place of earlier ones with the same slug. */
+export function createAgentRegistry(agents: readonly AgentInput[] = defaultAgents()): AgentRegistry {
+  const bySlug = new Map(agents.map((agent) => [agent.slug, defineAgent(agent)]));
+  return {
+    has: (slug) => bySlug.has(slug),
+    list: () => [...bySlug.values()],
+    get(slug) {
+      const agent = bySlug.get(slug);
+      if (agent !== undefined) return agent;
+      throw new ToolscriptUsageError(`There is no agent "${slug}".${didYouMean(slug, bySlug.keys())}`);
+    },
+  };
+}

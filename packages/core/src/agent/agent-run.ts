@@ -1,0 +1,214 @@
+import type { Decisions, Harness } from '../harness/index.js';
+import { resolveImages, type LoadImage } from '../history/index.js';
+import type {
+  EventPayload,
+  ModelProvider,
+  ModelRequest,
+  OutputItem,
+  ResponseStatus,
+  ScriptExecutionItem,
+} from '../protocol/index.js';
+import { newId } from '../text/new-id.js';
+import type { AgentConfig } from './agent-config.js';
+import { AnswerReader, type AnswerEnd } from './answer-reader.js';
+import { AnswerWork, present, type Waiting, type WorkSettings } from './answer-work.js';
+import { systemText, type OfferedTools } from './offered-tools.js';
+import { callsBehind, closingOutput, openCalls } from './open-calls.js';
+import type { RunLog } from './run-log.js';
+import { UsageSum } from './usage-sum.js';
+
+export interface AgentRunSettings {
+  readonly provider: ModelProvider;
+  readonly harness: Harness;
+  readonly agent: AgentConfig;
+  readonly log: RunLog;
+  readonly work: WorkSettings;
+  readonly offered: OfferedTools;
+  /** In place of the system text that is made here. */
+  readonly system: string | undefined;
+  readonly loadImage: LoadImage | undefined;
+  /** Results of calls, which may carry images. */
+  readonly results: readonly unknown[];
+  readonly signal: AbortSignal;
+}
+
+/**
+ * One run: answers, until one asks for nothing.
+ *
+ *   asking ──an answer──▶ deciding ──it had scripts or calls──▶ asking
+ *     │                      │
+ *     └──no turn is left─────┴──it had none, waits, failed, was cancelled or stopped──▶ done
+ */
+type State = { readonly type: 'asking' } | Deciding | Done;
+
+interface Deciding {
+  readonly type: 'deciding';
+  readonly end: AnswerEnd;
+  /** There is something that the model has not read. */
+  readonly hasResults: boolean;
+  readonly waiting: Waiting | undefined;
+}
+
+interface Done {
+  readonly type: 'done';
+  readonly status: ResponseStatus;
+  readonly members?: Readonly<Record<string, unknown>>;
+}
+
+/** Whoever is stopped by one of these is not asked again, whatever was done before. */
+const FINAL_REASONS = ['content_filter', 'context_window', 'refusal'];
+
+export class AgentRun {
+  readonly #settings: AgentRunSettings;
+  readonly #log: RunLog;
+  readonly #usage = new UsageSum();
+  readonly #system: string | undefined;
+  #turns = 0;
+
+  constructor(settings: AgentRunSettings) {
+    this.#settings = settings;
+    this.#log = settings.log;
+    const { harness, agent, system, work } = settings;
+    this.#system = system ?? systemText(harness, agent, work.mode);
+  }
+
+  async start(input: readonly OutputItem[]): Promise<void> {
+    const open = openCalls(this.#log.items);
+    this.#log.emit({ type: 'response_start', input });
+    for (const call of open) this.#log.put(closingOutput(call));
+    await this.#go({ type: 'asking' });
+  }
+
+  /** Goes on with a script that waited, then with what stands behind it in its answer. */
+  async resume(suspension: string, decisions: Decisions): Promise<void> {
+    const { harness, work, signal } = this.#settings;
+    this.#log.emit({ type: 'response_start' });
+    let callId: string | undefined;
+    const outcome = await harness.resume(suspension, decisions, {
+      ...present({ approvals: work.approvals, principal: work.principal }),
+      app: work.app,
+      signal,
+      onEvent: ({ payload }) => {
+        callId ??= outputCallId(payload);
+        this.#log.forward(payload);
+      },
+    });
+    for (const { result } of outcome.operations) work.onResult(result);
+    if (outcome.status === 'suspended')
+      return this.#end(waitingEnd({ script_id: outcome.scriptId, suspension: outcome.suspension }));
+    if (callId === undefined) {
+      // Nothing happened: the suspension is another's, or used up.
+      const error = outcome.status === 'failed' ? outcome.error : { code: 'SuspensionError', message: '' };
+      return this.#end(this.#failed(error));
+    }
+    const rest = new AnswerWork(work, outcome.status === 'failed');
+    await this.#playRest(rest, callId);
+    await this.#go({ type: 'deciding', end: { status: 'completed' }, hasResults: true, waiting: rest.waiting });
+  }
+
+  async #playRest(rest: AnswerWork, callId: string): Promise<void> {
+    for (const call of callsBehind(this.#log.items, callId)) {
+      if (call.type === 'function_call') await rest.call(call);
+      else if (call.status === 'pending' && rest.waiting === undefined) await rest.script(pendingBlock(call));
+    }
+  }
+
+  async #go(from: State): Promise<void> {
+    let state = from;
+    while (state.type !== 'done') state = state.type === 'asking' ? await this.#ask() : this.#decide(state);
+    this.#end(state);
+  }
+
+  async #ask(): Promise<State> {
+    const { agent, signal, provider, harness, work: settings } = this.#settings;
+    if (signal.aborted) return { type: 'done', status: 'cancelled' };
+    if (this.#turns >= agent.maxTurns) return incomplete('max_turns');
+    if (agent.tokenBudget !== undefined && this.#usage.tokens >= agent.tokenBudget) return incomplete('token_budget');
+    this.#turns += 1;
+    const stop = new AbortController();
+    const either = AbortSignal.any([signal, stop.signal]);
+    const work = new AnswerWork(settings);
+    const inText = agent.carrier === 'text' ? (settings.mode === 'disabled' ? 'warn' : 'run') : 'none';
+    const reader = new AnswerReader({
+      log: this.#log,
+      work,
+      usage: this.#usage,
+      scriptsInText: inText,
+      stopsAfterScript: agent.afterScript === 'stop',
+      detector: () => harness.detector(),
+      stop: () => stop.abort(),
+      signal: either,
+    });
+    const answer = provider.stream(this.#request(), {
+      signal: either,
+      answerId: newId('answer'),
+    });
+    const end = await reader.read(answer);
+    return { type: 'deciding', end, hasResults: work.started > 0, waiting: work.waiting };
+  }
+
+  #decide({ end: { status, reason, error }, hasResults, waiting }: Deciding): State {
+    if (waiting !== undefined) return waitingEnd(waiting);
+    if (this.#settings.signal.aborted || status === 'cancelled') return { type: 'done', status: 'cancelled' };
+    if (error !== undefined) {
+      if (!hasResults) return this.#failed(error);
+      // What ran has run: the answer ends behind it, and its results are given.
+      this.#log.emit({ type: 'item_error', item_id: newId('item'), ...error });
+      return { type: 'asking' };
+    }
+    if (reason !== undefined && FINAL_REASONS.includes(reason)) return incomplete(reason);
+    if (hasResults || reason === 'paused') return { type: 'asking' };
+    return status === 'incomplete' ? incomplete(reason ?? 'other') : { type: 'done', status };
+  }
+
+  #failed({ code, message }: { code: string; message: string }): Done {
+    this.#log.emit({ type: 'response_error', code, message });
+    return { type: 'done', status: 'failed' };
+  }
+
+  #end({ status, members }: Done): void {
+    const usage = this.#usage.total;
+    this.#log.emit({ ...members, type: 'response_done', status, ...(usage === undefined ? {} : { usage }) });
+  }
+
+  #request(): ModelRequest {
+    const { agent, offered, loadImage, results } = this.#settings;
+    const { maxOutputTokens, temperature, reasoningEffort } = agent;
+    const conversation = this.#log.conversation();
+    const within = [...conversation, ...results];
+    return {
+      ...present({ system: this.#system, maxOutputTokens, temperature, reasoningEffort }),
+      conversation,
+      ...(offered.tools.length === 0 ? {} : { tools: offered.tools }),
+      promptCache: { key: this.#log.identity.threadId },
+      resolveImages: (images) => resolveImages(images, { within, ...present({ loadImage }) }),
+    };
+  }
+}
+
+function incomplete(reason: string): Done {
+  return { type: 'done', status: 'incomplete', members: { incomplete_reason: reason } };
+}
+
+function waitingEnd(waiting: Waiting): Done {
+  return { type: 'done', status: 'suspended', members: { ...waiting } };
+}
+
+function outputCallId(payload: EventPayload): string | undefined {
+  if (payload.type !== 'item_done' || payload.final_item.type !== 'script_execution_output') return undefined;
+  return payload.final_item.call_id;
+}
+
+/** Under the same name, so that its item is the one that was put aside. */
+function pendingBlock(script: ScriptExecutionItem) {
+  const {
+    type: _type,
+    source_code: source,
+    source_sha256: _sha256,
+    status: _status,
+    language,
+    plan: _plan,
+    ...item
+  } = script;
+  return { source, language, item };
+}

@@ -1,0 +1,60 @@
+import type { Harness } from '../harness/index.js';
+import type { FunctionTool, HarnessMode, ModelTool, Tool } from '../protocol/index.js';
+import type { AgentConfig } from './agent-config.js';
+import { SCRIPT_TOOL } from './answer-work.js';
+
+export interface OfferedTools {
+  readonly tools: readonly ModelTool[];
+  /** The tools' own names, by the names under which they are offered. */
+  readonly functions: ReadonlyMap<string, string>;
+}
+
+const SCRIPT_TOOL_DESCRIPTION = 'Runs TypeScript in the sandbox, as the system text says, and gives what came of it.';
+
+/** What a model may call, in an order that does not change. */
+export function offerTools(harness: Harness, { carrier, functions }: AgentConfig, mode: HarnessMode): OfferedTools {
+  const names = new Map<string, string>();
+  const tools: ModelTool[] = [];
+  if (mode !== 'disabled' && carrier !== 'text') tools.push(scriptTool(harness, carrier));
+  for (const tool of harness.tools()) {
+    const offered = mode === 'disabled' || functions === 'all' || functions.includes(tool.name);
+    if (offered) tools.push(functionTool(tool, names));
+  }
+  return { tools, functions: names };
+}
+
+function scriptTool(harness: Harness, carrier: 'tool' | 'custom'): ModelTool {
+  const common = { name: SCRIPT_TOOL, description: SCRIPT_TOOL_DESCRIPTION };
+  if (carrier === 'custom')
+    return {
+      type: 'custom',
+      name: SCRIPT_TOOL,
+      description: `${SCRIPT_TOOL_DESCRIPTION} Its input is the TypeScript itself.`,
+      argument: 'code',
+    };
+  return { type: 'function', ...common, inputSchema: { ...harness.asTool().inputSchema } };
+}
+
+function functionTool({ name, description, inputSchema }: Tool, names: Map<string, string>): FunctionTool {
+  const base = name.replaceAll(/[^\w-]/gu, '_').slice(0, 60);
+  let offered = base;
+  for (let count = 2; names.has(offered) || offered === SCRIPT_TOOL; count += 1) offered = `${base}_${count}`;
+  names.set(offered, name);
+  return { type: 'function', name: offered, description, inputSchema };
+}
+
+/** The system text: how scripts are written and what there is, then the agent's own. Stable while they are. */
+export function systemText(harness: Harness, agent: AgentConfig, mode: HarnessMode): string | undefined {
+  const { carrier, instructions, instructionTokens: tokenBudget } = agent;
+  const guide =
+    mode === 'disabled'
+      ? []
+      : [
+          harness.instructions({
+            carrier,
+            ...(tokenBudget === undefined ? {} : { tokenBudget }),
+          }),
+        ];
+  const parts = [...guide, ...(instructions === undefined ? [] : [instructions])];
+  return parts.length === 0 ? undefined : parts.join('\n\n');
+}

@@ -1,0 +1,65 @@
+import type { FunctionCallItem, OutputItem, ScriptExecutionItem } from '../protocol/index.js';
+import { newId } from '../text/new-id.js';
+
+export type OpenCall = FunctionCallItem | ScriptExecutionItem;
+
+/** The calls and scripts without a result, in order; of a script that a call brought, the script. */
+export function openCalls(items: readonly OutputItem[]): OpenCall[] {
+  const open = new Map<string, OpenCall>();
+  for (const item of items) {
+    switch (item.type) {
+      case 'function_call':
+        if (item.cancelled !== true) open.set(item.call_id, item);
+        break;
+      case 'script_execution':
+        open.set(item.call_id, item);
+        break;
+      case 'function_call_output':
+      case 'script_execution_output':
+        open.delete(item.call_id);
+        break;
+      default:
+        break;
+    }
+  }
+  return [...open.values()];
+}
+
+const NOT_RUN = 'There is no result: this was not run.';
+const SUSPENDED =
+  'Script suspended: it waits for a decision of a person. It goes on by itself when there is one, and its result comes then; do not repeat its calls.';
+
+/** The result in the place of one that has not come, when the conversation goes on without it. */
+export function closingOutput(call: OpenCall): OutputItem {
+  const { call_id } = call;
+  if (call.type === 'function_call')
+    return { type: 'function_call_output', id: newId('item'), call_id, output: NOT_RUN, success: false };
+  const waits = call.status === 'suspended';
+  return {
+    type: 'script_execution_output',
+    id: newId('item'),
+    call_id,
+    status: waits ? 'suspended' : 'failed',
+    report: waits ? SUSPENDED : NOT_RUN,
+    logs: [],
+    operations: [],
+    metadata: {
+      duration_ms: 0,
+      compute_ms: 0,
+      approval_wait_ms: 0,
+      tool_calls_made: 0,
+      memory_used_mb: 0,
+      cache_hit: false,
+      compilation_cache_hit: false,
+    },
+  };
+}
+
+/** What waits behind a script of the same answer, in order. */
+export function callsBehind(items: readonly OutputItem[], scriptCallId: string): OpenCall[] {
+  const at = items.findLastIndex((item) => item.type === 'script_execution' && item.call_id === scriptCallId);
+  const script = items[at];
+  if (script === undefined || script.answer_id === undefined) return [];
+  // A call may have been announced before the script of an earlier one.
+  return openCalls(items).filter((call) => call.answer_id === script.answer_id && call.call_id !== scriptCallId);
+}

@@ -1,0 +1,104 @@
+import { DISABLED_WARNING } from '../protocol/index.js';
+import type { EventPayload, MessageItem, OutputItem } from '../protocol/index.js';
+import type { ScriptItemMembers } from '../harness/index.js';
+
+type Emit = (payload: EventPayload) => void;
+
+interface OpenPiece {
+  id: string;
+  type: 'message' | 'reasoning';
+}
+
+/** Members of a provider's message that each of its pieces has too, once they are known. */
+const SHARED = ['native_id', 'phase'];
+
+/**
+ * A message of the provider's, cut at its scripts. The pieces' texts (`raw_text`, or `content` where they have none)
+ * make the message again, byte for byte. A message without scripts stays as it came.
+ */
+export class TextPieces {
+  readonly #id: string;
+  readonly #members: Readonly<Record<string, unknown>>;
+  readonly #emit: Emit;
+  readonly #ids: string[] = [];
+  #open: OpenPiece | undefined;
+  #final: MessageItem | undefined;
+  /** One piece is all of it, as the provider has it. */
+  #isWhole = false;
+
+  /** `initial`: what the provider announced the message with. */
+  constructor(id: string, initial: Readonly<Record<string, unknown>>, emit: Emit) {
+    const { role: _role, ...members } = initial;
+    this.#id = id;
+    this.#members = members;
+    this.#emit = emit;
+  }
+
+  delta(type: 'message' | 'reasoning', delta: string): void {
+    if (delta === '') return;
+    this.#openPiece(type);
+    this.#emit({ type: 'item_delta', item_id: this.#open!.id, delta });
+  }
+
+  /** A piece of text, or of reasoning in text, has ended. */
+  close(type: 'message' | 'reasoning', text: string, raw: string): void {
+    this.#openPiece(type);
+    this.#done(type, text, type === 'reasoning' ? { raw_text: raw } : {});
+  }
+
+  /** Stands in the place of a script that is switched off. */
+  warn(raw: string): void {
+    this.delta('message', DISABLED_WARNING);
+    this.#done('message', DISABLED_WARNING, { raw_text: raw });
+  }
+
+  /** Members of the item of a script that stands in the text. */
+  script(format: 'xml' | 'fence', raw: string): ScriptItemMembers {
+    return { ...this.#members, id: this.#nextId(), format, carrier: 'text', raw_text: raw };
+  }
+
+  /** The provider's message is whole: the next piece that ends is the last one. */
+  finishing(final: MessageItem): void {
+    this.#final = final;
+  }
+
+  /** Every piece has ended. */
+  finished(): void {
+    const final = this.#final!;
+    if (this.#ids.length === 0) return this.close('message', final.content, final.content);
+    if (this.#ids.length === 1 && this.#isWhole) return;
+    const changes = Object.fromEntries(SHARED.filter((name) => name in final).map((name) => [name, final[name]]));
+    if (Object.keys(changes).length === 0) return;
+    for (const id of this.#ids) this.#emit({ type: 'item_update', item_id: id, changes });
+  }
+
+  /** The provider's message was cut off: what is not whole is given up. */
+  cancel(reason: string | undefined): void {
+    if (this.#open === undefined) return;
+    this.#emit({ type: 'item_cancelled', item_id: this.#open.id, ...(reason === undefined ? {} : { reason }) });
+    this.#open = undefined;
+  }
+
+  #openPiece(type: OpenPiece['type']): void {
+    if (this.#open !== undefined) return;
+    const id = this.#nextId();
+    this.#open = { id, type };
+    const role = type === 'message' ? { role: 'assistant' } : {};
+    this.#emit({ type: 'item_start', item_id: id, item_type: type, initial: { ...this.#members, ...role } });
+  }
+
+  #done(type: OpenPiece['type'], text: string, more: object): void {
+    const { id } = this.#open!;
+    this.#open = undefined;
+    this.#isWhole = this.#ids.length === 1 && type === 'message' && this.#final?.content === text;
+    const own = type === 'message' ? { type, id, role: 'assistant', content: text } : { type, id, content: text };
+    const item = { ...(this.#isWhole ? this.#final : this.#members), ...own, ...more } as OutputItem;
+    this.#emit({ type: 'item_done', item_id: id, final_item: item });
+  }
+
+  #nextId(): string {
+    const id = this.#ids.length === 0 ? this.#id : `${this.#id}_${this.#ids.length}`;
+    this.#ids.push(id);
+    return id;
+  }
+}

@@ -1,0 +1,91 @@
+import type { FacadeEvent } from '../tools/index.js';
+import type { ApprovalDecider, Operation, Remember, ToolEffect } from '../protocol/index.js';
+
+interface AuditCommon {
+  /** When, as ISO 8601 in UTC. */
+  at: string;
+  scriptId?: string;
+  principal?: string;
+  callId: string;
+}
+
+/** One line of an audit log: every decision, and the start and end of every call that can change something. */
+export type AuditEntry = AuditCommon &
+  (
+    | {
+        type: 'approval';
+        approvalId: string;
+        tool: string;
+        decision: 'approve' | 'deny' | 'timeout' | 'cancelled';
+        by: ApprovalDecider;
+        note?: string;
+        remember?: Remember;
+        /** What the script sent, where a person put other arguments in place. */
+        replacedInputJson?: string;
+        /** What was decided about, and runs where it was approved. */
+        inputJson: string;
+      }
+    | { type: 'call_started'; tool: string; effect: ToolEffect; input: unknown }
+    | {
+        type: 'call_ended';
+        tool: string;
+        effect: ToolEffect;
+        status: Operation['status'];
+        durationMs: number;
+        error?: { code: string; message: string };
+      }
+  );
+
+/** Called in order, while the run waits: it should append and return. What it throws changes nothing. */
+export type AuditLog = (entry: AuditEntry) => void;
+
+/** Makes audit entries of what a facade tells. */
+export class Audit {
+  readonly #log: AuditLog;
+  readonly #onFailure: (detail: string) => void;
+
+  constructor(log: AuditLog, onFailure: (detail: string) => void) {
+    this.#log = log;
+    this.#onFailure = onFailure;
+  }
+
+  note(event: FacadeEvent, whose: { scriptId: string | undefined; principal: string | undefined }): void {
+    const entry = entryOf(event);
+    if (entry === undefined) return;
+    const { scriptId, principal } = whose;
+    const at = new Date().toISOString();
+    try {
+      this.#log({
+        at,
+        ...(scriptId === undefined ? {} : { scriptId }),
+        ...(principal === undefined ? {} : { principal }),
+        ...entry,
+      } as AuditEntry);
+    } catch (error) {
+      this.#onFailure(`the audit log failed: ${String(error)}`);
+    }
+  }
+}
+
+type Unsigned = AuditEntry extends infer Entry ? (Entry extends AuditEntry ? Omit<Entry, 'at'> : never) : never;
+
+function entryOf(event: FacadeEvent): Unsigned | undefined {
+  switch (event.type) {
+    case 'approval_resolved': {
+      const { type: _type, ...decision } = event;
+      return { ...decision, type: 'approval' };
+    }
+    case 'tool_call_start': {
+      const { callId, tool, effect, input } = event;
+      return effect === 'read' ? undefined : { type: 'call_started', callId, tool, effect, input };
+    }
+    case 'tool_call_done': {
+      const { callId, tool, effect, status, durationMs, error } = event.operation;
+      if (effect === 'read') return undefined;
+      const failed = error === undefined ? {} : { error };
+      return { type: 'call_ended', callId, tool, effect, status, durationMs, ...failed };
+    }
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,201 @@
+import type { GuestError, Operation } from '../protocol/index.js';
+import type { OpenTask, ScriptTasks, TaskReport, TaskStart, TaskStatus, TaskSummary } from '../session/index.js';
+
+/** Ended tasks that can still be read, and the characters that all of them may hold. The last one always stays. */
+const MAX_ENDED = 100;
+const MAX_ENDED_LENGTH = 16 * 1024 * 1024;
+const MAX_OUTPUT_LENGTH = 65_536;
+
+const CANCELLED = 'a script cancelled it';
+const CLOSED = 'the harness was closed';
+
+/**
+ * The tasks that scripts of one harness started with `tools.spawn.exec`. A task is seen by scripts of its own
+ * principal only. It ends when its tool has: one that was cancelled runs until then.
+ */
+export class DetachedTasks {
+  /** In order of start. */
+  readonly #tasks = new Map<string, DetachedTask>();
+  /** In order of their ends. */
+  readonly #ended: DetachedTask[] = [];
+  #endedLength = 0;
+  #closed = false;
+
+  /** What scripts of one principal see. */
+  of(principal: string | undefined): ScriptTasks {
+    const find = (id: string): DetachedTask | undefined => {
+      const task = this.#tasks.get(id);
+      return task?.principal === principal ? task : undefined;
+    };
+    return {
+      open: (start) => this.#open(start, principal),
+      list: () =>
+        [...this.#tasks.values()].filter((task) => task.principal === principal).map((task) => task.summary()),
+      read: (id) => find(id)?.report(),
+      cancel: (id) => find(id)?.cancel(CANCELLED) ?? false,
+      onEnd: (id, listener) => find(id)?.onEnd(listener) ?? (() => {}),
+    };
+  }
+
+  /** Ends what runs, and what is still to come. Idempotent. */
+  close(): void {
+    this.#closed = true;
+    for (const task of this.#tasks.values()) task.cancel(CLOSED);
+  }
+
+  #open(start: TaskStart, principal: string | undefined): OpenTask {
+    this.#tasks.get(start.id)?.cancel('its script was run again');
+    const task: DetachedTask = new DetachedTask(start, principal, () => this.#keepEnded(task));
+    this.#tasks.set(start.id, task);
+    // In a tick of its own: the call is made when this has returned.
+    if (this.#closed) queueMicrotask(() => task.cancel(CLOSED));
+    return task;
+  }
+
+  #keepEnded(task: DetachedTask): void {
+    this.#ended.push(task);
+    this.#endedLength += task.length;
+    while (this.#ended.length > MAX_ENDED || (this.#endedLength > MAX_ENDED_LENGTH && this.#ended.length > 1)) {
+      const oldest = this.#ended.shift() as DetachedTask;
+      this.#endedLength -= oldest.length;
+      if (this.#tasks.get(oldest.id) === oldest) this.#tasks.delete(oldest.id);
+    }
+  }
+}
+
+class DetachedTask implements OpenTask {
+  readonly id: string;
+  readonly principal: string | undefined;
+  readonly #start: Omit<TaskStart, 'abort'>;
+  readonly #startedAtMs = Date.now();
+  #output = new OutputTail();
+  #putsOut = false;
+  readonly #listeners = new Set<() => void>();
+  readonly #onEnded: () => void;
+  /** Holds the whole session of the script that started it: let go at the end. */
+  #abort: TaskStart['abort'] | undefined;
+  #status: TaskStatus = 'running';
+  #isCancelling = false;
+  #endedAtMs: number | undefined;
+  #resultJson: string | undefined;
+  #error: { code: string; message: string } | undefined;
+
+  constructor({ abort, ...start }: TaskStart, principal: string | undefined, onEnded: () => void) {
+    this.id = start.id;
+    this.principal = principal;
+    this.#start = start;
+    this.#abort = abort;
+    this.#onEnded = onEnded;
+  }
+
+  said(message: string): void {
+    if (this.#status === 'running' && !this.#putsOut) this.#output.add(`${message}\n`);
+  }
+
+  put(text: string): void {
+    if (this.#status !== 'running') return;
+    if (!this.#putsOut) this.#output = new OutputTail();
+    this.#putsOut = true;
+    this.#output.add(text);
+  }
+
+  ended({ status, result, error }: Operation): void {
+    if (this.#status !== 'running') return;
+    if (result !== undefined) this.#resultJson = JSON.stringify(result);
+    this.#end(statusOf(status, error !== undefined), error);
+  }
+
+  rejected(error: GuestError): void {
+    // One that is being cancelled is answered at once, and ends when its tool has stopped.
+    if (!this.#isCancelling) this.#end('failed', error);
+  }
+
+  /** Whether it was running. */
+  cancel(reason: string): boolean {
+    if (this.#status !== 'running') return false;
+    this.#isCancelling = true;
+    this.#abort?.(reason);
+    return true;
+  }
+
+  /** The function it gives takes the listener back. */
+  onEnd(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  summary(): TaskSummary {
+    return {
+      id: this.id,
+      tool: this.#start.tool,
+      status: this.#status,
+      startedAtMs: this.#startedAtMs,
+      durationMs: (this.#endedAtMs ?? Date.now()) - this.#startedAtMs,
+    };
+  }
+
+  report(): TaskReport {
+    return {
+      ...this.summary(),
+      scriptId: this.#start.scriptId,
+      input: JSON.parse(this.#start.inputJson),
+      output: this.#output.text,
+      outputTruncated: this.#output.isCut,
+      ...(this.#resultJson === undefined ? {} : { result: JSON.parse(this.#resultJson) }),
+      ...(this.#error === undefined ? {} : { error: this.#error }),
+    };
+  }
+
+  /** Characters that it holds. */
+  get length(): number {
+    const { tool, inputJson } = this.#start;
+    return tool.length + inputJson.length + this.#output.text.length + (this.#resultJson?.length ?? 0);
+  }
+
+  #end(status: TaskStatus, error: { code: string; message: string } | undefined): void {
+    if (this.#status !== 'running') return;
+    this.#status = status;
+    this.#endedAtMs = Date.now();
+    if (error !== undefined) this.#error = { code: error.code, message: error.message };
+    this.#abort = undefined;
+    const listeners = [...this.#listeners];
+    this.#listeners.clear();
+    for (const listener of listeners) listener();
+    this.#onEnded();
+  }
+}
+
+/** A call that was aborted before it could start has no error of its own. */
+function statusOf(status: Operation['status'], hasError: boolean): TaskStatus {
+  if (status === 'completed') return 'completed';
+  return status === 'aborted' || (status === 'not_started' && !hasError) ? 'cancelled' : 'failed';
+}
+
+/** The end of what was said, beginning with a whole line. */
+class OutputTail {
+  #text = '';
+  #isCut = false;
+
+  add(text: string): void {
+    this.#text += text;
+    // Cut now and then: twice the most is held at times.
+    if (this.#text.length > 2 * MAX_OUTPUT_LENGTH) this.#cut();
+  }
+
+  get text(): string {
+    this.#cut();
+    return this.#text;
+  }
+
+  get isCut(): boolean {
+    this.#cut();
+    return this.#isCut;
+  }
+
+  #cut(): void {
+    if (this.#text.length <= MAX_OUTPUT_LENGTH) return;
+    const tail = this.#text.slice(-MAX_OUTPUT_LENGTH);
+    this.#text = tail.slice(tail.indexOf('\n') + 1);
+    this.#isCut = true;
+  }
+}

@@ -1,0 +1,135 @@
+import type { Decision, Operation, Settlement } from '../protocol/index.js';
+import type { InterruptedScript, ScriptStart, TapeBatch, TapeCall } from '../session/index.js';
+import type { EndedCall } from '../tools/index.js';
+import { withResult } from './call-results.js';
+import type { RunIdentity } from './event-stream.js';
+
+/** One line of a script's journal. JSON; results of tools stand in the settlements only. */
+export type JournalLine =
+  | StartedLine
+  /** Before a call with effects. */
+  | { t: 'intent'; callIndex: number; operation: Operation }
+  /** A call with effects ended while the guest was busy. */
+  | { t: 'finished'; settlement: Settlement; ended: EndedCall }
+  /** Before the guest is told. */
+  | {
+      t: 'delivered';
+      clockMs: number;
+      calls: readonly TapeCall[];
+      settlements: readonly Settlement[];
+      ended: readonly EndedCall[];
+    }
+  /** Calls that no delivery has told of yet. */
+  | { t: 'made'; calls: readonly TapeCall[] }
+  | { t: 'suspended'; atMs: number; suspension: string; approvals: readonly WaitingApproval[] }
+  | { t: 'resumed'; atMs: number; decisions: Readonly<Record<string, Decision>> }
+  | { t: 'ended'; atMs: number; status: 'completed' | 'failed'; code?: string; message?: string };
+
+export interface StartedLine {
+  t: 'started';
+  version: 1;
+  atMs: number;
+  identity: RunIdentity;
+  start: ScriptStart;
+}
+
+/** What a list shows of an approval that is waited for. */
+export interface WaitingApproval {
+  approvalId: string;
+  tool: string;
+  line?: number;
+}
+
+/** What a journal tells. */
+export interface JournalStory {
+  identity: RunIdentity;
+  startedAtMs: number;
+  updatedAtMs: number;
+  script: InterruptedScript;
+  /** The newest suspension, where nothing has gone on since. */
+  suspension: string | undefined;
+  ended: Extract<JournalLine, { t: 'ended' }> | undefined;
+}
+
+/** Undefined where the lines do not begin with a script's start that this version knows. */
+export function readStory(lines: readonly string[]): JournalStory | undefined {
+  const all = lines.map((line) => JSON.parse(line) as JournalLine);
+  if (all[0]?.t !== 'started') return undefined;
+  // A script that was run a second time had done nothing the first time.
+  const [first, ...rest] = all.slice(all.findLastIndex(({ t }) => t === 'started'));
+  if (first?.t !== 'started' || first.version !== 1) return undefined;
+  const reader = new StoryReader();
+  for (const line of rest) reader.take(line);
+  return {
+    identity: first.identity,
+    startedAtMs: first.atMs,
+    updatedAtMs: Math.max(first.atMs, ...rest.map((line) => ('atMs' in line ? line.atMs : 0))),
+    script: reader.script(first.start),
+    suspension: reader.suspension,
+    ended: reader.ended,
+  };
+}
+
+class StoryReader {
+  suspension: string | undefined;
+  ended: JournalStory['ended'];
+  readonly #calls: TapeCall[] = [];
+  readonly #batches: TapeBatch[] = [];
+  readonly #endedCalls = new Map<number, EndedCall>();
+  readonly #intents = new Map<number, EndedCall>();
+  readonly #undelivered = new Map<number, Settlement>();
+
+  take(line: JournalLine): void {
+    switch (line.t) {
+      case 'intent':
+        this.suspension = undefined;
+        this.#intents.set(line.callIndex, { callIndex: line.callIndex, operation: line.operation });
+        return;
+      case 'finished':
+        this.#undelivered.set(line.settlement.callIndex, line.settlement);
+        return this.#end(line.ended, line.settlement);
+      case 'delivered':
+        this.suspension = undefined;
+        return this.#deliver(line);
+      case 'made':
+        this.#calls.push(...line.calls);
+        return;
+      case 'suspended':
+        this.suspension = line.suspension;
+        return;
+      case 'resumed':
+        return;
+      case 'ended':
+        this.ended = line;
+    }
+  }
+
+  script(start: ScriptStart): InterruptedScript {
+    const unknown = [...this.#intents.values()].map(({ callIndex, operation }) => ({
+      callIndex,
+      operation: { ...operation, status: 'unknown' as const },
+    }));
+    return {
+      start,
+      tape: { calls: this.#calls, batches: this.#batches },
+      ended: [...this.#endedCalls.values()],
+      unknown,
+      ready: [...this.#undelivered.values()],
+    };
+  }
+
+  #deliver({ clockMs, calls, settlements, ended }: Extract<JournalLine, { t: 'delivered' }>): void {
+    this.#calls.push(...calls);
+    this.#batches.push({ clockMs, settlements });
+    for (const settlement of settlements) {
+      this.#undelivered.delete(settlement.callIndex);
+      const call = ended.find(({ callIndex }) => callIndex === settlement.callIndex);
+      if (call !== undefined) this.#end(call, settlement);
+    }
+  }
+
+  #end(call: EndedCall, settlement: Settlement): void {
+    this.#intents.delete(call.callIndex);
+    this.#endedCalls.set(call.callIndex, withResult(call, new Map([[call.callIndex, settlement]])));
+  }
+}

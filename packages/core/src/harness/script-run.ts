@@ -1,0 +1,161 @@
+import type { createGate, GateOptions } from '../approvals/index.js';
+import type {
+  ApprovalPolicy,
+  CompiledScript,
+  Decision,
+  GateMemory,
+  HarnessStore,
+  ImageSource,
+  Limits,
+  SandboxRuntime,
+} from '../protocol/index.js';
+import type { Compiler } from '../script/index.js';
+import {
+  runScriptSession,
+  type EarlierLife,
+  type ScriptJournal,
+  type SessionEnd,
+  type SessionEvent,
+  type SessionFacadeHooks,
+} from '../session/index.js';
+import { createFacade, type ObservedShapes, type ToolCatalog, type ToolRegistry } from '../tools/index.js';
+import type { Audit } from './audit.js';
+import type { DetachedTasks } from './detached-tasks.js';
+import type { EventStream } from './event-stream.js';
+import type { LazyChecker } from './lazy-checker.js';
+import type { ContextWriter } from './script-context.js';
+import { sessionPayload } from './session-payloads.js';
+import type { WorkPlans } from './work-plans.js';
+import type { SuspensionSeal } from './suspension-envelope.js';
+
+/** What every run of one harness shares. */
+export interface RunnerParts {
+  compiler: Compiler;
+  /** Undefined: types are not checked. */
+  checker: LazyChecker | undefined;
+  runtime: SandboxRuntime;
+  registry: ToolRegistry;
+  exposed: ReadonlySet<string>;
+  toolNames: readonly string[];
+  /** Undefined: `tools.spawn` does not exist. */
+  tasks: DetachedTasks | undefined;
+  catalog: ToolCatalog;
+  /** What results of tools without an output schema looked like, over all runs. */
+  observed: ObservedShapes;
+  contexts: ContextWriter;
+  makeGate: (
+    approvals: ApprovalPolicy | undefined,
+    limits: Limits,
+    more?: Omit<GateOptions, 'approvalTimeoutMs'>,
+  ) => ReturnType<typeof createGate>;
+  /** Undefined: scripts are kept by this process only. */
+  store: HarnessStore | undefined;
+  images: ImageSource;
+  /** Engines and images that are being kept at this moment, by name. */
+  keeping: Map<string, Promise<void>>;
+  seal: SuspensionSeal;
+  suspendAfterMs: number | undefined;
+  audit: Audit | undefined;
+  workPlans: WorkPlans;
+  isClosing: () => boolean;
+  onInternalError: ((detail: string, ids: { scriptId: string }) => void) | undefined;
+}
+
+/** What one run is given by its host, new or taken up again. */
+export interface RunHost {
+  inAnswer: boolean;
+  approvals: ApprovalPolicy | undefined;
+  app: unknown;
+  signal: AbortSignal | undefined;
+  stream: EventStream;
+}
+
+export interface ScriptRun extends RunHost {
+  scriptId: string;
+  script: CompiledScript;
+  cacheHit: boolean;
+  limits: Limits;
+  principal: string | undefined;
+  toolNames: readonly string[];
+  contextJson: string;
+  seed: readonly [number, number, number, number];
+  clockMs: number;
+  journal: ScriptJournal;
+  earlier?: EarlierLife | undefined;
+  /** What a person decided while the script was put aside, by approval. */
+  decisions?: ReadonlyMap<string, Decision> | undefined;
+  /** What a person said before that. */
+  memory?: GateMemory | undefined;
+}
+
+/** Runs a compiled script to its end, or until it only waits for people. */
+export function runSession(parts: RunnerParts, run: ScriptRun): Promise<SessionEnd> {
+  // Member by member: spreading an object costs more than the rest of a short script's way through here.
+  return runScriptSession({
+    scriptId: run.scriptId,
+    script: run.script,
+    cacheHit: run.cacheHit,
+    runtime: parts.runtime,
+    limits: run.limits,
+    makeFacade: (hooks) => makeFacade(parts, run, hooks),
+    catalog: parts.catalog,
+    toolNames: run.toolNames,
+    tasks: parts.tasks?.of(run.principal),
+    contextJson: run.contextJson,
+    principal: run.principal,
+    seed: run.seed,
+    clockMs: run.clockMs,
+    journal: run.journal,
+    signal: run.signal,
+    suspendAfterMs: parts.suspendAfterMs,
+    earlier: run.earlier,
+    images: parts.images,
+    onEvent: (event) => tell(parts, run.stream, run.scriptId, event),
+  });
+}
+
+function makeFacade(parts: RunnerParts, run: ScriptRun, hooks: SessionFacadeHooks) {
+  const { limits, decisions, memory, stream, journal } = run;
+  const gate = parts.makeGate(run.approvals, limits, { parks: true, decisions, memory });
+  const tellsCalls = stream.isHeard || parts.tasks !== undefined || parts.audit !== undefined || journal.isKept;
+  return createFacade({
+    registry: parts.registry,
+    exposed: parts.exposed,
+    observed: parts.observed,
+    limits,
+    gate,
+    app: run.app,
+    principal: run.principal,
+    scriptId: run.scriptId,
+    plan: run.script.plan,
+    clock: hooks,
+    startedAtMs: 0,
+    tellsCalls,
+    earlier: hooks.earlier,
+    onIntent: hooks.onIntent,
+    onEvent: parts.audit === undefined ? hooks.onEvent : audited(parts.audit, run, hooks.onEvent),
+  });
+}
+
+function audited(audit: Audit, { scriptId, principal }: ScriptRun, next: SessionFacadeHooks['onEvent']): typeof next {
+  return (event) => {
+    audit.note(event, { scriptId, principal });
+    next(event);
+  };
+}
+
+function tell(parts: RunnerParts, stream: EventStream, scriptId: string, event: SessionEvent): void {
+  if (event.type === 'internal') return tellOperator(parts, scriptId, event.detail);
+  if (!stream.isHeard) return;
+  const payload = sessionPayload(event, scriptId);
+  if (payload !== undefined) stream.emit(payload);
+  if (event.type === 'tool_call_done') parts.workPlans.note(stream, parts.registry, event.operation);
+}
+
+export function tellOperator(parts: RunnerParts, scriptId: string, detail: string): void {
+  try {
+    parts.onInternalError?.(detail, { scriptId });
+  } catch {
+    // The operator's listener failed; the run goes on.
+  }
+}

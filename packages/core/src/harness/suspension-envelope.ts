@@ -1,0 +1,146 @@
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { z } from 'zod';
+import { ToolscriptUsageError } from '../protocol/index.js';
+
+/** A secret of at least 32 bytes; text counts as its UTF-8 bytes. */
+export type SuspensionKey = string | Uint8Array;
+
+/**
+ * What stands around a sealed script, for everybody to read. It is bound to the content: a header that was
+ * changed, or put on another's content, does not open.
+ */
+const HeaderSchema = z.strictObject({
+  kind: z.literal('toolscript.suspension'),
+  version: z.literal(1),
+  scriptId: z.string(),
+  /** How often the script had been taken up when this was made: only one can follow. */
+  epoch: z.number().int().min(0),
+  principal: z.string().optional(),
+  threadId: z.string(),
+  /** In ms since 1970. */
+  createdAtMs: z.number(),
+  /** Names of the engine and the image that its memory needs. */
+  images: z.array(z.string()),
+});
+
+const EnvelopeSchema = HeaderSchema.extend({ keyId: z.string(), nonce: z.string(), sealed: z.string() });
+
+export type SuspensionHeader = z.infer<typeof HeaderSchema>;
+
+/** Why a suspension does not open, in words for whoever wanted to resume it. */
+export class SealError extends Error {
+  override readonly name = 'SealError';
+}
+
+const MIN_KEY_BYTES = 32;
+/** Higher ones take twice as long and leave a tenth less. */
+const DEFLATE_LEVEL = 3;
+/** No script, with its memory and all it was told, comes near it. */
+const MOST_BYTES = 2 ** 30;
+
+interface DerivedKey {
+  id: string;
+  secret: Buffer;
+}
+
+/**
+ * Seals what is kept of scripts: deflated, then AES-256-GCM with a nonce of its own, the header as associated
+ * data. The key is derived from the secret by HKDF (RFC 5869); its id tells keys apart and gives nothing away.
+ */
+export class SuspensionSeal {
+  readonly #getKeys: () => readonly SuspensionKey[];
+  #derived: readonly DerivedKey[] | undefined;
+
+  /** The first key seals, every key opens. None: a key of this process's own. A function is asked at the first use. */
+  constructor(keys: readonly SuspensionKey[] | (() => readonly SuspensionKey[])) {
+    this.#getKeys = typeof keys === 'function' ? keys : () => (keys.length === 0 ? [randomBytes(MIN_KEY_BYTES)] : keys);
+    if (typeof keys !== 'function') this.#derived = this.#getKeys().map(derive);
+  }
+
+  get #keys(): readonly DerivedKey[] {
+    this.#derived ??= this.#getKeys().map(derive);
+    return this.#derived;
+  }
+
+  /** `bytes` rides along as it is, `data` as JSON. */
+  seal(header: SuspensionHeader, data: unknown, bytes: Uint8Array): string {
+    const { id, secret } = this.#keys[0]!;
+    const nonce = randomBytes(12);
+    const cipher = createCipheriv('aes-256-gcm', secret, nonce).setAAD(associated(header, id));
+    const json = deflateRawSync(JSON.stringify(data), { level: DEFLATE_LEVEL });
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(json.length);
+    const sealed = Buffer.concat([
+      cipher.update(length),
+      cipher.update(json),
+      cipher.update(bytes),
+      cipher.final(),
+      cipher.getAuthTag(),
+    ]);
+    const closed = { keyId: id, nonce: nonce.toString('base64'), sealed: sealed.toString('base64') };
+    return JSON.stringify({ ...header, ...closed });
+  }
+
+  /** Throws a `SealError` for what was not sealed with one of the keys, or was changed since. */
+  open(text: string): { header: SuspensionHeader; data: unknown; bytes: Uint8Array } {
+    const { keyId, nonce, sealed, ...header } = readEnvelope(text);
+    const key = this.#keys.find(({ id }) => id === keyId);
+    if (key === undefined) throw new SealError('it was sealed with a key that is not known here');
+    const plain = decrypt(key, header, Buffer.from(nonce, 'base64'), Buffer.from(sealed, 'base64'));
+    const end = 4 + plain.readUInt32LE(0);
+    const json = inflateRawSync(plain.subarray(4, end), { maxOutputLength: MOST_BYTES }).toString('utf8');
+    return { header, data: JSON.parse(json), bytes: plain.subarray(end) };
+  }
+}
+
+/** The header of a suspension, which nobody has vouched for yet. Throws a `SealError`. */
+export function readSuspensionHeader(text: string): SuspensionHeader {
+  const { keyId: _keyId, nonce: _nonce, sealed: _sealed, ...header } = readEnvelope(text);
+  return header;
+}
+
+function readEnvelope(text: string): z.infer<typeof EnvelopeSchema> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new SealError('it is cut off, or no suspension at all');
+  }
+  const version: unknown = (value as { version?: unknown } | null)?.version;
+  if (typeof version === 'number' && version !== 1)
+    throw new SealError(`it has version ${version}, and 1 is known here`);
+  const parsed = EnvelopeSchema.safeParse(value);
+  if (!parsed.success) throw new SealError('it is no suspension');
+  return parsed.data;
+}
+
+function decrypt({ id, secret }: DerivedKey, header: SuspensionHeader, nonce: Buffer, sealed: Buffer): Buffer {
+  const TAG_BYTES = 16;
+  if (nonce.length !== 12 || sealed.length < TAG_BYTES + 4) throw new SealError('it is cut off');
+  const decipher = createDecipheriv('aes-256-gcm', secret, nonce, { authTagLength: TAG_BYTES })
+    .setAAD(associated(header, id))
+    .setAuthTag(sealed.subarray(-TAG_BYTES));
+  try {
+    return Buffer.concat([decipher.update(sealed.subarray(0, -TAG_BYTES)), decipher.final()]);
+  } catch {
+    throw new SealError('it was changed, or cut off, since it was made');
+  }
+}
+
+/** In an order of its own, so that the order of a JSON text's members does not matter. */
+function associated(header: SuspensionHeader, keyId: string): Buffer {
+  const { kind, version, scriptId, epoch, principal, threadId, createdAtMs, images } = header;
+  return Buffer.from(
+    JSON.stringify([kind, version, scriptId, epoch, principal ?? null, threadId, createdAtMs, images, keyId]),
+  );
+}
+
+function derive(key: SuspensionKey): DerivedKey {
+  const bytes = typeof key === 'string' ? Buffer.from(key, 'utf8') : key;
+  if (bytes.length < MIN_KEY_BYTES)
+    throw new ToolscriptUsageError(`suspensionKey has ${bytes.length} bytes; it needs at least ${MIN_KEY_BYTES}.`);
+  const secret = Buffer.from(hkdfSync('sha256', bytes, '', 'toolscript suspension 1', 32));
+  const id = createHash('sha256').update('toolscript suspension key id').update(secret).digest('hex').slice(0, 16);
+  return { id, secret };
+}

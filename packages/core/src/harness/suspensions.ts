@@ -1,0 +1,189 @@
+import type {
+  AnswerSegment,
+  GateMemory,
+  HarnessStore,
+  Outcome,
+  SandboxCapture,
+  ScriptFormat,
+  ScriptLanguage,
+} from '../protocol/index.js';
+import type { SuspendedEnd, SuspendedScript } from '../session/index.js';
+import type { RunIdentity } from './event-stream.js';
+import type { ItemNames } from './script-items.js';
+import type { RunnerParts } from './script-run.js';
+import { resultsOf, withoutResult, withResult } from './call-results.js';
+import { StoreJournal } from './store-journal.js';
+import type { SuspensionHeader } from './suspension-envelope.js';
+
+/** What is left of an answer behind a script that waits. */
+export interface AnswerRest {
+  segments: readonly AnswerSegment[];
+  continueOnError: boolean;
+  /** A script of the answer had failed before. */
+  failed: boolean;
+}
+
+/** How a script came and is told about. */
+export interface ScriptFrame {
+  identity: RunIdentity;
+  language: ScriptLanguage;
+  format: ScriptFormat;
+  /** Undefined where nobody heard of it. */
+  item: ItemNames | undefined;
+}
+
+/** Everything of a suspension that is sealed. */
+export interface Suspension {
+  header: SuspensionHeader;
+  frame: ScriptFrame;
+  /** Of the event stream, where it goes on. */
+  nextSeq: number;
+  script: SuspendedScript;
+  /** What a person said before. */
+  memory: GateMemory;
+  answer: AnswerRest | undefined;
+}
+
+interface SealedData {
+  frame: ScriptFrame;
+  nextSeq: number;
+  script: Omit<SuspendedScript, 'capture'>;
+  capture: Omit<SandboxCapture, 'state'> | undefined;
+  answer: AnswerRest | undefined;
+}
+
+/** A script that is being put aside: it can be sealed again when more of its answer is known. */
+export class Putting {
+  readonly #parts: RunnerParts;
+  readonly #end: SuspendedEnd;
+  readonly #frame: ScriptFrame;
+  readonly #epoch: number;
+  readonly #journal: StoreJournal | undefined;
+
+  /** `epoch`: of a script that is kept by no store. */
+  constructor(parts: RunnerParts, end: SuspendedEnd, frame: ScriptFrame, kept: TakenOver) {
+    this.#parts = parts;
+    this.#end = end;
+    this.#frame = frame;
+    this.#journal = kept.journal;
+    this.#epoch = kept.epoch;
+  }
+
+  get scriptId(): string {
+    return this.#end.scriptId;
+  }
+
+  /** When it is done, the script is as safe as its store. */
+  async seal(nextSeq: number, answer: AnswerRest | undefined): Promise<string> {
+    const { suspended } = this.#end;
+    if (suspended.capture !== undefined) await keepImages(this.#parts, suspended.capture.images);
+    await this.#journal?.opened();
+    const text = this.#write(nextSeq, answer);
+    const approvals = this.#end.pendingApprovals.map(({ approvalId, tool, line }) => ({
+      approvalId,
+      tool,
+      ...(line === undefined ? {} : { line }),
+    }));
+    await this.#journal?.suspended({ atMs: Date.now(), suspension: text, approvals });
+    return text;
+  }
+
+  outcome(suspension: string): Outcome {
+    const { suspended: _suspended, ...rest } = this.#end;
+    return { ...rest, suspension };
+  }
+
+  #write(nextSeq: number, answer: AnswerRest | undefined): string {
+    const { capture, calls, ...rest } = this.#end.suspended;
+    const script = { ...rest, calls: { ...calls, ended: calls.ended.map((call) => withoutResult(call)) } };
+    const { principal } = script.start;
+    const { state = new Uint8Array(), ...about } = capture ?? {};
+    const header: SuspensionHeader = {
+      kind: 'toolscript.suspension',
+      version: 1,
+      scriptId: this.#end.scriptId,
+      epoch: this.#journal?.epoch ?? this.#epoch,
+      ...(principal === undefined ? {} : { principal }),
+      threadId: this.#frame.identity.threadId,
+      createdAtMs: Date.now(),
+      images: [...(capture?.images ?? [])],
+    };
+    const data: SealedData = {
+      frame: this.#frame,
+      nextSeq,
+      script,
+      capture: capture === undefined ? undefined : (about as SealedData['capture']),
+      answer,
+    };
+    return this.#parts.seal.seal(header, data, state);
+  }
+}
+
+/** Throws a `SealError`. */
+export function openSuspension({ seal }: RunnerParts, text: string): Suspension {
+  const { header, data, bytes } = seal.open(text);
+  const { frame, nextSeq, script, capture, answer } = data as SealedData;
+  const results = resultsOf(script.tape.batches);
+  const calls = { ...script.calls, ended: script.calls.ended.map((call) => withResult(call, results)) };
+  const whole = { ...script, calls, capture: capture === undefined ? undefined : { ...capture, state: bytes } };
+  return { header, frame, nextSeq, script: whole, memory: calls.approvals, answer };
+}
+
+/** A script that this process goes on with. `epoch`: of one that no store keeps, too. */
+export interface TakenOver {
+  journal: StoreJournal | undefined;
+  epoch: number;
+}
+
+/** Taken over by exactly one; what the journal says from here on is the new epoch's. */
+export async function takeOver(
+  parts: RunnerParts,
+  { scriptId, epoch }: { scriptId: string; epoch: number },
+  frame: Pick<ScriptFrame, 'identity'>,
+): Promise<TakenOver | undefined> {
+  const { store } = parts;
+  const next = epoch + 1;
+  if (store === undefined) return processClaims.take(scriptId, epoch) ? { journal: undefined, epoch: next } : undefined;
+  if (!(await store.claim.take(scriptId, epoch))) return undefined;
+  const journal = new StoreJournal(store, scriptId, next, { version: 1, atMs: Date.now(), identity: frame.identity });
+  return { journal, epoch: next };
+}
+
+/** Where there is no store, it is the process that knows what was resumed: a suspension, once, in all its harnesses. */
+class ProcessClaims {
+  readonly #epochs = new Map<string, number>();
+
+  take(scriptId: string, epoch: number): boolean {
+    if ((this.#epochs.get(scriptId) ?? 0) > epoch) return false;
+    this.#epochs.delete(scriptId);
+    this.#epochs.set(scriptId, epoch + 1);
+    const [oldest] = this.#epochs.keys();
+    if (this.#epochs.size > MOST_CLAIMS && oldest !== undefined) this.#epochs.delete(oldest);
+    return true;
+  }
+}
+
+const MOST_CLAIMS = 100_000;
+const processClaims = new ProcessClaims();
+
+/** So that the script can go on when this version's engine and image are long gone. */
+async function keepImages(parts: RunnerParts, names: readonly string[]): Promise<void> {
+  const { store, keeping } = parts;
+  if (store === undefined) return;
+  await Promise.all(
+    names.map((name) => {
+      const before = keeping.get(name);
+      if (before !== undefined) return before;
+      // Scripts that are put aside at the same moment need the same ones.
+      const keep = keepImage(parts, store, name).finally(() => keeping.delete(name));
+      keeping.set(name, keep);
+      return keep;
+    }),
+  );
+}
+
+async function keepImage({ runtime }: RunnerParts, store: HarnessStore, name: string): Promise<void> {
+  if (await store.images.has(name)) return;
+  const bytes = (await runtime.images?.())?.get(name);
+  if (bytes !== undefined) await store.images.put(name, bytes);
+}

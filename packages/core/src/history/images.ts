@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto';
+import { ImagePartSchema, MAX_IMAGE_BYTES, MAX_IMAGES, MAX_JSON_DEPTH, ToolCallError } from '../protocol/index.js';
+import type { ImagePart, ModelPart, Outcome } from '../protocol/index.js';
+import { oneLine } from './operations-table.js';
+
+/*
+ * Images of a conversation.
+ *
+ * A tool's result, or a script's value, brings one by a part `{ type: 'image', mediaType, sha256, path?, data? }` at
+ * any depth. Items name it by a reference, and texts by a line; base64 is in neither. Where the input of a model is
+ * built, the bytes are looked up: in the part's own `data`, otherwise by the host. A part may be a script's own
+ * making, so only bytes that have the hash pass, and a host's `loadImage` must look no further than its tools may.
+ */
+
+export interface CollectedImages {
+  /** References, without `data`: the first ones, each once. */
+  readonly images: readonly ImagePart[];
+  /** How many more there are than may be handed over. */
+  readonly leftOut: number;
+}
+
+/** Fetches the bytes that a reference names. Throws a `ToolCallError` whose message a model may read. */
+export type LoadImage = (image: ImagePart) => Promise<{ bytes: Uint8Array }>;
+
+export interface ImageSources {
+  /** Data in which parts may carry the bytes: a script's value and the results of its operations. */
+  within?: readonly unknown[];
+  loadImage?: LoadImage;
+}
+
+/** The images in plain JSON data, in order of appearance. */
+export function collectImages(holders: readonly unknown[]): CollectedImages {
+  const images = new Map<string, ImagePart>();
+  forEachPart(holders, (part) => {
+    const reference = readReference(part);
+    if (reference !== undefined && !images.has(reference.sha256)) images.set(reference.sha256, reference);
+  });
+  const all = [...images.values()];
+  return { images: all.slice(0, MAX_IMAGES), leftOut: Math.max(0, all.length - MAX_IMAGES) };
+}
+
+/** Where an outcome's images are: what the script chose to return comes first. */
+export function imageHolders(outcome: Outcome): unknown[] {
+  const results = outcome.operations.map(({ result }) => result);
+  return outcome.status === 'completed' ? [outcome.value, ...results] : results;
+}
+
+/** A line for each image, for people and models that read text. */
+export function imageLines({ images, leftOut }: CollectedImages): string[] {
+  const lines = images.map((image) => `- ${nameOf(image)} (${image.media_type}, sha256 ${image.sha256.slice(0, 12)}…)`);
+  return leftOut === 0 ? lines : [...lines, `- and ${leftOut} more, left out: at most ${MAX_IMAGES} are handed over`];
+}
+
+/**
+ * The same data with base64 replaced by a remark: in every part, and wherever else a text repeats what a part in
+ * `holders` carries. The very same value where they carry none.
+ */
+export function withoutImageData<Value>(value: Value, holders: readonly unknown[]): Value {
+  let carriesData = false;
+  const repeated = new Set<string>();
+  forEachPart(holders, ({ data }) => {
+    if (typeof data !== 'string') return;
+    carriesData = true;
+    if (data.length >= MIN_REPEATED_LENGTH && repeated.size < MAX_IMAGES) repeated.add(data);
+  });
+  return carriesData ? (strip(value, repeated, 0) as Value) : value;
+}
+
+/** Shorter texts are no image, and could be any word. */
+const MIN_REPEATED_LENGTH = 64;
+
+function strip(value: unknown, repeated: ReadonlySet<string>, depth: number): unknown {
+  if (depth > MAX_DEPTH) return value;
+  if (typeof value === 'string') return withoutRepeated(value, repeated);
+  if (Array.isArray(value)) return value.map((one) => strip(one, repeated, depth + 1));
+  if (typeof value !== 'object' || value === null) return value;
+  const isPart = (value as Members)['type'] === 'image';
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [
+      key,
+      isPart && key === 'data' && typeof member === 'string' ? remark(member) : strip(member, repeated, depth + 1),
+    ]),
+  );
+}
+
+/**
+ * References as what a model is given, in the same order. In the place of an image whose bytes are not found, are
+ * others than those that were named, or are too many, stands a line of text. Never rejects.
+ */
+export async function resolveImages(
+  images: readonly ImagePart[],
+  { within = [], loadImage }: ImageSources,
+): Promise<ModelPart[]> {
+  const inline = new Map<string, string>();
+  forEachPart(within, ({ sha256, data }) => {
+    if (typeof sha256 === 'string' && typeof data === 'string') inline.set(sha256, data);
+  });
+  const parts: ModelPart[] = [];
+  for (const image of images.slice(0, MAX_IMAGES)) parts.push(await resolveImage(image, inline, loadImage));
+  return parts;
+}
+
+async function resolveImage(
+  image: ImagePart,
+  inline: ReadonlyMap<string, string>,
+  loadImage: LoadImage | undefined,
+): Promise<ModelPart> {
+  const { data: own = inline.get(image.sha256), ...reference } = image;
+  const carried = own === undefined ? undefined : Buffer.from(own, 'base64');
+  if (carried !== undefined && isMeant(carried, image)) return { ...reference, data: carried.toString('base64') };
+  if (loadImage === undefined) return notShown(image, 'its bytes are not at hand');
+  try {
+    const { bytes } = await loadImage(reference);
+    if (isMeant(bytes, image)) return { ...reference, data: Buffer.from(bytes).toString('base64') };
+    return notShown(image, bytes.length > MAX_IMAGE_BYTES ? 'it has more than 5 MB' : 'it is not the same any more');
+  } catch (error) {
+    return notShown(image, error instanceof ToolCallError ? error.message : 'it could not be loaded');
+  }
+}
+
+function isMeant(bytes: Uint8Array, { sha256 }: ImagePart): boolean {
+  return bytes.length <= MAX_IMAGE_BYTES && createHash('sha256').update(bytes).digest('hex') === sha256;
+}
+
+function notShown(image: ImagePart, why: string): ModelPart {
+  const reason = oneLine(why, 300);
+  return {
+    type: 'text',
+    text: `[The image ${nameOf(image)} is not shown: ${reason}${/[.!?]$/.test(reason) ? '' : '.'}]`,
+  };
+}
+
+function nameOf({ path, sha256 }: ImagePart): string {
+  return path === undefined ? `${sha256.slice(0, 12)}…` : oneLine(path, 200);
+}
+
+/** Of what may cross, inside an operation of an outcome. */
+const MAX_DEPTH = MAX_JSON_DEPTH + 5;
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Tells every object that says it is an image. Of plain data: cycles end with the depth. */
+function forEachPart(value: unknown, take: (part: Members) => void, depth = 0): void {
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return;
+  if (!Array.isArray(value) && (value as Members)['type'] === 'image') take(value as Members);
+  for (const member of Object.values(value)) forEachPart(member, take, depth + 1);
+}
+
+/** Undefined for what is no image of ours, and for base64 of more than the most bytes. */
+function readReference({ mediaType, sha256, path, data }: Members): ImagePart | undefined {
+  if (typeof path !== 'string' && typeof data !== 'string') return undefined;
+  if (typeof data === 'string' && data.length > Math.ceil(MAX_IMAGE_BYTES / 3) * 4) return undefined;
+  const part = { type: 'image', media_type: mediaType, ...(typeof path === 'string' ? { path } : {}), sha256 };
+  const parsed = ImagePartSchema.safeParse(part);
+  return parsed.success ? parsed.data : undefined;
+}
+
+function withoutRepeated(text: string, repeated: ReadonlySet<string>): string {
+  let shown = text;
+  for (const base64 of repeated)
+    if (shown.length >= base64.length) shown = shown.replaceAll(base64, () => remark(base64));
+  return shown;
+}
+
+function remark(base64: string): string {
+  return `[${base64.length} characters of base64 left out]`;
+}

@@ -1,0 +1,37 @@
+import type { EventPayload, StreamEvent } from './events.js';
+
+export interface RunIdentity {
+  runId: string;
+  threadId: string;
+  turnId: string;
+}
+
+/** Puts the payloads of one run into envelopes: `seq` in order and without gaps. */
+export class EventEnvelopes {
+  readonly identity: RunIdentity;
+  #seq: number;
+
+  /** `nextSeq`: where a run goes on that was put aside. */
+  constructor(identity: RunIdentity, nextSeq = 0) {
+    this.identity = identity;
+    this.#seq = nextSeq;
+  }
+
+  get nextSeq(): number {
+    return this.#seq;
+  }
+
+  next(payload: EventPayload): StreamEvent {
+    const { runId, threadId, turnId } = this.identity;
+    const seq = this.#seq++;
+    return {
+      event_id: `evt_${runId}_${seq}`,
+      run_id: runId,
+      thread_id: threadId,
+      turn_id: turnId,
+      seq,
+      timestamp: Date.now(),
+      payload,
+    };
+  }
+}

@@ -1,0 +1,232 @@
+import type { AnswerWriter, ItemWriter } from '../answer-writer.js';
+import type { WireEvent } from '../body.js';
+import type { WireDecoder } from '../decoder.js';
+import {
+  argumentsOf,
+  countOf,
+  failureOf,
+  isJsonObject,
+  isMembers,
+  listOf,
+  membersOf,
+  nameOf,
+  textOf,
+  without,
+  withoutNulls,
+  type Members,
+} from '../wire-values.js';
+import { incompleteReasonOf, kindOf, usageOf, type BlockKind } from './wire.js';
+
+interface Block {
+  readonly kind: BlockKind;
+  readonly item: ItemWriter;
+  /** What the block has beside its text; deltas add to it. */
+  members: Record<string, unknown>;
+  readonly citations: unknown[];
+  /** The pieces of an input's JSON; undefined while none came. */
+  input: string | undefined;
+  stopped: boolean;
+}
+
+/**
+ * Anthropic Messages → canonical events. Each content block is an item:
+ *
+ *   (none) ──content_block_start──▶ open ──content_block_stop──▶ stopped
+ *
+ * and the answer is whole when it gave its stop reason and every block has stopped. A call whose input is no JSON is
+ * done only then, because the reason says whether it was cut.
+ */
+export class AnthropicMessagesDecoder implements WireDecoder {
+  readonly #writer: AnswerWriter;
+  readonly #blocks = new Map<number, Block>();
+  #usage: Record<string, unknown> = {};
+  /** The index of the newest block. */
+  #last = -1;
+  /** Stop reason, stop sequence and what else the last message said. */
+  #stop: Members = {};
+
+  constructor(writer: AnswerWriter) {
+    this.#writer = writer;
+  }
+
+  read({ name, data }: Extract<WireEvent, { type: 'event' }>): void {
+    const event = membersOf(data);
+    switch (nameOf(event.type) ?? name) {
+      case 'message_start':
+        return this.#start(membersOf(event.message));
+      case 'content_block_start':
+        return this.#openBlock(this.#indexOf(event, 1), membersOf(event.content_block));
+      case 'content_block_delta':
+        return this.#readDelta(this.#blocks.get(this.#indexOf(event, 0)), membersOf(event.delta));
+      case 'content_block_stop':
+        return this.#stopBlock(this.#blocks.get(this.#indexOf(event, 0)));
+      case 'message_delta':
+        return this.#readStop(event);
+      case 'message_stop':
+        return this.#end();
+      case 'error':
+        return this.#writer.fail(failureOf(event.error ?? event));
+      default:
+        if (event.type === undefined && isMembers(event.error)) this.#writer.fail(failureOf(event.error));
+    }
+  }
+
+  readWhole(data: unknown): void {
+    const message = membersOf(data);
+    if (!Array.isArray(message.content)) return this.#writer.fail(failureOf(message.error ?? data));
+    this.#start(message);
+    for (const [index, block] of listOf(message.content).entries()) {
+      this.#openBlock(index, membersOf(block));
+      this.#stopBlock(this.#blocks.get(index));
+    }
+    this.#readStop({ delta: message });
+    this.#end();
+  }
+
+  readDoneMarker(): void {
+    this.readEnd();
+  }
+
+  readEnd(): void {
+    const isWhole = this.#stop.stop_reason !== undefined && [...this.#blocks.values()].every(({ stopped }) => stopped);
+    if (isWhole) this.#end();
+  }
+
+  #start(message: Members): void {
+    this.#writer.start(withoutNulls({ response_id: nameOf(message.id), model: nameOf(message.model) }));
+    this.#addUsage(membersOf(message.usage));
+  }
+
+  #addUsage(usage: Members): void {
+    this.#usage = { ...this.#usage, ...withoutNulls(usage) };
+    this.#writer.usage(usageOf(this.#usage));
+  }
+
+  /** Without an index an event is about the last block, or begins the next one. */
+  #indexOf(event: Members, step: 0 | 1): number {
+    return countOf(event.index) ?? this.#last + step;
+  }
+
+  #openBlock(index: number, wire: Members): void {
+    this.#stopBlock(this.#blocks.get(index));
+    const kind = kindOf(wire);
+    const block: Block = {
+      kind,
+      item: this.#openItem(kind, wire),
+      members: { ...wire },
+      citations: [...listOf(wire.citations)],
+      input: undefined,
+      stopped: false,
+    };
+    this.#blocks.set(index, block);
+    this.#last = index;
+    if (kind !== 'opaque') block.item.append(textOf(kind === 'text' ? wire.text : wire.thinking) ?? '');
+  }
+
+  #openItem(kind: BlockKind, wire: Members): ItemWriter {
+    switch (kind) {
+      case 'text':
+        return this.#writer.message();
+      case 'thinking':
+        return this.#writer.reasoning();
+      case 'tool_use':
+        return this.#writer.call(textOf(wire.name) ?? '', nameOf(wire.id));
+      case 'opaque':
+        return this.#writer.opaque(wire);
+    }
+  }
+
+  #readDelta(block: Block | undefined, delta: Members): void {
+    if (block === undefined || block.stopped) return;
+    switch (delta.type) {
+      case 'text_delta':
+        return block.item.append(block.kind === 'text' ? (textOf(delta.text) ?? '') : '');
+      case 'thinking_delta':
+        return block.item.append(block.kind === 'thinking' ? (textOf(delta.thinking) ?? '') : '');
+      case 'input_json_delta':
+        return this.#readInput(block, argumentsOf(delta.partial_json) ?? '');
+      case 'citations_delta':
+        block.citations.push(delta.citation);
+        return;
+      case 'signature_delta':
+        block.members.signature = delta.signature;
+        return;
+      default:
+        if (block.kind === 'opaque') addMembers(block.members, without(delta, 'type'));
+    }
+  }
+
+  #readInput(block: Block, json: string): void {
+    block.input = (block.input ?? '') + json;
+    if (block.kind === 'tool_use') block.item.append(json);
+  }
+
+  #stopBlock(block: Block | undefined): void {
+    if (block === undefined || block.stopped) return;
+    block.stopped = true;
+    switch (block.kind) {
+      case 'text':
+        return block.item.finish(textMembers(block));
+      case 'thinking':
+        return block.item.finish(without(block.members, 'type', 'thinking'));
+      case 'tool_use':
+        if (isJsonObject(inputOf(block))) this.#finishCall(block, false);
+        return;
+      case 'opaque':
+        block.item.correct({ native: withInput(block) });
+        return block.item.finish();
+    }
+  }
+
+  #finishCall(block: Block, stoppedEarly: boolean): void {
+    const members = { ...without(block.members, 'type', 'id', 'name', 'input'), ...nativeId(block.members) };
+    if (stoppedEarly) block.item.finishCut(members, inputOf(block));
+    else block.item.finish(members, inputOf(block));
+  }
+
+  #readStop(event: Members): void {
+    this.#addUsage(membersOf(event.usage));
+    const { stop_reason, stop_sequence, stop_details, container } = membersOf(event.delta);
+    this.#stop = { ...this.#stop, ...withoutNulls({ stop_reason, stop_sequence, stop_details, container }) };
+  }
+
+  #end(): void {
+    const reason = incompleteReasonOf(textOf(this.#stop.stop_reason));
+    for (const block of this.#blocks.values()) {
+      if (block.kind === 'tool_use') this.#finishCall(block, reason !== undefined);
+      else this.#stopBlock(block);
+    }
+    if (reason === undefined) this.#writer.complete(this.#stop);
+    else this.#writer.stopEarly(reason, this.#stop);
+  }
+}
+
+function textMembers({ members, citations }: Block): Members {
+  const others = without(members, 'type', 'text', 'citations');
+  return citations.length === 0 ? others : { ...others, citations };
+}
+
+/** The JSON of a call's input: what was streamed, or what the block began with. */
+function inputOf({ input, members }: Block): string {
+  return input === undefined || input === '' ? (argumentsOf(members.input) ?? '{}') : input;
+}
+
+/** A hosted tool's block with its input in it, which comes in pieces. Pieces that make no JSON stay text. */
+function withInput(block: Block): Members {
+  if (block.input === undefined || block.input === '') return block.members;
+  const input: unknown = isJsonObject(block.input) ? JSON.parse(block.input) : block.input;
+  return { ...block.members, input };
+}
+
+function nativeId({ id }: Members): Members {
+  return nameOf(id) === undefined ? {} : { native_id: id };
+}
+
+/** What a delta of an unknown kind adds: text to text, and otherwise the newer value. */
+function addMembers(members: Record<string, unknown>, added: Members): void {
+  for (const [name, value] of Object.entries(added)) {
+    const before = textOf(members[name]);
+    const both = before !== undefined && typeof value === 'string' ? before + value : value;
+    Object.defineProperty(members, name, { value: both, enumerable: true, writable: true, configurable: true });
+  }
+}

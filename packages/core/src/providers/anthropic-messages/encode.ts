@@ -1,0 +1,260 @@
+import type { ModelPart, ModelTool, ReasoningEffort } from '../../protocol/index.js';
+import {
+  isOf,
+  withoutLooseReasoning,
+  type AnswerPart,
+  type AnswerTurn,
+  type Call,
+  type CallResult,
+  type Turn,
+} from '../conversation.js';
+import { argumentsOfText, inputSchemaOf, present, type Prompt } from '../prompt.js';
+import { hasImages, textOfParts, wrapResult } from '../result-text.js';
+import { isMembers, listOf, nameOf, type Members } from '../wire-values.js';
+
+/**
+ * What is asked of Anthropic Messages.
+ * Source of the format: https://docs.claude.com/en/api/messages
+ */
+export interface MessagesBody {
+  model: string;
+  max_tokens: number;
+  system?: TextBlock[];
+  messages: MessagesMessage[];
+  tools?: MessagesTool[];
+  temperature?: number;
+  stop_sequences?: string[];
+  thinking?: { type: 'adaptive' } | { type: 'enabled'; budget_tokens: number } | { type: 'disabled' };
+  output_config?: { effort: 'low' | 'medium' | 'high' | 'xhigh' | 'max' };
+  stream: true;
+}
+
+export type MessagesMessage = { role: 'user'; content: UserBlock[] } | { role: 'assistant'; content: AnswerBlock[] };
+
+type Marked = { cache_control?: { type: 'ephemeral' } };
+
+type TextBlock = { type: 'text'; text: string; citations?: never[] } & Marked;
+
+type ImageBlock = {
+  type: 'image';
+  source: { type: 'base64'; media_type: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp'; data: string };
+} & Marked;
+
+type ToolResultBlock = {
+  type: 'tool_result';
+  tool_use_id: string;
+  content: string | (TextBlock | ImageBlock)[];
+  is_error?: true;
+} & Marked;
+
+type UserBlock = TextBlock | ImageBlock | ToolResultBlock;
+
+type AnswerBlock =
+  | TextBlock
+  | { type: 'thinking'; thinking: string; signature: string }
+  | { type: 'tool_use'; id: string; name: string; input: Record<string, unknown>; caller?: { type: 'direct' } }
+  | OpaqueBlock;
+
+/** As the wire sent it. */
+interface OpaqueBlock {
+  readonly [OPAQUE]?: never;
+}
+declare const OPAQUE: unique symbol;
+
+type MessagesTool = {
+  name: string;
+  description: string;
+  input_schema: { type: 'object'; [member: string]: unknown };
+} & Marked;
+
+export interface MessagesSettings {
+  /** The format demands a bound. Default 32 000. */
+  maxOutputTokens?: number;
+  /**
+   * How a reasoning effort is asked for: `adaptive` thinking with an effort (default), or a `budget` of tokens, which
+   * is what older models know.
+   */
+  thinking?: 'adaptive' | 'budget';
+}
+
+const DEFAULT_MAX_TOKENS = 32_000;
+const MARK = { cache_control: { type: 'ephemeral' } } as const;
+
+export function encodeMessages(prompt: Prompt, settings: MessagesSettings = {}): MessagesBody {
+  const { tools = [], stopSequences = [], promptCache } = prompt;
+  const marks = promptCache?.marks !== false;
+  const maxTokens = prompt.maxOutputTokens ?? settings.maxOutputTokens ?? DEFAULT_MAX_TOKENS;
+  const thinking = thinkingOf(prompt.reasoningEffort, maxTokens, settings);
+  const thinks = thinking.thinking !== undefined && thinking.thinking.type !== 'disabled';
+  const messages = prompt.turns.flatMap((turn) => messagesOf(turn, tools));
+  return {
+    model: prompt.model,
+    max_tokens: maxTokens,
+    ...systemOf(prompt.system, marks),
+    messages: marks ? withMarks(messages) : messages,
+    ...toolsOf(tools, marks && isBlank(prompt.system)),
+    // While a model thinks, the service takes no other temperature than its own.
+    ...present({ temperature: thinks ? undefined : prompt.temperature }),
+    ...(stopSequences.length === 0 ? {} : { stop_sequences: [...stopSequences] }),
+    ...thinking,
+    stream: true,
+  };
+}
+
+function isBlank(text: string | undefined): boolean {
+  return text === undefined || text.trim() === '';
+}
+
+/** What is marked here is cached with all that stands before it: the tools. */
+function systemOf(system: string | undefined, marked: boolean): Pick<MessagesBody, 'system'> {
+  if (system === undefined || isBlank(system)) return {};
+  return { system: [{ type: 'text', text: system, ...(marked ? MARK : {}) }] };
+}
+
+function toolsOf(tools: readonly ModelTool[], marked: boolean): Pick<MessagesBody, 'tools'> {
+  if (tools.length === 0) return {};
+  return {
+    tools: tools.map((tool, index) => ({
+      name: tool.name,
+      description: tool.description,
+      input_schema: { ...inputSchemaOf(tool), type: 'object' as const },
+      ...(marked && index === tools.length - 1 ? MARK : {}),
+    })),
+  };
+}
+
+const LEAST_BUDGET = 1024;
+const BUDGET_SHARES = { minimal: 0.1, low: 0.2, medium: 0.4, high: 0.6, xhigh: 0.75, max: 0.9 } as const;
+
+function thinkingOf(
+  effort: ReasoningEffort | undefined,
+  maxTokens: number,
+  { thinking = 'adaptive' }: MessagesSettings,
+): Pick<MessagesBody, 'thinking' | 'output_config'> {
+  if (effort === undefined) return {};
+  if (effort === 'none') return { thinking: { type: 'disabled' } };
+  if (thinking === 'adaptive') {
+    return { thinking: { type: 'adaptive' }, output_config: { effort: effort === 'minimal' ? 'low' : effort } };
+  }
+  const budget = Math.max(LEAST_BUDGET, Math.floor(maxTokens * BUDGET_SHARES[effort]));
+  return budget < maxTokens ? { thinking: { type: 'enabled', budget_tokens: budget } } : {};
+}
+
+/**
+ * The last message is marked, because the next request begins with it, and the last but one of a person's, because
+ * that is where this one's beginning was marked. With the system text that is three of the four marks there are.
+ */
+function withMarks(messages: readonly MessagesMessage[]): MessagesMessage[] {
+  const places = messages.flatMap(({ role }, index) => (role === 'user' ? [index] : [])).slice(-2);
+  return messages.map((message, index) => (places.includes(index) ? withMark(message) : message));
+}
+
+function withMark(message: MessagesMessage): MessagesMessage {
+  if (message.role === 'assistant') return message;
+  const last = message.content.length - 1;
+  return {
+    ...message,
+    content: message.content.map((block, index) => (index === last ? { ...block, ...MARK } : block)),
+  };
+}
+
+function messagesOf(turn: Turn, tools: readonly ModelTool[]): MessagesMessage[] {
+  switch (turn.type) {
+    case 'user':
+      return userMessage([{ type: 'text', text: turn.text }, ...turn.images]);
+    case 'system':
+      // Not every model of this format takes system messages behind the first one.
+      return userMessage([{ type: 'text', text: `<system>\n${turn.text}\n</system>` }, ...turn.images]);
+    case 'late_result':
+      return userMessage(wrapResult(turn.result.callId, turn.result.parts));
+    case 'answer':
+      return answerMessages(turn, tools);
+  }
+}
+
+function userMessage(parts: readonly ModelPart[]): MessagesMessage[] {
+  const content = contentOf(parts);
+  return content.length === 0 ? [] : [{ role: 'user', content }];
+}
+
+/** Blocks without a visible character are refused by the service. */
+function contentOf(parts: readonly ModelPart[]): (TextBlock | ImageBlock)[] {
+  return parts.flatMap((part): (TextBlock | ImageBlock)[] => {
+    if (part.type === 'text') return isBlank(part.text) ? [] : [{ type: 'text', text: part.text }];
+    return [{ type: 'image', source: { type: 'base64', media_type: part.media_type, data: part.data } }];
+  });
+}
+
+/** Behind the answer, in one message: the results of its calls first, then those of scripts in its text. */
+function answerMessages({ parts, results, textResults }: AnswerTurn, tools: readonly ModelTool[]): MessagesMessage[] {
+  const answer = withoutLooseReasoning(parts).flatMap((part) => blockOf(part, tools));
+  const behind: UserBlock[] = [
+    ...results.map(toolResultOf),
+    ...textResults.flatMap(({ callId, parts: result }) => contentOf(wrapResult(callId, result))),
+  ];
+  return [
+    ...(answer.length === 0 ? [] : [{ role: 'assistant' as const, content: answer }]),
+    ...(behind.length === 0 ? [] : [{ role: 'user' as const, content: behind }]),
+  ];
+}
+
+function toolResultOf({ call, success, parts }: CallResult): ToolResultBlock {
+  const text = textOfParts(parts);
+  return {
+    type: 'tool_result',
+    tool_use_id: call.id,
+    // A failure must say something.
+    content: hasImages(parts) ? contentOf(parts) : isBlank(text) && !success ? 'The call failed.' : text,
+    ...(success ? {} : { is_error: true as const }),
+  };
+}
+
+function blockOf(part: AnswerPart, tools: readonly ModelTool[]): AnswerBlock[] {
+  switch (part.type) {
+    case 'text':
+      return textBlockOf(part);
+    case 'reasoning':
+      return thinkingBlockOf(part.item);
+    case 'call':
+      return [toolUseOf(part.call, tools)];
+  }
+}
+
+function textBlockOf({ text, item }: Extract<AnswerPart, { type: 'text' }>): AnswerBlock[] {
+  if (isBlank(text)) return [];
+  const citations = isOf('anthropic-messages', item) ? listOf(item.citations) : [];
+  return [{ type: 'text', text, ...(citations.length === 0 ? {} : { citations: citations as never[] }) }];
+}
+
+/** Thinking is signed, so it goes back byte for byte or not at all. */
+function thinkingBlockOf(item: Extract<AnswerPart, { type: 'reasoning' }>['item']): AnswerBlock[] {
+  if (!isOf('anthropic-messages', item)) return [];
+  if (isMembers(item.native)) return [item.native as OpaqueBlock];
+  const signature = nameOf(item.signature);
+  return signature === undefined ? [] : [{ type: 'thinking', thinking: item.content, signature }];
+}
+
+function toolUseOf(call: Call, tools: readonly ModelTool[]): AnswerBlock {
+  const { id, name, item } = call;
+  const caller = isOf('anthropic-messages', item) ? item?.caller : undefined;
+  return {
+    type: 'tool_use',
+    id,
+    name,
+    input: inputOf(call, tools),
+    ...(present({ caller }) as { caller?: { type: 'direct' } }),
+  };
+}
+
+/** The format wants an object. Arguments that are none are shown in one. */
+function inputOf({ name, arguments: text, custom }: Call, tools: readonly ModelTool[]): Members {
+  const json = custom ? argumentsOfText(text, name, tools) : text;
+  if (json.trim() === '') return {};
+  try {
+    const value: unknown = JSON.parse(json);
+    if (isMembers(value)) return value;
+  } catch {
+    // Shown as it is, below.
+  }
+  return { invalid_arguments: text };
+}

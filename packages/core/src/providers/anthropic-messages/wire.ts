@@ -1,0 +1,59 @@
+import type { Usage } from '../../protocol/index.js';
+import type { IncompleteReason } from '../answer-writer.js';
+import { countOf, membersOf, type Members } from '../wire-values.js';
+
+/**
+ * What is read of Anthropic Messages. Content blocks are kept as they came; these functions say what they mean.
+ * Source of the format: https://docs.claude.com/en/docs/build-with-claude/streaming
+ */
+
+export type BlockKind = 'text' | 'thinking' | 'tool_use' | 'opaque';
+
+export function kindOf(block: Members): BlockKind {
+  switch (block.type) {
+    case 'text':
+    case 'thinking':
+    case 'tool_use':
+      return block.type;
+    default:
+      // Sealed thinking, hosted tools and their results, a compacted conversation, whatever comes next.
+      return 'opaque';
+  }
+}
+
+/** Later figures replace earlier ones: each is a total. Members that a later message leaves out stay. */
+export function usageOf(usage: Members): Usage | undefined {
+  const input = countOf(usage.input_tokens);
+  const output = countOf(usage.output_tokens);
+  if (input === undefined && output === undefined) return undefined;
+  const read = countOf(usage.cache_read_input_tokens);
+  const written = countOf(usage.cache_creation_input_tokens);
+  const thought = countOf(membersOf(usage.output_tokens_details).thinking_tokens);
+  return {
+    // What came from the cache or went there is not part of it.
+    input_tokens: input ?? 0,
+    output_tokens: output ?? 0,
+    total_tokens: (input ?? 0) + (output ?? 0) + (read ?? 0) + (written ?? 0),
+    ...(read === undefined ? {} : { cache_read_tokens: read }),
+    ...(written === undefined ? {} : { cache_write_tokens: written }),
+    ...(thought === undefined ? {} : { reasoning_tokens: thought }),
+    native: usage,
+  };
+}
+
+/** Undefined where the model said what it had to say. */
+export function incompleteReasonOf(stopReason: string | undefined): IncompleteReason | undefined {
+  switch (stopReason) {
+    case 'max_tokens':
+      return 'max_output_tokens';
+    case 'model_context_window_exceeded':
+      return 'context_window';
+    case 'refusal':
+      return 'refusal';
+    case 'pause_turn':
+    case 'compaction':
+      return 'paused';
+    default:
+      return undefined;
+  }
+}

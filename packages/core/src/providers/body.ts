@@ -1,0 +1,187 @@
+import { SseParser, MAX_EVENT_LENGTH } from './sse.js';
+
+/** What a model answered over HTTP: the whole of it, or pieces as they come in. */
+export type AnswerBody = string | Uint8Array | ArrayBuffer | AsyncIterable<string | Uint8Array>;
+
+/** One message of a wire format. */
+export type WireEvent =
+  | { readonly type: 'event'; readonly name: string; readonly data: unknown }
+  /** `data: [DONE]` */
+  | { readonly type: 'done_marker' }
+  /** The body was one JSON value instead of a stream. */
+  | { readonly type: 'whole'; readonly data: unknown }
+  /** Nothing comes after these. */
+  | { readonly type: 'body_end' }
+  | { readonly type: 'broken'; readonly code: BrokenBody; readonly message: string };
+
+/**
+ * `AnswerInterrupted`: the source failed. `AnswerMalformed`: not what the format says. `AnswerStalled`: nothing came
+ * for too long. `AnswerAborted`: the caller wants no more of it.
+ */
+type BrokenBody =
+  | 'AnswerInterrupted'
+  | 'AnswerMalformed'
+  | 'AnswerTooLarge'
+  | 'AnswerTruncated'
+  | 'AnswerStalled'
+  | 'AnswerAborted';
+
+/** What a source throws to say why it ends. */
+export class BodyEnd extends Error {
+  override readonly name = 'BodyEnd';
+  readonly code: 'AnswerStalled' | 'AnswerAborted';
+
+  constructor(code: 'AnswerStalled' | 'AnswerAborted', message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+const EXCERPT_LENGTH = 200;
+const STREAM_START = /^\ufeff?\s*(?:data|event|id|retry)?:/;
+
+/** A body's messages. Never throws: a source that fails gives `broken` as the last of them. */
+export async function* readBody(body: AnswerBody): AsyncGenerator<WireEvent, void, undefined> {
+  const reader = new BodyReader();
+  for await (const piece of piecesOf(body)) {
+    yield* typeof piece === 'string' ? reader.push(piece) : [piece];
+    if (typeof piece !== 'string' || reader.broken) return;
+  }
+  yield* reader.end();
+}
+
+async function* piecesOf(body: AnswerBody): AsyncGenerator<string | WireEvent, void, undefined> {
+  // The mark at the start is the reader's to skip, whatever the pieces are.
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  try {
+    for await (const piece of isWhole(body) ? [body] : body) {
+      yield typeof piece === 'string' ? decoder.decode() + piece : decoder.decode(piece, { stream: true });
+    }
+    yield decoder.decode();
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    yield { type: 'broken', code: error instanceof BodyEnd ? error.code : 'AnswerInterrupted', message };
+  }
+}
+
+function isWhole(body: AnswerBody): body is string | Uint8Array | ArrayBuffer {
+  return typeof body === 'string' || body instanceof Uint8Array || body instanceof ArrayBuffer;
+}
+
+/**
+ * Text → messages. A body that starts with `{` or `[` is one JSON value, because no line of a stream does:
+ *
+ *   undecided ──first visible character──▶ stream | whole ──▶ broken
+ */
+class BodyReader {
+  #state: 'undecided' | 'stream' | 'whole' | 'broken' = 'undecided';
+  readonly #parser = new SseParser();
+  /** The pieces while undecided, and those of a whole body. */
+  #held: string[] = [];
+  #heldLength = 0;
+  #excerpt = '';
+  #sawEvent = false;
+
+  get broken(): boolean {
+    return this.#state === 'broken';
+  }
+
+  push(text: string): WireEvent[] {
+    if (this.#excerpt.length < EXCERPT_LENGTH) this.#excerpt += text.slice(0, EXCERPT_LENGTH - this.#excerpt.length);
+    switch (this.#state) {
+      case 'undecided':
+        return this.#decide(text);
+      case 'whole':
+        return this.#hold(text);
+      case 'stream':
+        return this.#parse(text);
+      case 'broken':
+        return [];
+    }
+  }
+
+  end(): WireEvent[] {
+    switch (this.#state) {
+      case 'broken':
+        return [];
+      case 'whole':
+        return this.#endWhole();
+      default:
+        return this.#endStream();
+    }
+  }
+
+  #decide(text: string): WireEvent[] {
+    const [first] = /[^\s\ufeff]/.exec(text) ?? [];
+    if (first === undefined) return this.#hold(text);
+    const start = this.#held.join('') + text;
+    this.#held = [];
+    this.#heldLength = 0;
+    this.#state = first === '{' || first === '[' ? 'whole' : 'stream';
+    return this.#state === 'whole' ? this.#hold(start) : this.#parse(start);
+  }
+
+  #hold(text: string): WireEvent[] {
+    this.#heldLength += text.length;
+    if (this.#heldLength > MAX_EVENT_LENGTH) return this.#break('AnswerTooLarge', 'The answer is too long to be read.');
+    this.#held.push(text);
+    return [];
+  }
+
+  #parse(text: string): WireEvent[] {
+    const events: WireEvent[] = [];
+    for (const { name, data } of this.#parser.push(text)) {
+      if (!this.broken) events.push(...this.#event(name, data));
+    }
+    if (this.#parser.overflowed && !this.broken) {
+      events.push(...this.#break('AnswerTooLarge', 'An event of the stream is too long to be read.'));
+    }
+    return events;
+  }
+
+  #event(name: string, data: string): WireEvent[] {
+    const text = data.trim();
+    if (text === '') return [];
+    this.#sawEvent = true;
+    if (text === '[DONE]') return [{ type: 'done_marker' }];
+    const value = parseJson(text);
+    if (value !== undefined) return [{ type: 'event', name, data: value }];
+    return this.#break('AnswerMalformed', `An event of the stream is no JSON: ${excerpt(text)}`);
+  }
+
+  #endStream(): WireEvent[] {
+    const [rest] = this.#parser.end();
+    if (rest !== undefined && (rest.data.trim() === '[DONE]' || parseJson(rest.data) !== undefined)) {
+      return [...this.#event(rest.name, rest.data), { type: 'body_end' }];
+    }
+    const isStream = this.#sawEvent || rest !== undefined || STREAM_START.test(this.#excerpt);
+    if (isStream || this.#excerpt.trim() === '') return [{ type: 'body_end' }];
+    const message = `The body is neither a stream of events nor JSON: ${excerpt(this.#excerpt)}`;
+    return this.#break('AnswerMalformed', message);
+  }
+
+  #endWhole(): WireEvent[] {
+    const text = this.#held.join('').replace(/^\ufeff/, '');
+    const data = parseJson(text);
+    if (data !== undefined) return [{ type: 'whole', data }, { type: 'body_end' }];
+    return this.#break('AnswerTruncated', `The body ended in the middle of its JSON, or is none: ${excerpt(text)}`);
+  }
+
+  #break(code: BrokenBody, message: string): WireEvent[] {
+    this.#state = 'broken';
+    return [{ type: 'broken', code, message }];
+  }
+}
+
+/** Undefined where the text is no JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function excerpt(text: string): string {
+  return JSON.stringify(text.length > EXCERPT_LENGTH ? `${text.slice(0, EXCERPT_LENGTH)}…` : text);
+}

@@ -1,0 +1,310 @@
+import type {
+  FunctionCallItem,
+  FunctionCallOutputItem,
+  MessageItem,
+  ModelPart,
+  OutputItem,
+  ReasoningItem,
+  ScriptExecutionItem,
+  ScriptExecutionOutputItem,
+} from '../protocol/index.js';
+import { sha256 } from '../text/sha256.js';
+import { reportOf } from './result-text.js';
+import { membersOf, nameOf } from './wire-values.js';
+
+/*
+ * A conversation as every wire format wants it: answers whole, and behind each what its calls and scripts came to.
+ *
+ *   items ──▶ [user | system] [answer: parts, results in call order, results of scripts in text] [late results] …
+ *
+ * Histories hold items in the order in which they happened: a script's result may stand before the end of the answer
+ * that the script is a part of. Items with the same `answer_id` are one answer; without it an answer ends at its
+ * first result. What a person says while calls are open comes behind their results.
+ */
+
+export type Turn =
+  | { readonly type: 'user' | 'system'; readonly text: string; readonly images: readonly ModelPart[] }
+  | AnswerTurn
+  /** Of calls that have a result already, or that nobody made. */
+  | { readonly type: 'late_result'; readonly result: TextResult };
+
+export interface AnswerTurn {
+  readonly type: 'answer';
+  readonly parts: readonly AnswerPart[];
+  /** One for each call of the parts, in their order. */
+  readonly results: readonly CallResult[];
+  readonly textResults: readonly TextResult[];
+}
+
+export type AnswerPart =
+  | { readonly type: 'text'; readonly text: string; readonly item: OutputItem }
+  | { readonly type: 'reasoning'; readonly item: ReasoningItem }
+  | { readonly type: 'call'; readonly call: Call };
+
+export interface Call {
+  /** As the wire has it. */
+  readonly id: string;
+  readonly name: string;
+  /** The model's own text. */
+  readonly arguments: string;
+  /** Its arguments are raw text. */
+  readonly custom: boolean;
+  /** Undefined where the call is made from a script's item. */
+  readonly item: FunctionCallItem | undefined;
+}
+
+export interface CallResult {
+  readonly call: Call;
+  readonly success: boolean;
+  readonly parts: readonly ModelPart[];
+}
+
+interface TextResult {
+  readonly callId: string;
+  readonly parts: readonly ModelPart[];
+}
+
+/** The text in place of a result that never came: every format wants one for each call. */
+const NO_RESULT = 'There is no result: the call was cut off.';
+
+/** What the images of an item are shown as. */
+export type ImageParts = ReadonlyMap<OutputItem, readonly ModelPart[]>;
+
+export function turnsOf(api: string, conversation: readonly OutputItem[], images: ImageParts): Turn[] {
+  const reader = new ConversationReader(api, images);
+  for (const item of conversation) reader.add(item);
+  return reader.end();
+}
+
+/** The parts without reasoning at their end: what it led to is not there, and services refuse it alone. */
+export function withoutLooseReasoning(parts: readonly AnswerPart[]): readonly AnswerPart[] {
+  const last = parts.findLastIndex((part) => !isReasoning(part) && !(part.type === 'text' && part.text.trim() === ''));
+  return parts.filter((part, index) => index <= last || !isReasoning(part));
+}
+
+/** A hosted tool's doings are held like reasoning, and are none. */
+function isReasoning(part: AnswerPart): boolean {
+  if (part.type !== 'reasoning') return false;
+  return part.item.native === undefined || membersOf(part.item.native).type === 'redacted_thinking';
+}
+
+/** Whether the item came by this wire format, so that its native members mean something there. */
+export function isOf(api: string, item: OutputItem | undefined): boolean {
+  return item?.api === api;
+}
+
+type SpokenItem = MessageItem | ReasoningItem | FunctionCallItem | ScriptExecutionItem;
+type ResultItem = FunctionCallOutputItem | ScriptExecutionOutputItem;
+
+/**
+ *   between ──an item of the model's──▶ answering ──a result──▶ answering … ──an item of another answer──▶ answering
+ *      ▲                                     │
+ *      └─────── somebody speaks, with no call open; the end ───────┘
+ */
+class ConversationReader {
+  readonly #api: string;
+  readonly #images: ImageParts;
+  readonly #turns: Turn[] = [];
+  readonly #callIds = new CallIds();
+  #answer: OpenAnswer | undefined;
+  /** Said while calls were open. */
+  #held: Turn[] = [];
+
+  constructor(api: string, images: ImageParts) {
+    this.#api = api;
+    this.#images = images;
+  }
+
+  add(item: OutputItem): void {
+    switch (item.type) {
+      case 'message':
+        return item.role === 'assistant' ? this.#answerOf(item).addMessage(item) : this.#say(item, item.role);
+      case 'reasoning':
+        return this.#answerOf(item).addReasoning(item);
+      case 'function_call':
+        return this.#answerOf(item).addCall(item);
+      case 'script_execution':
+        return this.#answerOf(item).addScript(item);
+      case 'function_call_output':
+      case 'script_execution_output':
+        return this.#addResult(item);
+      case 'error':
+        // For people. What the model must know of it is in a result.
+        return;
+    }
+  }
+
+  end(): Turn[] {
+    this.#closeAnswer();
+    return this.#turns;
+  }
+
+  #answerOf(item: SpokenItem): OpenAnswer {
+    const id = nameOf(item.answer_id);
+    if (this.#answer?.takes(id, this.#held.length === 0) !== true) {
+      this.#closeAnswer();
+      this.#answer = new OpenAnswer(this.#api, id, this.#callIds);
+    }
+    return this.#answer!;
+  }
+
+  #say(item: MessageItem, role: 'user' | 'system'): void {
+    this.#place({ type: role, text: item.content, images: this.#images.get(item) ?? [] });
+  }
+
+  #addResult(item: ResultItem): void {
+    const text = item.type === 'function_call_output' ? item.output : reportOf(item);
+    const parts: ModelPart[] = [{ type: 'text', text }, ...(this.#images.get(item) ?? [])];
+    const success = item.type === 'function_call_output' ? item.success : item.status === 'completed';
+    const taken = this.#answer?.resolve(item.call_id, success, parts) === true;
+    if (!taken) this.#place({ type: 'late_result', result: { callId: item.call_id, parts } });
+  }
+
+  #place(turn: Turn): void {
+    if (this.#answer?.waits === true) return void this.#held.push(turn);
+    this.#closeAnswer();
+    this.#turns.push(turn);
+  }
+
+  #closeAnswer(): void {
+    if (this.#answer !== undefined) this.#turns.push(this.#answer.turn());
+    this.#answer = undefined;
+    this.#turns.push(...this.#held);
+    this.#held = [];
+  }
+}
+
+interface OpenText {
+  text: string;
+  readonly item: OutputItem;
+  /** Pieces of one text were put together again. */
+  pieced: boolean;
+}
+
+class OpenAnswer {
+  readonly #api: string;
+  readonly #id: string | undefined;
+  readonly #callIds: CallIds;
+  readonly #parts: (Exclude<AnswerPart, { type: 'text' }> | ({ readonly type: 'text' } & OpenText))[] = [];
+  /** By our name of the call; the newest, where a name comes twice. */
+  readonly #calls = new Map<string, Call>();
+  readonly #results = new Map<Call, Omit<CallResult, 'call'>>();
+  /** Scripts in the text; true where the result has come. */
+  readonly #scripts = new Map<string, boolean>();
+  readonly #textResults: TextResult[] = [];
+
+  constructor(api: string, id: string | undefined, callIds: CallIds) {
+    this.#api = api;
+    this.#id = id;
+    this.#callIds = callIds;
+  }
+
+  /** Whether an item of the answer of that name belongs here. */
+  takes(id: string | undefined, nothingWasSaid: boolean): boolean {
+    if (id !== undefined && this.#id !== undefined) return id === this.#id;
+    return nothingWasSaid && this.#results.size === 0 && this.#textResults.length === 0;
+  }
+
+  get waits(): boolean {
+    return this.#results.size < this.#callCount() || [...this.#scripts.values()].includes(false);
+  }
+
+  addMessage(item: MessageItem): void {
+    // What people see may stand in the place of what the model wrote.
+    if (typeof item.raw_text === 'string') this.#addText(item.raw_text, item, true);
+    else this.#addText(item.content, item, false);
+  }
+
+  addReasoning(item: ReasoningItem): void {
+    if (typeof item.raw_text === 'string') this.#addText(item.raw_text, item, true);
+    else this.#parts.push({ type: 'reasoning', item });
+  }
+
+  addCall(item: FunctionCallItem): void {
+    const id = isOf(this.#api, item) ? this.#callIds.own(item.call_id) : this.#callIds.foreign(item.call_id);
+    const custom = item.native_type === 'custom_tool_call';
+    this.#open(item.call_id, { id, name: item.name, arguments: item.arguments, custom, item });
+  }
+
+  /** A script in the text has its place there; one that a call brought has it already, where the call is kept. */
+  addScript(item: ScriptExecutionItem): void {
+    if (item.raw_text !== undefined) this.#addText(item.raw_text, item, true);
+    if (this.#calls.has(item.call_id)) return;
+    if (item.format === 'tool')
+      return this.#open(item.call_id, callOfScript(item, this.#callIds.foreign(item.call_id)));
+    this.#scripts.set(item.call_id, false);
+  }
+
+  /** False where the call is none of this answer's, or has its result. */
+  resolve(callId: string, success: boolean, parts: readonly ModelPart[]): boolean {
+    const call = this.#calls.get(callId);
+    if (call !== undefined && !this.#results.has(call)) {
+      this.#results.set(call, { success, parts });
+      return true;
+    }
+    if (this.#scripts.get(callId) !== false) return false;
+    this.#scripts.set(callId, true);
+    this.#textResults.push({ callId, parts });
+    return true;
+  }
+
+  turn(): AnswerTurn {
+    const results = this.#parts.flatMap((part): CallResult[] => {
+      if (part.type !== 'call') return [];
+      const missing = { success: false, parts: [{ type: 'text' as const, text: NO_RESULT }] };
+      return [{ call: part.call, ...(this.#results.get(part.call) ?? missing) }];
+    });
+    return { type: 'answer', parts: this.#parts, results, textResults: this.#textResults };
+  }
+
+  #open(callId: string, call: Call): void {
+    this.#calls.set(callId, call);
+    this.#parts.push({ type: 'call', call });
+  }
+
+  #callCount(): number {
+    return this.#parts.filter(({ type }) => type === 'call').length;
+  }
+
+  /** Text that was cut at its scripts is one text again; texts that came as two stay two. */
+  #addText(text: string, item: OutputItem, piece: boolean): void {
+    const last = this.#parts.at(-1);
+    const joins = last?.type === 'text' && (piece || last.pieced) && last.item.native_id === item.native_id;
+    if (!joins) return void this.#parts.push({ type: 'text', text, item, pieced: piece });
+    last.text += text;
+    last.pieced = true;
+  }
+}
+
+function callOfScript(item: ScriptExecutionItem, id: string): Call {
+  const custom = item.carrier === 'custom';
+  return {
+    id,
+    name: 'run_script',
+    arguments: custom ? item.source_code : JSON.stringify({ code: item.source_code }),
+    custom,
+    item: undefined,
+  };
+}
+
+/** What every format takes as an id. */
+const CALL_ID = /^[\w-]{1,64}$/u;
+
+/** The ids of a conversation's calls on the wire. The same conversation gives the same ones. */
+class CallIds {
+  readonly #taken = new Set<string>();
+
+  /** A format takes its own ids back as they are. */
+  own(callId: string): string {
+    this.#taken.add(callId);
+    return callId;
+  }
+
+  /** Of another format: one that every format takes, and that no call before it has. */
+  foreign(callId: string): string {
+    const base = CALL_ID.test(callId) ? callId : `call_${sha256(callId).slice(0, 24)}`;
+    let id = base;
+    for (let count = 2; this.#taken.has(id); count += 1) id = `${base.slice(0, 56)}_${count}`;
+    return this.own(id);
+  }
+}

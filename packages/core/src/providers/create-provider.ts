@@ -1,0 +1,283 @@
+import { ToolscriptUsageError } from '../protocol/index.js';
+import type { EventPayload, ModelProvider, ModelRequest, StreamOptions } from '../protocol/index.js';
+import { newId } from '../text/new-id.js';
+import { AnswerWriter, type ProviderApi } from './answer-writer.js';
+import { encodeMessages, type MessagesSettings } from './anthropic-messages/encode.js';
+import { decodeAnswer, unknownApi } from './decode-stream.js';
+import { encodeChat, type ChatSettings } from './openai-chat/encode.js';
+import { encodeResponses, type ResponsesSettings } from './openai-responses/encode.js';
+import { promptOf, type Prompt } from './prompt.js';
+import { sleep, SYSTEM_CLOCK, type Clock } from './transport/clock.js';
+import { isPassing, type RequestFailure } from './transport/failures.js';
+import { post, type Fetch, type Posted } from './transport/post.js';
+import { proxyFetch, proxyFor, type Environment } from './transport/proxy.js';
+import { redactor, type Redact } from './transport/redact.js';
+import { DEFAULT_RETRIES, delayBeforeRetry, type RetryOptions, type RetryPolicy } from './transport/retry.js';
+
+export interface ProviderOptions {
+  /** As the provider names it. */
+  model: string;
+  /** Default: OpenAI's and Anthropic's own. Ollama is `openai-chat` at `OLLAMA_BASE_URL`, without a key. */
+  baseUrl?: string;
+  apiKey?: string;
+  /** Added to those of every request; one of the same name replaces it. */
+  headers?: Readonly<Record<string, string>>;
+  /** In place of the global `fetch`. Proxies are its own business then. */
+  fetch?: Fetch;
+  retries?: RetryOptions;
+  /** Most time until a response's head is there, in ms. Default 120 000. */
+  connectTimeoutMs?: number;
+  /** Most time without a byte of an answer, in ms. Default 300 000, which is also the most that Node's `fetch` waits. */
+  idleTimeoutMs?: number;
+  /** Members that are added to the body as they are, over ours: what only one server knows. */
+  extraBody?: Readonly<Record<string, unknown>>;
+  responses?: ResponsesSettings;
+  chat?: ChatSettings;
+  messages?: MessagesSettings;
+  /** Where `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` are looked up. Default `process.env`. */
+  environment?: Environment;
+  clock?: Clock;
+}
+
+/** Ollama on this machine. */
+export const OLLAMA_BASE_URL = 'http://127.0.0.1:11434/v1';
+
+const DEFAULT_CONNECT_TIMEOUT_MS = 120_000;
+const DEFAULT_IDLE_TIMEOUT_MS = 300_000;
+
+interface WireFormat {
+  readonly baseUrl: string;
+  readonly path: string;
+  readonly stopSequences: boolean;
+  readonly customTools: boolean;
+  headers(apiKey: string | undefined): Record<string, string>;
+  encode(prompt: Prompt, options: ProviderOptions, url: URL): object;
+}
+
+const bearer = (apiKey: string | undefined): Record<string, string> =>
+  apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+
+const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
+  'openai-responses': {
+    baseUrl: 'https://api.openai.com/v1',
+    path: '/responses',
+    stopSequences: false,
+    customTools: true,
+    headers: bearer,
+    encode: (prompt, { responses }) => encodeResponses(prompt, responses),
+  },
+  'openai-chat': {
+    baseUrl: 'https://api.openai.com/v1',
+    path: '/chat/completions',
+    stopSequences: true,
+    customTools: false,
+    headers: bearer,
+    encode: (prompt, { chat }, { hostname }) =>
+      encodeChat(prompt, {
+        maxTokensName: hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens',
+        ...chat,
+      }),
+  },
+  'anthropic-messages': {
+    baseUrl: 'https://api.anthropic.com',
+    path: '/v1/messages',
+    stopSequences: true,
+    customTools: false,
+    headers: (apiKey) => ({
+      'anthropic-version': '2023-06-01',
+      ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),
+    }),
+    encode: (prompt, { messages }) => encodeMessages(prompt, messages),
+  },
+};
+
+/**
+ * A model behind one of the three wire formats. What goes wrong on the way is told in the stream: `response_error`
+ * with `code`, `message`, `retryable` and, where there was a response, `status` and `request_id`, then
+ * `response_done`. A failure that may pass is tried again while nothing of an answer was told; never after that.
+ *
+ * @throws ToolscriptUsageError for an unknown api, a missing model, a URL that is none.
+ */
+export function createProvider(api: ProviderApi, options: ProviderOptions): ModelProvider {
+  if (!Object.hasOwn(FORMATS, api)) throw unknownApi(api);
+  if (typeof options.model !== 'string' || options.model === '')
+    throw new ToolscriptUsageError('createProvider: give the name of a model.');
+  const line = new ModelLine(api, options);
+  const { stopSequences, customTools } = FORMATS[api];
+  return Object.freeze({
+    api,
+    model: options.model,
+    capabilities: Object.freeze({ stopSequences, customTools }),
+    stream: (request: ModelRequest, streamOptions: StreamOptions = {}) => line.stream(request, streamOptions),
+  });
+}
+
+/**
+ * One request after the other to one model:
+ *
+ *   asking ──a response──▶ opening ──the first events──▶ telling ──▶ done
+ *     ▲  │ failure            │ it failed before it told anything
+ *     │  ▼                    ▼
+ *   waiting ◀── may pass ─────┴── does not ──▶ done (the failure is told)
+ *
+ * An abort ends each of them: `response_done` says `cancelled`.
+ */
+class ModelLine {
+  readonly #api: ProviderApi;
+  readonly #options: ProviderOptions;
+  readonly #url: URL;
+  readonly #fetch: Fetch;
+  readonly #clock: Clock;
+  readonly #retries: RetryPolicy;
+  readonly #redact: Redact;
+
+  constructor(api: ProviderApi, options: ProviderOptions) {
+    const format = FORMATS[api];
+    this.#api = api;
+    this.#options = options;
+    this.#url = endpointOf(options.baseUrl ?? format.baseUrl, format.path);
+    this.#fetch = options.fetch ?? fetchFor(this.#url, options.environment ?? process.env);
+    this.#clock = options.clock ?? SYSTEM_CLOCK;
+    this.#retries = { ...DEFAULT_RETRIES, ...options.retries };
+    this.#redact = redactor([options.apiKey, ...secretHeaders(options.headers)]);
+  }
+
+  async *stream(
+    request: ModelRequest,
+    { signal, answerId = newId('ans') }: StreamOptions,
+  ): AsyncGenerator<EventPayload> {
+    const body = await this.#encode(request);
+    for (let retries = 0; ; retries += 1) {
+      const posted = await this.#post(body, signal);
+      const failure = yield* this.#tell(posted, answerId, retries);
+      if (failure === undefined) return;
+      await sleep(this.#clock, failure.delayMs, signal);
+      if (signal?.aborted === true) return yield* this.#cancelled(answerId);
+    }
+  }
+
+  async #encode(request: ModelRequest): Promise<string> {
+    const prompt = await promptOf(this.#api, this.#options.model, request);
+    const body = FORMATS[this.#api].encode(prompt, this.#options, this.#url);
+    return JSON.stringify({ ...body, ...this.#options.extraBody });
+  }
+
+  #post(body: string, signal: AbortSignal | undefined): Promise<Posted> {
+    const { apiKey, headers, connectTimeoutMs, idleTimeoutMs } = this.#options;
+    const all = {
+      'content-type': 'application/json',
+      accept: 'text/event-stream',
+      ...FORMATS[this.#api].headers(apiKey),
+      ...lowerCased(headers),
+    };
+    return post(
+      { url: this.#url.href, headers: all, body, signal },
+      {
+        fetch: this.#fetch,
+        clock: this.#clock,
+        connectTimeoutMs: connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS,
+        idleTimeoutMs: idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS,
+      },
+    );
+  }
+
+  /** Tells what came of an attempt; says instead how long to wait, where nothing was told and another may do better. */
+  async *#tell(
+    posted: Posted,
+    answerId: string,
+    retries: number,
+  ): AsyncGenerator<EventPayload, { delayMs: number } | undefined> {
+    switch (posted.type) {
+      case 'aborted':
+        yield* this.#cancelled(answerId);
+        return undefined;
+      case 'failure': {
+        const delayMs = delayBeforeRetry(posted.failure, retries, this.#retries, this.#clock);
+        if (delayMs !== undefined) return { delayMs };
+        yield* this.#failed(posted.failure, answerId, retries);
+        return undefined;
+      }
+      case 'answer':
+        return yield* this.#tellAnswer(posted, answerId, retries);
+    }
+  }
+
+  async *#tellAnswer(
+    posted: Extract<Posted, { type: 'answer' }>,
+    answerId: string,
+    retries: number,
+  ): AsyncGenerator<EventPayload, { delayMs: number } | undefined> {
+    let told = false;
+    for await (const payloads of decodeAnswer(this.#api, posted.body, answerId)) {
+      const failure = told ? undefined : failureIn(payloads);
+      const delayMs = failure && delayBeforeRetry(failure, retries, this.#retries, this.#clock);
+      if (delayMs !== undefined) return { delayMs };
+      told = true;
+      for (const payload of payloads) yield this.#withCircumstances(payload, posted);
+    }
+    return undefined;
+  }
+
+  #withCircumstances(payload: EventPayload, { status, requestId }: Extract<Posted, { type: 'answer' }>): EventPayload {
+    if (payload.type !== 'response_error') return payload;
+    const retryable = isPassing(payload.code);
+    const named = requestId === undefined ? {} : { request_id: requestId };
+    return this.#redact({ ...payload, status, retryable, ...named });
+  }
+
+  *#failed(failure: RequestFailure, answerId: string, retries: number): Generator<EventPayload> {
+    const { code, message, native, retryable, status, requestId, retryAfterMs } = failure;
+    const writer = new AnswerWriter(this.#api, answerId);
+    const details = {
+      retryable,
+      attempts: retries + 1,
+      ...(status === undefined ? {} : { status }),
+      ...(requestId === undefined ? {} : { request_id: requestId }),
+      ...(retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs }),
+    };
+    writer.fail({ code, message, ...(native === undefined ? {} : { native }) }, {}, details);
+    for (const payload of writer.take()) yield this.#redact(payload);
+  }
+
+  *#cancelled(answerId: string): Generator<EventPayload> {
+    const writer = new AnswerWriter(this.#api, answerId);
+    writer.cancel({ reason: 'The caller aborted the answer.' });
+    yield* writer.take();
+  }
+}
+
+/** The failure of an answer that says nothing else. */
+function failureIn(payloads: readonly EventPayload[]): RequestFailure | undefined {
+  const said = payloads.some(({ type }) => type === 'item_start' || type === 'usage_update');
+  const error = payloads.find((payload) => payload.type === 'response_error');
+  if (said || error?.type !== 'response_error') return undefined;
+  return { code: error.code, message: error.message, retryable: isPassing(error.code) };
+}
+
+function endpointOf(baseUrl: string, path: string): URL {
+  if (!URL.canParse(baseUrl)) throw new ToolscriptUsageError('createProvider: baseUrl is no URL.');
+  const url = new URL(baseUrl);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new ToolscriptUsageError('createProvider: baseUrl must begin with http: or https:.');
+  if (url.username !== '' || url.password !== '')
+    throw new ToolscriptUsageError('createProvider: baseUrl must hold no user name and no password; use headers.');
+  const base = url.pathname.replace(/\/+$/u, '');
+  url.pathname = base.endsWith('/v1') && path.startsWith('/v1/') ? base + path.slice('/v1'.length) : base + path;
+  return url;
+}
+
+function fetchFor(url: URL, environment: Environment): Fetch {
+  const proxy = proxyFor(url, environment);
+  return proxy === undefined ? (to, init) => fetch(to, init) : proxyFetch(proxy);
+}
+
+function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+/** What callers put in headers may be a key as well; values of every day are not. */
+function secretHeaders(headers: Readonly<Record<string, string>> = {}): string[] {
+  return Object.entries(headers).flatMap(([name, value]) =>
+    /auth|key|token|secret|cookie/iu.test(name) ? [value, value.replace(/^\w+\s+/u, '')] : [],
+  );
+}

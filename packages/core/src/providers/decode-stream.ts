@@ -1,0 +1,95 @@
+import { EventEnvelopes, ToolscriptUsageError } from '../protocol/index.js';
+import type { EventPayload, RunIdentity, StreamEvent } from '../protocol/index.js';
+import { newId } from '../text/new-id.js';
+import { AnswerWriter, PROVIDER_APIS, type ProviderApi } from './answer-writer.js';
+import { AnthropicMessagesDecoder } from './anthropic-messages/decode.js';
+import { readBody, type AnswerBody, type WireEvent } from './body.js';
+import type { WireDecoder } from './decoder.js';
+import { OpenAiChatDecoder } from './openai-chat/decode.js';
+import { OpenAiResponsesDecoder } from './openai-responses/decode.js';
+
+const DECODERS: Readonly<Record<ProviderApi, new (writer: AnswerWriter) => WireDecoder>> = {
+  'openai-responses': OpenAiResponsesDecoder,
+  'openai-chat': OpenAiChatDecoder,
+  'anthropic-messages': AnthropicMessagesDecoder,
+};
+
+const TRUNCATED = { code: 'AnswerTruncated', message: 'The answer ended before the provider said that it was done.' };
+
+/**
+ * Reads what a model's provider answered over HTTP: a stream of server-sent events, or the JSON of an answer or an
+ * error that was not streamed. The events are one run of their own: `response_start`, items, usage, and one
+ * `response_done` at the end. Whatever the body holds, nothing is thrown for it: an answer that broke off, an error
+ * that the provider sent and a body that is none of the format end in `response_error` and a `response_done` with
+ * the status `failed`. Reading stops at the answer's end, and stops early when the caller stops.
+ *
+ * @throws ToolscriptUsageError for an api that is not known.
+ */
+export function decodeStream(
+  api: ProviderApi,
+  body: AnswerBody,
+  identity: Partial<RunIdentity> = {},
+): AsyncIterable<StreamEvent> {
+  const run: RunIdentity = {
+    runId: identity.runId ?? newId('run'),
+    threadId: identity.threadId ?? newId('thr'),
+    turnId: identity.turnId ?? newId('turn'),
+  };
+  return enveloped(decodeAnswer(api, body, run.runId), run);
+}
+
+/**
+ * The payloads alone, those of one message of the wire together. `answerId` names the answer: items have it, and
+ * their ids begin with it.
+ */
+export function decodeAnswer(
+  api: ProviderApi,
+  body: AnswerBody,
+  answerId: string,
+): AsyncGenerator<readonly EventPayload[], void, undefined> {
+  const Decoder = Object.hasOwn(DECODERS, api) ? DECODERS[api] : undefined;
+  if (Decoder === undefined) throw unknownApi(api);
+  const writer = new AnswerWriter(api, answerId);
+  return batchesOf(new Decoder(writer), writer, body);
+}
+
+export function unknownApi(api: string): ToolscriptUsageError {
+  return new ToolscriptUsageError(`Unknown api "${api}": it is one of ${PROVIDER_APIS.join(', ')}.`);
+}
+
+async function* batchesOf(
+  decoder: WireDecoder,
+  writer: AnswerWriter,
+  body: AnswerBody,
+): AsyncGenerator<readonly EventPayload[], void, undefined> {
+  for await (const event of readBody(body)) {
+    feed(decoder, writer, event);
+    const payloads = writer.take();
+    if (payloads.length > 0) yield payloads;
+    if (writer.ended) return;
+  }
+}
+
+function feed(decoder: WireDecoder, writer: AnswerWriter, event: WireEvent): void {
+  switch (event.type) {
+    case 'event':
+      return decoder.read(event);
+    case 'whole':
+      return decoder.readWhole(event.data);
+    case 'done_marker':
+      return decoder.readDoneMarker();
+    case 'broken':
+      return event.code === 'AnswerAborted' ? writer.cancel({ reason: event.message }) : writer.fail(event);
+    case 'body_end':
+      decoder.readEnd();
+      return writer.fail(TRUNCATED);
+  }
+}
+
+async function* enveloped(
+  batches: AsyncIterable<readonly EventPayload[]>,
+  run: RunIdentity,
+): AsyncGenerator<StreamEvent> {
+  const envelopes = new EventEnvelopes(run);
+  for await (const payloads of batches) for (const payload of payloads) yield envelopes.next(payload);
+}

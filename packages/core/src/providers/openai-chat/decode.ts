@@ -1,0 +1,172 @@
+import type { AnswerWriter, ItemWriter } from '../answer-writer.js';
+import type { WireEvent } from '../body.js';
+import type { WireDecoder } from '../decoder.js';
+import { failureOf, withoutNulls, type Members } from '../wire-values.js';
+import { ReasoningDetails } from './reasoning-details.js';
+import { isAnswer, readChunk, stopOf, wholeAsChunk, type WireCall, type WireDelta } from './wire.js';
+
+interface OpenCall {
+  readonly index: number | undefined;
+  readonly id: string | undefined;
+  readonly item: ItemWriter;
+  native: Members;
+}
+
+/**
+ * OpenAI Chat Completions → canonical events. An answer is at most one reasoning item, one message and any number of
+ * calls, each opened by its first delta. The format marks no item's end, so all of them are done when the answer is:
+ *
+ *   answering ──finish_reason──▶ stopping ──[DONE] | the body's end──▶ done
+ *       │ ──[DONE]──▶ done (some servers send no finish_reason)
+ *       └──error──▶ failed
+ */
+export class OpenAiChatDecoder implements WireDecoder {
+  readonly #writer: AnswerWriter;
+  readonly #calls: OpenCall[] = [];
+  readonly #reasoningTexts = new Map<string, string>();
+  readonly #reasoningDetails = new ReasoningDetails();
+  #message: ItemWriter | undefined;
+  #reasoning: ItemWriter | undefined;
+  /** The wire's name of the reasoning that is shown; a server may send the same text under two names. */
+  #reasoningName: string | undefined;
+  #refusal = '';
+  /** Of the message: lists grow, of anything else the last one counts. */
+  readonly #native = new Map<string, unknown>();
+  #finishReason: string | undefined;
+
+  constructor(writer: AnswerWriter) {
+    this.#writer = writer;
+  }
+
+  read({ name, data }: Extract<WireEvent, { type: 'event' }>): void {
+    const chunk = readChunk(data);
+    if (chunk.error === undefined && name === 'error') return this.#writer.fail(failureOf(data));
+    if (chunk.choice !== undefined || chunk.usage !== undefined || chunk.responseId !== undefined) {
+      this.#writer.start(withoutNulls({ response_id: chunk.responseId, model: chunk.model }));
+    }
+    this.#writer.usage(chunk.usage);
+    if (chunk.error !== undefined) return this.#writer.fail(failureOf(chunk.error));
+    if (chunk.choice === undefined) return;
+    this.#readDelta(chunk.choice.delta);
+    this.#finishReason = chunk.choice.finishReason ?? this.#finishReason;
+  }
+
+  readWhole(data: unknown): void {
+    const chunk = wholeAsChunk(data);
+    if (!isAnswer(data)) return this.#writer.fail(failureOf(readChunk(chunk).error ?? data));
+    this.read({ type: 'event', name: '', data: chunk });
+    this.#end();
+  }
+
+  readDoneMarker(): void {
+    if (this.#writer.started) this.#end();
+  }
+
+  readEnd(): void {
+    if (this.#finishReason !== undefined) this.#end();
+  }
+
+  #readDelta(delta: WireDelta): void {
+    this.#readReasoning(delta);
+    if (delta.text !== '' || delta.refusal !== '') {
+      this.#message ??= this.#writer.message();
+      this.#message.append(delta.text + delta.refusal);
+      this.#refusal += delta.refusal;
+    }
+    for (const call of delta.calls) this.#readCall(call);
+    for (const [name, value] of Object.entries(delta.native)) this.#keep(name, value);
+  }
+
+  #readReasoning({ reasoning, reasoningDetails }: WireDelta): void {
+    const details = this.#reasoningDetails.add(reasoningDetails);
+    const said = reasoning.size > 0 || reasoningDetails.length > 0;
+    if (said && (this.#reasoning !== undefined || hasSubstance(reasoning, reasoningDetails))) {
+      this.#reasoning ??= this.#writer.reasoning();
+    }
+    for (const [name, text] of reasoning) {
+      if (text !== '') this.#reasoningName ??= name;
+      this.#reasoningTexts.set(name, (this.#reasoningTexts.get(name) ?? '') + text);
+      if (name === this.#reasoningName) this.#reasoning?.append(text);
+    }
+    if (details !== '') this.#reasoningName ??= DETAILS;
+    if (this.#reasoningName === DETAILS) this.#reasoning?.append(details);
+  }
+
+  #readCall(wire: WireCall): void {
+    let call = this.#callOf(wire);
+    if (call === undefined) {
+      call = {
+        index: wire.index,
+        id: wire.id,
+        item: this.#writer.call(wire.name ?? '', wire.id),
+        native: {},
+      };
+      this.#calls.push(call);
+    }
+    if (wire.name !== undefined) call.item.correct({ name: wire.name });
+    call.native = { ...call.native, ...wire.native };
+    call.item.append(wire.arguments);
+  }
+
+  /**
+   * The call that a delta goes on with; undefined where it begins one. The index decides, where there is one, unless
+   * another id comes with a name: some servers number every call 0. Without an index the id decides, then the name.
+   */
+  #callOf({ index, id, name }: WireCall): OpenCall | undefined {
+    if (index !== undefined) {
+      const call = this.#calls.findLast((open) => open.index === index);
+      const isAnother = name !== undefined && id !== undefined && call?.id !== undefined && call.id !== id;
+      return isAnother ? undefined : call;
+    }
+    if (id !== undefined) return this.#calls.find((open) => open.id === id);
+    return name === undefined ? this.#calls.at(-1) : undefined;
+  }
+
+  #keep(name: string, value: unknown): void {
+    const before = this.#native.get(name);
+    if (Array.isArray(before) && Array.isArray(value)) for (const member of value as unknown[]) before.push(member);
+    else this.#native.set(name, Array.isArray(value) ? [...(value as unknown[])] : value);
+  }
+
+  #end(): void {
+    const stop = stopOf(this.#finishReason);
+    const members = withoutNulls({ stop_reason: this.#finishReason });
+    if (stop.status === 'failed') {
+      const message = `The provider stopped with the reason "${this.#finishReason}".`;
+      return this.#writer.fail({ code: 'ProviderError', message }, members);
+    }
+    this.#finishItems(stop.status === 'incomplete');
+    if (stop.status === 'incomplete') this.#writer.stopEarly(stop.reason, members);
+    else this.#writer.complete(members);
+  }
+
+  #finishItems(stoppedEarly: boolean): void {
+    const details = this.#reasoningDetails.all();
+    this.#reasoning?.finish({
+      ...Object.fromEntries(this.#reasoningTexts),
+      ...(details.length === 0 ? {} : { reasoning_details: details }),
+    });
+    if (this.#native.size > 0) this.#message ??= this.#writer.message();
+    this.#message?.finish({
+      ...Object.fromEntries(this.#native),
+      ...(this.#refusal === '' ? {} : { refusal: this.#refusal }),
+    });
+    for (const { item, id, native } of this.#calls) {
+      const members = { ...native, ...(id === undefined ? {} : { native_id: id }) };
+      if (stoppedEarly) item.finishCut(members);
+      else item.finish(members);
+    }
+  }
+}
+
+/** In place of a wire's name: the text comes in `reasoning_details` only. */
+const DETAILS = 'reasoning_details';
+
+/**
+ * Whether reasoning is more than an empty member that a server sends with every delta. An empty `reasoning_content`
+ * counts: the servers that send it want it back.
+ */
+function hasSubstance(reasoning: ReadonlyMap<string, string>, details: readonly Members[]): boolean {
+  if (details.length > 0 || reasoning.has('reasoning_content')) return true;
+  return [...reasoning.values()].some((text) => text !== '');
+}

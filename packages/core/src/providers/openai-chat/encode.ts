@@ -1,0 +1,204 @@
+import type { ModelPart, ModelTool, ReasoningEffort } from '../../protocol/index.js';
+import { isOf, type AnswerPart, type AnswerTurn, type Call, type CallResult, type Turn } from '../conversation.js';
+import { argumentsOfText, dataUrl, inputSchemaOf, present, type Prompt } from '../prompt.js';
+import { hasImages, textOfParts, wrapResult } from '../result-text.js';
+import { isMembers, listOf, textOf, type Members } from '../wire-values.js';
+
+/**
+ * What is asked of OpenAI Chat Completions, and of the many servers that speak it.
+ * Source of the format: https://platform.openai.com/docs/api-reference/chat/create
+ */
+export interface ChatBody {
+  model: string;
+  messages: ChatMessage[];
+  tools?: ChatTool[];
+  max_tokens?: number;
+  max_completion_tokens?: number;
+  temperature?: number;
+  reasoning_effort?: ReasoningEffort;
+  stop?: string[];
+  prompt_cache_key?: string;
+  stream: true;
+  stream_options: { include_usage: true };
+}
+
+type ChatMessage =
+  | { role: 'system'; content: string }
+  | { role: 'user'; content: string | ChatPart[] }
+  | ChatAnswer
+  | { role: 'tool'; tool_call_id: string; content: string };
+
+type ChatPart = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
+
+interface ChatAnswer {
+  role: 'assistant';
+  content: string | null;
+  refusal?: string;
+  tool_calls?: ChatCall[];
+  /** Of the servers that want their reasoning back. */
+  reasoning_content?: string;
+  reasoning?: string;
+  reasoning_details?: Members[];
+}
+
+interface ChatCall {
+  id: string;
+  type: 'function';
+  function: { name: string; arguments: string };
+  /** Where Gemini keeps a call's signature. */
+  extra_content?: Members;
+}
+
+interface ChatTool {
+  type: 'function';
+  function: { name: string; description: string; parameters: Record<string, unknown> };
+}
+
+export interface ChatSettings {
+  /** How the servers of this base URL call the bound of an answer. Default `max_tokens`. */
+  maxTokensName?: 'max_tokens' | 'max_completion_tokens';
+  /**
+   * In which answers the reasoning is given back: in those that called tools, as DeepSeek and its like demand
+   * (default), in all, or in none. `reasoning_details` go back unless it is `never`.
+   */
+  echoReasoning?: 'tool-turns' | 'always' | 'never';
+}
+
+export function encodeChat(prompt: Prompt, settings: ChatSettings = {}): ChatBody {
+  const { tools = [], stopSequences = [] } = prompt;
+  const system: ChatMessage[] = prompt.system === undefined ? [] : [{ role: 'system', content: prompt.system }];
+  return {
+    model: prompt.model,
+    messages: [...system, ...prompt.turns.flatMap((turn) => messagesOf(turn, tools, settings))],
+    ...(tools.length === 0 ? {} : { tools: tools.map(toolOf) }),
+    ...present({ [settings.maxTokensName ?? 'max_tokens']: prompt.maxOutputTokens }),
+    ...present({ temperature: prompt.temperature, reasoning_effort: prompt.reasoningEffort }),
+    ...(stopSequences.length === 0 ? {} : { stop: [...stopSequences] }),
+    ...present({ prompt_cache_key: prompt.promptCache?.key }),
+    stream: true,
+    stream_options: { include_usage: true },
+  };
+}
+
+function toolOf(tool: ModelTool): ChatTool {
+  const { name, description } = tool;
+  return { type: 'function', function: { name, description, parameters: { ...inputSchemaOf(tool) } } };
+}
+
+function messagesOf(turn: Turn, tools: readonly ModelTool[], settings: ChatSettings): ChatMessage[] {
+  switch (turn.type) {
+    case 'user':
+      return [userMessage([{ type: 'text', text: turn.text }, ...turn.images])];
+    case 'system':
+      return [{ role: 'system', content: turn.text }];
+    case 'late_result':
+      return [userMessage(wrapResult(turn.result.callId, turn.result.parts))];
+    case 'answer':
+      return answerMessages(turn, tools, settings);
+  }
+}
+
+/** One message of text stays a text, which every server reads. */
+function userMessage(parts: readonly ModelPart[]): ChatMessage {
+  const [first, ...others] = parts;
+  if (first?.type === 'text' && others.length === 0) return { role: 'user', content: first.text };
+  return { role: 'user', content: parts.map(partOf) };
+}
+
+function partOf(part: ModelPart): ChatPart {
+  return part.type === 'text'
+    ? { type: 'text', text: part.text }
+    : { type: 'image_url', image_url: { url: dataUrl(part) } };
+}
+
+/** The answer, a tool message for each call, and what no tool message holds: images, and results of scripts in text. */
+function answerMessages(
+  { parts, results, textResults }: AnswerTurn,
+  tools: readonly ModelTool[],
+  settings: ChatSettings,
+): ChatMessage[] {
+  const answer = answerOf(parts, tools, settings);
+  const behind = [
+    ...results.filter((result) => hasImages(result.parts)).flatMap(imagesOf),
+    ...textResults.flatMap(({ callId, parts: result }) => wrapResult(callId, result)),
+  ];
+  return [
+    ...(answer === undefined ? [] : [answer]),
+    ...results.map(toolMessageOf),
+    ...(behind.length === 0 ? [] : [userMessage(behind)]),
+  ];
+}
+
+function toolMessageOf({ call, parts }: CallResult): ChatMessage {
+  return { role: 'tool', tool_call_id: call.id, content: textOfParts(parts.filter(({ type }) => type === 'text')) };
+}
+
+function imagesOf({ call, parts }: CallResult): ModelPart[] {
+  const images = parts.filter(({ type }) => type === 'image');
+  return [{ type: 'text', text: `Images of the call ${call.id} (${call.name}):` }, ...images];
+}
+
+/** Undefined for an answer that said nothing; reasoning alone leads nowhere. */
+function answerOf(
+  parts: readonly AnswerPart[],
+  tools: readonly ModelTool[],
+  settings: ChatSettings,
+): ChatAnswer | undefined {
+  const texts = parts.flatMap((part) => (part.type === 'text' && part.text !== '' ? [part] : []));
+  const calls = parts.flatMap((part) => (part.type === 'call' ? [callOf(part.call, tools)] : []));
+  const reasoning = reasoningOf(parts, calls.length > 0, settings);
+  if (texts.length === 0 && calls.length === 0) return undefined;
+  const text = texts.map((part) => part.text).join('\n\n');
+  return {
+    role: 'assistant',
+    ...saidOf(text, texts[0]?.item.refusal),
+    ...reasoning,
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
+}
+
+/** A refusal is the end of the text in our items, and a member of its own on the wire. */
+function saidOf(text: string, refusal: unknown): Pick<ChatAnswer, 'content' | 'refusal'> {
+  if (typeof refusal !== 'string' || refusal === '' || !text.endsWith(refusal)) {
+    return { content: text === '' ? null : text };
+  }
+  const before = text.slice(0, -refusal.length);
+  return { content: before === '' ? null : before, refusal };
+}
+
+/** An empty `reasoning_content` goes back too: the servers that send it want to see it. */
+function reasoningOf(
+  parts: readonly AnswerPart[],
+  callsTools: boolean,
+  { echoReasoning = 'tool-turns' }: ChatSettings,
+): Pick<ChatAnswer, 'reasoning_content' | 'reasoning' | 'reasoning_details'> {
+  if (echoReasoning === 'never') return {};
+  const own = parts.flatMap((part) => (part.type === 'reasoning' && isOf('openai-chat', part.item) ? [part.item] : []));
+  const details = own.flatMap((item) => listOf(item.reasoning_details).filter(isMembers));
+  const texts = callsTools || echoReasoning === 'always';
+  const joined = (name: 'reasoning_content' | 'reasoning'): string | undefined => {
+    const said = own.flatMap((item) => textOf(item[name]) ?? []);
+    return texts && said.length > 0 ? said.join('') : undefined;
+  };
+  return {
+    ...present({ reasoning_content: joined('reasoning_content'), reasoning: joined('reasoning') }),
+    ...(details.length === 0 ? {} : { reasoning_details: details }),
+  };
+}
+
+function callOf(call: Call, tools: readonly ModelTool[]): ChatCall {
+  const { id, name, item } = call;
+  const extra = isOf('openai-chat', item) && isMembers(item?.extra_content) ? item.extra_content : undefined;
+  return {
+    id,
+    type: 'function',
+    function: { name, arguments: argumentsOf(call, tools) },
+    ...present({ extra_content: extra }),
+  };
+}
+
+/** No arguments are an empty object: many servers read them as JSON. */
+function argumentsOf({ name, arguments: text, custom }: Call, tools: readonly ModelTool[]): string {
+  if (custom) return argumentsOfText(text, name, tools);
+  return text.trim() === '' ? '{}' : text;
+}

@@ -1,0 +1,191 @@
+import type { Usage } from '../../protocol/index.js';
+import type { IncompleteReason } from '../answer-writer.js';
+import {
+  argumentsOf,
+  countOf,
+  isMembers,
+  listOf,
+  membersOf,
+  nameOf,
+  textOf,
+  without,
+  withoutNulls,
+  type Members,
+} from '../wire-values.js';
+
+/**
+ * What is read of OpenAI Chat Completions, and of the many servers that speak it in their own way.
+ * Source of the format: https://platform.openai.com/docs/api-reference/chat-streaming
+ */
+
+export interface WireChunk {
+  readonly responseId: string | undefined;
+  readonly model: string | undefined;
+  /** The first choice; others are answers that nobody asked for here. */
+  readonly choice: WireChoice | undefined;
+  readonly usage: Usage | undefined;
+  /** Undefined where nothing went wrong. */
+  readonly error: unknown;
+}
+
+interface WireChoice {
+  readonly delta: WireDelta;
+  readonly finishReason: string | undefined;
+}
+
+export interface WireDelta {
+  /** Text, and reasoning that comes as a part of it (Mistral). */
+  readonly text: string;
+  readonly refusal: string;
+  /** By the wire's name of it: `reasoning_content`, `reasoning`. Empty text is kept: it was said. */
+  readonly reasoning: ReadonlyMap<string, string>;
+  readonly reasoningDetails: readonly Members[];
+  readonly calls: readonly WireCall[];
+  /** Lists and objects of no canonical name: citations, tools that the server ran, a provider's blobs. */
+  readonly native: Members;
+}
+
+export interface WireCall {
+  readonly index: number | undefined;
+  readonly id: string | undefined;
+  readonly name: string | undefined;
+  readonly arguments: string;
+  readonly native: Members;
+}
+
+const REASONING_NAMES = ['reasoning_content', 'reasoning'] as const;
+
+const KNOWN_DELTA_NAMES = ['role', 'content', 'refusal', 'tool_calls', 'function_call', 'reasoning_details'] as const;
+
+export function readChunk(data: unknown): WireChunk {
+  const chunk = membersOf(data);
+  const choices = listOf(chunk.choices).filter(isMembers);
+  const choice = choices.find(({ index }) => index === 0 || typeof index !== 'number');
+  return {
+    responseId: nameOf(chunk.id),
+    model: nameOf(chunk.model),
+    choice: choice && { delta: readDelta(membersOf(choice.delta)), finishReason: nameOf(choice.finish_reason) },
+    usage: usageOf(chunk.usage) ?? usageOf(choice?.usage) ?? usageOf(membersOf(chunk.x_groq).usage),
+    error: errorOf(chunk),
+  };
+}
+
+/** The JSON of an answer that was not streamed, as the one chunk that it amounts to. */
+export function wholeAsChunk(data: unknown): unknown {
+  const answer = membersOf(data);
+  const choices = listOf(answer.choices)
+    .filter(isMembers)
+    .map((choice) => ({ ...choice, delta: choice.message }));
+  return { ...answer, choices };
+}
+
+export function isAnswer(data: unknown): boolean {
+  return Array.isArray(membersOf(data).choices);
+}
+
+function errorOf(chunk: Members): unknown {
+  const error = chunk.error ?? membersOf(chunk.x_groq).error ?? undefined;
+  if (error !== undefined) return error;
+  return chunk.object === 'error' ? chunk : undefined;
+}
+
+function readDelta(delta: Members): WireDelta {
+  const parts = listOf(delta.content).map(membersOf);
+  const reasoning = new Map<string, string>();
+  for (const name of REASONING_NAMES) {
+    const text = textOf(delta[name]);
+    if (text !== undefined) reasoning.set(name, text);
+  }
+  const thinking = parts.flatMap((part) => (part.type === 'thinking' ? thinkingOf(part.thinking) : []));
+  if (thinking.length > 0) reasoning.set('content', thinking.join(''));
+  return {
+    text: textOf(delta.content) ?? parts.map(({ text }) => textOf(text) ?? '').join(''),
+    refusal: textOf(delta.refusal) ?? '',
+    reasoning,
+    reasoningDetails: listOf(delta.reasoning_details).filter(isMembers),
+    calls: readCalls(delta),
+    native: nativeMembers(without(delta, ...KNOWN_DELTA_NAMES, ...REASONING_NAMES)),
+  };
+}
+
+function thinkingOf(value: unknown): string[] {
+  const text = textOf(value);
+  return text === undefined ? listOf(value).flatMap((part) => textOf(membersOf(part).text) ?? []) : [text];
+}
+
+function readCalls(delta: Members): WireCall[] {
+  const calls = listOf(delta.tool_calls).filter(isMembers).map(readCall);
+  if (isMembers(delta.function_call)) {
+    calls.push(readCall({ function: delta.function_call, native_type: 'function_call' }));
+  }
+  return calls;
+}
+
+function readCall(call: Members): WireCall {
+  const named = membersOf(call.function ?? call.custom);
+  return {
+    index: countOf(call.index),
+    id: nameOf(call.id),
+    name: nameOf(named.name),
+    arguments: argumentsOf(named.arguments ?? named.input) ?? '',
+    native: withoutNulls(without(call, 'index', 'id', 'type', 'function', 'custom')),
+  };
+}
+
+function nativeMembers(members: Members): Members {
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => isMembers(value) || listOf(value).length > 0),
+  );
+}
+
+function usageOf(value: unknown): Usage | undefined {
+  const usage = membersOf(value);
+  const input = countOf(usage.prompt_tokens);
+  const output = countOf(usage.completion_tokens);
+  if (input === undefined && output === undefined) return undefined;
+  const inputDetails = membersOf(usage.prompt_tokens_details);
+  const outputDetails = membersOf(usage.completion_tokens_details);
+  return {
+    input_tokens: input ?? 0,
+    output_tokens: output ?? 0,
+    total_tokens: countOf(usage.total_tokens) ?? (input ?? 0) + (output ?? 0),
+    ...figure('cache_read_tokens', inputDetails.cached_tokens, usage.prompt_cache_hit_tokens, usage.cached_tokens),
+    ...figure('cache_write_tokens', inputDetails.cache_write_tokens),
+    ...figure('reasoning_tokens', outputDetails.reasoning_tokens, usage.reasoning_tokens),
+    native: usage,
+  };
+}
+
+/** The first of the values that is a number. */
+function figure(name: string, ...values: unknown[]): Record<string, number> {
+  const count = values.map(countOf).find((value) => value !== undefined);
+  return count === undefined ? {} : { [name]: count };
+}
+
+export type Stop =
+  | { readonly status: 'completed' }
+  | { readonly status: 'incomplete'; readonly reason: IncompleteReason }
+  | { readonly status: 'failed' };
+
+/** What a `finish_reason` means. A word that is not known is a stop like any other. */
+export function stopOf(finishReason: string | undefined): Stop {
+  switch (finishReason) {
+    case 'length':
+    case 'max_tokens':
+      return { status: 'incomplete', reason: 'max_output_tokens' };
+    case 'content_filter':
+    case 'sensitive':
+    case 'safety':
+      return { status: 'incomplete', reason: 'content_filter' };
+    case 'model_length':
+    case 'model_context_window_exceeded':
+      return { status: 'incomplete', reason: 'context_window' };
+    case 'error':
+    case 'abort':
+    case 'network_error':
+    case 'insufficient_system_resource':
+      return { status: 'failed' };
+    default:
+      return { status: 'completed' };
+  }
+}

@@ -1,0 +1,213 @@
+import type { AnswerWriter, ItemWriter } from '../answer-writer.js';
+import type { WireEvent } from '../body.js';
+import type { WireDecoder } from '../decoder.js';
+import {
+  argumentsOf,
+  countOf,
+  failureOf,
+  isMembers,
+  listOf,
+  membersOf,
+  nameOf,
+  textOf,
+  withoutNulls,
+  type Members,
+} from '../wire-values.js';
+import {
+  incompleteReasonOf,
+  kindOf,
+  kindOfDelta,
+  nativeMembers,
+  PARAGRAPH,
+  textOfItem,
+  usageOf,
+  type WireItemKind,
+} from './wire.js';
+
+interface Slot {
+  readonly kind: WireItemKind;
+  readonly item: ItemWriter;
+  /** The item as it was announced. */
+  readonly announced: Members;
+  /** The part of a reasoning item that the last delta belonged to. */
+  part: string | undefined;
+  done: boolean;
+}
+
+/**
+ * OpenAI Responses → canonical events. Each output item has a slot, found by its `output_index`, because some servers
+ * change an item's id on the way:
+ *
+ *   (none) ──output_item.added | a delta──▶ open ──output_item.done | the final response──▶ done
+ *
+ * The final response lists all items again. What the stream announced and did not finish is finished from there.
+ */
+export class OpenAiResponsesDecoder implements WireDecoder {
+  readonly #writer: AnswerWriter;
+  readonly #slots = new Map<number, Slot>();
+  /** By the wire's own id. */
+  readonly #indexes = new Map<string, number>();
+  #last = -1;
+
+  constructor(writer: AnswerWriter) {
+    this.#writer = writer;
+  }
+
+  read({ name, data }: Extract<WireEvent, { type: 'event' }>): void {
+    const event = membersOf(data);
+    const type = nameOf(event.type) ?? name;
+    switch (type) {
+      case 'response.created':
+      case 'response.queued':
+      case 'response.in_progress':
+        return this.#start(membersOf(event.response));
+      case 'response.output_item.added':
+        return void this.#addSlot(this.#indexOf(event), membersOf(event.item));
+      case 'response.output_item.done':
+        return this.#finish(this.#indexOf(event), membersOf(event.item));
+      case 'response.completed':
+      case 'response.incomplete':
+      case 'response.failed':
+      case 'response.cancelled':
+        return this.#end(membersOf(event.response), type.slice('response.'.length));
+      case 'error':
+        return this.#writer.fail(failureOf(event.error ?? event));
+      default:
+        if (name === 'error') return this.#writer.fail(failureOf(event.error ?? event));
+        if (type === '' && isMembers(event.error)) return this.#writer.fail(failureOf(event.error));
+        return this.#append(type, event);
+    }
+  }
+
+  readWhole(data: unknown): void {
+    const response = membersOf(data);
+    if (isMembers(response.error) && response.output === undefined) {
+      return this.#writer.fail(failureOf(response.error));
+    }
+    if (!Array.isArray(response.output)) return this.#writer.fail(failureOf(response.error ?? data));
+    this.#end(response, textOf(response.status) ?? 'completed');
+  }
+
+  readDoneMarker(): void {
+    // Some servers add it behind the final response. In front of it, it says nothing.
+  }
+
+  readEnd(): void {
+    // Without its final response an answer has been cut off.
+  }
+
+  #start(response: Members): void {
+    this.#writer.start(withoutNulls({ response_id: nameOf(response.id), model: nameOf(response.model) }));
+  }
+
+  #append(type: string, event: Members): void {
+    const kind = kindOfDelta(type);
+    const delta = kind === 'function_call' ? argumentsOf(event.delta) : textOf(event.delta);
+    if (kind === undefined || delta === undefined) return;
+    const index = this.#indexOf(event);
+    const slot = this.#slots.get(index) ?? this.#addSlot(index, { type: kind, id: event.item_id });
+    if (slot.kind !== kind) return;
+    if (kind === 'reasoning') this.#separate(slot, `${type} ${String(event.summary_index ?? event.content_index)}`);
+    slot.item.append(delta);
+  }
+
+  /** A paragraph between the parts of reasoning, as in the finished text. */
+  #separate(slot: Slot, part: string): void {
+    if (slot.part !== undefined && slot.part !== part) slot.item.append(PARAGRAPH);
+    slot.part = part;
+  }
+
+  /** A server that leaves the index out names the item, or means the last one. */
+  #indexOf(event: Members): number {
+    const index = countOf(event.output_index);
+    if (index !== undefined) return index;
+    const announced = this.#indexes.get(nameOf(event.item_id) ?? nameOf(membersOf(event.item).id) ?? '');
+    if (announced !== undefined) return announced;
+    return event.type === 'response.output_item.added' || this.#last === -1 ? this.#last + 1 : this.#last;
+  }
+
+  #addSlot(index: number, announced: Members): Slot {
+    const kind = kindOf(announced);
+    const slot: Slot = {
+      kind,
+      item: this.#openItem(kind, announced),
+      announced,
+      part: undefined,
+      done: false,
+    };
+    this.#slots.set(index, slot);
+    this.#last = Math.max(this.#last, index);
+    const nativeId = nameOf(announced.id);
+    if (nativeId !== undefined) this.#indexes.set(nativeId, index);
+    return slot;
+  }
+
+  #openItem(kind: WireItemKind, item: Members): ItemWriter {
+    switch (kind) {
+      case 'message':
+        return this.#writer.message();
+      case 'reasoning':
+        return this.#writer.reasoning();
+      case 'function_call':
+        return this.#writer.call(textOf(item.name) ?? '', nameOf(item.call_id) ?? nameOf(item.id));
+      case 'opaque':
+        return this.#writer.opaque(item);
+    }
+  }
+
+  #finish(index: number, item: Members): void {
+    const known = this.#slots.get(index);
+    if (known?.done === true) return;
+    const fits = known !== undefined && known.kind === kindOf(item);
+    const slot = fits ? known : this.#addSlot(index, item);
+    slot.done = true;
+    slot.item.correct(slot.kind === 'opaque' ? { native: item } : lateNames(slot, item));
+    if (slot.kind === 'opaque') return slot.item.finish();
+    const text = textOfItem(item) || slot.item.text;
+    const members = nativeMembers(item);
+    if (item.status === 'incomplete') slot.item.finishCut(members, text);
+    else slot.item.finish(members, text);
+  }
+
+  #end(response: Members, status: string): void {
+    this.#start(response);
+    this.#writer.usage(usageOf(response.usage));
+    switch (nameOf(response.status) ?? status) {
+      case 'completed':
+        this.#finishItems(response, false);
+        return this.#writer.complete();
+      case 'incomplete':
+        this.#finishItems(response, true);
+        return this.#writer.stopEarly(
+          incompleteReasonOf(response.incomplete_details),
+          withoutNulls({ stop_reason: membersOf(response.incomplete_details).reason }),
+        );
+      case 'failed':
+        return this.#writer.fail(failureOf(response.error ?? 'The provider says that the answer failed.'));
+      case 'cancelled':
+        return this.#writer.cancel();
+      default:
+        // Still queued or in progress, and nothing more will come of it here.
+        return;
+    }
+  }
+
+  #finishItems(response: Members, stoppedEarly: boolean): void {
+    const nothingIsDone = [...this.#slots.values()].every(({ done }) => !done);
+    for (const [index, item] of listOf(response.output).map(membersOf).entries()) {
+      const announced = this.#indexes.get(nameOf(item.id) ?? '');
+      if (announced !== undefined || nothingIsDone) this.#finish(announced ?? index, item);
+    }
+    for (const slot of this.#slots.values()) {
+      const members = slot.kind === 'opaque' ? {} : nativeMembers(slot.announced);
+      if (stoppedEarly) slot.item.finishCut(members);
+      else slot.item.finish(members);
+    }
+  }
+}
+
+/** A call whose deltas came without its announcement is named only here. */
+function lateNames({ kind, announced }: Slot, item: Members): Members {
+  if (kind !== 'function_call' || announced.name !== undefined) return {};
+  return withoutNulls({ name: textOf(item.name), call_id: nameOf(item.call_id) });
+}

@@ -1,0 +1,263 @@
+import type { ModelPart, ModelTool, ReasoningEffort } from '../../protocol/index.js';
+import {
+  isOf,
+  withoutLooseReasoning,
+  type AnswerPart,
+  type AnswerTurn,
+  type Call,
+  type CallResult,
+  type Turn,
+} from '../conversation.js';
+import { dataUrl, present, type Prompt } from '../prompt.js';
+import { hasImages, textOfParts, wrapResult } from '../result-text.js';
+import { isMembers, listOf, nameOf, textOf } from '../wire-values.js';
+
+/**
+ * What is asked of the OpenAI Responses API.
+ * Source of the format: https://platform.openai.com/docs/api-reference/responses/create
+ */
+export interface ResponsesBody {
+  model: string;
+  instructions?: string;
+  input: ResponsesInput[];
+  tools?: ResponsesTool[];
+  max_output_tokens?: number;
+  temperature?: number;
+  reasoning?: { effort: ReasoningEffort; summary?: 'auto' };
+  include?: 'reasoning.encrypted_content'[];
+  prompt_cache_key?: string;
+  store: false;
+  stream: true;
+}
+
+export type ResponsesInput =
+  | InputMessage
+  | OutputMessage
+  | EasyMessage
+  | Reasoning
+  | FunctionCall
+  | CustomToolCall
+  | FunctionCallOutput
+  | CustomToolCallOutput
+  | OpaqueItem;
+
+interface InputMessage {
+  type: 'message';
+  role: 'user' | 'developer';
+  content: InputPart[];
+}
+
+type InputPart = InputText | InputImage;
+
+interface InputText {
+  type: 'input_text';
+  text: string;
+}
+
+interface InputImage {
+  type: 'input_image';
+  image_url: string;
+  detail: 'auto';
+}
+
+interface OutputMessage {
+  type: 'message';
+  role: 'assistant';
+  id: string;
+  status: 'completed' | 'incomplete';
+  content: ({ type: 'output_text'; text: string; annotations: [] } | { type: 'refusal'; refusal: string })[];
+  phase?: 'commentary' | 'final_answer';
+}
+
+/** An answer's text that did not come by this format. */
+interface EasyMessage {
+  type: 'message';
+  role: 'assistant';
+  content: string;
+}
+
+interface Reasoning {
+  type: 'reasoning';
+  id: string;
+  summary: { type: 'summary_text'; text: string }[];
+  content?: { type: 'reasoning_text'; text: string }[];
+  encrypted_content?: string;
+}
+
+type Caller = { type: 'direct' } | { type: 'program'; caller_id: string };
+
+interface FunctionCall {
+  type: 'function_call';
+  call_id: string;
+  name: string;
+  arguments: string;
+  id?: string;
+  namespace?: string;
+  caller?: Caller;
+}
+
+interface CustomToolCall {
+  type: 'custom_tool_call';
+  call_id: string;
+  name: string;
+  input: string;
+  id?: string;
+  namespace?: string;
+  caller?: Caller;
+}
+
+interface FunctionCallOutput {
+  type: 'function_call_output';
+  call_id: string;
+  output: string | InputPart[];
+  caller?: Caller;
+}
+
+interface CustomToolCallOutput {
+  type: 'custom_tool_call_output';
+  call_id: string;
+  output: string | InputPart[];
+  caller?: Caller;
+}
+
+/** As the wire sent it. */
+interface OpaqueItem {
+  readonly [OPAQUE]?: never;
+}
+declare const OPAQUE: unique symbol;
+
+type ResponsesTool =
+  | { type: 'function'; name: string; description: string; parameters: Record<string, unknown>; strict: false }
+  | { type: 'custom'; name: string; description: string };
+
+export interface ResponsesSettings {
+  /** Asks for reasoning in a form that can be given back. Default: where a request names a reasoning effort. */
+  encryptedReasoning?: boolean;
+}
+
+export function encodeResponses(prompt: Prompt, settings: ResponsesSettings = {}): ResponsesBody {
+  const { reasoningEffort: effort, tools = [] } = prompt;
+  const sealed = settings.encryptedReasoning ?? effort !== undefined;
+  return {
+    model: prompt.model,
+    ...present({ instructions: prompt.system }),
+    input: prompt.turns.flatMap(inputOf),
+    ...(tools.length === 0 ? {} : { tools: tools.map(toolOf) }),
+    ...present({ max_output_tokens: prompt.maxOutputTokens, temperature: prompt.temperature }),
+    ...(effort === undefined ? {} : { reasoning: { effort, ...(effort === 'none' ? {} : { summary: 'auto' }) } }),
+    ...(sealed ? { include: ['reasoning.encrypted_content'] } : {}),
+    ...present({ prompt_cache_key: prompt.promptCache?.key }),
+    store: false,
+    stream: true,
+  };
+}
+
+function toolOf(tool: ModelTool): ResponsesTool {
+  const { name, description } = tool;
+  if (tool.type === 'custom') return { type: 'custom', name, description };
+  return { type: 'function', name, description, parameters: { ...tool.inputSchema }, strict: false };
+}
+
+function inputOf(turn: Turn): ResponsesInput[] {
+  switch (turn.type) {
+    case 'user':
+      return [messageOf('user', [{ type: 'text', text: turn.text }, ...turn.images])];
+    case 'system':
+      return [messageOf('developer', [{ type: 'text', text: turn.text }, ...turn.images])];
+    case 'late_result':
+      return [messageOf('user', wrapResult(turn.result.callId, turn.result.parts))];
+    case 'answer':
+      return answerOf(turn);
+  }
+}
+
+/** The answer's items in its order, the outputs in the order of their calls, and the results of scripts in text. */
+function answerOf({ parts, results, textResults }: AnswerTurn): ResponsesInput[] {
+  const texts = textResults.flatMap(({ callId, parts: result }) => wrapResult(callId, result));
+  return [
+    ...withoutLooseReasoning(parts).flatMap(partOf),
+    ...results.map(outputOf),
+    ...(texts.length === 0 ? [] : [messageOf('user', texts)]),
+  ];
+}
+
+function messageOf(role: 'user' | 'developer', parts: readonly ModelPart[]): InputMessage {
+  return { type: 'message', role, content: parts.map(inputPartOf) };
+}
+
+function inputPartOf(part: ModelPart): InputPart {
+  if (part.type === 'text') return { type: 'input_text', text: part.text };
+  return { type: 'input_image', image_url: dataUrl(part), detail: 'auto' };
+}
+
+function partOf(part: AnswerPart): ResponsesInput[] {
+  switch (part.type) {
+    case 'text':
+      return textMessageOf(part);
+    case 'reasoning':
+      return reasoningOf(part.item);
+    case 'call':
+      return [callOf(part.call)];
+  }
+}
+
+function textMessageOf({ text, item }: Extract<AnswerPart, { type: 'text' }>): ResponsesInput[] {
+  const id = isOf('openai-responses', item) ? nameOf(item.native_id) : undefined;
+  if (id === undefined) return text === '' ? [] : [{ type: 'message', role: 'assistant', content: text }];
+  // Parts that do not say this very text are those of a message that was cut into pieces.
+  const parts = listOf(item.content_parts).filter(isMembers);
+  const whole = parts.map((part) => textOf(part.text) ?? textOf(part.refusal) ?? '').join('') === text;
+  const content = whole && parts.length > 0 ? parts : [{ type: 'output_text', text, annotations: [] }];
+  return [
+    {
+      type: 'message',
+      role: 'assistant',
+      id,
+      status: item.status === 'incomplete' ? 'incomplete' : 'completed',
+      content: content as OutputMessage['content'],
+      ...(present({ phase: item.phase }) as Pick<OutputMessage, 'phase'>),
+    },
+  ];
+}
+
+/**
+ * Reasoning that came by this format is given back as it came, with what the service needs to read it. Without that,
+ * and of another format, it says nothing there and is left out.
+ */
+function reasoningOf(item: Extract<AnswerPart, { type: 'reasoning' }>['item']): ResponsesInput[] {
+  if (!isOf('openai-responses', item)) return [];
+  if (isMembers(item.native)) return [item.native as OpaqueItem];
+  const content = listOf(item.content_parts) as NonNullable<Reasoning['content']>;
+  const encrypted = nameOf(item.encrypted_content);
+  if (encrypted === undefined && content.length === 0) return [];
+  return [
+    {
+      type: 'reasoning',
+      id: nameOf(item.native_id) ?? item.id,
+      summary: listOf(item.summary) as Reasoning['summary'],
+      ...(content.length === 0 ? {} : { content }),
+      ...present({ encrypted_content: encrypted }),
+    },
+  ];
+}
+
+function callOf(call: Call): FunctionCall | CustomToolCall {
+  const { id: call_id, name } = call;
+  const native = nativeOf(call);
+  if (call.custom) return { type: 'custom_tool_call', call_id, name, input: call.arguments, ...native };
+  const text = call.arguments.trim() === '' ? '{}' : call.arguments;
+  return { type: 'function_call', call_id, name, arguments: text, ...native };
+}
+
+function nativeOf({ item }: Call): Pick<FunctionCall, 'id' | 'namespace' | 'caller'> {
+  if (item === undefined || !isOf('openai-responses', item)) return {};
+  const { native_id: id, namespace, caller } = item;
+  return present({ id, namespace, caller }) as Pick<FunctionCall, 'id' | 'namespace' | 'caller'>;
+}
+
+function outputOf({ call, parts }: CallResult): FunctionCallOutput | CustomToolCallOutput {
+  const output = hasImages(parts) ? parts.map(inputPartOf) : textOfParts(parts);
+  const { caller } = nativeOf(call);
+  const type = call.custom ? 'custom_tool_call_output' : 'function_call_output';
+  return { type, call_id: call.id, output, ...present({ caller }) };
+}

@@ -1,0 +1,121 @@
+import type { Usage } from '../../protocol/index.js';
+import type { IncompleteReason } from '../answer-writer.js';
+import { argumentsOf, countOf, listOf, membersOf, nameOf, textOf, without, type Members } from '../wire-values.js';
+
+/**
+ * What is read of the OpenAI Responses API (and of the servers that speak it). Items are kept as they came; these
+ * functions say what they mean.
+ * Source of the format: https://platform.openai.com/docs/api-reference/responses-streaming
+ */
+
+export type WireItemKind = 'message' | 'reasoning' | 'function_call' | 'opaque';
+
+export function kindOf(item: Members): WireItemKind {
+  switch (item.type) {
+    case 'message':
+    case 'reasoning':
+    case 'function_call':
+      return item.type;
+    case 'custom_tool_call':
+      return 'function_call';
+    default:
+      return 'opaque';
+  }
+}
+
+/** The kind of item that a delta belongs to; undefined where it is about a hosted tool. */
+export function kindOfDelta(type: string): WireItemKind | undefined {
+  switch (type) {
+    case 'response.output_text.delta':
+    case 'response.refusal.delta':
+      return 'message';
+    case 'response.reasoning_text.delta':
+    case 'response.reasoning_summary_text.delta':
+      return 'reasoning';
+    case 'response.function_call_arguments.delta':
+    case 'response.custom_tool_call_input.delta':
+      return 'function_call';
+    default:
+      return undefined;
+  }
+}
+
+/** Text of the item as the wire finished it; undefined where it says nothing about it. */
+export function textOfItem(item: Members): string | undefined {
+  switch (kindOf(item)) {
+    case 'message':
+      return joined(listOf(item.content), '');
+    case 'reasoning':
+      return joined([...listOf(item.summary), ...listOf(item.content)], PARAGRAPH);
+    case 'function_call':
+      return item.type === 'custom_tool_call' ? textOf(item.input) : argumentsOf(item.arguments);
+    case 'opaque':
+      return '';
+  }
+}
+
+/** Between the parts of reasoning. */
+export const PARAGRAPH = '\n\n';
+
+function joined(parts: readonly unknown[], separator: string): string | undefined {
+  const texts = parts.flatMap((part) => {
+    const { text, refusal } = membersOf(part);
+    return textOf(text) ?? textOf(refusal) ?? [];
+  });
+  return texts.length === 0 ? undefined : texts.join(separator);
+}
+
+/** What of a finished item rides along, under the wire's names. Its `content` is `content_parts` here. */
+export function nativeMembers(item: Members): Record<string, unknown> {
+  const members = without(item, 'type', 'id', 'role', 'call_id', 'name', 'content', 'arguments');
+  const id = nameOf(item.id);
+  if (id !== undefined) members.native_id = id;
+  if (item.type === 'custom_tool_call') members.native_type = item.type;
+  const parts = listOf(item.content);
+  const refusals = parts.flatMap((part) => textOf(membersOf(part).refusal) ?? []);
+  if (refusals.length > 0) members.refusal = refusals.join('');
+  if (parts.length > 0 && !isOnePlainText(parts)) members.content_parts = parts;
+  return members;
+}
+
+/** Whether the parts are one text with nothing to it, which can be made again from the text. */
+function isOnePlainText(parts: readonly unknown[]): boolean {
+  const { type, text, ...others } = membersOf(parts[0]);
+  const isPlain = type === 'output_text' && typeof text === 'string';
+  return parts.length === 1 && isPlain && Object.values(others).every((other) => listOf(other).length === 0);
+}
+
+export function usageOf(value: unknown): Usage | undefined {
+  const usage = membersOf(value);
+  const input = countOf(usage.input_tokens);
+  const output = countOf(usage.output_tokens);
+  if (input === undefined && output === undefined) return undefined;
+  const total = (input ?? 0) + (output ?? 0);
+  const inputDetails = membersOf(usage.input_tokens_details);
+  return {
+    input_tokens: input ?? 0,
+    output_tokens: output ?? 0,
+    total_tokens: countOf(usage.total_tokens) ?? total,
+    ...figure('cache_read_tokens', inputDetails.cached_tokens),
+    ...figure('cache_write_tokens', inputDetails.cache_write_tokens),
+    ...figure('reasoning_tokens', membersOf(usage.output_tokens_details).reasoning_tokens),
+    native: usage,
+  };
+}
+
+function figure(name: string, value: unknown): Record<string, number> {
+  const count = countOf(value);
+  return count === undefined ? {} : { [name]: count };
+}
+
+export function incompleteReasonOf(details: unknown): IncompleteReason {
+  switch (membersOf(details).reason) {
+    case 'max_output_tokens':
+    case 'max_tokens':
+      return 'max_output_tokens';
+    case 'content_filter':
+      return 'content_filter';
+    default:
+      return 'other';
+  }
+}

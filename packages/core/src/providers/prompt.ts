@@ -1,0 +1,64 @@
+import type { ImagePart, ModelPart, ModelRequest, ModelTool, OutputItem } from '../protocol/index.js';
+import { turnsOf, type ImageParts, type Turn } from './conversation.js';
+
+/** A request with everything in it that an encoder needs. Encoding is a function of it alone. */
+export interface Prompt extends Omit<ModelRequest, 'conversation' | 'resolveImages'> {
+  readonly model: string;
+  readonly turns: readonly Turn[];
+}
+
+/** Looks the images up; never rejects unless the hook does. */
+export async function promptOf(api: string, model: string, request: ModelRequest): Promise<Prompt> {
+  const { conversation, resolveImages, ...rest } = request;
+  const images = await imagesOf(conversation, resolveImages);
+  return { ...rest, model, turns: turnsOf(api, conversation, images) };
+}
+
+async function imagesOf(
+  conversation: readonly OutputItem[],
+  resolveImages: ModelRequest['resolveImages'],
+): Promise<ImageParts> {
+  const shown = new Map<OutputItem, readonly ModelPart[]>();
+  for (const item of conversation) {
+    const images = 'images' in item ? ((item.images ?? []) as readonly ImagePart[]) : [];
+    if (images.length === 0) continue;
+    shown.set(item, resolveImages === undefined ? images.map(partOf) : await resolveImages(images));
+  }
+  return shown;
+}
+
+function partOf(image: ImagePart): ModelPart {
+  const { data } = image;
+  if (data !== undefined) return { ...image, data };
+  return { type: 'text', text: `[The image ${image.path ?? image.sha256.slice(0, 12)} is not shown.]` };
+}
+
+/** The JSON Schema of a custom tool where there are only function tools. */
+export function inputSchemaOf(tool: ModelTool): Readonly<Record<string, unknown>> {
+  if (tool.type === 'function') return tool.inputSchema;
+  return {
+    type: 'object',
+    properties: { [tool.argument]: { type: 'string' } },
+    required: [tool.argument],
+    additionalProperties: false,
+  };
+}
+
+/** A custom tool's raw text as the JSON of a function tool's arguments. */
+export function argumentsOfText(text: string, name: string, tools: readonly ModelTool[] = []): string {
+  const tool = tools.find((candidate) => candidate.name === name);
+  return JSON.stringify({ [tool?.type === 'custom' ? tool.argument : 'code']: text });
+}
+
+export function dataUrl(image: ImagePart & { data: string }): string {
+  return `data:${image.media_type};base64,${image.data}`;
+}
+
+/** The members that are there. */
+export function present<Members extends object>(
+  members: Members,
+): { [Name in keyof Members]?: NonNullable<Members[Name]> } {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null)) as {
+    [Name in keyof Members]?: NonNullable<Members[Name]>;
+  };
+}

@@ -1,0 +1,15 @@
+/** What a scripted server puts on the wire, piece by piece. */
+export type Frame =
+  | { readonly type: 'event'; readonly name: string | undefined; readonly data: unknown }
+  | { readonly type: 'wait'; readonly ms: number }
+  /** The connection breaks. */
+  | { readonly type: 'cut' };
+
+export function event(data: { readonly type: string }): Frame {
+  return { type: 'event', name: data.type, data };
+}
+
+export function textOfFrame({ name, data }: Extract<Frame, { type: 'event' }>): string {
+  const text = typeof data === 'string' ? data : JSON.stringify(data);
+  return `${name === undefined ? '' : `event: ${name}\n`}data: ${text}\n\n`;
+}

@@ -1,0 +1,146 @@
+import type { PlannedAnswer } from './planned-answer.js';
+import { Violation, type SeenMessage, type SeenRequest, type Spoken } from './seen-request.js';
+
+/** What was said to the last request that had an answer. */
+interface Given {
+  readonly messages: readonly SeenMessage[];
+  readonly echo: readonly Spoken[];
+  /** False where the answer broke, or the caller stopped listening: then its beginning may come back, or nothing. */
+  whole: boolean;
+}
+
+/**
+ * Holds the requests of one thread against the rules of conversation, as a strict provider would: what was said stays
+ * said, answers come back as they were given, every call has one result, in its place.
+ */
+export class Judge {
+  #frozen: string | undefined;
+  #given: Given | undefined;
+  /** Tools that the scenario itself calls may be unknown: that is the model's mistake. */
+  readonly #called = new Set<string>();
+
+  /** @throws Violation with a sentence for who wrote the request. */
+  judge(request: SeenRequest): readonly SeenMessage[] {
+    this.#checkFrozen(request);
+    const fresh = this.#freshOf(request.messages);
+    if (this.#given !== undefined) checkEcho(fresh, this.#given);
+    checkPairs(request);
+    this.#checkTools(request);
+    if (request.messages.at(-1)?.by !== 'other')
+      throw new Violation('The last message is the assistant’s: there is nothing to answer.');
+    this.#frozen ??= request.frozen;
+    return fresh;
+  }
+
+  /** An answer is on its way. What it gives says that all of it was heard. */
+  answering({ messages }: SeenRequest, { parts }: PlannedAnswer, echo: readonly Spoken[]): () => void {
+    for (const part of parts) if (part.type === 'call') this.#called.add(part.name);
+    const given: Given = { messages, echo: withoutLooseReasoning(echo), whole: false };
+    this.#given = given;
+    const isWhole = !parts.some(({ type }) => type === 'cut' || type === 'error');
+    return () => {
+      given.whole = isWhole;
+    };
+  }
+
+  #checkFrozen({ frozen }: SeenRequest): void {
+    if (this.#frozen === undefined || this.#frozen === frozen) return;
+    throw new Violation('The system text or the tools changed within the thread, which loses the prompt cache.');
+  }
+
+  #freshOf(messages: readonly SeenMessage[]): readonly SeenMessage[] {
+    const before = this.#given?.messages ?? [];
+    const changed = before.findIndex(({ json }, index) => messages[index]?.json !== json);
+    if (changed === -1) return messages.slice(before.length);
+    const now = messages[changed]?.json ?? 'nothing';
+    throw new Violation(
+      `Message ${changed} was changed or left out: it was ${excerpt(before[changed]!.json)} and is now ${excerpt(now)}.`,
+    );
+  }
+
+  #checkTools({ messages, tools }: SeenRequest): void {
+    for (const { spoken } of messages) {
+      for (const said of spoken) {
+        if (said.type !== 'call' || tools.has(said.name) || this.#called.has(said.name)) continue;
+        throw new Violation(`The conversation calls the tool "${said.name}", which the request does not define.`);
+      }
+    }
+  }
+}
+
+/** Reasoning that led to nothing need not come back, and may not. */
+function withoutLooseReasoning(echo: readonly Spoken[]): readonly Spoken[] {
+  return echo.slice(0, echo.findLastIndex(({ type }) => type !== 'reasoning') + 1);
+}
+
+function checkEcho(fresh: readonly SeenMessage[], { echo, whole }: Given): void {
+  const behind = fresh.findIndex(({ by }) => by === 'other');
+  const said = fresh.slice(0, behind === -1 ? fresh.length : behind).flatMap(({ spoken }) => spoken);
+  if (!whole && said.length === 0) return;
+  const differs = said.findIndex((spoken, index) => !isSame(spoken, echo[index], whole));
+  const missing = whole && differs === -1 && said.length < echo.length;
+  if ((differs === -1 && !missing) || endsAtScript(said, echo)) return;
+  const index = differs === -1 ? said.length : differs;
+  throw new Violation(
+    `The answer does not come back as it was given: part ${index} was ${excerpt(JSON.stringify(echo[index] ?? null))} ` +
+      `and is now ${excerpt(JSON.stringify(said[index] ?? null))}.`,
+  );
+}
+
+/** A caller may stop listening where a script in the text ends. What it has heard so far comes back then. */
+function endsAtScript(said: readonly Spoken[], echo: readonly Spoken[]): boolean {
+  const last = said.at(-1);
+  if (last?.type !== 'text' || !/(?:<\/tool-calls>|\n```)$/u.test(last.text)) return false;
+  const before = said.slice(0, -1).every((spoken, index) => isSame(spoken, echo[index], true));
+  return before && isSame(last, echo[said.length - 1], false);
+}
+
+function isSame(said: Spoken, given: Spoken | undefined, whole: boolean): boolean {
+  if (given === undefined || said.type !== given.type) return false;
+  if (said.type === 'text' && given.type === 'text' && !whole) return given.text.startsWith(said.text);
+  return JSON.stringify(said) === JSON.stringify(given);
+}
+
+/** Each call has one result, behind the answer that made it and before anything else, in the order of the calls. */
+function checkPairs({ api, messages }: SeenRequest): void {
+  const open: string[] = [];
+  const known = new Set<string>();
+  let answered = false;
+  for (const [index, { by, spoken, results }] of messages.entries()) {
+    for (const id of results) {
+      if (open[0] !== id) throw new Violation(`Message ${index}: ${resultProblem(id, open, known)}`);
+      open.shift();
+    }
+    const mayGoOn = by === 'assistant' && api === 'openai-responses' && !answered;
+    if (by === 'assistant' && api !== 'openai-responses' && spoken.at(-1)?.type === 'reasoning')
+      throw new Violation(`Message ${index}: the last part of an answer cannot be reasoning.`);
+    const isRest = results.length > 0 && api !== 'anthropic-messages';
+    if (open.length > 0 && !mayGoOn && !isRest)
+      throw new Violation(`Message ${index}: the call "${open[0]}" has no result before it.`);
+    for (const said of spoken) {
+      if (said.type !== 'call') continue;
+      if (known.has(said.id)) throw new Violation(`Message ${index}: the call id "${said.id}" comes twice.`);
+      known.add(said.id);
+      open.push(said.id);
+    }
+    answered = results.length > 0 && open.length > 0;
+  }
+  const loose = messages.findIndex(
+    ({ spoken }, index) => spoken.at(-1)?.type === 'reasoning' && messages[index + 1]?.by !== 'assistant',
+  );
+  if (loose !== -1) throw new Violation(`Message ${loose}: reasoning comes without the item that it led to.`);
+  if (open.length > 0) throw new Violation(`The call "${open[0]}" has no result.`);
+}
+
+function resultProblem(id: string, open: readonly string[], known: ReadonlySet<string>): string {
+  if (open.includes(id))
+    return `the result of "${id}" comes before that of "${open[0]}"; results follow their calls in order.`;
+  if (known.has(id)) return `the call "${id}" has a second result.`;
+  return `there is a result of "${id}", which nobody called.`;
+}
+
+const EXCERPT_LENGTH = 200;
+
+function excerpt(text: string): string {
+  return text.length > EXCERPT_LENGTH ? `${text.slice(0, EXCERPT_LENGTH)}…` : text;
+}

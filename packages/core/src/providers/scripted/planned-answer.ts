@@ -1,0 +1,175 @@
+import type { ParsedScenario, ScenarioAnswer, ScenarioPart } from './scenario.js';
+import type { SeenRequest } from './seen-request.js';
+
+/** A turn of the scenario as it is said to one request: with names, carriers chosen, texts put together. */
+export interface PlannedAnswer {
+  readonly id: string;
+  readonly model: string;
+  readonly parts: readonly PlannedPart[];
+  readonly stop: ScenarioAnswer['stop'];
+  /** The stop sequence that ended it. */
+  readonly stopSequence: string | undefined;
+  readonly usage: NonNullable<ScenarioAnswer['usage']>;
+  /** Reasoning is sent in a form that can be given back. */
+  readonly sealsReasoning: boolean;
+  readonly deltaLength: number;
+}
+
+/** Text to say, or ms to be silent. */
+export type Saying = string | number;
+
+export type PlannedPart =
+  | { readonly type: 'reasoning'; readonly id: string; readonly text: string; readonly seal: string }
+  | { readonly type: 'text'; readonly id: string; readonly sayings: readonly Saying[] }
+  | { readonly type: 'refusal'; readonly id: string; readonly text: string }
+  | PlannedCall
+  | { readonly type: 'wait'; readonly ms: number }
+  | { readonly type: 'cut' }
+  | { readonly type: 'error'; readonly code: string; readonly message: string };
+
+interface PlannedCall {
+  readonly type: 'call';
+  readonly id: string;
+  readonly callId: string;
+  readonly name: string;
+  readonly arguments: string;
+  readonly custom: boolean;
+}
+
+/** What a script in text is written between. */
+const OPEN_TAG = '<tool-calls>\n';
+const CLOSE_TAG = '\n</tool-calls>';
+
+/** `number` counts the answers, so that no name comes twice. */
+export function planAnswer(
+  turn: ScenarioAnswer,
+  request: SeenRequest,
+  number: number,
+  { delta_length: deltaLength }: ParsedScenario,
+): PlannedAnswer {
+  const planner = new Planner(request, number);
+  for (const part of turn.parts) if (!planner.stopped) planner.add(part);
+  const { parts, stopSequence } = planner;
+  return {
+    id: `answer_${number}`,
+    model: request.model,
+    parts,
+    stop: turn.stop,
+    stopSequence,
+    usage: turn.usage ?? { input_tokens: tokensOf(request.text), output_tokens: tokensOf(JSON.stringify(parts)) },
+    sealsReasoning: request.sealsReasoning,
+    deltaLength,
+  };
+}
+
+export function textOfSayings(sayings: readonly Saying[]): string {
+  return sayings.filter((saying) => typeof saying === 'string').join('');
+}
+
+/** In pieces of so many characters, none of them cut in two. */
+export function inDeltas(text: string, length: number): string[] {
+  return text.match(new RegExp(`[^]{1,${length}}`, 'gu')) ?? [];
+}
+
+function tokensOf(text: string): number {
+  return Math.ceil(text.length / 4);
+}
+
+class Planner {
+  readonly parts: PlannedPart[] = [];
+  stopSequence: string | undefined;
+  readonly #request: SeenRequest;
+  readonly #number: number;
+  #calls = 0;
+
+  constructor(request: SeenRequest, number: number) {
+    this.#request = request;
+    this.#number = number;
+  }
+
+  /** A stop sequence came, or the answer broke: no more is said. */
+  get stopped(): boolean {
+    const last = this.parts.at(-1)?.type;
+    return this.stopSequence !== undefined || last === 'cut' || last === 'error';
+  }
+
+  add(part: ScenarioPart): void {
+    switch (part.type) {
+      case 'text':
+        return this.#say(part.text);
+      case 'script':
+        return this.#addScript(part);
+      case 'wait':
+        return this.#wait(part.ms);
+      case 'call':
+        return this.#call(part.name, argumentsOf(part.arguments), false, part.call_id);
+      case 'reasoning': {
+        const id = this.#name('rs');
+        const seal = Buffer.from(`sealed ${id}: ${part.text}`).toString('base64');
+        return void this.parts.push({ type: 'reasoning', id, text: part.text, seal });
+      }
+      case 'refusal':
+        return void this.parts.push({ type: 'refusal', id: this.#name('msg'), text: part.text });
+      default:
+        this.parts.push(part);
+    }
+  }
+
+  #addScript({ code, carrier }: Extract<ScenarioPart, { type: 'script' }>): void {
+    const offered = this.#request.tools.get('run_script');
+    switch (carrier ?? (offered === undefined ? 'text' : offered === 'custom' ? 'custom' : 'tool')) {
+      case 'text':
+        return this.#say(OPEN_TAG + code + CLOSE_TAG);
+      case 'custom':
+        return this.#call('run_script', code, true, undefined);
+      case 'tool':
+        return this.#call('run_script', JSON.stringify({ code }), false, undefined);
+    }
+  }
+
+  #call(name: string, text: string, custom: boolean, callId: string | undefined): void {
+    const id = this.#name(custom ? 'ctc' : 'fc');
+    const named = callId ?? `call_${this.#number}_${this.#calls++}`;
+    this.parts.push({ type: 'call', id, callId: named, name, arguments: text, custom });
+  }
+
+  /** A text goes on where the one before it ended. */
+  #say(text: string): void {
+    const last = this.parts.at(-1);
+    const before = last?.type === 'text' ? last.sayings : [];
+    const said = textOfSayings(before) + text;
+    const stop = firstOf(said, this.#request.stopSequences);
+    this.stopSequence = stop?.sequence;
+    const kept = stop === undefined ? text : text.slice(0, Math.max(0, stop.at - (said.length - text.length)));
+    const sayings = [...before, ...(kept === '' ? [] : [kept])];
+    if (last?.type === 'text') this.parts.pop();
+    if (sayings.length > 0)
+      this.parts.push({ type: 'text', id: last?.type === 'text' ? last.id : this.#name('msg'), sayings });
+  }
+
+  #wait(ms: number): void {
+    const last = this.parts.at(-1);
+    if (last?.type !== 'text') return void this.parts.push({ type: 'wait', ms });
+    this.parts[this.parts.length - 1] = { ...last, sayings: [...last.sayings, ms] };
+  }
+
+  #name(prefix: string): string {
+    return `${prefix}_${this.#number}_${this.parts.length}`;
+  }
+}
+
+/** A call's arguments where every tool takes JSON: a custom tool's text is its code. */
+export function jsonOf({ arguments: text, custom }: Extract<PlannedPart, { type: 'call' }>): string {
+  return custom ? JSON.stringify({ code: text }) : text;
+}
+
+function argumentsOf(value: Record<string, unknown> | string): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function firstOf(text: string, sequences: readonly string[]): { at: number; sequence: string } | undefined {
+  return sequences
+    .map((sequence) => ({ at: text.indexOf(sequence), sequence }))
+    .filter(({ at }) => at !== -1)
+    .toSorted((a, b) => a.at - b.at)[0];
+}

@@ -1,0 +1,136 @@
+import { z } from 'zod';
+import { CacheMark, CallId, JsonSchemaObject, Name, readAs } from './read-wire.js';
+import { blobOf, Violation, type SeenMessage, type SeenRequest, type Spoken } from './seen-request.js';
+
+const mark = { cache_control: CacheMark.optional() };
+
+const Visible = z.string().refine((text) => text.trim() !== '', 'text content blocks must contain non-whitespace text');
+
+const Text = z.strictObject({
+  type: z.literal('text'),
+  text: Visible,
+  citations: z.array(z.unknown()).optional(),
+  ...mark,
+});
+
+const Image = z.strictObject({
+  type: z.literal('image'),
+  source: z.strictObject({
+    type: z.literal('base64'),
+    media_type: z.enum(['image/png', 'image/jpeg', 'image/gif', 'image/webp']),
+    data: z.string().min(1),
+  }),
+  ...mark,
+});
+
+const ToolResult = z.strictObject({
+  type: z.literal('tool_result'),
+  tool_use_id: CallId,
+  content: z.union([z.string(), z.array(z.discriminatedUnion('type', [Text, Image]))]).optional(),
+  is_error: z.boolean().optional(),
+  ...mark,
+});
+
+const Result = ToolResult.refine(
+  ({ content, is_error }) => is_error !== true || (content !== undefined && content.length > 0),
+  'content cannot be empty if is_error is true',
+);
+
+const AnswerBlock = z.discriminatedUnion('type', [
+  Text,
+  z.strictObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string().min(1) }),
+  z.strictObject({ type: z.literal('redacted_thinking'), data: z.string().min(1) }),
+  z.strictObject({
+    type: z.literal('tool_use'),
+    id: z.string().regex(/^[\w-]+$/u),
+    name: Name,
+    input: z.record(z.string(), z.unknown()),
+    caller: z.looseObject({ type: z.string() }).optional(),
+    ...mark,
+  }),
+]);
+type AnswerBlock = z.infer<typeof AnswerBlock>;
+
+const UserBlock = z.discriminatedUnion('type', [Text, Image, Result]);
+
+const Message = z.discriminatedUnion('role', [
+  z.strictObject({ role: z.literal('user'), content: z.union([Visible, z.array(UserBlock).min(1)]) }),
+  z.strictObject({ role: z.literal('assistant'), content: z.union([Visible, z.array(AnswerBlock).min(1)]) }),
+]);
+type Message = z.infer<typeof Message>;
+
+const Body = z.strictObject({
+  model: z.string().min(1),
+  max_tokens: z.number().int().min(1),
+  system: z.union([z.string(), z.array(Text)]).optional(),
+  messages: z.array(Message).min(1),
+  tools: z
+    .array(z.strictObject({ name: Name, description: z.string().optional(), input_schema: JsonSchemaObject, ...mark }))
+    .optional(),
+  temperature: z.number().min(0).max(1).optional(),
+  stop_sequences: z.array(z.string()).optional(),
+  thinking: z
+    .union([
+      z.strictObject({ type: z.enum(['adaptive', 'disabled']) }),
+      z.strictObject({ type: z.literal('enabled'), budget_tokens: z.number().int().min(1024) }),
+    ])
+    .optional(),
+  output_config: z.strictObject({ effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).optional() }).optional(),
+  stream: z.literal(true),
+});
+
+const MOST_MARKS = 4;
+
+/** @throws Violation */
+export function readMessages(value: unknown): SeenRequest {
+  const body = readAs(Body, value, 'body');
+  const marks = JSON.stringify(value).split('"cache_control":{').length - 1;
+  if (marks > MOST_MARKS) throw new Violation(`There are ${marks} cache marks; ${MOST_MARKS} are the most.`);
+  if (body.thinking?.type === 'enabled' && body.thinking.budget_tokens >= body.max_tokens)
+    throw new Violation('thinking.budget_tokens must be less than max_tokens.');
+  if (body.messages[0]?.role !== 'user') throw new Violation('The first message must be a user message.');
+  return {
+    api: 'anthropic-messages',
+    model: body.model,
+    frozen: withoutMarks([body.system, body.tools]),
+    tools: new Map((body.tools ?? []).map(({ name }) => [name, 'function' as const])),
+    stopSequences: body.stop_sequences ?? [],
+    messages: body.messages.map(messageOf),
+    sealsReasoning: true,
+    text: JSON.stringify(value),
+  };
+}
+
+function withoutMarks(value: unknown): string {
+  return JSON.stringify(value, (name, member: unknown) => (name === 'cache_control' ? undefined : member));
+}
+
+function messageOf(message: Message): SeenMessage {
+  const json = withoutMarks(message);
+  if (message.role === 'assistant') return { json, by: 'assistant', spoken: spokenOf(message.content), results: [] };
+  return { json, by: 'other', spoken: [], results: resultsOf(message.content) };
+}
+
+function resultsOf(content: string | readonly z.infer<typeof UserBlock>[]): string[] {
+  if (typeof content === 'string') return [];
+  const isResult = content.map(({ type }) => type === 'tool_result');
+  if (isResult.lastIndexOf(true) >= (isResult.includes(false) ? isResult.indexOf(false) : Infinity))
+    throw new Violation('tool_result blocks must come first in their message.');
+  return content.flatMap((block) => (block.type === 'tool_result' ? [block.tool_use_id] : []));
+}
+
+function spokenOf(content: string | readonly AnswerBlock[]): Spoken[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return content.map((block): Spoken => {
+    switch (block.type) {
+      case 'text':
+        return { type: 'text', text: block.text };
+      case 'thinking':
+        return { type: 'reasoning', blob: blobOf(block.thinking, block.signature) };
+      case 'redacted_thinking':
+        return { type: 'reasoning', blob: blobOf(block.data) };
+      case 'tool_use':
+        return { type: 'call', id: block.id, name: block.name, arguments: JSON.stringify(block.input) };
+    }
+  });
+}

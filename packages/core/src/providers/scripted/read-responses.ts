@@ -1,0 +1,166 @@
+import { z } from 'zod';
+import { CallId, JsonSchemaObject, Name, readAs } from './read-wire.js';
+import { blobOf, Violation, type SeenMessage, type SeenRequest, type Spoken } from './seen-request.js';
+
+const InputPart = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('input_text'), text: z.string() }),
+  z.strictObject({
+    type: z.literal('input_image'),
+    image_url: z.string().startsWith('data:image/'),
+    detail: z.enum(['auto', 'low', 'high']).optional(),
+  }),
+]);
+
+const OutputPart = z.discriminatedUnion('type', [
+  z.strictObject({
+    type: z.literal('output_text'),
+    text: z.string(),
+    annotations: z.array(z.unknown()),
+    logprobs: z.array(z.unknown()).optional(),
+  }),
+  z.strictObject({ type: z.literal('refusal'), refusal: z.string() }),
+]);
+
+const Status = z.enum(['in_progress', 'completed', 'incomplete']);
+const Caller = z.looseObject({ type: z.string() });
+const callMembers = {
+  id: z.string().optional(),
+  call_id: CallId,
+  name: Name,
+  namespace: z.string().optional(),
+  caller: Caller.optional(),
+};
+const Output = z.union([z.string(), z.array(InputPart).min(1)]);
+
+const Item = z.union([
+  z.strictObject({
+    type: z.literal('message').optional(),
+    role: z.enum(['user', 'developer', 'system']),
+    content: z.union([z.string(), z.array(InputPart).min(1)]),
+  }),
+  z.strictObject({
+    type: z.literal('message').optional(),
+    role: z.literal('assistant'),
+    content: z.union([z.string(), z.array(OutputPart)]),
+    id: z.string().optional(),
+    status: Status.optional(),
+    phase: z.enum(['commentary', 'final_answer']).optional(),
+  }),
+  z.strictObject({
+    type: z.literal('reasoning'),
+    id: z.string(),
+    summary: z.array(z.strictObject({ type: z.literal('summary_text'), text: z.string() })),
+    content: z.array(z.strictObject({ type: z.literal('reasoning_text'), text: z.string() })).optional(),
+    encrypted_content: z.string().optional(),
+    status: Status.optional(),
+  }),
+  z.strictObject({
+    type: z.literal('function_call'),
+    ...callMembers,
+    arguments: z.string(),
+    status: Status.optional(),
+  }),
+  z.strictObject({ type: z.literal('custom_tool_call'), ...callMembers, input: z.string() }),
+  z.strictObject({
+    type: z.enum(['function_call_output', 'custom_tool_call_output']),
+    call_id: CallId,
+    output: Output,
+    caller: Caller.optional(),
+  }),
+]);
+type Item = z.infer<typeof Item>;
+
+const Tool = z.discriminatedUnion('type', [
+  z.strictObject({
+    type: z.literal('function'),
+    name: Name,
+    description: z.string().optional(),
+    parameters: JsonSchemaObject,
+    strict: z.boolean(),
+  }),
+  z.strictObject({
+    type: z.literal('custom'),
+    name: Name,
+    description: z.string().optional(),
+    format: z.looseObject({ type: z.string() }).optional(),
+  }),
+]);
+
+const Body = z.strictObject({
+  model: z.string().min(1),
+  instructions: z.string().optional(),
+  input: z.union([z.string(), z.array(Item)]),
+  tools: z.array(Tool).optional(),
+  max_output_tokens: z.number().int().min(1).optional(),
+  temperature: z.number().min(0).max(2).optional(),
+  reasoning: z.strictObject({ effort: z.string().optional(), summary: z.string().optional() }).optional(),
+  include: z.array(z.string()).optional(),
+  prompt_cache_key: z.string().optional(),
+  parallel_tool_calls: z.boolean().optional(),
+  store: z.boolean().optional(),
+  stream: z.literal(true),
+});
+
+/** @throws Violation */
+export function readResponses(value: unknown): SeenRequest {
+  const body = readAs(Body, value, 'body');
+  const input: Item[] = typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : body.input;
+  checkKinds(input);
+  return {
+    api: 'openai-responses',
+    model: body.model,
+    frozen: JSON.stringify([body.instructions, body.tools]),
+    tools: new Map((body.tools ?? []).map(({ name, type }) => [name, type])),
+    stopSequences: [],
+    messages: input.map(messageOf),
+    sealsReasoning: body.include?.includes('reasoning.encrypted_content') === true,
+    text: JSON.stringify(value),
+  };
+}
+
+/** A custom tool's call has a custom tool's output, and a function's a function's. */
+function checkKinds(items: readonly Item[]): void {
+  const calls = new Map<string, string>();
+  for (const item of items) {
+    if (item.type === 'function_call' || item.type === 'custom_tool_call') calls.set(item.call_id, item.type);
+    if (item.type !== 'function_call_output' && item.type !== 'custom_tool_call_output') continue;
+    const call = calls.get(item.call_id);
+    if (call === undefined || `${call}_output` === item.type) continue;
+    throw new Violation(`The output of the ${call} "${item.call_id}" is a ${item.type}.`);
+  }
+}
+
+function messageOf(item: Item): SeenMessage {
+  const isOutput = item.type === 'function_call_output' || item.type === 'custom_tool_call_output';
+  const spoken = spokenOf(item);
+  return {
+    json: JSON.stringify(item),
+    by: spoken === undefined ? 'other' : 'assistant',
+    spoken: spoken ?? [],
+    results: isOutput ? [item.call_id] : [],
+  };
+}
+
+/** Undefined for what the model did not say. */
+function spokenOf(item: Item): Spoken[] | undefined {
+  switch (item.type) {
+    case 'reasoning': {
+      const blob = blobOf(item.id, item.encrypted_content, item.summary);
+      return item.encrypted_content === undefined ? [] : [{ type: 'reasoning', blob }];
+    }
+    case 'function_call':
+      return [{ type: 'call', id: item.call_id, name: item.name, arguments: item.arguments }];
+    case 'custom_tool_call':
+      return [{ type: 'call', id: item.call_id, name: item.name, arguments: item.input }];
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return undefined;
+    default:
+      return item.role === 'assistant' ? [{ type: 'text', text: textOf(item.content) }] : undefined;
+  }
+}
+
+function textOf(content: string | readonly z.infer<typeof OutputPart>[]): string {
+  if (typeof content === 'string') return content;
+  return content.map((part) => (part.type === 'refusal' ? part.refusal : part.text)).join('');
+}

@@ -1,0 +1,170 @@
+import { PROVIDER_APIS, type ProviderApi } from '../answer-writer.js';
+import type { Frame } from './frames.js';
+import { Judge } from './judge.js';
+import { planAnswer, type PlannedAnswer } from './planned-answer.js';
+import { readChat } from './read-chat.js';
+import { readMessages } from './read-messages.js';
+import { readResponses } from './read-responses.js';
+import { parseScenario, type ParsedScenario, type ScenarioAnswer } from './scenario.js';
+import { Violation, type SeenRequest, type Spoken } from './seen-request.js';
+import { chatEcho, writeChat } from './write-chat.js';
+import { messagesEcho, writeMessages } from './write-messages.js';
+import { responsesEcho, writeResponses } from './write-responses.js';
+
+/** One wire format from the provider's side. */
+interface ProviderSide {
+  readonly path: string;
+  read(body: unknown): SeenRequest;
+  write(answer: PlannedAnswer): Frame[];
+  echo(answer: PlannedAnswer): Spoken[];
+  error(code: string, message: string): object;
+}
+
+const openAiError = (code: string, message: string): object => ({
+  error: { message, type: code, param: null, code },
+});
+
+const SIDES: Readonly<Record<ProviderApi, ProviderSide>> = {
+  'openai-responses': {
+    path: '/v1/responses',
+    read: readResponses,
+    write: writeResponses,
+    echo: responsesEcho,
+    error: openAiError,
+  },
+  'openai-chat': {
+    path: '/v1/chat/completions',
+    read: readChat,
+    write: writeChat,
+    echo: chatEcho,
+    error: openAiError,
+  },
+  'anthropic-messages': {
+    path: '/v1/messages',
+    read: readMessages,
+    write: writeMessages,
+    echo: messagesEcho,
+    error: (code, message) => ({ type: 'error', error: { type: code, message } }),
+  },
+};
+
+export interface EndpointRequest {
+  readonly path: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: string;
+}
+
+export type EndpointReply =
+  | {
+      readonly type: 'stream';
+      readonly frames: readonly Frame[];
+      readonly requestId: string;
+      /** All of it was said. */
+      readonly heard: () => void;
+    }
+  | {
+      readonly type: 'json';
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly requestId: string;
+      readonly body: object;
+    }
+  /** There is no response at all. */
+  | { readonly type: 'drop' };
+
+/**
+ * A scenario as a provider that speaks all three wire formats, without the HTTP around it. One endpoint is one thread:
+ * each request that breaks no rule takes the next turn. One that does is answered with status 400, and takes none.
+ */
+export class ScriptedEndpoint {
+  /** What requests did wrong, a sentence each. */
+  readonly violations: string[] = [];
+  /** The bodies, as they came. */
+  readonly requests: unknown[] = [];
+  readonly #scenario: ParsedScenario;
+  readonly #judge = new Judge();
+  #turns = 0;
+  #replies = 0;
+
+  /** @throws ToolscriptUsageError for a scenario that is not valid. */
+  constructor(scenario: unknown) {
+    this.#scenario = parseScenario(scenario);
+  }
+
+  /** Turns of the scenario that no request has taken. */
+  get turnsLeft(): number {
+    return this.#scenario.turns.length - this.#turns;
+  }
+
+  reply(request: EndpointRequest): EndpointReply {
+    this.#replies += 1;
+    const api = PROVIDER_APIS.find((candidate) => request.path === SIDES[candidate].path);
+    if (api === undefined) return this.#error('openai-chat', 404, 'not_found', `There is nothing at ${request.path}.`);
+    if (!this.#mayEnter(request)) return this.#error(api, 401, 'invalid_api_key', 'The API key is not the right one.');
+    try {
+      return this.#take(api, this.#read(api, request.body));
+    } catch (error) {
+      if (!(error instanceof Violation)) throw error;
+      this.violations.push(error.message);
+      return this.#error(api, 400, 'invalid_request_error', error.message);
+    }
+  }
+
+  #mayEnter({ headers }: EndpointRequest): boolean {
+    const { api_key: key } = this.#scenario;
+    return key === undefined || headers.authorization === `Bearer ${key}` || headers['x-api-key'] === key;
+  }
+
+  #read(api: ProviderApi, text: string): SeenRequest {
+    let body: unknown;
+    try {
+      body = JSON.parse(text);
+    } catch {
+      throw new Violation('The body is no JSON.');
+    }
+    this.requests.push(body);
+    return SIDES[api].read(body);
+  }
+
+  #take(api: ProviderApi, request: SeenRequest): EndpointReply {
+    const fresh = this.#judge.judge(request);
+    const turn = this.#scenario.turns[this.#turns];
+    if (turn === undefined) throw new Violation(`The scenario has ${this.#turns} turns, and all were taken.`);
+    if (turn.type === 'answer') {
+      const said = fresh.map(({ json }) => json).join('\n');
+      const missing = turn.expect?.find((text) => !said.includes(JSON.stringify(text).slice(1, -1)));
+      if (missing !== undefined) throw new Violation(`The new messages do not hold ${JSON.stringify(missing)}.`);
+    }
+    this.#turns += 1;
+    switch (turn.type) {
+      case 'drop':
+        return { type: 'drop' };
+      case 'failure':
+        return this.#error(api, turn.status, turn.code, turn.message, turn.headers);
+      case 'answer':
+        return this.#answer(api, request, turn);
+    }
+  }
+
+  #answer(api: ProviderApi, request: SeenRequest, turn: ScenarioAnswer): EndpointReply {
+    const side = SIDES[api];
+    const answer = planAnswer(turn, request, this.#turns, this.#scenario);
+    const heard = this.#judge.answering(request, answer, side.echo(answer));
+    return { type: 'stream', frames: side.write(answer), requestId: this.#requestId(), heard };
+  }
+
+  #error(
+    api: ProviderApi,
+    status: number,
+    code: string,
+    message: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): EndpointReply {
+    return { type: 'json', status, headers, requestId: this.#requestId(), body: SIDES[api].error(code, message) };
+  }
+
+  #requestId(): string {
+    return `req_scripted_${this.#replies}`;
+  }
+}

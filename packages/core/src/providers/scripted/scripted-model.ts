@@ -1,0 +1,99 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { ModelProvider } from '../../protocol/index.js';
+import type { ProviderApi } from '../answer-writer.js';
+import { createProvider, type ProviderOptions } from '../create-provider.js';
+import type { Fetch } from '../transport/post.js';
+import { textOfFrame, type Frame } from './frames.js';
+import type { Scenario } from './scenario.js';
+import { ScriptedEndpoint, type EndpointReply } from './scripted-endpoint.js';
+
+export interface ScriptedModelOptions extends Partial<Omit<ProviderOptions, 'fetch' | 'baseUrl'>> {
+  /** The wire format it is spoken to in. Default `openai-responses`. */
+  api?: ProviderApi;
+}
+
+export interface ScriptedModel extends ModelProvider {
+  /** What requests did wrong, a sentence each. */
+  readonly violations: readonly string[];
+  /** The bodies of the requests, as they came. */
+  readonly requests: readonly unknown[];
+  /** Turns of the scenario that no request has taken. */
+  readonly turnsLeft: number;
+}
+
+/**
+ * A model that plays a scenario in this process, without a network. It is one of the real providers in front of the
+ * same endpoint that `startScriptedServer` serves, so requests are encoded, judged and answered as there.
+ *
+ * @throws ToolscriptUsageError for a scenario that is not valid.
+ */
+export function scriptedModel(scenario: Scenario, options: ScriptedModelOptions = {}): ScriptedModel {
+  const { api = 'openai-responses', ...others } = options;
+  const endpoint = new ScriptedEndpoint(scenario);
+  const provider = createProvider(api, {
+    model: 'scripted',
+    ...others,
+    baseUrl: 'http://scripted.invalid/v1',
+    fetch: fetchOf(endpoint),
+  });
+  return {
+    ...provider,
+    violations: endpoint.violations,
+    requests: endpoint.requests,
+    get turnsLeft() {
+      return endpoint.turnsLeft;
+    },
+  };
+}
+
+function fetchOf(endpoint: ScriptedEndpoint): Fetch {
+  return async (url, { headers, body, signal }) => {
+    const named = Object.fromEntries(new Headers(headers));
+    const text = typeof body === 'string' ? body : '';
+    return responseOf(endpoint.reply({ path: new URL(url).pathname, headers: named, body: text }), signal ?? undefined);
+  };
+}
+
+function responseOf(reply: EndpointReply, signal: AbortSignal | undefined): Response {
+  switch (reply.type) {
+    case 'drop':
+      throw new TypeError('fetch failed', { cause: new Error('The scenario dropped the connection.') });
+    case 'json':
+      return new Response(JSON.stringify(reply.body), {
+        status: reply.status,
+        headers: { 'content-type': 'application/json', 'x-request-id': reply.requestId, ...reply.headers },
+      });
+    case 'stream':
+      return new Response(streamOf(reply.frames, reply.heard, signal), {
+        headers: { 'content-type': 'text/event-stream', 'x-request-id': reply.requestId },
+      });
+  }
+}
+
+/** Pulled: what nobody reads is not said. */
+function streamOf(
+  frames: readonly Frame[],
+  heard: () => void,
+  signal: AbortSignal | undefined,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let next = 0;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        for (;;) {
+          const frame = frames[next++];
+          if (frame === undefined) return controller.close();
+          if (frame.type === 'cut') return controller.error(new Error('The scenario cut the connection.'));
+          if (frame.type === 'event') {
+            // A reader stops at the last one, and never asks for the end.
+            if (next === frames.length) heard();
+            return controller.enqueue(encoder.encode(textOfFrame(frame)));
+          }
+          await wait(frame.ms, undefined, signal === undefined ? {} : { signal }).catch(() => {});
+        }
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

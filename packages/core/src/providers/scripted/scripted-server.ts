@@ -1,0 +1,138 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import { textOfFrame } from './frames.js';
+import type { Scenario } from './scenario.js';
+import { ScriptedEndpoint, type EndpointReply } from './scripted-endpoint.js';
+
+export interface ScriptedServer {
+  /** `http://127.0.0.1:PORT/v1`: the base URL of the OpenAI formats, and, as `createProvider` reads it, of Anthropic's. */
+  readonly baseUrl: string;
+  /** What requests did wrong, a sentence each. */
+  readonly violations: readonly string[];
+  /** The bodies of the requests, as they came. */
+  readonly requests: readonly unknown[];
+  /** Turns of the scenario that no request has taken. */
+  readonly turnsLeft: number;
+  close(): Promise<void>;
+}
+
+export interface ScriptedServerOptions {
+  /** Default 0: one that is free. */
+  port?: number;
+}
+
+const MAX_BODY_BYTES = 64 * 1024 * 1024;
+
+/**
+ * A scenario as a real server on 127.0.0.1, for the three wire formats: `/v1/responses`, `/v1/chat/completions`,
+ * `/v1/messages`. See `ScriptedEndpoint`.
+ *
+ * @throws ToolscriptUsageError for a scenario that is not valid.
+ */
+export async function startScriptedServer(
+  scenario: Scenario,
+  { port = 0 }: ScriptedServerOptions = {},
+): Promise<ScriptedServer> {
+  const endpoint = new ScriptedEndpoint(scenario);
+  const closing = new AbortController();
+  const server = createServer((request, response) => {
+    serve(endpoint, request, response, closing.signal).catch(() => response.destroy());
+  });
+  await listen(server, port);
+  const { port: taken } = server.address() as AddressInfo;
+  return {
+    baseUrl: `http://127.0.0.1:${taken}/v1`,
+    violations: endpoint.violations,
+    requests: endpoint.requests,
+    get turnsLeft() {
+      return endpoint.turnsLeft;
+    },
+    async close() {
+      closing.abort();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => resolve());
+  });
+}
+
+async function serve(
+  endpoint: ScriptedEndpoint,
+  request: IncomingMessage,
+  response: ServerResponse,
+  closing: AbortSignal,
+): Promise<void> {
+  const body = await bodyOf(request);
+  const headers = request.headers as Record<string, string | undefined>;
+  const [path = ''] = (request.url ?? '').split('?');
+  await send(endpoint.reply({ path, headers, body }), response, closing);
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    if (bytes > MAX_BODY_BYTES) throw new Error('The request is too large.');
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+async function send(reply: EndpointReply, response: ServerResponse, closing: AbortSignal): Promise<void> {
+  switch (reply.type) {
+    case 'drop':
+      return void response.destroy();
+    case 'json': {
+      const headers = { 'content-type': 'application/json', 'x-request-id': reply.requestId, ...reply.headers };
+      response.writeHead(reply.status, headers).end(JSON.stringify(reply.body));
+      return;
+    }
+    case 'stream':
+      return sendStream(reply, response, closing);
+  }
+}
+
+async function sendStream(
+  { frames, requestId, heard }: Extract<EndpointReply, { type: 'stream' }>,
+  response: ServerResponse,
+  closing: AbortSignal,
+): Promise<void> {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  const signal = AbortSignal.any([gone.signal, closing]);
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'x-request-id': requestId });
+  response.flushHeaders();
+  for (const frame of frames) {
+    // Who is gone has heard what was sent before.
+    if (signal.aborted) return;
+    if (frame.type === 'wait') await wait(frame.ms, undefined, { signal }).catch(() => {});
+    else if (frame.type === 'cut') return cut(response);
+    else await write(response, textOfFrame(frame));
+  }
+  if (signal.aborted) return;
+  heard();
+  response.end();
+}
+
+/** What was written arrives, and then the connection breaks. */
+async function cut(response: ServerResponse): Promise<void> {
+  await wait(CUT_DELAY_MS);
+  response.destroy();
+}
+const CUT_DELAY_MS = 50;
+
+async function write(response: ServerResponse, text: string): Promise<void> {
+  if (response.write(text)) return;
+  await new Promise<void>((resolve) => {
+    response.once('drain', resolve);
+    response.once('close', resolve);
+  });
+}

@@ -1,0 +1,193 @@
+import { event, type Frame } from './frames.js';
+import { inDeltas, textOfSayings, type PlannedAnswer, type PlannedPart, type Saying } from './planned-answer.js';
+import { blobOf, type Spoken } from './seen-request.js';
+
+/** A planned answer in the words of the OpenAI Responses API. */
+export function writeResponses(answer: PlannedAnswer): Frame[] {
+  return new ResponsesAnswer(answer).frames();
+}
+
+/** What must come back of it. */
+export function responsesEcho({ parts, sealsReasoning }: PlannedAnswer): Spoken[] {
+  return parts.flatMap((part): Spoken[] => {
+    switch (part.type) {
+      case 'reasoning':
+        return sealsReasoning ? [{ type: 'reasoning', blob: blobOf(part.id, part.seal, summaryOf(part.text)) }] : [];
+      case 'text':
+        return [{ type: 'text', text: textOfSayings(part.sayings) }];
+      case 'refusal':
+        return [{ type: 'text', text: part.text }];
+      case 'call':
+        return [{ type: 'call', id: part.callId, name: part.name, arguments: part.arguments }];
+      default:
+        return [];
+    }
+  });
+}
+
+type Members = Record<string, unknown>;
+
+class ResponsesAnswer {
+  readonly #answer: PlannedAnswer;
+  readonly #frames: Frame[] = [];
+  readonly #output: Members[] = [];
+  #sequence = 0;
+
+  constructor(answer: PlannedAnswer) {
+    this.#answer = answer;
+  }
+
+  frames(): Frame[] {
+    this.#event('response.created', { response: this.#response('in_progress') });
+    this.#event('response.in_progress', { response: this.#response('in_progress') });
+    for (const part of this.#answer.parts) {
+      const goesOn = this.#part(part);
+      if (!goesOn) return this.#frames;
+    }
+    const status = this.#wasStopped() ? 'incomplete' : 'completed';
+    this.#event(`response.${status}`, { response: this.#response(status) });
+    return this.#frames;
+  }
+
+  #event(type: string, members: Members): void {
+    this.#frames.push(event({ type, sequence_number: this.#sequence++, ...members } as { type: string }));
+  }
+
+  #response(status: 'in_progress' | 'completed' | 'incomplete' | 'failed', error: Members | null = null): Members {
+    const { id, model, stop } = this.#answer;
+    return {
+      id: `resp_${id}`,
+      object: 'response',
+      created_at: 0,
+      status,
+      error,
+      incomplete_details: status === 'incomplete' ? { reason: stop } : null,
+      instructions: null,
+      metadata: {},
+      model,
+      output: status === 'in_progress' ? [] : this.#output,
+      parallel_tool_calls: true,
+      temperature: 1,
+      tool_choice: 'auto',
+      tools: [],
+      top_p: 1,
+      usage: status === 'in_progress' ? null : this.#usage(),
+    };
+  }
+
+  #usage(): Members {
+    const { input_tokens, output_tokens, cache_read_tokens = 0, reasoning_tokens = 0 } = this.#answer.usage;
+    return {
+      input_tokens,
+      input_tokens_details: { cached_tokens: cache_read_tokens },
+      output_tokens,
+      output_tokens_details: { reasoning_tokens },
+      total_tokens: input_tokens + output_tokens,
+    };
+  }
+
+  /** False where nothing comes after it. */
+  #part(part: PlannedPart): boolean {
+    switch (part.type) {
+      case 'text':
+        this.#message(part.id, 'output_text', part.sayings);
+        return true;
+      case 'refusal':
+        this.#message(part.id, 'refusal', [part.text]);
+        return true;
+      case 'reasoning':
+        this.#reasoning(part);
+        return true;
+      case 'call':
+        this.#call(part);
+        return true;
+      case 'wait':
+        this.#frames.push({ type: 'wait', ms: part.ms });
+        return true;
+      case 'cut':
+        this.#frames.push({ type: 'cut' });
+        return false;
+      case 'error':
+        this.#event('response.failed', {
+          response: this.#response('failed', { code: part.code, message: part.message }),
+        });
+        return false;
+    }
+  }
+
+  /** An answer that was stopped was stopped in its last part. */
+  #statusOf(id: string): 'completed' | 'incomplete' {
+    const last = this.#answer.parts.findLast((part) => 'id' in part);
+    return this.#wasStopped() && last?.id === id ? 'incomplete' : 'completed';
+  }
+
+  /** A refusal is an answer like any other here. */
+  #wasStopped(): boolean {
+    return this.#answer.stop !== 'done' && this.#answer.stop !== 'refusal';
+  }
+
+  #item(begun: Members, finished: Members, between: (place: Members) => void): void {
+    const place = { output_index: this.#output.length };
+    this.#event('response.output_item.added', { ...place, item: begun });
+    between({ ...place, item_id: begun.id });
+    this.#event('response.output_item.done', { ...place, item: finished });
+    this.#output.push(finished);
+  }
+
+  #say(sayings: readonly Saying[], say: (delta: string) => void): void {
+    for (const saying of sayings) {
+      if (typeof saying === 'number') this.#frames.push({ type: 'wait', ms: saying });
+      else for (const delta of inDeltas(saying, this.#answer.deltaLength)) say(delta);
+    }
+  }
+
+  #message(id: string, kind: 'output_text' | 'refusal', sayings: readonly Saying[]): void {
+    const text = textOfSayings(sayings);
+    const item = { id, type: 'message', role: 'assistant' };
+    const part = (said: string): Members =>
+      kind === 'refusal' ? { type: kind, refusal: said } : { type: kind, text: said, annotations: [], logprobs: [] };
+    const status = this.#statusOf(id);
+    this.#item({ ...item, status: 'in_progress', content: [] }, { ...item, status, content: [part(text)] }, (place) => {
+      const at = { ...place, content_index: 0 };
+      this.#event('response.content_part.added', { ...at, part: part('') });
+      this.#say(sayings, (delta) => this.#event(`response.${kind}.delta`, { ...at, delta, ...logprobs(kind) }));
+      const whole = kind === 'refusal' ? { refusal: text } : { text, logprobs: [] };
+      this.#event(`response.${kind}.done`, { ...at, ...whole });
+      this.#event('response.content_part.done', { ...at, part: part(text) });
+    });
+  }
+
+  #reasoning({ id, text, seal }: Extract<PlannedPart, { type: 'reasoning' }>): void {
+    const item = { id, type: 'reasoning' };
+    const sealed = this.#answer.sealsReasoning ? { encrypted_content: seal } : {};
+    const finished = { ...item, summary: summaryOf(text), ...sealed };
+    this.#item({ ...item, summary: [], ...sealed }, finished, (place) => {
+      if (text === '') return;
+      const at = { ...place, summary_index: 0 };
+      this.#event('response.reasoning_summary_part.added', { ...at, part: { type: 'summary_text', text: '' } });
+      this.#say([text], (delta) => this.#event('response.reasoning_summary_text.delta', { ...at, delta }));
+      this.#event('response.reasoning_summary_text.done', { ...at, text });
+      this.#event('response.reasoning_summary_part.done', { ...at, part: { type: 'summary_text', text } });
+    });
+  }
+
+  #call({ id, callId, name, arguments: text, custom }: Extract<PlannedPart, { type: 'call' }>): void {
+    const item = { id, type: custom ? 'custom_tool_call' : 'function_call', call_id: callId, name };
+    const member = custom ? 'input' : 'arguments';
+    const kind = custom ? 'custom_tool_call_input' : 'function_call_arguments';
+    const status = custom ? {} : { status: this.#statusOf(id) };
+    const begun = { ...item, [member]: '', ...(custom ? {} : { status: 'in_progress' }) };
+    this.#item(begun, { ...item, [member]: text, ...status }, (place) => {
+      this.#say([text], (delta) => this.#event(`response.${kind}.delta`, { ...place, delta }));
+      this.#event(`response.${kind}.done`, { ...place, [member]: text, ...(custom ? {} : { name }) });
+    });
+  }
+}
+
+function logprobs(kind: string): Members {
+  return kind === 'output_text' ? { logprobs: [] } : {};
+}
+
+function summaryOf(text: string): Members[] {
+  return text === '' ? [] : [{ type: 'summary_text', text }];
+}

@@ -1,0 +1,107 @@
+import { failureOf, isMembers, membersOf, type Members } from '../wire-values.js';
+import type { Clock } from './clock.js';
+import { retryAfterOf } from './retry.js';
+
+/** A request without an answer, as `response_error` tells it. */
+export interface RequestFailure {
+  readonly code: string;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly status?: number;
+  readonly requestId?: string;
+  readonly retryAfterMs?: number;
+  /** The provider's own object. */
+  readonly native?: Members;
+}
+
+const EXCERPT_LENGTH = 500;
+
+/** Failures that come back as long as somebody does not pay, whatever status they have. */
+const HOPELESS_CODES = ['insufficient_quota', 'billing_hard_limit_reached', 'billing_error'];
+
+/** Errors that a provider sends where an answer should be, and that pass. */
+const PASSING_CODES = [
+  'overloaded_error',
+  'rate_limit_error',
+  'rate_limit_exceeded',
+  'api_error',
+  'server_error',
+  'internal_error',
+  'timeout_error',
+  'AnswerTruncated',
+  'AnswerInterrupted',
+  'AnswerStalled',
+  'ConnectionFailed',
+  'ConnectionTimeout',
+];
+
+export function isPassing(code: string): boolean {
+  return PASSING_CODES.includes(code);
+}
+
+function isRetryableStatus(status: number): boolean {
+  return status === 408 || status === 409 || status === 429 || status >= 500;
+}
+
+export function requestIdOf(headers: Headers): string | undefined {
+  return headers.get('x-request-id') ?? headers.get('request-id') ?? undefined;
+}
+
+/** A response that is no answer. `text` is its body, or the beginning of it. */
+export function failureOfResponse(response: Response, text: string, clock: Clock): RequestFailure {
+  const { status, headers } = response;
+  const said = saidIn(text);
+  const should = headers.get('x-should-retry');
+  const retryable =
+    should === 'true' || (should !== 'false' && isRetryableStatus(status) && !HOPELESS_CODES.includes(said.code));
+  const requestId = requestIdOf(headers);
+  const retryAfterMs = retryAfterOf(headers, clock);
+  return {
+    code: said.code,
+    message: `${status}: ${said.message === '' ? response.statusText || 'The provider did not say why.' : said.message}`,
+    retryable,
+    status,
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(said.native === undefined ? {} : { native: said.native }),
+  };
+}
+
+function saidIn(text: string): { code: string; message: string; native?: Members } {
+  try {
+    const body: unknown = JSON.parse(text);
+    // One server answers with a list that holds the object.
+    const value = Array.isArray(body) ? (body as unknown[])[0] : body;
+    const { error } = membersOf(value);
+    if (isMembers(value)) return failureOf(error ?? value);
+  } catch {
+    // A page of a proxy, say.
+  }
+  const shown = text.trim();
+  const message = shown.length > EXCERPT_LENGTH ? `${shown.slice(0, EXCERPT_LENGTH)}…` : shown;
+  return { code: 'ProviderError', message };
+}
+
+/** A redirect would carry the key to wherever it points. */
+export function failureOfRedirect(response: Response): RequestFailure {
+  const to = response.headers.get('location');
+  const message = `${response.status}: The base URL redirects${to === null ? '' : ` to ${to}`}. Redirects are not followed; set the base URL that is meant.`;
+  return { code: 'ProviderRedirect', message, retryable: false, status: response.status };
+}
+
+/** What `fetch` threw. Its `cause` says more than its message. */
+export function failureOfConnection(error: unknown): RequestFailure {
+  const causes: string[] = [];
+  for (let at: unknown = error; at instanceof Error && causes.length < 4; at = at.cause) {
+    const { code } = at as Error & { code?: unknown };
+    if (at.message !== '') causes.push(at.message);
+    else if (typeof code === 'string') causes.push(code);
+  }
+  const why = causes.length === 0 ? String(error) : causes.join(': ');
+  return { code: 'ConnectionFailed', message: `The provider could not be reached: ${why}`, retryable: true };
+}
+
+export function connectionTimeout(ms: number): RequestFailure {
+  const message = `The provider did not begin to answer within ${ms / 1000} s.`;
+  return { code: 'ConnectionTimeout', message, retryable: true };
+}

@@ -1,0 +1,64 @@
+import { ToolscriptUsageError } from '../../protocol/index.js';
+import type { Fetch } from './post.js';
+
+/** Environment variables. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The proxy that the usual variables name for a URL; undefined where it is reached directly. */
+export function proxyFor(url: URL, environment: Environment): string | undefined {
+  const secure = url.protocol === 'https:';
+  const proxy = secure ? variable(environment, 'https_proxy') : variable(environment, 'http_proxy');
+  if (proxy === undefined || isExcepted(url, variable(environment, 'no_proxy') ?? '')) return undefined;
+  return proxy.includes('://') ? proxy : `http://${proxy}`;
+}
+
+/** The lower-case name goes first, as everywhere. */
+function variable(environment: Environment, name: string): string | undefined {
+  const value = environment[name] ?? environment[name.toUpperCase()];
+  return value === undefined || value.trim() === '' ? undefined : value.trim();
+}
+
+/** A bare IPv6 address has more than one colon, and no port. */
+const HOST_AND_PORT = /^(\[.*\]|[^:]*|.*:.*:.*?)(?::(\d+))?$/u;
+
+/** `NO_PROXY`: host names (with all below them), `.suffix`, `*.suffix`, `host:port`, or `*` for everything. */
+function isExcepted(url: URL, list: string): boolean {
+  const host = url.hostname.replace(/^\[|\]$/gu, '').toLowerCase();
+  const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
+  return list
+    .split(/[\s,]+/u)
+    .filter((entry) => entry !== '')
+    .some((entry) => {
+      if (entry === '*') return true;
+      const [, name = '', onlyPort] = HOST_AND_PORT.exec(entry.toLowerCase()) ?? [];
+      const suffix = name.replace(/^\[|\]$/gu, '').replace(/^\*?\./u, '');
+      const matches = host === suffix || host.endsWith(`.${suffix}`);
+      return matches && suffix !== '' && (onlyPort === undefined || onlyPort === port);
+    });
+}
+
+/**
+ * `fetch` through a proxy. Node's own takes none before version 24, so undici is loaded for it, and only then: that
+ * costs a tenth of a second.
+ */
+export function proxyFetch(proxy: string): Fetch {
+  const uri = parseProxy(proxy);
+  let ready: Promise<Fetch> | undefined;
+  return async (url, init) => {
+    ready ??= loadProxyFetch(uri);
+    return (await ready)(url, init);
+  };
+}
+
+function parseProxy(proxy: string): string {
+  const scheme = URL.canParse(proxy) ? new URL(proxy).protocol : '';
+  if (scheme === 'http:' || scheme === 'https:') return proxy;
+  throw new ToolscriptUsageError('The proxy of HTTP_PROXY or HTTPS_PROXY must be an http: or https: URL.');
+}
+
+async function loadProxyFetch(uri: string): Promise<Fetch> {
+  const { fetch, ProxyAgent } = await import('undici');
+  const dispatcher = new ProxyAgent(uri);
+  type Init = NonNullable<Parameters<typeof fetch>[1]>;
+  return async (url, init) => (await fetch(url, { ...(init as Init), dispatcher })) as unknown as Response;
+}

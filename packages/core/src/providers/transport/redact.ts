@@ -1,0 +1,22 @@
+/** Replaces secrets, so that an error may be shown and logged whatever a provider repeats in it. */
+export type Redact = <Value>(value: Value) => Value;
+
+const LEAST_LENGTH = 4;
+
+export function redactor(secrets: readonly (string | undefined)[]): Redact {
+  const known = secrets.filter((secret): secret is string => secret !== undefined && secret.length >= LEAST_LENGTH);
+  if (known.length === 0) return (value) => value;
+  const clean = (text: string): string => known.reduce((shown, secret) => shown.replaceAll(secret, '[redacted]'), text);
+  return <Value>(value: Value): Value => walk(value, clean, 0) as Value;
+}
+
+const MAX_DEPTH = 50;
+
+function walk(value: unknown, clean: (text: string) => string, depth: number): unknown {
+  if (typeof value === 'string') return clean(value);
+  if (depth > MAX_DEPTH || typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((member) => walk(member, clean, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [clean(name), walk(member, clean, depth + 1)]),
+  );
+}

@@ -1,0 +1,110 @@
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import type { Engine } from './driver.js';
+import type { Image } from './image.js';
+import { WASM_PAGE } from './webassembly.js';
+
+/**
+ * The memory of a guest that stands still, as its difference from the image it was started from: together with
+ * the image that is all of the guest. The stack is left out: between two segments nothing on it is alive.
+ *
+ * Bytes: the number of pages of 4 KiB that differ and the heap's end, then the pages' numbers, 32 bits each and
+ * little-endian, then each page XORed with the image's. All of it deflated (RFC 1951).
+ */
+export interface MemoryDelta {
+  readonly bytes: Uint8Array;
+  readonly pages: number;
+}
+
+const PAGE = 4096;
+const HEAD_WORDS = 2;
+/** Higher levels gain a few percent of size for half as much time again. */
+const DEFLATE_LEVEL = 3;
+
+/** Throws where the delta does not fit: it is cut off, or was made from another image. */
+export class SnapshotError extends Error {
+  override readonly name = 'SnapshotError';
+}
+
+export function captureMemory(engine: Engine, image: Image): MemoryDelta {
+  const memory = engine.memory();
+  const heapEnd = engine.raw.toolscript_pages.value * WASM_PAGE;
+  const numbers: number[] = [];
+  const differences: Buffer[] = [];
+  const pristine = pristinePages(image);
+  for (let start = heapStart(image); start < heapEnd; start += PAGE) {
+    const original = pristine(start);
+    if (memory.compare(original, 0, PAGE, start, start + PAGE) === 0) continue;
+    numbers.push(start / PAGE);
+    differences.push(xor(memory.subarray(start, start + PAGE), original));
+  }
+  const head = Buffer.alloc((HEAD_WORDS + numbers.length) * 4);
+  [numbers.length, engine.raw.toolscript_pages.value, ...numbers].forEach((word, index) =>
+    head.writeUInt32LE(word, index * 4),
+  );
+  return {
+    bytes: deflateRawSync(Buffer.concat([head, ...differences]), { level: DEFLATE_LEVEL }),
+    pages: numbers.length,
+  };
+}
+
+/** Into an instance that holds the pristine image. `maxBytes` bounds what a delta may unfold to. */
+export function restoreMemory(engine: Engine, image: Image, delta: Uint8Array, maxBytes: number): void {
+  const plain = inflate(delta, maxBytes);
+  if (plain.length < HEAD_WORDS * 4) throw new SnapshotError('the memory is cut off');
+  const count = plain.readUInt32LE(0);
+  const heapPages = plain.readUInt32LE(4);
+  const body = (HEAD_WORDS + count) * 4;
+  if (plain.length !== body + count * PAGE) throw new SnapshotError('the memory is cut off');
+  growTo(engine, heapPages);
+  const memory = engine.memory();
+  const first = heapStart(image);
+  const pristine = pristinePages(image);
+  for (let index = 0; index < count; index++) {
+    const start = plain.readUInt32LE((HEAD_WORDS + index) * 4) * PAGE;
+    if (start < first || start >= heapPages * WASM_PAGE) throw new SnapshotError('the memory has a page too many');
+    const difference = plain.subarray(body + index * PAGE, body + (index + 1) * PAGE);
+    memory.set(xor(difference, pristine(start)), start);
+  }
+  engine.raw.toolscript_pages.value = heapPages;
+}
+
+function inflate(delta: Uint8Array, maxBytes: number): Buffer {
+  try {
+    return inflateRawSync(delta, { maxOutputLength: maxBytes });
+  } catch (error) {
+    throw new SnapshotError(`the memory cannot be unpacked: ${String(error)}`);
+  }
+}
+
+function growTo(engine: Engine, heapPages: number): void {
+  const missing = heapPages - engine.memory().length / WASM_PAGE;
+  if (missing <= 0) return;
+  try {
+    engine.raw.memory.grow(missing);
+  } catch {
+    throw new SnapshotError('the memory is larger than a sandbox may be here');
+  }
+}
+
+function heapStart({ header }: Image): number {
+  return header.runs[0]?.[0] ?? 0;
+}
+
+/** The image's page at an address; zeros where the image holds none. Asked in rising order. */
+function pristinePages({ header, content }: Image): (address: number) => Uint8Array {
+  const zero = new Uint8Array(PAGE);
+  let run = 0;
+  let offset = 0;
+  return (address) => {
+    for (; run < header.runs.length && address >= header.runs[run]![1]; run++)
+      offset += header.runs[run]![1] - header.runs[run]![0];
+    const [start] = header.runs[run] ?? [Number.POSITIVE_INFINITY];
+    return address < start ? zero : content.subarray(offset + address - start, offset + address - start + PAGE);
+  };
+}
+
+function xor(left: Uint8Array, right: Uint8Array): Buffer {
+  const result = Buffer.allocUnsafe(PAGE);
+  for (let index = 0; index < PAGE; index++) result[index] = left[index]! ^ right[index]!;
+  return result;
+}

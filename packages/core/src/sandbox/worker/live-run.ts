@@ -1,0 +1,66 @@
+import type { SandboxCapture, SandboxJob, SandboxObserver, SandboxRun, Settlement } from '../../protocol/index.js';
+import type { SlotSnapshot } from '../quickjs/slot.js';
+import type { ExecuteArtefacts } from './artefacts.js';
+import type { ColumnReader } from './columns.js';
+import type { CancelReason } from './control.js';
+import type { Lane, WorkerThread } from './worker-thread.js';
+
+/** What a run asks of the pool that it lives in. */
+export interface RunKeeper {
+  settle(run: LiveRun, settlements: readonly Settlement[], clockMs: number, wallMs: number): void;
+  cancel(run: LiveRun, reason: CancelReason): void;
+  capture(run: LiveRun): Promise<SandboxCapture | undefined>;
+}
+
+type LiveState = 'waiting' | 'running' | 'ended';
+
+/** What a captured run goes on from. */
+export interface Origin {
+  snapshot: SlotSnapshot;
+  images: readonly string[];
+  /** Where it is of another version. */
+  other: ExecuteArtefacts | undefined;
+}
+
+/** A run, from `run` to its last segment. */
+export class LiveRun implements SandboxRun {
+  state: LiveState = 'waiting';
+  worker: WorkerThread | undefined;
+  slot = 0;
+  segments = 0;
+  /** Segments already delivered before the worker was lost; a replay of the tape repeats them. */
+  toSkip = 0;
+  wallMs: number;
+  columns: ColumnReader | undefined;
+  lane: Lane = 'fast';
+  /** Undefined: the script starts from its beginning. */
+  origin: Origin | undefined;
+  /** It has stood still after `restore`. */
+  hasStood = false;
+  capturing: ((snapshot: SlotSnapshot | undefined) => void) | undefined;
+  /** Ends the wait for a worker that is busy with other scripts. */
+  notStarted: NodeJS.Timeout | undefined;
+  /** Every settlement delivered, in order, for a worker that has to start over. */
+  readonly tape: { batchJson: string; settled: number[]; clockMs: number }[] = [];
+
+  constructor(
+    readonly pool: RunKeeper,
+    readonly key: number,
+    readonly job: SandboxJob,
+    readonly observer: SandboxObserver,
+  ) {
+    this.wallMs = job.wallMs;
+  }
+
+  settle(settlements: readonly Settlement[], clockMs: number, wallMs: number): void {
+    this.pool.settle(this, settlements, clockMs, wallMs);
+  }
+
+  cancel(reason: CancelReason): void {
+    this.pool.cancel(this, reason);
+  }
+
+  capture(): Promise<SandboxCapture | undefined> {
+    return this.pool.capture(this);
+  }
+}

@@ -1,0 +1,80 @@
+import type { SandboxCapture, SandboxCall, Settlement } from '../protocol/index.js';
+import type { EndedCall, WaitingCall } from '../tools/index.js';
+import type { RejectedCall } from './outcome-failure.js';
+import type { VoiceState } from './script-voice.js';
+import type { InterruptedScript, SpentSoFar, SuspendedScript } from './suspended-script.js';
+import type { StoredTape } from './tape.js';
+
+/** What a session goes on from: a script that was put aside, or one whose process ended. */
+export interface EarlierLife {
+  readonly attempt: number;
+  /** Undefined: the tape is the only way. */
+  readonly capture: SandboxCapture | undefined;
+  readonly tape: StoredTape;
+  readonly made: number;
+  readonly ended: readonly EndedCall[];
+  readonly waiting: readonly WaitingCall[];
+  /** Calls of which nothing is known but that they had started. */
+  readonly unknown: ReadonlySet<number>;
+  readonly running: readonly number[];
+  readonly open: readonly SandboxCall[];
+  readonly ready: readonly Settlement[];
+  readonly rejected: readonly (readonly [callIndex: number, call: RejectedCall])[];
+  /** Undefined: what the script says while it is replayed counts as said. */
+  readonly voice: VoiceState | undefined;
+  /** Undefined: its clocks begin anew. */
+  readonly spent: SpentSoFar | undefined;
+  /** Calls that the tape leaves open are made anew. */
+  readonly makesOpenCalls: boolean;
+  /** Only what was is to be seen again: nothing goes on. */
+  readonly endsWithTape?: boolean;
+}
+
+export function afterSuspension(script: SuspendedScript): EarlierLife {
+  const { start, tape, capture, calls, running, open, rejected, voice, spent } = script;
+  const { made, ended, waiting } = calls;
+  return {
+    attempt: start.attempt,
+    capture,
+    tape,
+    made,
+    ended,
+    waiting,
+    unknown: new Set(),
+    running,
+    open,
+    ready: [],
+    rejected,
+    voice,
+    spent,
+    makesOpenCalls: false,
+  };
+}
+
+export function afterInterruption(script: InterruptedScript): EarlierLife {
+  const { start, tape, ended, unknown, ready } = script;
+  const known = [...ended, ...unknown];
+  return {
+    attempt: start.attempt,
+    capture: undefined,
+    tape,
+    made: known.length,
+    ended: known,
+    waiting: [],
+    unknown: new Set(unknown.map(({ callIndex }) => callIndex)),
+    running: [],
+    open: [],
+    ready,
+    rejected: ended.flatMap((call) => rejectedCall(call)),
+    voice: undefined,
+    spent: undefined,
+    makesOpenCalls: true,
+  };
+}
+
+function rejectedCall({ callIndex, operation }: EndedCall): [number, RejectedCall][] {
+  const { error, tool, callId, line } = operation;
+  if (error === undefined) return [];
+  const position = line === undefined ? undefined : { line, column: 1 };
+  return [[callIndex, { code: error.code, message: error.message, toolName: tool, callId, position }]];
+}

@@ -1,0 +1,226 @@
+import type { CompiledScript, SandboxCall } from '../protocol/index.js';
+import type { CallResult, Facade, FacadeEvent, PendingCalls, ToolCatalog, WaitingCall } from '../tools/index.js';
+import { answerCatalog } from './catalog-calls.js';
+import type { EarlierLife } from './earlier-life.js';
+import type { RejectedCall } from './outcome-failure.js';
+import type { OpenTask, ScriptTasks, TaskReport } from './script-tasks.js';
+import { TaskCalls, taskIdStart } from './task-calls.js';
+
+interface CallsOptions {
+  scriptId: string;
+  script: CompiledScript;
+  catalog: ToolCatalog;
+  tasks: ScriptTasks | undefined;
+  earlier: EarlierLife | undefined;
+  facade: Facade;
+  /** What the ids of the script's calls begin with. */
+  callPrefix: string;
+  /** Called once for every call, in a tick of its own or at once. */
+  settle: (call: { callIndex: number }, result: CallResult) => void;
+}
+
+/** What becomes of the calls that one script makes: tools, `sleep`, the catalog and tasks, until each is settled. */
+export class ScriptCalls {
+  /** By the ids of their calls: those that are meant to outlive the script. */
+  readonly detached = new Map<string, OpenTask>();
+  readonly rejected: Map<number, RejectedCall>;
+  readonly #options: CallsOptions;
+  readonly #taskCalls: TaskCalls | undefined;
+  readonly #taskIdStart: string;
+  readonly #timers = new Map<number, NodeJS.Timeout>();
+  readonly #open = new Set<Promise<unknown>>();
+  /** Calls that the facade has not answered, detached ones too. */
+  #unanswered = 0;
+  #sourceLines: readonly string[] | undefined;
+
+  constructor(options: CallsOptions) {
+    const { scriptId, tasks, earlier, settle } = options;
+    this.#options = options;
+    this.rejected = new Map(earlier?.rejected);
+    this.#taskIdStart = taskIdStart(scriptId);
+    if (tasks !== undefined) this.#taskCalls = new TaskCalls(tasks, this.#taskIdStart, settle);
+  }
+
+  start(call: SandboxCall): void {
+    const { catalog } = this.#options;
+    if (call.argsProblem !== undefined && call.name.startsWith('$'))
+      return this.#refuse(call, 'ToolValidationError', `The arguments are wrong: ${call.argsProblem}.`);
+    // It was put aside where tasks could be detached, and goes on where they cannot.
+    if (this.#taskCalls === undefined && (call.name === '$spawn' || call.name === '$tasks'))
+      return this.#refuse(call, 'ToolNotFoundError', 'tools.spawn is not available here any more.');
+    switch (call.name) {
+      case '$sleep':
+        return this.#sleep(call);
+      case '$catalog':
+        return this.#options.settle(call, answerCatalog(catalog, call.argsJson));
+      case '$spawn':
+        return this.#spawn(call);
+      case '$tasks':
+        return this.#taskCalls?.ask(call);
+      default:
+        this.#callTool(call, call.name, call.argsJson);
+    }
+  }
+
+  /** A call that waited for a decision when its script was put aside. */
+  takeUp(call: WaitingCall): void {
+    const { callId, callIndex, tool, line, inputJson } = call;
+    const task = call.detached === true ? this.#openTask(callIndex, tool, inputJson) : undefined;
+    if (task !== undefined) this.detached.set(callId, task);
+    const position = line === undefined ? undefined : { line, column: 1 };
+    this.#follow(this.#options.facade.takeUp(call), { callIndex }, { toolName: tool, callId, position }, task);
+  }
+
+  /** A detached task that ran when its script was put aside. Only the process that started it knows how it ends. */
+  reattach(callIndex: number): void {
+    const { tasks, settle } = this.#options;
+    const id = `${this.#taskIdStart}${callIndex}`;
+    const report = tasks?.read(id);
+    if (report === undefined) this.tellUnknown({ callIndex });
+    else if (report.status !== 'running') settle({ callIndex }, resultOf(report));
+    else tasks?.onEnd(id, () => settle({ callIndex }, resultOf(tasks.read(id) ?? report)));
+  }
+
+  /** A call that had started when its process ended. */
+  tellUnknown(call: { callIndex: number }): void {
+    const { earlier, settle } = this.#options;
+    const known = earlier?.ended.find(({ callIndex }) => callIndex === call.callIndex)?.operation;
+    const toolName = known?.tool ?? 'tool';
+    const message = `The call of ${toolName} had started when its process ended. Whether it took effect is not known; it was not made again.`;
+    const position = known?.line === undefined ? undefined : { line: known.line, column: 1 };
+    const callId = this.callId(call.callIndex);
+    this.rejected.set(call.callIndex, { code: 'ToolExecutionError', message, toolName, callId, position });
+    settle(call, { ok: false, error: { code: 'ToolExecutionError', message, data: { status: 'unknown' } } });
+  }
+
+  /** A call that lost its race, and that nothing in the script can observe any more. Detached ones go on. */
+  abandon(callIndex: number): void {
+    const callId = this.callId(callIndex);
+    if (this.detached.has(callId)) return;
+    const timer = this.#timers.get(callIndex);
+    if (timer === undefined && this.#taskCalls?.forget(callIndex) !== true)
+      return this.#options.facade.abort(callId, 'it lost its race');
+    clearTimeout(timer);
+    this.#timers.delete(callIndex);
+    this.#options.settle({ callIndex }, { ok: true, json: '' });
+  }
+
+  /** Also long after the script's end. */
+  tellTask(event: FacadeEvent): void {
+    if (this.detached.size === 0) return;
+    if (event.type === 'output') this.detached.get(event.callId)?.put(event.text);
+    if (event.type === 'progress') this.detached.get(event.callId)?.said(event.message);
+    if (event.type === 'tool_call_done') this.detached.get(event.operation.callId)?.ended(event.operation);
+  }
+
+  /** Whether decisions of people are all that is waited for: no tool, no timer, no answer that is on its way. */
+  waitForPeopleOnly({ awaitingApproval, executing, detached, queued }: PendingCalls): boolean {
+    return (
+      awaitingApproval > 0 &&
+      executing === detached &&
+      queued === 0 &&
+      this.#unanswered === awaitingApproval + detached &&
+      this.#timers.size === 0 &&
+      this.#taskCalls?.waitsForOthers !== true
+    );
+  }
+
+  /** Until every call that is not detached has been answered, but no longer than this. */
+  async settledWithin(withinMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const expired = new Promise((resolve) => (timer = setTimeout(resolve, withinMs)));
+    await Promise.race([Promise.all(this.#open), expired]);
+    clearTimeout(timer);
+  }
+
+  /** No timer and no wait goes on. Gives the waits for tasks that were under way. */
+  close(): SandboxCall[] {
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+    const open = this.#taskCalls?.open() ?? [];
+    this.#taskCalls?.close();
+    return open;
+  }
+
+  callId(callIndex: number): string {
+    return `${this.#options.callPrefix}_${callIndex}`;
+  }
+
+  #callTool(call: SandboxCall, tool: string, argsJson: string, task?: OpenTask): void {
+    const { script, facade } = this.#options;
+    const position = script.originalPosition(call.line, call.column);
+    const callId = this.callId(call.callIndex);
+    // Known before the call is made: a call that is refused ends at once.
+    if (task !== undefined) this.detached.set(callId, task);
+    const snippet = position === undefined ? undefined : this.#sourceLine(position.line);
+    const pending = facade.call({
+      callId,
+      callIndex: call.callIndex,
+      tool,
+      argsJson,
+      argsProblem: call.argsProblem,
+      line: position?.line,
+      snippet,
+      detached: task !== undefined,
+    });
+    this.#follow(pending, call, { toolName: tool, callId, position }, task);
+  }
+
+  #follow(
+    pending: Promise<CallResult>,
+    call: { callIndex: number },
+    about: Omit<RejectedCall, 'code' | 'message'>,
+    task: OpenTask | undefined,
+  ): void {
+    if (task === undefined) this.#open.add(pending);
+    this.#unanswered++;
+    void pending.then((result) => {
+      this.#unanswered--;
+      this.#open.delete(pending);
+      if (!result.ok) {
+        task?.rejected(result.error);
+        const { code, message } = result.error;
+        this.rejected.set(call.callIndex, { ...about, code: code as RejectedCall['code'], message });
+      }
+      this.#options.settle(call, result);
+    });
+  }
+
+  #sourceLine(line: number): string | undefined {
+    this.#sourceLines ??= this.#options.script.source.split(/\r\n|\n|\r/u);
+    return this.#sourceLines[line - 1]?.trim();
+  }
+
+  #sleep(call: SandboxCall): void {
+    const { ms } = JSON.parse(call.argsJson) as { ms: number };
+    this.#timers.set(
+      call.callIndex,
+      setTimeout(() => {
+        this.#timers.delete(call.callIndex);
+        this.#options.settle(call, { ok: true, json: '' });
+      }, ms),
+    );
+  }
+
+  #spawn(call: SandboxCall): void {
+    const { name, args = {} } = JSON.parse(call.argsJson) as { name: string; args?: unknown };
+    const inputJson = JSON.stringify(args);
+    this.#callTool(call, name, inputJson, this.#openTask(call.callIndex, name, inputJson));
+  }
+
+  #openTask(callIndex: number, tool: string, inputJson: string): OpenTask | undefined {
+    const { tasks, scriptId, facade } = this.#options;
+    const callId = this.callId(callIndex);
+    const abort = (reason: string) => facade.abort(callId, reason);
+    return tasks?.open({ id: `${this.#taskIdStart}${callIndex}`, tool, scriptId, inputJson, abort });
+  }
+
+  #refuse(call: SandboxCall, code: string, message: string): void {
+    this.#options.settle(call, { ok: false, error: { code, message } });
+  }
+}
+
+function resultOf({ status, result, error }: TaskReport): CallResult {
+  if (status === 'completed') return { ok: true, json: result === undefined ? '' : JSON.stringify(result) };
+  return { ok: false, error: error ?? { code: 'ToolExecutionError', message: 'The task was cancelled.' } };
+}

@@ -1,0 +1,74 @@
+import type {
+  CompiledScript,
+  Diagnostic,
+  Limits,
+  Operation,
+  Outcome,
+  OutcomeMetadata,
+  SandboxEnd,
+  ScriptFailure,
+} from '../protocol/index.js';
+import { countCalls, finalOperations } from './final-operations.js';
+import { failureOf, type RejectedCall } from './outcome-failure.js';
+import type { ScriptVoice } from './script-voice.js';
+import { detachedFailure, unhandledDiagnostics } from './unawaited.js';
+
+/** Everything that a script's outcome is made of. */
+export interface OutcomeParts {
+  scriptId: string;
+  script: CompiledScript;
+  limits: Limits;
+  end: SandboxEnd;
+  /** In call order. */
+  operations: readonly Operation[];
+  /** Calls that went on after the script had ended, and did not stop. */
+  stillRunning: readonly Operation[];
+  /** Ids of the calls that are meant to outlive the script. */
+  detached: ReadonlyMap<string, unknown>;
+  rejected: ReadonlyMap<number, RejectedCall>;
+  voice: ScriptVoice;
+  metadata: OutcomeMetadata;
+}
+
+export type EndedOutcome = Exclude<Outcome, { status: 'suspended' }>;
+
+/** The outcome of a script that has come to its end. */
+export function endedOutcome(parts: OutcomeParts): EndedOutcome {
+  const { end, script, voice } = parts;
+  const closing = voice.closingEntry();
+  if (closing !== undefined) voice.logs.push(closing);
+  const operations = finalOperations(parts.operations, end, parts.detached);
+  const error = failure(parts, operations);
+  const json = end.type === 'returned' ? end.json : undefined;
+  const came =
+    error === undefined
+      ? { status: 'completed' as const, value: json === undefined ? undefined : JSON.parse(json) }
+      : { status: 'failed' as const, error };
+  return {
+    ...came,
+    scriptId: parts.scriptId,
+    output: voice.output,
+    logs: voice.logs,
+    operations,
+    diagnostics: [
+      ...script.diagnostics,
+      ...unhandledDiagnostics(end, script),
+      ...droppedProgress(voice.droppedProgress(), parts.limits),
+    ],
+    plan: [...script.plan],
+    metadata: parts.metadata,
+  };
+}
+
+function failure(parts: OutcomeParts, operations: readonly Operation[]): ScriptFailure | undefined {
+  const { end, script, limits, rejected } = parts;
+  if (end.type === 'returned') return detachedFailure(parts.stillRunning);
+  const facts = { elapsedMs: Math.round(parts.metadata.durationMs), ...countCalls(operations) };
+  return failureOf(end, { script, limits, rejectedCall: (index) => rejected.get(index), facts });
+}
+
+function droppedProgress(dropped: number, { maxProgressEvents }: Limits): Diagnostic[] {
+  if (dropped === 0) return [];
+  const message = `${dropped} progress events were dropped; at most ${maxProgressEvents} are sent, two a second.`;
+  return [{ severity: 'info', code: 'progress-dropped', message }];
+}

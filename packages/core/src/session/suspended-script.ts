@@ -1,0 +1,52 @@
+import type { SandboxCall, SandboxCapture } from '../protocol/index.js';
+import type { EndedCall, SuspendedCalls } from '../tools/index.js';
+import type { RejectedCall } from './outcome-failure.js';
+import type { ScriptStart } from './script-start.js';
+import type { VoiceState } from './script-voice.js';
+import type { StoredTape } from './tape.js';
+import type { ClockReading } from './wall-clock.js';
+
+/**
+ * A script that was put aside, whole: its memory where the runtime could capture it, the tape that leads to the
+ * same memory, and what the host knows of it. Plain data but for `capture.state`, which is bytes.
+ */
+export interface SuspendedScript {
+  readonly start: ScriptStart;
+  readonly tape: StoredTape;
+  readonly capture: SandboxCapture | undefined;
+  readonly calls: SuspendedCalls;
+  /** Detached tasks that ran, by the indexes of their calls. */
+  readonly running: readonly number[];
+  /** Calls of the bridge's own that were not answered yet: waits for tasks. */
+  readonly open: readonly SandboxCall[];
+  readonly rejected: readonly (readonly [callIndex: number, call: RejectedCall])[];
+  readonly voice: VoiceState;
+  readonly spent: SpentSoFar;
+}
+
+export interface SpentSoFar {
+  readonly wall: ClockReading;
+  /** Since the script's start, in ms. */
+  readonly elapsedMs: number;
+  /** In ms since 1970. */
+  readonly atMs: number;
+  readonly guestClockMs: number;
+  readonly computeMs: number;
+  readonly memoryBytes: number;
+  readonly cacheHit: boolean;
+  readonly compilationCacheHit: boolean;
+}
+
+/**
+ * A script that was cut off by the end of its process, as its journal tells it. A call that had started and has
+ * no result may have taken effect: nobody knows, and it is never made again.
+ */
+export interface InterruptedScript {
+  readonly start: ScriptStart;
+  readonly tape: StoredTape;
+  /** Calls with a known end, and calls of which nothing is known but that they had started. */
+  readonly ended: readonly EndedCall[];
+  readonly unknown: readonly EndedCall[];
+  /** Results that came too late to be delivered. */
+  readonly ready: StoredTape['batches'][number]['settlements'];
+}

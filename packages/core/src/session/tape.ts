@@ -1,0 +1,84 @@
+import { sha256 } from '../text/sha256.js';
+import type { SandboxCall, Settlement } from '../protocol/index.js';
+
+/** What the guest was told at one moment, and what its clock said then. */
+export interface TapeBatch {
+  readonly clockMs: number;
+  readonly settlements: readonly Settlement[];
+}
+
+/** A call that the script made, as a replay must make it again: its name and a hash of its arguments. */
+export type TapeCall = readonly [name: string, argsSha256: string];
+
+/** A tape at rest. Plain data. */
+export interface StoredTape {
+  /** In call order, from the first. */
+  readonly calls: readonly TapeCall[];
+  readonly batches: readonly TapeBatch[];
+}
+
+/**
+ * All that a script was told from outside, in order. A guest has no other source of difference: run from the
+ * same start and told the same again, it makes the same calls and comes to the same memory, bit by bit.
+ */
+export class ScriptTape {
+  readonly #calls: (TapeCall | SandboxCall)[];
+  readonly #batches: TapeBatch[];
+
+  constructor(earlier?: StoredTape) {
+    this.#calls = [...(earlier?.calls ?? [])];
+    this.#batches = [...(earlier?.batches ?? [])];
+  }
+
+  called(call: SandboxCall): void {
+    this.#calls[call.callIndex] = call;
+  }
+
+  told(batch: TapeBatch): void {
+    this.#batches.push(batch);
+  }
+
+  /** The calls from this index on. */
+  callsFrom(index: number): TapeCall[] {
+    return this.#calls.slice(index).map(tapeCall);
+  }
+
+  get callCount(): number {
+    return this.#calls.length;
+  }
+
+  stored(): StoredTape {
+    return { calls: this.callsFrom(0), batches: this.#batches };
+  }
+}
+
+/** Holds a replay to its tape. */
+export class TapeReader {
+  readonly #tape: StoredTape;
+  #next = 0;
+
+  constructor(tape: StoredTape) {
+    this.#tape = tape;
+  }
+
+  /** Whether the script makes this call where the tape has it. A call past the tape's end is a new one. */
+  agrees(call: SandboxCall): boolean {
+    const expected = this.#tape.calls[call.callIndex];
+    if (expected === undefined) return true;
+    const [name, hash] = tapeCall(call);
+    return expected[0] === name && expected[1] === hash;
+  }
+
+  /** Undefined at the tape's end. */
+  next(): TapeBatch | undefined {
+    return this.#tape.batches[this.#next++];
+  }
+
+  get callCount(): number {
+    return this.#tape.calls.length;
+  }
+}
+
+function tapeCall(call: TapeCall | SandboxCall): TapeCall {
+  return 'callIndex' in call ? [call.name, sha256(`${call.argsProblem ?? ''}\n${call.argsJson}`).slice(0, 32)] : call;
+}

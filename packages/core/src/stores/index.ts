@@ -1,0 +1,2 @@
+export { fileStore, type FileStoreOptions } from './file-store.js';
+export { memoryStore, type MemoryStoreOptions } from './memory-store.js';

@@ -1,0 +1,22 @@
+import { ToolscriptUsageError } from '../protocol/index.js';
+
+/** Names become parts of paths; throws for what could lead elsewhere. */
+export function checkScriptId(scriptId: string): void {
+  if (!isScriptId(scriptId))
+    throw new ToolscriptUsageError(
+      `${JSON.stringify(scriptId)} is no script id: 1 to 128 letters, digits, "_" and "-"`,
+    );
+}
+
+export function isScriptId(name: string): boolean {
+  return /^[A-Za-z0-9_-]{1,128}$/u.test(name);
+}
+
+export function checkSha256(sha256: string): void {
+  if (!isSha256(sha256))
+    throw new ToolscriptUsageError(`${JSON.stringify(sha256)} is no SHA-256: 64 hexadecimal digits`);
+}
+
+export function isSha256(name: string): boolean {
+  return /^[0-9a-f]{64}$/u.test(name);
+}

@@ -1,0 +1,154 @@
+import { foldResponse } from '#core/history/index.js';
+import { EventEnvelopes } from '#core/protocol/index.js';
+import type {
+  EventPayload,
+  FunctionCallItem,
+  ModelProvider,
+  ModelRequest,
+  ModelTool,
+  OutputItem,
+  Response,
+  StreamOptions,
+} from '#core/protocol/index.js';
+
+export const APIS = ['openai-responses', 'openai-chat', 'anthropic-messages'] as const;
+
+export const GET_WEATHER: ModelTool = {
+  type: 'function',
+  name: 'getWeather',
+  description: 'The weather of a city',
+  inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+};
+
+export const RUN_SCRIPT: ModelTool = {
+  type: 'function',
+  name: 'run_script',
+  description: 'Runs TypeScript',
+  inputSchema: { type: 'object', properties: { code: { type: 'string' } }, required: ['code'] },
+};
+
+export const RUN_RAW_SCRIPT: ModelTool = {
+  type: 'custom',
+  name: 'run_script',
+  description: 'Runs TypeScript',
+  argument: 'code',
+};
+
+/** One pixel, and its hash. */
+export const PIXEL = {
+  type: 'image' as const,
+  media_type: 'image/png' as const,
+  sha256: 'a'.repeat(64),
+  data: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=',
+};
+
+export function user(content: string, more: object = {}): OutputItem {
+  return { type: 'message', id: 'item_user', role: 'user', content, ...more };
+}
+
+export function output(call: Pick<FunctionCallItem, 'call_id'>, text: string, more: object = {}): OutputItem {
+  return {
+    type: 'function_call_output',
+    id: 'item_output',
+    call_id: call.call_id,
+    output: text,
+    success: true,
+    ...more,
+  };
+}
+
+export function scriptOutput(callId: string, report: string, more: object = {}): OutputItem {
+  return {
+    type: 'script_execution_output',
+    id: 'item_script_output',
+    call_id: callId,
+    status: 'completed',
+    report,
+    logs: [],
+    operations: [],
+    metadata: {
+      duration_ms: 1,
+      compute_ms: 1,
+      approval_wait_ms: 0,
+      tool_calls_made: 0,
+      memory_used_mb: 1,
+      cache_hit: false,
+      compilation_cache_hit: false,
+    },
+    ...more,
+  };
+}
+
+export async function payloadsOf(
+  provider: ModelProvider,
+  request: ModelRequest,
+  options?: StreamOptions,
+): Promise<EventPayload[]> {
+  const payloads: EventPayload[] = [];
+  for await (const payload of provider.stream(request, options)) payloads.push(payload);
+  return payloads;
+}
+
+function fold(payloads: readonly EventPayload[]): Response {
+  const envelopes = new EventEnvelopes({ runId: 'run', threadId: 'thr', turnId: 'turn' });
+  return foldResponse(payloads.map((payload) => envelopes.next(payload)));
+}
+
+export async function ask(provider: ModelProvider, request: ModelRequest, options?: StreamOptions): Promise<Response> {
+  return fold(await payloadsOf(provider, request, options));
+}
+
+/** A thread with one model: what is said is kept. */
+export class Talk {
+  readonly conversation: OutputItem[] = [];
+  readonly #provider: ModelProvider;
+  readonly #request: Omit<ModelRequest, 'conversation'>;
+
+  constructor(provider: ModelProvider, request: Omit<ModelRequest, 'conversation'> = {}) {
+    this.#provider = provider;
+    this.#request = request;
+  }
+
+  async say(...items: OutputItem[]): Promise<Response> {
+    this.conversation.push(...items);
+    const response = await ask(this.#provider, { ...this.#request, conversation: this.conversation });
+    this.conversation.push(...response.output_items);
+    return response;
+  }
+}
+
+export function callsOf({ output_items: items }: Response): FunctionCallItem[] {
+  return items.filter((item) => item.type === 'function_call');
+}
+
+/** Time that passes only when it is told to, or at once, as it is asked for. */
+export class FakeClock {
+  time = 1_700_000_000_000;
+  chance = 0.5;
+  /** The times that were waited for, in ms. */
+  readonly waits: number[] = [];
+  readonly #immediate: (ms: number) => boolean;
+
+  /** `immediate`: which waits are over as soon as they begin. The others never are. */
+  constructor(immediate: (ms: number) => boolean = () => false) {
+    this.#immediate = immediate;
+  }
+
+  now(): number {
+    return this.time;
+  }
+
+  after(ms: number, call: () => void): () => void {
+    this.waits.push(ms);
+    if (!this.#immediate(ms)) return () => {};
+    const timer = setTimeout(() => {
+      this.time += ms;
+      call();
+    }, 0);
+    return () => clearTimeout(timer);
+  }
+
+  random(): number {
+    return this.chance;
+  }
+}

@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import { foldResponse } from '#core/history/index.js';
+import { encodeMessages } from '#core/providers/anthropic-messages/encode.js';
+import { encodeChat } from '#core/providers/openai-chat/encode.js';
+import { encodeResponses } from '#core/providers/openai-responses/encode.js';
+import { promptOf, type Prompt } from '#core/providers/prompt.js';
+import type { ProviderApi } from '#core/providers/index.js';
+import type { OutputItem } from '#core/protocol/index.js';
+import { output, user } from './asking.js';
+import { eventsOf } from './decoded.js';
+import { haveRecordings, recordings, type Recording } from './recordings.js';
+import { wholeWithSdk } from './sdk-oracle.js';
+import { messagesOf } from './wire-text.js';
+
+/** What real providers said, read and sent back, held against what they said. */
+
+type Json = Record<string, unknown>;
+
+/** The conversation after the answer, every call with a result; undefined where the answer failed. */
+async function promptAfter({ api, body }: Recording): Promise<Prompt | undefined> {
+  const response = foldResponse(await eventsOf(api, body));
+  if (response.status !== 'completed') return undefined;
+  const { output_items: items } = response;
+  const results = items.flatMap((item): OutputItem[] => (item.type === 'function_call' ? [output(item, 'x')] : []));
+  const conversation = [user('Go'), ...items, ...results, user('Go on')];
+  return promptOf(api, 'any', { conversation, promptCache: { marks: false } });
+}
+
+/** Without what says nothing: null members, empty lists of remarks. */
+function plain(value: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(value, (name, member: unknown) => {
+      const empty =
+        ['annotations', 'logprobs', 'citations', 'content'].includes(name) &&
+        Array.isArray(member) &&
+        member.length === 0;
+      return member === null || empty || name === 'parsed' || name === 'parsed_arguments' ? undefined : member;
+    }),
+  );
+}
+
+const REASONING = ['thinking', 'redacted_thinking'];
+
+const CHECKS: Readonly<Record<ProviderApi, (prompt: Prompt, recording: Recording) => Promise<void>>> = {
+  async 'anthropic-messages'(prompt, recording) {
+    const { content } = (await wholeWithSdk(recording)) as { content: Json[] };
+    const said = content.filter(({ type, text }) => type !== 'text' || String(text).trim() !== '');
+    const last = said.findLastIndex(({ type }) => !REASONING.includes(String(type)));
+    const sent = encodeMessages(prompt).messages.find(({ role }) => role === 'assistant');
+    expect(plain(sent?.content ?? [])).toEqual(plain(said.slice(0, last + 1)));
+  },
+  async 'openai-responses'(prompt, recording) {
+    const events = messagesOf(recording.body.toString()).map(
+      ({ data }) => (data === '[DONE]' ? {} : JSON.parse(data)) as Json,
+    );
+    const finished = events.filter(({ type }) => type === 'response.output_item.done');
+    const { output: whole } = (await wholeWithSdk(recording)) as { output: Json[] };
+    // The final response seals reasoning once more; what goes back is what the stream said first.
+    const done = whole.map((item, index) => {
+      const event = finished.find(({ output_index: at }) => at === index);
+      return (event?.item ?? item) as Json;
+    });
+    const said = done.filter(({ type, encrypted_content: sealed, content }) => {
+      return type !== 'reasoning' || typeof sealed === 'string' || (Array.isArray(content) && content.length > 0);
+    });
+    const sent = (encodeResponses(prompt).input as unknown as Json[]).filter(
+      ({ type, role }) => role !== 'user' && !String(type).endsWith('_call_output'),
+    );
+    const withoutStatus = (item: Json): Json =>
+      item.type === 'message' ||
+      item.type === 'function_call' ||
+      item.type === 'custom_tool_call' ||
+      item.type === 'reasoning'
+        ? { ...item, status: undefined }
+        : item;
+    expect(plain(sent.map(withoutStatus))).toEqual(plain(said.map(withoutStatus)));
+  },
+  async 'openai-chat'(prompt, recording) {
+    const { choices } = (await wholeWithSdk(recording)) as { choices: { message: Json }[] };
+    const { content, refusal, tool_calls: calls } = choices[0]!.message;
+    const sent = encodeChat(prompt).messages.find(({ role }) => role === 'assistant') as Json | undefined;
+    expect((sent?.content ?? '') as string).toBe((content ?? '') as string);
+    expect(sent?.refusal ?? undefined).toEqual(refusal ?? undefined);
+    const functionsOf = (list: unknown): unknown =>
+      ((list ?? []) as { function: Json }[]).map(({ function: { name, arguments: text } }) => [name, text || '{}']);
+    expect(functionsOf(sent?.tool_calls)).toEqual(functionsOf(calls));
+  },
+};
+
+/** What the SDK reads without throwing, and not wholly; see against-sdks.test.ts. */
+const MISREAD = ['8aa14a899f0a9de2', 'b157c9e1aa76045a'];
+
+/** Some it does not read at all. */
+async function isReadable(recording: Recording): Promise<boolean> {
+  return wholeWithSdk(recording).then(
+    () => true,
+    () => false,
+  );
+}
+
+describe.skipIf(!haveRecordings).each([
+  ['openai-responses', 40],
+  ['openai-chat', 80],
+  ['anthropic-messages', 40],
+] as const)('recordings of %s', (api, least) => {
+  test('what was said goes back as it was said', async () => {
+    let compared = 0;
+    for (const recording of recordings(api, 'stream')) {
+      const prompt = await promptAfter(recording);
+      if (prompt === undefined || MISREAD.includes(recording.name) || !(await isReadable(recording))) continue;
+      await CHECKS[api](prompt, recording).catch((error: Error) => {
+        throw new Error(recording.name, { cause: error });
+      });
+      compared += 1;
+    }
+    expect(compared).toBeGreaterThanOrEqual(least);
+  });
+});

@@ -1,0 +1,37 @@
+import type Anthropic from '@anthropic-ai/sdk';
+import type OpenAI from 'openai';
+import { expect, test } from 'vitest';
+import type { MessagesBody, MessagesMessage } from '#core/providers/anthropic-messages/encode.js';
+import type { ChatBody } from '#core/providers/openai-chat/encode.js';
+import type { ResponsesBody, ResponsesInput } from '#core/providers/openai-responses/encode.js';
+
+/**
+ * Our bodies, held against the types of the official SDKs by the compiler (`npm run check`). What the wire sent and we
+ * send back as it came has no type of ours and is left out.
+ */
+
+type Named<Part> = Part extends { type: string } ? Part : never;
+
+type Responses = Omit<ResponsesBody, 'input'> & { input: Named<ResponsesInput>[] };
+
+type Block = Extract<MessagesMessage, { role: 'assistant' }>['content'][number];
+type Messages = Omit<MessagesBody, 'messages'> & {
+  messages: (Extract<MessagesMessage, { role: 'user' }> | { role: 'assistant'; content: Named<Block>[] })[];
+};
+
+type Fits<Body, Params> = Body extends Params ? true : false;
+
+test('bodies are what the types of the SDKs say', () => {
+  const responses: Fits<Responses, OpenAI.Responses.ResponseCreateParamsStreaming> = true;
+  const chat: Fits<ChatBody, OpenAI.Chat.ChatCompletionCreateParamsStreaming> = true;
+  const messages: Fits<Messages, Anthropic.MessageCreateParamsStreaming> = true;
+  expect([responses, chat, messages]).toEqual([true, true, true]);
+});
+
+test('a body of another shape would be seen', () => {
+  type Wrong<Body> = Omit<Body, 'model'> & { model: number };
+  const responses: Fits<Wrong<Responses>, OpenAI.Responses.ResponseCreateParamsStreaming> = false;
+  const chat: Fits<Wrong<ChatBody>, OpenAI.Chat.ChatCompletionCreateParamsStreaming> = false;
+  const messages: Fits<Wrong<Messages>, Anthropic.MessageCreateParamsStreaming> = false;
+  expect([responses, chat, messages]).toEqual([false, false, false]);
+});

@@ -1,0 +1,245 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { foldResponse } from '#core/history/index.js';
+import type { StreamEvent } from '#core/protocol/index.js';
+import type { ProviderApi } from '#core/providers/index.js';
+import { brokenLaws, doneOf, eventsOf } from './decoded.js';
+import { OWN_STREAMS } from './own-streams.js';
+import { readingOf } from './reading.js';
+import { haveRecordings, recordings } from './recordings.js';
+import type { Reading } from './sdk-oracle.js';
+import { bodyOf, cutAt, inPieces, messagesOf, piecesOf, type WireMessage } from './wire-text.js';
+
+const APIS = Object.keys(OWN_STREAMS) as ProviderApi[];
+
+type Sample = readonly [name: string, body: Buffer];
+
+const own = (api: ProviderApi): Sample[] =>
+  Object.entries(OWN_STREAMS[api]).map(([name, body]) => [name, Buffer.from(body)]);
+
+const recorded = (api: ProviderApi): Sample[] => recordings(api, 'stream').map(({ name, body }) => [name, body]);
+
+/** Events that no version of the formats has, fields that say nothing here, and comments. */
+const NOISE: readonly string[] = [
+  ': a comment\n\n',
+  ':\n\n',
+  'retry: 3000\n\n',
+  'id: 7\nunknown: field\n\n',
+  'event: brand_new\ndata: {"type":"brand_new","index":0,"output_index":0,"delta":"nothing"}\n\n',
+  'data: {"type":"response.brand_new.delta","object":"brand.new","delta":{"type":"brand_new_delta"}}\n\n',
+  'event: ping\ndata: {"type":"ping"}\n\n',
+  'data:\n\n',
+];
+
+/** Without what differs between two readings of the same: when it was read. */
+function said(events: readonly StreamEvent[]): unknown[] {
+  return events.map(({ timestamp: _now, ...event }) => event);
+}
+
+async function saidBy(api: ProviderApi, pieces: Iterable<string | Uint8Array>): Promise<unknown[]> {
+  return said(await eventsOf(api, piecesOf(pieces)));
+}
+
+/** How often a law is tried on one sample: recordings are many. */
+const runs = (samples: readonly Sample[]) => ({ numRuns: samples.length > 10 ? 3 : 100 });
+
+function laws(api: ProviderApi, samples: readonly Sample[]): void {
+  test.each(samples)('%s: bytes cut anywhere say the same', async (_, body) => {
+    const whole = said(await eventsOf(api, body));
+    expect(whole.length).toBeGreaterThan(3);
+    const places = fc.array(fc.nat(), { maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(places, async (cuts) => {
+        expect(await saidBy(api, cutAt(body, cuts))).toEqual(whole);
+      }),
+      runs(samples),
+    );
+  });
+
+  test.each(samples)('%s: one byte at a time, and as text, it says the same', async (_, body) => {
+    const whole = said(await eventsOf(api, body));
+    expect(await saidBy(api, cutAt(body, [...body.keys()]))).toEqual(whole);
+    expect(said(await eventsOf(api, body.toString()))).toEqual(whole);
+  });
+
+  test.each(samples)('%s: other line ends, a byte order mark and no last line end change nothing', async (_, body) => {
+    const whole = said(await eventsOf(api, body));
+    const messages = messagesOf(body.toString());
+    for (const lineEnd of ['\n', '\r\n', '\r']) {
+      const dressed = bodyOf(messages, lineEnd);
+      expect(said(await eventsOf(api, `\ufeff${dressed}`))).toEqual(whole);
+      expect(await saidBy(api, inPieces(dressed, samples.length > 10 ? 61 : 1))).toEqual(whole);
+      expect(said(await eventsOf(api, dressed.trimEnd()))).toEqual(whole);
+    }
+  });
+
+  test.each(samples)('%s: comments and unknown events in between change nothing', async (_, body) => {
+    const whole = said(await eventsOf(api, body));
+    const messages = messagesOf(body.toString());
+    const noise = fc.array(fc.tuple(fc.nat(messages.length - 1), fc.constantFrom(...NOISE)), { maxLength: 10 });
+    await fc.assert(
+      fc.asyncProperty(noise, async (pieces) => {
+        expect(said(await eventsOf(api, withNoise(messages, pieces)))).toEqual(whole);
+      }),
+      runs(samples),
+    );
+  });
+
+  test.each(samples)('%s: what is cut at an event is the same, or is said to be cut', async (name, body) => {
+    const whole = wholeOf(api, await eventsOf(api, body));
+    const messages = messagesOf(body.toString());
+    let cut = 0;
+    for (const length of placesOf(messages.length)) {
+      cut += checkCut(whole, await eventsOf(api, bodyOf(messages.slice(0, length))), name);
+    }
+    expect(cut).toBeGreaterThan(0);
+  });
+
+  test.each(samples)('%s: what is cut at a byte is the same, or is said to be cut', async (name, body) => {
+    const whole = wholeOf(api, await eventsOf(api, body));
+    await fc.assert(
+      fc.asyncProperty(fc.nat(body.length), async (length) => {
+        checkCut(whole, await eventsOf(api, body.subarray(0, length)), name);
+      }),
+      { numRuns: samples.length > 10 ? 10 : 300 },
+    );
+  });
+}
+
+/** Every event, and of more than 700 the first and the last 200 and every 16th of the others: the cost is quadratic. */
+function placesOf(events: number): number[] {
+  const all = [...Array(events).keys()];
+  return events <= 700 ? all : all.filter((place) => place < 200 || place % 16 === 0 || place >= events - 200);
+}
+
+function withNoise(messages: readonly WireMessage[], noise: readonly (readonly [number, string])[]): string {
+  return messages
+    .map((message, index) => {
+      const before = noise.filter(([place]) => place === index).map(([, text]) => text);
+      return before.join('') + bodyOf([message]);
+    })
+    .join('');
+}
+
+/** What the cuts of an answer are compared with. */
+interface Whole {
+  readonly api: ProviderApi;
+  readonly status: string;
+  readonly reading: Reading;
+  readonly finished: ReadonlySet<string>;
+}
+
+function wholeOf(api: ProviderApi, events: readonly StreamEvent[]): Whole {
+  expect(brokenLaws(events)).toEqual([]);
+  const { status } = foldResponse(events);
+  return { api, status, reading: readingOf(api, events), finished: new Set(finishedItems(events)) };
+}
+
+/** Less than a line is no stream yet. */
+const CUT = ['AnswerTruncated', 'AnswerMalformed'];
+
+/** Recordings that go on after a `finish_reason`: when they are cut there, nobody can see it. */
+const GOES_ON_AFTER_STOP: Readonly<Record<string, string>> = {
+  '63a3f09bc0218a96': 'Together: each of several calls comes with a finish_reason',
+  baafd4cb5cec28b1: 'OpenRouter: every chunk says "length", and then comes an error',
+};
+
+/** 1 where the reading says that it was cut, 0 where nothing but figures of usage was lost. */
+function checkCut(whole: Whole, part: readonly StreamEvent[], name: string): number {
+  // What is before the last events is checked as a part of the whole.
+  expect(brokenLaws(part, part.length - 20)).toEqual([]);
+  const { status, error } = foldResponse(part);
+  const { usage: _lost, ...kept } = readingOf(whole.api, part);
+  if (error !== undefined && CUT.includes(error.code)) {
+    expect(whole.reading.text.startsWith(kept.text)).toBe(true);
+    expect(finishedItems(part).filter((item) => !whole.finished.has(item))).toEqual([]);
+    expect(doneOf(part)).toMatchObject({ type: 'response_done', status: 'failed' });
+    return 1;
+  }
+  if (Object.hasOwn(GOES_ON_AFTER_STOP, name)) return 0;
+  const { usage: _figures, ...all } = whole.reading;
+  expect(status).toBe(whole.status);
+  expect(kept).toEqual(all);
+  return 0;
+}
+
+function finishedItems(events: readonly StreamEvent[]): string[] {
+  return events.flatMap(({ payload }) => (payload.type === 'item_done' ? [JSON.stringify(payload.final_item)] : []));
+}
+
+describe.each(APIS)('streams of our own in %s', (api) => laws(api, own(api)));
+
+describe.skipIf(!haveRecordings).each(APIS)('recorded streams of %s', (api) => laws(api, recorded(api)));
+
+describe.each(APIS)('whatever comes in place of %s', (api) => {
+  const samples = [...own(api), ...recorded(api)].map(([, body]) => messagesOf(body.toString()));
+
+  test('an answer with any member changed breaks no law', async () => {
+    const change = fc.tuple(fc.constantFrom(...samples), fc.nat(), fc.nat(), fc.option(fc.jsonValue({ maxDepth: 3 })));
+    await fc.assert(
+      fc.asyncProperty(change, async ([messages, which, place, value]) => {
+        const index = which % messages.length;
+        const changed = messages.with(index, changeMember(messages[index]!, place, value));
+        expect(brokenLaws(await eventsOf(api, bodyOf(changed)))).toEqual([]);
+      }),
+      { numRuns: 800 },
+    );
+  });
+
+  test('an answer with events missing, doubled and in another order breaks no law', async () => {
+    const order = fc.tuple(fc.constantFrom(...samples), fc.array(fc.nat(), { maxLength: 60 }));
+    await fc.assert(
+      fc.asyncProperty(order, async ([messages, picks]) => {
+        const changed = picks.map((pick) => messages[pick % messages.length]!);
+        expect(brokenLaws(await eventsOf(api, bodyOf(changed)))).toEqual([]);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('any JSON, any text and any bytes break no law, and are no answer', async () => {
+    const body = fc.oneof(
+      fc.json(),
+      fc.string({ unit: 'binary' }),
+      fc.uint8Array({ maxLength: 300 }),
+      fc.array(fc.json()).map((values) => values.map((value) => `data: ${value}\n\n`).join('')),
+      fc.constantFrom(
+        '',
+        '\n',
+        '{',
+        '[]',
+        'null',
+        '{"error":null}',
+        '<html>502 Bad Gateway</html>',
+        'data: [DONE]\n\n',
+      ),
+    );
+    await fc.assert(
+      fc.asyncProperty(body, async (value) => {
+        const events = await eventsOf(api, value);
+        expect(brokenLaws(events)).toEqual([]);
+        expect(foldResponse(events)).toMatchObject({ status: 'failed', output_items: [] });
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('JSON that is nested without end breaks no law', async () => {
+    const deep = `${'{"error":'.repeat(50_000)}1${'}'.repeat(50_000)}`;
+    for (const body of [deep, `data: ${deep}\n\n`, `[${deep}]`]) {
+      expect(brokenLaws(await eventsOf(api, body)).slice(0, 1)).toEqual([]);
+    }
+  });
+});
+
+function changeMember({ name, data }: WireMessage, place: number, value: unknown): WireMessage {
+  if (data === '[DONE]') return { name, data: JSON.stringify(value) };
+  let left = place % Math.max(1, countMembers(JSON.parse(data)));
+  const changed: unknown = JSON.parse(data, (_key, before: unknown) => (left-- === 0 ? (value ?? undefined) : before));
+  return { name, data: JSON.stringify(changed) ?? 'null' };
+}
+
+function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  return Object.values(value).reduce<number>((total, member) => total + countMembers(member), 1);
+}

@@ -1,0 +1,280 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import * as fc from 'fast-check';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { fileStore } from '#core/stores/index.js';
+import type { HarnessStore } from '#core/protocol/index.js';
+import { newFolder } from './support/new-folder.js';
+
+const IMAGE = new Uint8Array(100_000).fill(1, 5, 50);
+const IMAGE_HASH = createHash('sha256').update(IMAGE).digest('hex');
+
+const journalOf = (folder: string, scriptId = 'scr_a') => join(folder, 'journal', `${scriptId}.jsonl`);
+
+/** Uses every port once. */
+async function fill({ claim, journal, images }: HarnessStore): Promise<void> {
+  await claim.take('scr_a', 0);
+  await journal.append('scr_a', 1, ['one'], { flush: true });
+  await claim.release('scr_a', 1);
+  await claim.take('scr_a', 1);
+  await images.put(IMAGE_HASH, IMAGE);
+}
+
+function modes(folder: string): { folders: Set<number>; files: Set<number>; count: number } {
+  const found = { folders: new Set<number>(), files: new Set<number>(), count: 0 };
+  for (const name of ['.', ...readdirSync(folder, { recursive: true, encoding: 'utf8' })]) {
+    const stat = statSync(join(folder, name));
+    (stat.isDirectory() ? found.folders : found.files).add(stat.mode & 0o777);
+    found.count++;
+  }
+  return found;
+}
+
+describe('the folder', () => {
+  it('is not made by looking', async () => {
+    const folder = newFolder();
+    const { claim, journal, images } = fileStore(folder);
+    expect(await claim.current('scr_a')).toBe(undefined);
+    expect(await claim.take('scr_a', 1)).toBe(false);
+    await claim.release('scr_a', 1);
+    expect(() => journal.append('scr_a', 1, ['line'])).toThrow('not the current one');
+    expect(await journal.read('scr_a')).toBe(undefined);
+    expect(await journal.list()).toEqual([]);
+    await journal.delete('scr_a');
+    expect(await images.has(IMAGE_HASH)).toBe(false);
+    expect(await images.get(IMAGE_HASH)).toBe(undefined);
+    expect(await images.list()).toEqual([]);
+    await images.delete(IMAGE_HASH);
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  it.runIf(process.platform !== 'win32').each([0, 0o022, 0o277, 0o777])(
+    'is for its owner alone, also under umask %o',
+    async (umask) => {
+      const folder = newFolder();
+      const before = process.umask(umask);
+      onTestFinished(() => void process.umask(before));
+      const store = fileStore(join(folder, 'deep'));
+      await fill(store);
+      expect(modes(folder)).toMatchObject({ folders: new Set([0o700]), files: new Set([0o600]) });
+      expect(modes(folder).count).toBeGreaterThan(9);
+      expect(await store.journal.read('scr_a')).toEqual(['one']);
+    },
+  );
+
+  it('that was there keeps its mode; those in it are made private', async () => {
+    const folder = newFolder();
+    mkdirSync(join(folder, 'journal'), { recursive: true, mode: 0o755 });
+    await fill(fileStore(folder));
+    expect(statSync(folder).mode & 0o777).toBe(0o755);
+    expect(statSync(join(folder, 'journal')).mode & 0o777).toBe(0o700);
+  });
+
+  it('that is removed under a living store is made again', async () => {
+    const folder = newFolder();
+    const store = fileStore(folder);
+    await fill(store);
+    rmSync(folder, { recursive: true });
+    expect(await store.journal.list()).toEqual([]);
+    await fill(store);
+    expect(await store.journal.read('scr_a')).toEqual(['one']);
+  });
+
+  it('is left without traces of what was being written', async () => {
+    const folder = newFolder();
+    const store = fileStore(folder);
+    await fill(store);
+    await store.journal.delete('scr_a');
+    await store.images.delete(IMAGE_HASH);
+    expect(new Set(readdirSync(folder, { recursive: true, encoding: 'utf8' }))).toEqual(
+      new Set(['claims', 'images', 'journal', 'partial']),
+    );
+  });
+
+  it('loses what killed processes left an hour ago, and nothing younger', async () => {
+    const folder = newFolder();
+    await fill(fileStore(folder));
+    for (const name of ['old', 'young']) writeFileSync(join(folder, 'partial', name), 'half');
+    mkdirSync(join(folder, 'partial/old-claims/deep'), { recursive: true });
+    const longAgo = new Date(Date.now() - 3_700_000);
+    for (const name of ['old', 'old-claims']) utimesSync(join(folder, 'partial', name), longAgo, longAgo);
+    await fileStore(folder).claim.take('scr_b', 0);
+    expect(readdirSync(join(folder, 'partial'))).toEqual(['young']);
+  });
+});
+
+describe.runIf(process.platform !== 'win32')('what is planted', () => {
+  it.each(['a file', 'nothing'])('a link in place of a journal, to %s, is refused', async (target) => {
+    const folder = newFolder();
+    const { claim, journal } = fileStore(folder);
+    const victim = join(dirname(folder), 'victim');
+    if (target === 'a file') writeFileSync(victim, '\n1 secret\n.');
+    await claim.take('scr_a', 0);
+    mkdirSync(join(folder, 'journal'));
+    symlinkSync(victim, journalOf(folder));
+    expect(() => journal.append('scr_a', 1, ['line'])).toThrow('is a link');
+    await expect(journal.read('scr_a')).rejects.toThrow('is a link');
+    expect(await journal.list()).toMatchObject([{ scriptId: 'scr_a', bytes: 0, lastLine: '' }]);
+    await journal.delete('scr_a');
+    expect(existsSync(victim) && readFileSync(victim, 'utf8')).toBe(target === 'a file' && '\n1 secret\n.');
+  });
+
+  it.each(['claims', 'journal', 'images', 'partial'])('a link in place of the folder %s is refused', async (name) => {
+    const folder = newFolder();
+    const elsewhere = join(dirname(folder), 'elsewhere');
+    for (const path of [folder, elsewhere]) mkdirSync(path);
+    symlinkSync(elsewhere, join(folder, name));
+    await expect(fill(fileStore(folder))).rejects.toThrow('is no folder');
+    expect(readdirSync(elsewhere)).toEqual([]);
+  });
+
+  it('a link in place of a claim or an image is refused', async () => {
+    const folder = newFolder();
+    const store = fileStore(folder);
+    await fill(store);
+    for (const name of ['claims/scr_a/2', `images/${IMAGE_HASH}`]) {
+      rmSync(join(folder, name));
+      symlinkSync(import.meta.filename, join(folder, name));
+    }
+    await expect(store.claim.current('scr_a')).rejects.toThrow('is a link');
+    await expect(store.images.get(IMAGE_HASH)).rejects.toThrow('is a link');
+    expect(await store.images.has(IMAGE_HASH)).toBe(false);
+  });
+
+  it('a pipe in place of a journal neither holds up nor is written', async () => {
+    const folder = newFolder();
+    const { claim, journal } = fileStore(folder);
+    await claim.take('scr_a', 0);
+    mkdirSync(join(folder, 'journal'));
+    execFileSync('mkfifo', [journalOf(folder)]);
+    expect(() => journal.append('scr_a', 1, ['line'])).toThrow();
+    await expect(journal.read('scr_a')).rejects.toThrow('no regular file');
+  });
+});
+
+describe('the journal’s file', () => {
+  it('arbitrary lines come back, in batches, between takers', async () => {
+    const store = fileStore(newFolder());
+    const line = fc.string({ unit: 'grapheme', maxLength: 60 }).map((text) => text.replaceAll('\n', ''));
+    let made = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(line, { maxLength: 5 }), { maxLength: 6 }), async (batches) => {
+        const scriptId = `scr_${made++}`;
+        for (const [epoch, batch] of batches.entries()) {
+          await store.claim.take(scriptId, epoch);
+          await store.journal.append(scriptId, epoch + 1, batch);
+        }
+        expect((await store.journal.read(scriptId)) ?? []).toEqual(batches.flat());
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('an append after a torn one, at every byte, stands on its own', async () => {
+    const folder = newFolder();
+    const { claim, journal } = fileStore(folder);
+    await claim.take('scr_a', 0);
+    await journal.append('scr_a', 1, ['first']);
+    const { size } = statSync(journalOf(folder));
+    await journal.append('scr_a', 1, ['é1', 'é2']);
+    const whole = readFileSync(journalOf(folder));
+    for (let bytes = size; bytes < whole.length; bytes++) {
+      writeFileSync(journalOf(folder), whole);
+      truncateSync(journalOf(folder), bytes);
+      expect(await journal.read('scr_a')).toEqual(['first']);
+      expect((await journal.list())[0]?.lastLine).toBe('first');
+      await journal.append('scr_a', 1, ['after']);
+      expect(await journal.read('scr_a')).toEqual(['first', 'after']);
+      expect((await journal.list())[0]?.lastLine).toBe('after');
+    }
+  });
+
+  it('a journal of which only a torn append is left has no lines', async () => {
+    const folder = newFolder();
+    const { claim, journal } = fileStore(folder);
+    await claim.take('scr_a', 0);
+    await journal.append('scr_a', 1, ['line']);
+    truncateSync(journalOf(folder), 5);
+    expect(await journal.read('scr_a')).toBe(undefined);
+    expect(await journal.list()).toMatchObject([{ scriptId: 'scr_a', bytes: 5, lastLine: '' }]);
+  });
+
+  it.each([
+    [1, 1],
+    [1, 200_000],
+    [20_000, 1],
+  ])('what a slow writer still writes after the take does not count (%i times %i bytes)', async (times, bytes) => {
+    const folder = newFolder();
+    const { claim, journal } = fileStore(folder);
+    await claim.take('scr_a', 0);
+    await journal.append('scr_a', 1, ['one']);
+    await claim.take('scr_a', 1);
+    appendFileSync(journalOf(folder), `\n1 ${'x'.repeat(bytes)}\n.`.repeat(times));
+    expect(await journal.read('scr_a')).toEqual(['one']);
+    expect((await journal.list())[0]?.lastLine).toBe('one');
+    await journal.append('scr_a', 2, ['two']);
+    appendFileSync(journalOf(folder), `\n1*2 ${'x'.repeat(bytes)}\n+x\n.`.repeat(times));
+    expect(await journal.read('scr_a')).toEqual(['one', 'two']);
+    expect((await journal.list())[0]?.lastLine).toBe('two');
+  });
+
+  it('survives the loss of its claims: the next taker goes on above its epochs', async () => {
+    const folder = newFolder();
+    const { claim, journal } = fileStore(folder);
+    await claim.take('scr_a', 0);
+    await claim.take('scr_a', 1);
+    await journal.append('scr_a', 2, ['two']);
+    rmSync(join(folder, 'claims'), { recursive: true });
+    expect(await claim.current('scr_a')).toEqual({ epoch: 2, isHeld: false });
+    expect(() => journal.append('scr_a', 2, ['stale'])).toThrow('not the current one');
+    expect(await claim.take('scr_a', 0)).toBe(false);
+    expect(await claim.take('scr_a', 2)).toBe(true);
+    await journal.append('scr_a', 3, ['three']);
+    expect(await journal.read('scr_a')).toEqual(['two', 'three']);
+  });
+
+  it('foreign files are not listed', async () => {
+    const folder = newFolder();
+    const { claim, journal } = fileStore(folder);
+    await claim.take('scr_a', 0);
+    await journal.append('scr_a', 1, ['one']);
+    for (const name of ['journal/notes.txt', 'journal/a b.jsonl', 'journal/.jsonl', 'claims/.hidden'])
+      writeFileSync(join(folder, name), 'x');
+    mkdirSync(join(folder, 'journal/folder.jsonl'));
+    expect((await journal.list()).map(({ scriptId }) => scriptId)).toEqual(['scr_a']);
+  });
+});
+
+describe('an image’s file', () => {
+  it.each(['cut short', 'another image', 'nothing'])('%s is no image, and the next put repairs it', async (damage) => {
+    const folder = newFolder();
+    const { images } = fileStore(folder);
+    await images.put(IMAGE_HASH, IMAGE);
+    const path = join(folder, 'images', IMAGE_HASH);
+    expect(statSync(path).size).toBeLessThan(IMAGE.length / 10);
+    if (damage === 'cut short') truncateSync(path, 40);
+    if (damage === 'nothing') truncateSync(path, 0);
+    if (damage === 'another image') {
+      const other = createHash('sha256').update('other').digest('hex');
+      await images.put(other, Buffer.from('other'));
+      writeFileSync(path, readFileSync(join(folder, 'images', other)));
+    }
+    expect(await images.get(IMAGE_HASH)).toBe(undefined);
+    await images.put(IMAGE_HASH, IMAGE);
+    expect(Buffer.from(IMAGE).equals((await images.get(IMAGE_HASH))!)).toBe(true);
+  });
+});

@@ -1,0 +1,162 @@
+import { fork, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { fileStore } from '#core/stores/index.js';
+import { newFolder } from './support/new-folder.js';
+
+const PROGRAM = fileURLToPath(new URL('support/store-process.mjs', import.meta.url));
+const isLinux = process.platform === 'linux';
+
+/** One that is killed when the test has ended, if it still lives. */
+function startProcess(...parameters: string[]): ChildProcess {
+  const child = fork(PROGRAM, parameters, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return child;
+}
+
+/** Kills it `afterMs` after its first word; gives back all that it said. */
+async function killAfter(child: ChildProcess, afterMs: number): Promise<string[]> {
+  let said = '';
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => (said += text));
+  await once(child.stdout!, 'data');
+  await delay(afterMs);
+  const closed = once(child, 'close');
+  expect(child.exitCode).toBe(null);
+  child.kill('SIGKILL');
+  await closed;
+  return said.split('\n').slice(0, -1);
+}
+
+describe('claims between processes', () => {
+  it('exactly one of four processes wins each of 50 epochs', async () => {
+    const folder = newFolder();
+    const children = Array.from({ length: 4 }, () => startProcess('race', folder, 'scr_race'));
+    await Promise.all(children.map((child) => once(child, 'message')));
+    for (let epoch = 0; epoch < 50; epoch++) {
+      const answers = children.map((child) => once(child, 'message'));
+      for (const child of children) child.send(epoch);
+      const wins = (await Promise.all(answers)).map(([isTaken]) => isTaken as boolean);
+      expect(wins.filter(Boolean)).toEqual([true]);
+    }
+    const store = fileStore(folder);
+    expect(await store.claim.current('scr_race')).toEqual({ epoch: 50, isHeld: true });
+    const lines = await store.journal.read('scr_race');
+    expect(lines?.map((line) => Number.parseInt(line, 10))).toEqual(
+      Array.from({ length: 50 }, (_, index) => index + 1),
+    );
+    const winners = new Set(lines?.map((line) => line.split(' by ')[1]));
+    expect(winners.size).toBeGreaterThan(1);
+  });
+
+  it('a claim is held while its process lives, and not after it was killed', async () => {
+    const folder = newFolder();
+    const { claim } = fileStore(folder);
+    const child = startProcess('hold', folder, 'scr_held');
+    await once(child.stdout!, 'data');
+    expect(await claim.current('scr_held')).toEqual({ epoch: 1, isHeld: true });
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+    expect(await claim.current('scr_held')).toEqual({ epoch: 1, isHeld: false });
+    expect(await claim.take('scr_held', 1)).toBe(true);
+  });
+
+  it.runIf(isLinux)('a killed holder whose parent never asked how it ended holds nothing', async () => {
+    const folder = newFolder();
+    const { claim } = fileStore(folder);
+    // The shell becomes a program that does not wait for its children.
+    const command = '"$0" "$1" hold "$2" scr_zombie & exec sleep 60';
+    const parent = spawn('sh', ['-c', command, process.execPath, PROGRAM, folder], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => void parent.kill('SIGKILL'));
+    const [pid] = (await once(parent.stdout.setEncoding('utf8'), 'data')) as [string];
+    expect(await claim.current('scr_zombie')).toEqual({ epoch: 1, isHeld: true });
+    process.kill(Number(pid), 'SIGKILL');
+    await expect.poll(() => readFileSync(`/proc/${Number(pid)}/stat`, 'latin1')).toContain(') Z ');
+    expect(await claim.current('scr_zombie')).toEqual({ epoch: 1, isHeld: false });
+  });
+
+  it.runIf(isLinux)(
+    'another process with the same number, another boot or an unreadable claim hold nothing',
+    async () => {
+      const folder = newFolder();
+      const { claim } = fileStore(folder);
+      await claim.take('scr_a', 0);
+      const path = join(folder, 'claims/scr_a/1');
+      const own = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
+      expect(own).toMatchObject({ pid: process.pid, startTime: expect.stringMatching(/^\d+$/u) });
+      const isHeldBy = async (content: string) => {
+        writeFileSync(path, content);
+        return (await claim.current('scr_a'))?.isHeld;
+      };
+      expect(await isHeldBy(JSON.stringify(own))).toBe(true);
+      for (const change of [{ startTime: '1' }, { bootId: 'other' }, { pid: 2 ** 22 + 1 }, { pid: -1 }, { pid: 0 }])
+        expect(await isHeldBy(JSON.stringify({ ...own, ...change })), JSON.stringify(change)).toBe(false);
+      for (const content of ['', '\0\0\0', '{"pid":', 'null', '[]', '{}']) expect(await isHeldBy(content)).toBe(false);
+      expect(await claim.take('scr_a', 1)).toBe(true);
+    },
+  );
+
+  it('a claim of another host is held until it is released', async () => {
+    const folder = newFolder();
+    const { claim } = fileStore(folder);
+    await claim.take('scr_a', 0);
+    const path = join(folder, 'claims/scr_a/1');
+    const own = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
+    writeFileSync(path, JSON.stringify({ ...own, hostname: 'elsewhere', bootId: 'other', pid: 2 ** 22 + 1 }));
+    expect(await claim.current('scr_a')).toEqual({ epoch: 1, isHeld: true });
+    await claim.release('scr_a', 1);
+    expect(await claim.current('scr_a')).toEqual({ epoch: 1, isHeld: false });
+  });
+});
+
+describe('processes that are killed', () => {
+  it('every acknowledged line is there after each of 25 kills, whole and in order', async () => {
+    const folder = newFolder();
+    const { claim, journal } = fileStore(folder);
+    let before = 0;
+    for (let epoch = 1; epoch <= 25; epoch++) {
+      const said = await killAfter(startProcess('append', folder, 'scr_a'), Math.random() * 30);
+      const acknowledged = Number(said.at(-1));
+      const lines = (await journal.read('scr_a')) ?? [];
+      expect(acknowledged).toBeGreaterThan(before);
+      // One append may have been done and not acknowledged: all of it.
+      expect([acknowledged, acknowledged + 1 + (acknowledged % 4)]).toContain(lines.length);
+      const isWhole = lines.every(
+        (line, index) => line === `${index} ${'é'.repeat(index % 101 === 0 ? 150_000 : index % 50)}`,
+      );
+      expect(isWhole).toBe(true);
+      expect((await journal.list())[0]?.lastLine).toBe(lines.at(-1));
+      expect(await claim.current('scr_a')).toEqual({ epoch, isHeld: false });
+      before = lines.length;
+    }
+  }, 60_000);
+
+  it('whatever a process was killed in, its scripts can be taken over, read and deleted', async () => {
+    const folder = newFolder();
+    const { claim, journal } = fileStore(folder);
+    let seen = 0;
+    for (let round = 0; round < 12; round++) {
+      const said = await killAfter(startProcess('churn', folder), Math.random() * 60);
+      for (const scriptId of said) {
+        const found = await claim.current(scriptId);
+        expect(found?.isHeld ?? false).toBe(false);
+        const lines = (await journal.read(scriptId)) ?? [];
+        expect(['', 'one,two', 'one,two,three']).toContain(lines.join());
+        const epoch = found?.epoch ?? 0;
+        expect(await claim.take(scriptId, epoch)).toBe(true);
+        await journal.append(scriptId, epoch + 1, ['after']);
+        expect(await journal.read(scriptId)).toEqual([...lines, 'after']);
+        await journal.delete(scriptId);
+        seen++;
+      }
+      expect(await journal.list()).toEqual([]);
+    }
+    expect(seen).toBeGreaterThan(12);
+  }, 60_000);
+});

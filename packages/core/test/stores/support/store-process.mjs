@@ -1,0 +1,62 @@
+// A process that uses a file store: `node store-process.mjs <task> <folder> [<script>]`. It acknowledges on stdout,
+// written at once: what the test has read there was done before the process was killed.
+import { writeSync } from 'node:fs';
+import { fileStore } from '#core/stores/index.js';
+
+const [task, folder, scriptId] = process.argv.slice(2);
+const { claim, journal } = fileStore(folder);
+const say = (text) => writeSync(1, `${text}\n`);
+
+const TASKS = {
+  /** Takes the script from each epoch that it is told, at the moment it is told; the winner appends. */
+  race() {
+    const takeFrom = async (epoch) => {
+      const isTaken = await claim.take(scriptId, epoch);
+      if (isTaken) await journal.append(scriptId, epoch + 1, [`${epoch + 1} by ${process.pid}`]);
+      process.send(isTaken);
+    };
+    process.on('message', (epoch) => void takeFrom(epoch));
+    process.send('ready');
+  },
+
+  /** Goes on with the script: numbered lines, some of them long, some in batches. */
+  async append() {
+    const epoch = (await claim.current(scriptId))?.epoch ?? 0;
+    if (!(await claim.take(scriptId, epoch))) throw new Error('not taken');
+    const before = (await journal.read(scriptId)) ?? [];
+    for (let first = before.length; ;) {
+      const lines = Array.from({ length: 1 + (first % 4) }, (_, index) => lineOf(first + index));
+      await journal.append(scriptId, epoch + 1, lines, { flush: first % 50 === 3 });
+      first += lines.length;
+      say(first);
+    }
+  },
+
+  /** Every change that a store can make to a script, on one script after the other. */
+  async churn() {
+    for (let made = 0; ; made++) {
+      const scriptId = `scr_${process.pid}_${made}`;
+      say(scriptId);
+      await claim.take(scriptId, 0);
+      await journal.append(scriptId, 1, ['one', 'two']);
+      await claim.release(scriptId, 1);
+      await claim.take(scriptId, 1);
+      await journal.append(scriptId, 2, ['three']);
+      if (made % 3 === 0) await journal.delete(scriptId);
+    }
+  },
+
+  /** Takes the script and stays. */
+  async hold() {
+    await claim.take(scriptId, 0);
+    say(process.pid);
+    setInterval(() => {}, 1_000);
+  },
+};
+
+/** The number, and more of it the rarer it is: up to 300 KB. */
+function lineOf(number) {
+  return `${number} ${'é'.repeat(number % 101 === 0 ? 150_000 : number % 50)}`;
+}
+
+await TASKS[task]();

@@ -1,0 +1,133 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { defineTool, memoryStore } from '#core/index.js';
+import { QuickJsPool } from '#core/sandbox/index.js';
+import type { StreamEvent } from '#core/protocol/index.js';
+import { decideAll, failureOf, open, suspended, tools, valueOf, type Effects } from './world.js';
+
+/** Takes as long as its call says. */
+const slow = defineTool({
+  name: 'slow',
+  description: 'Waits',
+  effect: 'read',
+  approval: 'never',
+  inputSchema: { type: 'object', properties: { ms: { type: 'number' } }, required: ['ms'] },
+  execute: async (input: unknown) => delay((input as { ms: number }).ms, 'done'),
+});
+
+describe('a script that is taken up again', () => {
+  it('waits for a sandbox as long as it takes: nobody else could go on with it', async () => {
+    const harness = open({
+      tools: [...tools(), slow],
+      store: memoryStore(),
+      runtime: new QuickJsPool({ size: 1, slotsPerWorker: 1 }),
+      limits: { queueWaitMs: 50 },
+    });
+    const outcome = suspended(await harness.runScript('return await tools.note({ text: "a" })'));
+    const other = harness.runScript('return await tools.slow({ ms: 400 })');
+    await delay(20);
+    expect(failureOf(await harness.runScript('return 1')).code).toBe('HarnessBusyError');
+    const done = await harness.resume(outcome.suspension, decideAll(outcome, 'approve'));
+    expect(valueOf(done)).toEqual({ noted: 'a' });
+    expect(valueOf(await other)).toBe('done');
+  });
+
+  it('and cancelled before it stands again, tells what had waited as not started', async () => {
+    const outcome = suspended(
+      await open().runScript(
+        'return await Promise.all([tools.note({ text: "a" }), tools.mark({ text: "b" }), tools.note({ text: "c" })])',
+      ),
+    );
+    const { operations } = await open().resume(outcome.suspension, decideAll(outcome, 'approve'), {
+      signal: AbortSignal.abort(),
+    });
+    expect(operations.map(({ tool, status }) => [tool, status])).toEqual([
+      ['note', 'not_started'],
+      ['mark', 'completed'],
+      ['note', 'not_started'],
+    ]);
+  });
+});
+
+describe('a script that was run a second time before its process ended', () => {
+  it('is recovered from its second run: the first one had done nothing', async () => {
+    const source = 'await tools.mark({ text: "a" }); return await tools.read({})';
+    const once = memoryStore();
+    const { scriptId } = await open({ store: once }).runScript(source);
+    const lines = (await once.journal.read(scriptId))!.filter((line) => !line.startsWith('{"t":"ended"'));
+    const store = memoryStore();
+    await store.claim.take(scriptId, 0);
+    await store.journal.append(scriptId, 1, [...lines, ...lines]);
+    await store.claim.release(scriptId, 1);
+    const effects: Effects = [];
+    expect(valueOf(await open({ store, effects }).recover(scriptId))).toBe('x');
+    expect(effects).toEqual([]);
+  });
+});
+
+describe('a script that goes on where tasks cannot be detached', () => {
+  it('is told so at once', async () => {
+    const effects: Effects = [];
+    const outcome = suspended(
+      await open({ expose: { spawn: true } }).runScript(`
+        await tools.note({ text: 'a' });
+        const named = (error) => error.name;
+        return [await tools.spawn.list().catch(named), await tools.spawn.exec('mark', { text: 'b' }).done.catch(named)];`),
+    );
+    const done = await open({ effects, limits: { timeoutMs: 2_000 } }).resume(
+      outcome.suspension,
+      decideAll(outcome, 'approve'),
+    );
+    expect(valueOf(done)).toEqual(['ToolNotFoundError', 'ToolNotFoundError']);
+    expect(effects).toEqual(['script: a']);
+  });
+});
+
+describe('a detached task that runs while a person is asked', () => {
+  it('neither keeps the wall clock running nor the script from being put aside', async () => {
+    const harness = open({
+      tools: [...tools(), slow],
+      expose: { spawn: true },
+      approvals: () => new Promise<never>(() => {}),
+      suspendAfterMs: 600,
+      limits: { timeoutMs: 400 },
+    });
+    const outcome = suspended(
+      await harness.runScript('await tools.spawn.exec("slow", { ms: 1500 }); return await tools.note({ text: "a" })'),
+    );
+    expect(outcome.operations.map(({ status }) => status)).toEqual(['detached', 'awaiting_approval']);
+    expect(outcome.metadata.approvalWaitMs).toBeGreaterThan(500);
+  });
+});
+
+describe('an answer that is resumed twice', () => {
+  it('is played on by the one who has the script; the other plays nothing of it, and tells that in a run of its own', async () => {
+    const effects: Effects = [];
+    const harness = open({ effects });
+    const collect = async (events: AsyncIterable<StreamEvent>) => {
+      const all: StreamEvent[] = [];
+      for await (const event of events) all.push(event);
+      return all;
+    };
+    const answer = ['return await tools.note({ text: "a" })', 'return await tools.mark({ text: "b" })']
+      .map((script) => `<tool-calls>\n${script}\n</tool-calls>\n`)
+      .join('');
+    const told = await collect(harness.processText(answer, { continueOnError: true }));
+    const done = told.at(-1)!.payload as { suspension: string };
+    const { approval } = told.find(({ payload }) => payload.type === 'approval_requested')!.payload as {
+      approval: { approval_id: string };
+    };
+    const resume = () => harness.resumeText(done.suspension, { [approval.approval_id]: 'approve' });
+    const [first, second] = await Promise.all([collect(resume()), collect(resume())]);
+    expect(effects).toEqual(['script: a', 'mark: b']);
+    expect(first.map(({ run_id, seq }) => [run_id, seq])).toEqual(
+      first.map((_event, index) => [told[0]!.run_id, told.length + index]),
+    );
+    expect(second.map(({ payload }) => payload.type)).toEqual(['response_start', 'response_error', 'response_done']);
+    expect(second.map(({ seq }) => seq)).toEqual([0, 1, 2]);
+    expect(new Set(second.map(({ run_id }) => run_id))).not.toContain(told[0]!.run_id);
+    const third = await harness.resume(done.suspension, { [approval.approval_id]: 'approve' });
+    expect(failureOf(third).code).toBe('SuspensionError');
+    expect(effects).toEqual(['script: a', 'mark: b']);
+  });
+});

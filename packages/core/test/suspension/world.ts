@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { expect, onTestFinished } from 'vitest';
+import { createHarness, defineTool, type Harness, type HarnessOptions } from '#core/index.js';
+import type { Decision, Outcome } from '#core/protocol/index.js';
+
+const KEY = 'a secret of more than thirty-two bytes';
+
+/** What happened outside, in order: one entry for each call that took effect. */
+export type Effects = string[];
+
+/** `note` needs an approval, `mark` has an effect and needs none, `read` only reads. */
+export function tools(effects: Effects = []) {
+  return [
+    defineTool({
+      name: 'note',
+      description: 'Writes something down; a person decides',
+      effect: 'external',
+      approval: 'always',
+      input: z.object({ text: z.string(), by: z.string().default('script') }),
+      execute: ({ text, by }: { text: string; by: string }) => {
+        effects.push(`${by}: ${text}`);
+        return { noted: text };
+      },
+    }),
+    defineTool({
+      name: 'mark',
+      description: 'Writes something down',
+      effect: 'write',
+      approval: 'never',
+      input: z.object({ text: z.string() }),
+      execute: ({ text }: { text: string }) => {
+        effects.push(`mark: ${text}`);
+        return text;
+      },
+    }),
+    defineTool({
+      name: 'read',
+      description: 'Reads',
+      effect: 'read',
+      approval: 'never',
+      input: z.object({ size: z.number().default(1) }),
+      execute: ({ size }: { size: number }) => 'x'.repeat(size),
+    }),
+  ];
+}
+
+export function open(options: Partial<HarnessOptions> & { effects?: Effects } = {}): Harness {
+  const { effects, ...rest } = options;
+  const harness = createHarness({ tools: tools(effects), suspensionKey: KEY, typecheck: 'off', ...rest });
+  onTestFinished(() => harness.close());
+  return harness;
+}
+
+export type Suspended = Extract<Outcome, { status: 'suspended' }>;
+
+export function suspended(outcome: Outcome): Suspended {
+  if (outcome.status !== 'suspended') expect.fail(`not suspended: ${JSON.stringify(outcome).slice(0, 2_000)}`);
+  return outcome;
+}
+
+export function valueOf(outcome: Outcome): unknown {
+  if (outcome.status !== 'completed') expect.fail(`not completed: ${JSON.stringify(outcome).slice(0, 2_000)}`);
+  return outcome.value;
+}
+
+export function failureOf(outcome: Outcome) {
+  if (outcome.status !== 'failed') expect.fail(`not failed: ${JSON.stringify(outcome).slice(0, 2_000)}`);
+  return outcome.error;
+}
+
+/** The same decision about everything that waits. */
+export function decideAll(outcome: Outcome, decision: Decision): Record<string, Decision> {
+  return Object.fromEntries(suspended(outcome).pendingApprovals.map(({ approvalId }) => [approvalId, decision]));
+}

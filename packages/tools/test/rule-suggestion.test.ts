@@ -1,0 +1,172 @@
+import { createHarness, defineTool } from '@toolscript/core';
+import type { JsonValue, Tool } from '@toolscript/core/protocol';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { codingTools, suggestRule, type RuleSuggestion } from '@toolscript/tools';
+import { temporaryFolder } from './support/temporary-folder.js';
+
+const folder = temporaryFolder({ 'a.txt': 'a\n', 'src/deep/b.ts': 'b\n' });
+const path = process.env['PATH'] ?? '';
+mkdirSync(join(folder, 'bin'));
+writeFileSync(join(folder, 'bin/git'), '#!/bin/sh\necho planted\n', { mode: 0o755 });
+const tools = codingTools({ roots: folder, shell: true, exec: { sandbox: 'off' } });
+
+afterAll(() => {
+  process.env['PATH'] = path;
+});
+
+function suggested(name: string, input: object): RuleSuggestion | undefined {
+  return suggestRule(toolNamed(name), input as JsonValue);
+}
+
+function toolNamed(name: string): Tool {
+  return tools.find((tool) => tool.name === name)!;
+}
+
+const command = (...argv: string[]) => suggested('exec', { command: argv });
+const patch = (...files: string[]) => ({
+  patch: `*** Begin Patch\n${files.map((file) => `*** Add File: ${file}\n+x\n`).join('')}*** End Patch`,
+});
+
+/** Which of the calls pass under the rules alone; the others would be asked about. */
+async function passing(suggestion: RuleSuggestion | undefined, tool: string, inputs: readonly object[]) {
+  const passed: object[] = [];
+  for (const input of inputs) {
+    let isAsked = false;
+    const harness = createHarness({
+      tools,
+      approvals: { rules: [...suggestion!.rules, { action: 'ask' }], ask: () => ((isAsked = true), 'deny') },
+    });
+    await harness.callTool(tool, input);
+    await harness.close();
+    if (!isAsked) passed.push(input);
+  }
+  return passed;
+}
+
+describe('what "always" means for a command', () => {
+  it.each([
+    [['npm', 'test'], 'npm test'],
+    [['npm', 'test', '--', '--watch'], 'npm test'],
+    [['npm', 'run', 'build:all', '--silent'], 'npm run build:all'],
+    [['git', 'diff', 'HEAD~1', '--', 'it is'], 'git diff'],
+    [['make', 'check'], 'make check'],
+    [['cargo', 'test'], 'cargo test'],
+  ])('%j: the first words, whatever follows', (argv, prefix) => {
+    expect(command(...argv)).toEqual({
+      covers: `every command that begins with \`${prefix}\`, whatever follows`,
+      rules: [
+        { tool: 'exec', permission: `exec:${prefix}`, action: 'approve' },
+        { tool: 'exec', permission: `exec:${prefix} *`, action: 'approve' },
+      ],
+    });
+  });
+
+  it.each([
+    [['node', '-e', 'console.log(1)'], "node -e 'console.log(1)'"],
+    [['python3', '-c', 'print(1)'], "python3 -c 'print(1)'"],
+    [['python3', '-m', 'pytest'], 'python3 -m pytest'],
+    [['npm', 'exec', 'cowsay'], 'npm exec cowsay'],
+    [['npx', 'cowsay'], 'npx cowsay'],
+    [['npm', 'run'], 'npm run'],
+    [['npm', 'install', 'left-pad'], 'npm install left-pad'],
+    [['git', 'push', '--force'], 'git push --force'],
+    [['git', 'fetch', '--upload-pack=evil'], 'git fetch --upload-pack=evil'],
+    [['git', '-c', 'core.pager=evil', 'diff'], 'git -c core.pager=evil diff'],
+    [['bun', 'run', 'sh', '-c', 'evil'], 'bun run sh -c evil'],
+    [['yarn', 'run', 'node', '-e', 'evil'], 'yarn run node -e evil'],
+    [['go', 'vet', '-vettool=evil'], 'go vet -vettool=evil'],
+    [['make', '-f', 'other'], 'make -f other'],
+    [['make', 'SHELL=evil'], 'make SHELL=evil'],
+    [['ls', '-la', 'a b'], "ls -la 'a b'"],
+    [['constructor', 'x'], 'constructor x'],
+  ])('%j: exactly this', (argv, line) => {
+    expect(command(...argv)).toEqual({
+      covers: `exactly the command \`${line}\``,
+      rules: [{ tool: 'exec', permission: `exec:${line}`, action: 'approve' }],
+    });
+  });
+
+  it.each<[string, object]>([
+    ['a shell', { command: ['sh', '-c', 'npm test'] }],
+    ['env', { command: ['env', 'npm', 'test'] }],
+    ['xargs', { command: ['xargs', 'npm', 'test'] }],
+    ['sudo', { command: ['sudo', 'npm', 'test'] }],
+    ['a path', { command: ['./npm', 'test'] }],
+    ['a path from elsewhere', { command: ['/tmp/npm', 'test'] }],
+    ['a variable', { command: ['npm', 'test'], env: { NODE_OPTIONS: '--require ./evil.js' } }],
+    ['an invisible character', { command: ['npm', 'te\u200bst'] }],
+    ['a star, which a rule would read as a pattern', { command: ['node', '-e', '1*2'] }],
+    ['a text that nobody reads to its end', { command: ['node', '-e', 'x'.repeat(400)] }],
+  ])('%s: nothing, and such calls are asked about each time', (_, input) => {
+    expect(suggested('exec', input)).toBeUndefined();
+  });
+
+  it('a program that lies in the workspace: nothing', () => {
+    process.env['PATH'] = `${join(folder, 'bin')}:${path}`;
+    expect(command('git', 'diff')).toBeUndefined();
+    process.env['PATH'] = path;
+    expect(command('git', 'diff')).toBeDefined();
+  });
+
+  it('a line for a shell: nothing', () => {
+    expect(suggested('shell', { command: 'npm test' })).toBeUndefined();
+  });
+
+  it('lets pass what it says and nothing else', async () => {
+    const calls = [
+      ['git', 'status'],
+      ['git', 'status', '--short'],
+      ['git', 'stash', 'list'],
+      ['git', '-C', '.', 'status'],
+      ['git', 'status*'],
+      ['git status'],
+      ['sh', '-c', 'git status'],
+    ].map((argv) => ({ command: argv }));
+    expect(await passing(command('git', 'status'), 'exec', calls)).toEqual(calls.slice(0, 2));
+  });
+});
+
+describe('what "always" means for a write', () => {
+  it.each<[string, object, string, string]>([
+    ['writeFile', { filePath: 'a.txt', content: '' }, 'the file a.txt', 'a.txt'],
+    ['writeFile', { filePath: 'src/deep/b.ts', content: '' }, 'files below src/deep/', 'src/deep/*'],
+    ['writeFile', { filePath: 'src/../src/new/c.ts', content: '' }, 'files below src/new/', 'src/new/*'],
+    ['applyPatch', patch('src/deep/x.ts', 'src/y.ts'), 'files below src/', 'src/*'],
+    ['applyPatch', patch('src/deep/x.ts', 'z.ts'), 'any file', '*'],
+    ['applyPatch', patch('z.ts'), 'the file z.ts', 'z.ts'],
+  ])('%s %j: %s', (tool, input, files, pattern) => {
+    expect(suggested(tool, input)).toEqual({
+      covers: `${tool} on ${files}`,
+      rules: [{ tool, permission: `write:${pattern}`, action: 'approve' }],
+    });
+  });
+
+  it.each(['../a.txt', '/etc/passwd', '/etc/new/x', 'src/*', '*', 'a*/b.txt'])('nothing for %s', (filePath) => {
+    expect(suggested('writeFile', { filePath, content: '' })).toBeUndefined();
+  });
+
+  it('lets pass what it says and nothing else', async () => {
+    const calls = ['src/deep/n.ts', 'src/deep/er/n.ts', 'src/n.ts', 'src/deeper.ts', 'src/deep/../n.ts'].map(
+      (filePath) => ({ filePath, content: 'x' }),
+    );
+    const suggestion = suggested('writeFile', { filePath: 'src/deep/b.ts', content: '' });
+    expect(await passing(suggestion, 'writeFile', calls)).toEqual(calls.slice(0, 2));
+    expect(await passing(suggestion, 'applyPatch', [patch('src/deep/p.ts')])).toEqual([]);
+  });
+});
+
+it('what "always" means for any other tool: that tool; nothing where it cannot say what it touches', () => {
+  const say = defineTool({ name: 'post.say', description: 'x', execute: () => 1 });
+  expect(suggestRule(say, {})).toEqual({
+    covers: 'every call of post.say',
+    rules: [{ tool: 'post.say', action: 'approve' }],
+  });
+  const permissions = () => {
+    throw new Error('unknown');
+  };
+  expect(
+    suggestRule(defineTool({ name: 'mute', description: 'x', permissions, execute: () => 1 }), {}),
+  ).toBeUndefined();
+});
