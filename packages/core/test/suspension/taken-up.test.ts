@@ -15,20 +15,41 @@ const slow = defineTool({
   execute: async (input: unknown) => delay((input as { ms: number }).ms, 'done'),
 });
 
+/** A tool whose call stays until it is released. */
+function heldTool() {
+  let started = () => {};
+  let end = (_result: string) => {};
+  const holding = new Promise<void>((resolve) => (started = resolve));
+  const ended = new Promise<string>((resolve) => (end = resolve));
+  const held = defineTool({
+    name: 'held',
+    description: 'Stays',
+    effect: 'read',
+    approval: 'never',
+    inputSchema: { type: 'object' },
+    execute: () => {
+      started();
+      return ended;
+    },
+  });
+  return { held, holding, release: () => end('done') };
+}
+
 describe('a script that is taken up again', () => {
   it('waits for a sandbox as long as it takes: nobody else could go on with it', async () => {
-    const harness = open({
-      tools: [...tools(), slow],
-      store: memoryStore(),
-      runtime: new QuickJsPool({ size: 1, slotsPerWorker: 1 }),
-      limits: { queueWaitMs: 50 },
-    });
-    const outcome = suspended(await harness.runScript('return await tools.note({ text: "a" })'));
-    const other = harness.runScript('return await tools.slow({ ms: 400 })');
-    await delay(20);
-    expect(failureOf(await harness.runScript('return 1')).code).toBe('HarnessBusyError');
-    const done = await harness.resume(outcome.suspension, decideAll(outcome, 'approve'));
-    expect(valueOf(done)).toEqual({ noted: 'a' });
+    const { held, release, holding } = heldTool();
+    const runtime = new QuickJsPool({ size: 1, slotsPerWorker: 1 });
+    const store = memoryStore();
+    const patient = open({ tools: [...tools(), held], store, runtime });
+    const outcome = suspended(await patient.runScript('return await tools.note({ text: "a" })'));
+    const hasty = open({ tools: [...tools(), held], store, runtime, limits: { queueWaitMs: 50 } });
+    const other = patient.runScript('return await tools.held({})');
+    await holding;
+    expect(failureOf(await hasty.runScript('return 1')).code).toBe('HarnessBusyError');
+    const resumed = hasty.resume(outcome.suspension, decideAll(outcome, 'approve'));
+    await delay(200);
+    release();
+    expect(valueOf(await resumed)).toEqual({ noted: 'a' });
     expect(valueOf(await other)).toBe('done');
   });
 
