@@ -14,6 +14,19 @@ const ModelReferenceSchema = z.strictObject({
 
 const count = z.number().int().min(1);
 
+const dollars = z.number().min(0);
+
+/** What a million tokens cost, in US dollars. */
+export const PricesSchema = z.strictObject({
+  input: dollars,
+  output: dollars,
+  /** Of input that came from the provider's cache, or was written there. Default: as other input. */
+  cacheRead: dollars.optional(),
+  cacheWrite: dollars.optional(),
+});
+
+export type Prices = Readonly<z.infer<typeof PricesSchema>>;
+
 /** An agent: a model, how scripts come from it, and what bounds its runs. Plain data, so that it can be a file. */
 export const AgentConfigSchema = z.strictObject({
   slug: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/u, 'a slug is lower-case letters, digits and any of . _ -'),
@@ -43,6 +56,11 @@ export const AgentConfigSchema = z.strictObject({
   maxTurns: count.default(20),
   /** No further answer is asked for when a run has used so many tokens. */
   tokenBudget: count.optional(),
+  /** No further answer is asked for when a run has cost so much, in US dollars. Needs `prices`. */
+  costBudget: z.number().gt(0).optional(),
+  prices: PricesSchema.optional(),
+  /** Tokens that the model can take at once. A conversation that comes near it is summed up. */
+  contextWindow: z.number().int().min(1000).optional(),
   maxOutputTokens: count.optional(),
   temperature: z.number().min(0).optional(),
   reasoningEffort: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).optional(),
@@ -54,8 +72,13 @@ export type AgentConfig = Readonly<z.infer<typeof AgentConfigSchema>>;
 /** Throws a `ToolscriptUsageError` that names what is wrong. */
 export function defineAgent(agent: AgentInput): AgentConfig {
   const parsed = AgentConfigSchema.safeParse(agent);
-  if (parsed.success) return Object.freeze(parsed.data);
+  if (parsed.success) return withPrices(parsed.data);
   const [issue] = parsed.error.issues;
   const where = issue!.path.map(String).join('.');
   throw new ToolscriptUsageError(`defineAgent: ${where === '' ? '' : `${where}: `}${issue!.message}`);
+}
+
+function withPrices(agent: AgentConfig): AgentConfig {
+  if (agent.costBudget === undefined || agent.prices !== undefined) return Object.freeze(agent);
+  throw new ToolscriptUsageError('defineAgent: costBudget needs prices: what a million tokens cost.');
 }

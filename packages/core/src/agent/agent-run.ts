@@ -12,6 +12,8 @@ import { newId } from '../text/new-id.js';
 import type { AgentConfig } from './agent-config.js';
 import { AnswerReader, type AnswerEnd } from './answer-reader.js';
 import { AnswerWork, present, type Waiting, type WorkSettings } from './answer-work.js';
+import { compactionItem, compactionRequest, ContextSize, readSummary } from './compaction.js';
+import { costOf } from './cost.js';
 import { systemText, type OfferedTools } from './offered-tools.js';
 import { callsBehind, closingOutput, openCalls } from './open-calls.js';
 import type { RunLog } from './run-log.js';
@@ -35,11 +37,12 @@ export interface AgentRunSettings {
 /**
  * One run: answers, until one asks for nothing.
  *
- *   asking ──an answer──▶ deciding ──it had scripts or calls──▶ asking
- *     │                      │
- *     └──no turn is left─────┴──it had none, waits, failed, was cancelled or stopped──▶ done
+ *   compacting ◀──too long──┐
+ *       └──a summary──▶ asking ──an answer──▶ deciding ──it had scripts or calls──▶ asking
+ *                         │                      │
+ *                         └──no turn is left─────┴──it had none, waits, failed, was cancelled or stopped──▶ done
  */
-type State = { readonly type: 'asking' } | Deciding | Done;
+type State = { readonly type: 'asking' | 'compacting' } | Deciding | Done;
 
 interface Deciding {
   readonly type: 'deciding';
@@ -63,13 +66,17 @@ export class AgentRun {
   readonly #log: RunLog;
   readonly #usage = new UsageSum();
   readonly #system: string | undefined;
+  readonly #size: ContextSize;
   #turns = 0;
+  /** A summary was just made: what is too long now will not get shorter by another. */
+  #isCompacted = false;
 
   constructor(settings: AgentRunSettings) {
     this.#settings = settings;
     this.#log = settings.log;
     const { harness, agent, system, work } = settings;
     this.#system = system ?? systemText(harness, agent, work.mode);
+    this.#size = new ContextSize(agent.contextWindow);
   }
 
   async start(input: readonly OutputItem[]): Promise<void> {
@@ -115,15 +122,28 @@ export class AgentRun {
 
   async #go(from: State): Promise<void> {
     let state = from;
-    while (state.type !== 'done') state = state.type === 'asking' ? await this.#ask() : this.#decide(state);
+    while (state.type !== 'done') state = await this.#step(state);
     this.#end(state);
+  }
+
+  #step(state: Exclude<State, Done>): State | Promise<State> {
+    switch (state.type) {
+      case 'asking':
+        return this.#ask();
+      case 'compacting':
+        return this.#compact();
+      case 'deciding':
+        return this.#decide(state);
+    }
   }
 
   async #ask(): Promise<State> {
     const { agent, signal, provider, harness, work: settings } = this.#settings;
     if (signal.aborted) return { type: 'done', status: 'cancelled' };
-    if (this.#turns >= agent.maxTurns) return incomplete('max_turns');
-    if (agent.tokenBudget !== undefined && this.#usage.tokens >= agent.tokenBudget) return incomplete('token_budget');
+    const spent = this.#spent();
+    if (spent !== undefined) return incomplete(spent);
+    if (!this.#isCompacted && this.#size.isFull(this.#log.conversation())) return { type: 'compacting' };
+    this.#isCompacted = false;
     this.#turns += 1;
     const stop = new AbortController();
     const either = AbortSignal.any([signal, stop.signal]);
@@ -139,12 +159,48 @@ export class AgentRun {
       stop: () => stop.abort(),
       signal: either,
     });
-    const answer = provider.stream(this.#request(), {
+    const answer = provider.stream(this.#request(this.#log.conversation()), {
       signal: either,
       answerId: newId('answer'),
     });
     const end = await reader.read(answer);
+    this.#size.note(this.#usage.last?.total_tokens, this.#log.conversation().length);
     return { type: 'deciding', end, hasResults: work.started > 0, waiting: work.waiting };
+  }
+
+  /** Which of the agent's bounds the run has come to. */
+  #spent(): string | undefined {
+    const { maxTurns, tokenBudget, costBudget, prices } = this.#settings.agent;
+    const { total } = this.#usage;
+    if (this.#turns >= maxTurns) return 'max_turns';
+    if (tokenBudget !== undefined && this.#usage.tokens >= tokenBudget) return 'token_budget';
+    if (costBudget === undefined || prices === undefined || total === undefined) return undefined;
+    return costOf(total, prices) >= costBudget ? 'cost_budget' : undefined;
+  }
+
+  /** The model sums up what there is. Its summary stands for all of it from here on. */
+  async #compact(): Promise<State> {
+    const { provider, signal } = this.#settings;
+    const id = newId('item');
+    const before = this.#log.conversation();
+    this.#log.emit({ type: 'item_start', item_id: id, item_type: 'compaction' });
+    const asked = this.#request([...before, compactionRequest()]);
+    const { text, error } = await readSummary(
+      provider.stream(asked, { signal, answerId: newId('answer') }),
+      this.#usage,
+    );
+    if (signal.aborted || error !== undefined || text.trim() === '') {
+      const why = error ?? { code: 'CompactionFailed', message: 'The model did not sum up what was said so far.' };
+      this.#log.emit({ type: 'item_error', item_id: id, ...why });
+      return signal.aborted ? { type: 'done', status: 'cancelled' } : this.#failed(why);
+    }
+    const usage = this.#usage.total;
+    if (usage !== undefined) this.#log.emit({ type: 'usage_update', usage });
+    const item = compactionItem(id, text, this.#log.items, this.#size.of(before));
+    this.#log.emit({ type: 'item_done', item_id: id, final_item: item });
+    this.#size.reset();
+    this.#isCompacted = true;
+    return { type: 'asking' };
   }
 
   #decide({ end: { status, reason, error }, hasResults, waiting }: Deciding): State {
@@ -171,10 +227,9 @@ export class AgentRun {
     this.#log.emit({ ...members, type: 'response_done', status, ...(usage === undefined ? {} : { usage }) });
   }
 
-  #request(): ModelRequest {
+  #request(conversation: readonly OutputItem[]): ModelRequest {
     const { agent, offered, loadImage, results } = this.#settings;
     const { maxOutputTokens, temperature, reasoningEffort } = agent;
-    const conversation = this.#log.conversation();
     const within = [...conversation, ...results];
     return {
       ...present({ system: this.#system, maxOutputTokens, temperature, reasoningEffort }),

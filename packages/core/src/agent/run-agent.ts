@@ -5,6 +5,7 @@ import type {
   ApprovalPolicy,
   HarnessMode,
   JsonObject,
+  LimitsInput,
   ModelProvider,
   OutputItem,
   StreamEvent,
@@ -24,6 +25,7 @@ interface CommonOptions {
   signal?: AbortSignal;
   /** Over the agent's own, and the harness's. */
   mode?: HarnessMode;
+  limits?: Partial<LimitsInput>;
   /** Replaces the harness's approvals for this run. */
   approvals?: ApprovalPolicy;
   /** The host's own context for tools. */
@@ -125,13 +127,14 @@ function prepare(options: CommonOptions, signal: AbortSignal, listen: (event: St
   const log = new RunLog({ runId, threadId, turnId, nextSeq }, history, listen);
   const mode = options.mode ?? agent.mode ?? harness.mode;
   const offered = offerTools(harness, agent, mode);
+  const limits = options.limits === undefined ? agent.limits : { ...agent.limits, ...options.limits };
   const results: unknown[] = [];
   const work = {
     harness,
     log,
     mode,
-    limits: agent.limits,
-    modelOutputTokens: agent.limits?.modelOutputTokens ?? harness.limits.modelOutputTokens,
+    limits,
+    modelOutputTokens: limits?.modelOutputTokens ?? harness.limits.modelOutputTokens,
     approvals: options.approvals,
     app: options.app,
     principal: options.principal,

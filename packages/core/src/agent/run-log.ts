@@ -1,6 +1,7 @@
 import { ResponseReducer } from '../history/index.js';
 import { EventEnvelopes } from '../protocol/index.js';
 import type { EventPayload, OutputItem, RunIdentity, StreamEvent } from '../protocol/index.js';
+import { sinceCompaction } from './compaction.js';
 
 /*
  * A conversation is a fold: the items that were there, then the events of a run, by the same reducer that folds a
@@ -83,9 +84,9 @@ export class RunLog {
     return this.#fold.items;
   }
 
-  /** What a model is given: without what was cut off before it was whole. */
+  /** What a model is given: since the last summary, without what was cut off before it was whole. */
   conversation(): OutputItem[] {
-    return this.items.filter((item) => !(isSpoken(item) && item.cancelled === true));
+    return sinceCompaction(this.items).filter((item) => !(isSpoken(item) && item.cancelled === true));
   }
 }
 

@@ -4,6 +4,7 @@ import type { Usage } from '../protocol/index.js';
 export class UsageSum {
   #ended: Usage | undefined;
   #current: Usage | undefined;
+  #last: Usage | undefined;
 
   note(usage: Usage): void {
     this.#current = usage;
@@ -11,7 +12,13 @@ export class UsageSum {
 
   endAnswer(): void {
     this.#ended = this.total;
+    this.#last = this.#current;
     this.#current = undefined;
+  }
+
+  /** Of the last answer that has ended. */
+  get last(): Usage | undefined {
+    return this.#last;
   }
 
   /** Undefined where nothing was said. */

@@ -4,6 +4,7 @@ import {
   FunctionCallOutputItemSchema,
   MessageItemSchema,
   PlanItemSchema,
+  CompactionItemSchema,
   ReasoningItemSchema,
   ScriptExecutionItemSchema,
   ScriptExecutionOutputItemSchema,
@@ -22,6 +23,7 @@ const MEMBERS: Record<OutputItemType, Readonly<Record<string, MemberSchema>>> = 
   script_execution: ScriptExecutionItemSchema.shape,
   script_execution_output: ScriptExecutionOutputItemSchema.shape,
   plan: PlanItemSchema.shape,
+  compaction: CompactionItemSchema.shape,
   error: ErrorItemSchema.shape,
 };
 

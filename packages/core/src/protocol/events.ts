@@ -24,6 +24,7 @@ const itemType = z.enum([
   'script_execution',
   'script_execution_output',
   'plan',
+  'compaction',
   'error',
 ]);
 

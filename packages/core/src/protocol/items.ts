@@ -184,6 +184,18 @@ export const PlanItemSchema = z.looseObject({
   explanation: z.string(),
 });
 
+/** What stands for everything before it when the conversation goes back to the model: it had grown too long. */
+export const CompactionItemSchema = z.looseObject({
+  type: z.literal('compaction'),
+  id: z.string(),
+  /** The model's own words. */
+  summary: z.string(),
+  /** What the person had said last, where there was such a thing. */
+  last_message: z.string().optional(),
+  /** The size of the conversation before it, in tokens; an estimate. */
+  tokens_before: z.number().optional(),
+});
+
 export const ErrorItemSchema = z.looseObject({
   type: z.literal('error'),
   id: z.string(),
@@ -199,6 +211,7 @@ export const OutputItemSchema = z.discriminatedUnion('type', [
   ScriptExecutionItemSchema,
   ScriptExecutionOutputItemSchema,
   PlanItemSchema,
+  CompactionItemSchema,
   ErrorItemSchema,
 ]);
 
@@ -210,6 +223,7 @@ export type FunctionCallItem = z.infer<typeof FunctionCallItemSchema>;
 export type FunctionCallOutputItem = z.infer<typeof FunctionCallOutputItemSchema>;
 export type ScriptExecutionItem = z.infer<typeof ScriptExecutionItemSchema>;
 export type PlanItem = z.infer<typeof PlanItemSchema>;
+export type CompactionItem = z.infer<typeof CompactionItemSchema>;
 export type ScriptExecutionOutputItem = z.infer<typeof ScriptExecutionOutputItemSchema>;
 
 export const ResponseStatusSchema = z.enum(['completed', 'suspended', 'failed', 'cancelled', 'incomplete']);

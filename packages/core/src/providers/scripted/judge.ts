@@ -43,6 +43,11 @@ export class Judge {
     };
   }
 
+  /** What was said so far is not in the next request. */
+  beginAnew(): void {
+    this.#given = undefined;
+  }
+
   #checkFrozen({ frozen }: SeenRequest): void {
     if (this.#frozen === undefined || this.#frozen === frozen) return;
     throw new Violation('The system text or the tools changed within the thread, which loses the prompt cache.');

@@ -62,6 +62,8 @@ const AnswerTurnSchema = z.strictObject({
       reasoning_tokens: z.number().int().min(0).optional(),
     })
     .optional(),
+  /** Its request holds a conversation of its own, as after a summary; otherwise what was said must be in it. */
+  begins_anew: z.boolean().default(false),
   /** What the new messages of the request must hold; another request is a violation. */
   expect: z.array(z.string()).optional(),
 });

@@ -128,8 +128,9 @@ export class ScriptedEndpoint {
   }
 
   #take(api: ProviderApi, request: SeenRequest): EndpointReply {
-    const fresh = this.#judge.judge(request);
     const turn = this.#scenario.turns[this.#turns];
+    if (turn?.type === 'answer' && turn.begins_anew) this.#judge.beginAnew();
+    const fresh = this.#judge.judge(request);
     if (turn === undefined) throw new Violation(`The scenario has ${this.#turns} turns, and all were taken.`);
     if (turn.type === 'answer') {
       const said = fresh.map(({ json }) => json).join('\n');
