@@ -4,6 +4,7 @@ type Mark = (text: string) => string;
 export interface Style {
   readonly dim: Mark;
   readonly bold: Mark;
+  readonly italic: Mark;
   readonly red: Mark;
   readonly green: Mark;
   readonly yellow: Mark;
@@ -29,6 +30,7 @@ export function styleFor(hasColour: boolean): Style {
   return {
     dim: mark(2, 22),
     bold: mark(1, 22),
+    italic: mark(3, 23),
     red: mark(31, 39),
     green: mark(32, 39),
     yellow: mark(33, 39),
