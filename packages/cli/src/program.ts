@@ -1,15 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
 import type { ListFlags } from './commands/approvals.js';
+import type { ChatFlags } from './commands/chat.js';
 import type { EvalFlags } from './commands/eval.js';
 import type { ResumeFlags } from './commands/resume.js';
 import type { RulesFlags } from './commands/rules.js';
 import type { ScriptFlags } from './commands/script-command.js';
+import type { ThreadsFlags } from './commands/threads.js';
 import type { ToolsFlags } from './commands/tools.js';
 import { EXIT } from './exit-status.js';
 import type { Engines } from './harness/engines.js';
+import { nearestName } from './nearest-name.js';
 import { visible } from './terminal/untrusted.js';
-import { isUsageError } from './usage-error.js';
+import { isUsageError, UsageError } from './usage-error.js';
 
 const WORKSPACE = 'the workspace: the folder that tools may touch (default: this folder)';
 
@@ -20,7 +23,8 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   let status: number = EXIT.completed;
   const program = createProgram((settled) => (status = settled));
   try {
-    if (args.length === 0) program.help({ error: true });
+    // Nothing to say, and nobody to ask.
+    if (args.length === 0 && !isConversation()) program.help({ error: true });
     await program.parseAsync(args, { from: 'user' });
     return status;
   } catch (error) {
@@ -32,6 +36,10 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   }
 }
 
+function isConversation(): boolean {
+  return process.stdin.isTTY && process.stdout.isTTY;
+}
+
 function complain(message: string, status: number): number {
   process.stderr.write(`toolscript: ${visible(message)}\n`);
   return status;
@@ -39,26 +47,91 @@ function complain(message: string, status: number): number {
 
 function createProgram(settle: Settle): Command {
   const program = new Command('toolscript')
-    .description("Runs the scripts in a language model's answer, in a sandbox, against tools on your folder.")
+    .description(
+      'Talks to a language model that works by writing scripts, run in a sandbox against tools on your folder.',
+    )
     .version(version(), '-V, --version', 'Print the version')
     .helpOption('-h, --help', 'Print this help')
     .helpCommand('help [command]', 'Print the help of a command')
     .addHelpText(
       'after',
-      example('toolscript run answer.md --cwd my-project', 'toolscript eval -e "return 1 + 1"', 'toolscript doctor'),
+      example(
+        'toolscript "fix the failing tests"',
+        'toolscript run answer.md --cwd my-project',
+        'toolscript eval -e "return 1 + 1"',
+        'toolscript doctor',
+      ),
     )
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(visible(text.replace(/^error: /u, 'toolscript: '))) });
+  addChat(program, settle);
   addRun(program, settle);
   addEval(program, settle);
   addResume(program, settle);
   addApprovals(program, settle);
   addReplay(program, settle);
+  addThreads(program, settle);
   addTools(program, settle);
   addDoctor(program, settle);
   addTrust(program, settle);
   addRules(program, settle);
   return program;
+}
+
+function addChat(program: Command, settle: Settle): void {
+  const command = program
+    .command('chat', { isDefault: true })
+    .argument('[prompt...]', 'what to do, or - for stdin; without one, a conversation begins')
+    .description('Talk to a model; the word chat may be left out')
+    .option('--agent <name>', 'whom to talk to (default: the first whose key there is)')
+    .option('--model <name>', "in place of the agent's model, or scripted:FILE")
+    .option('--continue', 'go on with the last conversation about this workspace')
+    .addOption(new Option('--thread <id>', 'go on with this conversation').conflicts('continue'))
+    .option('--json', 'print one event a line, as JSON')
+    .addHelpText(
+      'after',
+      example(
+        'toolscript "fix the failing tests"',
+        'toolscript --continue "and now the README"',
+        'toolscript chat --agent ollama --model qwen3-coder',
+      ),
+    )
+    .action(async (words: string[], flags: ChatFlags) => {
+      if (!process.argv.includes('chat')) refuseMistyped(program, words);
+      const status = await withEngines(async (engines) => {
+        const { chat } = await import('./commands/chat.js');
+        return chat(words, flags, engines);
+      });
+      settle(status);
+    });
+  addScriptOptions(command);
+}
+
+/** What stands alone in the place of a command's name, and is almost one, is hardly ever a prompt. */
+function refuseMistyped(program: Command, words: readonly string[]): void {
+  const [word] = words;
+  if (word === undefined || words.length > 1 || !/^[\w-]+$/u.test(word)) return;
+  const nearest = nearestName(
+    word,
+    program.commands.map((command) => command.name()),
+  );
+  if (nearest === undefined) return;
+  throw new UsageError(`There is no command ${word}. Did you mean ${nearest}? As a prompt: toolscript chat ${word}`);
+}
+
+function addThreads(program: Command, settle: Settle): void {
+  program
+    .command('threads')
+    .description('Show the conversations that can be gone on with')
+    .option('--all', 'of every workspace')
+    .option('--cwd <folder>', 'the workspace (default: this folder)')
+    .option('--delete <id>', 'forget one')
+    .option('--json', 'print them as JSON')
+    .addHelpText('after', example('toolscript threads', 'toolscript threads --delete thr_abc'))
+    .action(async (flags: ThreadsFlags) => {
+      const { listThreads } = await import('./commands/threads.js');
+      settle(await listThreads(flags));
+    });
 }
 
 function addRun(program: Command, settle: Settle): void {

@@ -3,6 +3,7 @@ import type { ApprovalRequest } from '@toolscript/core/protocol';
 import { indent } from '../terminal/indent.js';
 import type { Style } from '../terminal/style.js';
 import { visibleLine } from '../terminal/untrusted.js';
+import { colouredDiff } from '../view/patch-lines.js';
 import { plannedCallLine } from '../view/script-report.js';
 
 export type Answer =
@@ -71,7 +72,7 @@ export function requestLines(request: ApprovalRequest, style: Style): string[] {
     ...(request.snippet === undefined ? [] : [style.dim(`    ${indent(safe(request.snippet))}`)]),
     ...(request.context === undefined ? [] : [`  the script says: ${indent(safe(request.context))}`]),
     // The library has made `rendered` safe already; a second time would escape its own marks.
-    `  ${indent(request.rendered)}`,
+    `  ${indent(colouredDiff(request.rendered, style))}`,
   ];
 }
 

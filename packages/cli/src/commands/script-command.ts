@@ -1,20 +1,18 @@
-import type { StreamEvent, Tool } from '@toolscript/core/protocol';
+import type { StreamEvent } from '@toolscript/core/protocol';
 import type { Harness } from '@toolscript/core';
-import { openApprovals, type Approvals } from '../approvals/approvals.js';
-import { RuleFolder } from '../approvals/rule-folder.js';
-import { WorkspaceRules } from '../approvals/workspace-rules.js';
-import { userFolder } from '../configuration/locations.js';
+import type { Approvals } from '../approvals/approvals.js';
+import type { ValidateInput } from '../approvals/asker.js';
+import type { WorkspaceRules } from '../approvals/workspace-rules.js';
 import type { SettingFlags, Settings } from '../configuration/settings.js';
 import { loadSettings } from '../configuration/settings.js';
 import type { Engines } from '../harness/engines.js';
-import { openHarness } from '../harness/open-harness.js';
+import { openWorkbench } from '../harness/workbench.js';
 import type { TextSource } from '../input/source.js';
 import { Interruption } from '../interruption.js';
 import { pruneDaily } from '../kept/daily-prune.js';
-import { openAudit, openKeptFor, type Kept } from '../kept/kept.js';
+import type { Kept } from '../kept/kept.js';
 import type { Origin } from '../kept/origin-folder.js';
 import { Screen } from '../terminal/screen.js';
-import { visible } from '../terminal/untrusted.js';
 import { isUsageError } from '../usage-error.js';
 import { AnswerView, type EventView } from '../view/answer-view.js';
 import { leftLines, showSuspended } from '../view/suspension-report.js';
@@ -34,7 +32,7 @@ export interface ScriptStage {
   readonly approvals: Approvals;
   readonly rules: WorkspaceRules;
   /** Why arguments do not fit a tool; undefined where they do. */
-  readonly validateInput: (tool: string, input: unknown) => string | undefined;
+  readonly validateInput: ValidateInput;
   /** How the scripts ended, as the events told. */
   readonly count: ScriptCount;
   /** To be told every event, as it happens. */
@@ -87,32 +85,16 @@ async function act<View extends EventView>(
   const view = wishes.makeView(screen, settings);
   // Whoever interrupts does not wait for input any more.
   interruption.signal.addEventListener('abort', () => source?.close(), { once: true });
-  const rules = await workspaceRules(settings, screen);
-  const kept = await openKeptFor(process.env, { workspace: settings.cwd, command, options: repeatedOptions(flags) });
-  const audit = openAudit(process.env);
-  const known = new KnownTools();
-  const approvals = openApprovals({
-    approve: settings.approve,
-    rules,
+  const workbench = await openWorkbench({
+    settings,
+    engines,
     screen,
-    canSuspend: kept !== undefined,
-    validateInput: known.validateInput,
+    origin: { workspace: settings.cwd, command, options: repeatedOptions(flags) },
     stdinIsTaken: source?.isStdin === true,
     stdoutIsTaken: flags.json === true,
     interrupt: () => interruption.interrupt(),
   });
-  const onInternalError = (detail: string) => {
-    if (kept?.store.isLeft !== true) screen.warn(`toolscript: internal: ${visible(detail)}`);
-  };
-  const { harness, tools, suggestRule } = await openHarness(settings, {
-    approvals: approvals.policy,
-    onInternalError,
-    kept,
-    audit: audit.append,
-    engines,
-  });
-  rules.know(tools, suggestRule);
-  known.tools = tools;
+  const { harness, approvals, rules, kept, validateInput } = workbench;
   const count = new ScriptCount();
   interruption.listen({
     putAside: () => approvals.putAside(),
@@ -127,7 +109,7 @@ async function act<View extends EventView>(
   const watch = new EventWatch(takers);
   const stage = { harness, settings, screen, signal: interruption.signal, approvals, rules, count };
   try {
-    const whole = { ...stage, validateInput: known.validateInput, onEvent: watch.take };
+    const whole = { ...stage, validateInput, onEvent: watch.take };
     const status = await wishes.act(whole, view).catch((error: unknown) => {
       // Input that was broken off on purpose is no mistake of the person.
       if (interruption.status !== undefined && isUsageError(error)) return interruption.status;
@@ -138,15 +120,13 @@ async function act<View extends EventView>(
     if (kept !== undefined && interruption.status === undefined) await pruneDaily(kept);
     return status;
   } finally {
-    approvals.close();
     view.end();
-    await harness.close();
-    audit.close();
+    await workbench.close();
   }
 }
 
 /** What waits, and what was cut off in the middle, with the commands that go on with it. */
-async function tellWhatIsLeft(
+export async function tellWhatIsLeft(
   about: Pick<ScriptStage, 'harness' | 'screen' | 'approvals' | 'count'> & {
     kept: Kept | undefined;
     flags: ScriptFlags;
@@ -166,7 +146,7 @@ async function tellWhatIsLeft(
 }
 
 /** What changes the tools that a script has, and is not kept with it. */
-function repeatedOptions({ execSandbox, pack, tools }: SettingFlags): string[] {
+export function repeatedOptions({ execSandbox, pack, tools }: SettingFlags): string[] {
   return [
     ...(execSandbox === undefined ? [] : [`--exec-sandbox`, execSandbox]),
     ...(pack === undefined ? [] : ['--pack', pack]),
@@ -174,36 +154,12 @@ function repeatedOptions({ execSandbox, pack, tools }: SettingFlags): string[] {
   ];
 }
 
-/** Remembered rules are read only where they can count: `auto` and `deny` have nothing to ask. */
-async function workspaceRules({ approve, cwd, rules }: Settings, screen: Screen): Promise<WorkspaceRules> {
-  const folder = approve === 'ask' ? await RuleFolder.open(userFolder(process.env), cwd) : undefined;
-  const remembered = await folder?.list((message) => screen.warn(`toolscript: ${message}`));
-  return new WorkspaceRules(
-    rules,
-    (remembered ?? []).flatMap((one) => one.rules),
-    folder,
-  );
-}
-
 export function personView(screen: Screen, settings: Settings): AnswerView {
   return new AnswerView(screen, { isDryRun: settings.mode === 'dry-run' });
 }
 
-/** The tools, once there are any. */
-class KnownTools {
-  tools: readonly Tool[] = [];
-
-  readonly validateInput = (name: string, input: unknown): string | undefined => {
-    const tool = this.tools.find((one) => one.name === name);
-    if (tool === undefined) return `there is no tool ${name} here`;
-    const checked = tool.validateInput(input);
-    if (checked.ok) return undefined;
-    return checked.issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
-  };
-}
-
 /** The library protects a run from listeners that throw; here such a fault must not pass in silence. */
-class EventWatch {
+export class EventWatch {
   readonly #listeners: readonly ((event: StreamEvent) => void)[];
   #fault: { error: unknown } | undefined;
 

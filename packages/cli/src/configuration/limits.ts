@@ -1,4 +1,4 @@
-import { LimitsSchema, type Limits } from '@toolscript/core/protocol';
+import { LimitChangesSchema, LimitsSchema, type Limits } from '@toolscript/core/protocol';
 import { didYouMean } from '../nearest-name.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
@@ -37,7 +37,7 @@ function parseLimit(assignment: string): Partial<Limits> {
       `--limit ${shown}: there is no limit ${visibleLine(name)}.${didYouMean(name, names) || ` The limits are ${names.join(', ')}.`}`,
     );
   }
-  const result = LimitsSchema.partial().safeParse({ [name]: limitValue(text) });
+  const result = LimitChangesSchema.safeParse({ [name]: limitValue(text) });
   if (!result.success) throw new UsageError(`--limit ${shown}: ${issueText(result.error.issues[0]?.message)}.`);
   return { [name]: result.data[name as keyof Limits] };
 }

@@ -5,12 +5,17 @@ import type { Environment } from '../terminal/style.js';
 /** The name of a workspace's own file. */
 export const WORKSPACE_FILE = 'toolscript.config.json';
 
+/** Where a workspace has agents of its own, one JSON file each. */
+export const WORKSPACE_AGENTS = '.toolscript/agents';
+
 /** Where the person's own settings live. */
 export interface UserFolder {
   readonly path: string;
   readonly configFile: string;
-  /** Not read in this version; its presence is an error rather than a silence. */
+  /** The same in TypeScript. There is one or the other. */
   readonly configCodeFile: string;
+  /** Agents of the person's own, one file each. */
+  readonly agentsFolder: string;
   readonly trustFile: string;
   /** What the person said to allow always, a folder for each workspace. */
   readonly rulesFolder: string;
@@ -23,6 +28,7 @@ export function userFolder(environment: Environment, platform: NodeJS.Platform =
     path,
     configFile: join(path, 'config.json'),
     configCodeFile: join(path, 'config.ts'),
+    agentsFolder: join(path, 'agents'),
     trustFile: join(path, 'trusted-folders.json'),
     rulesFolder: join(path, 'rules'),
   };
@@ -35,6 +41,8 @@ export interface DataFolder {
   readonly scriptsFolder: string;
   /** For each of them, where it was started. */
   readonly originsFolder: string;
+  /** Conversations, one file each. */
+  readonly threadsFolder: string;
   readonly keyFile: string;
   readonly auditFile: string;
 }
@@ -46,6 +54,7 @@ export function dataFolder(environment: Environment, platform: NodeJS.Platform =
     path,
     scriptsFolder: join(path, 'scripts'),
     originsFolder: join(path, 'origins'),
+    threadsFolder: join(path, 'threads'),
     keyFile: join(path, 'suspension.key'),
     auditFile: join(path, 'audit.jsonl'),
   };

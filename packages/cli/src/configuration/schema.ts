@@ -1,4 +1,4 @@
-import { LimitsSchema, type ApprovalRule } from '@toolscript/core/protocol';
+import { LimitChangesSchema, type ApprovalRule } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { didYouMean } from '../nearest-name.js';
 import { visibleLine } from '../terminal/untrusted.js';
@@ -28,7 +28,7 @@ export const ConfigurationSchema = z.strictObject({
   rules: z.array(ApprovalRuleSchema).optional(),
   mode: z.enum(MODE_CHOICES).optional(),
   runtime: z.enum(RUNTIME_CHOICES).optional(),
-  limits: LimitsSchema.partial().optional(),
+  limits: LimitChangesSchema.optional(),
   /** What scripts may use: the pack's tools and the named ones. Left out: every tool. */
   expose: z.strictObject({ pack: z.string().optional(), tools: z.array(z.string()).optional() }).optional(),
   /** How `exec` runs programs. A workspace cannot set it. */
@@ -39,6 +39,10 @@ export const ConfigurationSchema = z.strictObject({
       network: z.strictObject({ allow: z.array(z.string()) }).optional(),
     })
     .optional(),
+  /** Whom `toolscript chat` talks to: the name of an agent. */
+  agent: z.string().optional(),
+  /** Names of models, by agent: in place of the agent's own. */
+  models: z.record(z.string(), z.string().min(1)).optional(),
   packs: z
     .record(
       z.string(),
@@ -53,21 +57,11 @@ export const ConfigurationSchema = z.strictObject({
 export type Configuration = z.infer<typeof ConfigurationSchema>;
 
 export const WorkspaceConfigurationSchema = z.strictObject({
-  limits: LimitsSchema.partial().optional(),
+  limits: LimitChangesSchema.optional(),
   expose: z.strictObject({ tools: z.array(z.string()).optional() }).optional(),
 });
 
 export type WorkspaceConfiguration = z.infer<typeof WorkspaceConfigurationSchema>;
-
-/** `.partial()` keeps the defaults of a schema; what the person did not write must stay unwritten. */
-function onlyWritten<Value extends { limits?: object | undefined }>(parsed: Value, written: unknown): Value {
-  const writtenLimits = (written as { limits?: object }).limits;
-  if (parsed.limits === undefined || writtenLimits === undefined) return parsed;
-  return {
-    ...parsed,
-    limits: Object.fromEntries(Object.entries(parsed.limits).filter(([name]) => Object.hasOwn(writtenLimits, name))),
-  };
-}
 
 /** The value as the schema has it. Throws a UsageError that names the file, the key and the nearest one that exists. */
 export function checkConfiguration<Schema extends z.ZodObject>(
@@ -76,7 +70,7 @@ export function checkConfiguration<Schema extends z.ZodObject>(
   file: string,
 ): z.infer<Schema> {
   const result = schema.safeParse(value);
-  if (result.success) return onlyWritten(result.data as z.infer<Schema> & { limits?: object }, value);
+  if (result.success) return result.data;
   const issue = result.error.issues[0] as z.core.$ZodIssue;
   throw new UsageError(`${file}: ${describeIssue(issue, schema)}`);
 }

@@ -7,6 +7,7 @@ import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 import { narrowLimits, parseLimits } from './limits.js';
 import { userFolder, WORKSPACE_FILE, type UserFolder } from './locations.js';
+import { readCodeFile } from './read-code.js';
 import { isThere, readJsonFile } from './read-json.js';
 import {
   APPROVE_CHOICES,
@@ -31,6 +32,7 @@ export interface SettingFlags {
   tools?: string[];
   limit?: string[];
   execSandbox?: ExecSettings['sandbox'];
+  agent?: string;
 }
 
 interface ExecSettings {
@@ -51,6 +53,13 @@ export interface Settings {
   exec: ExecSettings;
   expose: { pack?: string; tools?: string[] };
   packs: NonNullable<Configuration['packs']>;
+  /** The agent that was named; undefined where none was. */
+  agent: string | undefined;
+  models: NonNullable<Configuration['models']>;
+  /** The command line or the environment says the mode, and so it holds for every agent. */
+  isModeNamed: boolean;
+  /** The command line says what is exposed. */
+  isExposureNamed: boolean;
   /** The only tools that the workspace wants in use; undefined where it does not say. */
   workspaceTools?: string[];
   /** Where each part comes from, most important first. */
@@ -59,7 +68,7 @@ export interface Settings {
 
 /** Wall clock of a script that a person started, in ms. */
 const DEFAULT_TIMEOUT_MS = 600_000;
-const ENVIRONMENT_NAMES = ['TOOLSCRIPT_APPROVE', 'TOOLSCRIPT_MODE'];
+const ENVIRONMENT_NAMES = ['TOOLSCRIPT_APPROVE', 'TOOLSCRIPT_MODE', 'TOOLSCRIPT_AGENT'];
 
 /**
  * Command line, then environment, then the workspace's file where it narrows and is trusted, then the person's
@@ -72,7 +81,8 @@ export async function loadSettings(
 ): Promise<Settings> {
   const cwd = await realFolder(flags.cwd ?? process.cwd());
   const user = userFolder(environment);
-  const own = await readOwn(user);
+  const found = await readOwn(user, cwd);
+  const own = found?.configuration;
   const wishes = readEnvironment(environment, warn);
   const workspace = await readWorkspace(user, cwd, warn);
   const runtime = flags.runtime ?? own?.runtime ?? 'quickjs';
@@ -94,11 +104,15 @@ export async function loadSettings(
     exec: execSettings(flags, own),
     expose: namesTools ? exposure(flags) : exposure(own?.expose ?? {}),
     packs: own?.packs ?? {},
+    agent: flags.agent ?? wishes.agent ?? own?.agent,
+    models: own?.models ?? {},
+    isModeNamed: (flags.mode ?? wishes.mode) !== undefined,
+    isExposureNamed: namesTools,
     ...(workspaceTools === undefined ? {} : { workspaceTools }),
     sources: [
-      ...(wishes.approve === undefined && wishes.mode === undefined ? [] : ['environment']),
+      ...(Object.keys(wishes).length === 0 ? [] : ['environment']),
       ...(workspace === undefined ? [] : [join(cwd, WORKSPACE_FILE)]),
-      ...(own === undefined ? [] : [user.configFile]),
+      ...(found === undefined ? [] : [found.file]),
       'defaults',
     ],
   };
@@ -113,14 +127,20 @@ function exposure({ pack, tools }: { pack?: string | undefined; tools?: string[]
   return { ...(pack === undefined ? {} : { pack }), ...(tools === undefined ? {} : { tools }) };
 }
 
-async function readOwn(user: UserFolder): Promise<Configuration | undefined> {
-  if (await isThere(user.configCodeFile)) {
+async function readOwn(
+  user: UserFolder,
+  cwd: string,
+): Promise<{ file: string; configuration: Configuration } | undefined> {
+  const isCode = await isThere(user.configCodeFile);
+  if (isCode && (await isThere(user.configFile))) {
     throw new UsageError(
-      `${visibleLine(user.configCodeFile)} is not supported in this version. Write ${visibleLine(user.configFile)} instead.`,
+      `There are ${visibleLine(user.configFile)} and ${visibleLine(user.configCodeFile)}. Keep one of them.`,
     );
   }
-  const value = await readJsonFile(user.configFile);
-  return value === undefined ? undefined : checkConfiguration(ConfigurationSchema, value, visibleLine(user.configFile));
+  const file = isCode ? user.configCodeFile : user.configFile;
+  const value = isCode ? await readCodeFile(file, cwd) : await readJsonFile(file);
+  if (value === undefined) return undefined;
+  return { file, configuration: checkConfiguration(ConfigurationSchema, value, visibleLine(file)) };
 }
 
 async function readWorkspace(
@@ -142,7 +162,7 @@ async function readWorkspace(
 function readEnvironment(
   environment: Environment,
   warn: (message: string) => void,
-): { approve?: Approve; mode?: HarnessMode } {
+): { approve?: Approve; mode?: HarnessMode; agent?: string } {
   for (const name of Object.keys(environment)) {
     if (!name.startsWith('TOOLSCRIPT_') || ENVIRONMENT_NAMES.includes(name)) continue;
     const nearest = nearestName(name, ENVIRONMENT_NAMES);
@@ -151,7 +171,12 @@ function readEnvironment(
   }
   const approve = choice(environment, 'TOOLSCRIPT_APPROVE', APPROVE_CHOICES);
   const mode = choice(environment, 'TOOLSCRIPT_MODE', MODE_CHOICES);
-  return { ...(approve === undefined ? {} : { approve }), ...(mode === undefined ? {} : { mode }) };
+  const agent = environment['TOOLSCRIPT_AGENT'];
+  return {
+    ...(approve === undefined ? {} : { approve }),
+    ...(mode === undefined ? {} : { mode }),
+    ...(agent === undefined || agent === '' ? {} : { agent }),
+  };
 }
 
 function choice<Choice extends string>(

@@ -98,6 +98,10 @@ function plainSettings(cwd: string): Settings {
     exec: { sandbox: 'on' },
     expose: {},
     packs: {},
+    agent: undefined,
+    models: {},
+    isModeNamed: false,
+    isExposureNamed: false,
     sources: [],
   };
 }

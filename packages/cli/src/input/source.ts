@@ -20,7 +20,7 @@ export interface TextSource {
 }
 
 /** A FILE argument; `-` or, where stdin brings something, nothing at all means stdin. */
-export function sourceFor(file: string | undefined, command: 'run' | 'eval'): TextSource {
+export function sourceFor(file: string | undefined, command: 'run' | 'eval' | 'chat'): TextSource {
   if (file !== undefined && file !== '-') return new FileSource(file);
   if (file === undefined && !stdinBringsText()) throw new UsageError(missingInput(command));
   return {
@@ -38,7 +38,7 @@ export async function readWhole(source: TextSource): Promise<string> {
   return text;
 }
 
-function stdinBringsText(): boolean {
+export function stdinBringsText(): boolean {
   try {
     const stat = fstatSync(0);
     return stat.isFIFO() || stat.isFile() || stat.isSocket();
@@ -47,7 +47,7 @@ function stdinBringsText(): boolean {
   }
 }
 
-function missingInput(command: 'run' | 'eval'): string {
+function missingInput(command: 'run' | 'eval' | 'chat'): string {
   if (command === 'run')
     return "Nothing to run: name the file of a model's answer (toolscript run answer.md) or pipe the answer in.";
   return 'Nothing to run: name a script file (toolscript eval script.ts), give the code (-e CODE) or pipe the script in.';

@@ -6,7 +6,9 @@ import { systemCode } from '../usage-error.js';
 const OriginSchema = z.strictObject({
   /** The folder that its tools may touch, without links. */
   workspace: z.string(),
-  command: z.enum(['run', 'eval']),
+  command: z.enum(['run', 'eval', 'chat']),
+  /** The conversation that it belongs to. */
+  thread: z.string().optional(),
   /** Options that a later command must repeat for the tools to be the same. */
   options: z.array(z.string()),
 });

@@ -20,14 +20,17 @@ export class ScriptStore implements HarnessStore {
   hasKept = false;
   #isLeft = false;
 
+  #origin: Origin | undefined;
+
   /** `origin`: of the scripts that are started here. */
   constructor(store: HarnessStore, origins: OriginFolder, origin: Origin | undefined) {
+    this.#origin = origin;
     this.images = store.images;
     this.claim = {
       current: (scriptId) => store.claim.current(scriptId),
       take: async (scriptId, fromEpoch) => {
         this.#demandStaying();
-        if (fromEpoch === 0 && origin !== undefined) await origins.note(scriptId, origin);
+        if (fromEpoch === 0 && this.#origin !== undefined) await origins.note(scriptId, this.#origin);
         const isTaken = await store.claim.take(scriptId, fromEpoch);
         if (isTaken) this.#held.set(scriptId, fromEpoch + 1);
         return isTaken;
@@ -59,6 +62,11 @@ export class ScriptStore implements HarnessStore {
         await origins.forget(scriptId);
       },
     };
+  }
+
+  /** Scripts that are started from here on are of this conversation. */
+  belongTo(thread: string): void {
+    if (this.#origin !== undefined) this.#origin = { ...this.#origin, thread };
   }
 
   /** What this process holds and has written about. */

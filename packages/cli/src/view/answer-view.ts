@@ -8,10 +8,13 @@ import type {
   StreamEvent,
 } from '@toolscript/core/protocol';
 import type { Screen } from '../terminal/screen.js';
-import { visible, visibleLine, VisibleStream } from '../terminal/untrusted.js';
+import { visible, visibleLine } from '../terminal/untrusted.js';
 import { callLine, type Operation } from './call-lines.js';
+import { JsonTextMember } from './json-text-member.js';
 import { LiveCalls } from './live-calls.js';
+import { patchLines } from './patch-lines.js';
 import { banner, planLines, summary } from './script-report.js';
+import { markdownSink, PlainSink, SourceSink, type TextSink } from './text-sink.js';
 import { shownValue } from './value.js';
 import { workPlanLines } from './work-plan.js';
 
@@ -24,28 +27,59 @@ export interface EventView {
 
 type Payload = StreamEvent['payload'];
 
+/** Of what is waited for: the model. */
+const MODEL = 'model';
+
+const SCRIPT_TOOL = 'run_script';
+
+/** The model reads a script's value; a person gets to know what it is about. */
+const CHAT_VALUE_LINES = 8;
+
+export interface AnswerViewOptions {
+  isDryRun: boolean;
+  /**
+   * For a conversation: Markdown is set, scripts are shown while they are written, and the model's name while it is
+   * waited for. At a terminal only; default: text is shown as it is.
+   */
+  model?: string;
+}
+
 /** A run for a person: the text, the scripts, each call, each line of the console, and how it ended. */
 export class AnswerView implements EventView {
   readonly #screen: Screen;
   readonly #live: LiveCalls;
   readonly #isDryRun: boolean;
-  /** The text items that are open, and how far they are shown. */
-  readonly #texts = new Map<string, { isReasoning: boolean; stream: VisibleStream; isFirst: boolean }>();
+  readonly #model: string | undefined;
+  /** The items that are open and shown as they come. */
+  readonly #sinks = new Map<string, TextSink>();
   readonly #shownCalls = new Set<string>();
+  /** Calls that a person has seen in a question. */
+  readonly #askedCalls = new Set<string>();
   #script: ScriptExecutionItem | undefined;
 
-  constructor(screen: Screen, { isDryRun }: { isDryRun: boolean }) {
+  constructor(screen: Screen, { isDryRun, model }: AnswerViewOptions) {
     this.#screen = screen;
     this.#live = new LiveCalls(screen);
     this.#isDryRun = isDryRun;
+    this.#model = screen.isTerminal ? model : undefined;
   }
 
   take({ payload }: StreamEvent): void {
     switch (payload.type) {
+      case 'response_start':
+        return this.#awaitModel();
+      case 'response_done':
+        return this.#live.end(MODEL);
       case 'item_start':
+        this.#live.end(MODEL);
         return this.#startItem(payload);
       case 'item_delta':
-        return this.#showText(payload.item_id, payload.delta);
+        return this.#sinks.get(payload.item_id)?.push(payload.delta);
+      case 'item_cancelled':
+      case 'item_error':
+        return void this.#endSink(payload.item_id);
+      case 'approval_requested':
+        return void this.#askedCalls.add(payload.approval.call_id);
       case 'item_done':
         return this.#endItem(payload.item_id, payload.final_item);
       case 'tool_call_start':
@@ -89,34 +123,71 @@ export class AnswerView implements EventView {
     this.#screen.toLineStart();
   }
 
-  #startItem({ item_id, item_type }: Extract<Payload, { type: 'item_start' }>): void {
-    if (item_type !== 'message' && item_type !== 'reasoning') return;
-    this.#texts.set(item_id, { isReasoning: item_type === 'reasoning', stream: new VisibleStream(), isFirst: true });
+  /** What comes next is the model's. */
+  #awaitModel(): void {
+    if (this.#model !== undefined) this.#live.start(MODEL, this.#model, undefined);
   }
 
-  #showText(itemId: string, delta: string): void {
-    const text = this.#texts.get(itemId);
-    if (text === undefined) return;
-    const piece = text.isFirst ? delta.replace(/^\uFEFF/u, '') : delta;
-    if (delta !== '') text.isFirst = false;
-    this.#writeText(text.stream.push(piece), text.isReasoning);
+  #startItem({ item_id, item_type, initial }: Extract<Payload, { type: 'item_start' }>): void {
+    const sink = this.#sinkFor(item_type, initial ?? {});
+    if (sink !== undefined) this.#sinks.set(item_id, sink);
+  }
+
+  #sinkFor(type: OutputItem['type'], initial: Readonly<Record<string, unknown>>): TextSink | undefined {
+    const isChat = this.#model !== undefined;
+    switch (type) {
+      case 'message':
+        return isChat ? markdownSink(this.#screen) : new PlainSink((text) => this.#screen.write(text));
+      case 'reasoning':
+        return new PlainSink((text) => this.#writeReasoning(text));
+      case 'script_execution':
+        return isChat ? new SourceSink(this.#screen) : undefined;
+      case 'function_call':
+        return isChat && initial['name'] === SCRIPT_TOOL ? this.#sourceSink(initial) : undefined;
+      case 'compaction':
+        this.#live.start(MODEL, 'sums up the conversation', undefined);
+        return undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  #sourceSink(initial: Readonly<Record<string, unknown>>): TextSink {
+    if (initial['native_type'] === 'custom_tool_call') return new SourceSink(this.#screen);
+    const code = new JsonTextMember('code');
+    return new SourceSink(this.#screen, (piece) => code.push(piece));
+  }
+
+  #endSink(itemId: string): boolean {
+    const sink = this.#sinks.get(itemId);
+    sink?.end();
+    return this.#sinks.delete(itemId);
   }
 
   #endItem(itemId: string, item: OutputItem): void {
-    const text = this.#texts.get(itemId);
-    if (text !== undefined) {
-      this.#writeText(text.stream.end(), text.isReasoning);
-      this.#texts.delete(itemId);
-      if (text.isReasoning && this.#screen.isTerminal) this.#screen.toLineStart();
-      return;
+    const wasShown = this.#endSink(itemId);
+    switch (item.type) {
+      case 'reasoning':
+        if (wasShown && this.#screen.isTerminal) this.#screen.toLineStart();
+        return;
+      case 'script_execution':
+        return this.#showScript(item);
+      case 'script_execution_output':
+        this.#showOutput(item);
+        return this.#awaitModel();
+      case 'function_call_output':
+        return this.#awaitModel();
+      case 'compaction':
+        this.#live.end(MODEL);
+        this.#screen.line(this.#screen.style.dim('… the conversation was summed up, to go on with'));
+        return this.#awaitModel();
+      default:
+        return;
     }
-    if (item.type === 'script_execution') this.#showScript(item);
-    else if (item.type === 'script_execution_output') this.#showOutput(item);
   }
 
   /** Reasoning is for a person who watches; in a pipe it would pass for the answer. */
-  #writeText(text: string, isReasoning: boolean): void {
-    if (!isReasoning) return this.#screen.write(text);
+  #writeReasoning(text: string): void {
     if (this.#screen.isTerminal) this.#screen.write(this.#screen.style.dim(text));
   }
 
@@ -134,7 +205,10 @@ export class AnswerView implements EventView {
 
   #showCall(operation: Operation): void {
     const { style } = this.#screen;
-    for (const line of [callLine(operation, style), ...workPlanLines(operation, style)]) this.#screen.line(line);
+    const patch =
+      this.#screen.isTerminal && !this.#askedCalls.has(operation.call_id) ? patchLines(operation, style) : [];
+    for (const line of [callLine(operation, style), ...workPlanLines(operation, style), ...patch])
+      this.#screen.line(line);
   }
 
   #showOutput(output: ScriptExecutionOutputItem): void {
@@ -145,7 +219,7 @@ export class AnswerView implements EventView {
     }
     if (output.output !== undefined && output.output !== '')
       this.#screen.line(visible(output.output).replace(/\n$/u, ''));
-    const value = shownValue(output.result);
+    const value = shownValue(output.result, this.#model === undefined ? undefined : CHAT_VALUE_LINES);
     if (value !== '') this.#screen.line(value);
     if (this.#isDryRun && output.status === 'completed' && this.#script !== undefined) this.#showPlan(this.#script);
     else this.#screen.line(summary(output, this.#screen.style));

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LimitsSchema, ToolscriptUsageError } from '../protocol/index.js';
+import { LimitChangesSchema, ToolscriptUsageError } from '../protocol/index.js';
 
 /** Which model an agent talks to. Whoever makes providers reads it. */
 const ModelReferenceSchema = z.strictObject({
@@ -49,7 +49,7 @@ export const AgentConfigSchema = z.strictObject({
   functions: z.union([z.enum(['none', 'all']), z.array(z.string())]).default('none'),
   mode: z.enum(['enabled', 'dry-run', 'disabled']).optional(),
   /** Changes to the limits of one script. */
-  limits: LimitsSchema.partial().optional(),
+  limits: LimitChangesSchema.optional(),
   /** Go on with later scripts and calls of an answer after a script has failed. */
   continueOnError: z.boolean().default(false),
   /** Most answers of one run. */

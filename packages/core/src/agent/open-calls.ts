@@ -26,6 +26,8 @@ export function openCalls(items: readonly OutputItem[]): OpenCall[] {
 }
 
 const NOT_RUN = 'There is no result: this was not run.';
+const CUT_OFF =
+  'There is no result: the process ended while this script ran. What it had done by then is done; look before you do anything of it again.';
 const SUSPENDED =
   'Script suspended: it waits for a decision of a person. It goes on by itself when there is one, and its result comes then; do not repeat its calls.';
 
@@ -35,12 +37,13 @@ export function closingOutput(call: OpenCall): OutputItem {
   if (call.type === 'function_call')
     return { type: 'function_call_output', id: newId('item'), call_id, output: NOT_RUN, success: false };
   const waits = call.status === 'suspended';
+  const report = waits ? SUSPENDED : call.status === 'executing' ? CUT_OFF : NOT_RUN;
   return {
     type: 'script_execution_output',
     id: newId('item'),
     call_id,
     status: waits ? 'suspended' : 'failed',
-    report: waits ? SUSPENDED : NOT_RUN,
+    report,
     logs: [],
     operations: [],
     metadata: {

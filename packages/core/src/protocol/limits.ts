@@ -48,4 +48,16 @@ export const LimitsSchema = z.strictObject({
 export type Limits = z.infer<typeof LimitsSchema>;
 export type LimitsInput = z.input<typeof LimitsSchema>;
 
+type Shape = typeof LimitsSchema.shape;
+type ChangesShape = {
+  [Name in keyof Shape]: z.ZodOptional<Shape[Name] extends z.ZodDefault<infer Inner> ? Inner : never>;
+};
+
+/** Some of the limits. What is left out stays as it was: no default stands in for it. */
+export const LimitChangesSchema = z.strictObject(
+  Object.fromEntries(
+    Object.entries(LimitsSchema.shape).map(([name, limit]) => [name, z.optional(limit.unwrap())]),
+  ) as unknown as ChangesShape,
+);
+
 export const DEFAULT_LIMITS: Limits = Object.freeze(LimitsSchema.parse({}));

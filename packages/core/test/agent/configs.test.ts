@@ -10,6 +10,10 @@ test('an agent is data: defaults are filled in, and it survives JSON', () => {
   expect(Object.isFrozen(agent)).toBe(true);
 });
 
+test('limits of an agent are those it names: the host’s others stay as they are', () => {
+  expect(defineAgent({ slug: 'mine', limits: { timeoutMs: 5 } }).limits).toEqual({ timeoutMs: 5 });
+});
+
 test.each([
   [{ slug: 'No Good' }, 'slug'],
   [{ slug: 'a', carrier: 'pigeon' }, 'carrier'],

@@ -46,6 +46,7 @@ export const PROTECTED_NAMES: readonly ProtectedName[] = [
   { name: '.config/systemd', reason: STARTUP },
   { name: 'toolscript.config.json', reason: AGENT },
   { name: '.toolscript', reason: AGENT },
+  { name: '.config/toolscript', reason: AGENT },
   { name: '.claude', reason: AGENT },
   { name: '.codex', reason: AGENT },
   { name: '.agents', reason: AGENT },

@@ -1,0 +1,100 @@
+import { defineAgent, type AgentConfig } from '@toolscript/core/agent';
+import { narrowLimits } from '../configuration/limits.js';
+import type { Settings } from '../configuration/settings.js';
+import type { Environment } from '../terminal/style.js';
+import { UsageError } from '../usage-error.js';
+import { agentNamed, type FoundAgent } from './agent-files.js';
+
+/** Before a scenario's file, in place of a model. */
+export const SCRIPTED = 'scripted:';
+
+export interface ChosenAgent {
+  readonly agent: AgentConfig;
+  /** As the command line may name it again. */
+  readonly model: string;
+  /** The scenario that plays the model. */
+  readonly scenarioFile?: string;
+}
+
+/** The agent that was named, or the first whose key there is; with the model that was named in place of its own. */
+export function chooseAgent(
+  agents: ReadonlyMap<string, FoundAgent>,
+  settings: Pick<Settings, 'agent' | 'models'>,
+  model: string | undefined,
+  environment: Environment,
+): ChosenAgent & Pick<FoundAgent, 'from'> {
+  const isScripted = model?.startsWith(SCRIPTED) === true;
+  const found = settings.agent === undefined ? undefined : agentNamed(agents, settings.agent);
+  if (isScripted) {
+    const agent = found?.config ?? defineAgent({ slug: 'scripted', name: 'A scripted model' });
+    return { agent, from: found?.from ?? 'defaults', model, scenarioFile: model.slice(SCRIPTED.length) };
+  }
+  const chosen = found ?? firstWithKey(agents, environment);
+  const { config } = chosen;
+  if (config.provider === undefined)
+    throw new UsageError(`The agent ${config.slug} names no provider. Give it one: { "api", "model" }.`);
+  const named = model ?? settings.models[config.slug] ?? config.provider.model;
+  return { agent: { ...config, provider: { ...config.provider, model: named } }, from: chosen.from, model: named };
+}
+
+const KEY_OF: Readonly<Record<string, string>> = {
+  'openai-responses': 'OPENAI_API_KEY',
+  'openai-chat': 'OPENAI_API_KEY',
+  'anthropic-messages': 'ANTHROPIC_API_KEY',
+};
+
+/** The environment variable with the agent's key; undefined where it needs none. */
+export function keyNameOf({ provider }: AgentConfig): string | undefined {
+  if (provider === undefined) return undefined;
+  return provider.apiKeyEnv ?? (provider.baseUrl === undefined ? KEY_OF[provider.api] : undefined);
+}
+
+function firstWithKey(agents: ReadonlyMap<string, FoundAgent>, environment: Environment): FoundAgent {
+  const all = [...agents.values()];
+  const names = all.map(({ config }) => keyNameOf(config));
+  const found = all.find((_agent, index) => names[index] !== undefined && (environment[names[index]] ?? '') !== '');
+  if (found !== undefined) return found;
+  throw new UsageError(
+    `There is no model to talk to: set ${[...new Set(names.filter((name) => name !== undefined))].join(' or ')}, or name an agent that needs no key (--agent ollama).`,
+  );
+}
+
+/**
+ * The settings with what the agent says in them: the command line counts most, then the agent, then the
+ * configuration. Limits of an agent only narrow, and so does everything that a workspace's agent says.
+ */
+export function settingsOf(
+  settings: Settings,
+  { agent, from }: ChosenAgent & Pick<FoundAgent, 'from'>,
+  warn: (message: string) => void,
+): Settings {
+  const narrowed = narrowLimits(settings.limits, agent.limits ?? {});
+  for (const name of narrowed.wider)
+    warn(`The agent ${agent.slug}: "limits.${name}" would widen the limit in force, so it does not count.`);
+  const own = from === 'workspace' ? workspaceExposure(settings, agent) : exposureOf(settings, agent);
+  const mode = settings.isModeNamed || agent.mode === undefined ? settings.mode : agent.mode;
+  return {
+    ...settings,
+    ...own,
+    limits: { ...settings.limits, ...narrowed.limits },
+    mode: from === 'workspace' ? narrowerMode(settings.mode, mode) : mode,
+  };
+}
+
+function exposureOf({ isExposureNamed, expose }: Settings, { pack, tools }: AgentConfig): Pick<Settings, 'expose'> {
+  if (isExposureNamed || (pack === undefined && tools === undefined)) return { expose };
+  return { expose: { ...(pack === undefined ? {} : { pack }), ...(tools === undefined ? {} : { tools: [...tools] }) } };
+}
+
+/** Only tools that are in use already. */
+function workspaceExposure({ workspaceTools }: Settings, { tools }: AgentConfig): Partial<Settings> {
+  if (tools === undefined) return {};
+  const allowed = workspaceTools;
+  return { workspaceTools: allowed === undefined ? [...tools] : tools.filter((name) => allowed.includes(name)) };
+}
+
+const MODES = ['disabled', 'dry-run', 'enabled'] as const;
+
+function narrowerMode(left: Settings['mode'], right: Settings['mode']): Settings['mode'] {
+  return MODES.find((mode) => mode === left || mode === right) ?? left;
+}

@@ -1,0 +1,55 @@
+import { readFile } from 'node:fs/promises';
+import { createProvider, scriptedModel, type ProviderApi, type Scenario } from '@toolscript/core/providers';
+import type { ModelProvider } from '@toolscript/core/protocol';
+import type { Environment } from '../terminal/style.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { isUsageError, systemCode, UsageError } from '../usage-error.js';
+import { keyNameOf, type ChosenAgent } from './choose-agent.js';
+
+const DEFAULT_SCRIPTED_API: ProviderApi = 'openai-responses';
+
+/** The model that an agent talks to. Throws a UsageError for a key or a scenario that is missing. */
+export async function openModel(
+  { agent, model, scenarioFile }: ChosenAgent,
+  environment: Environment,
+): Promise<ModelProvider> {
+  const { provider } = agent;
+  if (scenarioFile !== undefined) return openScripted(scenarioFile, provider?.api as ProviderApi | undefined);
+  if (provider === undefined) throw new UsageError(`The agent ${agent.slug} names no provider.`);
+  const keyName = keyNameOf(agent);
+  const apiKey = keyName === undefined ? undefined : environment[keyName];
+  if (keyName !== undefined && (apiKey === undefined || apiKey === ''))
+    throw new UsageError(
+      `The agent ${agent.slug} needs a key: set ${keyName}, or name another agent with --agent. toolscript doctor shows which there are.`,
+    );
+  return saying(`The agent ${agent.slug}`, () =>
+    createProvider(provider.api as ProviderApi, {
+      model,
+      environment,
+      ...(provider.baseUrl === undefined ? {} : { baseUrl: provider.baseUrl }),
+      ...(apiKey === undefined ? {} : { apiKey }),
+    }),
+  );
+}
+
+async function openScripted(file: string, api: ProviderApi = DEFAULT_SCRIPTED_API): Promise<ModelProvider> {
+  const name = visibleLine(file);
+  let scenario: unknown;
+  try {
+    scenario = JSON.parse(await readFile(file, 'utf8'));
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === 'ENOENT') throw new UsageError(`There is no scenario ${name}.`);
+    throw new UsageError(`The scenario ${name} cannot be read: ${visibleLine((error as Error).message)}.`);
+  }
+  return saying(`The scenario ${name}`, () => scriptedModel(scenario as Scenario, { api }));
+}
+
+function saying<Value>(whose: string, make: () => Value): Value {
+  try {
+    return make();
+  } catch (error) {
+    if (isUsageError(error)) throw new UsageError(`${whose}: ${visibleLine(error.message)}`);
+    throw error;
+  }
+}

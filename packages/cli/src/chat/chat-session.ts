@@ -1,0 +1,145 @@
+import { resumeAgent, runAgent, type AgentConfig } from '@toolscript/core/agent';
+import type { Decisions } from '@toolscript/core';
+import type { LoadImage } from '@toolscript/core/history';
+import type { ModelProvider, StreamEvent, Usage } from '@toolscript/core/protocol';
+import { EXIT } from '../exit-status.js';
+import type { Workbench } from '../harness/workbench.js';
+import type { Screen } from '../terminal/screen.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import type { Thread } from '../threads/thread.js';
+import type { EventView } from '../view/answer-view.js';
+import { endLine, figuresLine } from '../view/run-report.js';
+
+export interface ChatSettings {
+  readonly provider: ModelProvider;
+  readonly agent: AgentConfig;
+  readonly workbench: Workbench;
+  readonly thread: Thread;
+  readonly screen: Screen;
+  readonly view: EventView;
+  readonly loadImage: LoadImage;
+  /** Nothing but events goes to stdout. */
+  readonly isJson: boolean;
+}
+
+type Done = Extract<StreamEvent['payload'], { type: 'response_done' }>;
+
+/** What happened in a run that decides how it is reported. */
+class RunNotes {
+  readonly startedMs = performance.now();
+  readonly #answers = new Set<unknown>();
+  usage: Usage | undefined;
+  done: Done | undefined;
+  error: { code: string; message: string } | undefined;
+  /** Of the last script: a failure that the model has repaired does not count. */
+  hasFailed = false;
+
+  take({ payload }: StreamEvent): void {
+    switch (payload.type) {
+      case 'item_done':
+        if (payload.final_item.answer_id !== undefined) this.#answers.add(payload.final_item.answer_id);
+        if (payload.final_item.type === 'script_execution_output')
+          this.hasFailed = payload.final_item.status === 'failed';
+        return;
+      case 'usage_update':
+        this.usage = payload.usage;
+        return;
+      case 'response_error':
+        this.error = { code: payload.code, message: payload.message };
+        return;
+      case 'response_done':
+        this.done = payload;
+        this.usage = payload.usage ?? this.usage;
+        return;
+      default:
+        return;
+    }
+  }
+
+  get answers(): number {
+    return this.#answers.size;
+  }
+
+  get status(): number {
+    const { status } = this.done ?? { status: 'failed' };
+    if (status === 'suspended') return this.hasFailed ? EXIT.failed : EXIT.suspended;
+    return status === 'completed' && !this.hasFailed ? EXIT.completed : EXIT.failed;
+  }
+}
+
+/** A conversation with a model: prompts, its runs, and what a person sees of them. */
+export class ChatSession {
+  readonly #settings: ChatSettings;
+
+  constructor(settings: ChatSettings) {
+    this.#settings = settings;
+  }
+
+  get thread(): Thread {
+    return this.#settings.thread;
+  }
+
+  /** Answers with the exit status that fits how it went. */
+  say(prompt: string, signal: AbortSignal): Promise<number> {
+    const { thread } = this.#settings;
+    const input = thread.prompt(prompt);
+    return this.#play(runAgent({ ...this.#common(signal), history: thread.history, input }));
+  }
+
+  /** Goes on with the run that waits for a person, where there is one. */
+  goOn(decisions: Decisions, signal: AbortSignal): Promise<number> {
+    const { thread } = this.#settings;
+    const { suspension, runId, nextSeq } = thread.waiting!;
+    const { history } = thread;
+    return this.#play(resumeAgent({ ...this.#common(signal), history, suspension, decisions, runId, nextSeq }));
+  }
+
+  /** The outcome of a script that waited while something else was said, and what the model makes of it. */
+  bring(suspension: string, decisions: Decisions, signal: AbortSignal): Promise<number> {
+    const { history } = this.#settings.thread;
+    return this.#play(resumeAgent({ ...this.#common(signal), history, suspension, decisions }));
+  }
+
+  #common(signal: AbortSignal) {
+    const { provider, agent, workbench, thread, loadImage } = this.#settings;
+    return {
+      provider,
+      agent,
+      harness: workbench.harness,
+      threadId: thread.id,
+      context: { workingDirectory: thread.workspace },
+      scriptSourceDeltas: true,
+      loadImage,
+      signal,
+      ...(thread.system === undefined ? {} : { system: thread.system }),
+    };
+  }
+
+  async #play(events: AsyncIterable<StreamEvent>): Promise<number> {
+    const { thread, view, workbench } = this.#settings;
+    const notes = new RunNotes();
+    try {
+      for await (const event of events) {
+        thread.take(event);
+        notes.take(event);
+        workbench.approvals.take(event);
+        view.take(event);
+      }
+    } finally {
+      thread.endRun();
+      view.end();
+    }
+    this.#report(notes);
+    return notes.status;
+  }
+
+  #report(notes: RunNotes): void {
+    const { screen, agent, isJson } = this.#settings;
+    const { error, done, answers, usage, startedMs } = notes;
+    if (error !== undefined) screen.warn(`toolscript: ${visibleLine(error.code)}: ${visibleLine(error.message)}`);
+    if (isJson) return;
+    const end = done === undefined ? undefined : endLine(done, screen.style);
+    if (end !== undefined) screen.line(end);
+    screen.line(figuresLine({ answers, usage, durationMs: performance.now() - startedMs }, agent, screen.style));
+  }
+}

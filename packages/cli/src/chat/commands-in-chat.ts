@@ -1,0 +1,31 @@
+import { nearestName } from '../nearest-name.js';
+import { visibleLine } from '../terminal/untrusted.js';
+
+export type ChatCommand = 'help' | 'new' | 'resume' | 'exit';
+
+const COMMANDS: Readonly<Record<ChatCommand, string>> = {
+  help: 'this list',
+  new: 'begin another conversation',
+  resume: 'decide what a script of this conversation waits for, and go on',
+  exit: 'leave; so does Ctrl-D',
+};
+
+const OTHER_NAMES: Readonly<Record<string, ChatCommand>> = { '?': 'help', quit: 'exit', q: 'exit', clear: 'new' };
+
+/** What a line that begins with a slash means; a text says why it means nothing. Undefined: it is a prompt. */
+export function commandIn(line: string): { readonly command: ChatCommand } | { readonly mistake: string } | undefined {
+  // A path is no command.
+  const [, name] = /^\/([\w?-]+)\s*$/u.exec(line.trim()) ?? [];
+  if (name === undefined) return undefined;
+  const command = Object.hasOwn(COMMANDS, name) ? (name as ChatCommand) : OTHER_NAMES[name];
+  if (command !== undefined) return { command };
+  const nearest = nearestName(name, Object.keys(COMMANDS));
+  const hint = nearest === undefined ? '/help lists them.' : `Did you mean /${nearest}?`;
+  return { mistake: `There is no command /${visibleLine(name)}. ${hint}` };
+}
+
+export function commandList(): string {
+  return Object.entries(COMMANDS)
+    .map(([name, text]) => `  /${name.padEnd(8)} ${text}`)
+    .join('\n');
+}

@@ -1,0 +1,156 @@
+import { inspectKept } from '../kept/inspect.js';
+import type { Decision } from '@toolscript/core/protocol';
+import { EXIT } from '../exit-status.js';
+import { Interruption } from '../interruption.js';
+import { ownCommand } from '../terminal/own-command.js';
+import type { Screen } from '../terminal/screen.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { isUsageError } from '../usage-error.js';
+import { showSuspended } from '../view/suspension-report.js';
+import { commandIn, commandList, type ChatCommand } from './commands-in-chat.js';
+import type { OpenChat } from './open-chat.js';
+import { PromptReader } from './prompt-line.js';
+
+/** What Ctrl-C ends: the turn that runs. */
+export class TurnInterruption {
+  #current: Interruption | undefined;
+
+  interrupt(): void {
+    this.#current?.interrupt();
+  }
+
+  /** Runs a turn that Ctrl-C stops; a second one leaves. Answers with its status, or that of what ended it. */
+  async during(turn: (signal: AbortSignal) => Promise<number>): Promise<{ status: number; isOver: boolean }> {
+    const interruption = new Interruption();
+    this.#current = interruption;
+    try {
+      const status = await turn(interruption.signal);
+      const { status: ended } = interruption;
+      return { status: ended ?? status, isOver: ended !== undefined && ended !== EXIT.interrupted };
+    } finally {
+      this.#current = undefined;
+      interruption.dispose();
+    }
+  }
+}
+
+/** A conversation at a terminal: prompts and what comes of them, until the person leaves. */
+export async function converse(opened: OpenChat, screen: Screen, turns: TurnInterruption): Promise<number> {
+  let chat = opened;
+  let status: number = EXIT.completed;
+  const reader = new PromptReader(screen.style.bold('› '));
+  greet(chat, screen);
+  for (let text = await nextPrompt(reader, screen); text !== undefined; text = await nextPrompt(reader, screen)) {
+    const command = commandOf(text, screen);
+    if (command === 'exit') break;
+    if (command === 'new') chat = chat.anew();
+    const turn = command === undefined ? sayTurn(chat, text) : commandTurn(command, chat, screen);
+    if (turn === undefined) continue;
+    const end = await turns.during((signal) => reportingMistakes(screen, () => turn(signal)));
+    await tellWhatWaits(chat, screen);
+    if (end.isOver) return end.status;
+    status = end.status === EXIT.suspended ? EXIT.suspended : EXIT.completed;
+  }
+  farewell(chat, screen);
+  return status;
+}
+
+/** What the person says next; undefined: no more. */
+async function nextPrompt(reader: PromptReader, screen: Screen): Promise<string | undefined> {
+  for (let wasInterrupted = false; ;) {
+    const line = await reader.read();
+    if (line.type === 'text' && line.text.trim() !== '') return line.text;
+    if (line.type === 'end' || (line.type === 'interrupt' && wasInterrupted)) return undefined;
+    wasInterrupted = line.type === 'interrupt';
+    if (wasInterrupted) screen.line(screen.style.dim('Ctrl-C once more leaves.'));
+  }
+}
+
+function commandOf(text: string, screen: Screen): ChatCommand | 'mistake' | undefined {
+  const found = commandIn(text);
+  if (found === undefined || 'command' in found) return found?.command;
+  screen.warn(found.mistake);
+  return 'mistake';
+}
+
+type Turn = (signal: AbortSignal) => Promise<number>;
+
+function sayTurn({ session }: OpenChat, text: string): Turn {
+  return (signal) => session.say(text, signal);
+}
+
+/** Undefined: nothing is left to do. */
+function commandTurn(command: ChatCommand | 'mistake', chat: OpenChat, screen: Screen): Turn | undefined {
+  switch (command) {
+    case 'help':
+      screen.line(commandList());
+      return undefined;
+    case 'resume':
+      if (chat.thread.waiting === undefined) {
+        screen.line('Nothing of this conversation waits for you.');
+        return undefined;
+      }
+      return (signal) => askAndGoOn(chat, signal);
+    default:
+      if (command === 'new') screen.line(screen.style.dim('A new conversation.'));
+      return undefined;
+  }
+}
+
+/** A mistake in a turn is said; the conversation goes on. */
+async function reportingMistakes(screen: Screen, turn: () => Promise<number>): Promise<number> {
+  try {
+    return await turn();
+  } catch (error) {
+    if (!isUsageError(error)) throw error;
+    screen.warn(`toolscript: ${visibleLine(error.message)}`);
+    return EXIT.usage;
+  }
+}
+
+async function askAndGoOn({ session, thread, workbench }: OpenChat, signal: AbortSignal): Promise<number> {
+  const { pendingApprovals } = await inspectKept(workbench.harness, thread.waiting!.scriptId);
+  const asker = workbench.approvals.asker();
+  if (asker === undefined) return EXIT.suspended;
+  const decisions: Record<string, Decision> = {};
+  for (const request of pendingApprovals) {
+    const answer = await asker.ask(request);
+    if (answer !== 'suspend') decisions[request.approvalId] = answer;
+  }
+  if (signal.aborted || Object.keys(decisions).length === 0) return EXIT.suspended;
+  return session.goOn(decisions, signal);
+}
+
+async function tellWhatWaits({ thread, workbench }: OpenChat, screen: Screen): Promise<void> {
+  const { waiting } = thread;
+  if (waiting === undefined) return;
+  const details = workbench.approvals.hasAsked ? undefined : await workbench.harness.inspect(waiting.scriptId);
+  showSuspended({
+    scriptId: waiting.scriptId,
+    details,
+    options: [],
+    style: screen.style,
+    write: (line) => screen.line(line),
+  });
+  screen.line(`  here      /resume asks you now; another prompt may come first`);
+}
+
+function greet({ chosen, thread, settings }: OpenChat, screen: Screen): void {
+  const { bold, dim } = screen.style;
+  const name = chosen.agent.name ?? chosen.agent.slug;
+  const mode = settings.mode === 'enabled' ? '' : ` · mode ${settings.mode}`;
+  screen.line(
+    `${bold('toolscript')} ${dim(`· ${visibleLine(name)} (${visibleLine(chosen.model)}) · ${visibleLine(settings.cwd)}${mode}`)}`,
+  );
+  const earlier = thread.history.filter((item) => item.type === 'message' && item.role === 'user').length;
+  const state =
+    earlier === 0
+      ? 'Say what to do.'
+      : `Going on with ${thread.id}; you said ${earlier} ${earlier === 1 ? 'thing' : 'things'} before.`;
+  screen.line(dim(`${state} /help lists commands, Ctrl-C stops what runs, Ctrl-D leaves.`));
+}
+
+function farewell({ thread }: OpenChat, screen: Screen): void {
+  screen.toLineStart();
+  if (thread.isKept) screen.line(screen.style.dim(`To go on: ${ownCommand()} --thread ${thread.id}`));
+}

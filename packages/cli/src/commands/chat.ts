@@ -1,0 +1,73 @@
+import { converse, TurnInterruption } from '../chat/conversation.js';
+import { openChat, type ChatFlags, type OpenChat } from '../chat/open-chat.js';
+import type { Engines } from '../harness/engines.js';
+import { readWhole, sourceFor, stdinBringsText, type TextSource } from '../input/source.js';
+import { Screen } from '../terminal/screen.js';
+import { UsageError } from '../usage-error.js';
+import { showSuspended } from '../view/suspension-report.js';
+
+export type { ChatFlags } from '../chat/open-chat.js';
+
+/** Talks to a model that writes scripts: one prompt, or a conversation at a terminal. */
+export async function chat(words: readonly string[], flags: ChatFlags, engines: Engines): Promise<number> {
+  const screen = new Screen(process.stdout, process.stderr, process.env);
+  const said = words.join(' ');
+  const isSaid = words.length > 0 && said !== '-';
+  const source = isSaid ? undefined : promptSource(said === '-');
+  if (flags.json === true && !isSaid && source === undefined)
+    throw new UsageError('--json needs a prompt: toolscript chat "PROMPT" --json.');
+  const turns = new TurnInterruption();
+  const interrupt = () => turns.interrupt();
+  try {
+    const prompt = source === undefined ? said : await readPrompt(source);
+    if (isSaid || source !== undefined) checkPrompt(prompt);
+    const stdinIsTaken = source !== undefined;
+    const opened = await openChat({ flags, engines, screen, stdinIsTaken, interrupt });
+    try {
+      if (!isSaid && source === undefined) return await converse(opened, screen, turns);
+      return await sayOnce(opened, prompt, flags, screen, turns);
+    } finally {
+      await opened.close();
+    }
+  } finally {
+    source?.close();
+  }
+}
+
+/** Undefined: the person types. */
+function promptSource(isNamed: boolean): TextSource | undefined {
+  if (isNamed) return sourceFor('-', 'chat');
+  if (process.stdin.isTTY && process.stdout.isTTY) return undefined;
+  if (stdinBringsText()) return sourceFor('-', 'chat');
+  throw new UsageError('Say what to do: toolscript "PROMPT". A conversation needs a terminal.');
+}
+
+async function readPrompt(source: TextSource): Promise<string> {
+  return (await readWhole(source)).replace(/^\uFEFF/u, '').trim();
+}
+
+function checkPrompt(prompt: string): void {
+  if (prompt.trim() === '') throw new UsageError('The prompt is empty. Say what to do: toolscript "PROMPT".');
+}
+
+async function sayOnce(
+  { session, thread, workbench }: OpenChat,
+  prompt: string,
+  flags: ChatFlags,
+  screen: Screen,
+  turns: TurnInterruption,
+): Promise<number> {
+  const { status } = await turns.during((signal) => session.say(prompt, signal));
+  const { waiting } = thread;
+  if (waiting !== undefined) {
+    const isKnown = flags.json === true || workbench.approvals.hasAsked;
+    showSuspended({
+      scriptId: waiting.scriptId,
+      details: isKnown ? undefined : await workbench.harness.inspect(waiting.scriptId),
+      options: [],
+      style: screen.style,
+      write: flags.json === true ? (line) => screen.warn(line) : (line) => screen.line(line),
+    });
+  }
+  return status;
+}

@@ -1,0 +1,27 @@
+import { pathToFileURL } from 'node:url';
+import { visibleLine } from '../terminal/untrusted.js';
+import { UsageError } from '../usage-error.js';
+import { isInside, realPathOf } from './real-path.js';
+
+/**
+ * What a TypeScript or JavaScript file of the person's own exports as `default`. It is run: it is read only from where
+ * the tools of this run cannot have written it. Throws a UsageError.
+ */
+export async function readCodeFile(path: string, workspace: string): Promise<unknown> {
+  const name = visibleLine(path);
+  if (isInside(workspace, await realPathOf(path)))
+    throw new UsageError(
+      `${name} is code inside the workspace, where scripts may write; it is not run. Name another workspace with --cwd, or write it as JSON.`,
+    );
+  const { createJiti } = await import('jiti');
+  const jiti = createJiti(pathToFileURL(path).href, { fsCache: false, moduleCache: false, interopDefault: true });
+  let value: unknown;
+  try {
+    value = await jiti.import(path, { default: true });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`${name} cannot be loaded: ${visibleLine(why).slice(0, 500)}. Repair it or remove it.`);
+  }
+  if (typeof value === 'object' && value !== null && Object.keys(value).length > 0) return { ...value };
+  throw new UsageError(`${name} exports nothing: write export default { … }.`);
+}

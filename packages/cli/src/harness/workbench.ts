@@ -1,0 +1,97 @@
+import type { Harness } from '@toolscript/core';
+import type { Tool } from '@toolscript/core/protocol';
+import { openApprovals, type Approvals } from '../approvals/approvals.js';
+import type { ValidateInput } from '../approvals/asker.js';
+import type { TerminalWishes } from '../approvals/question-terminal.js';
+import { RuleFolder } from '../approvals/rule-folder.js';
+import { WorkspaceRules } from '../approvals/workspace-rules.js';
+import { userFolder } from '../configuration/locations.js';
+import type { Settings } from '../configuration/settings.js';
+import { openAudit, openKeptFor, type Kept } from '../kept/kept.js';
+import type { Origin } from '../kept/origin-folder.js';
+import type { Screen } from '../terminal/screen.js';
+import { visible } from '../terminal/untrusted.js';
+import type { Engines } from './engines.js';
+import { openHarness } from './open-harness.js';
+
+/** A harness of the settings, with who decides about its calls and where its scripts are kept. */
+export interface Workbench {
+  readonly harness: Harness;
+  readonly approvals: Approvals;
+  readonly rules: WorkspaceRules;
+  /** Undefined where nothing can be kept. */
+  readonly kept: Kept | undefined;
+  /** Why arguments do not fit a tool; undefined where they do. */
+  readonly validateInput: ValidateInput;
+  close(): Promise<void>;
+}
+
+export interface WorkbenchWishes extends TerminalWishes {
+  settings: Settings;
+  engines: Engines;
+  screen: Screen;
+  /** How its scripts are started. */
+  origin: Origin;
+  /** What Ctrl-C does while a question is open. */
+  interrupt: () => void;
+}
+
+export async function openWorkbench(wishes: WorkbenchWishes): Promise<Workbench> {
+  const { settings, engines, screen, origin, stdinIsTaken, stdoutIsTaken, interrupt } = wishes;
+  const rules = await workspaceRules(settings, screen);
+  const kept = await openKeptFor(process.env, origin);
+  const audit = openAudit(process.env);
+  const known = new KnownTools();
+  const approvals = openApprovals({
+    approve: settings.approve,
+    rules,
+    screen,
+    canSuspend: kept !== undefined,
+    validateInput: known.validateInput,
+    stdinIsTaken,
+    stdoutIsTaken,
+    interrupt,
+  });
+  const onInternalError = (detail: string) => {
+    if (kept?.store.isLeft !== true) screen.warn(`toolscript: internal: ${visible(detail)}`);
+  };
+  const { harness, tools, suggestRule } = await openHarness(settings, {
+    approvals: approvals.policy,
+    onInternalError,
+    kept,
+    audit: audit.append,
+    engines,
+  });
+  rules.know(tools, suggestRule);
+  known.tools = tools;
+  const close = async () => {
+    approvals.close();
+    await harness.close();
+    audit.close();
+  };
+  return { harness, approvals, rules, kept, validateInput: known.validateInput, close };
+}
+
+/** Remembered rules are read only where they can count: `auto` and `deny` have nothing to ask. */
+async function workspaceRules({ approve, cwd, rules }: Settings, screen: Screen): Promise<WorkspaceRules> {
+  const folder = approve === 'ask' ? await RuleFolder.open(userFolder(process.env), cwd) : undefined;
+  const remembered = await folder?.list((message) => screen.warn(`toolscript: ${message}`));
+  return new WorkspaceRules(
+    rules,
+    (remembered ?? []).flatMap((one) => one.rules),
+    folder,
+  );
+}
+
+/** The tools, once there are any. */
+class KnownTools {
+  tools: readonly Tool[] = [];
+
+  readonly validateInput = (name: string, input: unknown): string | undefined => {
+    const tool = this.tools.find((one) => one.name === name);
+    if (tool === undefined) return `there is no tool ${name} here`;
+    const checked = tool.validateInput(input);
+    if (checked.ok) return undefined;
+    return checked.issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
+  };
+}

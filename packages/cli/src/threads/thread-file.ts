@@ -1,0 +1,179 @@
+import { closeSync, fsyncSync, openSync, readFileSync, unlinkSync, writeFileSync, writeSync } from 'node:fs';
+import { extendHistory } from '@toolscript/core/agent';
+import { StreamEventSchema, type OutputItem, type StreamEvent } from '@toolscript/core/protocol';
+import { z } from 'zod';
+import { visibleLine } from '../terminal/untrusted.js';
+import { systemCode, UsageError } from '../usage-error.js';
+
+/*
+ * A conversation is a file of JSON lines: what the thread is, then the events of its runs, each line written when its
+ * event happens. What streams (deltas, progress) is left out: the finished item says it. A line that was cut off by the
+ * end of the process is the last one, and does not count.
+ */
+
+const HeadSchema = z.strictObject({
+  type: z.literal('thread'),
+  version: z.literal(1),
+  thread_id: z.string(),
+  /** The folder that its tools may touch, without links. */
+  workspace: z.string(),
+  created_at: z.string(),
+  /** The beginning of the first prompt. */
+  title: z.string(),
+});
+
+/** Who is talked to from here on, and what they were told at the beginning; the last one counts. */
+const VoiceSchema = z.strictObject({
+  type: z.literal('voice'),
+  agent: z.string(),
+  model: z.string(),
+  system: z.string().optional(),
+  /** What they were told later, in place of it. */
+  announced: z.string().optional(),
+});
+
+export type ThreadHead = z.infer<typeof HeadSchema>;
+export type ThreadVoice = z.infer<typeof VoiceSchema>;
+
+/** What streams, or passes. */
+const PASSING: readonly string[] = ['item_delta', 'script_progress', 'tool_call_start', 'usage_update'];
+
+export interface ThreadText {
+  readonly head: ThreadHead;
+  readonly voice: ThreadVoice | undefined;
+  readonly history: readonly OutputItem[];
+  /** The last run, if it has not ended for good. */
+  readonly waiting: WaitingRun | undefined;
+}
+
+/** A run that waits for a person. */
+export interface WaitingRun {
+  readonly runId: string;
+  readonly scriptId: string;
+  readonly suspension: string;
+  readonly nextSeq: number;
+}
+
+/** What a file holds. Throws a UsageError for one that is no thread. */
+export function readThread(path: string): ThreadText {
+  const name = visibleLine(path);
+  const lines = readFileSync(path, 'utf8').split('\n');
+  // The last one is empty, or was cut off.
+  const values = lines.slice(0, -1).map((line, index) => parseLine(line, name, index + 1));
+  const head = HeadSchema.safeParse(values[0]);
+  if (!head.success) throw new UsageError(`${name} is not a conversation of this version.`);
+  let voice: ThreadVoice | undefined;
+  const events: StreamEvent[] = [];
+  for (const value of values.slice(1)) {
+    const asVoice = VoiceSchema.safeParse(value);
+    if (asVoice.success) voice = asVoice.data;
+    else events.push(parseEvent(value, name));
+  }
+  const whole = withEnds(events);
+  return { head: head.data, voice, history: extendHistory([], whole), waiting: waitingRun(events) };
+}
+
+export function readHead(path: string): ThreadHead | undefined {
+  try {
+    const text = readFileSync(path, 'utf8');
+    return HeadSchema.parse(JSON.parse(text.slice(0, text.indexOf('\n'))));
+  } catch {
+    return undefined;
+  }
+}
+
+function parseLine(line: string, name: string, number: number): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    throw new UsageError(`${name} is damaged at line ${number}. Begin a new conversation.`);
+  }
+}
+
+function parseEvent(value: unknown, name: string): StreamEvent {
+  const event = StreamEventSchema.safeParse(value);
+  if (event.success) return event.data;
+  throw new UsageError(`${name} holds what is no event of this version. Begin a new conversation.`);
+}
+
+/** A process that was ended told no end of what was open: it was given up. */
+function withEnds(events: readonly StreamEvent[]): StreamEvent[] {
+  const open = new Map<string, StreamEvent>();
+  for (const event of events) {
+    const { payload } = event;
+    if (payload.type === 'item_start') open.set(payload.item_id, event);
+    else if (payload.type === 'item_done' || payload.type === 'item_cancelled' || payload.type === 'item_error')
+      open.delete(payload.item_id);
+  }
+  const ends = [...open].map(([id, event]): StreamEvent => ({
+    ...event,
+    payload: { type: 'item_cancelled', item_id: id },
+  }));
+  return [...events, ...ends];
+}
+
+/** What waits behind the last event of a run. */
+export function waitingRun(events: readonly StreamEvent[]): WaitingRun | undefined {
+  const last = events.at(-1);
+  if (last?.payload.type !== 'response_done' || last.payload.status !== 'suspended') return undefined;
+  const { script_id: scriptId, suspension } = last.payload;
+  if (scriptId === undefined || suspension === undefined) return undefined;
+  return { runId: last.run_id, scriptId, suspension, nextSeq: last.seq + 1 };
+}
+
+/** A thread that this process writes, and no other one. */
+export class ThreadWriter {
+  readonly #file: number;
+  readonly #lock: string;
+
+  /** Throws a UsageError where another process has it open. */
+  constructor(path: string) {
+    this.#lock = `${path}.lock`;
+    takeLock(this.#lock);
+    this.#file = openSync(path, 'a', 0o600);
+  }
+
+  write(line: ThreadHead | ThreadVoice): void {
+    this.#append(line);
+  }
+
+  take(event: StreamEvent): void {
+    if (PASSING.includes(event.payload.type)) return;
+    this.#append(event);
+    if (event.payload.type === 'response_done') fsyncSync(this.#file);
+  }
+
+  close(): void {
+    closeSync(this.#file);
+    unlinkSync(this.#lock);
+  }
+
+  #append(value: unknown): void {
+    writeSync(this.#file, `${JSON.stringify(value)}\n`);
+  }
+}
+
+function takeLock(path: string): void {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return writeFileSync(path, String(process.pid), { flag: 'wx', mode: 0o600 });
+    } catch (error) {
+      if (systemCode(error) !== 'EEXIST') throw error;
+    }
+    const owner = Number(readFileSync(path, 'utf8'));
+    if (attempt > 0 || isAlive(owner))
+      throw new UsageError(`This conversation is open in another process (${owner}). End that one first.`);
+    unlinkSync(path);
+  }
+}
+
+/** Of a process that is not this one. */
+function isAlive(pid: number): boolean {
+  if (!Number.isInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return systemCode(error) === 'EPERM';
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * The text of one member of a JSON object that comes in pieces, as far as it is known. What is no such object gives
+ * nothing.
+ *
+ *   before ──"name": "──▶ inside ──"──▶ behind
+ */
+export class JsonTextMember {
+  readonly #opening: RegExp;
+  #state: 'before' | 'inside' | 'behind' = 'before';
+  #held = '';
+
+  constructor(name: string) {
+    this.#opening = new RegExp(String.raw`^\s*\{\s*"${name}"\s*:\s*"`, 'u');
+  }
+
+  push(piece: string): string {
+    this.#held += piece;
+    if (this.#state === 'before') this.#open();
+    return this.#state === 'inside' ? this.#read() : '';
+  }
+
+  #open(): void {
+    const opening = this.#opening.exec(this.#held);
+    if (opening === null) return;
+    this.#held = this.#held.slice(opening[0].length);
+    this.#state = 'inside';
+  }
+
+  #read(): string {
+    // Whole characters and escapes, up to the closing quote; half of a pair waits for the other half.
+    const whole = /^(?:[^"\\]|\\u[\da-fA-F]{4}|\\[^u])*/u.exec(this.#held)?.[0] ?? '';
+    const text = whole.replace(/\\u[dD][89abAB][\da-fA-F]{2}$/u, '');
+    const isClosed = this.#held[whole.length] === '"';
+    const taken = isClosed ? whole : text;
+    this.#held = this.#held.slice(taken.length);
+    if (isClosed) this.#state = 'behind';
+    return decoded(taken);
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    // A model may leave line ends as they are, which JSON does not.
+    return JSON.parse(
+      `"${text
+        .replaceAll('\n', String.raw`\n`)
+        .replaceAll('\r', String.raw`\r`)
+        .replaceAll('\t', String.raw`\t`)}"`,
+    ) as string;
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,58 @@
+import { costOf, type AgentConfig } from '@toolscript/core/agent';
+import type { StreamEvent, Usage } from '@toolscript/core/protocol';
+import type { Style } from '../terminal/style.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { counted, shortDuration } from './durations.js';
+
+type Done = Extract<StreamEvent['payload'], { type: 'response_done' }>;
+
+/** How a run of an agent went. */
+export interface RunFigures {
+  readonly answers: number;
+  readonly durationMs: number;
+  readonly usage: Usage | undefined;
+}
+
+/** `3 answers · 12.3k tokens in (10.1k from the cache) · 532 out · $0.0123 · 4.2 s` */
+export function figuresLine({ answers, durationMs, usage }: RunFigures, { prices }: AgentConfig, style: Style): string {
+  const parts = [
+    counted(answers, 'answer'),
+    ...(usage === undefined ? [] : usageParts(usage)),
+    ...(usage === undefined || prices === undefined ? [] : [dollars(costOf(usage, prices))]),
+    shortDuration(durationMs),
+  ];
+  return style.dim(parts.join(' · '));
+}
+
+function usageParts(usage: Usage): string[] {
+  const read = usage.cache_read_tokens;
+  const all = usage.total_tokens === undefined ? usage.input_tokens : usage.total_tokens - usage.output_tokens;
+  const cached = typeof read === 'number' && read > 0 ? ` (${tokens(read)} from the cache)` : '';
+  return [`${tokens(all)} tokens in${cached}`, `${tokens(usage.output_tokens)} out`];
+}
+
+function tokens(count: number): string {
+  return count < 10_000 ? String(count) : `${(count / 1_000).toFixed(1)}k`;
+}
+
+function dollars(cost: number): string {
+  return `$${cost < 1 ? cost.toFixed(4) : cost.toFixed(2)}`;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  max_turns: 'it has used all its answers (maxTurns of the agent)',
+  token_budget: 'its token budget is used up',
+  cost_budget: 'its cost budget is used up',
+  max_output_tokens: 'its answer was longer than it may be',
+  context_window: 'the conversation is longer than the model can take',
+  content_filter: 'the provider’s filter stopped it',
+  refusal: 'the model refused',
+};
+
+/** Why a run ended that did not complete; undefined where it did, or where it waits. */
+export function endLine({ status, incomplete_reason: reason }: Done, style: Style): string | undefined {
+  if (status === 'cancelled') return `${style.yellow('⊘')} stopped`;
+  if (status !== 'incomplete') return undefined;
+  const known = typeof reason === 'string' ? (REASONS[reason] ?? visibleLine(reason)) : 'for a reason it did not say';
+  return `${style.yellow('…')} ended early: ${known}`;
+}
