@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { defineAgent, type AgentConfig } from '@toolscript/core/agent';
 import { narrowLimits } from '../configuration/limits.js';
 import type { Settings } from '../configuration/settings.js';
@@ -7,6 +8,8 @@ import { agentNamed, type FoundAgent } from './agent-files.js';
 
 /** Before a scenario's file, in place of a model. */
 export const SCRIPTED = 'scripted:';
+
+const SCRIPTED_AGENT = defineAgent({ slug: 'scripted', name: 'A scripted model' });
 
 export interface ChosenAgent {
   readonly agent: AgentConfig;
@@ -24,10 +27,12 @@ export function chooseAgent(
   environment: Environment,
 ): ChosenAgent & Pick<FoundAgent, 'from'> {
   const isScripted = model?.startsWith(SCRIPTED) === true;
-  const found = settings.agent === undefined ? undefined : agentNamed(agents, settings.agent);
+  const isNone = settings.agent === undefined || (isScripted && settings.agent === SCRIPTED_AGENT.slug);
+  const found = isNone ? undefined : agentNamed(agents, settings.agent as string);
   if (isScripted) {
-    const agent = found?.config ?? defineAgent({ slug: 'scripted', name: 'A scripted model' });
-    return { agent, from: found?.from ?? 'defaults', model, scenarioFile: model.slice(SCRIPTED.length) };
+    const agent = found?.config ?? SCRIPTED_AGENT;
+    const scenarioFile = resolve(model.slice(SCRIPTED.length));
+    return { agent, from: found?.from ?? 'defaults', model: `${SCRIPTED}${scenarioFile}`, scenarioFile };
   }
   const chosen = found ?? firstWithKey(agents, environment);
   const { config } = chosen;

@@ -1,7 +1,7 @@
 import { resumeAgent, runAgent, type AgentConfig } from '@toolscript/core/agent';
 import type { Decisions } from '@toolscript/core';
 import type { LoadImage } from '@toolscript/core/history';
-import type { ModelProvider, StreamEvent, Usage } from '@toolscript/core/protocol';
+import { EventQueue, type ModelProvider, type StreamEvent, type Usage } from '@toolscript/core/protocol';
 import { EXIT } from '../exit-status.js';
 import type { Workbench } from '../harness/workbench.js';
 import type { Screen } from '../terminal/screen.js';
@@ -38,7 +38,7 @@ class RunNotes {
     switch (payload.type) {
       case 'item_done':
         if (payload.final_item.answer_id !== undefined) this.#answers.add(payload.final_item.answer_id);
-        if (payload.final_item.type === 'script_execution_output')
+        if (payload.final_item.type === 'script_execution_output' && payload.final_item.stands_in !== true)
           this.hasFailed = payload.final_item.status === 'failed';
         return;
       case 'usage_update':
@@ -61,10 +61,16 @@ class RunNotes {
   }
 
   get status(): number {
-    const { status } = this.done ?? { status: 'failed' };
+    const { status } = this.done ?? { status: 'completed' };
     if (status === 'suspended') return this.hasFailed ? EXIT.failed : EXIT.suspended;
     return status === 'completed' && !this.hasFailed ? EXIT.completed : EXIT.failed;
   }
+}
+
+/** A script of the conversation that waits for a person. */
+export interface WaitingScript {
+  readonly scriptId: string;
+  readonly suspension: string;
 }
 
 /** A conversation with a model: prompts, its runs, and what a person sees of them. */
@@ -86,18 +92,27 @@ export class ChatSession {
     return this.#play(runAgent({ ...this.#common(signal), history: thread.history, input }));
   }
 
-  /** Goes on with the run that waits for a person, where there is one. */
-  goOn(decisions: Decisions, signal: AbortSignal): Promise<number> {
+  /**
+   * Goes on with a script that waits for a person. Where its run is the last thing that was said, the run goes on; its
+   * outcome is news otherwise.
+   */
+  goOn(script: WaitingScript, decisions: Decisions, signal: AbortSignal): Promise<number> {
     const { thread } = this.#settings;
-    const { suspension, runId, nextSeq } = thread.waiting!;
-    const { history } = thread;
-    return this.#play(resumeAgent({ ...this.#common(signal), history, suspension, decisions, runId, nextSeq }));
+    const { history, waiting } = thread;
+    const { suspension } = script;
+    const isLast = waiting?.scriptId === script.scriptId;
+    const run = isLast ? { runId: waiting.runId, turnId: waiting.turnId, nextSeq: waiting.nextSeq } : {};
+    return this.#play(resumeAgent({ ...this.#common(signal), history, suspension, decisions, ...run }));
   }
 
-  /** The outcome of a script that waited while something else was said, and what the model makes of it. */
-  bring(suspension: string, decisions: Decisions, signal: AbortSignal): Promise<number> {
-    const { history } = this.#settings.thread;
-    return this.#play(resumeAgent({ ...this.#common(signal), history, suspension, decisions }));
+  /** Goes on with a script that was cut off. Its outcome is in the conversation when the next prompt comes. */
+  recover(scriptId: string, signal: AbortSignal): Promise<number> {
+    const queue = new EventQueue<StreamEvent>();
+    const { harness } = this.#settings.workbench;
+    const recovering = harness.recover(scriptId, { signal, onEvent: (event) => queue.push(event) });
+    // What goes wrong is told behind the events.
+    recovering.catch(() => {}).finally(() => queue.end());
+    return this.#play(eventsThen(queue, recovering));
   }
 
   #common(signal: AbortSignal) {
@@ -142,4 +157,9 @@ export class ChatSession {
     if (end !== undefined) screen.line(end);
     screen.line(figuresLine({ answers, usage, durationMs: performance.now() - startedMs }, agent, screen.style));
   }
+}
+
+async function* eventsThen(events: AsyncIterable<StreamEvent>, end: Promise<unknown>): AsyncGenerator<StreamEvent> {
+  yield* events;
+  await end;
 }

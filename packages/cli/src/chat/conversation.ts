@@ -6,10 +6,10 @@ import { ownCommand } from '../terminal/own-command.js';
 import type { Screen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { isUsageError } from '../usage-error.js';
-import { showSuspended } from '../view/suspension-report.js';
 import { commandIn, commandList, type ChatCommand } from './commands-in-chat.js';
 import type { OpenChat } from './open-chat.js';
 import { PromptReader } from './prompt-line.js';
+import { tellWhatWaits } from './waiting.js';
 
 /** What Ctrl-C ends: the turn that runs. */
 export class TurnInterruption {
@@ -47,7 +47,8 @@ export async function converse(opened: OpenChat, screen: Screen, turns: TurnInte
     const turn = command === undefined ? sayTurn(chat, text) : commandTurn(command, chat, screen);
     if (turn === undefined) continue;
     const end = await turns.during((signal) => reportingMistakes(screen, () => turn(signal)));
-    await tellWhatWaits(chat, screen);
+    if (await tellWhatWaits(chat, screen, false))
+      screen.line('  here      /resume asks you now; another prompt may come first');
     if (end.isOver) return end.status;
     status = end.status === EXIT.suspended ? EXIT.suspended : EXIT.completed;
   }
@@ -109,7 +110,8 @@ async function reportingMistakes(screen: Screen, turn: () => Promise<number>): P
 }
 
 async function askAndGoOn({ session, thread, workbench }: OpenChat, signal: AbortSignal): Promise<number> {
-  const { pendingApprovals } = await inspectKept(workbench.harness, thread.waiting!.scriptId);
+  const waiting = thread.waiting!;
+  const { pendingApprovals } = await inspectKept(workbench.harness, waiting.scriptId);
   const asker = workbench.approvals.asker();
   if (asker === undefined) return EXIT.suspended;
   const decisions: Record<string, Decision> = {};
@@ -118,21 +120,7 @@ async function askAndGoOn({ session, thread, workbench }: OpenChat, signal: Abor
     if (answer !== 'suspend') decisions[request.approvalId] = answer;
   }
   if (signal.aborted || Object.keys(decisions).length === 0) return EXIT.suspended;
-  return session.goOn(decisions, signal);
-}
-
-async function tellWhatWaits({ thread, workbench }: OpenChat, screen: Screen): Promise<void> {
-  const { waiting } = thread;
-  if (waiting === undefined) return;
-  const details = workbench.approvals.hasAsked ? undefined : await workbench.harness.inspect(waiting.scriptId);
-  showSuspended({
-    scriptId: waiting.scriptId,
-    details,
-    options: [],
-    style: screen.style,
-    write: (line) => screen.line(line),
-  });
-  screen.line(`  here      /resume asks you now; another prompt may come first`);
+  return session.goOn(waiting, decisions, signal);
 }
 
 function greet({ chosen, thread, settings }: OpenChat, screen: Screen): void {

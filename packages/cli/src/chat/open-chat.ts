@@ -11,6 +11,7 @@ import type { Engines } from '../harness/engines.js';
 import { openWorkbench, type Workbench } from '../harness/workbench.js';
 import type { Screen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
+import { readThread } from '../threads/thread-file.js';
 import { Thread } from '../threads/thread.js';
 import { ThreadFolder, type ListedThread } from '../threads/thread-folder.js';
 import { UsageError } from '../usage-error.js';
@@ -57,12 +58,15 @@ export async function openChat({ flags, engines, screen, stdinIsTaken, interrupt
   const agents = await findAgents(process.env, loaded.cwd, warn);
   const folder = await threadFolder(loaded.cwd);
   const earlier = earlierThread(folder, flags, loaded.cwd);
-  const chosen = chooseAgent(agents, loaded, flags.model, process.env);
+  // A conversation goes on with whom it was with, unless somebody else is named.
+  const before = earlier === undefined ? undefined : readThread(earlier.path).voice;
+  const agent = loaded.isAgentNamed ? loaded.agent : (before?.agent ?? loaded.agent);
+  const model = flags.model ?? (loaded.isAgentNamed ? undefined : before?.model);
+  const chosen = chooseAgent(agents, { ...loaded, agent }, model, process.env);
   const settings = settingsOf(loaded, chosen, warn);
   const provider = await openModel(chosen, process.env);
   const isJson = flags.json === true;
-  const options = [...repeatedOptions(flags), '--agent', chosen.agent.slug, '--model', chosen.model];
-  const origin = { workspace: settings.cwd, command: 'chat' as const, options };
+  const origin = { workspace: settings.cwd, command: 'chat' as const, options: repeatedOptions(flags) };
   const workbench = await openWorkbench({
     settings,
     engines,

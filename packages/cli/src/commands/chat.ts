@@ -1,10 +1,10 @@
 import { converse, TurnInterruption } from '../chat/conversation.js';
 import { openChat, type ChatFlags, type OpenChat } from '../chat/open-chat.js';
+import { tellWhatWaits } from '../chat/waiting.js';
 import type { Engines } from '../harness/engines.js';
 import { readWhole, sourceFor, stdinBringsText, type TextSource } from '../input/source.js';
 import { Screen } from '../terminal/screen.js';
 import { UsageError } from '../usage-error.js';
-import { showSuspended } from '../view/suspension-report.js';
 
 export type { ChatFlags } from '../chat/open-chat.js';
 
@@ -51,23 +51,13 @@ function checkPrompt(prompt: string): void {
 }
 
 async function sayOnce(
-  { session, thread, workbench }: OpenChat,
+  opened: OpenChat,
   prompt: string,
   flags: ChatFlags,
   screen: Screen,
   turns: TurnInterruption,
 ): Promise<number> {
-  const { status } = await turns.during((signal) => session.say(prompt, signal));
-  const { waiting } = thread;
-  if (waiting !== undefined) {
-    const isKnown = flags.json === true || workbench.approvals.hasAsked;
-    showSuspended({
-      scriptId: waiting.scriptId,
-      details: isKnown ? undefined : await workbench.harness.inspect(waiting.scriptId),
-      options: [],
-      style: screen.style,
-      write: flags.json === true ? (line) => screen.warn(line) : (line) => screen.line(line),
-    });
-  }
+  const { status } = await turns.during((signal) => opened.session.say(prompt, signal));
+  await tellWhatWaits(opened, screen, flags.json === true);
   return status;
 }

@@ -1,5 +1,6 @@
 import type { Decisions, KeptScriptDetails } from '@toolscript/core';
 import type { ApprovalRequest, Decision, Outcome, Remember } from '@toolscript/core/protocol';
+import { resumeChat } from '../chat/resume-chat.js';
 import type { WorkspaceRules } from '../approvals/workspace-rules.js';
 import type { Approve } from '../configuration/settings.js';
 import { realFolder } from '../configuration/trust.js';
@@ -37,6 +38,10 @@ export async function resumeScript(id: string, flags: ResumeFlags, engines: Engi
   const origin = await kept.origins.of(scriptId);
   const cwd = await workspaceOf(scriptId, origin, flags.cwd);
   const { approve: _approve, then, ...settings } = flags;
+  if (origin?.thread !== undefined) {
+    const chatFlags = { ...settings, cwd, thread: origin.thread, ...(then === undefined ? {} : { approve: then }) };
+    return resumeChat({ scriptId, flags: chatFlags, engines, decide: (asked) => decisionsFor(asked, flags) });
+  }
   const printsOutcome = flags.json === true && (origin?.command !== 'run' || state === 'interrupted');
   return onScriptStage<EventView>({
     flags: { ...settings, cwd, ...(then === undefined ? {} : { approve: then }) },
@@ -76,19 +81,12 @@ async function goOn(
   flags: ResumeFlags,
 ): Promise<Outcome | undefined> {
   const { harness, signal, onEvent, count } = stage;
-  const { scriptId, suspension, state } = details;
-  const decides = flags.approve !== undefined || flags.deny !== undefined;
+  const { scriptId, suspension } = details;
+  const decisions = await decisionsFor({ ...stage, details }, flags);
   if (suspension === undefined) {
-    if (decides && state === 'interrupted')
-      throw new UsageError(
-        `${scriptId} waits for no decision: it was cut off. To go on with it: ${ownCommand()} resume ${scriptId}`,
-      );
     begin(stage, view, details);
     return harness.recover(scriptId, { signal, onEvent });
   }
-  const decisions = decides
-    ? await givenDecisions(stage, details.pendingApprovals, flags)
-    : await askedDecisions(stage, details);
   if (Object.keys(decisions).length === 0) {
     count.suspendedScript = scriptId;
     return undefined;
@@ -96,6 +94,23 @@ async function goOn(
   if (signal.aborted) return undefined;
   begin(stage, view, details);
   return harness.resume(suspension, decisions, { signal, onEvent });
+}
+
+export interface AskedAbout extends Pick<ScriptStage, 'validateInput' | 'rules' | 'approvals' | 'harness' | 'signal'> {
+  readonly details: KeptScriptDetails;
+}
+
+/** What the command line says, or else the person at the terminal. None for a script that was cut off. */
+async function decisionsFor(asked: AskedAbout, flags: ResumeFlags): Promise<Decisions> {
+  const { scriptId, state, suspension, pendingApprovals } = asked.details;
+  const decides = flags.approve !== undefined || flags.deny !== undefined;
+  if (suspension !== undefined)
+    return decides ? givenDecisions(asked, pendingApprovals, flags) : askedDecisions(asked, asked.details);
+  if (decides && state === 'interrupted')
+    throw new UsageError(
+      `${scriptId} waits for no decision: it was cut off. To go on with it: ${ownCommand()} resume ${scriptId}`,
+    );
+  return {};
 }
 
 function begin({ screen }: ScriptStage, view: EventView, { scriptId, operations, state }: KeptScriptDetails): void {
@@ -108,7 +123,7 @@ function begin({ screen }: ScriptStage, view: EventView, { scriptId, operations,
 
 /** What the command line says. */
 async function givenDecisions(
-  { validateInput, rules }: ScriptStage,
+  { validateInput, rules }: Pick<AskedAbout, 'validateInput' | 'rules'>,
   pending: readonly ApprovalRequest[],
   { approve, deny, note, input, remember }: ResumeFlags,
 ): Promise<Decisions> {
@@ -176,7 +191,7 @@ function editedInput(
 
 /** What the person says at the terminal. */
 async function askedDecisions(
-  { approvals, harness, signal }: ScriptStage,
+  { approvals, harness, signal }: Pick<AskedAbout, 'approvals' | 'harness' | 'signal'>,
   { scriptId, pendingApprovals }: KeptScriptDetails,
 ): Promise<Decisions> {
   const asker = approvals.asker();

@@ -18,12 +18,20 @@ export interface ThreadsFlags {
 /** Lists the conversations that are kept, or forgets one. */
 export async function listThreads(flags: ThreadsFlags): Promise<number> {
   const screen = new Screen(process.stdout, process.stderr, process.env);
-  const folder = new ThreadFolder(dataFolder(process.env).threadsFolder);
-  if (flags.delete !== undefined) return forget(folder, flags.delete, screen);
+  const threadFolder = new ThreadFolder(dataFolder(process.env).threadsFolder);
+  if (flags.delete !== undefined) return forget(threadFolder, flags.delete, screen);
   const workspace = await realFolder(flags.cwd ?? process.cwd());
-  const threads = folder.list().filter((thread) => flags.all === true || thread.workspace === workspace);
+  const threads = threadFolder.list().filter((thread) => flags.all === true || thread.workspace === workspace);
   if (flags.json === true) {
-    const listed = threads.map(({ path: _path, type: _type, version: _version, ...thread }) => thread);
+    const listed = threads.map(
+      ({ thread_id: threadId, workspace: folder, created_at: createdAt, title, changedMs }) => ({
+        threadId,
+        title,
+        workspace: folder,
+        createdAt,
+        changedAt: new Date(changedMs).toISOString(),
+      }),
+    );
     screen.write(`${jsonText(listed, 2)}\n`);
     return EXIT.completed;
   }

@@ -55,6 +55,8 @@ export interface Settings {
   packs: NonNullable<Configuration['packs']>;
   /** The agent that was named; undefined where none was. */
   agent: string | undefined;
+  /** The command line or the environment names it. */
+  isAgentNamed: boolean;
   models: NonNullable<Configuration['models']>;
   /** The command line or the environment says the mode, and so it holds for every agent. */
   isModeNamed: boolean;
@@ -105,6 +107,7 @@ export async function loadSettings(
     expose: namesTools ? exposure(flags) : exposure(own?.expose ?? {}),
     packs: own?.packs ?? {},
     agent: flags.agent ?? wishes.agent ?? own?.agent,
+    isAgentNamed: (flags.agent ?? wishes.agent) !== undefined,
     models: own?.models ?? {},
     isModeNamed: (flags.mode ?? wishes.mode) !== undefined,
     isExposureNamed: namesTools,

@@ -99,6 +99,7 @@ function plainSettings(cwd: string): Settings {
     expose: {},
     packs: {},
     agent: undefined,
+    isAgentNamed: false,
     models: {},
     isModeNamed: false,
     isExposureNamed: false,

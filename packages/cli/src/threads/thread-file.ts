@@ -1,4 +1,13 @@
-import { closeSync, fsyncSync, openSync, readFileSync, unlinkSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  unlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { extendHistory } from '@toolscript/core/agent';
 import { StreamEventSchema, type OutputItem, type StreamEvent } from '@toolscript/core/protocol';
 import { z } from 'zod';
@@ -49,6 +58,7 @@ export interface ThreadText {
 /** A run that waits for a person. */
 export interface WaitingRun {
   readonly runId: string;
+  readonly turnId: string;
   readonly scriptId: string;
   readonly suspension: string;
   readonly nextSeq: number;
@@ -118,7 +128,7 @@ export function waitingRun(events: readonly StreamEvent[]): WaitingRun | undefin
   if (last?.payload.type !== 'response_done' || last.payload.status !== 'suspended') return undefined;
   const { script_id: scriptId, suspension } = last.payload;
   if (scriptId === undefined || suspension === undefined) return undefined;
-  return { runId: last.run_id, scriptId, suspension, nextSeq: last.seq + 1 };
+  return { runId: last.run_id, turnId: last.turn_id, scriptId, suspension, nextSeq: last.seq + 1 };
 }
 
 /** A thread that this process writes, and no other one. */
@@ -130,7 +140,8 @@ export class ThreadWriter {
   constructor(path: string) {
     this.#lock = `${path}.lock`;
     takeLock(this.#lock);
-    this.#file = openSync(path, 'a', 0o600);
+    this.#file = openSync(path, 'a+', 0o600);
+    dropTornLine(path, this.#file);
   }
 
   write(line: ThreadHead | ThreadVoice): void {
@@ -151,6 +162,13 @@ export class ThreadWriter {
   #append(value: unknown): void {
     writeSync(this.#file, `${JSON.stringify(value)}\n`);
   }
+}
+
+/** What the end of a process cut off. */
+function dropTornLine(path: string, file: number): void {
+  const bytes = readFileSync(path);
+  const end = bytes.lastIndexOf(0x0a) + 1;
+  if (end < bytes.length) ftruncateSync(file, end);
 }
 
 function takeLock(path: string): void {

@@ -15,7 +15,7 @@ import { LiveCalls } from './live-calls.js';
 import { patchLines } from './patch-lines.js';
 import { banner, planLines, summary } from './script-report.js';
 import { markdownSink, PlainSink, SourceSink, type TextSink } from './text-sink.js';
-import { shownValue } from './value.js';
+import { shortValue, shownValue } from './value.js';
 import { workPlanLines } from './work-plan.js';
 
 /** Takes the events of a run as they happen and shows them. */
@@ -31,9 +31,6 @@ type Payload = StreamEvent['payload'];
 const MODEL = 'model';
 
 const SCRIPT_TOOL = 'run_script';
-
-/** The model reads a script's value; a person gets to know what it is about. */
-const CHAT_VALUE_LINES = 8;
 
 export interface AnswerViewOptions {
   isDryRun: boolean;
@@ -173,7 +170,8 @@ export class AnswerView implements EventView {
       case 'script_execution':
         return this.#showScript(item);
       case 'script_execution_output':
-        this.#showOutput(item);
+        // What stands in for a result is for the model.
+        if (item.stands_in !== true) this.#showOutput(item);
         return this.#awaitModel();
       case 'function_call_output':
         return this.#awaitModel();
@@ -219,10 +217,16 @@ export class AnswerView implements EventView {
     }
     if (output.output !== undefined && output.output !== '')
       this.#screen.line(visible(output.output).replace(/\n$/u, ''));
-    const value = shownValue(output.result, this.#model === undefined ? undefined : CHAT_VALUE_LINES);
-    if (value !== '') this.#screen.line(value);
+    this.#showValue(output.result);
     if (this.#isDryRun && output.status === 'completed' && this.#script !== undefined) this.#showPlan(this.#script);
     else this.#screen.line(summary(output, this.#screen.style));
+  }
+
+  /** The model reads a script's value; in a conversation a person only gets to know what it is about. */
+  #showValue(result: unknown): void {
+    const value = this.#model === undefined ? shownValue(result) : shortValue(result);
+    if (value === '') return;
+    this.#screen.line(this.#model === undefined ? value : `  ${this.#screen.style.dim(`→ ${value}`)}`);
   }
 
   #showPlan(script: ScriptExecutionItem): void {

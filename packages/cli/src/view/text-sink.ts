@@ -33,7 +33,7 @@ export class PlainSink implements TextSink {
 export function markdownSink(screen: Screen): TextSink {
   let hasBegun = false;
   const write = (text: string) => {
-    if (!hasBegun) screen.toLineStart();
+    if (!hasBegun) screen.line('');
     hasBegun = true;
     screen.write(text);
   };

@@ -116,12 +116,19 @@ describe('configuration', () => {
     expect(stderr).toContain(message);
   });
 
-  it('in TypeScript is not passed over in silence', async () => {
+  it('may be TypeScript, instead of JSON', async () => {
     const there = place({});
-    writeFileSync(join(there.configFile, '..', 'config.ts'), '');
-    const { status, stderr } = await effective(there);
-    expect(status).toBe(2);
-    expect(stderr).toContain('config.ts is not supported in this version');
+    const code = join(there.configFile, '..', 'config.ts');
+    writeFileSync(code, 'const mode: string = "disabled";\nexport default { mode };');
+    expect((await effective(there)).status).toBe(1);
+    writeFileSync(code, 'export default { mood: "disabled" };');
+    const wrong = await effective(there);
+    expect(wrong.status).toBe(2);
+    expect(wrong.stderr).toContain('unknown key "mood"');
+    writeFileSync(there.configFile, '{}');
+    const both = await effective(there);
+    expect(both.status).toBe(2);
+    expect(both.stderr).toContain('Keep one of them');
   });
 
   it('comes from the environment too', async () => {

@@ -1,5 +1,5 @@
 import type { Harness } from '../harness/index.js';
-import type { FunctionTool, HarnessMode, ModelTool, Tool } from '../protocol/index.js';
+import type { FunctionTool, HarnessMode, ModelProvider, ModelTool, Tool } from '../protocol/index.js';
 import type { AgentConfig } from './agent-config.js';
 import { SCRIPT_TOOL } from './answer-work.js';
 
@@ -41,6 +41,21 @@ function functionTool({ name, description, inputSchema }: Tool, names: Map<strin
   for (let count = 2; names.has(offered) || offered === SCRIPT_TOOL; count += 1) offered = `${base}_${count}`;
   names.set(offered, name);
   return { type: 'function', name: offered, description, inputSchema };
+}
+
+/** The system text of an agent's runs, for a host that keeps it with a thread. Undefined: there is none. */
+export function agentSystem(
+  harness: Harness,
+  provider: Pick<ModelProvider, 'capabilities'>,
+  agent: AgentConfig,
+  mode: HarnessMode = agent.mode ?? harness.mode,
+): string | undefined {
+  return systemText(harness, agentFor(provider, agent), mode);
+}
+
+/** Where there are no tools that take raw text, scripts come as an argument. */
+export function agentFor({ capabilities }: Pick<ModelProvider, 'capabilities'>, agent: AgentConfig): AgentConfig {
+  return agent.carrier === 'custom' && !capabilities.customTools ? { ...agent, carrier: 'tool' } : agent;
 }
 
 /** The system text: how scripts are written and what there is, then the agent's own. Stable while they are. */

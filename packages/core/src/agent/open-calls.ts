@@ -44,6 +44,8 @@ export function closingOutput(call: OpenCall): OutputItem {
     call_id,
     status: waits ? 'suspended' : 'failed',
     report,
+    /** It stands in for a result: nothing happened when it was told. */
+    stands_in: true,
     logs: [],
     operations: [],
     metadata: {

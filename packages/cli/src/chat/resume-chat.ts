@@ -1,0 +1,57 @@
+import type { Decisions } from '@toolscript/core';
+import type { AskedAbout } from '../commands/resume.js';
+import { EXIT } from '../exit-status.js';
+import type { Engines } from '../harness/engines.js';
+import { inspectKept } from '../kept/inspect.js';
+import { ownCommand } from '../terminal/own-command.js';
+import { Screen } from '../terminal/screen.js';
+import { resumedBanner } from '../view/script-report.js';
+import { TurnInterruption } from './conversation.js';
+import { openChat, type ChatFlags, type OpenChat } from './open-chat.js';
+import { tellWhatWaits } from './waiting.js';
+
+export interface ResumeChatWishes {
+  scriptId: string;
+  flags: ChatFlags;
+  engines: Engines;
+  decide: (asked: AskedAbout) => Promise<Decisions>;
+}
+
+/** Goes on with a script of a conversation, and lets the model go on with what came of it. */
+export async function resumeChat({ scriptId, flags, engines, decide }: ResumeChatWishes): Promise<number> {
+  const screen = new Screen(process.stdout, process.stderr, process.env);
+  const turns = new TurnInterruption();
+  const interrupt = () => turns.interrupt();
+  const opened = await openChat({ flags, engines, screen, stdinIsTaken: false, interrupt });
+  try {
+    const details = await inspectKept(opened.workbench.harness, scriptId);
+    const { status } = await turns.during(async (signal) => {
+      const { harness, approvals, rules, validateInput } = opened.workbench;
+      const decisions = await decide({ harness, approvals, rules, validateInput, signal, details });
+      return goOn(opened, scriptId, details.suspension, decisions, { signal, screen, isJson: flags.json === true });
+    });
+    await tellWhatWaits(opened, screen, flags.json === true);
+    return status;
+  } finally {
+    await opened.close();
+  }
+}
+
+async function goOn(
+  { session, thread }: OpenChat,
+  scriptId: string,
+  suspension: string | undefined,
+  decisions: Decisions,
+  { signal, screen, isJson }: { signal: AbortSignal; screen: Screen; isJson: boolean },
+): Promise<number> {
+  const begin = () => (isJson ? undefined : screen.line(resumedBanner(scriptId, screen.style)));
+  if (suspension === undefined) {
+    begin();
+    const status = await session.recover(scriptId, signal);
+    if (!isJson) screen.line(`To tell the model of it: ${ownCommand()} --thread ${thread.id} "go on"`);
+    return status;
+  }
+  if (signal.aborted || Object.keys(decisions).length === 0) return EXIT.suspended;
+  begin();
+  return session.goOn({ scriptId, suspension }, decisions, signal);
+}

@@ -1,0 +1,186 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { startScriptedServer, type Scenario } from '@toolscript/core/providers';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Scene, script, text } from './scene.js';
+
+function write(path: string, content: unknown): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+}
+
+async function served(turns: Scenario['turns']) {
+  const server = await startScriptedServer({ turns, api_key: 'the key' });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+describe('agents of the person’s own', () => {
+  it.each(['openai-responses', 'openai-chat', 'anthropic-messages'])(
+    'talk to a server that speaks %s, with the key that they name',
+    async (api) => {
+      const scene = new Scene();
+      const server = await served([script('return 6 * 7'), text('It is 42.')]);
+      write(scene.ownFile('agents/mine.json'), {
+        slug: 'mine',
+        provider: { api, model: 'model-1', baseUrl: server.baseUrl, apiKeyEnv: 'MY_KEY' },
+        prices: { input: 1, output: 10 },
+      });
+      const { status, stdout, stderr } = await scene.toolscript(['Compute', '--agent', 'mine'], {
+        env: { MY_KEY: 'the key' },
+      });
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+      expect(stdout).toContain('It is 42.');
+      expect(stdout).toMatch(/\$0\.\d{4}/u);
+      expect(server.violations).toEqual([]);
+      expect(server.turnsLeft).toBe(0);
+    },
+  );
+
+  it('are TypeScript too, and choose the carrier, the tools and the bounds', async () => {
+    const scene = new Scene();
+    const server = await served([script('return Object.keys(tools)'), text('Done.')]);
+    write(
+      scene.ownFile('agents/lib.mts'),
+      'export const bounds: { maxTurns: number } = { maxTurns: 3 };\nexport default { slug: "lib" };',
+    );
+    write(
+      scene.ownFile('agents/coder.ts'),
+      `import { bounds } from './lib.mts';
+       const api: string = 'openai-chat';
+       export default { slug: 'coder', carrier: 'text', tools: ['readFile'], maxTurns: bounds.maxTurns,
+         provider: { api, model: 'm', baseUrl: '${server.baseUrl}', apiKeyEnv: 'MY_KEY' } };`,
+    );
+    const { status, stdout, stderr } = await scene.toolscript(['Go', '--agent', 'coder'], {
+      env: { MY_KEY: 'the key' },
+    });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toContain('readFile');
+    expect(JSON.stringify(server.requests[0])).toContain('<tool-calls>');
+    expect(JSON.stringify(server.requests[0])).not.toContain('writeFile(');
+  });
+
+  it('is the one that the configuration names, with the model that it names', async () => {
+    const scene = new Scene();
+    const server = await served([text('Hello.')]);
+    write(scene.ownFile('agents/mine.json'), {
+      slug: 'mine',
+      provider: { api: 'openai-chat', model: 'old', baseUrl: server.baseUrl, apiKeyEnv: 'MY_KEY' },
+    });
+    write(scene.ownFile('config.json'), { agent: 'mine', models: { mine: 'new' } });
+    const { status } = await scene.toolscript(['Hello there'], { env: { MY_KEY: 'the key' } });
+    expect(status).toBe(0);
+    expect(server.requests).toMatchObject([{ model: 'new' }]);
+  });
+
+  it('without their key, or refused, say so without showing it', async () => {
+    const scene = new Scene();
+    const server = await served([text('Hello.')]);
+    write(scene.ownFile('agents/mine.json'), {
+      slug: 'mine',
+      provider: { api: 'openai-chat', model: 'm', baseUrl: server.baseUrl, apiKeyEnv: 'MY_KEY' },
+    });
+    const missing = await scene.toolscript(['Hello there', '--agent', 'mine']);
+    expect(missing).toMatchObject({ status: 2, stdout: '' });
+    expect(missing.stderr).toContain('set MY_KEY');
+    const wrong = await scene.toolscript(['Hello there', '--agent', 'mine'], { env: { MY_KEY: 'sk-secret-wrong' } });
+    expect(wrong.status).toBe(1);
+    expect(wrong.stderr).toContain('The API key is not the right one');
+    expect(wrong.stdout + wrong.stderr).not.toContain('sk-secret-wrong');
+  });
+
+  it.each([
+    ['{ "slug": "a", "modle": 1 }', 'unknown key "modle"'],
+    ['{ "slug": "a", "limits": { "timeoutMs": "soon" } }', 'limits.timeoutMs'],
+    ['{ "slug": "a", "costBudget": 1 }', 'costBudget needs prices'],
+    ['[]', 'holds no agent'],
+    ['{', 'is not JSON'],
+  ])('with a mistake in the file are named with it: %s', async (content, said) => {
+    const scene = new Scene();
+    write(scene.ownFile('agents/bad.json'), content);
+    const { status, stderr } = await scene.chat('x', [text('y')]);
+    expect(status).toBe(2);
+    expect(stderr).toContain(said);
+    expect(stderr).toContain('bad.json');
+  });
+
+  it('in code are not run where a script could have written them', async () => {
+    const scene = new Scene();
+    const config = join(scene.workspace, 'config');
+    write(
+      join(config, 'toolscript/agents/evil.ts'),
+      "import { writeFileSync } from 'node:fs'; writeFileSync('ran', ''); export default { slug: 'evil' };",
+    );
+    const { status, stderr } = await scene.chat('x', [text('y')], [], { env: { XDG_CONFIG_HOME: config } });
+    expect(status).toBe(2);
+    expect(stderr).toContain('it is not run');
+    expect(() => readFileSync(join(scene.workspace, 'ran'))).toThrow();
+  });
+
+  it('that cannot be loaded say why', async () => {
+    const scene = new Scene();
+    write(scene.ownFile('agents/bad.ts'), 'throw new Error("not today");');
+    expect((await scene.chat('x', [text('y')])).stderr).toContain('not today');
+    write(scene.ownFile('agents/bad.ts'), 'export const other = 1;');
+    const nothing = await scene.chat('x', [text('y')]);
+    expect(nothing.status).toBe(2);
+  });
+});
+
+describe('agents of a workspace', () => {
+  const reader = { slug: 'reader', tools: ['readFile'], provider: { api: 'openai-chat', model: 'm' } };
+
+  it('count only when the workspace is trusted', async () => {
+    const scene = new Scene();
+    write(join(scene.workspace, '.toolscript/agents/reader.json'), reader);
+    const untrusted = await scene.chat('x', [text('y')], ['--agent', 'reader']);
+    expect(untrusted.status).toBe(2);
+    expect(untrusted.stderr).toContain('you have not trusted this folder');
+    await scene.toolscript(['trust']);
+    const trusted = await scene.chat('x', [script('return Object.keys(tools)'), text('y')], ['--agent', 'reader']);
+    expect({ status: trusted.status, stderr: trusted.stderr }).toEqual({ status: 0, stderr: '' });
+    expect(trusted.stdout).toContain('"readFile"');
+    expect(trusted.stdout).not.toContain('"writeFile"');
+  });
+
+  it.each([
+    [
+      { ...reader, provider: { ...reader.provider, baseUrl: 'http://127.0.0.1:1/v1' } },
+      '"provider.baseUrl" cannot be set',
+    ],
+    [{ ...reader, provider: { ...reader.provider, apiKeyEnv: 'AWS_SECRET' } }, '"provider.apiKeyEnv" cannot be set'],
+    [{ ...reader, pack: 'all' }, '"pack" cannot be set'],
+  ])('say neither where keys go nor what else there is', async (agent, said) => {
+    const scene = new Scene();
+    write(join(scene.workspace, '.toolscript/agents/reader.json'), agent);
+    await scene.toolscript(['trust']);
+    const { status, stderr } = await scene.chat('x', [text('y')], ['--agent', 'reader']);
+    expect(status).toBe(2);
+    expect(stderr).toContain(said);
+  });
+
+  it('widen no limit, no mode and no tools, and take no name of the person’s', async () => {
+    const scene = new Scene();
+    const wide = { ...reader, mode: 'enabled', limits: { maxToolCalls: 1000 }, tools: ['readFile', 'exec'] };
+    write(join(scene.workspace, '.toolscript/agents/reader.json'), wide);
+    write(join(scene.workspace, 'toolscript.config.json'), { expose: { tools: ['readFile', 'listDir'] } });
+    await scene.toolscript(['trust']);
+    const code = "return [Object.keys(tools), await tools.readFile({ filePath: 'no' }).catch((e) => e.name)]";
+    const { stdout, stderr } = await scene.chat(
+      'x',
+      [script(code), text('y')],
+      ['--agent', 'reader', '--limit', 'maxToolCalls=0'],
+    );
+    expect(stderr).toContain('"limits.maxToolCalls" would widen');
+    expect(stdout).toContain('ToolBudgetExceededError');
+    expect(stdout).not.toContain('"exec"');
+    const dry = await scene.chat('x', [script('return 1'), text('y')], ['--agent', 'reader'], {
+      env: { TOOLSCRIPT_MODE: 'dry-run' },
+    });
+    expect(dry.stdout).toContain('a dry run calls nothing');
+    write(scene.ownFile('agents/reader.json'), { ...reader, tools: ['listDir'] });
+    const own = await scene.chat('x', [script('return Object.keys(tools)'), text('y')], ['--agent', 'reader']);
+    expect(own.stdout).toContain('"listDir"');
+    expect(own.stdout).not.toContain('"readFile"');
+  });
+});

@@ -1,0 +1,170 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { PROGRAM } from '../support/program.js';
+import { atTerminal, hasTerminal, PROMPT } from '../support/terminal.js';
+import { Scene, script, text, type Turn } from './scene.js';
+
+const SIGN = '› ';
+const CTRL_C = '\x03';
+const CTRL_D = '\x04';
+
+/** Types, each when the screen says so; answers with what was shown, without its colours. */
+async function talk(turns: readonly Turn[], presses: readonly (readonly [string, string])[], more = '') {
+  const scene = new Scene();
+  const model = scene.model(...turns).join(' ');
+  const command = `cd ${scene.workspace} && stty cols 80 && exec ${process.execPath} ${PROGRAM} ${model} ${more}`;
+  const { status, shown } = await atTerminal(command, presses, { ...scene.env, NO_COLOR: '1' });
+  return { scene, status, shown: shown.replaceAll(/\x1b\[[\d;?]*[A-Za-z]/gu, '').replaceAll('\r', '') };
+}
+
+describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-linux `script` gives none)', () => {
+  it('takes prompts, shows scripts while they are written, sets Markdown, and says at the end how to go on', async () => {
+    const { status, shown } = await talk(
+      [script('const sum = 6 * 7;\nreturn sum;', 'I **compute**.'), text('It is `42`.\n\n- really'), text('Yes.')],
+      [
+        [SIGN, 'What is it?\r'],
+        ['2 answers', ''],
+        [SIGN, 'Sure?\r'],
+        ['1 answer', ''],
+        [SIGN, CTRL_D],
+      ],
+    );
+    expect(status).toBe(0);
+    expect(shown).toContain('I compute.');
+    expect(shown).toContain('  │ const sum = 6 * 7;\n  │ return sum;\n');
+    expect(shown).toContain('→ 42');
+    expect(shown).toContain('It is 42.\n\n• really');
+    expect(shown).toMatch(/To go on: .* --thread thr_\w+/u);
+  });
+
+  it('asks in place, and does what was said', async () => {
+    const exec = script("return (await tools.exec({ command: ['touch', 'made.txt'] })).exitCode");
+    const { scene, shown } = await talk(
+      [exec, text('Made.')],
+      [
+        [SIGN, 'Make it\r'],
+        [PROMPT, 'y'],
+        ['Made.', ''],
+        [SIGN, '/exit\r'],
+      ],
+    );
+    expect(shown).toContain('exec needs your approval');
+    expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(true);
+  });
+
+  it('puts a script aside, says so, and asks again when told to', async () => {
+    const exec = script("return (await tools.exec({ command: ['touch', 'made.txt'] })).exitCode");
+    const { scene, status } = await talk(
+      [exec, text('Made.')],
+      [
+        [SIGN, 'Make it\r'],
+        [PROMPT, 's'],
+        ['is put aside until you decide', ''],
+        [SIGN, '/resume\r'],
+        [PROMPT, 'y'],
+        ['Made.', ''],
+        [SIGN, CTRL_D],
+      ],
+    );
+    expect(status).toBe(0);
+    expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(true);
+  });
+
+  it('stops the turn at Ctrl-C, and goes on with the next prompt', async () => {
+    const { status, shown } = await talk(
+      [script('console.log("begun"); await sleep(60000)'), text('Here I am.')],
+      [
+        [SIGN, 'Wait\r'],
+        ['[script] begun', CTRL_C],
+        ['stopped', ''],
+        [SIGN, 'Still there?\r'],
+        ['Here I am.', ''],
+        [SIGN, CTRL_D],
+      ],
+    );
+    expect(status).toBe(0);
+    expect(shown).toContain('ScriptCancelledError');
+  });
+
+  it('stops the turn at Ctrl-C while it asks: the call is not made', async () => {
+    const exec = script("return (await tools.exec({ command: ['touch', 'made.txt'] })).exitCode");
+    const { scene, status } = await talk(
+      [exec, text('Here I am.')],
+      [
+        [SIGN, 'Make it\r'],
+        [PROMPT, CTRL_C],
+        ['stopped', ''],
+        [SIGN, 'Still there?\r'],
+        ['Here I am.', ''],
+        [SIGN, CTRL_D],
+      ],
+    );
+    expect(status).toBe(0);
+    expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(false);
+  });
+
+  it('leaves at a second Ctrl-C, with a prompt open or a turn running', async () => {
+    const idle = await talk(
+      [],
+      [
+        [SIGN, CTRL_C],
+        ['once more leaves', ''],
+        [SIGN, CTRL_C],
+      ],
+    );
+    expect(idle.status).toBe(0);
+  });
+
+  it('knows its commands, and says so of others', async () => {
+    const { shown } = await talk(
+      [text('A path.')],
+      [
+        [SIGN, '/help\r'],
+        ['begin another conversation', ''],
+        [SIGN, '/resum\r'],
+        ['Did you mean /resume?', ''],
+        [SIGN, '/resume\r'],
+        ['Nothing of this conversation waits', ''],
+        [SIGN, '/etc/hosts is what?\r'],
+        ['A path.', ''],
+        [SIGN, '/quit\r'],
+      ],
+    );
+    expect(shown).toContain('A path.');
+  });
+
+  it('begins another conversation when told to', async () => {
+    const { shown } = await talk(
+      [text('One.'), { parts: [{ type: 'text', text: 'Two.' }], begins_anew: true }],
+      [
+        [SIGN, 'First\r'],
+        ['One.', ''],
+        [SIGN, '/new\r'],
+        ['A new conversation', ''],
+        [SIGN, 'Second\r'],
+        ['Two.', ''],
+        [SIGN, CTRL_D],
+      ],
+    );
+    expect(shown).not.toContain('invalid_request');
+  });
+
+  it('takes a line that goes on behind a backslash, and lines that are pasted, as one prompt', async () => {
+    const { shown } = await talk(
+      [
+        { parts: [{ type: 'text', text: 'Read.' }], expect: ['one\ntwo'] },
+        { parts: [{ type: 'text', text: 'Read too.' }], expect: ['three\nfour'] },
+      ],
+      [
+        [SIGN, 'one\\\r'],
+        [SIGN, 'two\r'],
+        ['Read.', ''],
+        [SIGN, 'three\rfour\r'],
+        ['Read too.', ''],
+        [SIGN, CTRL_D],
+      ],
+    );
+    expect(shown).not.toContain('invalid_request');
+  });
+});
