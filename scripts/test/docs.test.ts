@@ -52,6 +52,7 @@ describe('pages that run', () => {
     'docs/how-to/what-the-model-sees.md',
     'docs/how-to/exec-and-rules.md',
     'docs/how-to/approvals.md',
+    'docs/how-to/conversation.md',
   ])(
     '%s: every command is run, and prints what is shown',
     (path) => {
@@ -64,6 +65,10 @@ describe('pages that run', () => {
     },
     PAGE_MS,
   );
+
+  it('docs/explanation/a-whole-run.md shows a whole run as it is', () => {
+    expect(playPage('docs/explanation/a-whole-run.md', same)).toEqual({ commands: 1, outputs: 1 });
+  });
 
   it('a page that shows something else is found', () => {
     const findings: string[] = [];

@@ -24,7 +24,7 @@ import { fileURLToPath } from 'node:url';
  * - `<!-- generated NAME -->`: must be what the code says (see the caller);
  * - `<!-- not run: REASON -->`.
  *
- * Durations, temporary folders and made-up names may differ. With UPDATE_DOCUMENTS=1 outputs and generated
+ * Durations, progress of programs, temporary folders and made-up names may differ. With UPDATE_DOCUMENTS=1 outputs and generated
  * blocks are written instead of compared.
  */
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -178,6 +178,8 @@ function settled(text: string): string {
     .replaceAll(/\b(scr|run|thr|turn|item|call|evt)_[\w-]{10,}/gu, '$1_#')
     .replaceAll(/\bapr_[0-9a-f-]{36}/gu, 'apr_#')
     .replaceAll(/\/\S*\/toolscript-[a-z-]+-\w{6}/gu, '/…')
+    // What a program says of itself while it runs depends on how fast it does.
+    .replaceAll(/^ {2}… .*\n/gmu, '')
     .replaceAll(/[ \t]+$/gmu, '')
     .trim();
   return plain.replaceAll(

@@ -32,6 +32,9 @@ const MODEL = 'model';
 
 const SCRIPT_TOOL = 'run_script';
 
+/** Nobody who watches misses a line of progress. */
+const PROGRESS_DROPPED = 'progress-dropped';
+
 export interface AnswerViewOptions {
   isDryRun: boolean;
   /**
@@ -238,7 +241,7 @@ export class AnswerView implements EventView {
     for (const { severity, code, message, line } of diagnostics) {
       // What TypeScript doubted has turned out well where the script has run and completed.
       const isSettled = code.startsWith('ts') && status === 'completed' && !this.#isDryRun;
-      if (severity === 'error' || isSettled) continue;
+      if (severity === 'error' || isSettled || code === PROGRESS_DROPPED) continue;
       const place = line === undefined ? '' : `line ${line}: `;
       const word = severity === 'warning' ? 'warning' : 'note';
       this.#screen.warn(`${this.#screen.warningStyle.yellow(word)}: ${place}${visibleLine(message)}`);
