@@ -7,7 +7,7 @@ import { UsageError } from '../usage-error.js';
 import { agentNamed, type FoundAgent } from './agent-files.js';
 
 /** Before a scenario's file, in place of a model. */
-export const SCRIPTED = 'scripted:';
+const SCRIPTED = 'scripted:';
 
 const SCRIPTED_AGENT = defineAgent({ slug: 'scripted', name: 'A scripted model' });
 
@@ -77,7 +77,7 @@ export function settingsOf(
   for (const name of narrowed.wider)
     warn(`The agent ${agent.slug}: "limits.${name}" would widen the limit in force, so it does not count.`);
   const own = from === 'workspace' ? workspaceExposure(settings, agent) : exposureOf(settings, agent);
-  const mode = settings.isModeNamed || agent.mode === undefined ? settings.mode : agent.mode;
+  const mode = settings.named.mode || agent.mode === undefined ? settings.mode : agent.mode;
   return {
     ...settings,
     ...own,
@@ -86,8 +86,8 @@ export function settingsOf(
   };
 }
 
-function exposureOf({ isExposureNamed, expose }: Settings, { pack, tools }: AgentConfig): Pick<Settings, 'expose'> {
-  if (isExposureNamed || (pack === undefined && tools === undefined)) return { expose };
+function exposureOf({ named, expose }: Settings, { pack, tools }: AgentConfig): Pick<Settings, 'expose'> {
+  if (named.exposure || (pack === undefined && tools === undefined)) return { expose };
   return { expose: { ...(pack === undefined ? {} : { pack }), ...(tools === undefined ? {} : { tools: [...tools] }) } };
 }
 

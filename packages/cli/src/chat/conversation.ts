@@ -50,6 +50,7 @@ export async function converse(opened: OpenChat, screen: Screen, turns: TurnInte
     if (await tellWhatWaits(chat, screen, false))
       screen.line('  here      /resume asks you now; another prompt may come first');
     if (end.isOver) return end.status;
+    screen.line('');
     status = end.status === EXIT.suspended ? EXIT.suspended : EXIT.completed;
   }
   farewell(chat, screen);

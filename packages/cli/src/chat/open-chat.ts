@@ -60,8 +60,8 @@ export async function openChat({ flags, engines, screen, stdinIsTaken, interrupt
   const earlier = earlierThread(folder, flags, loaded.cwd);
   // A conversation goes on with whom it was with, unless somebody else is named.
   const before = earlier === undefined ? undefined : readThread(earlier.path).voice;
-  const agent = loaded.isAgentNamed ? loaded.agent : (before?.agent ?? loaded.agent);
-  const model = flags.model ?? (loaded.isAgentNamed ? undefined : before?.model);
+  const agent = loaded.named.agent ? loaded.agent : (before?.agent ?? loaded.agent);
+  const model = flags.model ?? (loaded.named.agent ? undefined : before?.model);
   const chosen = chooseAgent(agents, { ...loaded, agent }, model, process.env);
   const settings = settingsOf(loaded, chosen, warn);
   const provider = await openModel(chosen, process.env);

@@ -1,5 +1,6 @@
 import { loadSettings, type Settings } from '../configuration/settings.js';
 import { checkExecSandbox, checkMachine, type Check } from '../doctor/checks.js';
+import { checkModels } from '../doctor/models.js';
 import { maskSecrets } from '../doctor/secrets.js';
 import { EXIT } from '../exit-status.js';
 import { Screen } from '../terminal/screen.js';
@@ -13,10 +14,15 @@ export async function examine(flags: { json?: boolean; cwd?: string }): Promise<
   const [machine, sandbox] = await Promise.all([checkMachine(process.env), checkExecSandbox(settings?.exec)]);
   const checks = [...machine, sandbox, ...check];
   const isWell = checks.every(({ status }) => status !== 'missing');
-  const configuration = settings === undefined ? null : maskSecrets(settings);
+  const configuration = settings === undefined ? null : maskSecrets(shown(settings));
   if (flags.json === true) screen.write(`${jsonText({ ok: isWell, checks, configuration }, 2)}\n`);
   else report(screen, checks, configuration, isWell);
   return isWell ? EXIT.completed : EXIT.failed;
+}
+
+/** Without what is no setting. */
+function shown({ named: _named, ...settings }: Settings): object {
+  return settings;
 }
 
 async function checkConfiguration({ cwd }: { cwd?: string }): Promise<{ check: Check[]; settings?: Settings }> {
@@ -26,9 +32,11 @@ async function checkConfiguration({ cwd }: { cwd?: string }): Promise<{ check: C
       notes.push(message),
     );
     const from = settings.sources.join(', ');
+    const models = await checkModels(process.env, settings.cwd, (message) => notes.push(message));
     return {
       settings,
       check: [
+        ...models,
         { name: 'configuration', status: 'ok', detail: `from ${from}` },
         ...notes.map((detail): Check => ({ name: 'configuration', status: 'warning', detail })),
       ],

@@ -126,7 +126,7 @@ async function act<View extends EventView>(
 }
 
 /** What waits, and what was cut off in the middle, with the commands that go on with it. */
-export async function tellWhatIsLeft(
+async function tellWhatIsLeft(
   about: Pick<ScriptStage, 'harness' | 'screen' | 'approvals' | 'count'> & {
     kept: Kept | undefined;
     flags: ScriptFlags;
@@ -159,7 +159,7 @@ export function personView(screen: Screen, settings: Settings): AnswerView {
 }
 
 /** The library protects a run from listeners that throw; here such a fault must not pass in silence. */
-export class EventWatch {
+class EventWatch {
   readonly #listeners: readonly ((event: StreamEvent) => void)[];
   #fault: { error: unknown } | undefined;
 

@@ -55,13 +55,9 @@ export interface Settings {
   packs: NonNullable<Configuration['packs']>;
   /** The agent that was named; undefined where none was. */
   agent: string | undefined;
-  /** The command line or the environment names it. */
-  isAgentNamed: boolean;
   models: NonNullable<Configuration['models']>;
-  /** The command line or the environment says the mode, and so it holds for every agent. */
-  isModeNamed: boolean;
-  /** The command line says what is exposed. */
-  isExposureNamed: boolean;
+  /** What the command line or the environment says, so that it holds for every agent. */
+  named: { agent: boolean; mode: boolean; exposure: boolean };
   /** The only tools that the workspace wants in use; undefined where it does not say. */
   workspaceTools?: string[];
   /** Where each part comes from, most important first. */
@@ -107,10 +103,12 @@ export async function loadSettings(
     expose: namesTools ? exposure(flags) : exposure(own?.expose ?? {}),
     packs: own?.packs ?? {},
     agent: flags.agent ?? wishes.agent ?? own?.agent,
-    isAgentNamed: (flags.agent ?? wishes.agent) !== undefined,
     models: own?.models ?? {},
-    isModeNamed: (flags.mode ?? wishes.mode) !== undefined,
-    isExposureNamed: namesTools,
+    named: {
+      agent: (flags.agent ?? wishes.agent) !== undefined,
+      mode: (flags.mode ?? wishes.mode) !== undefined,
+      exposure: namesTools,
+    },
     ...(workspaceTools === undefined ? {} : { workspaceTools }),
     sources: [
       ...(Object.keys(wishes).length === 0 ? [] : ['environment']),

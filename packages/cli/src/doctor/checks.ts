@@ -99,10 +99,8 @@ function plainSettings(cwd: string): Settings {
     expose: {},
     packs: {},
     agent: undefined,
-    isAgentNamed: false,
     models: {},
-    isModeNamed: false,
-    isExposureNamed: false,
+    named: { agent: false, mode: false, exposure: false },
     sources: [],
   };
 }

@@ -17,7 +17,7 @@ const count = z.number().int().min(1);
 const dollars = z.number().min(0);
 
 /** What a million tokens cost, in US dollars. */
-export const PricesSchema = z.strictObject({
+const PricesSchema = z.strictObject({
   input: dollars,
   output: dollars,
   /** Of input that came from the provider's cache, or was written there. Default: as other input. */

@@ -31,6 +31,7 @@ export interface AgentRunSettings {
   readonly loadImage: LoadImage | undefined;
   /** Results of calls, which may carry images. */
   readonly results: readonly unknown[];
+  readonly scriptSourceDeltas: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -138,7 +139,7 @@ export class AgentRun {
   }
 
   async #ask(): Promise<State> {
-    const { agent, signal, provider, harness, work: settings } = this.#settings;
+    const { agent, signal, provider, harness, work: settings, scriptSourceDeltas } = this.#settings;
     if (signal.aborted) return { type: 'done', status: 'cancelled' };
     const spent = this.#spent();
     if (spent !== undefined) return incomplete(spent);
@@ -155,7 +156,7 @@ export class AgentRun {
       usage: this.#usage,
       scriptsInText: inText,
       stopsAfterScript: agent.afterScript === 'stop',
-      detector: () => harness.detector(),
+      detector: () => harness.detector({ sourceDeltas: scriptSourceDeltas && inText === 'run' }),
       stop: () => stop.abort(),
       signal: either,
     });

@@ -40,6 +40,8 @@ export interface AnswerEnd {
 
 type Payload<Type extends EventPayload['type']> = Extract<EventPayload, { type: Type }>;
 
+type DetectorEvent = ReturnType<ReturnType<Harness['detector']>['push']>[number];
+
 type ItemPayload = Payload<'item_start' | 'item_delta' | 'item_done' | 'item_error' | 'item_cancelled'>;
 
 export class AnswerReader {
@@ -160,17 +162,20 @@ export class AnswerReader {
     }
   }
 
-  async #detected(
-    pieces: TextPieces,
-    events: ReturnType<ReturnType<Harness['detector']>['push']>,
-    atEnd = false,
-  ): Promise<void> {
+  async #detected(pieces: TextPieces, events: readonly DetectorEvent[], atEnd = false): Promise<void> {
     for (const event of events) {
       if (this.#stopped) return;
       if (event.type === 'text_delta') pieces.delta('message', event.text);
       else if (event.type === 'reasoning_delta') pieces.delta('reasoning', event.text);
+      else if (event.type === 'script_start') this.#startScript(pieces, event);
+      else if (event.type === 'source_delta') pieces.sourceDelta(event.text);
       else await this.#segment(pieces, event.segment, atEnd);
     }
+  }
+
+  /** Behind a script that waits for people nothing starts: what stands there is only named. */
+  #startScript(pieces: TextPieces, { language, format }: Extract<DetectorEvent, { type: 'script_start' }>): void {
+    if (this.#settings.work.waiting === undefined) pieces.startScript(language, format);
   }
 
   async #segment(pieces: TextPieces, segment: AnswerSegment, atEnd: boolean): Promise<void> {

@@ -12,7 +12,7 @@ import type { UsageSum } from './usage-sum.js';
 /** The part of the window at which it is time: the rest is for the answer, and for the summary itself. */
 const FULL = 0.8;
 
-export const COMPACTION_REQUEST = `The conversation has grown too long to go on as it is. Write down everything that whoever goes on with it needs, and nothing else; what you do not write is lost. Do not call tools and write no script.
+const COMPACTION_REQUEST = `The conversation has grown too long to go on as it is. Write down everything that whoever goes on with it needs, and nothing else; what you do not write is lost. Do not call tools and write no script.
 
 - What the person wants, with every condition they named, in their own words where the words matter.
 - What has been done: files changed, commands run, effects that must not be repeated.

@@ -60,13 +60,14 @@ export function agentFor({ capabilities }: Pick<ModelProvider, 'capabilities'>, 
 
 /** The system text: how scripts are written and what there is, then the agent's own. Stable while they are. */
 export function systemText(harness: Harness, agent: AgentConfig, mode: HarnessMode): string | undefined {
-  const { carrier, instructions, instructionTokens: tokenBudget } = agent;
+  const { carrier, afterScript, instructions, instructionTokens: tokenBudget } = agent;
   const guide =
     mode === 'disabled'
       ? []
       : [
           harness.instructions({
             carrier,
+            afterScript,
             ...(tokenBudget === undefined ? {} : { tokenBudget }),
           }),
         ];

@@ -11,9 +11,9 @@ import type {
   StreamEvent,
 } from '../protocol/index.js';
 import { newId } from '../text/new-id.js';
-import { defineAgent, type AgentConfig, type AgentInput } from './agent-config.js';
+import { defineAgent, type AgentInput } from './agent-config.js';
 import { AgentRun } from './agent-run.js';
-import { offerTools } from './offered-tools.js';
+import { agentFor, offerTools } from './offered-tools.js';
 import { RunLog } from './run-log.js';
 
 interface CommonOptions {
@@ -42,6 +42,8 @@ interface CommonOptions {
   runId?: string;
   threadId?: string;
   turnId?: string;
+  /** For scripts in text: tell their source while it is typed, as of `processText`. Default false. */
+  scriptSourceDeltas?: boolean;
   /** Where the run's events go on, behind those of a run of the same `runId` that was suspended. */
   nextSeq?: number;
 }
@@ -147,10 +149,18 @@ function prepare(options: CommonOptions, signal: AbortSignal, listen: (event: St
       results.push(result);
     },
   };
-  return new AgentRun({ provider, harness, agent, log, work, offered, system, loadImage, results, signal });
-}
-
-/** Where there are no tools that take raw text, scripts come as an argument. */
-function agentFor({ capabilities }: ModelProvider, agent: AgentConfig): AgentConfig {
-  return agent.carrier === 'custom' && !capabilities.customTools ? { ...agent, carrier: 'tool' } : agent;
+  const { scriptSourceDeltas = false } = options;
+  return new AgentRun({
+    provider,
+    harness,
+    agent,
+    log,
+    work,
+    offered,
+    system,
+    loadImage,
+    results,
+    scriptSourceDeltas,
+    signal,
+  });
 }

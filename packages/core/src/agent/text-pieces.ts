@@ -1,5 +1,5 @@
 import { DISABLED_WARNING } from '../protocol/index.js';
-import type { EventPayload, MessageItem, OutputItem } from '../protocol/index.js';
+import type { EventPayload, MessageItem, OutputItem, ScriptLanguage } from '../protocol/index.js';
 import type { ScriptItemMembers } from '../harness/index.js';
 
 type Emit = (payload: EventPayload) => void;
@@ -22,6 +22,8 @@ export class TextPieces {
   readonly #emit: Emit;
   readonly #ids: string[] = [];
   #open: OpenPiece | undefined;
+  /** The item of the script that is being typed, where that is told. */
+  #openScript: string | undefined;
   #final: MessageItem | undefined;
   /** One piece is all of it, as the provider has it. */
   #isWhole = false;
@@ -52,9 +54,26 @@ export class TextPieces {
     this.#done('message', DISABLED_WARNING, { raw_text: raw });
   }
 
+  /** A script begins, and is told while it is typed. */
+  startScript(language: ScriptLanguage, format: 'xml' | 'fence'): void {
+    const id = this.#nextId();
+    this.#openScript = id;
+    const initial = { ...this.#members, language, format, carrier: 'text' };
+    this.#emit({ type: 'item_start', item_id: id, item_type: 'script_execution', initial });
+  }
+
+  /** Of a script that has started; of another one it is not told. */
+  sourceDelta(delta: string): void {
+    if (this.#openScript !== undefined) this.#emit({ type: 'item_delta', item_id: this.#openScript, delta });
+  }
+
   /** Members of the item of a script that stands in the text. */
   script(format: 'xml' | 'fence', raw: string): ScriptItemMembers {
-    return { ...this.#members, id: this.#nextId(), format, carrier: 'text', raw_text: raw };
+    const started = this.#openScript;
+    this.#openScript = undefined;
+    const id = started ?? this.#nextId();
+    const isStarted = started === undefined ? {} : { isStarted: true };
+    return { ...this.#members, id, format, carrier: 'text', raw_text: raw, ...isStarted };
   }
 
   /** The provider's message is whole: the next piece that ends is the last one. */
@@ -74,9 +93,11 @@ export class TextPieces {
 
   /** The provider's message was cut off: what is not whole is given up. */
   cancel(reason: string | undefined): void {
-    if (this.#open === undefined) return;
-    this.#emit({ type: 'item_cancelled', item_id: this.#open.id, ...(reason === undefined ? {} : { reason }) });
+    const id = this.#open?.id ?? this.#openScript;
+    if (id === undefined) return;
+    this.#emit({ type: 'item_cancelled', item_id: id, ...(reason === undefined ? {} : { reason }) });
     this.#open = undefined;
+    this.#openScript = undefined;
   }
 
   #openPiece(type: OpenPiece['type']): void {

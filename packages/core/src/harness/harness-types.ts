@@ -11,7 +11,7 @@ import type {
   StreamEvent,
   Tool,
 } from '../protocol/index.js';
-import type { CompilerStats, Detector } from '../script/index.js';
+import type { CompilerStats, Detector, DetectorOptions } from '../script/index.js';
 import type { CheckPoolStats } from '../script/type-checker/index.js';
 import type { RunScriptTool } from './as-tool.js';
 import type { KeptScriptDetails } from './kept-scripts.js';
@@ -66,6 +66,11 @@ export interface ProcessTextOptions extends RunOptions {
   mode?: HarnessMode;
   /** Go on with later scripts after one has failed. Default false. */
   continueOnError?: boolean;
+  /**
+   * Tell a script's source while it is typed: its item starts when the block opens, and `item_delta`s bring the
+   * source before the `item_done`. Default false: `item_start` and `item_done` come together, when it is whole.
+   */
+  scriptSourceDeltas?: boolean;
   /** Names for the run's events; made up where left out. */
   runId?: string;
   threadId?: string;
@@ -87,6 +92,8 @@ export interface ResumeOptions {
 export interface InstructionsOptions {
   /** How scripts reach the harness. Default 'tool'. */
   carrier?: ScriptCarrier;
+  /** For scripts in text: whether the answer ends behind a script. Left out: nothing is said about it. */
+  afterScript?: 'stop' | 'continue';
   /** Most tokens of the whole text, which shows as much of the tools as that allows. Default 3 000. */
   tokenBudget?: number;
 }
@@ -132,7 +139,7 @@ export interface Harness {
   /** Of a run that changes none. */
   readonly limits: Limits;
   /** Finds scripts in one answer, as `processText` does. */
-  detector(): Detector;
+  detector(options?: Pick<DetectorOptions, 'sourceDeltas'>): Detector;
   /** The tools that scripts and structured calls may use. */
   tools(): readonly Tool[];
   /** The harness as one tool for any agent library. */

@@ -1,7 +1,6 @@
 import { createGate } from '../approvals/index.js';
 import {
   ToolscriptUsageError,
-  type AnswerSegment,
   type HarnessMode,
   type Limits,
   type LimitsInput,
@@ -11,7 +10,7 @@ import {
   type Tool,
 } from '../protocol/index.js';
 import { QuickJsPool } from '../sandbox/index.js';
-import { createCompiler, createDetector, type Detector } from '../script/index.js';
+import { createCompiler, createDetector, type Detector, type DetectorOptions } from '../script/index.js';
 import {
   createCatalog,
   createObservedShapes,
@@ -35,6 +34,7 @@ import {
   processAnswer,
   processRest,
   tellRefusal,
+  type AnswerBlock,
   type AnswerOptions,
   type AnswerText,
 } from './process-text.js';
@@ -48,6 +48,7 @@ import {
   type Decisions,
 } from './resumption.js';
 import { disabledFailure, failedOutcome, reportSkipped, reportUnrunnable, runRequest } from './script-runner.js';
+import type { ScriptItemMembers, ScriptText } from './script-items.js';
 import type { RunHost, RunnerParts } from './script-run.js';
 import { SuspensionSeal, type SuspensionKey } from './suspension-envelope.js';
 import type { Suspension } from './suspensions.js';
@@ -129,8 +130,8 @@ class ToolscriptHarness implements Harness {
     return this.#limits;
   }
 
-  detector(): Detector {
-    return createDetector(this.#options.detect);
+  detector({ sourceDeltas = false }: Pick<DetectorOptions, 'sourceDeltas'> = {}): Detector {
+    return createDetector({ ...this.#options.detect, sourceDeltas });
   }
 
   async runScript(source: string, run: RunScriptOptions = {}): Promise<Outcome> {
@@ -142,14 +143,15 @@ class ToolscriptHarness implements Harness {
     const { limits, approvals, app, principal, context, signal } = this.#shared(run);
     const stream = this.#stream(run, this.#identity(run));
     const language = run.language ?? 'ts';
-    const { item, refusal } = run;
+    const { refusal } = run;
+    const named = namedItem(run.item);
     if (refusal !== undefined)
-      return reportUnrunnable({ source, language, format: 'tool', item, stream, limits }, refusal);
+      return reportUnrunnable({ source, language, format: 'tool', ...named, stream, limits }, refusal);
     const { outcome } = await runRequest(this.#parts, {
       source,
       language,
-      format: item?.format ?? 'tool',
-      item,
+      format: run.item?.format ?? 'tool',
+      ...named,
       mode,
       limits,
       approvals,
@@ -169,10 +171,8 @@ class ToolscriptHarness implements Harness {
     checkRunOptions(run, 'processText');
     const mode = run.mode ?? this.mode;
     const identity = this.#identity(run);
-    return processAnswer(
-      text,
-      this.#answerOptions(run, { identity, mode, continueOnError: run.continueOnError ?? false }),
-    );
+    const { continueOnError = false, scriptSourceDeltas = false } = run;
+    return processAnswer(text, this.#answerOptions(run, { identity, mode, continueOnError, scriptSourceDeltas }));
   }
 
   async resume(suspension: string, decisions: Decisions = {}, run: ResumeOptions = {}): Promise<Outcome> {
@@ -255,11 +255,13 @@ class ToolscriptHarness implements Harness {
     return makeRunScriptTool(this.instructions({ carrier: 'tool' }), runCode, modelOutputTokens);
   }
 
-  instructions({ carrier = 'tool', tokenBudget = DEFAULT_INSTRUCTION_TOKENS }: InstructionsOptions = {}): string {
-    const key = `${carrier} ${tokenBudget}`;
+  instructions(options: InstructionsOptions = {}): string {
+    const { carrier = 'tool', tokenBudget = DEFAULT_INSTRUCTION_TOKENS, afterScript } = options;
+    const key = `${carrier} ${tokenBudget} ${afterScript}`;
     if (this.#instructions?.key === key) return this.#instructions.text;
     const text = writeInstructions({
       carrier,
+      afterScript,
       limits: this.#limits,
       tag: this.#options.detect?.tags?.[0] ?? 'tool-calls',
       tools: this.tools(),
@@ -375,7 +377,10 @@ class ToolscriptHarness implements Harness {
 
   #answerOptions(
     run: RunOptions,
-    how: Pick<AnswerOptions, 'identity' | 'mode' | 'continueOnError' | 'nextSeq' | 'failedBefore'>,
+    how: Pick<
+      AnswerOptions,
+      'identity' | 'mode' | 'continueOnError' | 'scriptSourceDeltas' | 'nextSeq' | 'failedBefore'
+    >,
   ): AnswerOptions {
     const shared = this.#shared(run);
     const listeners = [this.#options.onEvent, run.onEvent].filter((listener) => listener !== undefined);
@@ -386,11 +391,11 @@ class ToolscriptHarness implements Harness {
       onEvent: (event) => {
         for (const listener of listeners) listener(event);
       },
-      runScript: (segment, stream, signal) =>
-        runRequest(this.#parts, { ...shared, ...blockOf(segment), mode: how.mode, stream, signal, inAnswer: true }),
-      reportMalformed: (segment, failure, stream) =>
-        reportUnrunnable({ ...blockOf(segment), stream, limits: shared.limits }, failure),
-      reportSkipped: (segment, stream) => reportSkipped({ ...blockOf(segment), stream }),
+      runScript: (block, stream, signal) =>
+        runRequest(this.#parts, { ...shared, ...textOf(block), mode: how.mode, stream, signal, inAnswer: true }),
+      reportMalformed: (block, failure, stream) =>
+        reportUnrunnable({ ...textOf(block), stream, limits: shared.limits }, failure),
+      reportSkipped: (block, stream) => reportSkipped({ ...textOf(block), stream }),
     };
   }
 
@@ -431,8 +436,15 @@ function isList(key: SuspensionKey | readonly SuspensionKey[]): key is readonly 
   return Array.isArray(key);
 }
 
-function blockOf({ source, language, format }: Extract<AnswerSegment, { type: 'script' | 'malformed' }>) {
-  return { source, language, format };
+function textOf({ source, language, format, startedAs }: AnswerBlock): ScriptText {
+  return { source, language, format, startedAs };
+}
+
+/** The item's members, and the name under which the host has started it. */
+function namedItem(item: ScriptItemMembers | undefined): Pick<ScriptText, 'item' | 'startedAs'> {
+  if (item?.isStarted === undefined) return { item };
+  const { isStarted, ...members } = item;
+  return { item: members, startedAs: isStarted ? members.id : undefined };
 }
 
 function queueWait(options: HarnessOptions): Partial<LimitsInput> {

@@ -7,6 +7,8 @@ export type ScriptCarrier = 'tool' | 'custom' | 'text';
 
 export interface InstructionParts {
   carrier: ScriptCarrier;
+  /** Of scripts in text; undefined: nothing is said about it. */
+  afterScript: 'stop' | 'continue' | undefined;
   limits: Limits;
   /** Tag that holds scripts in text. */
   tag: string;
@@ -36,8 +38,8 @@ const EMPTY: PromptCatalog = { text: 'interface Tools {}', shown: 0, byName: 0 }
 /** The most that the rules may take of a budget; with less room they are short, or left out. */
 const HEAD_SHARE = 0.5;
 
-function headFor({ carrier, limits, tag, spawn, tokenBudget }: InstructionParts): string {
-  const guide = carrier === 'text' ? textGuide(tag) : carrier === 'custom' ? CUSTOM_GUIDE : TOOL_GUIDE;
+function headFor({ carrier, afterScript, limits, tag, spawn, tokenBudget }: InstructionParts): string {
+  const guide = carrier === 'text' ? textGuide(tag, afterScript) : carrier === 'custom' ? CUSTOM_GUIDE : TOOL_GUIDE;
   const example = carrier === 'text' ? [textExample(tag)] : [];
   const heads = [
     [[guide, ...example].join(' '), spawn ? `${RULES}\n${SPAWN_RULE}` : RULES, limitsSentence(limits)].join('\n\n'),
@@ -59,9 +61,17 @@ const TOOL_GUIDE =
 const CUSTOM_GUIDE =
   'You can act by writing TypeScript: call the tool `run_script` with the script itself as its input, no JSON around it. The script runs in a sandbox that reaches nothing but the tools below.';
 
-function textGuide(tag: string): string {
-  return `You can act by writing TypeScript between <${tag}> and </${tag}>. The script runs in a sandbox that reaches nothing but the tools below.`;
+function textGuide(tag: string, afterScript: InstructionParts['afterScript']): string {
+  const guide = `You can act by writing TypeScript between <${tag}> and </${tag}>. The script runs in a sandbox that reaches nothing but the tools below.`;
+  return afterScript === undefined ? guide : `${guide} ${RESULT_IN_TEXT} ${BEHIND_SCRIPT[afterScript]}`;
 }
+
+const RESULT_IN_TEXT = 'Its result comes in the next message, inside `<tool-output>`.';
+
+const BEHIND_SCRIPT = {
+  stop: 'Your answer ends behind it.',
+  continue: 'What you write behind it is written before there is a result: do not guess it.',
+} as const;
 
 function textExample(tag: string): string {
   return `Example:\n\n<${tag}>\nconst results = await Promise.all(names.map((name) => tools.example({ name })));\nreturn { count: results.length };\n</${tag}>`;

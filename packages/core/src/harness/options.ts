@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  LimitChangesSchema,
   LimitsSchema,
   ToolscriptUsageError,
   type ApprovalPolicy,
@@ -93,7 +94,7 @@ const HarnessOptionsSchema = z.strictObject({
       'expected a compiler made by createCompiler',
     )
     .optional(),
-  limits: LimitsSchema.partial().optional(),
+  limits: LimitChangesSchema.optional(),
   approvals: z
     .custom<ApprovalPolicy>((value) => value !== null, 'expected "auto", "deny", rules or a function')
     .optional(),
@@ -163,7 +164,7 @@ const RESUME_OPTIONS = ['app', 'principal', 'signal', 'approvals', 'onEvent'];
 const MODES = ['enabled', 'dry-run', 'disabled'];
 const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
   runScript: [...RUN_OPTIONS, 'mode', 'language', 'threadId', 'turnId', 'item', 'refusal'],
-  processText: [...RUN_OPTIONS, 'mode', 'continueOnError', 'runId', 'threadId', 'turnId'],
+  processText: [...RUN_OPTIONS, 'mode', 'continueOnError', 'scriptSourceDeltas', 'runId', 'threadId', 'turnId'],
   callTool: [...RUN_OPTIONS, 'callId'],
   asTool: RUN_OPTIONS,
   resume: RESUME_OPTIONS,

@@ -11,6 +11,7 @@ import {
   type StreamEvent,
 } from '../protocol/index.js';
 import { EventStream, newId, type RunIdentity } from './event-stream.js';
+import { cancelStarted } from './script-items.js';
 import type { RunEnd } from './script-runner.js';
 import type { Putting } from './suspensions.js';
 
@@ -26,21 +27,20 @@ export interface AnswerOptions {
   detect: DetectorOptions;
   /** Whether a failed script stops the later ones. Default false: it does. */
   continueOnError: boolean;
+  /** The source of a script is told while it is typed. Default false. */
+  scriptSourceDeltas?: boolean;
   signal: AbortSignal | undefined;
   onEvent: ((event: StreamEvent) => void) | undefined;
-  runScript(
-    segment: Extract<AnswerSegment, { type: 'script' }>,
-    stream: EventStream,
-    signal: AbortSignal,
-  ): Promise<RunEnd>;
-  reportMalformed(
-    segment: Extract<AnswerSegment, { type: 'malformed' }>,
-    failure: ScriptFailure,
-    stream: EventStream,
-  ): Outcome;
+  runScript(block: AnswerBlock, stream: EventStream, signal: AbortSignal): Promise<RunEnd>;
+  reportMalformed(block: AnswerBlock, failure: ScriptFailure, stream: EventStream): Outcome;
   /** A block that is not run because an earlier one failed, or the run was cancelled. */
-  reportSkipped(segment: Extract<AnswerSegment, { type: 'script' | 'malformed' }>, stream: EventStream): void;
+  reportSkipped(block: AnswerBlock, stream: EventStream): void;
 }
+
+type BlockSegment = Extract<AnswerSegment, { type: 'script' | 'malformed' }>;
+
+/** A script of the answer, or what should have been one. `startedAs`: its item has started already, under this name. */
+export type AnswerBlock = BlockSegment & { readonly startedAs?: string | undefined };
 
 /** Throws a `ToolscriptUsageError` where there is no text to read. */
 export function assertAnswerText(text: unknown): asserts text is AnswerText {
@@ -64,7 +64,9 @@ export function tellRefusal(outcome: Outcome, stream: EventStream): void {
  * that the model is never held up; what it says meanwhile comes after the script's output.
  */
 export function processAnswer(text: AnswerText, options: AnswerOptions): AsyncGenerator<StreamEvent, void, undefined> {
-  return playAnswer(options, (processor, signal) => processor.process(detect(text, options.detect, signal)));
+  const sourceDeltas = options.scriptSourceDeltas === true && options.mode !== 'disabled';
+  const detectOptions = { ...options.detect, sourceDeltas };
+  return playAnswer(options, (processor, signal) => processor.process(detect(text, detectOptions, signal)));
 }
 
 /** Goes on with an answer that was put aside: first the script that waited, then what came after it. */
@@ -121,6 +123,8 @@ class AnswerProcessor {
   readonly #stream: EventStream;
   readonly #signal: AbortSignal;
   #openItem: { id: string; type: 'message' | 'reasoning'; said: string } | undefined;
+  /** The item of the script that is being typed, where that is told. */
+  #openScript: string | undefined;
   #failed: boolean;
   #stopped = false;
   #status: ResponseStatus = 'completed';
@@ -158,7 +162,7 @@ class AnswerProcessor {
       for await (const event of events) await this.#take(event);
     } catch (error) {
       // The source of the text failed: what was said so far stands, and scripts that ran have run.
-      this.#closeItem(this.#openItem?.said ?? '');
+      this.#closeOpen();
       this.#stream.emit({
         type: 'response_error',
         code: 'AnswerInterrupted',
@@ -166,7 +170,7 @@ class AnswerProcessor {
       });
       this.#status = 'failed';
     }
-    if (this.#openItem !== undefined) this.#closeItem(this.#openItem.said);
+    this.#closeOpen();
     if (this.#signal.aborted) this.#status = 'cancelled';
     else if (this.#failed) this.#status = 'failed';
     const waiting = await this.#putAside();
@@ -201,6 +205,10 @@ class AnswerProcessor {
         return this.#delta('message', event.text);
       case 'reasoning_delta':
         return this.#delta('reasoning', event.text);
+      case 'script_start':
+        return this.#startScript(event);
+      case 'source_delta':
+        return this.#stream.emit({ type: 'item_delta', item_id: this.#openScript!, delta: event.text });
       case 'segment':
         return this.#segment(event.segment);
     }
@@ -213,6 +221,27 @@ class AnswerProcessor {
     }
     this.#openItem.said += delta;
     this.#stream.emit({ type: 'item_delta', item_id: this.#openItem.id, delta });
+  }
+
+  #startScript({ language, format }: Extract<DetectorEvent, { type: 'script_start' }>): void {
+    this.#openScript = newId('item');
+    const initial = { language, format };
+    this.#stream.emit({ type: 'item_start', item_id: this.#openScript, item_type: 'script_execution', initial });
+  }
+
+  /** The block with the name under which its item has started. */
+  #whole(segment: BlockSegment): AnswerBlock {
+    const startedAs = this.#openScript;
+    this.#openScript = undefined;
+    return { ...segment, startedAs };
+  }
+
+  /** The answer ends in the midst of something: what was said stands, and half a script is none. */
+  #closeOpen(): void {
+    if (this.#openItem !== undefined) this.#closeItem(this.#openItem.said);
+    if (this.#openScript === undefined) return;
+    cancelStarted(this.#stream, this.#openScript, 'The answer ended before it.');
+    this.#openScript = undefined;
   }
 
   #closeItem(content: string): void {
@@ -234,18 +263,16 @@ class AnswerProcessor {
           this.#delta(segment.type === 'text' ? 'message' : 'reasoning', segment.text);
         return this.#closeItem(segment.text);
       case 'script':
-        return this.#script(segment);
       case 'malformed':
         if (this.#options.mode === 'disabled') return this.#warn();
-        if (this.#stopped || this.#signal.aborted) return this.#options.reportSkipped(segment, this.#stream);
-        this.#note({ outcome: this.#options.reportMalformed(segment, segment.failure, this.#stream) });
+        return this.#block(this.#whole(segment));
     }
   }
 
-  async #script(segment: Extract<AnswerSegment, { type: 'script' }>): Promise<void> {
-    if (this.#options.mode === 'disabled') return this.#warn();
-    if (this.#stopped || this.#signal.aborted) return this.#options.reportSkipped(segment, this.#stream);
-    this.#note(await this.#options.runScript(segment, this.#stream, this.#signal));
+  async #block(block: AnswerBlock): Promise<void> {
+    if (this.#stopped || this.#signal.aborted) return this.#options.reportSkipped(block, this.#stream);
+    if (block.type === 'script') return this.#note(await this.#options.runScript(block, this.#stream, this.#signal));
+    this.#note({ outcome: this.#options.reportMalformed(block, block.failure, this.#stream) });
   }
 
   #note({ outcome, putting }: RunEnd): void {

@@ -17,16 +17,18 @@ export interface ScriptText {
   format: ScriptFormat;
   /** What whoever runs it wants its item to have. */
   item?: ScriptItemMembers | undefined;
+  /** Its item was started under this name while the source was typed. */
+  startedAs?: string | undefined;
 }
 
 /**
  * Members of a script's item, for a host whose conversation the item belongs to: names, the carrier, the text that
- * it was cut from. The script's output then has a `report` too.
+ * it was cut from. The script's output then has a `report` too. `isStarted` is no member: the host has told the
+ * `item_start` of the item's `id` already.
  */
 export type ScriptItemMembers = Partial<
   Pick<ScriptExecutionItem, 'id' | 'call_id' | 'format' | 'carrier' | 'raw_text'>
-> &
-  Readonly<Record<string, unknown>>;
+> & { readonly isStarted?: boolean } & Readonly<Record<string, unknown>>;
 
 /** What later events name a script's item by. */
 export interface ItemNames {
@@ -46,7 +48,7 @@ export interface ReportSource {
 export function executionItem(text: ScriptText, script: CompiledScript | undefined): ScriptExecutionItem {
   return {
     type: 'script_execution',
-    id: newId('item'),
+    id: text.startedAs ?? newId('item'),
     call_id: newId('call'),
     language: text.language,
     format: text.format,
@@ -58,10 +60,20 @@ export function executionItem(text: ScriptText, script: CompiledScript | undefin
   };
 }
 
-export function announce(stream: EventStream, item: ScriptExecutionItem, members?: ScriptItemMembers): ItemNames {
-  stream.emit({ type: 'item_start', item_id: item.id, item_type: 'script_execution' });
+/** The whole script, at once; where it was told while it was typed, as the end of that. */
+export function announce(
+  stream: EventStream,
+  item: ScriptExecutionItem,
+  { item: members, startedAs }: Pick<ScriptText, 'item' | 'startedAs'> = {},
+): ItemNames {
+  if (startedAs === undefined) stream.emit({ type: 'item_start', item_id: item.id, item_type: 'script_execution' });
   stream.emit({ type: 'item_done', item_id: item.id, final_item: item });
   return { id: item.id, callId: item.call_id, ...(members === undefined ? {} : { reported: true }) };
+}
+
+/** The end of an item that started while its source was typed, and is none after all. */
+export function cancelStarted(stream: EventStream, itemId: string, reason: string): void {
+  stream.emit({ type: 'item_cancelled', item_id: itemId, reason });
 }
 
 /** A script's output, once: one that is put aside has none yet, and its item says so. */

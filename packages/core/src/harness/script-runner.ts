@@ -1,6 +1,7 @@
 import {
   scriptFailure,
   type ApprovalPolicy,
+  type CompileResult,
   type Diagnostic,
   type CompiledScript,
   type HarnessMode,
@@ -15,6 +16,7 @@ import { newId, type EventStream } from './event-stream.js';
 import {
   announce,
   announceOutcome,
+  cancelStarted,
   executionItem,
   type ItemNames,
   type ReportSource,
@@ -51,14 +53,9 @@ export async function runRequest(parts: RunnerParts, request: ScriptRequest): Pr
   const startedAt = performance.now();
   // Threads of both kinds start side by side; afterwards this costs nothing.
   if (request.mode === 'enabled') parts.runtime.warm().catch(() => {});
-  const compiled = await parts.compiler.compile(request.source, {
-    language: request.language,
-    maxSourceBytes: request.limits.maxSourceBytes,
-    toolNames: parts.toolNames,
-    ...(parts.checker === undefined ? {} : { typeChecker: parts.checker }),
-  });
+  const compiled = await compile(parts, request);
   const item = request.stream.isHeard
-    ? announce(request.stream, executionItem(request, compiled.ok ? compiled.script : undefined), request.item)
+    ? announce(request.stream, executionItem(request, compiled.ok ? compiled.script : undefined), request)
     : undefined;
   if (compiled.ok && request.mode !== 'dry-run')
     return runCompiled(parts, request, { scriptId, script: compiled.script, cacheHit: compiled.cacheHit, item });
@@ -66,6 +63,22 @@ export async function runRequest(parts: RunnerParts, request: ScriptRequest): Pr
   const outcome = plainOutcome(scriptId, end, compiled, performance.now() - startedAt, parts.runtime.name);
   if (item !== undefined) announceOutcome(request.stream, item, outcome, reportSource(request));
   return { outcome };
+}
+
+/** Rejects where the harness was closed meanwhile. */
+async function compile(parts: RunnerParts, request: ScriptRequest): Promise<CompileResult> {
+  try {
+    return await parts.compiler.compile(request.source, {
+      language: request.language,
+      maxSourceBytes: request.limits.maxSourceBytes,
+      toolNames: parts.toolNames,
+      ...(parts.checker === undefined ? {} : { typeChecker: parts.checker }),
+    });
+  } catch (error) {
+    if (request.startedAs !== undefined)
+      cancelStarted(request.stream, request.startedAs, 'The harness was closed before it.');
+    throw error;
+  }
 }
 
 function reportSource({ source, limits, mode }: Pick<ScriptRequest, 'source' | 'limits' | 'mode'>): ReportSource {
@@ -190,14 +203,14 @@ export function reportUnrunnable(
 ): Outcome {
   const { source, stream, limits } = request;
   const outcome = plainOutcome(newId('scr'), { error: failure }, undefined, 0, 'none');
-  const item = announce(stream, executionItem(request, undefined), request.item);
+  const item = announce(stream, executionItem(request, undefined), request);
   announceOutcome(stream, item, outcome, { source, tokenBudget: limits.modelOutputTokens });
   return outcome;
 }
 
 /** A block that is not run: its item alone, pending for ever. */
 export function reportSkipped(request: ScriptText & { stream: EventStream }): void {
-  announce(request.stream, { ...executionItem(request, undefined), status: 'pending' });
+  announce(request.stream, { ...executionItem(request, undefined), status: 'pending' }, request);
 }
 
 export function disabledFailure(): ScriptFailure {

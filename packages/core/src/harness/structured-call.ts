@@ -34,15 +34,30 @@ export async function callOnce(parts: RunnerParts, call: StructuredCall): Promis
     plan: [],
     clock: { nowMs: () => performance.now() - started },
     startedAtMs: 0,
-    onEvent: (event) => tell(parts, call, event),
+    onEvent: (event) => {
+      // A person may take their time; the tool may not.
+      if (event.type === 'tool_call_start') timer = setTimeout(giveUp, limits.timeoutMs);
+      tell(parts, call, event);
+    },
   });
+  let timer: NodeJS.Timeout | undefined;
+  const giveUp = () => facade.abort(callId, `it took longer than ${limits.timeoutMs} ms (timeoutMs)`);
   const abort = () => facade.abort(callId, 'the run was cancelled');
   signal?.addEventListener('abort', abort, { once: true });
   const pending = facade.call({ callId, callIndex: 0, tool: name, ...argumentsOf(input) });
   if (signal?.aborted === true) abort();
   const result = await pending;
+  clearTimeout(timer);
   signal?.removeEventListener('abort', abort);
-  return facade.operations()[0] ?? refused(callId, name, input, result);
+  const [operation] = facade.operations();
+  return operation === undefined ? refused(callId, name, input, result) : { ...failureOf(result), ...operation };
+}
+
+/** One that was given up while it ran has no error of its own: why is in its result. */
+function failureOf(result: CallResult): Pick<Operation, 'error'> {
+  if (result.ok) return {};
+  const { code, message } = result.error;
+  return { error: { code: code as NonNullable<Operation['error']>['code'], message } };
 }
 
 function tell(parts: RunnerParts, { stream, principal }: StructuredCall, event: FacadeEvent): void {
@@ -57,9 +72,7 @@ function tell(parts: RunnerParts, { stream, principal }: StructuredCall, event: 
 /** A call that was never admitted has no operation of its own. */
 function refused(callId: string, tool: string, input: unknown, result: CallResult): Operation {
   const failed = { callId, tool, input, effect: 'external', status: 'failed', startedAtMs: 0, durationMs: 0 } as const;
-  if (result.ok) return failed;
-  const { code, message } = result.error;
-  return { ...failed, error: { code: code as NonNullable<Operation['error']>['code'], message } };
+  return { ...failed, ...failureOf(result) };
 }
 
 /** What cannot be written as JSON is refused by the facade, as any other wrong argument. */

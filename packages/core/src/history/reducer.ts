@@ -25,12 +25,12 @@ const MAX_MISSING_LISTED = 1000;
  * are ignored, and so are payloads that this version does not know. `apply` never throws on an event that
  * `StreamEventSchema` accepts.
  *
- * - `item_start` gives the item its place and shows a placeholder, which `item_delta` fills. A result or an
- *   error shows from its `item_done` on.
+ * - `item_start` gives the item its place and shows a placeholder, which `item_delta` fills: the content of a
+ *   message, the arguments of a call, the source of a script. A result or an error shows from its `item_done` on.
  * - `item_done` puts the final item in that place, or at the end when the item never started.
  * - `item_error` adds an `error` item behind the item, which keeps its text.
- * - `item_cancelled` marks the item `cancelled: true`. An unfinished item without text, and an unfinished
- *   function call, disappear.
+ * - `item_cancelled` marks the item `cancelled: true`. An unfinished item without text, an unfinished function
+ *   call and an unfinished script disappear.
  * - A script's status follows its output: completed, failed → error, suspended.
  *
  * Treat what `response()` returns as read-only: it shares its items with the events and with later responses.

@@ -275,9 +275,9 @@ function textOf(item: OutputItem): string | undefined {
   }
 }
 
-/** Whether an unfinished item says something to a person. Half a call says nothing. */
+/** Whether an unfinished item says something to a person. Half a call and half a script do nothing and say nothing. */
 function isReadable(item: OutputItem): boolean {
-  return item.type !== 'function_call' && textOf(item) !== '';
+  return item.type !== 'function_call' && item.type !== 'script_execution' && textOf(item) !== '';
 }
 
 function isOpen(status: ScriptStatus): boolean {

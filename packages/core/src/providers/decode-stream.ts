@@ -79,9 +79,11 @@ function feed(decoder: WireDecoder, writer: AnswerWriter, event: WireEvent): voi
     case 'done_marker':
       return decoder.readDoneMarker();
     case 'broken':
+      decoder.readBreak?.();
       return event.code === 'AnswerAborted' ? writer.cancel({ reason: event.message }) : writer.fail(event);
     case 'body_end':
       decoder.readEnd();
+      if (!writer.ended) decoder.readBreak?.();
       return writer.fail(TRUNCATED);
   }
 }

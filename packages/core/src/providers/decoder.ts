@@ -10,4 +10,6 @@ export interface WireDecoder {
   readDoneMarker(): void;
   /** The body has ended. A decoder that knows the answer to be whole ends it; it is truncated otherwise. */
   readEnd(): void;
+  /** It broke off, or nobody listens any more. What is whole, though the stream did not say so, is ended as such. */
+  readBreak?(): void;
 }

@@ -63,6 +63,18 @@ export class BlockScanner {
     return this.block?.start;
   }
 
+  /** From this position on, the open block's text is its source only if a proper close is still to come. */
+  get doubtfulFrom(): number | undefined {
+    return this.fallback?.sourceEnd;
+  }
+
+  /** How the text before the window's index ends, where a fence's closing line may begin so. */
+  headOfClosingLine(): string {
+    if (this.block?.format !== 'fence') return '';
+    const head = this.window.headBefore(this.window.index);
+    return head !== undefined && allowsScriptFence(head) ? head : '';
+  }
+
   /** Begins a block; the window stands at its body. */
   open(block: OpenBlock): void {
     this.block = block;

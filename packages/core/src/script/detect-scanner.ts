@@ -1,6 +1,7 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
-import { BlockScanner } from './detect-block.js';
+import { BlockScanner, type OpenBlock } from './detect-block.js';
 import { blockSegment, strayClosingTag } from './detect-segments.js';
+import { SourceTeller } from './detect-source.js';
 import { TagTable, type TagMatch } from './detect-tags.js';
 import { TextScanner, type Opening } from './detect-text.js';
 import { GrowingText } from './detect-growing-text.js';
@@ -26,6 +27,8 @@ export class AnswerScanner {
   private readonly tags: TagTable;
   private readonly text: TextScanner;
   private readonly block: BlockScanner;
+  /** Undefined: scripts are told as a whole only. */
+  private readonly source: SourceTeller | undefined;
 
   private state: 'text' | 'block' | 'reasoning' | 'ended' = 'text';
   private reasoning: OpenReasoning = { tag: '', openingTag: '' };
@@ -35,10 +38,11 @@ export class AnswerScanner {
   private events: DetectorEvent[] = [];
   private isPlain = true;
 
-  constructor(scriptTags: readonly string[], hasScriptFences: boolean) {
+  constructor(scriptTags: readonly string[], hasScriptFences: boolean, tellsSource = false) {
     this.tags = new TagTable(scriptTags);
     this.text = new TextScanner(this.window, this.tags, hasScriptFences);
     this.block = new BlockScanner(this.window, this.tags);
+    this.source = tellsSource ? new SourceTeller(this.window, this.block) : undefined;
   }
 
   /** How many characters were looked at more than once. */
@@ -113,8 +117,7 @@ export class AnswerScanner {
     if (opening.type === 'fence') {
       const { language, length } = opening;
       window.index = opening.end;
-      this.block.open({ format: 'fence', language, tag: '', fenceLength: length, start, bodyStart: window.position });
-      this.state = 'block';
+      this.openBlock({ format: 'fence', language, tag: '', fenceLength: length, start, bodyStart: window.position });
     } else {
       window.index = opening.tag.end;
       this.openTag(opening.tag, start);
@@ -132,16 +135,29 @@ export class AnswerScanner {
       this.leaveBlock();
     } else {
       const { language, name } = tag;
-      this.block.open({ format: 'xml', language, tag: name, fenceLength: 0, start, bodyStart: window.position });
-      this.state = 'block';
+      this.openBlock({ format: 'xml', language, tag: name, fenceLength: 0, start, bodyStart: window.position });
     }
+  }
+
+  private openBlock(block: OpenBlock): void {
+    this.block.open(block);
+    this.state = 'block';
+    if (this.source === undefined) return;
+    const { language, format } = block;
+    this.source.begin(format);
+    this.events.push({ type: 'script_start', language, format });
   }
 
   private advanceBlock(): boolean {
     const { window } = this;
     const end = this.block.scan();
-    if (end === undefined) return false;
-    this.emitSegment(blockSegment(end, window.between(end.block.start, end.end)));
+    if (end === undefined) {
+      if (this.source !== undefined) this.tellSource(this.source.next());
+      return false;
+    }
+    const segment = blockSegment(end, window.between(end.block.start, end.end));
+    if (this.source !== undefined) this.tellSource(this.source.rest(segment.source));
+    this.emitSegment(segment);
     if (end.end < window.position) window.rewind(end.end);
     this.leaveBlock();
     return true;
@@ -166,6 +182,10 @@ export class AnswerScanner {
       }
       window.index += 1;
     }
+  }
+
+  private tellSource(text: string): void {
+    if (text !== '') this.events.push({ type: 'source_delta', text });
   }
 
   /** Text goes on at the window's index, in the middle of a line. */

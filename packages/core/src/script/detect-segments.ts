@@ -2,12 +2,14 @@ import { scriptFailure, type ScriptFailure } from '../protocol/errors.js';
 import type { AnswerSegment, SourcePosition } from '../protocol/script.js';
 import type { BlockEnd, BlockProblem, OpenBlock } from './detect-block.js';
 
+type BlockSegment = Extract<AnswerSegment, { type: 'script' | 'malformed' }>;
+
 const REST_OF_OPENING_LINE = /[ \t]*\r?\n/y;
 
 const NEWLINE = 0x0a;
 
 /** The segment of a block that ended; `raw` is its whole text. */
-export function blockSegment(end: BlockEnd, raw: string): AnswerSegment {
+export function blockSegment(end: BlockEnd, raw: string): BlockSegment {
   const { block } = end;
   const sourceStart = startOfSource(end, raw);
   const source = raw.slice(sourceStart, Math.max(end.sourceEnd - block.start, sourceStart));

@@ -269,35 +269,6 @@ test('leaving the loop ends the script and the stream', async () => {
   expect(performance.now() - started).toBeLessThan(10_000);
 });
 
-test('a script starts while the model still talks', async () => {
-  const world = openWorld();
-  const scene = await openScene('anthropic-messages', [
-    {
-      parts: [
-        { type: 'script', code: NOTE('early') },
-        { type: 'wait', ms: 2000 },
-        { type: 'text', text: '\nThat was long.' },
-      ],
-    },
-    say('Done.'),
-  ]);
-  await world.harness.warm();
-  const times = new Map<string, number>();
-  const options = { ...base(world, scene.provider, { carrier: 'text', afterScript: 'continue' }), input: 'Do it.' };
-  await collectRun(
-    watch(
-      runAgent(options),
-      () => true,
-      (payload) => {
-        const name = payload.type === 'item_done' ? payload.final_item.type : payload.type;
-        if (!times.has(name)) times.set(name, performance.now());
-      },
-    ),
-  );
-  expect(times.get('tool_call_start')! - times.get('script_execution')!).toBeLessThan(500);
-  expect(times.get('response_done')! - times.get('tool_call_done')!).toBeGreaterThan(1000);
-});
-
 test('a provider that throws is a provider that failed', async () => {
   const world = openWorld();
   const provider: ModelProvider = {

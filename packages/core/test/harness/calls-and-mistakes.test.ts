@@ -3,6 +3,7 @@ import { createHarness, memoryStore, type Harness } from '#core/index.js';
 import type { Operation, Outcome, StreamEvent } from '#core/protocol/index.js';
 import { defineTool } from '#core/tools/index.js';
 import { failureOf, openHarness, sharedHarness, valueOf } from './open-harness.js';
+import { sampleTools } from './sample-tools.js';
 
 const { sample, harness } = sharedHarness();
 
@@ -83,6 +84,19 @@ describe('callTool', () => {
       },
     );
     expect(operation).toMatchObject({ status: 'completed', result: { path: 'x', bytes: 2 } });
+  });
+
+  it('ends when its wall clock has run out, however long the tool would take; a person may take longer', async () => {
+    const late = await harness.callTool('wait', { ms: 60_000 }, { limits: { timeoutMs: 30 } });
+    expect(late).toMatchObject({ status: 'aborted', error: { code: 'ToolExecutionError' } });
+    expect(late.error?.message).toContain('timeoutMs');
+    const slowly = openHarness({
+      tools: sampleTools().tools,
+      approvals: () => new Promise((resolve) => setTimeout(() => resolve('approve'), 100)),
+    });
+    expect(await slowly.callTool('write', { path: 'x' }, { limits: { timeoutMs: 50 } })).toMatchObject({
+      status: 'completed',
+    });
   });
 
   it('is aborted by its signal, before and while it runs', async () => {

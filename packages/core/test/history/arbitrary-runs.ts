@@ -89,14 +89,15 @@ function scriptPiece(): fc.Arbitrary<(id: string) => Piece> {
   const shape = {
     status: fc.constantFrom('completed' as const, 'failed' as const, 'suspended' as const),
     calls: fc.nat(3),
+    typed: fc.subarray(['ret', 'urn ', '1 +']),
   };
-  return fc.record(shape).map(({ status, calls }) => (id) => {
+  return fc.record(shape).map(({ status, calls, typed }) => (id) => {
     const script = scriptItem(id);
     const output = scriptOutputItem(id, status);
     const activity = Array.from({ length: calls }, (_, index) => callPayloads(id, `${id}_${index}`)).flat();
     const after = { completed: 'completed', failed: 'error', suspended: 'suspended' } as const;
     return {
-      payloads: [...itemPayloads(script), ...activity, ...itemPayloads(output)],
+      payloads: [...itemPayloads(script, typed), ...activity, ...itemPayloads(output)],
       items: [{ ...script, status: after[status] }, output],
     };
   });

@@ -314,6 +314,24 @@ describe('the reducer', () => {
     ]);
   });
 
+  test('shows a script while it is typed, until its final item takes the place of that', () => {
+    const initial = { language: 'js', format: 'fence' };
+    const typing = [start('s', 'script_execution', initial), delta('s', 'ret'), delta('s', 'urn "')];
+    const shown = fold(...typing).output_items;
+    expect(shown).toMatchObject([{ id: 's', source_code: 'return "', status: 'pending', ...initial }]);
+    const done: EventPayload = { type: 'item_done', item_id: 's', final_item: scriptItem('s') };
+    expect(fold(...typing, done).output_items).toEqual([scriptItem('s')]);
+    expect(fold(...typing, done, ...itemPayloads(scriptOutputItem('s', 'failed'))).output_items[0]).toEqual({
+      ...scriptItem('s'),
+      status: 'error',
+    });
+    expect(fold(start('m', 'message'), ...typing, start('n', 'message'), done).output_items).toEqual([
+      message('m', ''),
+      scriptItem('s'),
+      message('n', ''),
+    ]);
+  });
+
   test('keeps the text of an item that failed and puts the error behind it', () => {
     const error: EventPayload = { type: 'item_error', item_id: 'm', code: 'overloaded', message: 'busy' };
     expect(fold(start('m', 'message'), delta('m', 'half'), error, start('n', 'message')).output_items).toEqual([
@@ -334,10 +352,12 @@ describe('the reducer', () => {
       start('empty', 'message'),
       start('call', 'function_call'),
       start('half', 'message'),
+      start('typed', 'script_execution'),
       delta('call', '{"pa'),
       delta('half', 'so far'),
+      delta('typed', 'await tools.'),
       ...itemPayloads(scriptItem('s')),
-      ...['empty', 'call', 'half', 's', 'nobody'].map(cancelled),
+      ...['empty', 'call', 'half', 'typed', 's', 'nobody'].map(cancelled),
     );
     expect(items).toEqual([
       { ...message('half', 'so far'), cancelled: true, cancel_reason: 'stop' },

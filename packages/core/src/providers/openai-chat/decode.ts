@@ -1,7 +1,7 @@
 import type { AnswerWriter, ItemWriter } from '../answer-writer.js';
 import type { WireEvent } from '../body.js';
 import type { WireDecoder } from '../decoder.js';
-import { failureOf, withoutNulls, type Members } from '../wire-values.js';
+import { failureOf, withoutNulls, type Members, type WireFailure } from '../wire-values.js';
 import { ReasoningDetails } from './reasoning-details.js';
 import { isAnswer, readChunk, stopOf, wholeAsChunk, type WireCall, type WireDelta } from './wire.js';
 
@@ -18,7 +18,7 @@ interface OpenCall {
  *
  *   answering ──finish_reason──▶ stopping ──[DONE] | the body's end──▶ done
  *       │ ──[DONE]──▶ done (some servers send no finish_reason)
- *       └──error──▶ failed
+ *       └──error | the connection breaks──▶ failed, or cancelled; reasoning that led to something is done
  */
 export class OpenAiChatDecoder implements WireDecoder {
   readonly #writer: AnswerWriter;
@@ -40,12 +40,12 @@ export class OpenAiChatDecoder implements WireDecoder {
 
   read({ name, data }: Extract<WireEvent, { type: 'event' }>): void {
     const chunk = readChunk(data);
-    if (chunk.error === undefined && name === 'error') return this.#writer.fail(failureOf(data));
+    if (chunk.error === undefined && name === 'error') return this.#fail(failureOf(data));
     if (chunk.choice !== undefined || chunk.usage !== undefined || chunk.responseId !== undefined) {
       this.#writer.start(withoutNulls({ response_id: chunk.responseId, model: chunk.model }));
     }
     this.#writer.usage(chunk.usage);
-    if (chunk.error !== undefined) return this.#writer.fail(failureOf(chunk.error));
+    if (chunk.error !== undefined) return this.#fail(failureOf(chunk.error));
     if (chunk.choice === undefined) return;
     this.#readDelta(chunk.choice.delta);
     this.#finishReason = chunk.choice.finishReason ?? this.#finishReason;
@@ -64,6 +64,15 @@ export class OpenAiChatDecoder implements WireDecoder {
 
   readEnd(): void {
     if (this.#finishReason !== undefined) this.#end();
+  }
+
+  readBreak(): void {
+    if (this.#message !== undefined || this.#calls.length > 0) this.#finishReasoning();
+  }
+
+  #fail(failure: WireFailure): void {
+    this.readBreak();
+    this.#writer.fail(failure);
   }
 
   #readDelta(delta: WireDelta): void {
@@ -140,12 +149,16 @@ export class OpenAiChatDecoder implements WireDecoder {
     else this.#writer.complete(members);
   }
 
-  #finishItems(stoppedEarly: boolean): void {
+  #finishReasoning(): void {
     const details = this.#reasoningDetails.all();
     this.#reasoning?.finish({
       ...Object.fromEntries(this.#reasoningTexts),
       ...(details.length === 0 ? {} : { reasoning_details: details }),
     });
+  }
+
+  #finishItems(stoppedEarly: boolean): void {
+    this.#finishReasoning();
     if (this.#native.size > 0) this.#message ??= this.#writer.message();
     this.#message?.finish({
       ...Object.fromEntries(this.#native),

@@ -25,11 +25,22 @@ export function messagesEcho({ parts }: PlannedAnswer): Spoken[] {
       case 'refusal':
         return [{ type: 'text', text: part.text }];
       case 'call':
-        return [{ type: 'call', id: part.callId, name: part.name, arguments: canonicalJson(jsonOf(part)) }];
+        return [{ type: 'call', id: part.callId, name: part.name, arguments: canonicalJson(objectText(jsonOf(part))) }];
       default:
         return [];
     }
   });
+}
+
+/** The format has only objects as input: a caller shows what was none in one. */
+function objectText(json: string): string {
+  try {
+    const value: unknown = json.trim() === '' ? {} : JSON.parse(json);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return JSON.stringify(value);
+  } catch {
+    // As below.
+  }
+  return JSON.stringify({ invalid_arguments: json });
 }
 
 const STOPS = {

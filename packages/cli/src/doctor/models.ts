@@ -1,0 +1,58 @@
+import { findAgents, type FoundAgent } from '../agents/agent-files.js';
+import { keyNameOf } from '../agents/choose-agent.js';
+import type { Environment } from '../terminal/style.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import type { Check } from './checks.js';
+
+const PATIENCE_MS = 1_000;
+
+/** Whom the agent could talk to: whose key there is, and which servers on this machine answer. */
+export async function checkModels(
+  environment: Environment,
+  cwd: string,
+  warn: (message: string) => void,
+): Promise<Check[]> {
+  const agents = [...(await findAgents(environment, cwd, warn)).values()];
+  const found = await Promise.all(agents.map((agent) => stateOf(agent, environment)));
+  const ready = found.filter(({ isReady }) => isReady);
+  const detail = found.map(({ says }) => says).join('; ');
+  if (ready.length > 0) return [{ name: 'models', status: 'ok', detail }];
+  const keys = [...new Set(agents.map(({ config }) => keyNameOf(config)).filter((name) => name !== undefined))];
+  return [
+    {
+      name: 'models',
+      status: 'warning',
+      detail,
+      fix: `To talk to a model, set ${keys.join(' or ')}, or start Ollama.`,
+    },
+  ];
+}
+
+async function stateOf({ config }: FoundAgent, environment: Environment): Promise<{ isReady: boolean; says: string }> {
+  const slug = visibleLine(config.slug);
+  const key = keyNameOf(config);
+  const baseUrl = config.provider?.baseUrl;
+  if (key !== undefined) {
+    const isSet = (environment[key] ?? '') !== '';
+    return { isReady: isSet, says: `${slug}: ${visibleLine(key)} is ${isSet ? '' : 'not '}set` };
+  }
+  if (baseUrl === undefined) return { isReady: false, says: `${slug}: names no provider` };
+  if (!isHere(baseUrl)) return { isReady: true, says: `${slug}: needs no key` };
+  const answers = await doesAnswer(baseUrl);
+  return { isReady: answers, says: `${slug}: ${visibleLine(baseUrl)} ${answers ? 'answers' : 'does not answer'}` };
+}
+
+/** Other machines are not asked. */
+function isHere(baseUrl: string): boolean {
+  return ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(baseUrl).hostname);
+}
+
+async function doesAnswer(baseUrl: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${baseUrl.replace(/\/$/u, '')}/models`, { signal: AbortSignal.timeout(PATIENCE_MS) });
+    await response.body?.cancel();
+    return true;
+  } catch {
+    return false;
+  }
+}
