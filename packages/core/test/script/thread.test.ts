@@ -36,7 +36,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-function fresh(deadlineMs = 10_000, url = entry): CompileThread {
+function fresh(deadlineMs = 60_000, url = entry): CompileThread {
   const thread = new CompileThread({ entry: url, deadlineMs });
   open.push(thread);
   return thread;
@@ -57,7 +57,7 @@ describe('the compile thread', () => {
   });
 
   it('gives up a job that misses its deadline, and the queue behind it goes on', async () => {
-    const thread = fresh(300);
+    const thread = fresh(1_500);
     await thread.warm();
     const results = await Promise.all(['spin', 'a', 'spin', 'b'].map((source) => ask(thread, source)));
     expect(results.map(({ type }) => type)).toEqual(['deadline', 'answer', 'deadline', 'answer']);
