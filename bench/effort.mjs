@@ -13,6 +13,9 @@ export const FULL = {
   memoryRounds: 5,
   textBytes: 4 << 20,
   events: 200_000,
+  deltas: 200,
+  tags: 25,
+  economyRuns: 3,
 };
 
 export const QUICK = {
@@ -29,4 +32,7 @@ export const QUICK = {
   memoryRounds: 1,
   textBytes: 1 << 20,
   events: 50_000,
+  deltas: 40,
+  tags: 3,
+  economyRuns: 1,
 };

@@ -36,6 +36,7 @@ async function measureRows() {
   for (const row of chosen) {
     const results = await measureOne(row);
     for (const result of results) process.stdout.write(reportRow(result, missing));
+    if (row.ownResult) writeOwnResult(row.name, results);
     measured.push(...results);
   }
   return measured;
@@ -68,6 +69,14 @@ function writeResults() {
   const files = whole ? [`${date.slice(0, 10)}-${process.version}.json`, 'latest.json'] : ['partial.json'];
   for (const file of files) writeFileSync(new URL(file, RESULTS), text);
   process.stdout.write(`\nWritten to bench/results/${files.join(' and ')}.\n`);
+}
+
+/** Rows that stand by themselves have a file of their own, beside that of the run. */
+function writeOwnResult(name, results) {
+  if (options.quick || results.some(({ broken }) => broken)) return;
+  const text = `${JSON.stringify({ date: new Date().toISOString(), machine, rows: results }, null, 2)}\n`;
+  mkdirSync(RESULTS, { recursive: true });
+  writeFileSync(new URL(`${name}.json`, RESULTS), text);
 }
 
 function readOptions() {

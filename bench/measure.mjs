@@ -17,8 +17,11 @@ import { summarise, timesBetter } from './statistics.mjs';
  * @property {string} unit
  * @property {'lower' | 'higher'} better
  * @property {number} [limit] The budget for our median.
+ * @property {'median' | 'p99'} [limitOf] What the budget is for instead.
  * @property {Record<string, number>} [atLeast] How many times better than a peer we have to be.
+ * @property {boolean} [selfRatio] What it is compared with is ours too: its budget is a ratio, and no library is missing.
  * @property {string[]} [notes]
+ * @property {string[][][]} [tables] Printed below it, the head of each first.
  */
 
 /**
@@ -61,11 +64,12 @@ function rowResult(row, entries, blocks) {
     return [{ name, times, ...(atLeast === undefined ? {} : { atLeast, holds: times >= atLeast }) }];
   });
   const budget =
-    row.limit === undefined || ours < 0 ? undefined : { limit: row.limit, holds: isWithin(figures[ours].median, row) };
+    row.limit === undefined || ours < 0 ? undefined : { limit: row.limit, holds: isWithin(figures[ours], row) };
   return { ...row, figures, ratios, ...(budget === undefined ? {} : { budget }) };
 }
 
-function isWithin(value, { limit, better }) {
+function isWithin(figure, { limit, limitOf = 'median', better }) {
+  const value = figure[limitOf];
   return better === 'lower' ? value <= limit : value >= limit;
 }
 

@@ -25,13 +25,15 @@ export function reportRow(row, missing) {
     ['', 'median', row.better === 'lower' ? 'p99' : 'p1', 'blocks', 'samples', 'beside ours'],
     ...row.figures.map((figure) => columnsOf(figure, row)),
   ];
-  const besidePeers = row.atLeast !== undefined || row.figures.some(({ role }) => role === 'part');
+  const besidePeers =
+    row.selfRatio !== true && (row.atLeast !== undefined || row.figures.some(({ role }) => role === 'part'));
   const absent = (besidePeers ? missing : []).map(({ name, reason }) => `  ${name}: not measured: ${reason}`);
   const lines = [
     head,
     ...aligned(table),
     ...absent,
     ...(row.notes ?? []).map((note) => `  (${note})`),
+    ...(row.tables ?? []).flatMap((table) => ['', ...aligned(table)]),
     ...verdicts(row),
   ];
   return `${lines.join('\n')}\n`;
@@ -66,10 +68,10 @@ function besideOurs({ times, atLeast, holds }) {
   return atLeast === undefined ? text : `${text} (budget ${atLeast}×: ${holds ? 'holds' : 'BEYOND'})`;
 }
 
-function verdicts({ budget, better, unit }) {
+function verdicts({ budget, better, unit, limitOf }) {
   if (budget === undefined) return [];
   return [
-    `  budget ${better === 'lower' ? '≤' : '≥'} ${number(budget.limit)} ${unit}: ${budget.holds ? 'holds' : 'NOT MET'}`,
+    `  budget ${limitOf === undefined ? '' : `of the ${limitOf} `}${better === 'lower' ? '≤' : '≥'} ${number(budget.limit)} ${unit}: ${budget.holds ? 'holds' : 'NOT MET'}`,
   ];
 }
 

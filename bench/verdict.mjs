@@ -19,7 +19,7 @@ export function judge(rows) {
     if (row.budget === undefined) continue;
     if (row.selfRatio) compared++;
     if (row.budget.holds) continue;
-    const value = row.figures.find(({ role }) => role === 'ours').median;
+    const value = row.figures.find(({ role }) => role === 'ours')[row.limitOf ?? 'median'];
     (row.selfRatio ? failures : unmet).push(
       `${row.name}: ${Number(value.toPrecision(3))} ${row.unit}, the budget is ${row.budget.limit}`,
     );

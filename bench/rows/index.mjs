@@ -1,7 +1,9 @@
 import * as catalog from './catalog.mjs';
 import * as cli from './cli.mjs';
 import * as coldStart from './cold-start.mjs';
+import * as deltaToEvent from './delta-to-event.mjs';
 import * as detector from './detector.mjs';
+import * as economy from './economy.mjs';
 import * as exec from './exec.mjs';
 import * as idle from './idle.mjs';
 import * as memory from './memory.mjs';
@@ -15,6 +17,7 @@ import * as search from './search.mjs';
 import * as suspension from './suspension.mjs';
 import * as throughput from './throughput.mjs';
 import * as toolCalls from './tool-calls.mjs';
+import * as turnOverhead from './turn-overhead.mjs';
 import * as typeCheck from './type-check.mjs';
 import * as warmScript from './warm-script.mjs';
 
@@ -33,6 +36,9 @@ export const ROWS = [
   throughput,
   neighbour,
   suspension,
+  deltaToEvent,
+  turnOverhead,
+  economy,
   detector,
   reducer,
   catalog,

@@ -1,0 +1,117 @@
+import { median } from '../statistics.mjs';
+import { WAYS } from './run-task.mjs';
+
+/** What a way is called where people read of it. */
+export const NAMES = { one: 'one call a turn', parallel: 'parallel calls', scripts: 'scripts' };
+
+/** What is counted, of each way of each task. `within`: a difference that says more about the machine than about a way. */
+export const MEASURES = {
+  turns: { title: 'turns', unit: 'turns' },
+  inputTokens: { title: 'input tokens', unit: 'tokens' },
+  newInputTokens: { title: 'of them new', unit: 'tokens' },
+  outputTokens: { title: 'output tokens', unit: 'tokens' },
+  wallSeconds: { title: 'seconds', unit: 's', within: 0.5 },
+};
+
+/**
+ * A task that was measured.
+ *
+ * @typedef {object} Measured
+ * @property {string} name
+ * @property {string} title
+ * @property {string} why
+ * @property {Record<'one' | 'parallel' | 'scripts', Record<keyof typeof MEASURES | 'inputTextTokens', number>>} ways
+ */
+
+/** @param {readonly Measured[]} tasks */
+export function totalOf(tasks, way, measure) {
+  return tasks.reduce((total, { ways }) => total + ways[way][measure], 0);
+}
+
+/** The tasks in which scripts take more of it than the better of the structured ways. */
+export function lostTasks(tasks, measure) {
+  const { within = 0 } = MEASURES[measure];
+  return tasks.filter((task) => task.ways.scripts[measure] - betterOf(task, measure) > within);
+}
+
+/** Of the structured ways. */
+function betterOf({ ways: { one, parallel } }, measure) {
+  return Math.min(one[measure], parallel[measure]);
+}
+
+/** Head, a line for each task and one for all: each cell has the three ways, in their order. */
+export function taskTable(tasks) {
+  const cells = (of) => Object.keys(MEASURES).map((measure) => WAYS.map((way) => shown(of(way, measure))).join(' / '));
+  return [
+    ['task', ...Object.values(MEASURES).map(({ title }) => title)],
+    ...tasks.map(({ title, ways }) => [title, ...cells((way, measure) => ways[way][measure])]),
+    ['all', ...cells((way, measure) => totalOf(tasks, way, measure))],
+  ];
+}
+
+/**
+ * Head, and a line for each measure: what scripts take of it beside each other way over all tasks, beside the better of
+ * both in the middle task, and where they take more.
+ */
+export function ratioTable(tasks) {
+  const percent = (ratio) => `${Math.round(100 * ratio)} %`;
+  const total = (way, measure) => totalOf(tasks, way, measure);
+  return [
+    ['scripts take', `of ${NAMES.one}`, `of ${NAMES.parallel}`, 'of the better, median task', 'more than the better'],
+    ...Object.entries(MEASURES).map(([measure, { title }]) => [
+      title,
+      ...['one', 'parallel'].map((way) => percent(total('scripts', measure) / total(way, measure))),
+      percent(median(tasks.map((task) => task.ways.scripts[measure] / betterOf(task, measure)))),
+      `in ${lostTasks(tasks, measure).length} of ${tasks.length}`,
+    ]),
+  ];
+}
+
+/** The part of the page that the result decides. */
+export function economyPage({ date, machine, rows }) {
+  const [{ tasks, remarks }] = rows;
+  const lost = lostTasks(tasks, 'inputTokens');
+  const won = tasks.filter((task) => !lost.includes(task));
+  const list = (chosen) => chosen.map((task) => `- **${task.title}.** ${task.why}${priceOf(task)}`).join('\n');
+  return `Each cell: ${WAYS.map((way) => NAMES[way]).join(' / ')}.
+
+${markdown(taskTable(tasks))}
+
+${markdown(ratioTable(tasks))}
+
+Measured on ${date.slice(0, 10)} with ${machine.system.split(' ')[0]}, ${machine.cores} cores, Node ${machine.node}. Tokens and turns are the same on every machine.
+
+${remarks.map((remark) => `- ${remark}`).join('\n')}
+
+## Where scripts lose
+
+In ${lost.length} of ${tasks.length} tasks scripts read more input tokens than the better of the structured ways. What they take more of stands behind each task.
+
+${list(lost)}
+
+## Where they win
+
+${list(won)}
+`;
+}
+
+/** What scripts take more of in a task. */
+function priceOf(task) {
+  const more = ['inputTokens', 'newInputTokens', 'outputTokens'].filter(
+    (measure) => lostTasks([task], measure).length > 0,
+  );
+  return more.length === 0 ? '' : ` *(More ${more.map((measure) => PRICES[measure]).join(', ')}.)*`;
+}
+
+const PRICES = { inputTokens: 'input', newInputTokens: 'new input', outputTokens: 'output' };
+
+function markdown([head, ...lines]) {
+  const row = (cells) => `| ${cells.join(' | ')} |`;
+  return [row(head), row(head.map((_, index) => (index === 0 ? '---' : '---:'))), ...lines.map(row)].join('\n');
+}
+
+/** Whole numbers with their thousands apart; seconds to a tenth. */
+function shown(value) {
+  const text = Number.isInteger(value) ? String(value) : value.toFixed(1);
+  return text.replaceAll(/\B(?=(?:\d{3})+(?!\d|\.\d*$))/gu, ' ');
+}

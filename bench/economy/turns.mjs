@@ -1,0 +1,16 @@
+/** What a scripted model says in one turn: structured calls, or a script. */
+
+/** One turn of structured calls: `[name, arguments]` each. */
+export function calls(...made) {
+  return made.map(([name, args]) => ({ type: 'call', name, arguments: args }));
+}
+
+/** Each call in a turn of its own. */
+export function oneByOne(made) {
+  return made.map((call) => calls(call));
+}
+
+/** One turn with a script. */
+export function script(code) {
+  return [{ type: 'script', code: code.trim() }];
+}
