@@ -75,7 +75,8 @@ export class WorkerThread {
         this.#worker.on('message', (reports: WorkerReport[]) => this.#receive(reports));
         // Held until now, so that whoever waits for a thread is not left by a process that ends. Adding a
         // listener holds it again, so this comes last.
-        if (this.load === 0) this.#worker.unref();
+        // One that is being ended must be waited for.
+        if (this.load === 0 && !this.#lost) this.#worker.unref();
         resolve();
       });
       this.#worker.once('exit', () => resolve());
