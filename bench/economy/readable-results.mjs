@@ -1,13 +1,9 @@
 /**
  * How results of the coding tools are shown to a model that calls them one by one: as the text that a host would pick
- * from them, not as the JSON of everything, in which a file's text stands twice. What a structured call costs is not
+ * from them, not as the JSON of everything. Where a result has a text to read, the agent picks that by itself. What a structured call costs is not
  * made worse by results that were shaped for scripts.
  */
 const SHOWN = {
-  readFile: ({ content }) => content,
-  listDir: ({ content }) => content,
-  grepFiles: ({ content }) => content,
-  writeFile: ({ content }) => content,
   fileSearch: ({ files }) => files.map(({ path }) => path).join('\n'),
   applyPatch: ({ summary }) => summary,
   exec: ({ exitCode, aggregatedOutput }) => `exit code ${exitCode}\n${aggregatedOutput}`,

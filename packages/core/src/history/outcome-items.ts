@@ -66,8 +66,14 @@ function operationText({ result, resultOmitted, error, status }: Operation): str
   if (error !== undefined) return `${error.code}: ${error.message}`;
   if (status !== 'completed') return `The call is ${status.replaceAll('_', ' ')}.`;
   if (resultOmitted === true) return 'The call completed; its result was too large to carry.';
-  const json = JSON.stringify(withoutImageData(result, [result])) ?? 'null';
-  return [json, ...imageLines(collectImages([result]))].join('\n');
+  const text = contentOf(result) ?? JSON.stringify(withoutImageData(result, [result])) ?? 'null';
+  return [text, ...imageLines(collectImages([result]))].join('\n');
+}
+
+/** The text that a model reads, of a result that has it beside its data: `{ success: true, content, … }`. */
+function contentOf(result: unknown): string | undefined {
+  const { success, content } = (result ?? {}) as { success?: unknown; content?: unknown };
+  return success === true && typeof content === 'string' ? content : undefined;
 }
 
 function imageMembers(holders: readonly unknown[]): Pick<ScriptExecutionOutputItem, 'images'> {

@@ -90,6 +90,10 @@ describe('the item of an outcome', () => {
     expect(item).toMatchObject({ success: true, images: [withoutPath] });
     expect(item.output).toContain('"note":"n"');
     expect(item.output).not.toContain(pixels(1).toString('base64'));
+    const read = { success: true, content: 'L1: one', lines: ['one'] };
+    expect(operationToOutputItem(operation({ result: read }), identity).output).toBe('L1: one');
+    const other = { success: false, content: 'L1: one' };
+    expect(operationToOutputItem(operation({ result: other }), identity).output).toBe(JSON.stringify(other));
     expect(operationToOutputItem(operation({ result: 5 }), identity)).toEqual({
       type: 'function_call_output',
       id: 'item_1',
