@@ -24,14 +24,19 @@ function likeness(left: string, right: string): number {
   return Math.max(1 - editDistance(left, right) / longest, isPart ? 0.6 : 0);
 }
 
+/** Letters that are missing, too many, wrong, or two that have changed places. */
 function editDistance(left: string, right: string): number {
+  let before: number[] = [];
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let at = 1; at <= left.length; at++) {
     const next = [at];
     for (let column = 1; column <= right.length; column++) {
       const replaced = (row[column - 1] as number) + (left[at - 1] === right[column - 1] ? 0 : 1);
-      next.push(Math.min((row[column] as number) + 1, (next[column - 1] as number) + 1, replaced));
+      const isSwapped = left[at - 1] === right[column - 2] && left[at - 2] === right[column - 1];
+      const swapped = isSwapped && at > 1 ? (before[column - 2] as number) + 1 : Infinity;
+      next.push(Math.min((row[column] as number) + 1, (next[column - 1] as number) + 1, replaced, swapped));
     }
+    before = row;
     row = next;
   }
   return row[right.length] as number;

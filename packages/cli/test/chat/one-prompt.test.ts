@@ -94,7 +94,7 @@ describe('one prompt', () => {
     ],
     ['a thread that is not there', ['chat', 'x', '--thread', 'thr_no'], 'There is no conversation thr_no'],
     ['nothing to continue', ['chat', 'x', '--continue'], 'There is no conversation of'],
-    ['a mistyped command', ['evall'], 'There is no command evall. Did you mean eval?'],
+    ['a mistyped command', ['evla'], 'There is no command evla. Did you mean eval?'],
     ['an unknown option', ['chat', 'x', '--modle', 'y'], '--modle'],
     ['nothing to say', [], 'Usage: toolscript'],
   ])('says in one sentence what is wrong: %s', async (_what, args, said) => {
