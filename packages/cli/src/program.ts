@@ -205,6 +205,8 @@ function addResume(program: Command, settle: Settle): void {
         'ask',
       ]),
     )
+    .option('--agent <name>', 'of a script of a conversation: go on with another agent')
+    .option('--model <name>', 'of a script of a conversation: go on with another model')
     .option('--json', 'print what run or eval would: one event a line, or the outcome')
     .addHelpText(
       'after',

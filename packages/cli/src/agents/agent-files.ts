@@ -1,8 +1,8 @@
-import { readdir } from 'node:fs/promises';
-import { extname, join } from 'node:path';
+import { readdir, stat } from 'node:fs/promises';
+import { basename, extname, join } from 'node:path';
 import { AgentConfigSchema, defaultAgents, defineAgent, type AgentConfig } from '@toolscript/core/agent';
 import { userFolder, WORKSPACE_AGENTS } from '../configuration/locations.js';
-import { readCodeFile } from '../configuration/read-code.js';
+import { demandOutside, readCodeFile } from '../configuration/read-code.js';
 import { isThere, readJsonFile } from '../configuration/read-json.js';
 import { checkConfiguration } from '../configuration/schema.js';
 import { isTrusted } from '../configuration/trust.js';
@@ -10,7 +10,7 @@ import { didYouMean } from '../nearest-name.js';
 import type { Environment } from '../terminal/style.js';
 import { shellWord } from '../terminal/shell-word.js';
 import { visibleLine } from '../terminal/untrusted.js';
-import { systemCode, UsageError } from '../usage-error.js';
+import { isUsageError, systemCode, UsageError } from '../usage-error.js';
 
 export interface FoundAgent {
   readonly config: AgentConfig;
@@ -22,35 +22,57 @@ export interface FoundAgent {
 
 const CODE = ['.ts', '.mts', '.js', '.mjs'];
 
-/** What a workspace's agent cannot say: where a key is sent, and what costs are. */
-const PERSONS_OWN = ['baseUrl', 'apiKeyEnv'] as const;
+/** What a workspace's agent cannot say: where a key is sent, what a run may cost, and what else there is. */
+const PERSONS_OWN = ['costBudget', 'pack', 'prices'] as const;
+const PERSONS_OWN_OF_PROVIDER = ['baseUrl', 'apiKeyEnv'] as const;
+
+const MOST_TURNS_OF_WORKSPACE = defineAgent({ slug: 'any' }).maxTurns;
 
 /**
- * Every agent there is, by its slug: those that come along, the person's own, those of a workspace that is trusted.
- * Later ones take the place of earlier ones; a workspace's cannot take the place of the person's. Throws a UsageError
- * for a file that is no agent.
+ * The agents there are, by slug: those that come along, the person's own, those of a workspace that is trusted. An
+ * agent in code is loaded only where it is the one that is `named`: its slug is its file's name. A file that is no
+ * agent is told and left out, unless it is the one that is named: then a UsageError is thrown.
  */
 export async function findAgents(
   environment: Environment,
   workspace: string,
   warn: (message: string) => void,
+  named?: string,
 ): Promise<ReadonlyMap<string, FoundAgent>> {
   const user = userFolder(environment);
   const agents = new Map<string, FoundAgent>();
+  const take = async (file: string, from: 'person' | 'workspace', read: (file: string) => Promise<AgentConfig>) => {
+    try {
+      add(agents, await read(file), from, file);
+    } catch (error) {
+      if (!isUsageError(error) || stemOf(file) === named) throw error;
+      warn(error.message);
+    }
+  };
   for (const config of defaultAgents()) agents.set(config.slug, { config, from: 'defaults' });
   const folder = join(workspace, WORKSPACE_AGENTS);
   if (await isThere(folder)) {
     if (await isTrusted(user, workspace)) {
-      for (const file of await filesOf(folder, ['.json'])) add(agents, await workspaceAgent(file), 'workspace', file);
+      for (const file of await filesOf(folder, ['.json'])) await take(file, 'workspace', workspaceAgent);
     } else {
       warn(
         `${visibleLine(folder)} does not count, because you have not trusted this folder. To trust it: toolscript trust ${shellWord(workspace)}`,
       );
     }
   }
-  for (const file of await filesOf(user.agentsFolder, ['.json', ...CODE]))
-    add(agents, await ownAgent(file, workspace), 'person', file);
+  for (const file of await filesOf(user.agentsFolder, ['.json'])) {
+    await take(file, 'person', async (path) => {
+      await demandOutside(path, user.path, workspace);
+      return agentIn(path, await readJsonFile(path));
+    });
+  }
+  for (const file of await filesOf(user.agentsFolder, CODE))
+    if (stemOf(file) === named) await take(file, 'person', (path) => codeAgent(path, workspace));
   return agents;
+}
+
+function stemOf(file: string): string {
+  return basename(file, extname(file));
 }
 
 function add(agents: Map<string, FoundAgent>, config: AgentConfig, from: FoundAgent['from'], file: string): void {
@@ -58,6 +80,10 @@ function add(agents: Map<string, FoundAgent>, config: AgentConfig, from: FoundAg
   if (before?.from === from)
     throw new UsageError(
       `${visibleLine(file)} and ${visibleLine(before.file ?? '')} have the same slug "${config.slug}". Change one.`,
+    );
+  if (from === 'workspace' && before !== undefined)
+    throw new UsageError(
+      `${visibleLine(file)}: a workspace's agent cannot take the name of "${config.slug}", which comes along. Change its slug.`,
     );
   agents.set(config.slug, { config, from, file });
 }
@@ -75,10 +101,12 @@ export function agentNamed(agents: ReadonlyMap<string, FoundAgent>, slug: string
 async function filesOf(folder: string, endings: readonly string[]): Promise<string[]> {
   try {
     const entries = await readdir(folder, { withFileTypes: true });
-    return entries
-      .filter((entry) => !entry.isDirectory() && endings.includes(extname(entry.name)) && !entry.name.endsWith('.d.ts'))
+    const paths = entries
+      .filter(({ name }) => endings.includes(extname(name)) && !name.endsWith('.d.ts'))
       .map(({ name }) => join(folder, name))
       .toSorted();
+    const isFile = await Promise.all(paths.map(isRegularFile));
+    return paths.filter((_path, index) => isFile[index]);
   } catch (error) {
     const code = systemCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return [];
@@ -86,20 +114,35 @@ async function filesOf(folder: string, endings: readonly string[]): Promise<stri
   }
 }
 
-async function ownAgent(file: string, workspace: string): Promise<AgentConfig> {
-  const isCode = CODE.includes(extname(file));
-  return agentIn(file, isCode ? await readCodeFile(file, workspace) : await readJsonFile(file));
+/** Links are followed; what is no file, or leads nowhere, is none. */
+function isRegularFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+}
+
+async function codeAgent(file: string, workspace: string): Promise<AgentConfig> {
+  const agent = agentIn(file, await readCodeFile(file, workspace));
+  if (agent.slug === stemOf(file)) return agent;
+  throw new UsageError(
+    `${visibleLine(file)}: an agent in code is named as its file: change the slug "${agent.slug}", or the file's name.`,
+  );
 }
 
 async function workspaceAgent(file: string): Promise<AgentConfig> {
   const agent = agentIn(file, await readJsonFile(file));
-  const own = PERSONS_OWN.find((name) => agent.provider?.[name] !== undefined);
+  const own =
+    PERSONS_OWN_OF_PROVIDER.find((name) => agent.provider?.[name] !== undefined) ??
+    PERSONS_OWN.find((name) => agent[name] !== undefined);
   if (own !== undefined)
     throw new UsageError(
-      `${visibleLine(file)}: "provider.${own}" cannot be set by a workspace, only in your own agents folder.`,
+      `${visibleLine(file)}: "${own}" cannot be set by a workspace, only by an agent in your own folder.`,
     );
-  if (agent.pack !== undefined)
-    throw new UsageError(`${visibleLine(file)}: "pack" cannot be set by a workspace. Name "tools" instead.`);
+  if (agent.maxTurns > MOST_TURNS_OF_WORKSPACE)
+    throw new UsageError(
+      `${visibleLine(file)}: "maxTurns" of a workspace's agent is at most ${MOST_TURNS_OF_WORKSPACE}.`,
+    );
   return agent;
 }
 

@@ -55,7 +55,7 @@ export function keyNameOf({ provider }: AgentConfig): string | undefined {
 }
 
 function firstWithKey(agents: ReadonlyMap<string, FoundAgent>, environment: Environment): FoundAgent {
-  const all = [...agents.values()];
+  const all = [...agents.values()].filter(({ from }) => from !== 'workspace');
   const names = all.map(({ config }) => keyNameOf(config));
   const found = all.find((_agent, index) => names[index] !== undefined && (environment[names[index]] ?? '') !== '');
   if (found !== undefined) return found;

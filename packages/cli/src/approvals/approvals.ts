@@ -22,6 +22,8 @@ export interface Approvals {
   take(event: StreamEvent): void;
   /** Leaves what is being asked for later. False: nothing is. */
   putAside(): boolean;
+  /** After that: what comes from now on is asked about again. */
+  reopen(): void;
   close(): void;
 }
 
@@ -64,6 +66,7 @@ export function openApprovals(wishes: ApprovalsWishes): Approvals {
     },
     take: (event) => opened?.asker?.take(event),
     putAside: () => canSuspend && opened?.asker?.putAside() === true,
+    reopen: () => opened?.asker?.reopen(),
     close: () => opened?.asker?.close(),
   };
 }

@@ -17,6 +17,11 @@ import type { WorkspaceRules } from './workspace-rules.js';
 
 const SETTLING_MS = 50;
 
+/** What was typed before a question could be read is no answer to it: keys are let go until none has come for so long. */
+const UNREAD_MS = 40;
+/** The same, once one has come: whoever types goes on typing. */
+const TYPING_MS = 400;
+
 /** A decision, or that there will be one later. */
 export type Answered = Decision | 'suspend';
 
@@ -34,6 +39,8 @@ interface Question {
   draft?: string;
   /** The plan was shown, and is what is asked about now. */
   isAboutPlan?: boolean;
+  /** Until it is put. */
+  unread?: NodeJS.Timeout;
 }
 
 export interface AskerWishes {
@@ -102,6 +109,11 @@ export class Asker {
     return true;
   }
 
+  /** After all was put aside: what comes from now on is asked about again. */
+  reopen(): void {
+    this.#isPutAside = false;
+  }
+
   close(): void {
     if (this.#open !== undefined) this.#close('\n');
     this.#terminal.close();
@@ -118,8 +130,29 @@ export class Asker {
     this.#open = question;
     question.suggestion = this.#wishes.rules.suggest(question.request);
     this.#screen.hold();
-    // Keys are read before there is anything to answer, so that none is taken for a line of input.
+    this.#letGo(question, UNREAD_MS);
+  }
+
+  /** Takes keys without meaning, until it is quiet; then asks. */
+  #letGo(question: Question, quietMs: number, wasTyping = false): void {
+    const timer = setTimeout(() => this.#put(question, wasTyping), quietMs);
+    this.#terminal.read((keys) => {
+      clearTimeout(timer);
+      if (keys === undefined) return this.#lose(question);
+      if (readAnswer(keys) === 'interrupt') return this.#interrupted();
+      this.#letGo(question, TYPING_MS, true);
+      return true;
+    });
+    question.unread = timer;
+  }
+
+  #put(question: Question, wasTyping: boolean): void {
+    if (this.#open !== question) return;
     this.#read(question);
+    if (wasTyping)
+      this.#terminal.write(
+        `\n  ${this.#screen.warningStyle.dim('What was typed before this question is no answer to it.')}\n`,
+      );
     this.#terminal.write(questionText(question.request, this.#screen.warningStyle));
     this.#prompt(question);
   }
@@ -208,7 +241,10 @@ export class Asker {
   #interrupted(): boolean {
     const open = this.#open;
     this.#wishes.interrupt();
-    if (open !== undefined && this.#open === open) this.#close('\n');
+    if (open !== undefined && this.#open === open) {
+      this.#close('\n');
+      open.answer('suspend');
+    }
     return false;
   }
 
@@ -286,6 +322,7 @@ export class Asker {
   }
 
   #close(said: string, goOn = true): void {
+    clearTimeout(this.#open?.unread);
     this.#open = undefined;
     this.#terminal.stopReading();
     this.#terminal.write(said);

@@ -1,7 +1,7 @@
 import { resumeAgent, runAgent, type AgentConfig } from '@toolscript/core/agent';
 import type { Decisions } from '@toolscript/core';
 import type { LoadImage } from '@toolscript/core/history';
-import { EventQueue, type ModelProvider, type StreamEvent, type Usage } from '@toolscript/core/protocol';
+import { EventQueue, type ModelProvider, type Outcome, type StreamEvent, type Usage } from '@toolscript/core/protocol';
 import { EXIT } from '../exit-status.js';
 import type { Workbench } from '../harness/workbench.js';
 import type { Screen } from '../terminal/screen.js';
@@ -112,7 +112,7 @@ export class ChatSession {
     const recovering = harness.recover(scriptId, { signal, onEvent: (event) => queue.push(event) });
     // What goes wrong is told behind the events.
     recovering.catch(() => {}).finally(() => queue.end());
-    return this.#play(eventsThen(queue, recovering));
+    return this.#play(recovered(queue, recovering));
   }
 
   #common(signal: AbortSignal) {
@@ -159,7 +159,26 @@ export class ChatSession {
   }
 }
 
-async function* eventsThen(events: AsyncIterable<StreamEvent>, end: Promise<unknown>): AsyncGenerator<StreamEvent> {
-  yield* events;
-  await end;
+/** The events of a script that was recovered, with an end as a run has it. */
+async function* recovered(events: AsyncIterable<StreamEvent>, end: Promise<Outcome>): AsyncGenerator<StreamEvent> {
+  let last: StreamEvent | undefined;
+  for await (const event of events) yield (last = event);
+  const outcome = await end;
+  const next = (payload: StreamEvent['payload']): StreamEvent => {
+    const seq = last === undefined ? 0 : last.seq + 1;
+    const names = last ?? { run_id: outcome.scriptId, thread_id: '', turn_id: '' };
+    const { run_id, thread_id, turn_id } = names;
+    last = { event_id: `${run_id}_${seq}`, run_id, thread_id, turn_id, seq, timestamp: Date.now(), payload };
+    return last;
+  };
+  if (outcome.status === 'failed' && outcome.metadata.runtime === 'none')
+    yield next({ type: 'response_error', code: outcome.error.code, message: outcome.error.message });
+  if (outcome.status === 'suspended')
+    yield next({
+      type: 'response_done',
+      status: 'suspended',
+      script_id: outcome.scriptId,
+      suspension: outcome.suspension,
+    });
+  else yield next({ type: 'response_done', status: outcome.status });
 }

@@ -1,5 +1,6 @@
 import { inspectKept } from '../kept/inspect.js';
 import type { Decision } from '@toolscript/core/protocol';
+import type { Approvals } from '../approvals/approvals.js';
 import { EXIT } from '../exit-status.js';
 import { Interruption } from '../interruption.js';
 import { ownCommand } from '../terminal/own-command.js';
@@ -9,7 +10,8 @@ import { isUsageError } from '../usage-error.js';
 import { commandIn, commandList, type ChatCommand } from './commands-in-chat.js';
 import type { OpenChat } from './open-chat.js';
 import { PromptReader } from './prompt-line.js';
-import { tellWhatWaits } from './waiting.js';
+import type { WaitingScript } from './chat-session.js';
+import { demandEnabled, tellWhatWaits, waitingScripts } from './waiting.js';
 
 /** What Ctrl-C ends: the turn that runs. */
 export class TurnInterruption {
@@ -19,9 +21,17 @@ export class TurnInterruption {
     this.#current?.interrupt();
   }
 
-  /** Runs a turn that Ctrl-C stops; a second one leaves. Answers with its status, or that of what ended it. */
-  async during(turn: (signal: AbortSignal) => Promise<number>): Promise<{ status: number; isOver: boolean }> {
+  /**
+   * Runs a turn that Ctrl-C ends: what waits for an answer is put aside, anything else is stopped. A second one leaves.
+   * Answers with its status, or that of what ended it.
+   */
+  async during(
+    approvals: Approvals,
+    turn: (signal: AbortSignal) => Promise<number>,
+  ): Promise<{ status: number; isOver: boolean }> {
     const interruption = new Interruption();
+    approvals.reopen();
+    interruption.listen({ putAside: () => approvals.putAside(), beforeAbort: () => {} });
     this.#current = interruption;
     try {
       const status = await turn(interruption.signal);
@@ -46,7 +56,7 @@ export async function converse(opened: OpenChat, screen: Screen, turns: TurnInte
     if (command === 'new') chat = chat.anew();
     const turn = command === undefined ? sayTurn(chat, text) : commandTurn(command, chat, screen);
     if (turn === undefined) continue;
-    const end = await turns.during((signal) => reportingMistakes(screen, () => turn(signal)));
+    const end = await turns.during(chat.workbench.approvals, (signal) => reportingMistakes(screen, () => turn(signal)));
     if (await tellWhatWaits(chat, screen, false))
       screen.line('  here      /resume asks you now; another prompt may come first');
     if (end.isOver) return end.status;
@@ -88,11 +98,11 @@ function commandTurn(command: ChatCommand | 'mistake', chat: OpenChat, screen: S
       screen.line(commandList());
       return undefined;
     case 'resume':
-      if (chat.thread.waiting === undefined) {
+      return async (signal) => {
+        if ((await waitingScripts(chat)).length > 0) return askAndGoOn(chat, signal);
         screen.line('Nothing of this conversation waits for you.');
-        return undefined;
-      }
-      return (signal) => askAndGoOn(chat, signal);
+        return EXIT.completed;
+      };
     default:
       if (command === 'new') screen.line(screen.style.dim('A new conversation.'));
       return undefined;
@@ -110,9 +120,19 @@ async function reportingMistakes(screen: Screen, turn: () => Promise<number>): P
   }
 }
 
-async function askAndGoOn({ session, thread, workbench }: OpenChat, signal: AbortSignal): Promise<number> {
-  const waiting = thread.waiting!;
-  const { pendingApprovals } = await inspectKept(workbench.harness, waiting.scriptId);
+/** Every script of the conversation that waits, one after the other. */
+async function askAndGoOn(chat: OpenChat, signal: AbortSignal): Promise<number> {
+  demandEnabled(chat.settings);
+  let status: number = EXIT.suspended;
+  for (const script of await waitingScripts(chat)) {
+    if (signal.aborted) return status;
+    status = await askAbout(chat, script, signal);
+  }
+  return status;
+}
+
+async function askAbout({ session, workbench }: OpenChat, script: WaitingScript, signal: AbortSignal): Promise<number> {
+  const { pendingApprovals } = await inspectKept(workbench.harness, script.scriptId);
   const asker = workbench.approvals.asker();
   if (asker === undefined) return EXIT.suspended;
   const decisions: Record<string, Decision> = {};
@@ -121,7 +141,7 @@ async function askAndGoOn({ session, thread, workbench }: OpenChat, signal: Abor
     if (answer !== 'suspend') decisions[request.approvalId] = answer;
   }
   if (signal.aborted || Object.keys(decisions).length === 0) return EXIT.suspended;
-  return session.goOn(waiting, decisions, signal);
+  return session.goOn(script, decisions, signal);
 }
 
 function greet({ chosen, thread, settings }: OpenChat, screen: Screen): void {

@@ -55,13 +55,13 @@ export interface ChatWishes {
 export async function openChat({ flags, engines, screen, stdinIsTaken, interrupt }: ChatWishes): Promise<OpenChat> {
   const warn = (message: string) => screen.warn(`toolscript: ${message}`);
   const loaded = await loadSettings(flags, process.env, warn);
-  const agents = await findAgents(process.env, loaded.cwd, warn);
   const folder = await threadFolder(loaded.cwd);
   const earlier = earlierThread(folder, flags, loaded.cwd);
   // A conversation goes on with whom it was with, unless somebody else is named.
   const before = earlier === undefined ? undefined : readThread(earlier.path).voice;
   const agent = loaded.named.agent ? loaded.agent : (before?.agent ?? loaded.agent);
   const model = flags.model ?? (loaded.named.agent ? undefined : before?.model);
+  const agents = await findAgents(process.env, loaded.cwd, warn, agent);
   const chosen = chooseAgent(agents, { ...loaded, agent }, model, process.env);
   const settings = settingsOf(loaded, chosen, warn);
   const provider = await openModel(chosen, process.env);

@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline';
+import { createInterface, type Interface, type Key } from 'node:readline';
 
 /** A prompt, or why there is none: the end of input, or Ctrl-C on an empty line. */
 export type PromptLine =
@@ -6,14 +6,18 @@ export type PromptLine =
   | { readonly type: 'end' }
   | { readonly type: 'interrupt' };
 
-/** Lines that come at once were pasted, and are one prompt. */
+/** Where a terminal does not say what is pasted: lines that come at once were. */
 const PASTE_MS = 30;
 
 const MAX_HISTORY = 200;
 
+/** The terminal says where pasted text begins and ends (DEC private mode 2004). */
+const MARK_PASTES = '\x1b[?2004h';
+const NO_MARKS = '\x1b[?2004l';
+
 /**
- * Reads prompts at a terminal, with editing and history. A line that ends in a backslash goes on on the next one.
- * Between prompts the keyboard is nobody's.
+ * Reads prompts at a terminal, with editing and history. Enter sends; a line that ends in a backslash goes on in the
+ * next one, and what is pasted is not sent by its line ends. Between prompts the keyboard is nobody's.
  */
 export class PromptReader {
   readonly #history: string[] = [];
@@ -23,7 +27,7 @@ export class PromptReader {
     this.#sign = sign;
   }
 
-  read(): Promise<PromptLine> {
+  async read(): Promise<PromptLine> {
     const lines = createInterface({
       input: process.stdin,
       output: process.stdout,
@@ -32,40 +36,101 @@ export class PromptReader {
       historySize: MAX_HISTORY,
       prompt: this.#sign,
     });
+    process.stdout.write(MARK_PASTES);
+    try {
+      const line = await new PromptReading(lines).read();
+      if (line.type === 'text') this.#remember(line.text);
+      return line;
+    } finally {
+      process.stdout.write(NO_MARKS);
+    }
+  }
+
+  #remember(text: string): void {
+    if (text.trim() !== '' && this.#history[0] !== text && !text.includes('\n')) this.#history.unshift(text);
+  }
+}
+
+interface TypedLine {
+  readonly text: string;
+  /** Its end was no Enter of a person. */
+  readonly isPasted: boolean;
+}
+
+/**
+ * One prompt.
+ *
+ *   typing ──Enter──▶ settling (more lines may come at once) ──▶ sent
+ *     ▲ │                │
+ *     │ └─a paste, `\`───┤
+ *     └──────────────────┘
+ */
+class PromptReading {
+  readonly #lines: Interface;
+  readonly #typed: TypedLine[] = [];
+  #isPasting = false;
+  #timer: NodeJS.Timeout | undefined;
+  #end: PromptLine = { type: 'end' };
+
+  constructor(lines: Interface) {
+    this.#lines = lines;
+  }
+
+  read(): Promise<PromptLine> {
+    const onKey = (_text: string, key: Key | undefined) => this.#key(key);
+    process.stdin.on('keypress', onKey);
     return new Promise((resolve) => {
-      const said: string[] = [];
-      let timer: NodeJS.Timeout | undefined;
-      let ended: PromptLine = { type: 'end' };
-      const finish = (end: PromptLine) => {
-        ended = end;
-        clearTimeout(timer);
-        lines.close();
-      };
-      lines.on('line', (line) => {
-        clearTimeout(timer);
-        said.push(line);
-        if (line.endsWith('\\')) return lines.prompt();
-        timer = setTimeout(() => finish(this.#text(said)), PASTE_MS);
+      this.#lines.on('line', (line) => this.#line(line));
+      this.#lines.on('SIGINT', () => this.#interrupt());
+      this.#lines.on('close', () => {
+        clearTimeout(this.#timer);
+        process.stdin.off('keypress', onKey);
+        resolve(this.#end.type === 'end' && this.#typed.length > 0 ? this.#text() : this.#end);
       });
-      lines.on('SIGINT', () => {
-        if (lines.line === '' && said.length === 0) return finish({ type: 'interrupt' });
-        // What was typed is given up.
-        said.splice(0);
-        process.stdout.write('^C\n');
-        lines.write(null, { ctrl: true, name: 'u' });
-        lines.prompt();
-      });
-      lines.on('close', () => {
-        clearTimeout(timer);
-        resolve(said.length > 0 && ended.type === 'end' ? this.#text(said) : ended);
-      });
-      lines.prompt();
+      this.#lines.prompt();
     });
   }
 
-  #text(lines: readonly string[]): PromptLine {
-    const text = lines.map((line) => line.replace(/\\$/u, '')).join('\n');
-    if (text.trim() !== '' && this.#history[0] !== text && !text.includes('\n')) this.#history.unshift(text);
-    return { type: 'text', text };
+  #key(key: Key | undefined): void {
+    if (key?.name === 'paste-start') this.#isPasting = true;
+    if (key?.name === 'paste-end') this.#isPasting = false;
+  }
+
+  #line(text: string): void {
+    clearTimeout(this.#timer);
+    this.#typed.push({ text, isPasted: this.#isPasting });
+    if (this.#isPasting) return;
+    if (text.endsWith('\\')) return this.#lines.prompt();
+    this.#timer = setTimeout(() => this.#settle(), PASTE_MS);
+  }
+
+  /** Text behind the last line end was pasted without one: it waits for Enter. */
+  #settle(): void {
+    if (this.#lines.line !== '') return;
+    this.#finish(this.#text());
+  }
+
+  #interrupt(): void {
+    if (this.#lines.line === '' && this.#typed.length === 0) return this.#finish({ type: 'interrupt' });
+    // What was typed is given up.
+    this.#typed.splice(0);
+    process.stdout.write('^C\n');
+    this.#lines.write(null, { ctrl: true, name: 'e' });
+    this.#lines.write(null, { ctrl: true, name: 'u' });
+    this.#lines.prompt();
+  }
+
+  #finish(end: PromptLine): void {
+    this.#end = end;
+    this.#lines.close();
+  }
+
+  /** A backslash at a line's end is there to go on; in what was pasted it is part of the text. */
+  #text(): PromptLine {
+    const last = this.#typed.length - 1;
+    const lines = this.#typed.map(({ text, isPasted }, index) =>
+      isPasted || index === last ? text : text.replace(/\\$/u, ''),
+    );
+    return { type: 'text', text: lines.join('\n') };
   }
 }

@@ -1,14 +1,17 @@
+import { existsSync } from 'node:fs';
 import type { Decisions } from '@toolscript/core';
 import type { AskedAbout } from '../commands/resume.js';
+import { dataFolder } from '../configuration/locations.js';
 import { EXIT } from '../exit-status.js';
 import type { Engines } from '../harness/engines.js';
 import { inspectKept } from '../kept/inspect.js';
 import { ownCommand } from '../terminal/own-command.js';
 import { Screen } from '../terminal/screen.js';
+import { ThreadFolder } from '../threads/thread-folder.js';
 import { resumedBanner } from '../view/script-report.js';
 import { TurnInterruption } from './conversation.js';
 import { openChat, type ChatFlags, type OpenChat } from './open-chat.js';
-import { tellWhatWaits } from './waiting.js';
+import { demandEnabled, tellWhatWaits } from './waiting.js';
 
 export interface ResumeChatWishes {
   scriptId: string;
@@ -24,8 +27,9 @@ export async function resumeChat({ scriptId, flags, engines, decide }: ResumeCha
   const interrupt = () => turns.interrupt();
   const opened = await openChat({ flags, engines, screen, stdinIsTaken: false, interrupt });
   try {
+    demandEnabled(opened.settings);
     const details = await inspectKept(opened.workbench.harness, scriptId);
-    const { status } = await turns.during(async (signal) => {
+    const { status } = await turns.during(opened.workbench.approvals, async (signal) => {
       const { harness, approvals, rules, validateInput } = opened.workbench;
       const decisions = await decide({ harness, approvals, rules, validateInput, signal, details });
       return goOn(opened, scriptId, details.suspension, decisions, { signal, screen, isJson: flags.json === true });
@@ -35,6 +39,10 @@ export async function resumeChat({ scriptId, flags, engines, decide }: ResumeCha
   } finally {
     await opened.close();
   }
+}
+
+export function isThreadKept(threadId: string): boolean {
+  return existsSync(new ThreadFolder(dataFolder(process.env).threadsFolder).pathOf(threadId));
 }
 
 async function goOn(
@@ -48,7 +56,8 @@ async function goOn(
   if (suspension === undefined) {
     begin();
     const status = await session.recover(scriptId, signal);
-    if (!isJson) screen.line(`To tell the model of it: ${ownCommand()} --thread ${thread.id} "go on"`);
+    if (!isJson && status === EXIT.completed)
+      screen.line(`To tell the model of it: ${ownCommand()} --thread ${thread.id} "go on"`);
     return status;
   }
   if (signal.aborted || Object.keys(decisions).length === 0) return EXIT.suspended;

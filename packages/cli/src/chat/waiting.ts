@@ -1,6 +1,29 @@
+import { listScripts } from '@toolscript/core';
+import type { Settings } from '../configuration/settings.js';
+import { inspectKept } from '../kept/inspect.js';
 import type { Screen } from '../terminal/screen.js';
 import { showSuspended } from '../view/suspension-report.js';
+import { UsageError } from '../usage-error.js';
+import type { WaitingScript } from './chat-session.js';
 import type { OpenChat } from './open-chat.js';
+
+/** The scripts of a conversation that wait for the person, the oldest first. */
+export async function waitingScripts({ thread, workbench }: OpenChat): Promise<WaitingScript[]> {
+  const { kept, harness } = workbench;
+  if (kept === undefined) return thread.waiting === undefined ? [] : [thread.waiting];
+  const found: WaitingScript[] = [];
+  for (const { scriptId, state } of await listScripts(kept.store)) {
+    if (state !== 'suspended' || (await kept.origins.of(scriptId))?.thread !== thread.id) continue;
+    const { suspension } = await inspectKept(harness, scriptId);
+    if (suspension !== undefined) found.push({ scriptId, suspension });
+  }
+  return found;
+}
+
+/** Nothing goes on where scripts are switched off. Throws a UsageError. */
+export function demandEnabled({ mode }: Pick<Settings, 'mode'>): void {
+  if (mode !== 'enabled') throw new UsageError(`Scripts are switched off (mode ${mode}), so that none goes on.`);
+}
 
 /** What waits for the person, and the commands that decide. */
 export async function tellWhatWaits(

@@ -57,7 +57,7 @@ async function sayOnce(
   screen: Screen,
   turns: TurnInterruption,
 ): Promise<number> {
-  const { status } = await turns.during((signal) => opened.session.say(prompt, signal));
+  const { status } = await turns.during(opened.workbench.approvals, (signal) => opened.session.say(prompt, signal));
   await tellWhatWaits(opened, screen, flags.json === true);
   return status;
 }

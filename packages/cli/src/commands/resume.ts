@@ -1,6 +1,7 @@
 import type { Decisions, KeptScriptDetails } from '@toolscript/core';
 import type { ApprovalRequest, Decision, Outcome, Remember } from '@toolscript/core/protocol';
-import { resumeChat } from '../chat/resume-chat.js';
+import { isThreadKept, resumeChat } from '../chat/resume-chat.js';
+import { demandEnabled } from '../chat/waiting.js';
 import type { WorkspaceRules } from '../approvals/workspace-rules.js';
 import type { Approve } from '../configuration/settings.js';
 import { realFolder } from '../configuration/trust.js';
@@ -28,6 +29,8 @@ export interface ResumeFlags extends Omit<ScriptFlags, 'approve' | 'mode' | 'lim
   remember?: Remember;
   /** Who decides about further calls. */
   then?: Approve;
+  /** Of a script of a conversation: in place of the model that it was with. */
+  model?: string;
 }
 
 /** Decides about what a suspended script waits for, and goes on with it; or goes on with one that was cut off. */
@@ -38,7 +41,8 @@ export async function resumeScript(id: string, flags: ResumeFlags, engines: Engi
   const origin = await kept.origins.of(scriptId);
   const cwd = await workspaceOf(scriptId, origin, flags.cwd);
   const { approve: _approve, then, ...settings } = flags;
-  if (origin?.thread !== undefined) {
+  // A conversation that was forgotten has nobody to tell; the script goes on by itself.
+  if (origin?.thread !== undefined && isThreadKept(origin.thread)) {
     const chatFlags = { ...settings, cwd, thread: origin.thread, ...(then === undefined ? {} : { approve: then }) };
     return resumeChat({ scriptId, flags: chatFlags, engines, decide: (asked) => decisionsFor(asked, flags) });
   }
@@ -53,8 +57,7 @@ export async function resumeScript(id: string, flags: ResumeFlags, engines: Engi
       return printsOutcome ? silentView : new JsonView(screen);
     },
     async act(stage, view) {
-      if (stage.settings.mode !== 'enabled')
-        throw new UsageError(`Scripts are switched off (mode ${stage.settings.mode}), so that none goes on.`);
+      demandEnabled(stage.settings);
       const details = await inspectKept(stage.harness, scriptId);
       const outcome = await goOn(stage, view, details, flags);
       if (outcome === undefined) return stage.count.status;

@@ -4,6 +4,18 @@ import { UsageError } from '../usage-error.js';
 import { isInside, realPathOf } from './real-path.js';
 
 /**
+ * A file of the person's own folder that is a link into the workspace is the workspace's: scripts may write it. Throws
+ * a UsageError.
+ */
+export async function demandOutside(path: string, folder: string, workspace: string): Promise<void> {
+  const [real, own] = await Promise.all([realPathOf(path), realPathOf(folder)]);
+  if (isInside(own, real) || !isInside(workspace, real)) return;
+  throw new UsageError(
+    `${visibleLine(path)} leads into the workspace, where scripts may write; it does not count. Put the file itself there.`,
+  );
+}
+
+/**
  * What a TypeScript or JavaScript file of the person's own exports as `default`. It is run: it is read only from where
  * the tools of this run cannot have written it. Throws a UsageError.
  */
@@ -15,13 +27,12 @@ export async function readCodeFile(path: string, workspace: string): Promise<unk
     );
   const { createJiti } = await import('jiti');
   const jiti = createJiti(pathToFileURL(path).href, { fsCache: false, moduleCache: false, interopDefault: true });
-  let value: unknown;
   try {
-    value = await jiti.import(path, { default: true });
+    const value = await jiti.import(path, { default: true });
+    if (typeof value === 'object' && value !== null && Object.keys(value).length > 0) return { ...value };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(`${name} cannot be loaded: ${visibleLine(why).slice(0, 500)}. Repair it or remove it.`);
   }
-  if (typeof value === 'object' && value !== null && Object.keys(value).length > 0) return { ...value };
   throw new UsageError(`${name} exports nothing: write export default { … }.`);
 }

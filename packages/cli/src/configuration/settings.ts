@@ -7,7 +7,7 @@ import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 import { narrowLimits, parseLimits } from './limits.js';
 import { userFolder, WORKSPACE_FILE, type UserFolder } from './locations.js';
-import { readCodeFile } from './read-code.js';
+import { demandOutside, readCodeFile } from './read-code.js';
 import { isThere, readJsonFile } from './read-json.js';
 import {
   APPROVE_CHOICES,
@@ -139,6 +139,7 @@ async function readOwn(
     );
   }
   const file = isCode ? user.configCodeFile : user.configFile;
+  await demandOutside(file, user.path, cwd);
   const value = isCode ? await readCodeFile(file, cwd) : await readJsonFile(file);
   if (value === undefined) return undefined;
   return { file, configuration: checkConfiguration(ConfigurationSchema, value, visibleLine(file)) };

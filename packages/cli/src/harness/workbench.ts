@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises';
 import type { Harness } from '@toolscript/core';
 import type { Tool } from '@toolscript/core/protocol';
 import { openApprovals, type Approvals } from '../approvals/approvals.js';
@@ -6,6 +7,7 @@ import type { TerminalWishes } from '../approvals/question-terminal.js';
 import { RuleFolder } from '../approvals/rule-folder.js';
 import { WorkspaceRules } from '../approvals/workspace-rules.js';
 import { userFolder } from '../configuration/locations.js';
+import { isInside, realPathOf } from '../configuration/real-path.js';
 import type { Settings } from '../configuration/settings.js';
 import { openAudit, openKeptFor, type Kept } from '../kept/kept.js';
 import type { Origin } from '../kept/origin-folder.js';
@@ -38,6 +40,7 @@ export interface WorkbenchWishes extends TerminalWishes {
 
 export async function openWorkbench(wishes: WorkbenchWishes): Promise<Workbench> {
   const { settings, engines, screen, origin, stdinIsTaken, stdoutIsTaken, interrupt } = wishes;
+  await guardOwnFolder(settings.cwd);
   const rules = await workspaceRules(settings, screen);
   const kept = await openKeptFor(process.env, origin);
   const audit = openAudit(process.env);
@@ -70,6 +73,16 @@ export async function openWorkbench(wishes: WorkbenchWishes): Promise<Workbench>
     audit.close();
   };
   return { harness, approvals, rules, kept, validateInput: known.validateInput, close };
+}
+
+/**
+ * The sandbox of commands guards what is there. Where the person's own folder lies in the workspace, it has to be
+ * there before a command can make it.
+ */
+async function guardOwnFolder(workspace: string): Promise<void> {
+  const { path } = userFolder(process.env);
+  if (!isInside(workspace, await realPathOf(path))) return;
+  await mkdir(path, { recursive: true, mode: 0o700 }).catch(() => {});
 }
 
 /** Remembered rules are read only where they can count: `auto` and `deny` have nothing to ask. */

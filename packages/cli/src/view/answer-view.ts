@@ -52,6 +52,8 @@ export class AnswerView implements EventView {
   readonly #model: string | undefined;
   /** The items that are open and shown as they come. */
   readonly #sinks = new Map<string, TextSink>();
+  /** Those of which something was shown. */
+  readonly #begun = new Set<string>();
   readonly #shownCalls = new Set<string>();
   /** Calls that a person has seen in a question. */
   readonly #askedCalls = new Set<string>();
@@ -74,7 +76,7 @@ export class AnswerView implements EventView {
         this.#live.end(MODEL);
         return this.#startItem(payload);
       case 'item_delta':
-        return this.#sinks.get(payload.item_id)?.push(payload.delta);
+        return this.#showDelta(payload);
       case 'item_cancelled':
       case 'item_error':
         return void this.#endSink(payload.item_id);
@@ -158,14 +160,21 @@ export class AnswerView implements EventView {
     return new SourceSink(this.#screen, (piece) => code.push(piece));
   }
 
-  #endSink(itemId: string): boolean {
+  #showDelta({ item_id: id, delta }: Extract<Payload, { type: 'item_delta' }>): void {
+    if (delta !== '') this.#begun.add(id);
+    this.#sinks.get(id)?.push(delta);
+  }
+
+  /** `whole`: what is shown where it came at once. */
+  #endSink(itemId: string, whole = ''): boolean {
     const sink = this.#sinks.get(itemId);
+    if (!this.#begun.delete(itemId)) sink?.push(whole);
     sink?.end();
     return this.#sinks.delete(itemId);
   }
 
   #endItem(itemId: string, item: OutputItem): void {
-    const wasShown = this.#endSink(itemId);
+    const wasShown = this.#endSink(itemId, wholeText(item));
     switch (item.type) {
       case 'reasoning':
         if (wasShown && this.#screen.isTerminal) this.#screen.toLineStart();
@@ -247,4 +256,10 @@ export class AnswerView implements EventView {
       this.#screen.warn(`${this.#screen.warningStyle.yellow(word)}: ${place}${visibleLine(message)}`);
     }
   }
+}
+
+/** What deltas would have said of an item; a script is shown by its banner. */
+function wholeText(item: OutputItem): string {
+  if (item.type === 'message' || item.type === 'reasoning') return item.content;
+  return item.type === 'function_call' ? item.arguments : '';
 }

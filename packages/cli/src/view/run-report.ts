@@ -1,4 +1,4 @@
-import { costOf, type AgentConfig } from '@toolscript/core/agent';
+import { billedTokens, costOf, type AgentConfig } from '@toolscript/core/agent';
 import type { StreamEvent, Usage } from '@toolscript/core/protocol';
 import type { Style } from '../terminal/style.js';
 import { visibleLine } from '../terminal/untrusted.js';
@@ -25,10 +25,9 @@ export function figuresLine({ answers, durationMs, usage }: RunFigures, { prices
 }
 
 function usageParts(usage: Usage): string[] {
-  const read = usage.cache_read_tokens;
-  const all = usage.total_tokens === undefined ? usage.input_tokens : usage.total_tokens - usage.output_tokens;
-  const cached = typeof read === 'number' && read > 0 ? ` (${tokens(read)} from the cache)` : '';
-  return [`${tokens(all)} tokens in${cached}`, `${tokens(usage.output_tokens)} out`];
+  const { fresh, cacheRead, cacheWrite, output } = billedTokens(usage);
+  const cached = cacheRead > 0 ? ` (${tokens(cacheRead)} from the cache)` : '';
+  return [`${tokens(fresh + cacheRead + cacheWrite)} tokens in${cached}`, `${tokens(output)} out`];
 }
 
 function tokens(count: number): string {

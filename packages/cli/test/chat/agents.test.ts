@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { startScriptedServer, type Scenario } from '@toolscript/core/providers';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -98,7 +98,7 @@ describe('agents of the person’s own', () => {
   ])('with a mistake in the file are named with it: %s', async (content, said) => {
     const scene = new Scene();
     write(scene.ownFile('agents/bad.json'), content);
-    const { status, stderr } = await scene.chat('x', [text('y')]);
+    const { status, stderr } = await scene.chat('x', [text('y')], ['--agent', 'bad']);
     expect(status).toBe(2);
     expect(stderr).toContain(said);
     expect(stderr).toContain('bad.json');
@@ -111,7 +111,9 @@ describe('agents of the person’s own', () => {
       join(config, 'toolscript/agents/evil.ts'),
       "import { writeFileSync } from 'node:fs'; writeFileSync('ran', ''); export default { slug: 'evil' };",
     );
-    const { status, stderr } = await scene.chat('x', [text('y')], [], { env: { XDG_CONFIG_HOME: config } });
+    const { status, stderr } = await scene.chat('x', [text('y')], ['--agent', 'evil'], {
+      env: { XDG_CONFIG_HOME: config },
+    });
     expect(status).toBe(2);
     expect(stderr).toContain('it is not run');
     expect(() => readFileSync(join(scene.workspace, 'ran'))).toThrow();
@@ -120,10 +122,14 @@ describe('agents of the person’s own', () => {
   it('that cannot be loaded say why', async () => {
     const scene = new Scene();
     write(scene.ownFile('agents/bad.ts'), 'throw new Error("not today");');
-    expect((await scene.chat('x', [text('y')])).stderr).toContain('not today');
+    const bad = () => scene.chat('x', [text('y')], ['--agent', 'bad']);
+    expect((await bad()).stderr).toContain('not today');
+    write(scene.ownFile('agents/bad.ts'), 'export default { get slug() { throw new Error("nor tomorrow"); } };');
+    expect((await bad()).stderr).toContain('nor tomorrow');
+    write(scene.ownFile('agents/bad.ts'), 'export default { slug: "other" };');
+    expect((await bad()).stderr).toContain('named as its file');
     write(scene.ownFile('agents/bad.ts'), 'export const other = 1;');
-    const nothing = await scene.chat('x', [text('y')]);
-    expect(nothing.status).toBe(2);
+    expect((await bad()).status).toBe(2);
   });
 });
 
@@ -144,11 +150,8 @@ describe('agents of a workspace', () => {
   });
 
   it.each([
-    [
-      { ...reader, provider: { ...reader.provider, baseUrl: 'http://127.0.0.1:1/v1' } },
-      '"provider.baseUrl" cannot be set',
-    ],
-    [{ ...reader, provider: { ...reader.provider, apiKeyEnv: 'AWS_SECRET' } }, '"provider.apiKeyEnv" cannot be set'],
+    [{ ...reader, provider: { ...reader.provider, baseUrl: 'http://127.0.0.1:1/v1' } }, '"baseUrl" cannot be set'],
+    [{ ...reader, provider: { ...reader.provider, apiKeyEnv: 'AWS_SECRET' } }, '"apiKeyEnv" cannot be set'],
     [{ ...reader, pack: 'all' }, '"pack" cannot be set'],
   ])('say neither where keys go nor what else there is', async (agent, said) => {
     const scene = new Scene();
@@ -157,6 +160,15 @@ describe('agents of a workspace', () => {
     const { status, stderr } = await scene.chat('x', [text('y')], ['--agent', 'reader']);
     expect(status).toBe(2);
     expect(stderr).toContain(said);
+  });
+
+  it('take no name of those that come along', async () => {
+    const scene = new Scene();
+    write(join(scene.workspace, '.toolscript/agents/claude-sonnet.json'), { ...reader, slug: 'claude-sonnet' });
+    await scene.toolscript(['trust']);
+    const { status, stderr } = await scene.chat('x', [text('y')], ['--agent', 'claude-sonnet']);
+    expect(status).toBe(2);
+    expect(stderr).toContain('cannot take the name');
   });
 
   it('widen no limit, no mode and no tools, and take no name of the person’s', async () => {
@@ -182,5 +194,30 @@ describe('agents of a workspace', () => {
     const own = await scene.chat('x', [script('return Object.keys(tools)'), text('y')], ['--agent', 'reader']);
     expect(own.stdout).toContain('"listDir"');
     expect(own.stdout).not.toContain('"readFile"');
+  });
+});
+
+describe('an agents folder with something else in it', () => {
+  it('keeps nobody from talking to another agent', async () => {
+    const scene = new Scene();
+    write(scene.ownFile('agents/broken.json'), '{');
+    write(scene.ownFile('agents/loud.ts'), 'console.log("loaded"); export default { slug: "loud" };');
+    mkdirSync(scene.ownFile('agents/folder.json'), { recursive: true });
+    symlinkSync('/no/such/file', scene.ownFile('agents/dangling.json'));
+    const { status, stdout, stderr } = await scene.chat('x', [text('y')]);
+    expect(status).toBe(0);
+    expect(stdout).not.toContain('loaded');
+    expect(stderr).toMatch(/^toolscript: \S*broken\.json is not JSON.*\n$/u);
+  });
+
+  it('counts no file that leads into the workspace, where a script may write', async () => {
+    const scene = new Scene();
+    const inside = join(scene.workspace, 'agent.json');
+    write(inside, { slug: 'ln', provider: { api: 'openai-chat', model: 'm', baseUrl: 'http://127.0.0.1:1/v1' } });
+    mkdirSync(scene.ownFile('agents'), { recursive: true });
+    symlinkSync(inside, scene.ownFile('agents/ln.json'));
+    const { status, stderr } = await scene.toolscript(['Hello there', '--agent', 'ln']);
+    expect(status).toBe(2);
+    expect(stderr).toContain('leads into the workspace');
   });
 });

@@ -18,6 +18,10 @@ async function talk(turns: readonly Turn[], presses: readonly (readonly [string,
   return { scene, status, shown: shown.replaceAll(/\x1b\[[\d;?]*[A-Za-z]/gu, '').replaceAll('\r', '') };
 }
 
+function partsOf(turn: Turn) {
+  return 'parts' in turn ? turn.parts : [];
+}
+
 describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-linux `script` gives none)', () => {
   it('takes prompts, shows scripts while they are written, sets Markdown, and says at the end how to go on', async () => {
     const { status, shown } = await talk(
@@ -87,20 +91,46 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
     expect(shown).toContain('ScriptCancelledError');
   });
 
-  it('stops the turn at Ctrl-C while it asks: the call is not made', async () => {
+  it('puts a script aside at Ctrl-C while it asks, here as everywhere; also when /resume asks', async () => {
     const exec = script("return (await tools.exec({ command: ['touch', 'made.txt'] })).exitCode");
-    const { scene, status } = await talk(
-      [exec, text('Here I am.')],
+    const { scene, status, shown } = await talk(
+      [exec, text('Here I am.'), text('Made now.')],
       [
         [SIGN, 'Make it\r'],
         [PROMPT, CTRL_C],
-        ['stopped', ''],
+        ['is put aside until you decide', ''],
         [SIGN, 'Still there?\r'],
         ['Here I am.', ''],
+        [SIGN, '/resume\r'],
+        [PROMPT, CTRL_C],
+        [SIGN, '/resume\r'],
+        [PROMPT, 'y'],
+        ['Made now.', ''],
         [SIGN, CTRL_D],
       ],
     );
     expect(status).toBe(0);
+    expect(shown).not.toContain('ScriptCancelledError');
+    expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(true);
+  });
+
+  it('takes nothing that was typed before a question for an answer to it', async () => {
+    const exec = script("return (await tools.exec({ command: ['touch', 'made.txt'] })).exitCode");
+    const turn: Turn = {
+      parts: [{ type: 'text', text: 'Wait for it.' }, { type: 'wait', ms: 1_000 }, ...partsOf(exec)],
+    };
+    const { scene, shown } = await talk(
+      [turn, text('Not made.')],
+      [
+        [SIGN, 'Make it\r'],
+        ['Wait for it.', 'y\ry'],
+        ['is no answer to it', ''],
+        [PROMPT, 'n'],
+        ['Not made.', ''],
+        [SIGN, CTRL_D],
+      ],
+    );
+    expect(shown).toContain('denied');
     expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(false);
   });
 
@@ -153,15 +183,24 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
   it('takes a line that goes on behind a backslash, and lines that are pasted, as one prompt', async () => {
     const { shown } = await talk(
       [
-        { parts: [{ type: 'text', text: 'Read.' }], expect: ['one\ntwo'] },
-        { parts: [{ type: 'text', text: 'Read too.' }], expect: ['three\nfour'] },
+        { parts: [{ type: 'text', text: 'Read one.' }], expect: ['one\ntwo'] },
+        { parts: [{ type: 'text', text: 'Read two.' }], expect: ['three\nfour'] },
+        { parts: [{ type: 'text', text: 'Read three.' }], expect: ['curl \\\n  -X POST\nand more'] },
+        { parts: [{ type: 'text', text: 'Read four.' }], expect: ['five\nsix is not sent by itself'] },
       ],
       [
         [SIGN, 'one\\\r'],
         [SIGN, 'two\r'],
-        ['Read.', ''],
+        ['Read one.', ''],
         [SIGN, 'three\rfour\r'],
-        ['Read too.', ''],
+        ['Read two.', ''],
+        // A terminal marks what is pasted; its last line waits for Enter.
+        [SIGN, '\x1b[200~curl \\\r  -X POST\rand more\x1b[201~'],
+        ['and more', '\r'],
+        ['Read three.', ''],
+        [SIGN, 'five\rsix is not sent'],
+        ['six is not sent', ' by itself\r'],
+        ['Read four.', ''],
         [SIGN, CTRL_D],
       ],
     );

@@ -77,7 +77,7 @@ export class AgentRun {
     this.#log = settings.log;
     const { harness, agent, system, work } = settings;
     this.#system = system ?? systemText(harness, agent, work.mode);
-    this.#size = new ContextSize(agent.contextWindow);
+    this.#size = new ContextSize(agent.contextWindow, `${this.#system}${JSON.stringify(settings.offered.tools)}`);
   }
 
   async start(input: readonly OutputItem[]): Promise<void> {
@@ -197,7 +197,8 @@ export class AgentRun {
     }
     const usage = this.#usage.total;
     if (usage !== undefined) this.#log.emit({ type: 'usage_update', usage });
-    const item = compactionItem(id, text, this.#log.items, this.#size.of(before));
+    const window = this.#settings.agent.contextWindow!;
+    const item = compactionItem(id, text, this.#log.items, { size: this.#size.of(before), window });
     this.#log.emit({ type: 'item_done', item_id: id, final_item: item });
     this.#size.reset();
     this.#isCompacted = true;

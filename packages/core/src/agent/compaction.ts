@@ -1,4 +1,4 @@
-import { estimateTokens } from '../history/index.js';
+import { cutToTokens, estimateTokens } from '../history/index.js';
 import type { CompactionItem, EventPayload, MessageItem, OutputItem } from '../protocol/index.js';
 import { newId } from '../text/new-id.js';
 import type { UsageSum } from './usage-sum.js';
@@ -22,11 +22,14 @@ const COMPACTION_REQUEST = `The conversation has grown too long to go on as it i
 /** What a conversation takes of a model's window. */
 export class ContextSize {
   readonly #window: number | undefined;
+  /** Of what every request begins with: the system text and the tools. */
+  readonly #beginning: number;
   #known = 0;
   #items = 0;
 
-  constructor(window: number | undefined) {
+  constructor(window: number | undefined, beginning: string) {
     this.#window = window;
+    this.#beginning = window === undefined ? 0 : estimateTokens(beginning);
   }
 
   /** What the provider counted for an answer, which is the last of so many items. */
@@ -44,7 +47,8 @@ export class ContextSize {
 
   /** In tokens: what was counted, and an estimate of what came since. */
   of(conversation: readonly OutputItem[]): number {
-    return this.#known + estimateTokens(conversation.slice(this.#items).map(textOf).join('\n'));
+    const known = this.#known === 0 ? this.#beginning : this.#known;
+    return known + estimateTokens(conversation.slice(this.#items).map(textOf).join('\n'));
   }
 
   isFull(conversation: readonly OutputItem[]): boolean {
@@ -71,13 +75,17 @@ function textOf(item: OutputItem): string {
   }
 }
 
+/** The part of the window that what the person said last may take beside a summary. */
+const LAST_MESSAGE = 0.2;
+
 export function compactionItem(
   id: string,
   summary: string,
   before: readonly OutputItem[],
-  size: number,
+  { size, window }: { size: number; window: number },
 ): CompactionItem {
-  const last = before.findLast(isPersons)?.content ?? before.findLast(isCompaction)?.last_message;
+  const said = before.findLast(isPersons)?.content ?? before.findLast(isCompaction)?.last_message;
+  const last = said === undefined ? undefined : cutToTokens(said, window * LAST_MESSAGE);
   return {
     type: 'compaction',
     id,

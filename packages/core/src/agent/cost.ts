@@ -3,18 +3,41 @@ import type { Prices } from './agent-config.js';
 
 const MILLION = 1_000_000;
 
-/**
- * What tokens cost, in US dollars. Some formats count what came from the cache as input and some do not; the total
- * tells them apart.
- */
+/** What tokens cost, in US dollars. */
 export function costOf(usage: Usage, { input, output, cacheRead = input, cacheWrite = input }: Prices): number {
-  const read = figure(usage.cache_read_tokens);
-  const written = figure(usage.cache_write_tokens);
-  const fresh =
-    usage.total_tokens === undefined
-      ? usage.input_tokens
-      : Math.max(0, usage.total_tokens - usage.output_tokens - read - written);
-  return (fresh * input + read * cacheRead + written * cacheWrite + usage.output_tokens * output) / MILLION;
+  const tokens = billedTokens(usage);
+  const sent = tokens.fresh * input + tokens.cacheRead * cacheRead + tokens.cacheWrite * cacheWrite;
+  return (sent + tokens.output * output) / MILLION;
+}
+
+/**
+ * Tokens by what they are billed as. Some formats count what came from the cache as input and some beside it, and some
+ * servers count reasoning beside the output; the total tells them apart.
+ */
+export function billedTokens(usage: Usage): {
+  /** Input that no cache had. */
+  fresh: number;
+  cacheRead: number;
+  cacheWrite: number;
+  /** With reasoning. */
+  output: number;
+} {
+  const [cacheRead, cacheWrite, reasoning] = [
+    figure(usage.cache_read_tokens),
+    figure(usage.cache_write_tokens),
+    figure(usage.reasoning_tokens),
+  ];
+  const { input_tokens: input, output_tokens: output, total_tokens: total = input + output } = usage;
+  const cache = cacheRead + cacheWrite;
+  const beside = total - input - output;
+  const isCacheBeside = cache > 0 && (beside === cache || beside === cache + reasoning);
+  const isReasoningBeside = reasoning > 0 && beside - (isCacheBeside ? cache : 0) === reasoning;
+  return {
+    fresh: isCacheBeside ? input : Math.max(0, input - cache),
+    cacheRead,
+    cacheWrite,
+    output: isReasoningBeside ? output + reasoning : output,
+  };
 }
 
 function figure(value: unknown): number {

@@ -5,4 +5,4 @@ export * from './model-report.js';
 export * from './outcome-items.js';
 export * from './reducer.js';
 export type { LiveActivity, PendingApproval, ToolCallStart } from './response-fold.js';
-export { estimateTokens } from './token-budget.js';
+export { cutToTokens, estimateTokens } from './token-budget.js';

@@ -26,6 +26,11 @@ export function cutMiddle(text: string, quarters: number): string {
   return `${head}${cutMark(text.length - head.length - tail.length)}${tail}`;
 }
 
+/** The same, within so many tokens. */
+export function cutToTokens(text: string, tokens: number): string {
+  return cutMiddle(text, Math.floor(tokens * QUARTERS_PER_TOKEN));
+}
+
 /**
  * Shares a budget: who costs less than their share gives the rest to the others. Costs and shares in the
  * same unit; the shares add up to no more than the budget.

@@ -67,6 +67,17 @@ describe.each(APIS)('a conversation that nears the window of the model (%s)', (a
     expect(other.server.violations).toEqual([]);
   });
 
+  it('counts what every request begins with, where no answer has told its size', async () => {
+    const text = 'x'.repeat(2_000);
+    const scene = await openScene(api, [
+      { parts: [{ type: 'text', text: 'Summed up.' }], expect: ['has grown too long'] },
+      { begins_anew: true, parts: [{ type: 'text', text: 'Done.' }], usage: usage(10) },
+    ]);
+    const { response } = await play(openWorld(), scene, { contextWindow: 1_000 }, { input: text });
+    expect(scene.server.violations).toEqual([]);
+    expect(response.status).toBe('completed');
+  });
+
   it('ends the run, with its items kept, where the model does not sum up', async () => {
     const scene = await openScene(api, [
       { parts: [script('return 1')], usage: usage(1_900) },

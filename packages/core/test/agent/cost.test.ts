@@ -23,6 +23,14 @@ describe('what tokens cost', () => {
     expect(costOf(usage, { input: 1, output: 10 })).toBeCloseTo(300 / 1e6, 12);
   });
 
+  it('counts reasoning that a server counts beside the output, and not that which is part of it', () => {
+    const beside = { input_tokens: 1_000, output_tokens: 100, total_tokens: 1_400, reasoning_tokens: 300 };
+    expect(costOf(beside, prices)).toBeCloseTo((1_000 + 4_000) / 1e6, 12);
+    expect(costOf({ ...beside, cache_read_tokens: 200 }, prices)).toBeCloseTo((800 + 20 + 4_000) / 1e6, 12);
+    const within = { input_tokens: 1_000, output_tokens: 400, total_tokens: 1_400, reasoning_tokens: 300 };
+    expect(costOf(within, prices)).toBeCloseTo((1_000 + 4_000) / 1e6, 12);
+  });
+
   it('is known without a total too', () => {
     expect(costOf({ input_tokens: 10, output_tokens: 1 }, prices)).toBeCloseTo(20 / 1e6, 12);
   });
