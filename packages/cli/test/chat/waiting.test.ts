@@ -1,7 +1,8 @@
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Scene, script } from './scene.js';
+import { PROGRAM, said, start } from '../support/program.js';
+import { Scene, script, text } from './scene.js';
 
 const WRITE = script("await tools.exec({ command: ['touch', 'made.txt'] }); return 'made'", 'I make it.');
 
@@ -51,5 +52,67 @@ describe('a script of a conversation that waits for a person', () => {
     const resumed = await scene.toolscript(['resume', waitingScript(first.stdout), '--approve']);
     expect({ status: resumed.status, stderr: resumed.stderr }).toEqual({ status: 0, stderr: '' });
     expect(resumed.stdout).toContain('Now it is made.');
+  });
+
+  it('goes on nowhere where scripts are switched off', async () => {
+    const scene = new Scene();
+    const first = await scene.chat('Make it', [WRITE]);
+    for (const mode of ['disabled', 'dry-run']) {
+      const resumed = await scene.toolscript(['resume', waitingScript(first.stdout), '--approve'], {
+        env: { TOOLSCRIPT_MODE: mode },
+      });
+      expect(resumed.status).toBe(2);
+      expect(resumed.stderr).toContain('Scripts are switched off');
+    }
+    expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(false);
+  });
+
+  it('is resumed once: whoever comes later is told that it has ended', async () => {
+    const scene = new Scene();
+    const first = await scene.chat('Make it', [WRITE]);
+    scene.model(text('Made.'));
+    const id = waitingScript(first.stdout);
+    expect((await scene.toolscript(['resume', id, '--approve'])).status).toBe(0);
+    const again = await scene.toolscript(['resume', id]);
+    expect(again.status).toBe(1);
+    expect(again.stderr).toContain('has ended');
+  });
+
+  it('can be decided when its conversation was forgotten: it goes on by itself', async () => {
+    const scene = new Scene();
+    const first = await scene.chat('Make it', [WRITE]);
+    const [{ threadId }] = JSON.parse((await scene.toolscript(['threads', '--json'])).stdout) as [{ threadId: string }];
+    await scene.toolscript(['threads', '--delete', threadId]);
+    const resumed = await scene.toolscript(['resume', waitingScript(first.stdout), '--approve']);
+    expect({ status: resumed.status, stderr: resumed.stderr }).toEqual({ status: 0, stderr: '' });
+    expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(true);
+  });
+
+  it('that was cut off and recovered waits again, and says so', async () => {
+    const scene = new Scene();
+    const code =
+      "await tools.writeFile({ filePath: 'a.txt', content: 'a' }); console.log('begun'); await tools.readFile({ filePath: 'fifo' }).catch(() => 0); await sleep(1500); await tools.exec({ command: ['touch', 'made.txt'] }); return 'made'";
+    mkdirSync(join(scene.base, 'config/toolscript'), { recursive: true });
+    writeFileSync(
+      join(scene.base, 'config/toolscript/config.json'),
+      JSON.stringify({ rules: [{ tool: 'writeFile', action: 'approve' }] }),
+    );
+    const child = start(process.execPath, [PROGRAM, 'Go', ...scene.model(script(code)), '--json'], {
+      env: scene.env,
+      cwd: scene.workspace,
+    });
+    await said(child, '"type":"script_log"');
+    child.kill('SIGKILL');
+    await new Promise((resolve) => child.once('close', resolve));
+    const [{ scriptId }] = JSON.parse((await scene.toolscript(['approvals', '--json'])).stdout) as [
+      { scriptId: string },
+    ];
+    const recovered = await scene.toolscript(['resume', scriptId]);
+    expect(recovered.status).toBe(3);
+    expect(recovered.stdout).toContain('needs your approval');
+    scene.model({ parts: [{ type: 'text', text: 'It is made.' }], expect: ['made'] });
+    const resumed = await scene.toolscript(['resume', scriptId, '--approve']);
+    expect({ status: resumed.status, stderr: resumed.stderr }).toEqual({ status: 0, stderr: '' });
+    expect(resumed.stdout).toContain('It is made.');
   });
 });
