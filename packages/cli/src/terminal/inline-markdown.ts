@@ -30,7 +30,7 @@ const WHOLE = [
   { pattern: /^\*\*(?=\S)([^*]*[^*\s])\*\*(?!\*)/u, pieces: ([, text = '']: string[]) => [...styled(text, 'bold')] },
   { pattern: /^\*(?=[^\s*])([^*]*[^*\s])\*(?!\*)/u, pieces: ([, text = '']: string[]) => [...styled(text, 'italic')] },
   {
-    pattern: /^\[([^\]]+)\]\(([^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)/u,
+    pattern: /^\[([^[\]]+)\]\(([^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)/u,
     pieces: ([, text = '', href = '']: string[]) =>
       text === href ? [piece(href, 'plain')] : [piece(text, 'plain'), piece(` (${href})`, 'dim')],
   },
@@ -39,16 +39,20 @@ const WHOLE = [
 /** Longer than this nothing is waited for: it is shown as it is. */
 const LONGEST = 400;
 
+/** In UTF-16 units. */
+const LONGEST_CHARACTER = 2;
+
 /** Reads the text of one line as it comes. Nothing is lost: a sign that nothing completes is text. */
 export class InlineReader {
-  #held = '';
-  /** The character before it. */
-  #before = '';
+  #text = '';
+  /** Where what is not read begins; the character before it tells whether a sign is inside a word. */
+  #at = 0;
   readonly #maybe = new RegExp(MAYBE, 'gu');
 
   /** What can be shown already; a sign that what follows may complete waits. */
   push(text: string): Piece[] {
-    this.#held += text;
+    this.#text = this.#text.slice(Math.max(0, this.#at - LONGEST_CHARACTER)) + text;
+    this.#at = Math.min(this.#at, LONGEST_CHARACTER);
     return [...this.#read(false)];
   }
 
@@ -58,24 +62,23 @@ export class InlineReader {
   }
 
   *#read(isWhole: boolean): Generator<Piece> {
-    while (this.#held !== '') {
+    while (this.#at < this.#text.length) {
       const next = this.#next(isWhole);
       if (next === undefined) return;
-      this.#before = this.#held.charAt(next.length - 1);
-      this.#held = this.#held.slice(next.length);
+      this.#at += next.length;
       yield* next.pieces;
     }
   }
 
   #next(isWhole: boolean): { pieces: Piece[]; length: number } | undefined {
-    const text = this.#held;
-    this.#maybe.lastIndex = this.#before.length;
-    const at = this.#maybe.exec(this.#before + text)?.index ?? Infinity;
-    if (at > this.#before.length) return this.#plain(Math.min(at - this.#before.length, text.length));
+    this.#maybe.lastIndex = this.#at;
+    const sign = this.#maybe.exec(this.#text)?.index ?? this.#text.length;
+    if (sign > this.#at) return this.#plain(sign - this.#at);
+    // The longest, and the one character more that may show that it is something else.
+    const text = this.#text.slice(this.#at, this.#at + LONGEST + 1);
     for (const { pattern, pieces } of WHOLE) {
       const match = pattern.exec(text);
       if (match === null || match[0].length > LONGEST) continue;
-      // One more character may show that it is something else.
       if (isWhole || match[0].length < text.length) return { pieces: pieces(match), length: match[0].length };
     }
     if (!isWhole && text.length <= LONGEST) return undefined;
@@ -83,7 +86,7 @@ export class InlineReader {
   }
 
   #plain(length: number): { pieces: Piece[]; length: number } {
-    return { pieces: [piece(this.#held.slice(0, length), 'plain')], length };
+    return { pieces: [piece(this.#text.slice(this.#at, this.#at + length), 'plain')], length };
   }
 }
 

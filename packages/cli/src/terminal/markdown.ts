@@ -4,29 +4,39 @@ import { VisibleStream } from './untrusted.js';
 import { textWidth } from './width.js';
 import { WordWrap } from './word-wrap.js';
 
+/** Each begins at the line's first sign; what is before it is the line's lead. */
 const LINE = {
-  fence: /^ {0,3}(`{3,}|~{3,})/u,
-  heading: /^ {0,3}#{1,6} +/u,
-  bullet: /^(\s*)[-*+] +/u,
-  number: /^\s*\d{1,9}[.)] +/u,
-  quote: /^ {0,3}(?:> ?)+/u,
-  rule: /^ {0,3}(?:-{3,}|\*{3,}|_{3,})\s*$/u,
-  table: /^ {0,3}\|/u,
-  indent: /^\s*/u,
+  fence: /^(?:`{3,}|~{3,})/u,
+  halfFence: /^(?:`{1,2}|~{1,2})$/u,
+  heading: /^#{1,6} +/u,
+  item: /^([-*+]|\d{1,9}[.)]) +/u,
+  quote: /^(?:> ?){1,8}/u,
+  rule: /^(?:-{3,}|\*{3,}|_{3,})\s*$/u,
+  /** The first word and the beginning of the second: no rule, and all of the sign is there. */
+  told: /^[\s>]*[^\s>]\S*\s+\S/u,
 } as const;
+
+/** What is not told by so many characters is running text. */
+const LONGEST_OPENING = 400;
+
+/** The lead that makes a line code, and that hides the signs of what is not a list or a fence. */
+const CODE_INDENT = 4;
 
 /**
  * A line of the text.
  *
- *   beginning ──it is no fence, table or rule──▶ running ──its end──▶ beginning
- *       └──the end of another──▶ shown whole ──▶ beginning
+ *   beginning ──its first signs──▶ running ──its end──▶ beginning
+ *       ├──the first signs of another──▶ whole ──its end, shown──▶ beginning
+ *       └──its end, shown──▶ beginning
  */
 type Reading =
   | { readonly type: 'beginning' }
+  | { readonly type: 'whole'; readonly kind: WholeKind }
   | { readonly type: 'running'; readonly mark: Mark; readonly inline: InlineReader };
 
-/** Of these the whole line must be there. */
-const NEEDS_WHOLE_LINE = /^ {0,3}(?:`|~{2}|\||-{2}|\*{3}|_{2})/u;
+type WholeKind = 'fenced' | 'fence' | 'table' | 'code';
+
+type Running = Extract<Reading, { type: 'running' }>;
 
 /**
  * Markdown as it streams, for a terminal: text is shown as soon as its words are whole, in lines of the screen's width,
@@ -39,13 +49,16 @@ export class MarkdownStream {
   readonly #wrap: WordWrap;
   readonly #visible = new VisibleStream();
   #reading: Reading = { type: 'beginning' };
-  /** What of the line is not shown. */
+  /** The blanks before the line's first sign, tabs as spaces. */
+  #lead = '';
+  /** What follows them and is not shown. */
   #held = '';
-  /** The line that closes the fence that is open. */
-  #fence: RegExp | undefined;
+  /** The one that is open. */
+  #fence: { readonly sign: string; readonly indent: number } | undefined;
+  /** Lines that are a table if the second is a separator. */
   #table: string[] = [];
-  #isAfterBlank = true;
-  #isBlankDue = false;
+  #above: 'nothing' | 'blank' | 'code' | 'other' = 'nothing';
+  #isInList = false;
 
   constructor(write: (text: string) => void, style: Style, columns: () => number) {
     this.#style = style;
@@ -60,7 +73,7 @@ export class MarkdownStream {
   /** The screen is at a line's start afterwards, unless nothing was shown. */
   end(): void {
     this.#take(this.#visible.end());
-    if (this.#held !== '' || this.#reading.type === 'running') this.#endLine();
+    if (this.#lead !== '' || this.#held !== '' || this.#reading.type === 'running') this.#endLine();
     this.#endTable();
   }
 
@@ -74,65 +87,84 @@ export class MarkdownStream {
   }
 
   #add(text: string): void {
-    if (text === '') return;
-    this.#held += text;
+    const isLead = this.#reading.type === 'beginning' && this.#held === '';
+    const blanks = isLead ? (/^\s*/u.exec(text)?.[0] ?? '') : '';
+    this.#lead += blanks.replaceAll('\t', '    ');
+    this.#held += text.slice(blanks.length);
+    if (this.#held === '') return;
     if (this.#reading.type === 'beginning') this.#begin();
     if (this.#reading.type === 'running') this.#run(this.#reading);
   }
 
-  /** Its first word says what it is, when it is known where that ends. */
   #begin(): void {
-    if (this.#fence !== undefined || !/^[\s>]*[^\s>]\S*\s+\S/u.test(this.#held) || NEEDS_WHOLE_LINE.test(this.#held))
-      return;
-    this.#start();
+    const kind = this.#wholeKind();
+    if (kind !== 'table') this.#endTable();
+    if (kind !== undefined) this.#reading = { type: 'whole', kind };
+    else if (this.#held.length >= LONGEST_OPENING || LINE.told.test(this.#held)) this.#start();
   }
 
-  #run({ mark, inline }: Extract<Reading, { type: 'running' }>): void {
+  #wholeKind(): WholeKind | undefined {
+    if (this.#fence !== undefined) return 'fenced';
+    if (LINE.fence.test(this.#held)) return 'fence';
+    if (this.#isShallow()) return this.#held.startsWith('|') ? 'table' : undefined;
+    return this.#isIndentedCode() && !LINE.halfFence.test(this.#held) ? 'code' : undefined;
+  }
+
+  #isShallow(): boolean {
+    return this.#lead.length < CODE_INDENT;
+  }
+
+  #isIndentedCode(): boolean {
+    return !this.#isShallow() && !this.#isInList && this.#above !== 'other' && this.#table.length === 0;
+  }
+
+  #run({ mark, inline }: Running): void {
     const pieces = inline.push(this.#held);
     this.#held = '';
     this.#show(pieces, mark);
   }
 
   #endLine(): void {
-    const line = this.#held;
-    if (this.#reading.type === 'beginning') {
-      if (this.#fence !== undefined) return this.#fencedLine(line);
-      if (LINE.table.test(line)) return this.#tableLine(line);
-      this.#endTable();
-      if (line.trim() === '') return this.#blankLine();
-      const fence = LINE.fence.exec(line);
-      if (fence !== null) return this.#openFence(fence[1] as string, line.slice(fence[0].length).trim());
-      if (LINE.rule.test(line)) return this.#ruleLine();
-      this.#start();
-    }
-    const running = this.#reading as Extract<Reading, { type: 'running' }>;
-    this.#run(running);
-    this.#show(running.inline.end(), running.mark);
-    this.#wrap.newLine();
-    this.#next();
-  }
-
-  #next(): void {
+    if (this.#reading.type !== 'running') this.#wholeLine();
+    if (this.#reading.type === 'running') this.#endRunning(this.#reading);
+    this.#lead = '';
     this.#held = '';
     this.#reading = { type: 'beginning' };
   }
 
+  #endRunning(running: Running): void {
+    this.#run(running);
+    this.#show(running.inline.end(), running.mark);
+    this.#wrap.newLine();
+  }
+
+  #wholeLine(): void {
+    if (this.#fence !== undefined) return this.#fencedLine(this.#fence);
+    if (this.#held === '') return this.#blankLine();
+    const kind = this.#reading.type === 'whole' ? this.#reading.kind : undefined;
+    if (kind === 'table') return this.#tableLine();
+    if (kind === 'fence' && this.#openFence()) return;
+    if (this.#isIndentedCode()) return this.#codeLine();
+    if (this.#isShallow() && LINE.rule.test(this.#held)) return this.#ruleLine();
+    this.#start();
+  }
+
   /** A line of running text: its signs become what every line of it begins with. */
   #start(): void {
-    this.#endTable();
+    const opening = this.#held.slice(0, LONGEST_OPENING);
+    const [item, sign = ''] = LINE.item.exec(opening) ?? [];
+    const heading = this.#isShallow() ? LINE.heading.exec(opening)?.[0] : undefined;
+    if (item !== undefined) this.#isInList = true;
+    else if (heading !== undefined || this.#above !== 'other') this.#leaveList();
     this.#spaceBefore();
-    const { bold, dim } = this.#style;
-    const heading = LINE.heading.exec(this.#held)?.[0];
-    if (heading !== undefined) return this.#startRunning(heading, '', '', bold);
-    const quote = LINE.quote.exec(this.#held)?.[0];
-    if (quote !== undefined) {
-      const bar = `${dim('│')} `.repeat(quote.match(/>/gu)?.length ?? 1);
-      return this.#startRunning(quote, bar, bar);
-    }
-    const bullet = LINE.bullet.exec(this.#held);
-    if (bullet !== null) return this.#startRunning(bullet[0], `${bullet[1] ?? ''}• `);
-    const lead = LINE.number.exec(this.#held)?.[0] ?? LINE.indent.exec(this.#held)?.[0] ?? '';
-    this.#startRunning(lead, lead);
+    // No line is all lead, however deep.
+    const lead = ' '.repeat(Math.min(this.#lead.length, Math.floor(this.#columns() / 2)));
+    if (item !== undefined) return this.#startRunning(item, `${lead}${/^\d/u.test(sign) ? sign : '•'} `);
+    if (heading !== undefined) return this.#startRunning(heading, '', '', this.#style.bold);
+    const quote = this.#isShallow() ? LINE.quote.exec(opening)?.[0] : undefined;
+    if (quote === undefined) return this.#startRunning('', lead);
+    const bar = `${this.#style.dim('│')} `.repeat(quote.match(/>/gu)?.length ?? 1);
+    this.#startRunning(quote, bar, bar);
   }
 
   #startRunning(sign: string, shown: string, below = ' '.repeat(textWidth(shown)), mark: Mark = (text) => text): void {
@@ -151,53 +183,78 @@ export class MarkdownStream {
   }
 
   #blankLine(): void {
-    this.#isBlankDue = true;
-    this.#next();
+    this.#endTable();
+    if (this.#above !== 'nothing') this.#above = 'blank';
   }
 
   /** One blank line, however many there were; none at the beginning. */
   #spaceBefore(): void {
-    if (this.#isBlankDue && !this.#isAfterBlank) {
+    if (this.#above === 'blank') {
       this.#wrap.setPrefix('');
       this.#wrap.newLine();
     }
-    this.#isBlankDue = false;
-    this.#isAfterBlank = false;
+    this.#above = 'other';
   }
 
-  #openFence(fence: string, info: string): void {
+  /** What is not set in ends a list. */
+  #leaveList(): void {
+    if (this.#lead.length < 2) this.#isInList = false;
+  }
+
+  /** False when it is none: what follows the signs of backticks must hold no other. */
+  #openFence(): boolean {
+    const sign = LINE.fence.exec(this.#held)?.[0] ?? '';
+    const info = this.#held.slice(sign.length).trim();
+    if (sign.startsWith('`') && info.includes('`')) return false;
+    this.#leaveList();
     if (info !== '') this.#plainLine(info, this.#style.dim);
-    this.#fence = new RegExp(String.raw`^\s*${fence.charAt(0)}{${fence.length},}\s*$`, 'u');
-    this.#next();
+    this.#fence = { sign, indent: this.#lead.length };
+    return true;
   }
 
-  #fencedLine(line: string): void {
-    if (this.#fence?.test(line) === true) this.#fence = undefined;
-    else this.#plainLine(line, this.#style.cyan);
-    this.#next();
+  #fencedLine({ sign, indent }: { readonly sign: string; readonly indent: number }): void {
+    const end = this.#held.trimEnd();
+    if (end.length >= sign.length && end === sign.charAt(0).repeat(end.length)) this.#fence = undefined;
+    else this.#plainLine(this.#lead.slice(indent) + this.#held, this.#style.cyan);
+  }
+
+  #codeLine(): void {
+    this.#plainLine(this.#lead.slice(CODE_INDENT) + this.#held, this.#style.cyan);
+    this.#above = 'code';
   }
 
   #ruleLine(): void {
+    this.#leaveList();
     this.#plainLine('─'.repeat(Math.max(1, Math.min(40, this.#columns() - 2))), this.#style.dim, '');
-    this.#next();
   }
 
-  #tableLine(line: string): void {
-    this.#table.push(line);
-    this.#next();
+  #tableLine(): void {
+    this.#leaveList();
+    if (this.#table.length === 1 && !isSeparator(this.#held)) this.#endTable();
+    this.#table.push(this.#lead + this.#held);
   }
 
   #endTable(): void {
-    if (this.#table.length === 0) return;
-    const rows = this.#table.filter((line) => !/^[\s|:-]*$/u.test(line)).map(cellsOf);
+    const [head, separator, ...others] = this.#table;
     this.#table = [];
-    const widths: number[] = [];
-    for (const cells of rows)
-      for (const [at, cell] of cells.entries()) widths[at] = Math.max(widths[at] ?? 0, textWidth(cell));
+    if (head === undefined) return;
+    if (separator === undefined) return this.#plainLine(head, (text) => text, '');
+    const rows = [head, ...others].map(cellsOf);
+    const widths = this.#columnWidths(rows);
     for (const [index, cells] of rows.entries()) {
-      const line = cells.map((cell, at) => cell + ' '.repeat((widths[at] ?? 0) - textWidth(cell))).join('  ');
-      this.#plainLine(line.trimEnd(), index === 0 ? this.#style.bold : (text) => text);
+      const line = cells.map((cell, at) => cell + ' '.repeat(Math.max(0, (widths[at] ?? 0) - textWidth(cell))));
+      this.#plainLine(line.join('  ').trimEnd(), index === 0 ? this.#style.bold : (text) => text);
     }
+  }
+
+  /** What is wider than the screen sets nothing in line: it would make every row as wide. */
+  #columnWidths(rows: readonly string[][]): number[] {
+    const widths: number[] = [];
+    const widest = this.#columns();
+    for (const cells of rows)
+      for (const [at, cell] of cells.entries())
+        widths[at] = Math.max(widths[at] ?? 0, Math.min(textWidth(cell), widest));
+    return widths;
   }
 
   /** Blanks count, and nothing is wrapped. */
@@ -209,14 +266,22 @@ export class MarkdownStream {
   }
 }
 
+function isSeparator(line: string): boolean {
+  return cellTexts(line).every((cell) => /^:?-+:?$/u.test(cell));
+}
+
 function cellsOf(line: string): string[] {
+  return cellTexts(line).map((cell) =>
+    inlinePieces(cell.replaceAll(String.raw`\|`, '|'))
+      .map(({ text }) => text)
+      .join(''),
+  );
+}
+
+function cellTexts(line: string): string[] {
   const inner = line
     .trim()
     .replace(/^\|/u, '')
     .replace(/(?<!\\)\|$/u, '');
-  return inner.split(/(?<!\\)\|/u).map((cell) =>
-    inlinePieces(cell.trim().replaceAll(String.raw`\|`, '|'))
-      .map(({ text }) => text)
-      .join(''),
-  );
+  return inner.split(/(?<!\\)\|/u).map((cell) => cell.trim());
 }

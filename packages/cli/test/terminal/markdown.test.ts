@@ -15,6 +15,10 @@ function shown(pieces: readonly string[], { columns = 60, colour = false } = {})
   return out;
 }
 
+function inPieces(text: string, size: number): string[] {
+  return Array.from({ length: Math.ceil(text.length / size) }, (_, at) => text.slice(at * size, (at + 1) * size));
+}
+
 const TEXT = `# Head
 
 Para one
@@ -102,6 +106,63 @@ link (http://a.b)
     expect(out).toContain('\\u{1b}[31mred');
   });
 
+  it('knows a fence at any depth, and keeps what is in it', () => {
+    const text = '- step\n\n      ```c\n      a *= *b* * c;\n        `d`\n      ```\n\n  after *it*\n';
+    expect(shown([text])).toBe('• step\n\n  c\n  a *= *b* * c;\n    `d`\n\n  after it\n');
+    expect(shown(['1. a\n\t```\n\t**x**\n\t```\n   b\n'])).toBe('1. a\n  **x**\n   b\n');
+  });
+
+  it('takes a line that begins with code for no fence', () => {
+    expect(shown(['```x``` and *more*\n*next*\n'])).toBe('x and more\nnext\n');
+  });
+
+  it('takes the second row of a table alone for the separator', () => {
+    expect(shown(['| a | b |\n|:--|---|\n| - | - |\n| | |\n|---|---|\n| 1 | 2 |\n'])).toBe(
+      '  a    b\n  -    -\n\n  ---  ---\n  1    2\n',
+    );
+    expect(shown(['| - | - |\n| - | - |\n'])).toBe('  -  -\n');
+  });
+
+  it('shows bars that are no table as they are', () => {
+    expect(shown(['|| both\n'])).toBe('|| both\n');
+    expect(shown(['a\n  | x | *y* |\n| | |\nb'])).toBe('a\n  | x | *y* |\n| | |\nb\n');
+    expect(shown(['| not |\n| a | b |\n|---|---|\n| 1 | 2 |'])).toBe('| not |\n  a  b\n  1  2\n');
+  });
+
+  it('keeps indented code as it is, but not what is set in under a list', () => {
+    expect(shown(['so:\n\n    a *b* `c`\n      d\n\n\te **f**\n\nso *g*\n    *h*\n'])).toBe(
+      'so:\n\n  a *b* `c`\n    d\n\n  e **f**\n\nso g\n    h\n',
+    );
+    expect(shown(['- a\n\n    *b*\n\nc\n\n    *d*\n'])).toBe('• a\n\n    b\n\nc\n\n  *d*\n');
+    expect(shown(['| a |\n|---|\n    *b*\n'])).toBe('  a\n    b\n');
+    expect(shown(['    ``` *a*` b\n'])).toBe('  ``` *a*` b\n');
+  });
+
+  // Where the work grows with the square of a text’s length, a megabyte does not end in time.
+  it.each([
+    ...['a', ' ', '> ', '-', '`', '[', '| ', '*a', '`a', '    a\n'].map((sign) => ['', sign] as const),
+    ['a', ' '] as const,
+    ['```', '`'] as const,
+  ])('takes a megabyte that begins with %j and goes on with %j', (before, sign) => {
+    const size = 1_000_000;
+    const text = before + sign.repeat(size / sign.length);
+    const out = shown(inPieces(text, 16));
+    expect(out === shown([text])).toBe(true);
+    expect(out.length).toBeLessThan(30 * size);
+  });
+
+  it('puts no deep lead, number or column before every line', () => {
+    const words = 'a '.repeat(100_000);
+    for (const text of [
+      ' '.repeat(100_000) + words,
+      '> '.repeat(100_000) + words,
+      `- a\n${' '.repeat(100_000)}- ${words}`,
+      `1.${' '.repeat(100_000)}${words}`,
+      `|a|\n|-|\n|${'w'.repeat(100_000)}|\n${'|a|b|\n'.repeat(20_000)}`,
+    ])
+      expect(shown([text]).length).toBeLessThan(40 * text.length);
+  });
+
   const piece = fc.constantFrom(
     'word',
     'Wort',
@@ -138,13 +199,25 @@ link (http://a.b)
     '\t',
     '---\n',
     '- [x] ',
+    '    ',
+    '\n\n    ',
+    '\n    ```\n',
+    '```x``` ',
+    '\n| - | - |\n',
+    '\n| | |\n',
+    '|| ',
+    '[a](b)',
+    '\u{1d400}',
+    ...[' ', 'y', '[', '*', '`', '-', '>', '|'].map((sign) => sign.repeat(410)),
   );
 
   it('loses no word, whatever the signs around it', () => {
     const words = (text: string) => text.match(/word|Wort|文字/gu) ?? [];
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
-        expect(words(shown(pieces, { columns: 10_000 }))).toEqual(words(pieces.join('')));
+        const out = shown(pieces, { columns: 10_000 });
+        expect(words(out)).toEqual(words(pieces.join('')));
+        expect(out).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f]/u);
       }),
       { numRuns: 2_000 },
     );
@@ -154,10 +227,7 @@ link (http://a.b)
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 30 }), fc.integer({ min: 1, max: 9 }), (pieces, size) => {
         const text = pieces.join('');
-        const split = Array.from({ length: Math.ceil(text.length / size) }, (_, at) =>
-          text.slice(at * size, (at + 1) * size),
-        );
-        expect(shown(split)).toBe(shown([text]));
+        expect(shown(inPieces(text, size))).toBe(shown([text]));
       }),
       { numRuns: 2_000 },
     );
