@@ -5,10 +5,21 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 // A timer keeps the process until the work is done, whatever else may or may not hold it.
 const hold = setInterval(() => {}, LONGEST_TIMER_MS);
-const failUnfinished = () => (process.exitCode = EXIT.failed);
+const failUnfinished = (status: number) => (process.exitCode = status === EXIT.completed ? EXIT.failed : status);
 process.once('exit', failUnfinished);
+process.stdout.on('error', leaveWithoutReader);
+// Whoever reads no complaints is told none.
+process.stderr.on('error', () => {});
 
 // The status is set, not forced: what is still on its way to stdout gets there.
 process.exitCode = await runProgram(process.argv.slice(2));
 process.off('exit', failUnfinished);
 clearInterval(hold);
+
+/** Where a command listens itself, it ends its work first. */
+function leaveWithoutReader({ code, message }: NodeJS.ErrnoException): void {
+  if (process.stdout.listenerCount('error') > 1) return;
+  if (code === 'EPIPE') process.exit(EXIT.brokenPipe);
+  process.stderr.write(`toolscript: stdout cannot be written (${code ?? message}).\n`);
+  process.exit(EXIT.failed);
+}

@@ -97,7 +97,7 @@ export async function openChat({ flags, engines, screen, stdinIsTaken, interrupt
       chosen,
       anew: () => {
         thread.close();
-        return make(Thread.begin(folder, settings.cwd, voice));
+        return make(Thread.begin(folder, settings.cwd, voice, warn));
       },
       close: async () => {
         thread.close();
@@ -107,7 +107,9 @@ export async function openChat({ flags, engines, screen, stdinIsTaken, interrupt
   };
   try {
     return make(
-      earlier === undefined ? Thread.begin(folder, settings.cwd, voice) : Thread.reopen(folder!, earlier, voice),
+      earlier === undefined
+        ? Thread.begin(folder, settings.cwd, voice, warn)
+        : Thread.reopen(folder!, earlier, voice, warn),
     );
   } catch (error) {
     await workbench.close();

@@ -1,18 +1,10 @@
-import {
-  closeSync,
-  fsyncSync,
-  ftruncateSync,
-  openSync,
-  readFileSync,
-  unlinkSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, fsyncSync, ftruncateSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { extendHistory } from '@toolscript/core/agent';
 import { StreamEventSchema, type OutputItem, type StreamEvent } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { visibleLine } from '../terminal/untrusted.js';
 import { systemCode, UsageError } from '../usage-error.js';
+import { ThreadLock } from './thread-lock.js';
 
 /*
  * A conversation is a file of JSON lines: what the thread is, then the events of its runs, each line written when its
@@ -64,10 +56,14 @@ export interface WaitingRun {
   readonly nextSeq: number;
 }
 
-/** What a file holds. Throws a UsageError for one that is no thread. */
+/** What a file holds. Throws a UsageError for one that is no thread, or cannot be read. */
 export function readThread(path: string): ThreadText {
   const name = visibleLine(path);
-  const lines = readFileSync(path, 'utf8').split('\n');
+  const text = orRefuse(
+    () => readFileSync(path, 'utf8'),
+    (code) => `${name} cannot be read (${code}). Give yourself permission, or begin a new conversation.`,
+  );
+  const lines = text.split('\n');
   // The last one is empty, or was cut off.
   const values = lines.slice(0, -1).map((line, index) => parseLine(line, name, index + 1));
   const head = HeadSchema.safeParse(values[0]);
@@ -131,67 +127,138 @@ export function waitingRun(events: readonly StreamEvent[]): WaitingRun | undefin
   return { runId: last.run_id, turnId: last.turn_id, scriptId, suspension, nextSeq: last.seq + 1 };
 }
 
-/** A thread that this process writes, and no other one. */
-export class ThreadWriter {
-  readonly #file: number;
-  readonly #lock: string;
+/** What is told once, when a conversation can be kept no longer. */
+export type LossListener = (message: string) => void;
 
-  /** Throws a UsageError where another process has it open. */
-  constructor(path: string) {
-    this.#lock = `${path}.lock`;
-    takeLock(this.#lock);
-    this.#file = openSync(path, 'a+', 0o600);
-    dropTornLine(path, this.#file);
+interface WriterSettings {
+  /** Of a conversation that begins. Left out: the file is there, and is gone on with. */
+  head?: ThreadHead;
+  onLost?: LossListener;
+}
+
+/** A thread that this process writes, and no other one. What cannot be written ends the keeping, not the conversation. */
+export class ThreadWriter {
+  readonly #path: string;
+  readonly #file: number;
+  readonly #lock: ThreadLock;
+  readonly #onLost: LossListener;
+  #isLost = false;
+
+  /** Throws a UsageError where another process has it open, or the system refuses. */
+  constructor(path: string, { head, onLost = warnOfLoss }: WriterSettings = {}) {
+    this.#path = path;
+    this.#onLost = onLost;
+    const { lock, file } = orRefuse(
+      () => openLocked(path, head),
+      (code) =>
+        head === undefined
+          ? `${visibleLine(path)} cannot be gone on with (${code}). Make the file and its folder writable, or begin a new conversation.`
+          : `The conversation cannot be kept in ${visibleLine(path)} (${code}). Make its folder writable, with room on the disk.`,
+    );
+    this.#lock = lock;
+    this.#file = file;
   }
 
   write(line: ThreadHead | ThreadVoice): void {
-    this.#append(line);
+    this.#keep(() => append(this.#file, line));
   }
 
   take(event: StreamEvent): void {
     if (PASSING.includes(event.payload.type)) return;
-    this.#append(event);
-    if (event.payload.type === 'response_done') fsyncSync(this.#file);
+    this.#keep(() => {
+      append(this.#file, event);
+      if (event.payload.type === 'response_done') fsyncSync(this.#file);
+    });
   }
 
   close(): void {
-    closeSync(this.#file);
-    unlinkSync(this.#lock);
+    if (this.#isLost) closeQuietly(this.#file);
+    else this.#keep(() => closeSync(this.#file));
+    this.#lock.release();
   }
 
-  #append(value: unknown): void {
-    writeSync(this.#file, `${JSON.stringify(value)}\n`);
+  #keep(action: () => void): void {
+    if (this.#isLost) return;
+    try {
+      action();
+    } catch (error) {
+      const code = systemCode(error);
+      if (code === undefined) throw error;
+      this.#isLost = true;
+      this.#onLost(
+        `${visibleLine(this.#path)} cannot be written (${code}): what is said from here on is not kept. Make room and begin a new conversation to keep it.`,
+      );
+    }
+  }
+}
+
+/** What the system refuses is said in one sentence that names its code. */
+export function orRefuse<Value>(action: () => Value, sentence: (code: string) => string): Value {
+  try {
+    return action();
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === undefined) throw error;
+    throw new UsageError(sentence(code));
+  }
+}
+
+export function lockOf(path: string): string {
+  return `${path}.lock`;
+}
+
+function warnOfLoss(message: string): void {
+  process.stderr.write(`toolscript: ${message}\n`);
+}
+
+function openLocked(path: string, head: ThreadHead | undefined): { lock: ThreadLock; file: number } {
+  const lock = ThreadLock.take(lockOf(path));
+  try {
+    return { lock, file: head === undefined ? openWhole(path) : beginFile(path, head) };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+function beginFile(path: string, head: ThreadHead): number {
+  const file = openSync(path, 'ax', 0o600);
+  try {
+    append(file, head);
+    return file;
+  } catch (error) {
+    closeQuietly(file);
+    rmSync(path, { force: true });
+    throw error;
+  }
+}
+
+/** One that was forgotten meanwhile does not come back empty. */
+function openWhole(path: string): number {
+  const file = openSync(path, constants.O_RDWR | constants.O_APPEND);
+  try {
+    dropTornLine(file);
+    return file;
+  } catch (error) {
+    closeQuietly(file);
+    throw error;
   }
 }
 
 /** What the end of a process cut off. */
-function dropTornLine(path: string, file: number): void {
-  const bytes = readFileSync(path);
+function dropTornLine(file: number): void {
+  const bytes = readFileSync(file);
   const end = bytes.lastIndexOf(0x0a) + 1;
   if (end < bytes.length) ftruncateSync(file, end);
 }
 
-function takeLock(path: string): void {
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      return writeFileSync(path, String(process.pid), { flag: 'wx', mode: 0o600 });
-    } catch (error) {
-      if (systemCode(error) !== 'EEXIST') throw error;
-    }
-    const owner = Number(readFileSync(path, 'utf8'));
-    if (attempt > 0 || isAlive(owner))
-      throw new UsageError(`This conversation is open in another process (${owner}). End that one first.`);
-    unlinkSync(path);
-  }
+function append(file: number, value: unknown): void {
+  writeFileSync(file, `${JSON.stringify(value)}\n`);
 }
 
-/** Of a process that is not this one. */
-function isAlive(pid: number): boolean {
-  if (!Number.isInteger(pid) || pid <= 0) return false;
+/** Of a file that is given up. */
+function closeQuietly(file: number): void {
   try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return systemCode(error) === 'EPERM';
-  }
+    closeSync(file);
+  } catch {}
 }

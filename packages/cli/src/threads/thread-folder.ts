@@ -1,9 +1,10 @@
 import { mkdirSync, readdirSync, statSync, unlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { theOne } from '../kept/find-script.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { systemCode, UsageError } from '../usage-error.js';
-import { readHead, type ThreadHead } from './thread-file.js';
+import { lockOf, orRefuse, readHead, readThread, type ThreadHead } from './thread-file.js';
+import { ThreadLock } from './thread-lock.js';
 
 const ENDING = '.jsonl';
 
@@ -25,8 +26,13 @@ export class ThreadFolder {
     return join(this.#path, `${threadId}${ENDING}`);
   }
 
+  /** Throws a UsageError where the system refuses. */
   prepare(): void {
-    mkdirSync(this.#path, { recursive: true, mode: 0o700 });
+    orRefuse(
+      () => mkdirSync(this.#path, { recursive: true, mode: 0o700 }),
+      (code) =>
+        `Conversations cannot be kept in ${visibleLine(this.#path)} (${code}). Make it a folder that you can write to.`,
+    );
   }
 
   /** The newest first. */
@@ -34,14 +40,20 @@ export class ThreadFolder {
     return this.#files()
       .flatMap((path): ListedThread[] => {
         const head = readHead(path);
-        return head === undefined ? [] : [{ ...head, path, changedMs: statSync(path).mtimeMs }];
+        // It may be forgotten meanwhile.
+        const changedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+        return head === undefined || changedMs === undefined ? [] : [{ ...head, path, changedMs }];
       })
       .toSorted((left, right) => right.changedMs - left.changedMs);
   }
 
   /** The one with this id, or the only one whose id begins so. Throws a UsageError. */
   find(text: string): ListedThread {
-    return theOne(this.list(), text, ({ thread_id: id }) => id, {
+    const threads = this.list();
+    const file = this.#files().find((path) => basename(path) === `${text}${ENDING}`);
+    // Says why it is not listed.
+    if (file !== undefined && !threads.some(({ path }) => path === file)) readThread(file);
+    return theOne(threads, text, ({ thread_id: id }) => id, {
       prefix: 'thr_',
       none: `There is no conversation ${visibleLine(text)}. toolscript threads lists them.`,
       several: 'Several conversations begin with',
@@ -55,18 +67,40 @@ export class ThreadFolder {
     throw new UsageError(`There is no conversation of ${visibleLine(workspace)} to continue. Begin one.`);
   }
 
+  /** Throws a UsageError where another process has it open, or the system refuses. */
   delete({ path }: ListedThread): void {
-    unlinkSync(path);
+    orRefuse(
+      () => deleteLocked(path),
+      (code) => `${visibleLine(path)} cannot be removed (${code}). Make its folder writable.`,
+    );
   }
 
   #files(): string[] {
-    try {
-      return readdirSync(this.#path)
-        .filter((name) => name.endsWith(ENDING))
-        .map((name) => join(this.#path, name));
-    } catch (error) {
-      if (systemCode(error) === 'ENOENT') return [];
-      throw error;
-    }
+    return orRefuse(
+      () => namesIn(this.#path),
+      (code) =>
+        `Conversations cannot be read from ${visibleLine(this.#path)} (${code}). Make it a folder that you can read.`,
+    )
+      .filter((name) => name.endsWith(ENDING))
+      .map((name) => join(this.#path, name));
+  }
+}
+
+/** None where there is no folder. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+function deleteLocked(path: string): void {
+  const lock = ThreadLock.take(lockOf(path));
+  try {
+    unlinkSync(path);
+  } finally {
+    lock.release();
   }
 }

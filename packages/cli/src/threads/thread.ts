@@ -6,6 +6,8 @@ import {
   readThread,
   ThreadWriter,
   waitingRun,
+  type LossListener,
+  type ThreadHead,
   type ThreadText,
   type ThreadVoice,
   type WaitingRun,
@@ -36,6 +38,7 @@ export class Thread {
   readonly #path: string | undefined;
   readonly #folder: ThreadFolder | undefined;
   readonly #voice: ThreadVoice;
+  readonly #onLost: LossListener | undefined;
   #writer: ThreadWriter | undefined;
   #isVoiceKept: boolean;
   /** Instructions that the model has not been told. */
@@ -49,8 +52,9 @@ export class Thread {
     voice: Voice;
     text: ThreadText | undefined;
     writer: ThreadWriter | undefined;
+    onLost: LossListener | undefined;
   }) {
-    const { id, workspace, folder, voice, text, writer } = settings;
+    const { id, workspace, folder, voice, text, writer, onLost } = settings;
     this.id = id;
     this.workspace = workspace;
     this.#folder = folder;
@@ -58,6 +62,7 @@ export class Thread {
     this.#history = text?.history ?? [];
     this.#waiting = text?.waiting;
     this.#writer = writer;
+    this.#onLost = onLost;
     const before = text?.voice;
     const isSame = before !== undefined && before.agent === voice.agent;
     const told = before?.announced ?? before?.system;
@@ -74,17 +79,22 @@ export class Thread {
     };
   }
 
-  /** `folder` is undefined where nothing can be kept. */
-  static begin(folder: ThreadFolder | undefined, workspace: string, voice: Voice): Thread {
+  /** `folder` is undefined where nothing can be kept. `onLost` is told once where keeping ends; on stderr by default. */
+  static begin(folder: ThreadFolder | undefined, workspace: string, voice: Voice, onLost?: LossListener): Thread {
     const id = `thr_${randomBytes(9).toString('base64url').replaceAll(/[-_]/gu, '0')}`;
-    return new Thread({ id, workspace, folder, voice, text: undefined, writer: undefined });
+    return new Thread({ id, workspace, folder, voice, text: undefined, writer: undefined, onLost });
   }
 
-  /** Throws a UsageError where the file is damaged, or open in another process. */
-  static reopen(folder: ThreadFolder, { thread_id: id, workspace, path }: ListedThread, voice: Voice): Thread {
-    const writer = new ThreadWriter(path);
+  /** Throws a UsageError where the file is damaged, refused by the system, or open in another process. */
+  static reopen(
+    folder: ThreadFolder,
+    { thread_id: id, workspace, path }: ListedThread,
+    voice: Voice,
+    onLost?: LossListener,
+  ): Thread {
+    const writer = new ThreadWriter(path, { onLost });
     try {
-      return new Thread({ id, workspace, folder, voice, text: readThread(path), writer });
+      return new Thread({ id, workspace, folder, voice, text: readThread(path), writer, onLost });
     } catch (error) {
       writer.close();
       throw error;
@@ -105,7 +115,7 @@ export class Thread {
     return this.#writer !== undefined;
   }
 
-  /** What a run is given of a prompt. */
+  /** What a run is given of a prompt. Throws a UsageError where the first one cannot be kept. */
   prompt(text: string): OutputItem[] {
     this.#open(text);
     const news = this.#news;
@@ -135,15 +145,15 @@ export class Thread {
   #open(title: string): void {
     if (this.#writer !== undefined || this.#folder === undefined || this.#path === undefined) return;
     this.#folder.prepare();
-    this.#writer = new ThreadWriter(this.#path);
-    this.#writer.write({
+    const head: ThreadHead = {
       type: 'thread',
       version: 1,
       thread_id: this.id,
       workspace: this.workspace,
       created_at: new Date().toISOString(),
       title: title.slice(0, TITLE_LENGTH),
-    });
+    };
+    this.#writer = new ThreadWriter(this.#path, { head, onLost: this.#onLost });
   }
 }
 

@@ -1,7 +1,18 @@
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { PROGRAM, said, start } from '../support/program.js';
+import { finished, PROGRAM, said, start, type Finished } from '../support/program.js';
 import { Scene, script, text } from './scene.js';
 
 interface Listed {
@@ -139,5 +150,120 @@ describe('a conversation', () => {
     const { status } = await scene.chat('First', [text('Yes.')], [], { env: inside });
     expect(status).toBe(0);
     expect(readdirSync(scene.workspace)).toEqual([]);
+  });
+});
+
+const isPosix = process.platform !== 'win32';
+const isRoot = process.getuid?.() === 0;
+
+/** One sentence that names the path and the system's code. */
+function expectRefusal({ status, stdout, stderr }: Finished, path: string, code: string): void {
+  expect({ status, stdout, lines: stderr.split('\n').length }, stderr).toEqual({ status: 2, stdout: '', lines: 2 });
+  expect(stderr).toMatch(/^toolscript: .*\.\n$/u);
+  expect(stderr).toContain(path);
+  expect(stderr).toContain(`(${code})`);
+}
+
+/** A scene with one conversation, and where it is kept. */
+async function withConversation(): Promise<{ scene: Scene; id: string; path: string }> {
+  const scene = new Scene();
+  await scene.chat('First', [text('Yes.')]);
+  const [{ threadId: id } = { threadId: '' }] = await listed(scene);
+  return { scene, id, path: scene.kept('threads', `${id}.jsonl`) };
+}
+
+describe('what the system refuses', () => {
+  it('is one sentence where the folder of conversations is a file', async () => {
+    const scene = new Scene();
+    const folder = scene.kept('threads');
+    mkdirSync(scene.kept(), { recursive: true });
+    writeFileSync(folder, '');
+    expectRefusal(await scene.toolscript(['threads']), folder, 'ENOTDIR');
+    expectRefusal(await scene.toolscript(['threads', '--delete', 'thr_a']), folder, 'ENOTDIR');
+    expectRefusal(await scene.chat('First', [text('Yes.')]), folder, 'EEXIST');
+  });
+
+  it.skipIf(!existsSync('/proc/self'))('is one sentence where nobody can write to the folder', async () => {
+    const scene = new Scene();
+    mkdirSync(scene.kept(), { recursive: true });
+    symlinkSync('/proc/self', scene.kept('threads'));
+    expectRefusal(await scene.chat('First', [text('Yes.')]), scene.kept('threads'), 'ENOENT');
+  });
+
+  it.skipIf(!isPosix)('is one sentence where the lock cannot be written', async () => {
+    const { scene, path } = await withConversation();
+    // The lock's name is longer than a name may be.
+    const long = scene.kept('threads', `${'x'.repeat(245)}.jsonl`);
+    renameSync(path, long);
+    expectRefusal(await scene.chat('Second', [text('Yes.')], ['--continue']), long, 'ENAMETOOLONG');
+    expectRefusal(await scene.toolscript(['threads', '--delete', 'thr_']), long, 'ENAMETOOLONG');
+  });
+
+  it('is one sentence where a conversation cannot be read', async () => {
+    const { scene, path } = await withConversation();
+    const folder = scene.kept('threads', 'thr_folder.jsonl');
+    mkdirSync(folder);
+    expectRefusal(await scene.chat('x', [text('Yes.')], ['--thread', 'thr_folder']), folder, 'EISDIR');
+    expect(await scene.chat('Second', [text('Yes.')], ['--continue'])).toMatchObject({ status: 0, stderr: '' });
+    expect(existsSync(path)).toBe(true);
+  });
+
+  // Root may do it all the same.
+  it.skipIf(!isPosix || isRoot)('is one sentence where the person has taken the right away', async () => {
+    const { scene, id, path } = await withConversation();
+    const folder = scene.kept('threads');
+    chmodSync(folder, 0o500);
+    try {
+      expectRefusal(await scene.chat('Second', [text('Yes.')], ['--continue']), path, 'EACCES');
+      expectRefusal(await scene.toolscript(['threads', '--delete', id]), path, 'EACCES');
+      chmodSync(path, 0);
+      expectRefusal(await scene.chat('Second', [text('Yes.')], ['--thread', id]), path, 'EACCES');
+    } finally {
+      chmodSync(folder, 0o700);
+    }
+  });
+
+  it.skipIf(!isPosix)('in the middle of a run ends the keeping with one warning, and not the run', async () => {
+    const { scene, path } = await withConversation();
+    const long = 'x'.repeat(200_000);
+    await scene.chat(long.slice(0, 100_000), [text(long)], ['--continue']);
+    const before = statSync(path).size;
+    // No file may grow beyond this many blocks; the conversation has passed it.
+    const limited = start(
+      'sh',
+      [
+        '-c',
+        'ulimit -f 400 && exec "$@"',
+        'sh',
+        process.execPath,
+        PROGRAM,
+        'chat',
+        'Third',
+        '--continue',
+        ...scene.model(script('return 6 * 7'), expecting('It is 42.', '42')),
+      ],
+      { env: scene.env, cwd: scene.workspace },
+    );
+    const { status, stdout, stderr } = await finished(limited);
+    expect({ status, lines: stderr.split('\n').length }, stderr).toEqual({ status: 0, lines: 2 });
+    expect(stdout).toContain('It is 42.');
+    expect(stderr).toContain(`${path} cannot be written (EFBIG): what is said from here on is not kept.`);
+    expect(statSync(path).size).toBe(before);
+    const { status: after } = await scene.chat('Fourth', [expecting('Fine.', 'Fourth')], ['--continue']);
+    expect(after).toBe(0);
+  });
+});
+
+describe.skipIf(!isPosix)('a reader of stdout that went away', () => {
+  it.each(['threads', 'threads --json', 'approvals', 'tools', 'help'])('ends %s quietly', async (command) => {
+    const { scene } = await withConversation();
+    const { stdout, stderr } = await scene.shell(`(toolscript ${command}; echo "status $?" >&2) | true`);
+    expect({ stdout, stderr }).toEqual({ stdout: '', stderr: 'status 141\n' });
+  });
+
+  it('is no full disk: that is said', async ({ skip }) => {
+    skip(!existsSync('/dev/full'), 'there is no /dev/full here');
+    const { stderr } = await new Scene().shell('toolscript threads > /dev/full; echo "status $?" >&2');
+    expect(stderr).toBe('toolscript: stdout cannot be written (ENOSPC).\nstatus 1\n');
   });
 });
