@@ -8,6 +8,8 @@ export const EXIT = {
   usage: 2,
   /** A script waits for an approval. */
   suspended: 3,
+  /** The terminal was closed. */
+  hungUp: 129,
   /** Ctrl-C, as shells count it: 128 and the signal's number. */
   interrupted: 130,
   /** The reader of stdout went away. */

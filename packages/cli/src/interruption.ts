@@ -3,7 +3,7 @@ import { EXIT } from './exit-status.js';
 const SIGNAL_STATUS: Readonly<Partial<Record<NodeJS.Signals, number>>> = {
   SIGINT: EXIT.interrupted,
   SIGTERM: 143,
-  SIGHUP: 129,
+  SIGHUP: EXIT.hungUp,
 };
 
 /** How long what only waits for a person may take to be put aside, in ms. */

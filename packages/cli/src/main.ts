@@ -15,6 +15,8 @@ process.stderr.on('error', () => {});
 process.exitCode = await runProgram(process.argv.slice(2));
 process.off('exit', failUnfinished);
 clearInterval(hold);
+// A terminal that is gone cannot be set back, and Node aborts where it tries to: the signal itself ends the process.
+if (process.exitCode === EXIT.hungUp) process.kill(process.pid, 'SIGHUP');
 
 /** Where a command listens itself, it ends its work first. */
 function leaveWithoutReader({ code, message }: NodeJS.ErrnoException): void {

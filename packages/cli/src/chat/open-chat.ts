@@ -57,6 +57,7 @@ export async function openChat({ flags, engines, screen, stdinIsTaken, interrupt
   const loaded = await loadSettings(flags, process.env, warn);
   const folder = await threadFolder(loaded.cwd);
   const earlier = earlierThread(folder, flags, loaded.cwd);
+  if (folder === undefined) warn('This conversation is not kept: your own data lie in the workspace.');
   // A conversation goes on with whom it was with, unless somebody else is named.
   const before = earlier === undefined ? undefined : readThread(earlier.path).voice;
   const agent = loaded.named.agent ? loaded.agent : (before?.agent ?? loaded.agent);

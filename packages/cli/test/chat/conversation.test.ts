@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { PROGRAM } from '../support/program.js';
+import { PROGRAM, said, start } from '../support/program.js';
 import { atTerminal, hasTerminal, PROMPT } from '../support/terminal.js';
 import { Scene, script, text, type Turn } from './scene.js';
 
@@ -112,6 +112,28 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
     expect(status).toBe(0);
     expect(shown).not.toContain('ScriptCancelledError');
     expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(true);
+  });
+
+  it('puts a script aside when the terminal is closed while it asks', async () => {
+    const scene = new Scene();
+    const model = scene.model(script("await tools.exec({ command: ['touch', 'made.txt'] })"), text('Made.')).join(' ');
+    const command = `exec ${process.execPath} ${PROGRAM} 'make it' ${model}`;
+    const terminal = start('script', ['-qec', command, '/dev/null'], {
+      keepStdinOpen: true,
+      env: { ...scene.env, TERM: 'xterm', SHELL: '/bin/sh', NO_COLOR: '1' },
+      cwd: scene.workspace,
+    });
+    await said(terminal, PROMPT);
+    terminal.kill('SIGKILL');
+    const states = async () => {
+      const { stdout } = await scene.toolscript(['approvals', '--json']);
+      return (JSON.parse(stdout) as { state: string }[]).map(({ state }) => state);
+    };
+    await expect.poll(states, { timeout: 30_000, interval: 300 }).toEqual(['suspended']);
+    const second = scene.model({ parts: [{ type: 'text', text: 'Yes?' }], expect: ['Script suspended'] });
+    await expect
+      .poll(async () => (await scene.toolscript(['And now?', '--continue', ...second])).status, { timeout: 30_000 })
+      .toBe(0);
   });
 
   it('takes nothing that was typed before a question for an answer to it', async () => {

@@ -147,8 +147,9 @@ describe('a conversation', () => {
   it('is not kept where a script could rewrite it', async () => {
     const scene = new Scene();
     const inside = { XDG_DATA_HOME: join(scene.workspace, 'data') };
-    const { status } = await scene.chat('First', [text('Yes.')], [], { env: inside });
+    const { status, stderr } = await scene.chat('First', [text('Yes.')], [], { env: inside });
     expect(status).toBe(0);
+    expect(stderr).toContain('This conversation is not kept');
     expect(readdirSync(scene.workspace)).toEqual([]);
   });
 });
