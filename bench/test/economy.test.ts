@@ -11,8 +11,11 @@ const GENERATED = /(?<=<!-- generated economy -->\n)[\s\S]*(?=<!-- end of econom
 
 const taskOf = (name: string) => TASKS.find((task) => task.name === name)!;
 
+/** Of each kind one: the row itself does all of them, and holds each against what it should come to. */
+const TRIED = ['single-lookup', 'triage-prose', 'fix-test', 'count-todos', 'fan-out', 'pagination'];
+
 describe('tasks', () => {
-  it.each(TASKS.map((task) => [task.name, task] as const))(
+  it.each(TRIED.map((name) => [name, taskOf(name)] as const))(
     '%s is done in each way, and no way takes more turns than one call a turn',
     async (_name, task) => {
       const [one, parallel, scripts] = await figuresOf(task);

@@ -178,7 +178,7 @@ describe('I7 · switched off, no script is offered, none runs, and structured ca
     const block: Part = { type: 'script', carrier: 'text', code: ADD };
     const takes = await playOnEach({
       agent: way.agent,
-      world: { mode: 'disabled' },
+      world: { alone: true, mode: 'disabled' },
       turns: [
         { parts: [text('One by one.\n'), call('add', { a: 1, b: 1 }), call('note', { text: 'noted' })] },
         { parts: [text('So: '), block, text('\nThat is it.')], expect: ['"sum":2', '"noted"'] },
@@ -213,6 +213,7 @@ describe('I8 · a dry run checks, reports and measures, and calls nothing', () =
   test.each(WAYS)('$way', async ({ agent }) => {
     const takes = await playOnEach({
       agent: { ...agent, functions: 'all', mode: 'dry-run' },
+      world: { typecheck: 'error', alone: true },
       turns: [
         { parts: [text('Sound:\n'), script(ADD)] },
         { parts: [text('Wrong:\n'), script('return await tools.add({ a: "two" });')], expect: ['dry run', '- add'] },

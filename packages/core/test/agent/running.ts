@@ -1,7 +1,15 @@
 import { expect, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { extendHistory, runAgent, type AgentInput, type RunAgentOptions } from '#core/agent/index.js';
-import { createHarness, defineTool, type Harness, type HarnessOptions } from '#core/index.js';
+import {
+  createCompiler,
+  createHarness,
+  defineTool,
+  QuickJsPool,
+  type Compiler,
+  type Harness,
+  type HarnessOptions,
+} from '#core/index.js';
 import { foldResponse } from '#core/history/index.js';
 import {
   createProvider,
@@ -27,8 +35,13 @@ export interface World {
   readonly calls: string[];
 }
 
+export interface WorldOptions extends Partial<HarnessOptions> {
+  /** With threads of its own, whose counts are of this world. */
+  alone?: boolean;
+}
+
 /** `add` computes, `note` has an effect, `guarded` needs approval, `shot` gives an image, `slow` waits, `fail` throws. */
-export function openWorld(options: Partial<HarnessOptions> = {}): World {
+export function openWorld({ alone = false, ...options }: WorldOptions = {}): World {
   const calls: string[] = [];
   const tool = (
     name: string,
@@ -79,10 +92,32 @@ export function openWorld(options: Partial<HarnessOptions> = {}): World {
         throw new Error('it broke');
       }),
     ] as never,
+    // Its process costs more than these laws; whoever is about types switches it on.
+    typecheck: 'off',
+    ...(alone ? {} : engines()),
     ...options,
   });
   onTestFinished(() => harness.close());
   return { harness, calls };
+}
+
+let shared: { runtime: QuickJsPool; compiler: Compiler } | undefined;
+
+/** Threads for all worlds of a file: most of what a test would spend goes into starting them. */
+function engines(): Pick<HarnessOptions, 'runtime' | 'compiler'> {
+  shared ??= { runtime: lasting(new QuickJsPool({ size: 2 })), compiler: lasting(createCompiler()) };
+  return shared;
+}
+
+/** What a harness closes with itself, kept open. */
+function lasting<Engine extends object>(engine: Engine): Engine {
+  return new Proxy(engine, {
+    get(target, name) {
+      if (name === 'close') return async () => {};
+      const member: unknown = Reflect.get(target, name, target);
+      return typeof member === 'function' ? (member.bind(target) as unknown) : member;
+    },
+  });
 }
 
 export interface Scene {

@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from 'vitest';
 import type { AgentInput, RunAgentOptions } from '#core/agent/index.js';
-import type { Harness, HarnessOptions } from '#core/index.js';
+import type { Harness } from '#core/index.js';
 import {
   createProvider,
   startScriptedServer,
@@ -9,7 +9,7 @@ import {
   type Scenario,
 } from '#core/providers/index.js';
 import type { FunctionCallItem, OutputItem } from '#core/protocol/index.js';
-import { APIS, expectClean, openWorld, play, type Played, type Scene } from './running.js';
+import { APIS, expectClean, openWorld, play, type Played, type Scene, type WorldOptions } from './running.js';
 
 export type Turn = Scenario['turns'][number];
 export type Part = Extract<Turn, { parts: unknown }>['parts'][number];
@@ -62,7 +62,7 @@ export interface Take {
 export interface Direction {
   readonly agent: Partial<AgentInput>;
   readonly turns: readonly Turn[];
-  readonly world?: Partial<HarnessOptions>;
+  readonly world?: WorldOptions;
   readonly more?: Partial<RunAgentOptions>;
   /** Turns that are left for the run that goes on. */
   readonly leaves?: number;
