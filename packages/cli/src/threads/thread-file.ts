@@ -1,4 +1,14 @@
-import { closeSync, constants, fsyncSync, ftruncateSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { extendHistory } from '@toolscript/core/agent';
 import { StreamEventSchema, type OutputItem, type StreamEvent } from '@toolscript/core/protocol';
 import { z } from 'zod';
@@ -81,10 +91,23 @@ export function readThread(path: string): ThreadText {
 
 export function readHead(path: string): ThreadHead | undefined {
   try {
-    const text = readFileSync(path, 'utf8');
+    const text = beginningOf(path);
     return HeadSchema.parse(JSON.parse(text.slice(0, text.indexOf('\n'))));
   } catch {
     return undefined;
+  }
+}
+
+/** More than a head takes; the rest of a long conversation is not read for a list. */
+const HEAD_BYTES = 65_536;
+
+function beginningOf(path: string): string {
+  const file = openSync(path, 'r');
+  try {
+    const bytes = Buffer.alloc(HEAD_BYTES);
+    return bytes.toString('utf8', 0, readSync(file, bytes, 0, HEAD_BYTES, 0));
+  } finally {
+    closeSync(file);
   }
 }
 
