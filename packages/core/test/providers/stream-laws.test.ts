@@ -43,6 +43,9 @@ async function saidBy(api: ProviderApi, pieces: Iterable<string | Uint8Array>): 
 /** How often a law is tried on one sample: recordings are many. */
 const runs = (samples: readonly Sample[]) => ({ numRuns: samples.length > 10 ? 1 : 100 });
 
+/** Longer recordings are not read byte by byte: it takes most of the time, and finds what the others find. */
+const LONG_BYTES = 20_000;
+
 function laws(api: ProviderApi, samples: readonly Sample[]): void {
   test.each(samples)('%s: bytes cut anywhere say the same', async (_, body) => {
     const whole = said(await eventsOf(api, body));
@@ -56,9 +59,18 @@ function laws(api: ProviderApi, samples: readonly Sample[]): void {
     );
   });
 
-  test.each(samples)('%s: one byte at a time, and as text, it says the same', async (_, body) => {
+  test.each(samples)('%s: a byte or a few at a time, and as text, it says the same', async (_, body) => {
     const whole = said(await eventsOf(api, body));
-    expect(await saidBy(api, cutAt(body, [...body.keys()]))).toEqual(whole);
+    const step = body.length > LONG_BYTES ? 13 : 1;
+    expect(
+      await saidBy(
+        api,
+        cutAt(
+          body,
+          [...body.keys()].filter((place) => place % step === 0),
+        ),
+      ),
+    ).toEqual(whole);
     expect(said(await eventsOf(api, body.toString()))).toEqual(whole);
   });
 
