@@ -83,6 +83,14 @@ export class Asker {
     });
   };
 
+  /** Decisions about several calls, by approval; what is left for later has none. */
+  async askAll(requests: readonly ApprovalRequest[]): Promise<Record<string, Decision>> {
+    const answers = await Promise.all(
+      requests.map(async (request) => [request.approvalId, await this.ask(request)] as const),
+    );
+    return Object.fromEntries(answers.filter((answer): answer is [string, Decision] => answer[1] !== 'suspend'));
+  }
+
   /** Takes back the question about a call that is over: too late, or given up. */
   take({ payload }: StreamEvent): void {
     if (payload.type !== 'approval_resolved' || (payload.decision !== 'timeout' && payload.decision !== 'cancelled'))

@@ -1,16 +1,15 @@
-import { inspectKept } from '../kept/inspect.js';
-import type { Decision } from '@toolscript/core/protocol';
 import type { Approvals } from '../approvals/approvals.js';
 import { EXIT } from '../exit-status.js';
 import { Interruption } from '../interruption.js';
+import { inspectKept } from '../kept/inspect.js';
 import { ownCommand } from '../terminal/own-command.js';
 import type { Screen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { isUsageError } from '../usage-error.js';
+import type { WaitingScript } from './chat-session.js';
 import { commandIn, commandList, type ChatCommand } from './commands-in-chat.js';
 import type { OpenChat } from './open-chat.js';
 import { PromptReader } from './prompt-line.js';
-import type { WaitingScript } from './chat-session.js';
 import { demandEnabled, tellWhatWaits, waitingScripts } from './waiting.js';
 
 /** What Ctrl-C ends: the turn that runs. */
@@ -99,7 +98,8 @@ function commandTurn(command: ChatCommand | 'mistake', chat: OpenChat, screen: S
       return undefined;
     case 'resume':
       return async (signal) => {
-        if ((await waitingScripts(chat)).length > 0) return askAndGoOn(chat, signal);
+        const scripts = await waitingScripts(chat);
+        if (scripts.length > 0) return askAndGoOn(chat, scripts, signal);
         screen.line('Nothing of this conversation waits for you.');
         return EXIT.completed;
       };
@@ -120,11 +120,11 @@ async function reportingMistakes(screen: Screen, turn: () => Promise<number>): P
   }
 }
 
-/** Every script of the conversation that waits, one after the other. */
-async function askAndGoOn(chat: OpenChat, signal: AbortSignal): Promise<number> {
+/** Asks about each script that waits, one after the other. */
+async function askAndGoOn(chat: OpenChat, scripts: readonly WaitingScript[], signal: AbortSignal): Promise<number> {
   demandEnabled(chat.settings);
   let status: number = EXIT.suspended;
-  for (const script of await waitingScripts(chat)) {
+  for (const script of scripts) {
     if (signal.aborted) return status;
     status = await askAbout(chat, script, signal);
   }
@@ -133,13 +133,7 @@ async function askAndGoOn(chat: OpenChat, signal: AbortSignal): Promise<number> 
 
 async function askAbout({ session, workbench }: OpenChat, script: WaitingScript, signal: AbortSignal): Promise<number> {
   const { pendingApprovals } = await inspectKept(workbench.harness, script.scriptId);
-  const asker = workbench.approvals.asker();
-  if (asker === undefined) return EXIT.suspended;
-  const decisions: Record<string, Decision> = {};
-  for (const request of pendingApprovals) {
-    const answer = await asker.ask(request);
-    if (answer !== 'suspend') decisions[request.approvalId] = answer;
-  }
+  const decisions = (await workbench.approvals.asker()?.askAll(pendingApprovals)) ?? {};
   if (signal.aborted || Object.keys(decisions).length === 0) return EXIT.suspended;
   return session.goOn(script, decisions, signal);
 }

@@ -19,12 +19,12 @@ export async function chat(words: readonly string[], flags: ChatFlags, engines: 
   const turns = new TurnInterruption();
   const interrupt = () => turns.interrupt();
   try {
-    const prompt = source === undefined ? said : await readPrompt(source);
-    if (isSaid || source !== undefined) checkPrompt(prompt);
+    const prompt = isSaid ? said : await readPrompt(source);
+    if (prompt?.trim() === '') throw new UsageError('The prompt is empty. Say what to do: toolscript "PROMPT".');
     const stdinIsTaken = source !== undefined;
     const opened = await openChat({ flags, engines, screen, stdinIsTaken, interrupt });
     try {
-      if (!isSaid && source === undefined) return await converse(opened, screen, turns);
+      if (prompt === undefined) return await converse(opened, screen, turns);
       return await sayOnce(opened, prompt, flags, screen, turns);
     } finally {
       await opened.close();
@@ -42,12 +42,9 @@ function promptSource(isNamed: boolean): TextSource | undefined {
   throw new UsageError('Say what to do: toolscript "PROMPT". A conversation needs a terminal.');
 }
 
-async function readPrompt(source: TextSource): Promise<string> {
-  return (await readWhole(source)).replace(/^\uFEFF/u, '').trim();
-}
-
-function checkPrompt(prompt: string): void {
-  if (prompt.trim() === '') throw new UsageError('The prompt is empty. Say what to do: toolscript "PROMPT".');
+/** Undefined where the person types. */
+async function readPrompt(source: TextSource | undefined): Promise<string | undefined> {
+  return source === undefined ? undefined : (await readWhole(source)).replace(/^\uFEFF/u, '').trim();
 }
 
 async function sayOnce(

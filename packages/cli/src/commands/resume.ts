@@ -204,12 +204,8 @@ async function askedDecisions(
     );
   // Threads come up while the person reads.
   harness.warm().catch(() => {});
-  const answers = await Promise.all(
-    pendingApprovals.map(async (request) => [request.approvalId, await asker.ask(request)] as const),
-  );
-  if (signal.aborted) return {};
-  const decided = answers.filter((answer): answer is [string, Decision] => answer[1] !== 'suspend');
-  return Object.fromEntries(decided);
+  const decisions = await asker.askAll(pendingApprovals);
+  return signal.aborted ? {} : decisions;
 }
 
 function pendingText({ approvalId, tool, line }: ApprovalRequest): string {

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-
 import { extendHistory, userMessage } from '@toolscript/core/agent';
 import type { OutputItem, StreamEvent } from '@toolscript/core/protocol';
 import {
@@ -35,7 +34,6 @@ export class Thread {
   readonly system: string | undefined;
   #history: readonly OutputItem[];
   #waiting: WaitingRun | undefined;
-  readonly #path: string | undefined;
   readonly #folder: ThreadFolder | undefined;
   readonly #voice: ThreadVoice;
   readonly #onLost: LossListener | undefined;
@@ -58,7 +56,6 @@ export class Thread {
     this.id = id;
     this.workspace = workspace;
     this.#folder = folder;
-    this.#path = folder?.pathOf(id);
     this.#history = text?.history ?? [];
     this.#waiting = text?.waiting;
     this.#writer = writer;
@@ -143,7 +140,7 @@ export class Thread {
   }
 
   #open(title: string): void {
-    if (this.#writer !== undefined || this.#folder === undefined || this.#path === undefined) return;
+    if (this.#writer !== undefined || this.#folder === undefined) return;
     this.#folder.prepare();
     const head: ThreadHead = {
       type: 'thread',
@@ -153,7 +150,7 @@ export class Thread {
       created_at: new Date().toISOString(),
       title: title.slice(0, TITLE_LENGTH),
     };
-    this.#writer = new ThreadWriter(this.#path, { head, onLost: this.#onLost });
+    this.#writer = new ThreadWriter(this.#folder.pathOf(this.id), { head, onLost: this.#onLost });
   }
 }
 

@@ -77,7 +77,8 @@ export class AgentRun {
     this.#log = settings.log;
     const { harness, agent, system, work } = settings;
     this.#system = system ?? systemText(harness, agent, work.mode);
-    this.#size = new ContextSize(agent.contextWindow, `${this.#system}${JSON.stringify(settings.offered.tools)}`);
+    const beginning = () => `${this.#system}${JSON.stringify(settings.offered.tools)}`;
+    this.#size = new ContextSize(agent.contextWindow, beginning);
   }
 
   async start(input: readonly OutputItem[]): Promise<void> {
@@ -143,7 +144,8 @@ export class AgentRun {
     if (signal.aborted) return { type: 'done', status: 'cancelled' };
     const spent = this.#spent();
     if (spent !== undefined) return incomplete(spent);
-    if (!this.#isCompacted && this.#size.isFull(this.#log.conversation())) return { type: 'compacting' };
+    const conversation = this.#log.conversation();
+    if (!this.#isCompacted && this.#size.isFull(conversation)) return { type: 'compacting' };
     this.#isCompacted = false;
     this.#turns += 1;
     const stop = new AbortController();
@@ -160,7 +162,7 @@ export class AgentRun {
       stop: () => stop.abort(),
       signal: either,
     });
-    const answer = provider.stream(this.#request(this.#log.conversation()), {
+    const answer = provider.stream(this.#request(conversation), {
       signal: either,
       answerId: newId('answer'),
     });

@@ -27,9 +27,9 @@ export class ContextSize {
   #known = 0;
   #items = 0;
 
-  constructor(window: number | undefined, beginning: string) {
+  constructor(window: number | undefined, beginning: () => string) {
     this.#window = window;
-    this.#beginning = window === undefined ? 0 : estimateTokens(beginning);
+    this.#beginning = window === undefined ? 0 : estimateTokens(beginning());
   }
 
   /** What the provider counted for an answer, which is the last of so many items. */

@@ -1,4 +1,4 @@
-import type { Frame } from './frames.js';
+import { tellSayings, type Frame } from './frames.js';
 import {
   inDeltas,
   jsonOf,
@@ -116,10 +116,7 @@ class ChatAnswer {
   }
 
   #say(sayings: readonly Saying[], member: string): void {
-    for (const saying of sayings) {
-      if (typeof saying === 'number') this.#frames.push({ type: 'wait', ms: saying });
-      else for (const delta of inDeltas(saying, this.#answer.deltaLength)) this.#delta({ [member]: delta });
-    }
+    tellSayings(this.#frames, sayings, this.#answer.deltaLength, (delta) => this.#delta({ [member]: delta }));
   }
 
   #call(call: Extract<PlannedPart, { type: 'call' }>): void {

@@ -1,4 +1,4 @@
-import { event, type Frame } from './frames.js';
+import { event, tellSayings, type Frame } from './frames.js';
 import {
   inDeltas,
   jsonOf,
@@ -144,10 +144,7 @@ class MessagesAnswer {
 
   #text(sayings: readonly Saying[]): void {
     this.#block({ type: 'text', text: '' }, (add) => {
-      for (const saying of sayings) {
-        if (typeof saying === 'number') this.#frames.push({ type: 'wait', ms: saying });
-        else for (const text of inDeltas(saying, this.#answer.deltaLength)) add({ type: 'text_delta', text });
-      }
+      tellSayings(this.#frames, sayings, this.#answer.deltaLength, (text) => add({ type: 'text_delta', text }));
     });
   }
 

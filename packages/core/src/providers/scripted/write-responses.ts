@@ -1,5 +1,5 @@
-import { event, type Frame } from './frames.js';
-import { inDeltas, textOfSayings, type PlannedAnswer, type PlannedPart, type Saying } from './planned-answer.js';
+import { event, tellSayings, type Frame } from './frames.js';
+import { textOfSayings, type PlannedAnswer, type PlannedPart, type Saying } from './planned-answer.js';
 import { blobOf, type Spoken } from './seen-request.js';
 
 /** A planned answer in the words of the OpenAI Responses API. */
@@ -135,10 +135,7 @@ class ResponsesAnswer {
   }
 
   #say(sayings: readonly Saying[], say: (delta: string) => void): void {
-    for (const saying of sayings) {
-      if (typeof saying === 'number') this.#frames.push({ type: 'wait', ms: saying });
-      else for (const delta of inDeltas(saying, this.#answer.deltaLength)) say(delta);
-    }
+    tellSayings(this.#frames, sayings, this.#answer.deltaLength, say);
   }
 
   #message(id: string, kind: 'output_text' | 'refusal', sayings: readonly Saying[]): void {
