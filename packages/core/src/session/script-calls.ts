@@ -28,8 +28,10 @@ export class ScriptCalls {
   readonly #taskCalls: TaskCalls | undefined;
   readonly #taskIdStart: string;
   readonly #timers = new Map<number, NodeJS.Timeout>();
-  readonly #open = new Set<Promise<unknown>>();
-  /** Calls that the facade has not answered, detached ones too. */
+  /** Calls that the facade has not answered, without detached ones. */
+  #open = 0;
+  #onNoneOpen: (() => void) | undefined;
+  /** Detached ones too. */
   #unanswered = 0;
   #sourceLines: readonly string[] | undefined;
 
@@ -128,8 +130,11 @@ export class ScriptCalls {
   /** Until every call that is not detached has been answered, but no longer than this. */
   async settledWithin(withinMs: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
-    const expired = new Promise((resolve) => (timer = setTimeout(resolve, withinMs)));
-    await Promise.race([Promise.all(this.#open), expired]);
+    await new Promise<void>((resolve) => {
+      if (this.#open === 0) return resolve();
+      this.#onNoneOpen = resolve;
+      timer = setTimeout(resolve, withinMs);
+    });
     clearTimeout(timer);
   }
 
@@ -172,11 +177,11 @@ export class ScriptCalls {
     about: Omit<RejectedCall, 'code' | 'message'>,
     task: OpenTask | undefined,
   ): void {
-    if (task === undefined) this.#open.add(pending);
+    if (task === undefined) this.#open++;
     this.#unanswered++;
     void pending.then((result) => {
       this.#unanswered--;
-      this.#open.delete(pending);
+      if (task === undefined && --this.#open === 0) this.#onNoneOpen?.();
       if (!result.ok) {
         task?.rejected(result.error);
         const { code, message } = result.error;

@@ -39,25 +39,20 @@ export function endedOutcome(parts: OutcomeParts): EndedOutcome {
   if (closing !== undefined) voice.logs.push(closing);
   const operations = finalOperations(parts.operations, end, parts.detached);
   const error = failure(parts, operations);
+  const { scriptId, metadata } = parts;
+  const { output, logs } = voice;
+  const plan = [...script.plan];
+  const diagnostics = [
+    ...script.diagnostics,
+    ...unhandledDiagnostics(end, script),
+    ...droppedProgress(voice.droppedProgress(), parts.limits),
+  ];
+  // Written out twice: members added behind a spread object cost more than the rest of a short script's end.
+  if (error !== undefined)
+    return { status: 'failed', error, scriptId, output, logs, operations, diagnostics, plan, metadata };
   const json = end.type === 'returned' ? end.json : undefined;
-  const came =
-    error === undefined
-      ? { status: 'completed' as const, value: json === undefined ? undefined : JSON.parse(json) }
-      : { status: 'failed' as const, error };
-  return {
-    ...came,
-    scriptId: parts.scriptId,
-    output: voice.output,
-    logs: voice.logs,
-    operations,
-    diagnostics: [
-      ...script.diagnostics,
-      ...unhandledDiagnostics(end, script),
-      ...droppedProgress(voice.droppedProgress(), parts.limits),
-    ],
-    plan: [...script.plan],
-    metadata: parts.metadata,
-  };
+  const value: unknown = json === undefined ? undefined : JSON.parse(json);
+  return { status: 'completed', value, scriptId, output, logs, operations, diagnostics, plan, metadata };
 }
 
 function failure(parts: OutcomeParts, operations: readonly Operation[]): ScriptFailure | undefined {

@@ -26,5 +26,7 @@ export function checkArguments(tool: Tool, { argsJson, argsProblem }: FacadeCall
     return { ok: false, message, sent: parsed.value, data: { issues: validated.issues.slice(0, 20) } };
   }
   const json = JSON.stringify(validated.value);
+  // Nothing was added: what was read is what will run.
+  if (json === argsJson) return { ok: true, value: parsed.value, json: argsJson };
   return { ok: true, value: JSON.parse(json) as JsonValue, json };
 }

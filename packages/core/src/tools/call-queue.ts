@@ -8,12 +8,12 @@ export class CallQueue {
     this.#size = size;
   }
 
-  /** Calls `enter` when a place is free: at once, or later. Returns a function that gives up waiting. */
-  join(enter: () => void): () => void {
+  /** Calls `enter` when a place is free: at once, or later. Where it is later, returns a function that gives up. */
+  join(enter: () => void): (() => void) | undefined {
     if (this.#inside < this.#size && this.#waiting.size === 0) {
       this.#inside += 1;
       enter();
-      return () => undefined;
+      return undefined;
     }
     const turn = () => enter();
     this.#waiting.add(turn);

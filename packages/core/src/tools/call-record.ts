@@ -37,9 +37,9 @@ export class CallRecord {
   leaveQueue: (() => void) | undefined;
   holdsPlace = false;
   end: CallEnd | undefined;
-  readonly #deliver: (result: CallResult) => void;
-  readonly #settledListeners: (() => void)[] = [];
-  #delivered = false;
+  /** Until the script has its answer. */
+  #deliver: ((result: CallResult) => void) | undefined;
+  #settledListeners: (() => void)[] | undefined;
   #controller: AbortController | undefined;
   #executionStartMs: number | undefined;
   #durationMs = 0;
@@ -82,15 +82,15 @@ export class CallRecord {
 
   /** Answers the script; only the first answer counts. */
   deliver(result: CallResult): void {
-    if (this.#delivered) return;
-    this.#delivered = true;
-    this.#deliver(result);
+    const deliver = this.#deliver;
+    this.#deliver = undefined;
+    deliver?.(result);
   }
 
   /** Forgets the call without an answer; what is known of it lives on elsewhere. */
   putAside(): void {
     this.state = 'settled';
-    this.#delivered = true;
+    this.#deliver = undefined;
     this.abortSignal('the script is put aside');
   }
 
@@ -99,12 +99,14 @@ export class CallRecord {
     this.state = 'settled';
     this.end = end;
     if (this.#executionStartMs !== undefined) this.#durationMs = Math.max(0, nowMs - this.#executionStartMs);
-    for (const listener of this.#settledListeners.splice(0)) listener();
+    const listeners = this.#settledListeners;
+    this.#settledListeners = undefined;
+    for (const listener of listeners ?? []) listener();
   }
 
   onSettled(listener: () => void): void {
     if (this.isSettled) listener();
-    else this.#settledListeners.push(listener);
+    else (this.#settledListeners ??= []).push(listener);
   }
 
   operation(nowMs: number): Operation {

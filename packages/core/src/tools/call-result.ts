@@ -4,8 +4,9 @@ import { jsonDepthExceeds } from './json-text.js';
 import { issueLines } from './validation-issues.js';
 
 export type CheckedResult =
-  /** An empty text is `undefined`. */
-  { readonly ok: true; readonly json: string } | { readonly ok: false; readonly reason: string };
+  /** `json` is the value's text; an empty one is `undefined`. */
+  | { readonly ok: true; readonly json: string; readonly value: unknown }
+  | { readonly ok: false; readonly reason: string };
 
 /**
  * A tool's return value as JSON text: checked against the output schema, capped in depth and bytes. The tool
@@ -28,8 +29,10 @@ function serialise(tool: Tool, result: unknown, maxBytes: number): CheckedResult
   if (json !== undefined && jsonDepthExceeds(json, MAX_JSON_DEPTH)) {
     return refused(tool, `its result is nested deeper than ${MAX_JSON_DEPTH} levels`);
   }
+  let read: { json: string | undefined; value: unknown } | undefined;
   if (tool.outputSchema !== undefined) {
-    const validated = tool.validateOutput(json === undefined ? undefined : JSON.parse(json));
+    read = { json, value: json === undefined ? undefined : JSON.parse(json) };
+    const validated = tool.validateOutput(read.value);
     if (!validated.ok) {
       const issues = validated.issues.map((issue) => ({ ...issue, path: issue.path.replace(/^args/, 'result') }));
       return refused(tool, `its result does not fit its own output schema: ${issueLines(issues)}`);
@@ -39,7 +42,9 @@ function serialise(tool: Tool, result: unknown, maxBytes: number): CheckedResult
   const bytes = json === undefined ? 0 : Buffer.byteLength(json);
   if (bytes > maxBytes)
     return refused(tool, `its result is ${bytes} bytes of JSON and ${maxBytes} may cross; ask for less`);
-  return { ok: true, json: json ?? '' };
+  if (json === undefined) return { ok: true, json: '', value: undefined };
+  // What was validated is what came out, in most cases: it need not be read twice.
+  return { ok: true, json, value: read?.json === json ? read.value : JSON.parse(json) };
 }
 
 /** What JSON would silently empty: a Map or Set becomes `{}`. Deeper than JSON may cross is refused later. */

@@ -3,9 +3,10 @@ import type { ErrorCode } from '../protocol/errors.js';
 import type { JsonValue } from '../protocol/json.js';
 import type { Operation } from '../protocol/operations.js';
 import type { GuestError } from '../protocol/sandbox.js';
-import type { Tool, ToolCallContext } from '../protocol/tools.js';
-import type { GateCall, GateDecision } from '../protocol/approval-gate.js';
+import type { Tool } from '../protocol/tools.js';
+import type { GateDecision } from '../protocol/approval-gate.js';
 import { checkArguments } from './call-arguments.js';
+import { CallContext, type CallSurroundings, type CallVoice } from './call-context.js';
 import { describeThrown, guestError } from './call-errors.js';
 import { CallQueue } from './call-queue.js';
 import { CallRecord, type CallEnd, type CallState } from './call-record.js';
@@ -21,6 +22,7 @@ import type {
   SuspendedCalls,
   WaitingCall,
 } from './facade-types.js';
+import { CallForGate, type GateEar } from './gate-call.js';
 import { deepFreeze } from './json-text.js';
 import { didYouMean } from '../text/nearest-names.js';
 
@@ -38,6 +40,15 @@ class CallFacade implements Facade {
   readonly #startMs: number;
   readonly #records = new Map<string, CallRecord>();
   readonly #queue: CallQueue;
+  readonly #surroundings: CallSurroundings;
+  readonly #voice: CallVoice = {
+    progress: (record, message) => this.#progress(record, message),
+    output: (record, text) => this.#output(record, text),
+  };
+  readonly #ear: GateEar = {
+    personAsked: (record, request) => this.#personAsked(record, request),
+    parked: (record) => this.#park(record),
+  };
   readonly #counts: Record<CallState, number> = {
     deciding: 0,
     awaiting_approval: 0,
@@ -58,6 +69,8 @@ class CallFacade implements Facade {
     this.#startMs = options.startedAtMs ?? options.clock.nowMs();
     this.#made = options.earlier?.made ?? 0;
     this.#queue = new CallQueue(options.limits.maxConcurrentToolCalls);
+    const { app, principal, scriptId, limits } = options;
+    this.#surroundings = { app, principal, scriptId, maxOutputBytes: limits.maxToolOutputBytes };
   }
 
   call(call: FacadeCall): Promise<CallResult> {
@@ -228,12 +241,7 @@ class CallFacade implements Facade {
   }
 
   #gateCall(record: CallRecord): CallForGate {
-    return new CallForGate(
-      this.#options,
-      record,
-      (request) => this.#personAsked(record, request),
-      () => this.#park(record),
-    );
+    return new CallForGate(this.#options, record, this.#ear);
   }
 
   async #decide(record: CallRecord, pending: Promise<GateDecision | undefined>): Promise<void> {
@@ -336,31 +344,14 @@ class CallFacade implements Facade {
     this.#announceStart(record);
     const failed = (thrown: unknown): void => this.#finishFailed(record, thrown);
     try {
-      const result: unknown = record.tool.execute(JSON.parse(record.inputJson) as never, this.#contextOf(record));
-      void Promise.resolve(result)
-        .then((value) => this.#finishCompleted(record, value))
-        .catch(failed);
+      const result: unknown = record.tool.execute(
+        JSON.parse(record.inputJson) as never,
+        new CallContext(this.#surroundings, record, this.#voice),
+      );
+      void Promise.resolve(result).then((value) => this.#finish(record, value), failed);
     } catch (thrown) {
       failed(thrown);
     }
-  }
-
-  #contextOf(record: CallRecord): ToolCallContext {
-    const { app, principal, scriptId, limits } = this.#options;
-    const { callId, callIndex } = record.call;
-    return {
-      app,
-      principal,
-      get signal() {
-        return record.signal;
-      },
-      callId,
-      scriptId,
-      idempotencyKey: scriptId === undefined ? callId : `${scriptId}:${callIndex}`,
-      progress: (message: string) => this.#progress(record, message),
-      output: record.call.detached === true ? (text) => this.#output(record, text) : undefined,
-      maxOutputBytes: limits.maxToolOutputBytes,
-    };
   }
 
   #output(record: CallRecord, text: unknown): void {
@@ -390,14 +381,23 @@ class CallFacade implements Facade {
     this.#noteWaiting();
   }
 
+  /** Never throws. */
+  #finish(record: CallRecord, result: unknown): void {
+    try {
+      this.#finishCompleted(record, result);
+    } catch (thrown) {
+      this.#finishFailed(record, thrown);
+    }
+  }
+
   #finishCompleted(record: CallRecord, result: unknown): void {
     if (record.isSettled) return;
     const checked = checkResult(record.tool, result, this.#options.limits.maxToolResultBytes);
     if (checked.ok) {
-      const value: unknown = checked.json === '' ? undefined : JSON.parse(checked.json);
+      const { json, value } = checked;
       if (record.tool.outputSchema === undefined) this.#options.observed?.observe(record.tool, value);
       this.#settle(record, { status: 'completed', result: value });
-      record.deliver({ ok: true, json: checked.json });
+      record.deliver({ ok: true, json });
       return;
     }
     const error = guestError('ToolExecutionError', checked.reason);
@@ -456,6 +456,7 @@ class CallFacade implements Facade {
       if (record.state === 'executing' && record.call.detached === true) this.#detached -= 1;
     }
     record.leaveQueue?.();
+    record.leaveQueue = undefined;
     record.settle(end, this.#options.clock.nowMs());
     this.#counts.settled += 1;
     if (this.#options.tellsCalls !== false) this.#emit({ type: 'tool_call_done', operation: this.#operation(record) });
@@ -496,48 +497,6 @@ class CallFacade implements Facade {
     } catch {
       // The host's listener failed; the call goes on.
     }
-  }
-}
-
-/** A class, because its signal is made only when somebody asks for it. */
-class CallForGate implements GateCall {
-  readonly tool: Tool;
-  readonly callId: string;
-  readonly scriptId: string | undefined;
-  readonly principal: string | undefined;
-  readonly app: unknown;
-  readonly input: JsonValue;
-  readonly inputJson: string;
-  readonly line: number | undefined;
-  readonly snippet: string | undefined;
-  readonly plan: GateCall['plan'];
-  readonly onRequest: GateCall['onRequest'];
-  readonly onParked: GateCall['onParked'];
-  readonly #record: CallRecord;
-
-  constructor(
-    options: FacadeOptions,
-    record: CallRecord,
-    onRequest: GateCall['onRequest'],
-    onParked: GateCall['onParked'],
-  ) {
-    this.tool = record.tool;
-    this.callId = record.call.callId;
-    this.scriptId = options.scriptId;
-    this.principal = options.principal;
-    this.app = options.app;
-    this.input = record.input as JsonValue;
-    this.inputJson = record.inputJson;
-    this.line = record.call.line;
-    this.snippet = record.call.snippet;
-    this.plan = options.plan;
-    this.onRequest = onRequest;
-    this.onParked = onParked;
-    this.#record = record;
-  }
-
-  get signal(): AbortSignal {
-    return this.#record.signal;
   }
 }
 

@@ -54,8 +54,12 @@ export class NotJsonError extends Error {
   }
 }
 
+/** A record that inherits nothing. Objects without any prototype are hash tables to V8, at five times the cost. */
+const BareRecord = function BareRecord() {} as unknown as new () => Record<string, JsonValue>;
+BareRecord.prototype = Object.freeze(Object.create(null));
+
 /**
- * A deep copy of plain data whose records have no prototype, so that `constructor` or `__proto__` are keys
+ * A deep copy of plain data whose records inherit nothing, so that `constructor` or `__proto__` are keys
  * like any other. Members that are `undefined` are dropped. Throws a `NotJsonError` for anything that JSON
  * does not carry as it is, or that is nested deeper than `MAX_JSON_DEPTH`.
  */
@@ -94,10 +98,10 @@ function copyArray(
 
 function copyRecord(value: object, path: (string | number)[], renameKey: (key: string) => string): JsonValue {
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== null && prototype !== Object.prototype) {
+  if (prototype !== null && prototype !== Object.prototype && prototype !== BareRecord.prototype) {
     throw new NotJsonError([...path], `expected plain JSON data, received ${className(value)}`);
   }
-  const copy = Object.create(null) as Record<string, JsonValue>;
+  const copy = new BareRecord();
   for (const key of Object.keys(value)) {
     const member = (value as Record<string, unknown>)[key];
     if (member === undefined) continue;

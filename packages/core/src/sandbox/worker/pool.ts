@@ -18,6 +18,7 @@ import type { CancelReason } from './control.js';
 import { writeBatch, writeInit } from './guest-messages.js';
 import { LiveRun, type Origin } from './live-run.js';
 import { ReportKind, type RunRestore, type RunStart, type WorkerReport } from './messages.js';
+import { RunTable } from './run-table.js';
 import { endSegment, readSegment } from './segments.js';
 import { WaitingRuns } from './waiting-runs.js';
 import { HUNG, WorkerThread, type Lane } from './worker-thread.js';
@@ -61,7 +62,7 @@ export class QuickJsPool implements SandboxRuntime {
   readonly #options: Required<QuickJsOptions>;
   readonly #entry: URL;
   readonly #workers: WorkerThread[] = [];
-  readonly #runs = new Map<number, LiveRun>();
+  readonly #runs = new RunTable<LiveRun>();
   readonly #waiting: WaitingRuns<LiveRun>;
   /** Ended runs whose worker has not let go of them yet. */
   readonly #draining = new Map<number, { worker: WorkerThread; slot: number }>();
@@ -104,7 +105,7 @@ export class QuickJsPool implements SandboxRuntime {
 
   run(job: SandboxJob, observer: SandboxObserver): SandboxRun {
     const run = new LiveRun(this, this.#nextKey++ & 0x3fff_ffff, job, observer);
-    this.#runs.set(run.key, run);
+    this.#runs.add(run);
     if (this.#closed) this.#endSoon(run, { type: 'cancelled', reason: 'cancelled' });
     else if (!this.#dispatch(run)) this.#wait(run);
     return run;
@@ -112,7 +113,7 @@ export class QuickJsPool implements SandboxRuntime {
 
   restore(capture: SandboxCapture, job: SandboxJob, observer: SandboxObserver, images: ImageSource): SandboxRun {
     const run = new LiveRun(this, this.#nextKey++ & 0x3fff_ffff, job, observer);
-    this.#runs.set(run.key, run);
+    this.#runs.add(run);
     if (this.#closed) this.#endSoon(run, { type: 'cancelled', reason: 'cancelled' });
     else
       this.#findOrigin(capture, images).then(
@@ -160,7 +161,7 @@ export class QuickJsPool implements SandboxRuntime {
   stats(): SandboxStats {
     return {
       workers: this.#workers.length,
-      running: [...this.#runs.values()].filter(({ state }) => state === 'running').length,
+      running: this.#runs.all().filter(({ state }) => state === 'running').length,
       waiting: this.#waiting.size,
       completed: this.#completed,
       instancesDropped: this.#workers.reduce((sum, worker) => sum + worker.droppedInstances, this.#droppedBefore),
@@ -171,7 +172,7 @@ export class QuickJsPool implements SandboxRuntime {
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const run of this.#runs.values()) this.cancel(run, 'cancelled');
+    for (const run of this.#runs.all()) this.cancel(run, 'cancelled');
     await this.#warming?.catch(() => {});
     const workers = [
       ...this.#workers,
@@ -465,7 +466,7 @@ export class QuickJsPool implements SandboxRuntime {
   #recover(worker: WorkerThread, culprit: number | undefined, detail: string): void {
     if (this.#closed) return;
     this.#retiring.delete(worker);
-    const affected = [...this.#runs.values()].filter((run) => run.worker === worker);
+    const affected = this.#runs.all().filter((run) => run.worker === worker);
     for (const [key, drained] of this.#draining) if (drained.worker === worker) this.#draining.delete(key);
     if (!worker.born && ++this.#stillbirths > MOST_STILLBIRTHS) return this.#giveUp(worker, affected, detail);
     if (worker === this.#spare) this.#spare = undefined;
@@ -487,7 +488,7 @@ export class QuickJsPool implements SandboxRuntime {
       if (index >= 0) lane.splice(index, 1);
     }
     const isEmpty = this.#workers.length === 0;
-    for (const run of isEmpty ? [...this.#runs.values()] : affected) {
+    for (const run of isEmpty ? this.#runs.all() : affected) {
       run.worker = undefined;
       if (!isEmpty && run.lane === 'fast') this.#restart(run);
       else this.#end(run, { type: 'internal', detail: `no worker thread could be started: ${detail}` });
