@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   LimitChangesSchema,
   LimitsSchema,
+  MAX_JSON_DEPTH,
   ToolscriptUsageError,
   type ApprovalPolicy,
   type HarnessMode,
@@ -13,6 +14,7 @@ import {
 } from '../protocol/index.js';
 import { readPolicy } from '../approvals/index.js';
 import type { Compiler } from '../script/index.js';
+import { jsonDepthExceeds } from '../tools/index.js';
 import type { AuditLog } from './audit.js';
 import type { SuspensionKey } from './suspension-envelope.js';
 import { didYouMean } from '../text/nearest-names.js';
@@ -203,8 +205,10 @@ function assertContext(context: unknown, method: string): void {
     text = undefined;
   }
   const isObject = typeof context === 'object' && context !== null && !Array.isArray(context);
-  if (!isObject || text === undefined)
-    throw new ToolscriptUsageError(`${method}: context must be an object of plain JSON data.`);
+  if (!isObject || text === undefined || jsonDepthExceeds(text, MAX_JSON_DEPTH))
+    throw new ToolscriptUsageError(
+      `${method}: context must be an object of plain JSON data, at most ${MAX_JSON_DEPTH} levels deep.`,
+    );
 }
 
 function assertApprovals(approvals: unknown, method: string): void {

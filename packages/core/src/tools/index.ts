@@ -12,6 +12,7 @@ export {
 export { createFacade } from './facade.js';
 export type * from './facade-types.js';
 export * from './guest-declarations.js';
+export { jsonDepthExceeds } from './json-text.js';
 export { createObservedShapes, type ObservedShapes } from './observed-shapes.js';
 export * from './packs.js';
 export * from './registry.js';

@@ -5,7 +5,8 @@
 // The host reads the outbox when the guest has nothing left to do, and later settles calls by index. The
 // script's end is one more entry of the outbox. Nothing in here can be reached by a script: every function
 // it uses was captured before the first script, and the tables are closures.
-(function () {
+// oxlint-disable-next-line no-unused-expressions -- the build calls what this evaluates to
+(function (callSite) {
   'use strict';
 
   const { parse, stringify } = JSON;
@@ -62,6 +63,7 @@
   const MAX_DEPTH = 100;
   const MAX_TEXT = 8192;
   const MAX_OWN_CALLS = 20000;
+  const MOST_QUOTED_NAMES = 1000;
 
   // ---- state of one run; the image holds these initial values ----
 
@@ -83,6 +85,7 @@
   let outboxEnd = '';
   const used = { logs: 0, logBytes: 0, output: 0, progress: 0 };
   const dropped = { logs: 0, progress: 0 };
+  let hasDropped = false;
   let seed0 = 1;
   let seed1 = 2;
   let seed2 = 3;
@@ -178,74 +181,93 @@
     });
   }
 
+  /** What JSON text was read as: a tree, and no deeper than that may be. */
   function deepFreeze(value) {
     if (typeof value !== 'object' || value === null) return value;
-    const stack = [value];
-    while (stack.length > 0) {
-      const top = stack.length - 1;
-      const current = stack[top];
-      stack.length = top;
-      if (isArray(current)) {
-        for (let index = 0; index < current.length; index++) {
-          const member = current[index];
-          if (typeof member === 'object' && member !== null) stack[stack.length] = member;
-        }
-      } else {
-        const names = keys(current);
-        for (let index = 0; index < names.length; index++) {
-          const member = current[names[index]];
-          if (typeof member === 'object' && member !== null) stack[stack.length] = member;
-        }
+    if (isArray(value)) {
+      for (let index = 0; index < value.length; index++) {
+        const member = value[index];
+        if (typeof member === 'object' && member !== null) deepFreeze(member);
       }
-      freeze(current);
+    } else {
+      const names = keys(value);
+      for (let index = 0; index < names.length; index++) {
+        const member = value[names[index]];
+        if (typeof member === 'object' && member !== null) deepFreeze(member);
+      }
     }
-    return value;
+    return freeze(value);
   }
 
   // ---- calls ----
 
   // Traces are read as call sites, not as text: a function's name is the script's own, and could hold anything.
   const { set: setPrepare } = getOwnPropertyDescriptor(ErrorConstructor, 'prepareStackTrace');
-  let line = 0;
-  let column = 0;
   const keepSites = (_error, sites) => sites;
   const { bind } = Function.prototype;
   const showSites = apply(bind, setPrepare, [ErrorConstructor, keepSites]);
   const showText = apply(bind, setPrepare, [ErrorConstructor, undefined]);
 
-  /** Sets line and column to the innermost frame of the script; to 0 where there is none near. */
-  function readPosition() {
+  /** Line and column of the innermost frame of the script, as they stand in the outbox; 0 where there is none near. */
+  function readPlace() {
     showSites();
     const sites = new ErrorConstructor().stack;
     showText();
-    // A script never holds a call site, so their methods are the engine's own. The first two are the bridge's.
-    for (let index = 2; index < sites.length; index++) {
+    // A script never holds a call site, so their methods are the engine's own. The first three are the bridge's.
+    for (let index = 3; index < sites.length; index++) {
       const frame = sites[index];
-      if (frame.getFileName() === 'script.ts') {
-        line = frame.getLineNumber();
-        column = frame.getColumnNumber();
-        return;
-      }
+      if (frame.getFileName() === 'script.ts') return frame.getLineNumber() + ',' + frame.getColumnNumber() + ',';
     }
-    line = column = 0;
+    return '0,0,';
   }
 
-  /** An object of its own plain members, none of which could be written otherwise than it stands there. */
-  function isFlat(value) {
-    if (typeof value !== 'object' || value === null || getPrototypeOf(value) !== ObjectPrototype) return false;
+  // By call site, as the host names it: a trace costs more than the rest of a call, and most calls stand in loops.
+  const places = create(null);
+
+  function place() {
+    const site = callSite();
+    if (site === 0) return readPlace();
+    return (places[site] ??= readPlace());
+  }
+
+  // By name, as JSON and with the colon behind it.
+  const quotedNames = create(null);
+  let quotedCount = 0;
+
+  function quoteName(name) {
+    const quoted = stringify(name) + ':';
+    if (quotedCount++ < MOST_QUOTED_NAMES) quotedNames[name] = quoted;
+    return quoted;
+  }
+
+  /**
+   * JSON text of an object of its own plain members, which none of them could be written otherwise; empty for any
+   * other value. Most arguments are such objects, and `stringify` takes three times as long for them.
+   */
+  function writeFlat(value) {
+    if (typeof value !== 'object' || value === null || getPrototypeOf(value) !== ObjectPrototype) return '';
     const names = keys(value);
+    let text = '{';
     for (let index = 0; index < names.length; index++) {
-      const member = value[names[index]];
+      const name = names[index];
+      const member = value[name];
+      if (index > 0) text += ',';
+      text += quotedNames[name] ?? quoteName(name);
       switch (typeof member) {
         case 'string':
+          text += stringify(member);
+          continue;
         case 'number':
+          text += isFiniteNumber(member) ? member : 'null';
+          continue;
         case 'boolean':
+          text += member;
           continue;
         default:
-          return false;
+          return '';
       }
     }
-    return true;
+    return text + '}';
   }
 
   /** Why the arguments that were just written cannot be carried; empty where they can. */
@@ -256,7 +278,7 @@
     problem = '';
     if (value === undefined) return '{}';
     try {
-      const text = isFlat(value) ? stringify(value) : writeJson(value, 'args');
+      const text = writeFlat(value) || writeJson(value, 'args');
       // What was written may have called tools itself, so this is set last.
       problem = '';
       if (text === undefined) problem = 'args: nothing that JSON can carry';
@@ -289,9 +311,8 @@
     if (own) ownCalls++;
     else toolCalls++;
     const index = nextCall++;
-    readPosition();
     // Taken before the arguments are written: what is written may call tools itself.
-    const sent = '[' + index + ',' + quotedName + ',' + line + ',' + column + ',';
+    const sent = '[' + index + ',' + quotedName + ',' + place();
     const text = writeArguments(value);
     const count = outboxCalls.length;
     outboxCalls[count] = sent + text.length + (problem === '' ? ']' : ',' + stringify(problem) + ']');
@@ -641,6 +662,7 @@
   function writeLog(level, values) {
     if (used.logs >= limits.logs || used.logBytes >= limits.logBytes) {
       dropped.logs++;
+      hasDropped = true;
       return;
     }
     const shown = [];
@@ -685,6 +707,7 @@
   function emitProgress(message, kind) {
     if (used.progress >= limits.progress * 4 + 64) {
       dropped.progress++;
+      hasDropped = true;
       return;
     }
     used.progress++;
@@ -894,33 +917,35 @@
   }
 
   function flush() {
-    if (
-      outboxCalls.length === 0 &&
-      outboxEnd === '' &&
-      outboxLogs === '' &&
-      outboxOutput === '' &&
-      outboxProgress === '' &&
-      dropped.logs === 0 &&
-      dropped.progress === 0
-    )
-      return '';
+    const mark = outboxEnd === '' ? ':' : '!';
+    const count = outboxCalls.length;
+    const quiet = outboxEnd === '' && outboxLogs === '' && outboxOutput === '' && outboxProgress === '' && !hasDropped;
+    // What most segments come to: nothing, or one call.
+    if (quiet && count < 2) {
+      if (count === 0) return '';
+      const one = nextCall + ':{"calls":[' + outboxCalls[0] + ']}\n' + outboxArguments[0];
+      outboxCalls = [];
+      outboxArguments = [];
+      return one;
+    }
     let said = '';
     const say = (name, json) => {
       said += (said === '' ? '"' : ',"') + name + '":' + json;
     };
-    if (outboxCalls.length > 0) say('calls', '[' + join(outboxCalls, ',') + ']');
+    if (count > 0) say('calls', '[' + join(outboxCalls, ',') + ']');
     if (outboxLogs !== '') say('logs', '[' + outboxLogs + ']');
     if (outboxProgress !== '') say('progress', '[' + outboxProgress + ']');
     if (outboxOutput !== '') say('output', stringify(outboxOutput));
-    if (dropped.logs + dropped.progress > 0) say('dropped', '[' + dropped.logs + ',' + dropped.progress + ']');
+    if (hasDropped) say('dropped', '[' + dropped.logs + ',' + dropped.progress + ']');
     if (outboxEnd !== '') say('end', outboxEnd);
-    const out = nextCall + (outboxEnd === '' ? ':{' : '!{') + said + '}\n' + join(outboxArguments, '');
+    const out = nextCall + mark + '{' + said + '}\n' + join(outboxArguments, '');
     outboxCalls = [];
     outboxArguments = [];
     outboxLogs = outboxProgress = outboxOutput = '';
     dropped.logs = dropped.progress = 0;
+    hasDropped = false;
     return out;
   }
 
   return { publish, begin, start, settle, flush, describeThrown, promises };
-})();
+});

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { ALL_INTRINSICS, Engine, INTRINSICS_WITHOUT_EVAL } from '../quickjs/driver.js';
 import { captureRuns, PROTOCOL_VERSION, type GuestEntries, type ImageHeader, type Layout } from '../quickjs/image.js';
 import { WASM_PAGE, WebAssemblyApi, type WasmModule } from '../quickjs/webassembly.js';
+import { calibrateCallSites } from '../quickjs/call-sites.js';
 import { calibratePromiseLayout } from '../quickjs/reactions.js';
 import { meterEngine } from './meter.js';
 
@@ -33,7 +34,11 @@ export async function buildSandbox(guestFolder: URL, outFolder: URL): Promise<Im
   const engineHash = sha256(binary);
   await mkdir(outFolder, { recursive: true });
   await writeFile(new URL('engine.wasm', outFolder), binary);
-  await writeImage(outFolder, 'compile', compiler, engineHash, emptyEntries, { heapSize: 0, promise: undefined });
+  await writeImage(outFolder, 'compile', compiler, engineHash, emptyEntries, {
+    heapSize: 0,
+    promise: undefined,
+    callSite: undefined,
+  });
   return writeImage(outFolder, 'execute', engine, engineHash, entries, layout);
 }
 
@@ -74,7 +79,9 @@ function bootGuest(
   engine.initialize({ intrinsics: INTRINSICS_WITHOUT_EVAL, maxStackBytes: STACK_BYTES });
   const evaluate = (source: string) => engine.evaluate(compiler.compile(source, 'toolscript', { keepLines: false }));
   for (const source of sources.standardLibrary) evaluate(source);
-  const bridge = evaluate(sources.bootstrap);
+  const makeBridge = evaluate(sources.bootstrap);
+  const bridge = engine.call(makeBridge, engine.hostFunction());
+  engine.raw.qjs_free_value(makeBridge);
   evaluate(sources.lockdown);
   engine.call(engine.property(bridge, 'publish'));
   const entry = (name: keyof GuestEntries) => engine.property(bridge, name);
@@ -89,7 +96,12 @@ function bootGuest(
   engine.runJobs(() => {});
   engine.raw.qjs_run_gc();
   engine.raw.qjs_set_gc_threshold(FIRST_COLLECTION_BYTES);
-  const layout = { heapSize: findHeapSize(engine), promise: calibratePromiseLayout(module, compiler) };
+  const callSite = calibrateCallSites(module, compiler);
+  const layout = {
+    heapSize: findHeapSize(engine),
+    promise: calibratePromiseLayout(module, compiler),
+    callSite: { ...callSite, currentFrame: engine.raw.qjs_get_runtime_ptr() + callSite.currentFrame },
+  };
   zeroFreeMemory(engine);
   return { engine, entries, layout };
 }

@@ -14,6 +14,8 @@ export interface EngineHost {
   interrupt(): void;
   /** A promise was rejected without a handler, or got one later. The values belong to the callee. */
   rejection(promise: EngineValue, reason: EngineValue, handled: boolean): void;
+  /** What the guest reads from `hostFunction`. Default: 0. */
+  callSite?(): number;
 }
 
 export type EngineValue = number;
@@ -44,6 +46,8 @@ interface EngineExports {
   qjs_eval_bytecode(bytes: number, length: number): EngineValue;
   qjs_call(callee: EngineValue, receiver: EngineValue, count: number, args: number): EngineValue;
   qjs_new_string(text: number, length: number): EngineValue;
+  qjs_new_number(value: number): EngineValue;
+  qjs_new_host_function(name: number, nameLength: number, parameters: number): EngineValue;
   qjs_get_string_len(value: EngineValue, lengthOut: number): number;
   qjs_free_cstring(text: number): void;
   qjs_free_value(value: EngineValue): void;
@@ -112,7 +116,7 @@ export class Engine {
           host.rejection(promise, reason, handled !== 0),
         host_module_normalize: () => 0,
         host_module_load: () => 0,
-        host_call: () => 0,
+        host_call: () => this.raw.qjs_new_number(host.callSite?.() ?? 0),
       },
       wasi_snapshot_preview1: {
         clock_time_get: (_clock: number, _precision: bigint, out: number) => {
@@ -198,6 +202,11 @@ export class Engine {
     const value = raw.qjs_eval_bytecode(address, bytecode.length);
     if (address !== this.channel.io) raw.wasm_free(address);
     return this.#checked(value);
+  }
+
+  /** A function that asks the host for a number. It lives in the guest's memory, and so in an image of it. */
+  hostFunction(): EngineValue {
+    return this.raw.qjs_new_host_function(this.channel.io, this.memory().write('host', this.channel.io), 0);
   }
 
   call(callee: EngineValue, argument?: EngineValue): EngineValue {

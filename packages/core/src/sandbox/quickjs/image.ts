@@ -44,6 +44,20 @@ export interface Layout {
   readonly heapSize: number;
   /** Word offsets and class ids of promises; see `reactions.ts`. */
   readonly promise: PromiseLayout | undefined;
+  /** See `call-sites.ts`. */
+  readonly callSite: CallSiteLayout | undefined;
+}
+
+export interface CallSiteLayout {
+  /** Address of the pointer to the innermost frame. */
+  readonly currentFrame: number;
+  /** Word offsets within a frame: its function, and the next instruction. */
+  readonly callee: number;
+  readonly instruction: number;
+  /** Word offset within a function's code of what is 0 where it was compiled without lines. */
+  readonly lines: number;
+  /** Class ids of functions whose payload is code. */
+  readonly codeClasses: readonly number[];
 }
 
 export interface PromiseLayout {

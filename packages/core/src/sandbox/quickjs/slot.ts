@@ -1,4 +1,5 @@
 import type { GuestThrow, SandboxEnd } from '../../protocol/index.js';
+import { callSite } from './call-sites.js';
 import { ComputeClock } from './compute-clock.js';
 import { Engine, EngineError, type EngineHost, type EngineValue } from './driver.js';
 import { HEADROOM_PAGES, loadImage, type Image } from './image.js';
@@ -193,6 +194,10 @@ export class Slot {
       clockMs: () => this.#clockMs,
       interrupt: () => this.#check(),
       rejection: (promise, reason, handled) => this.#noteRejection(promise, reason, handled),
+      callSite: () => {
+        const layout = this.#image.header.layout.callSite;
+        return layout === undefined ? 0 : callSite(this.#engine.words(), layout);
+      },
     };
   }
 
