@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
+import { WakefulLoop } from '#core/sandbox/worker/short-waits.js';
 
 const MODULE = new URL('../../dist/sandbox/worker/short-waits.js', import.meta.url);
 /** Answers every message with itself and its own count. */
@@ -65,4 +66,36 @@ test('a thread without messages sleeps', async () => {
   const before = worker.performance.eventLoopUtilization();
   await delay(200);
   expect(worker.performance.eventLoopUtilization(before).utilization).toBeLessThan(0.5);
+});
+
+/** A loop that was answered at once several times in a row. */
+function wakefulLoop(): WakefulLoop {
+  const loop = new WakefulLoop();
+  for (let message = 0; message < 8; message++) {
+    loop.sent();
+    loop.answered();
+  }
+  return loop;
+}
+
+test('a loop that waits for a quick answer serves everything else meanwhile', async () => {
+  const loop = wakefulLoop();
+  let served = 0;
+  const timer = setInterval(() => served++, 1);
+  for (let message = 0; served < 3; message++) {
+    loop.sent();
+    await new Promise((resolve) => setImmediate(resolve));
+    loop.answered();
+  }
+  clearInterval(timer);
+  expect(served).toBe(3);
+});
+
+test('a loop whose answer does not come goes to sleep', async () => {
+  const loop = wakefulLoop();
+  loop.sent();
+  await delay(20);
+  const before = performance.eventLoopUtilization();
+  await delay(300);
+  expect(performance.eventLoopUtilization(before).utilization).toBeLessThan(0.5);
 });

@@ -202,6 +202,7 @@ export class QuickJsPool implements SandboxRuntime {
       {
         onReport: (report) => this.#receive(worker, report),
         onLost: (culprit, detail) => this.#recover(worker, culprit, detail),
+        hasOneRun: () => this.#runs.size === 1,
       },
       this.#entry,
       lane,

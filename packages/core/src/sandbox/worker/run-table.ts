@@ -6,6 +6,10 @@
 export class RunTable<Run extends { readonly key: number }> {
   readonly #boxes = new Map<number, { run: Run | undefined }>();
 
+  get size(): number {
+    return this.#boxes.size;
+  }
+
   add(run: Run): void {
     this.#boxes.set(run.key, { run });
   }

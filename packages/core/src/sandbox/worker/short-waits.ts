@@ -32,6 +32,44 @@ export function onMessages(port: MessagePort, handle: (message: unknown) => void
   });
 }
 
+/**
+ * The same for the thread that waits for a worker's answer. It is the application's own, so nothing holds it up:
+ * its event loop only goes on turning, with all else that it has to do, where it would go to sleep.
+ */
+export class WakefulLoop {
+  #sentAt = 0;
+  #isAwaited = false;
+  #isTurning = false;
+  /** It turned for the last message, and the answer came later than that. */
+  #gaveUp = false;
+  #soon = 0;
+
+  sent(): void {
+    this.#sentAt = performance.now();
+    this.#isAwaited = true;
+    if (this.#isTurning || this.#soon < SOON_IN_A_ROW) return;
+    this.#isTurning = true;
+    setImmediate(this.#turn);
+  }
+
+  answered(): void {
+    const isSoon = !this.#gaveUp && performance.now() - this.#sentAt < SOON_MS;
+    this.#soon = isSoon ? this.#soon + 1 : 0;
+    this.#isAwaited = false;
+    this.#gaveUp = false;
+  }
+
+  readonly #turn = (): void => {
+    const mayTurn = performance.now() - this.#sentAt < AWAKE_MS;
+    if (this.#isAwaited && mayTurn) {
+      setImmediate(this.#turn);
+      return;
+    }
+    this.#isTurning = false;
+    this.#gaveUp = this.#isAwaited;
+  };
+}
+
 function nextMessage(port: MessagePort, until: number): { message: unknown } | undefined {
   let received: { message: unknown } | undefined;
   do received = receiveMessageOnPort(port);

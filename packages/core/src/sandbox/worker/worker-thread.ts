@@ -3,6 +3,7 @@ import type { Artefacts } from './artefacts.js';
 import { BytecodeLedger } from './bytecode-ledger.js';
 import { Control, IDLE } from './control.js';
 import type { WorkerBirth, WorkerCommand, WorkerReport } from './messages.js';
+import { WakefulLoop } from './short-waits.js';
 
 /** Scripts whose bytecode a worker keeps. */
 const BYTECODE_CACHE = 1000;
@@ -19,6 +20,8 @@ export interface WorkerThreadHandlers {
   onReport(report: WorkerReport): void;
   /** The thread is gone; `culprit` is the run it was busy with. */
   onLost(culprit: number | undefined, detail: string): void;
+  /** One script is all that the pool has: nobody else has a use for the time that it waits. */
+  hasOneRun(): boolean;
 }
 
 /** In the slow lane nobody makes room: scripts come there because they compute for long. */
@@ -41,6 +44,7 @@ export class WorkerThread {
   readonly #ledger = new BytecodeLedger<true>(BYTECODE_CACHE);
   readonly #freeSlots: number[];
   readonly #handlers: WorkerThreadHandlers;
+  readonly #loop = new WakefulLoop();
   #outgoing: WorkerCommand[] = [];
   #unanswered = 0;
   #watch: NodeJS.Timeout | undefined;
@@ -153,10 +157,13 @@ export class WorkerThread {
   #flush(): void {
     const commands = this.#outgoing;
     this.#outgoing = [];
-    if (!this.#lost) this.#worker.postMessage(commands);
+    if (this.#lost) return;
+    this.#worker.postMessage(commands);
+    if (this.#handlers.hasOneRun()) this.#loop.sent();
   }
 
   #receive(reports: WorkerReport[]): void {
+    this.#loop.answered();
     this.#unanswered -= reports.length;
     if (this.#unanswered === 0) this.#longestMs = 0;
     for (const report of reports) {
