@@ -1,11 +1,12 @@
 /**
  * A few shared words per worker, for what cannot wait until the worker reads its messages: whether a running
- * script was cancelled, how many scripts share the worker, and which of them it is busy with.
+ * script was cancelled, how many scripts share the worker, which of them it is busy with, and whether there are messages.
  */
 const BUSY_RUN = 0;
 const SEGMENTS_ENTERED = 1;
 const SCRIPTS = 2;
-const FIRST_SLOT = 3;
+const MESSAGES = 3;
+const FIRST_SLOT = 4;
 
 export const IDLE = -1;
 
@@ -46,6 +47,15 @@ export class Control {
 
   scripts(): number {
     return Atomics.load(this.#words, SCRIPTS);
+  }
+
+  /** A message lies ready. */
+  countMessage(): void {
+    Atomics.add(this.#words, MESSAGES, 1);
+  }
+
+  messages(): number {
+    return Atomics.load(this.#words, MESSAGES);
   }
 
   cancel(slot: number, reason: CancelReason): void {

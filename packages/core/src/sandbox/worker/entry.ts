@@ -50,20 +50,24 @@ let reports: WorkerReport[] = [];
 let reportedBytes = 0;
 let reportedDropped = 0;
 
-onMessages(port, (commands) => {
-  let reportedAt = performance.now();
-  for (const command of commands as WorkerCommand[]) {
-    // A sandbox that was just used is warm: the next script of the batch gets it.
-    recycleEnded();
-    execute(command);
-    if (performance.now() - reportedAt < REPORT_MS) continue;
+onMessages(
+  port,
+  () => control.messages(),
+  (commands) => {
+    let reportedAt = performance.now();
+    for (const command of commands as WorkerCommand[]) {
+      // A sandbox that was just used is warm: the next script of the batch gets it.
+      recycleEnded();
+      execute(command);
+      if (performance.now() - reportedAt < REPORT_MS) continue;
+      sendReports();
+      reportedAt = performance.now();
+    }
     sendReports();
-    reportedAt = performance.now();
-  }
-  sendReports();
-  recycleEnded();
-  trimWhenIdle();
-});
+    recycleEnded();
+    trimWhenIdle();
+  },
+);
 
 function sendReports(): void {
   const out = reports;

@@ -14,19 +14,24 @@ const LONGEST_MS = 20;
 
 /**
  * Reads a port's messages, and stays awake between them while they come in quick succession. One message
- * that does not come soon, and the thread sleeps again.
+ * that does not come soon, and the thread sleeps again. `sent` says how many were sent, each once it is there: to look into
+ * the port itself all the time would hold up whoever puts something there.
  */
-export function onMessages(port: MessagePort, handle: (message: unknown) => void): void {
+export function onMessages(port: MessagePort, sent: () => number, handle: (message: unknown) => void): void {
   let answeredAt = 0;
   let soon = 0;
+  let taken = 0;
+  // The count may run ahead of the messages that were taken, or be about to catch up with them.
+  const hasMore = () => ((sent() - taken) | 0) > 0;
   port.on('message', (first: unknown) => {
     const arrivedAt = performance.now();
     soon = arrivedAt - answeredAt < SOON_MS ? soon + 1 : 0;
     for (let received: { message: unknown } | undefined = { message: first }; received !== undefined;) {
+      taken = (taken + 1) | 0;
       handle(received.message);
       answeredAt = performance.now();
       if (soon < SOON_IN_A_ROW || answeredAt - arrivedAt > LONGEST_MS) return;
-      received = nextMessage(port, answeredAt + AWAKE_MS);
+      received = nextMessage(port, hasMore, answeredAt + AWAKE_MS);
     }
     soon = 0;
   });
@@ -70,9 +75,7 @@ export class WakefulLoop {
   };
 }
 
-function nextMessage(port: MessagePort, until: number): { message: unknown } | undefined {
-  let received: { message: unknown } | undefined;
-  do received = receiveMessageOnPort(port);
-  while (received === undefined && performance.now() < until);
-  return received;
+function nextMessage(port: MessagePort, hasMore: () => boolean, until: number): { message: unknown } | undefined {
+  while (!hasMore()) if (performance.now() > until) return undefined;
+  return receiveMessageOnPort(port);
 }

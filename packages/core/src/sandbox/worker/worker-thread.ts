@@ -159,6 +159,7 @@ export class WorkerThread {
     this.#outgoing = [];
     if (this.#lost) return;
     this.#worker.postMessage(commands);
+    this.control.countMessage();
     if (this.#handlers.hasOneRun()) this.#loop.sent();
   }
 
