@@ -85,7 +85,7 @@ function install() {
 
 /** When everything was built last; 0 where a part of it is gone. The compiler does not touch what has not changed. */
 function builtAt() {
-  const parts = [STAMP, 'packages/cli/bundle/main.js', 'packages/tools/dist/index.js', 'packages/core/dist/index.js'];
+  const parts = [STAMP, 'packages/cli/bundle/start.cjs', 'packages/tools/dist/index.js', 'packages/core/dist/index.js'];
   return Math.min(...parts.map((part) => modified(join(root, part)))) === 0 ? 0 : modified(join(root, STAMP));
 }
 

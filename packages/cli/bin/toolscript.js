@@ -8,8 +8,8 @@ if (major < 20 || (major === 20 && minor < 19)) {
   );
   process.exitCode = 2;
 } else {
-  import('../bundle/main.js').catch((error) => {
-    const unbuilt = error.code === 'ERR_MODULE_NOT_FOUND' && String(error.message).includes('main.js');
+  import('../bundle/start.cjs').catch((error) => {
+    const unbuilt = error.code === 'ERR_MODULE_NOT_FOUND' && String(error.message).includes('start.cjs');
     process.stderr.write(
       unbuilt ? 'toolscript: The program is not built yet. Run: npm run build\n' : `toolscript: ${error.stack}\n`,
     );

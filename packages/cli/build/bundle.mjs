@@ -2,6 +2,9 @@
 // the sandbox is built. The layout is what the bundled modules expect of their own neighbourhood: threads are
 // `./entry.js` and `./compile-worker.js`, the process of exec's sandbox is `./sandbox-host.js`, the engine is in
 // `../artefacts/`, what the type checker knows of it in `../type-library/`, the manifest is `../package.json`.
+// The program itself is CommonJS: `start.cjs` keeps what V8 makes of such files (see there).
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,22 +18,35 @@ const manifest = JSON.parse(readFileSync(join(cli, 'package.json'), 'utf8'));
 const installed = Object.keys(manifest.dependencies);
 
 rmSync(folder, { recursive: true, force: true });
-const bundle = await rolldown({
-  input: {
-    main: join(cli, 'dist/main.js'),
-    entry: join(core, 'dist/sandbox/worker/entry.js'),
-    'compile-worker': join(core, 'dist/script/compile-worker.js'),
-    'sandbox-host': join(cli, '../tools/dist/exec/sandbox/sandbox-host.js'),
-  },
-  platform: 'node',
-  external: [/^node:/u, ...installed],
+const program = await write('cjs', { main: join(cli, 'dist/main.js') });
+const threads = await write('esm', {
+  entry: join(core, 'dist/sandbox/worker/entry.js'),
+  'compile-worker': join(core, 'dist/script/compile-worker.js'),
+  'sandbox-host': join(cli, '../tools/dist/exec/sandbox/sandbox-host.js'),
 });
-const { output } = await bundle.write({ dir: folder, format: 'esm', chunkFileNames: '[name]-[hash].js' });
-await bundle.close();
+const output = [...program, ...threads];
+writeFileSync(join(folder, 'start.cjs'), start(program));
 writeFileSync(join(folder, 'LICENSES.txt'), licenses(output.flatMap((chunk) => chunk.moduleIds ?? [])));
 cpSync(join(core, 'dist/sandbox/artefacts'), join(cli, 'artefacts'), { recursive: true });
 cpSync(join(core, 'dist/script/type-library/guest.lib.d.ts'), join(cli, 'type-library/guest.lib.d.ts'));
+// The first command need not be slower than the next. What this keeps is for this very Node, and is not published.
+spawnSync(process.execPath, [join(cli, 'bin/toolscript.js'), 'eval', '-e', 'return 1'], { stdio: 'ignore' });
 console.log(`program: ${output.length} files, ${installed.join(', ')} beside them`);
+
+async function write(format, input) {
+  const extension = format === 'cjs' ? 'cjs' : 'js';
+  const bundle = await rolldown({ input, platform: 'node', external: [/^node:/u, ...installed] });
+  const names = { entryFileNames: `[name].${extension}`, chunkFileNames: `[name]-[hash].${extension}` };
+  const written = await bundle.write({ dir: folder, format, dynamicImportInCjs: false, ...names });
+  await bundle.close();
+  return written.output;
+}
+
+function start(chunks) {
+  const hash = createHash('sha256');
+  for (const { fileName, code } of chunks) hash.update(`${fileName}\n${code}\n`);
+  return readFileSync(join(cli, 'dist/start.cjs'), 'utf8').replace('__BUILD__', hash.digest('hex').slice(0, 16));
+}
 
 /** The licences of the packages whose code is in the files, as they ask for. */
 function licenses(modules) {

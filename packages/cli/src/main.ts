@@ -11,12 +11,26 @@ process.stdout.on('error', leaveWithoutReader);
 // Whoever reads no complaints is told none.
 process.stderr.on('error', () => {});
 
-// The status is set, not forced: what is still on its way to stdout gets there.
-process.exitCode = await runProgram(process.argv.slice(2));
-process.off('exit', failUnfinished);
-clearInterval(hold);
-// A terminal that is gone cannot be set back, and Node aborts where it tries to: the signal itself ends the process.
-if (process.exitCode === EXIT.hungUp) process.kill(process.pid, 'SIGHUP');
+run().catch((error: unknown) => {
+  process.stderr.write(`toolscript: ${error instanceof Error ? error.stack : String(error)}\n`);
+  process.exit(EXIT.usage);
+});
+
+async function run(): Promise<never> {
+  process.exitCode = await runProgram(process.argv.slice(2));
+  process.off('exit', failUnfinished);
+  clearInterval(hold);
+  // A terminal that is gone cannot be set back, and Node aborts where it tries to: the signal itself ends the process.
+  if (process.exitCode === EXIT.hungUp) process.kill(process.pid, 'SIGHUP');
+  await Promise.all([process.stdout, process.stderr].map(written));
+  // Left to itself, Node first waits until the engine's code is optimised, which nobody runs any more.
+  process.exit();
+}
+
+/** What is still on its way gets there, or fails. */
+function written(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => stream.write('', () => resolve()));
+}
 
 /** Where a command listens itself, it ends its work first. */
 function leaveWithoutReader({ code, message }: NodeJS.ErrnoException): void {

@@ -33,7 +33,7 @@ export function writePromptCatalog(tools: readonly Tool[], room: number): Prompt
     const text = declarationsFor(tools);
     if (estimatePromptTokens(text) <= room) return { text, shown: tools.length, byName: 0 };
   }
-  const filling = new Filling(tools, room - FRAME_TOKENS);
+  const filling = new Filling(tools, room - estimatePromptTokens(FRAME));
   filling.run();
   return filling.catalog();
 }
@@ -41,7 +41,7 @@ export function writePromptCatalog(tools: readonly Tool[], room: number): Prompt
 /** Steps of a tool, in this order. */
 const STEPS: readonly DeclarationDetail[] = ['names', 'signatures', 'types', 'full'];
 /** What is around all members. */
-const FRAME_TOKENS = estimatePromptTokens('interface Tools {\n}\n');
+const FRAME = 'interface Tools {\n}\n';
 /** Below this no step has room. */
 const LEAST_STEP_TOKENS = 3;
 

@@ -44,7 +44,15 @@ const MAX_PREFIX_TOKENS = 64;
 
 /** `observed`: what `describe` tells of tools without an output schema. */
 export function createCatalog(tools: readonly Tool[], observed?: ObservedShapes): ToolCatalog {
-  return new TokenCatalog(tools, observed);
+  let made: TokenCatalog | undefined;
+  // Most scripts never ask, and an index of many tools takes its time.
+  const catalog = () => (made ??= new TokenCatalog(tools, observed));
+  return {
+    search: (query, options) => catalog().search(query, options),
+    describe: (name) => catalog().describe(name),
+    explainMissing: (name) => catalog().explainMissing(name),
+    list: (namespace) => catalog().list(namespace),
+  };
 }
 
 class TokenCatalog implements ToolCatalog {

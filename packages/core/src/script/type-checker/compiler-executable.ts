@@ -1,13 +1,12 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 /**
  * The path of TypeScript's native compiler for this platform, which npm installs beside the package
  * `typescript` as an optional dependency. Throws where it is not there.
  */
 export function compilerExecutable(): string {
-  const manifest = fileURLToPath(import.meta.resolve('typescript/package.json'));
+  const manifest = createRequire(import.meta.url).resolve('typescript/package.json');
   const platformPackage = `@typescript/typescript-${process.platform}-${process.arch}/package.json`;
   const folder = dirname(createRequire(manifest).resolve(platformPackage));
   return join(folder, 'lib', process.platform === 'win32' ? 'tsc.exe' : 'tsc');
