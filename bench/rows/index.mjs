@@ -6,6 +6,7 @@ import * as detector from './detector.mjs';
 import * as economy from './economy.mjs';
 import * as exec from './exec.mjs';
 import * as idle from './idle.mjs';
+import * as leftovers from './leftovers.mjs';
 import * as memory from './memory.mjs';
 import * as neighbour from './neighbour.mjs';
 import * as newSource from './new-source.mjs';
@@ -46,6 +47,7 @@ export const ROWS = [
   search,
   exec,
   idle,
+  leftovers,
   memory,
   cli,
   sandboxAlone,
