@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { ALL_INTRINSICS, Engine, INTRINSICS_WITHOUT_EVAL } from '../quickjs/driver.js';
+import { ALL_INTRINSICS, Engine, INTRINSICS_WITHOUT_EVAL, IO_BYTES } from '../quickjs/driver.js';
+import { limitMemory } from '../quickjs/engine-binary.js';
 import { captureRuns, PROTOCOL_VERSION, type GuestEntries, type ImageHeader, type Layout } from '../quickjs/image.js';
-import { WASM_PAGE, WebAssemblyApi, type WasmModule } from '../quickjs/webassembly.js';
+import { WebAssemblyApi, type WasmModule } from '../quickjs/webassembly.js';
 import { calibrateCallSites } from '../quickjs/call-sites.js';
 import { calibratePromiseLayout } from '../quickjs/reactions.js';
 import { meterEngine } from './meter.js';
@@ -30,7 +31,12 @@ export async function buildSandbox(guestFolder: URL, outFolder: URL): Promise<Im
   if (meteredLoops < loops * 0.95) throw new Error(`only ${meteredLoops} of ${loops} loops of the engine are metered`);
   const module = new WebAssemblyApi.Module(binary);
   const compiler = bootCompiler(module);
-  const { engine, entries, layout } = bootGuest(module, compiler, await readGuest(guestFolder));
+  const sources = await readGuest(guestFolder);
+  const { pages } = bootGuest(module, compiler, sources);
+  // Once more where memory ends with the guest: taking all free blocks, to zero them, would otherwise make new ones.
+  const confined = new WebAssemblyApi.Module(limitMemory(binary, pages, pages));
+  const { engine, entries, layout } = bootGuest(confined, compiler, sources);
+  zeroFreeMemory(engine);
   const engineHash = sha256(binary);
   await mkdir(outFolder, { recursive: true });
   await writeFile(new URL('engine.wasm', outFolder), binary);
@@ -74,7 +80,7 @@ function bootGuest(
   module: WasmModule,
   compiler: Engine,
   sources: GuestSources,
-): { engine: Engine; entries: GuestEntries; layout: Layout } {
+): { engine: Engine; entries: GuestEntries; layout: Layout; pages: number } {
   const engine = new Engine(module, quietHost);
   engine.initialize({ intrinsics: INTRINSICS_WITHOUT_EVAL, maxStackBytes: STACK_BYTES });
   const evaluate = (source: string) => engine.evaluate(compiler.compile(source, 'toolscript', { keepLines: false }));
@@ -102,8 +108,7 @@ function bootGuest(
     promise: calibratePromiseLayout(module, compiler),
     callSite: { ...callSite, currentFrame: engine.raw.qjs_get_runtime_ptr() + callSite.currentFrame },
   };
-  zeroFreeMemory(engine);
-  return { engine, entries, layout };
+  return { engine, entries, layout, pages: engine.raw.toolscript_pages.value };
 }
 
 /**
@@ -112,17 +117,15 @@ function bootGuest(
  */
 function zeroFreeMemory(engine: Engine): void {
   const { raw } = engine;
-  const heapEnd = raw.toolscript_pages.value * WASM_PAGE;
   const taken: number[] = [];
   for (let size = 65_536; size >= 16; size >>= 1) {
     for (let block = raw.wasm_malloc(size); block !== 0; block = raw.wasm_malloc(size)) {
       taken.push(block);
-      if (block + size > heapEnd) break;
       engine.memory().fill(0, block, block + size);
     }
   }
   for (const block of taken) raw.wasm_free(block);
-  engine.memory().fill(0, engine.channel.io, engine.channel.io + 65_536);
+  engine.memory().fill(0, engine.channel.io, engine.channel.io + IO_BYTES);
 }
 
 /**

@@ -71,7 +71,8 @@ export const ALL_INTRINSICS = 0xffff_ffff;
 /** Bits of `qjs_compile`'s flags. Lines are kept for scripts, whose errors name them. */
 const DROP_SOURCE = 1 << 4;
 const DROP_LINES = 1 << 5;
-const IO_BYTES = 65_536;
+/** Longer texts get memory of their own. All of it is restored with the guest, so it is no larger than most need. */
+export const IO_BYTES = 16_384;
 
 /** Fixed addresses that a booted instance uses to talk to its host. Part of the image. */
 export interface Channel {
