@@ -37,9 +37,16 @@ export function prepare({ quiet = true } = {}) {
   build({ quiet });
 }
 
+/** The compiled code alone, for what the build itself needs. */
+export function prepareCode() {
+  checkNode();
+  install();
+  runTool('typescript', ['-b']);
+}
+
 export function build({ quiet = false } = {}) {
   const image = join(root, 'packages/core/dist/sandbox/artefacts/execute.json');
-  const sources = ['core/src', 'core/build', 'tools/src', 'cli/src', 'cli/build'].map((folder) =>
+  const sources = ['core/src', 'core/build', 'core/engine', 'tools/src', 'cli/src', 'cli/build'].map((folder) =>
     newest(join(root, 'packages', folder)),
   );
   if (Math.max(...sources) < builtAt() && !typeLibraryIsStale(image)) return;
@@ -47,7 +54,8 @@ export function build({ quiet = false } = {}) {
   runTool('typescript', ['-b']);
   const output = quiet ? { stdio: ['ignore', 'ignore', 'inherit'] } : {};
   const runBuild = (script) => run(process.execPath, [join(root, script)], output);
-  if (newest(join(root, 'packages/core/src/sandbox')) > modified(image)) {
+  const sandbox = ['src/sandbox', 'engine'].map((folder) => newest(join(root, 'packages/core', folder)));
+  if (Math.max(...sandbox) > modified(image)) {
     runBuild('packages/core/build/build-sandbox.mjs');
   }
   if (typeLibraryIsStale(image)) runBuild('packages/core/build/build-type-library.mjs');

@@ -26,7 +26,9 @@ const threads = await write('esm', {
 });
 const output = [...program, ...threads];
 writeFileSync(join(folder, 'start.cjs'), start(program));
-writeFileSync(join(folder, 'LICENSES.txt'), licenses(output.flatMap((chunk) => chunk.moduleIds ?? [])));
+// The engine is no module, and comes along all the same.
+const engine = join(cli, '../../node_modules/quickjs-wasi/quickjs.wasm');
+writeFileSync(join(folder, 'LICENSES.txt'), licenses([...output.flatMap((chunk) => chunk.moduleIds ?? []), engine]));
 cpSync(join(core, 'dist/sandbox/artefacts'), join(cli, 'artefacts'), { recursive: true });
 cpSync(join(core, 'dist/script/type-library/guest.lib.d.ts'), join(cli, 'type-library/guest.lib.d.ts'));
 // The first command need not be slower than the next. What this keeps is for this very Node, and is not published.

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +13,7 @@ import { BytecodeCompiler } from '#core/sandbox/quickjs/bytecode-compiler.js';
 import { asScript, driveRun, returned } from '#core/testing/index.js';
 
 const guest = new URL('../../src/sandbox/guest/', import.meta.url);
+const engine = new URL('../../engine/', import.meta.url);
 
 describe('the metered engine', () => {
   it('meters nearly every loop outside the interpreter and stays valid', async () => {
@@ -35,15 +36,30 @@ describe('the image', () => {
   const folders: string[] = [];
   afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))));
 
-  async function build() {
+  async function makeFolder() {
     const folder = await mkdtemp(join(tmpdir(), 'toolscript-image-'));
     folders.push(folder);
-    return buildSandbox(guest, pathToFileURL(`${folder}/`));
+    return pathToFileURL(`${folder}/`);
+  }
+
+  async function build(from = engine) {
+    return buildSandbox({ guest, engine: from, out: await makeFolder() });
   }
 
   it('is the same, byte for byte, every time it is built', async () => {
     const [one, two] = [await build(), await build()];
     expect(two).toEqual(one);
+  });
+
+  it.each<[string, (folder: URL) => Promise<void>]>([
+    ['of another source', (folder) => change(folder, 'metered')],
+    ['with another content than it says', (folder) => change(folder, 'sha256')],
+    ['that somebody changed', (folder) => writeFile(new URL('engine.wasm', folder), 'no engine')],
+  ])('is not built with an optimised engine %s', async (_name, spoil) => {
+    const folder = await makeFolder();
+    for (const file of ['engine.json', 'engine.wasm']) await cp(new URL(file, engine), new URL(file, folder));
+    await spoil(folder);
+    await expect(build(folder)).rejects.toThrow('npm run engine');
   });
 
   it('a recycled sandbox is the pristine one, whatever a script did to it', async () => {
@@ -204,3 +220,10 @@ const REVIEWED_GLOBALS = [
   'undefined',
   'unescape',
 ];
+
+/** Gives a member of the provenance another value. */
+async function change(folder: URL, member: string): Promise<void> {
+  const file = new URL('engine.json', folder);
+  const provenance = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>;
+  await writeFile(file, JSON.stringify({ ...provenance, [member]: '0'.repeat(64) }));
+}

@@ -20,32 +20,54 @@ const STACK_BYTES = 524_288;
  */
 const FIRST_COLLECTION_BYTES = 3 << 20;
 
+/** Where things are, as folders. */
+export interface BuildFolders {
+  /** The guest's own code. */
+  guest: URL;
+  /** The metered engine as it was optimised, and what it was made of; see `scripts/engine.mjs`. */
+  engine: URL;
+  out: URL;
+}
+
 /**
- * Writes `engine.wasm` (metered), `execute.image` and `compile.image` with their headers. The same input
- * gives the same bytes: the images boot with a fixed clock and fixed chance.
+ * Writes `engine.wasm` (metered and optimised), `execute.image` and `compile.image` with their headers. The same
+ * input gives the same bytes: the images boot with a fixed clock and fixed chance.
  */
-export async function buildSandbox(guestFolder: URL, outFolder: URL): Promise<ImageHeader> {
+export async function buildSandbox(folders: BuildFolders): Promise<ImageHeader> {
   const original = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'));
   if (sha256(original) !== ENGINE_SHA256) throw new Error('quickjs.wasm is not the release this build was made for');
-  const { binary, loops, meteredLoops } = meterEngine(original);
+  const { binary: metered, loops, meteredLoops } = meterEngine(original);
   if (meteredLoops < loops * 0.95) throw new Error(`only ${meteredLoops} of ${loops} loops of the engine are metered`);
+  const binary = await readOptimised(metered, folders.engine);
   const module = new WebAssemblyApi.Module(binary);
   const compiler = bootCompiler(module);
-  const sources = await readGuest(guestFolder);
+  const sources = await readGuest(folders.guest);
   const { pages } = bootGuest(module, compiler, sources);
   // Once more where memory ends with the guest: taking all free blocks, to zero them, would otherwise make new ones.
   const confined = new WebAssemblyApi.Module(limitMemory(binary, pages, pages));
   const { engine, entries, layout } = bootGuest(confined, compiler, sources);
   zeroFreeMemory(engine);
   const engineHash = sha256(binary);
-  await mkdir(outFolder, { recursive: true });
-  await writeFile(new URL('engine.wasm', outFolder), binary);
-  await writeImage(outFolder, 'compile', compiler, engineHash, emptyEntries, {
+  await mkdir(folders.out, { recursive: true });
+  await writeFile(new URL('engine.wasm', folders.out), binary);
+  await writeImage(folders.out, 'compile', compiler, engineHash, emptyEntries, {
     heapSize: 0,
     promise: undefined,
     callSite: undefined,
   });
-  return writeImage(outFolder, 'execute', engine, engineHash, entries, layout);
+  return writeImage(folders.out, 'execute', engine, engineHash, entries, layout);
+}
+
+/** The optimised form of just this metered engine. Optimising takes long, so it is kept, with what it was made of. */
+async function readOptimised(metered: Uint8Array, folder: URL): Promise<Uint8Array> {
+  const provenance = JSON.parse(await readFile(new URL('engine.json', folder), 'utf8')) as {
+    metered: string;
+    sha256: string;
+  };
+  const binary = await readFile(new URL('engine.wasm', folder));
+  if (provenance.metered !== sha256(metered) || provenance.sha256 !== sha256(binary))
+    throw new Error('packages/core/engine is not of this engine. Run: npm run engine');
+  return binary;
 }
 
 interface GuestSources {
