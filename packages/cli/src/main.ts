@@ -28,8 +28,10 @@ async function run(): Promise<never> {
 }
 
 /** What is still on its way gets there, or fails. */
-function written(stream: NodeJS.WriteStream): Promise<void> {
-  return new Promise((resolve) => stream.write('', () => resolve()));
+async function written(stream: NodeJS.WriteStream): Promise<void> {
+  // Nobody may be there to read: then even nothing cannot be written.
+  if (stream.writableLength === 0) return;
+  await new Promise<void>((resolve) => stream.write('', () => resolve()));
 }
 
 /** Where a command listens itself, it ends its work first. */

@@ -1,3 +1,4 @@
+import crypto = require('node:crypto');
 import fs = require('node:fs');
 import path = require('node:path');
 import v8 = require('node:v8');
@@ -5,8 +6,8 @@ import vm = require('node:vm');
 
 /**
  * Starts the program: its files are CommonJS, and what V8 made of them is kept beside them, so that they are not
- * compiled anew each time. Half of a short command's time was that. Where it cannot be kept, or was made by another
- * V8 or with other flags, the files are compiled as usual. They hold no `import()`: such a script has none.
+ * compiled anew each time. Half of a short command's time was that. Where it cannot be kept, or is not what was
+ * kept, the files are compiled as usual. They hold no `import()`: such a script has none.
  */
 
 /** Replaced by the build: whatever changes in the files changes it. */
@@ -33,7 +34,9 @@ type Wrapper = (
   folder: string,
 ) => void;
 
-const cacheFolder = path.join(__dirname, 'cache', `${BUILD}-${process.versions.v8}-${process.arch}`);
+/** V8's tag stands for its version, its flags and what the processor can do; after the flags were set. */
+const cacheFolder = path.join(__dirname, 'cache', `${BUILD}-${v8.cachedDataVersionTag().toString(16)}-${process.arch}`);
+const DIGEST_BYTES = 32;
 const loaded = new Map<string, Loaded>();
 /** Compiled without anything that was kept. */
 const fresh = new Map<string, vm.Script>();
@@ -58,13 +61,16 @@ function compile(name: string, file: string): vm.Script {
     filename: file,
     cachedData,
   });
-  if (cachedData === undefined) fresh.set(name, script);
+  if (cachedData === undefined || script.cachedDataRejected === true) fresh.set(name, script);
   return script;
 }
 
+/** V8 trusts what it is given, so that a file with one wrong bit would end the process: its digest stands before it. */
 function kept(name: string): Buffer | undefined {
   try {
-    return fs.readFileSync(path.join(cacheFolder, `${name}.bin`));
+    const file = fs.readFileSync(cacheFile(name));
+    const data = file.subarray(DIGEST_BYTES);
+    return digest(data).equals(file.subarray(0, DIGEST_BYTES)) ? data : undefined;
   } catch {
     return undefined;
   }
@@ -75,15 +81,28 @@ function keep(): void {
   if (fresh.size === 0) return;
   try {
     fs.mkdirSync(cacheFolder, { recursive: true });
-    for (const [name, script] of fresh) {
-      const file = path.join(cacheFolder, `${name}.bin`);
-      const unfinished = `${file}.${process.pid}`;
-      fs.writeFileSync(unfinished, script.createCachedData());
-      fs.renameSync(unfinished, file);
-    }
   } catch {
-    // The next start compiles the files again.
+    return;
   }
+  for (const [name, script] of fresh) write(cacheFile(name), script.createCachedData());
+}
+
+function write(file: string, data: Buffer): void {
+  const unfinished = `${file}.${process.pid}`;
+  try {
+    fs.writeFileSync(unfinished, Buffer.concat([digest(data), data]));
+    fs.renameSync(unfinished, file);
+  } catch {
+    fs.rmSync(unfinished, { force: true });
+  }
+}
+
+function cacheFile(name: string): string {
+  return path.join(cacheFolder, `${name}.bin`);
+}
+
+function digest(data: Buffer): Buffer {
+  return crypto.createHash('sha256').update(data).digest();
 }
 
 load.resolve = require.resolve;

@@ -15,40 +15,39 @@ export interface CallSurroundings {
   readonly maxOutputBytes: number;
 }
 
+const READ_SIGNAL = Symbol('readSignal');
+
+type LazyContext = Omit<ToolCallContext, 'signal'> & { readonly [READ_SIGNAL]: () => AbortSignal };
+
+/** One for all contexts: a getter written into each object would cost three times as much as all the rest of it. */
+const SIGNAL: PropertyDescriptor & ThisType<LazyContext> = {
+  get() {
+    return this[READ_SIGNAL]();
+  },
+  enumerable: true,
+  configurable: true,
+};
+
 /**
- * A tool's view of its call. `signal` is a member of its own, so that a copy of the context has it too, but is
- * made only when it is read: most tools never do. A getter written into each object would cost four times as much.
+ * A tool's view of its call: a plain object. `signal` is made when it is read, which most tools never do; what is
+ * copied from a context, or inherits from it, has it too.
  */
-export class CallContext implements ToolCallContext {
-  readonly app: unknown;
-  readonly principal: string | undefined;
-  declare readonly signal: AbortSignal;
-  readonly callId: string;
-  readonly scriptId: string | undefined;
-  readonly idempotencyKey: string;
-  readonly progress: (message: string) => void;
-  readonly output: ((text: string) => void) | undefined;
-  readonly maxOutputBytes: number;
-  readonly #record: CallRecord;
-
-  constructor({ app, principal, scriptId, maxOutputBytes }: CallSurroundings, record: CallRecord, voice: CallVoice) {
-    const { callId, callIndex, detached } = record.call;
-    this.#record = record;
-    this.app = app;
-    this.principal = principal;
-    this.callId = callId;
-    this.scriptId = scriptId;
-    this.idempotencyKey = scriptId === undefined ? callId : `${scriptId}:${callIndex}`;
-    this.progress = (message) => voice.progress(record, message);
-    this.output = detached === true ? (text) => voice.output(record, text) : undefined;
-    this.maxOutputBytes = maxOutputBytes;
-    Object.defineProperty(this, 'signal', CallContext.#SIGNAL);
-  }
-
-  static readonly #SIGNAL: PropertyDescriptor & ThisType<CallContext> = {
-    get() {
-      return this.#record.signal;
-    },
-    enumerable: true,
+export function callContext(
+  { app, principal, scriptId, maxOutputBytes }: CallSurroundings,
+  record: CallRecord,
+  voice: CallVoice,
+): ToolCallContext {
+  const { callId, callIndex, detached } = record.call;
+  const context: LazyContext = {
+    app,
+    principal,
+    callId,
+    scriptId,
+    idempotencyKey: scriptId === undefined ? callId : `${scriptId}:${callIndex}`,
+    progress: (message) => voice.progress(record, message),
+    output: detached === true ? (text) => voice.output(record, text) : undefined,
+    maxOutputBytes,
+    [READ_SIGNAL]: () => record.signal,
   };
+  return Object.defineProperty(context, 'signal', SIGNAL) as LazyContext & ToolCallContext;
 }

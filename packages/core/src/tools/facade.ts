@@ -6,7 +6,7 @@ import type { GuestError } from '../protocol/sandbox.js';
 import type { Tool } from '../protocol/tools.js';
 import type { GateDecision } from '../protocol/approval-gate.js';
 import { checkArguments } from './call-arguments.js';
-import { CallContext, type CallSurroundings, type CallVoice } from './call-context.js';
+import { callContext, type CallSurroundings, type CallVoice } from './call-context.js';
 import { describeThrown, guestError } from './call-errors.js';
 import { CallQueue } from './call-queue.js';
 import { CallRecord, type CallEnd, type CallState } from './call-record.js';
@@ -346,7 +346,7 @@ class CallFacade implements Facade {
     try {
       const result: unknown = record.tool.execute(
         JSON.parse(record.inputJson) as never,
-        new CallContext(this.#surroundings, record, this.#voice),
+        callContext(this.#surroundings, record, this.#voice),
       );
       void Promise.resolve(result).then((value) => this.#finish(record, value), failed);
     } catch (thrown) {

@@ -279,7 +279,7 @@ describe('a JSON Schema from outside', () => {
       }),
       { numRuns: 150 },
     );
-    expect(judgedSafe).toBeGreaterThan(50);
+    expect(judgedSafe).toBeGreaterThan(20);
   });
 
   it.each([

@@ -64,6 +64,7 @@
   const MAX_TEXT = 8192;
   const MAX_OWN_CALLS = 20000;
   const MOST_QUOTED_NAMES = 1000;
+  const LONGEST_QUOTED_NAME = 64;
 
   // ---- state of one run; the image holds these initial values ----
 
@@ -236,7 +237,7 @@
 
   function quoteName(name) {
     const quoted = stringify(name) + ':';
-    if (quotedCount++ < MOST_QUOTED_NAMES) quotedNames[name] = quoted;
+    if (name.length <= LONGEST_QUOTED_NAME && quotedCount++ < MOST_QUOTED_NAMES) quotedNames[name] = quoted;
     return quoted;
   }
 
@@ -246,7 +247,10 @@
    */
   function writeFlat(value) {
     if (typeof value !== 'object' || value === null || getPrototypeOf(value) !== ObjectPrototype) return '';
+    if (isArray(value) || typeof value.toJSON === 'function') return '';
     const names = keys(value);
+    // Nothing, or what looks like a list: it may be a number or a text in an object's clothes.
+    if (names.length === 0 || names[0] === '0') return '';
     let text = '{';
     for (let index = 0; index < names.length; index++) {
       const name = names[index];
