@@ -29,9 +29,10 @@ async function run(): Promise<never> {
 
 /** What is still on its way gets there, or fails. */
 async function written(stream: NodeJS.WriteStream): Promise<void> {
-  // Nobody may be there to read: then even nothing cannot be written.
-  if (stream.writableLength === 0) return;
-  await new Promise<void>((resolve) => stream.write('', () => resolve()));
+  // Where nothing is on its way, nothing is written: nobody may be there to read even that.
+  if (stream.writableLength > 0) await new Promise<void>((resolve) => stream.write('', () => resolve()));
+  // What went wrong with the last bytes is told a tick later.
+  await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Where a command listens itself, it ends its work first. */

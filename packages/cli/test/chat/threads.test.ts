@@ -262,6 +262,16 @@ describe.skipIf(!isPosix)('a reader of stdout that went away', () => {
     expect({ stdout, stderr }).toEqual({ stdout: '', stderr: 'status 141\n' });
   });
 
+  it('does not hide that the command was wrong', async () => {
+    // A pipe of the shell's would take what nobody reads; a socket that was closed does not.
+    const start = `const { spawn } = require('node:child_process');
+      const child = spawn('toolscript', ['threads', '--nope'], { stdio: ['ignore', 'pipe', 'ignore'] });
+      child.stdout.destroy();
+      child.on('close', (status) => console.log('status', status));`;
+    const { stdout } = await new Scene().shell(`"${process.execPath}" -e "${start.replaceAll('\n', ' ')}"`);
+    expect(stdout).toBe('status 2\n');
+  });
+
   it('is no full disk: that is said', async ({ skip }) => {
     skip(!existsSync('/dev/full'), 'there is no /dev/full here');
     const { stderr } = await new Scene().shell('toolscript threads > /dev/full; echo "status $?" >&2');
