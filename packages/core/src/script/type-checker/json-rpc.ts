@@ -11,6 +11,7 @@ export class JsonRpc {
   readonly #waiting = new Map<number, Waiting>();
   #nextId = 1;
   #failure: Error | undefined;
+  #isGathering = false;
 
   constructor(input: Readable, output: Writable, answer: (method: string, parameter: unknown) => unknown) {
     this.#output = output;
@@ -59,7 +60,16 @@ export class JsonRpc {
     else waiting?.reject(new Error(message.error.message));
   }
 
+  /** What is said in one turn goes in one piece: each piece wakes the other side, which takes longer than the rest. */
   #send(message: object): void {
+    if (!this.#isGathering) {
+      this.#isGathering = true;
+      this.#output.cork();
+      process.nextTick(() => {
+        this.#isGathering = false;
+        this.#output.uncork();
+      });
+    }
     const body = JSON.stringify({ jsonrpc: '2.0', ...message });
     this.#output.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
   }
