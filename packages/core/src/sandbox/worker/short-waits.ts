@@ -14,8 +14,8 @@ const LONGEST_MS = 20;
 
 /**
  * Reads a port's messages, and stays awake between them while they come in quick succession. One message
- * that does not come soon, and the thread sleeps again. `sent` says how many were sent, each once it is there: to look into
- * the port itself all the time would hold up whoever puts something there.
+ * that does not come soon, and the thread sleeps again. `sent` says how many were sent, each once it is there:
+ * to look into the port itself all the time would hold up whoever puts something there.
  */
 export function onMessages(port: MessagePort, sent: () => number, handle: (message: unknown) => void): void {
   let answeredAt = 0;
