@@ -247,3 +247,24 @@ describe('the other globals', () => {
     expect(failureOf(await harness.runScript('with (Math) {}')).code).toBe('ScriptPolicyError');
   });
 });
+
+describe('a context of the host’s own', () => {
+  const nested = (levels: number): Record<string, unknown> => (levels === 1 ? {} : { in: nested(levels - 1) });
+
+  it('is there and frozen down to the deepest level that may cross', async () => {
+    const source =
+      'let at = context; let depth = 0; while (at) { if (!Object.isFrozen(at)) return false; at = at.in; depth++; } return depth;';
+    const outcome = await harness.runScript(source, { context: nested(100) as never });
+    expect(valueOf(outcome)).toBe(100);
+  });
+
+  it.each<[string, unknown]>([
+    ['deeper than that', nested(101)],
+    ['a list', [1]],
+    ['no data', { big: 1n }],
+  ])('is refused with a sentence where it is %s', async (_name, context) => {
+    await expect(harness.runScript('return 1', { context: context as never })).rejects.toThrow(
+      'runScript: context must be an object of plain JSON data, at most 100 levels deep.',
+    );
+  });
+});
