@@ -1,8 +1,8 @@
 // `npm run bench`: installs and builds what is missing, the peers included, and runs the benchmarks.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { prepare, root } from './prepare.mjs';
+import { isInstalled, npmCall, prepare, root } from './prepare.mjs';
 
 const HELP = `npm run bench [-- OPTIONS]
   --check      exit 1 where a ratio beside a peer is beyond its budget
@@ -31,7 +31,7 @@ process.exit(status ?? 1);
 
 /** A peer that cannot be had is said in its column; nothing here fails the run. */
 function installPeers({ native }) {
-  if (!isInstalled()) {
+  if (!isInstalled(peers)) {
     console.error('installing the peers …');
     npm(['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']);
   }
@@ -41,27 +41,7 @@ function installPeers({ native }) {
   npm(['rebuild', 'isolated-vm', '--no-audit', '--no-fund', '--loglevel=error']);
 }
 
-/** True where everything the lockfile names is there in its version. */
-function isInstalled() {
-  const { packages } = JSON.parse(readFileSync(join(peers, 'package-lock.json'), 'utf8'));
-  return Object.entries(packages).every(([path, { version, optional }]) => {
-    const manifest = join(peers, path, 'package.json');
-    if (path === '' || optional === true) return true;
-    return existsSync(manifest) && JSON.parse(readFileSync(manifest, 'utf8')).version === version;
-  });
-}
-
 function npm(args) {
-  const { npm_execpath: script } = process.env;
-  const [command, all] =
-    script === undefined
-      ? [process.platform === 'win32' ? 'npm.cmd' : 'npm', args]
-      : [process.execPath, [script, ...args]];
-  const options = {
-    cwd: peers,
-    stdio: ['ignore', 'ignore', 'inherit'],
-    shell: script === undefined && process.platform === 'win32',
-  };
-  if (spawnSync(command, all, options).status !== 0)
+  if (spawnSync(...npmCall(args, { cwd: peers })).status !== 0)
     console.error(`npm ${args[0]} did not succeed; the columns it leaves out say so.`);
 }

@@ -1,12 +1,9 @@
 // `npm run engine`: meters the engine, optimises it, and writes `packages/core/engine/engine.wasm` with its
 // provenance. With `--check` nothing is written: it fails where the file is not, byte for byte, what this makes.
-import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { prepareCode, root } from './prepare.mjs';
+import { isInstalled, npmCall, prepareCode, root, run } from './prepare.mjs';
 
 /** What the engine is built with; `wasm-opt` takes every feature as absent that is not named. */
 const FEATURES = [
@@ -36,11 +33,8 @@ const optimiser = join(folder, 'optimiser');
 const isCheck = process.argv.includes('--check');
 
 prepareCode();
-const { meterEngine } = await import('../packages/core/dist/sandbox/image-build/meter.js');
-const original = readFileSync(
-  createRequire(join(root, 'packages/core/package.json')).resolve('quickjs-wasi/quickjs.wasm'),
-);
-const metered = meterEngine(original).binary;
+const { meteredEngine, sha256 } = await import('../packages/core/dist/sandbox/image-build/build-image.js');
+const metered = await meteredEngine();
 const optimised = optimise(metered);
 const { version } = JSON.parse(readFileSync(join(optimiser, 'node_modules/binaryen/package.json'), 'utf8'));
 const provenance = {
@@ -65,26 +59,15 @@ writeFileSync(join(folder, 'engine.json'), written);
 console.log(`engine: ${metered.length} bytes metered, ${optimised.length} optimised`);
 
 function optimise(binary) {
-  if (!existsSync(join(optimiser, 'node_modules/binaryen'))) {
+  if (!isInstalled(optimiser)) {
     console.error('installing the optimiser …');
-    run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], optimiser);
+    run(...npmCall(['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: optimiser }));
   }
   const work = mkdtempSync(join(tmpdir(), 'toolscript-engine-'));
+  // Also where the optimiser fails, which ends this process.
+  process.once('exit', () => rmSync(work, { recursive: true, force: true }));
   const [from, to] = [join(work, 'metered.wasm'), join(work, 'optimised.wasm')];
-  try {
-    writeFileSync(from, binary);
-    run(process.execPath, [join(optimiser, 'node_modules/binaryen/bin/wasm-opt'), ...OPTIONS, from, '-o', to], work);
-    return readFileSync(to);
-  } finally {
-    rmSync(work, { recursive: true, force: true });
-  }
-}
-
-function run(command, args, cwd) {
-  const { status } = spawnSync(command, args, { cwd, stdio: ['ignore', 'inherit', 'inherit'] });
-  if (status !== 0) throw new Error(`${command} ${args[0]} failed`);
-}
-
-function sha256(bytes) {
-  return createHash('sha256').update(bytes).digest('hex');
+  writeFileSync(from, binary);
+  run(process.execPath, [join(optimiser, 'node_modules/binaryen/bin/wasm-opt'), ...OPTIONS, from, '-o', to]);
+  return readFileSync(to);
 }

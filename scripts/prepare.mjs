@@ -19,6 +19,25 @@ export function run(command, args, options = {}) {
   if (result.status !== 0) process.exit(result.status ?? 1);
 }
 
+/** What starts npm, the one that runs this where there is one: for `run`, or for `spawnSync`. */
+export function npmCall(args, options = {}) {
+  const { npm_execpath: script } = process.env;
+  const common = { cwd: root, stdio: ['ignore', 'ignore', 'inherit'], ...options };
+  if (script !== undefined) return [process.execPath, [script, ...args], common];
+  const shell = process.platform === 'win32';
+  return [shell ? 'npm.cmd' : 'npm', args, { ...common, shell }];
+}
+
+/** True where everything that a folder's own lockfile names is there in its version. */
+export function isInstalled(folder) {
+  const { packages } = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8'));
+  return Object.entries(packages).every(([path, { version, optional }]) => {
+    const manifest = join(folder, path, 'package.json');
+    if (path === '' || optional === true) return true;
+    return existsSync(manifest) && JSON.parse(readFileSync(manifest, 'utf8')).version === version;
+  });
+}
+
 /** Runs a program of this repository's own dependencies. */
 export function runTool(name, args, options) {
   run(process.execPath, [toolPath(name), ...args], options);
@@ -84,11 +103,7 @@ function install() {
   if (installed >= modified(join(root, 'package-lock.json')) && existsSync(join(root, 'node_modules/typescript')))
     return;
   console.error('installing dependencies …');
-  const npm = process.env.npm_execpath;
-  const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
-  const options = { stdio: ['ignore', 'ignore', 'inherit'] };
-  if (npm !== undefined) run(process.execPath, [npm, ...args], options);
-  else run(process.platform === 'win32' ? 'npm.cmd' : 'npm', args, { ...options, shell: process.platform === 'win32' });
+  run(...npmCall(['ci', '--no-audit', '--no-fund', '--loglevel=error']));
 }
 
 /** When everything was built last; 0 where a part of it is gone. The compiler does not touch what has not changed. */

@@ -1,18 +1,11 @@
 import type { ToolCallContext } from '../protocol/tools.js';
 import type { CallRecord } from './call-record.js';
+import type { FacadeOptions } from './facade-types.js';
 
 /** What a tool may say of its call while it runs. */
 export interface CallVoice {
   progress(record: CallRecord, message: unknown): void;
   output(record: CallRecord, text: unknown): void;
-}
-
-/** What the calls of one script have in common. */
-export interface CallSurroundings {
-  readonly app: unknown;
-  readonly principal: string | undefined;
-  readonly scriptId: string | undefined;
-  readonly maxOutputBytes: number;
 }
 
 const READ_SIGNAL = Symbol('readSignal');
@@ -33,7 +26,7 @@ const SIGNAL: PropertyDescriptor & ThisType<LazyContext> = {
  * copied from a context, or inherits from it, has it too.
  */
 export function callContext(
-  { app, principal, scriptId, maxOutputBytes }: CallSurroundings,
+  { app, principal, scriptId, limits }: FacadeOptions,
   record: CallRecord,
   voice: CallVoice,
 ): ToolCallContext {
@@ -46,7 +39,7 @@ export function callContext(
     idempotencyKey: scriptId === undefined ? callId : `${scriptId}:${callIndex}`,
     progress: (message) => voice.progress(record, message),
     output: detached === true ? (text) => voice.output(record, text) : undefined,
-    maxOutputBytes,
+    maxOutputBytes: limits.maxToolOutputBytes,
     [READ_SIGNAL]: () => record.signal,
   };
   return Object.defineProperty(context, 'signal', SIGNAL) as LazyContext & ToolCallContext;

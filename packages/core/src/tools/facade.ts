@@ -6,7 +6,7 @@ import type { GuestError } from '../protocol/sandbox.js';
 import type { Tool } from '../protocol/tools.js';
 import type { GateDecision } from '../protocol/approval-gate.js';
 import { checkArguments } from './call-arguments.js';
-import { callContext, type CallSurroundings, type CallVoice } from './call-context.js';
+import { callContext, type CallVoice } from './call-context.js';
 import { describeThrown, guestError } from './call-errors.js';
 import { CallQueue } from './call-queue.js';
 import { CallRecord, type CallEnd, type CallState } from './call-record.js';
@@ -35,20 +35,11 @@ const MAX_PROGRESS_LENGTH = 2_000;
 const MAX_SHOWN_NAME = 80;
 const DONE = Promise.resolve();
 
-class CallFacade implements Facade {
+class CallFacade implements Facade, CallVoice, GateEar {
   readonly #options: FacadeOptions;
   readonly #startMs: number;
   readonly #records = new Map<string, CallRecord>();
   readonly #queue: CallQueue;
-  readonly #surroundings: CallSurroundings;
-  readonly #voice: CallVoice = {
-    progress: (record, message) => this.#progress(record, message),
-    output: (record, text) => this.#output(record, text),
-  };
-  readonly #ear: GateEar = {
-    personAsked: (record, request) => this.#personAsked(record, request),
-    parked: (record) => this.#park(record),
-  };
   readonly #counts: Record<CallState, number> = {
     deciding: 0,
     awaiting_approval: 0,
@@ -69,8 +60,6 @@ class CallFacade implements Facade {
     this.#startMs = options.startedAtMs ?? options.clock.nowMs();
     this.#made = options.earlier?.made ?? 0;
     this.#queue = new CallQueue(options.limits.maxConcurrentToolCalls);
-    const { app, principal, scriptId, limits } = options;
-    this.#surroundings = { app, principal, scriptId, maxOutputBytes: limits.maxToolOutputBytes };
   }
 
   call(call: FacadeCall): Promise<CallResult> {
@@ -241,7 +230,7 @@ class CallFacade implements Facade {
   }
 
   #gateCall(record: CallRecord): CallForGate {
-    return new CallForGate(this.#options, record, this.#ear);
+    return new CallForGate(this.#options, record, this);
   }
 
   async #decide(record: CallRecord, pending: Promise<GateDecision | undefined>): Promise<void> {
@@ -251,14 +240,14 @@ class CallFacade implements Facade {
     this.#enqueue(record);
   }
 
-  #personAsked(record: CallRecord, request: ApprovalRequest): void {
+  personAsked(record: CallRecord, request: ApprovalRequest): void {
     if (record.isSettled) return;
     record.request = request;
     this.#emit({ type: 'approval_requested', request });
     this.#moveTo(record, 'awaiting_approval');
   }
 
-  #park(record: CallRecord): void {
+  parked(record: CallRecord): void {
     if (record.state !== 'awaiting_approval' || record.isParked) return;
     // Nothing will ever ask for the decision: its script has ended.
     if (this.#closed) return this.#abort(record, 'the script ended before anybody decided');
@@ -346,7 +335,7 @@ class CallFacade implements Facade {
     try {
       const result: unknown = record.tool.execute(
         JSON.parse(record.inputJson) as never,
-        callContext(this.#surroundings, record, this.#voice),
+        callContext(this.#options, record, this),
       );
       void Promise.resolve(result).then((value) => this.#finish(record, value), failed);
     } catch (thrown) {
@@ -354,12 +343,12 @@ class CallFacade implements Facade {
     }
   }
 
-  #output(record: CallRecord, text: unknown): void {
+  output(record: CallRecord, text: unknown): void {
     if (record.state !== 'executing' || typeof text !== 'string' || text === '') return;
     this.#emit({ type: 'output', callId: record.call.callId, text });
   }
 
-  #progress(record: CallRecord, message: unknown): void {
+  progress(record: CallRecord, message: unknown): void {
     if (record.state !== 'executing' || record.abortReason !== undefined) return;
     const text = (typeof message === 'string' ? message : (JSON.stringify(message) ?? '')).slice(
       0,

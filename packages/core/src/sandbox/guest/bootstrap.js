@@ -86,7 +86,6 @@
   let outboxEnd = '';
   const used = { logs: 0, logBytes: 0, output: 0, progress: 0 };
   const dropped = { logs: 0, progress: 0 };
-  let hasDropped = false;
   let seed0 = 1;
   let seed1 = 2;
   let seed2 = 3;
@@ -242,8 +241,8 @@
   }
 
   /**
-   * JSON text of an object of its own plain members, which none of them could be written otherwise; empty for any
-   * other value. Most arguments are such objects, and `stringify` takes three times as long for them.
+   * JSON text of an object of its own plain members, none of which could be written otherwise; empty for any other
+   * value. Most arguments are such objects, and `stringify` takes three times as long for them.
    */
   function writeFlat(value) {
     if (typeof value !== 'object' || value === null || getPrototypeOf(value) !== ObjectPrototype) return '';
@@ -666,7 +665,6 @@
   function writeLog(level, values) {
     if (used.logs >= limits.logs || used.logBytes >= limits.logBytes) {
       dropped.logs++;
-      hasDropped = true;
       return;
     }
     const shown = [];
@@ -711,7 +709,6 @@
   function emitProgress(message, kind) {
     if (used.progress >= limits.progress * 4 + 64) {
       dropped.progress++;
-      hasDropped = true;
       return;
     }
     used.progress++;
@@ -921,8 +918,8 @@
   }
 
   function flush() {
-    const mark = outboxEnd === '' ? ':' : '!';
     const count = outboxCalls.length;
+    const hasDropped = dropped.logs + dropped.progress > 0;
     const quiet = outboxEnd === '' && outboxLogs === '' && outboxOutput === '' && outboxProgress === '' && !hasDropped;
     // What most segments come to: nothing, or one call.
     if (quiet && count < 2) {
@@ -942,12 +939,11 @@
     if (outboxOutput !== '') say('output', stringify(outboxOutput));
     if (hasDropped) say('dropped', '[' + dropped.logs + ',' + dropped.progress + ']');
     if (outboxEnd !== '') say('end', outboxEnd);
-    const out = nextCall + mark + '{' + said + '}\n' + join(outboxArguments, '');
+    const out = nextCall + (outboxEnd === '' ? ':{' : '!{') + said + '}\n' + join(outboxArguments, '');
     outboxCalls = [];
     outboxArguments = [];
     outboxLogs = outboxProgress = outboxOutput = '';
     dropped.logs = dropped.progress = 0;
-    hasDropped = false;
     return out;
   }
 

@@ -34,18 +34,15 @@ export interface BuildFolders {
  * input gives the same bytes: the images boot with a fixed clock and fixed chance.
  */
 export async function buildSandbox(folders: BuildFolders): Promise<ImageHeader> {
-  const original = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'));
-  if (sha256(original) !== ENGINE_SHA256) throw new Error('quickjs.wasm is not the release this build was made for');
-  const { binary: metered, loops, meteredLoops } = meterEngine(original);
-  if (meteredLoops < loops * 0.95) throw new Error(`only ${meteredLoops} of ${loops} loops of the engine are metered`);
-  const binary = await readOptimised(metered, folders.engine);
+  const binary = await readOptimised(await meteredEngine(), folders.engine);
   const module = new WebAssemblyApi.Module(binary);
   const compiler = bootCompiler(module);
   const sources = await readGuest(folders.guest);
-  const { pages } = bootGuest(module, compiler, sources);
+  const pages = bootGuest(module, compiler, sources).engine.raw.toolscript_pages.value;
   // Once more where memory ends with the guest: taking all free blocks, to zero them, would otherwise make new ones.
   const confined = new WebAssemblyApi.Module(limitMemory(binary, pages, pages));
-  const { engine, entries, layout } = bootGuest(confined, compiler, sources);
+  const { engine, entries } = bootGuest(confined, compiler, sources);
+  const layout = findLayout(engine, module, compiler);
   zeroFreeMemory(engine);
   const engineHash = sha256(binary);
   await mkdir(folders.out, { recursive: true });
@@ -56,6 +53,15 @@ export async function buildSandbox(folders: BuildFolders): Promise<ImageHeader> 
     callSite: undefined,
   });
   return writeImage(folders.out, 'execute', engine, engineHash, entries, layout);
+}
+
+/** The engine with its counters, as it comes from quickjs-wasi; see `meter.ts`. */
+export async function meteredEngine(): Promise<Uint8Array> {
+  const original = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'));
+  if (sha256(original) !== ENGINE_SHA256) throw new Error('quickjs.wasm is not the release this build was made for');
+  const { binary, loops, meteredLoops } = meterEngine(original);
+  if (meteredLoops < loops * 0.95) throw new Error(`only ${meteredLoops} of ${loops} loops of the engine are metered`);
+  return binary;
 }
 
 /** The optimised form of just this metered engine. Optimising takes long, so it is kept, with what it was made of. */
@@ -102,7 +108,7 @@ function bootGuest(
   module: WasmModule,
   compiler: Engine,
   sources: GuestSources,
-): { engine: Engine; entries: GuestEntries; layout: Layout; pages: number } {
+): { engine: Engine; entries: GuestEntries } {
   const engine = new Engine(module, quietHost);
   engine.initialize({ intrinsics: INTRINSICS_WITHOUT_EVAL, maxStackBytes: STACK_BYTES });
   const evaluate = (source: string) => engine.evaluate(compiler.compile(source, 'toolscript', { keepLines: false }));
@@ -124,13 +130,16 @@ function bootGuest(
   engine.runJobs(() => {});
   engine.raw.qjs_run_gc();
   engine.raw.qjs_set_gc_threshold(FIRST_COLLECTION_BYTES);
+  return { engine, entries };
+}
+
+function findLayout(engine: Engine, module: WasmModule, compiler: Engine): Layout {
   const callSite = calibrateCallSites(module, compiler);
-  const layout = {
+  return {
     heapSize: findHeapSize(engine),
     promise: calibratePromiseLayout(module, compiler),
     callSite: { ...callSite, currentFrame: engine.raw.qjs_get_runtime_ptr() + callSite.currentFrame },
   };
-  return { engine, entries, layout, pages: engine.raw.toolscript_pages.value };
 }
 
 /**
@@ -196,6 +205,6 @@ async function writeImage(
   return header;
 }
 
-function sha256(bytes: Uint8Array): string {
+export function sha256(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }

@@ -43,7 +43,6 @@ const CODE_WORDS = 32;
 const RUNTIME_WORDS = 256;
 
 interface Known {
-  engine: Engine;
   functions: EngineValue;
   object: (name: string) => number;
 }
@@ -82,7 +81,6 @@ function makeKnown(engine: Engine, compiler: Engine, keepLines: boolean): Known 
   const make = engine.evaluate(compiler.compile(CALIBRATION, 'calibration', { keepLines }));
   const functions = engine.call(make, engine.hostFunction());
   return {
-    engine,
     functions,
     object: (name) => engine.raw.qjs_get_value_ptr(engine.property(functions, name)) >> 2,
   };

@@ -1,6 +1,7 @@
 /**
  * A few shared words per worker, for what cannot wait until the worker reads its messages: whether a running
- * script was cancelled, how many scripts share the worker, which of them it is busy with, and whether there are messages.
+ * script was cancelled, how many scripts share the worker, which of them it is busy with, and how many messages
+ * were sent.
  */
 const BUSY_RUN = 0;
 const SEGMENTS_ENTERED = 1;
