@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   LimitChangesSchema,
   LimitsSchema,
+  jsonDepthExceeds,
   MAX_JSON_DEPTH,
   ToolscriptUsageError,
   type ApprovalPolicy,
@@ -14,7 +15,6 @@ import {
 } from '../protocol/index.js';
 import { readPolicy } from '../approvals/index.js';
 import type { Compiler } from '../script/index.js';
-import { jsonDepthExceeds } from '../tools/index.js';
 import type { AuditLog } from './audit.js';
 import type { SuspensionKey } from './suspension-envelope.js';
 import { didYouMean } from '../text/nearest-names.js';

@@ -1,5 +1,11 @@
 import { isRemember } from '../approvals/index.js';
-import { scriptFailure, ToolscriptUsageError, type Decision, type ScriptFailure } from '../protocol/index.js';
+import {
+  DEFAULT_LIMITS,
+  scriptFailure,
+  ToolscriptUsageError,
+  type Decision,
+  type ScriptFailure,
+} from '../protocol/index.js';
 import { restoreScript } from '../script/index.js';
 import {
   afterInterruption,
@@ -211,7 +217,9 @@ async function takeOverFor(
 }
 
 function runOf({ scriptId, script, limits, principal, toolNames, contextJson, seed, clockMs }: ScriptStart) {
-  return { scriptId, script: restoreScript(script), limits, principal, toolNames, contextJson, seed, clockMs };
+  // A release that suspended it may not have known every limit.
+  const known = { ...DEFAULT_LIMITS, ...limits };
+  return { scriptId, script: restoreScript(script), limits: known, principal, toolNames, contextJson, seed, clockMs };
 }
 
 function refused(scriptId: string | undefined, message: string): RunEnd {

@@ -76,8 +76,10 @@ export interface SandboxLimits {
   readonly maxStackBytes: number;
   readonly maxReturnBytes: number;
   readonly maxToolInputBytes: number;
-  /** Calls beyond this are refused inside the guest, as a guard against floods. */
+  /** Tool calls beyond this are refused inside the guest, as a guard against floods. */
   readonly maxCalls: number;
+  /** The same of `sleep`, `catalog` and `tools.spawn`. */
+  readonly maxBuiltinCalls: number;
   readonly maxLogEvents: number;
   readonly maxLogBytes: number;
   readonly maxOutputBytes: number;
@@ -167,14 +169,14 @@ export type SandboxEnd =
   /** The runtime itself failed. `detail` is for the host's log only. */
   | { readonly type: 'internal'; readonly detail: string };
 
-/** Something a script threw. Every text was written by the guest and classifies nothing. */
+/** Something a script threw. Every member was written by the guest and classifies nothing by itself. */
 export interface GuestThrow {
   readonly name: string;
   readonly message: string;
   readonly stack: string;
-  /** The call that rejected with this very error, by the runtime's own record. */
+  /** The call that rejected with this very error, by the record of the guest's bridge. */
   readonly callIndex?: number;
-  /** A code of the runtime's own making (`ToolNotFoundError`), by its own record. */
+  /** A code that the guest's bridge gave the error (`ToolNotFoundError`), by its record. */
   readonly code?: string;
 }
 

@@ -1,25 +1,43 @@
 import type { CallResult, ToolCatalog } from '../tools/index.js';
+import { readArguments, textArgument } from './builtin-arguments.js';
 
-type CatalogQuestion =
-  | { what: 'search'; query: string; limit?: number | null }
-  | { what: 'describe'; name: string }
-  | { what: 'list'; namespace?: string };
+/** Different questions of one script whose answers are kept. */
+const MAX_KEPT = 64;
 
-/** Answers a script's `catalog.search`, `catalog.describe` and `catalog.list`. */
-export function answerCatalog(catalog: ToolCatalog, questionJson: string): CallResult {
-  const question = JSON.parse(questionJson) as CatalogQuestion;
-  switch (question.what) {
+/** Answers a script's `catalog.search`, `catalog.describe` and `catalog.list`; the same question once. */
+export class CatalogCalls {
+  readonly #catalog: ToolCatalog;
+  readonly #answers = new Map<string, CallResult>();
+
+  constructor(catalog: ToolCatalog) {
+    this.#catalog = catalog;
+  }
+
+  /** Throws where the question is none. */
+  answer(questionJson: string): CallResult {
+    const known = this.#answers.get(questionJson);
+    if (known !== undefined) return known;
+    const made = answerCatalog(this.#catalog, questionJson);
+    if (this.#answers.size < MAX_KEPT) this.#answers.set(questionJson, made);
+    return made;
+  }
+}
+
+function answerCatalog(catalog: ToolCatalog, questionJson: string): CallResult {
+  const { what, query, limit, name, namespace } = readArguments(questionJson);
+  switch (what) {
     case 'search':
-      return answer(
-        catalog.search(question.query, typeof question.limit === 'number' ? { limit: question.limit } : {}),
-      );
+      return answer(catalog.search(textArgument(query), typeof limit === 'number' ? { limit } : {}));
     case 'list':
-      return answer(catalog.list(question.namespace));
+      return answer(catalog.list(namespace === undefined ? undefined : textArgument(namespace)));
     case 'describe': {
-      const declaration = catalog.describe(question.name);
+      const declaration = catalog.describe(textArgument(name));
       if (declaration !== undefined) return answer(declaration);
-      return { ok: false, error: { code: 'ToolNotFoundError', message: catalog.explainMissing(question.name) } };
+      const message = catalog.explainMissing(textArgument(name));
+      return { ok: false, error: { code: 'ToolNotFoundError', message } };
     }
+    default:
+      throw new TypeError('no question that the catalog knows');
   }
 }
 

@@ -26,6 +26,8 @@ export interface FailureSources {
   script: CompiledScript;
   limits: Limits;
   rejectedCall(callIndex: number): RejectedCall | undefined;
+  /** The code with which the host rejected any call. */
+  codeOf(callIndex: number): string | undefined;
   facts: { elapsedMs: number; completedTools: number; pendingTools: number };
 }
 
@@ -97,7 +99,7 @@ function thrownFailure(error: GuestThrow, sources: FailureSources): ScriptFailur
     });
     return withFrame(failure, call.position, script);
   }
-  const own = ownCode(error.code);
+  const own = ownCode(error, sources);
   const message =
     own === undefined && error.name !== '' ? `${publicName(error.name)}: ${error.message}` : error.message;
   const hint = hintForMissingName(error.name, error.message);
@@ -152,8 +154,16 @@ function placeOf({ name, message, stack }: GuestThrow, script: CompiledScript): 
   };
 }
 
-function ownCode(code: string | undefined): ErrorCode | undefined {
-  return code !== undefined && Object.hasOwn(ERROR_TABLE, code) ? (code as ErrorCode) : undefined;
+/** Errors that the guest's bridge makes itself, before any call reaches the host. */
+const MADE_IN_THE_GUEST: ReadonlySet<string> = new Set<ErrorCode>(['ToolNotFoundError', 'ToolBudgetExceededError']);
+
+/** The guest only says which call it was; the host knows what came of it. */
+function ownCode({ callIndex, code }: GuestThrow, sources: FailureSources): ErrorCode | undefined {
+  // defence: host-knows-the-code
+  if (callIndex === undefined)
+    return code !== undefined && MADE_IN_THE_GUEST.has(code) ? (code as ErrorCode) : undefined;
+  const told = sources.codeOf(callIndex);
+  return told !== undefined && Object.hasOwn(ERROR_TABLE, told) ? (told as ErrorCode) : undefined;
 }
 
 function limitFailure(end: Extract<SandboxEnd, { type: 'limit' }>, sources: FailureSources): ScriptFailure {

@@ -1,10 +1,15 @@
 import type { CompiledScript, SandboxCall } from '../protocol/index.js';
 import type { CallResult, Facade, FacadeEvent, PendingCalls, ToolCatalog, WaitingCall } from '../tools/index.js';
-import { answerCatalog } from './catalog-calls.js';
+import { BuiltinAnswers } from './builtin-answers.js';
+import { readArguments, textArgument } from './builtin-arguments.js';
+import { CatalogCalls } from './catalog-calls.js';
 import type { EarlierLife } from './earlier-life.js';
 import type { RejectedCall } from './outcome-failure.js';
 import type { OpenTask, ScriptTasks, TaskReport } from './script-tasks.js';
 import { TaskCalls, taskIdStart } from './task-calls.js';
+
+/** The longest that a timer can be set to. */
+const MAX_SLEEP_MS = 2 ** 31 - 1;
 
 interface CallsOptions {
   scriptId: string;
@@ -25,6 +30,8 @@ export class ScriptCalls {
   readonly detached = new Map<string, OpenTask>();
   readonly rejected: Map<number, RejectedCall>;
   readonly #options: CallsOptions;
+  readonly #builtins: BuiltinAnswers;
+  readonly #catalog: CatalogCalls;
   readonly #taskCalls: TaskCalls | undefined;
   readonly #taskIdStart: string;
   readonly #timers = new Map<number, NodeJS.Timeout>();
@@ -40,12 +47,29 @@ export class ScriptCalls {
     this.#options = options;
     this.rejected = new Map(earlier?.rejected);
     this.#taskIdStart = taskIdStart(scriptId);
-    if (tasks !== undefined) this.#taskCalls = new TaskCalls(tasks, this.#taskIdStart, settle);
+    this.#builtins = new BuiltinAnswers(settle);
+    this.#catalog = new CatalogCalls(options.catalog);
+    if (tasks !== undefined)
+      this.#taskCalls = new TaskCalls(tasks, this.#taskIdStart, (call, make) => this.#builtins.add(call, make));
   }
 
   start(call: SandboxCall): void {
-    const { catalog } = this.#options;
-    if (call.argsProblem !== undefined && call.name.startsWith('$'))
+    if (!call.name.startsWith('$')) return this.#callTool(call, call.name, call.argsJson);
+    try {
+      this.#startBuiltin(call);
+    } catch {
+      this.#refuse(call, 'ToolValidationError', 'The arguments are wrong.');
+    }
+  }
+
+  /** What was answered so far is on its way to the guest. */
+  delivered(): void {
+    this.#builtins.delivered();
+  }
+
+  /** Throws where the guest sent arguments that its bridge would not write. */
+  #startBuiltin(call: SandboxCall): void {
+    if (call.argsProblem !== undefined)
       return this.#refuse(call, 'ToolValidationError', `The arguments are wrong: ${call.argsProblem}.`);
     // It was put aside where tasks could be detached, and goes on where they cannot.
     if (this.#taskCalls === undefined && (call.name === '$spawn' || call.name === '$tasks'))
@@ -54,13 +78,13 @@ export class ScriptCalls {
       case '$sleep':
         return this.#sleep(call);
       case '$catalog':
-        return this.#options.settle(call, answerCatalog(catalog, call.argsJson));
+        return this.#builtins.add(call, () => this.#catalog.answer(call.argsJson));
       case '$spawn':
         return this.#spawn(call);
       case '$tasks':
         return this.#taskCalls?.ask(call);
       default:
-        this.#callTool(call, call.name, call.argsJson);
+        this.#refuse(call, 'ToolNotFoundError', 'There is no such function.');
     }
   }
 
@@ -123,6 +147,7 @@ export class ScriptCalls {
       queued === 0 &&
       this.#unanswered === awaitingApproval + detached &&
       this.#timers.size === 0 &&
+      this.#builtins.isIdle &&
       this.#taskCalls?.waitsForOthers !== true
     );
   }
@@ -142,6 +167,7 @@ export class ScriptCalls {
   close(): SandboxCall[] {
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
+    this.#builtins.close();
     const open = this.#taskCalls?.open() ?? [];
     this.#taskCalls?.close();
     return open;
@@ -197,20 +223,22 @@ export class ScriptCalls {
   }
 
   #sleep(call: SandboxCall): void {
-    const { ms } = JSON.parse(call.argsJson) as { ms: number };
+    const { ms } = readArguments(call.argsJson);
+    const wanted = typeof ms === 'number' ? Math.max(0, Math.min(MAX_SLEEP_MS, ms)) : 0;
     this.#timers.set(
       call.callIndex,
       setTimeout(() => {
         this.#timers.delete(call.callIndex);
         this.#options.settle(call, { ok: true, json: '' });
-      }, ms),
+      }, wanted),
     );
   }
 
   #spawn(call: SandboxCall): void {
-    const { name, args = {} } = JSON.parse(call.argsJson) as { name: string; args?: unknown };
+    const { name, args = {} } = readArguments(call.argsJson);
     const inputJson = JSON.stringify(args);
-    this.#callTool(call, name, inputJson, this.#openTask(call.callIndex, name, inputJson));
+    const tool = textArgument(name);
+    this.#callTool(call, tool, inputJson, this.#openTask(call.callIndex, tool, inputJson));
   }
 
   #openTask(callIndex: number, tool: string, inputJson: string): OpenTask | undefined {

@@ -81,9 +81,10 @@ export interface SuspendedEnd extends Omit<Outcome, 'status' | 'value' | 'error'
 /**
  * One script's life, from its place in the queue to its outcome.
  *
- * waiting ─onStart→ segment ⇄ standing ─end→ finishing → done. In `segment` the guest runs and nothing may be
- * delivered to it; in `standing` it waits for settlements, which are collected and delivered together. The
- * wall clock runs in both, except while approvals are all that is pending. A cancellation or a clock that has
+ * waiting ─onStart→ segment → starting → standing → segment … ─end→ finishing → done. In `segment` the guest runs and
+ * nothing may be delivered to it; in `starting` the calls that it made are started, in turns of the event loop where
+ * they are many; in `standing` it waits for settlements, which are collected and delivered together. The
+ * wall clock runs in all three, except while approvals are all that is pending. A cancellation or a clock that has
  * run out asks the runtime to end the run; the last segment then says so.
  *
  * Two ways lead round that: standing ─→ suspending → done, where decisions of people are all that is waited for;
@@ -102,7 +103,13 @@ export async function runScriptSession(options: SessionOptions): Promise<Session
 /** The longest that a timer can be set to. */
 const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
-type SessionState = 'waiting' | 'replaying' | 'segment' | 'standing' | 'suspending' | 'finishing' | 'done';
+type SessionState = 'waiting' | 'replaying' | 'segment' | 'starting' | 'standing' | 'suspending' | 'finishing' | 'done';
+
+/** How long the calls of one segment may hold the event loop before others have their turn. */
+const TURN_MS = 8;
+
+/** Characters of results that go to the guest at once; the rest follows in the next batch. */
+const MAX_BATCH_UNITS = 4_194_304;
 
 class ScriptSession {
   readonly #options: SessionOptions;
@@ -122,6 +129,7 @@ class ScriptSession {
   #replay: TapeReader | undefined;
   /** Calls of the replay that its tape has not answered. */
   #replayed = new Map<number, SandboxCall>();
+  #nextReplayed = 0;
   #ready: Settlement[];
   #delivering = false;
   #isTimed = false;
@@ -251,7 +259,12 @@ class ScriptSession {
       this.#options.onEvent({ type: 'internal', detail: end.detail });
       return this.#begin();
     }
-    this.#state = 'standing';
+    const breach = this.#breachOf(segment.calls);
+    if (breach !== undefined) {
+      this.#run?.cancel('cancelled');
+      return void this.#finish({ type: 'internal', detail: breach });
+    }
+    this.#state = 'starting';
     this.#clock.turnEnds(segment.computeMs);
     if (!this.#isTimed) {
       this.#isTimed = true;
@@ -261,18 +274,45 @@ class ScriptSession {
     }
     this.#note(segment);
     // Those of the last segment were made too, though nobody waits for them any more.
-    for (const call of segment.calls) this.#startCall(call);
+    this.#startCalls(segment, 0);
+  }
+
+  /** From this one on. */
+  #startCalls(segment: SandboxSegment, from: number): void {
+    const { calls, end, unobservable } = segment;
+    const turnEnds = calls.length < 2 ? 0 : performance.now() + TURN_MS;
+    for (let index = from; index < calls.length; index++) {
+      // defence: calls-start-in-turns
+      if (index > from && performance.now() > turnEnds) {
+        setImmediate(() => {
+          if (this.#state === 'starting') this.#startCalls(segment, index);
+        });
+        return;
+      }
+      this.#startCall(calls[index]!);
+    }
     if (end !== undefined) {
       void this.#finish(end);
       return;
     }
-    for (const callIndex of segment.unobservable) this.#calls.abandon(callIndex);
+    this.#state = 'standing';
+    for (const callIndex of unobservable) this.#calls.abandon(callIndex);
     this.#updateClock();
     this.#deliver();
   }
 
+  /** A runtime counts its calls; whatever it says, each must be the next one. */
+  #breachOf(calls: readonly SandboxCall[]): string | undefined {
+    let next = this.#tape.callCount;
+    // defence: next-call-index-only
+    for (const { callIndex } of calls)
+      if (callIndex !== next++) return 'the runtime gave a call that is not the next one';
+    return undefined;
+  }
+
   #onReplayed(segment: SandboxSegment, replay: TapeReader): void {
     for (const call of segment.calls) {
+      if (call.callIndex !== this.#nextReplayed++) return this.#diverged('it counts its calls in another way');
       this.#replayed.set(call.callIndex, call);
       if (call.callIndex >= replay.callCount) this.#tape.called(call);
     }
@@ -326,7 +366,7 @@ class ScriptSession {
     this.#computeMs += segment.computeMs;
     this.#memoryBytes = Math.max(this.#memoryBytes, segment.memoryBytes);
     this.#compilationCacheHit &&= segment.compilationCacheHit;
-    this.#voice.output += segment.output;
+    if (segment.output !== '') this.#voice.say(segment.output);
     this.#voice.dropped(segment.dropped.logs, segment.dropped.progress);
     for (const { level, text } of segment.logs) {
       const entry = this.#voice.log(level, text, isTold);
@@ -385,8 +425,7 @@ class ScriptSession {
 
   #deliver(): void {
     if (this.#state !== 'standing' || this.#ready.length === 0 || this.#delivering) return;
-    const settlements = this.#ready;
-    this.#ready = [];
+    const settlements = this.#takeBatch();
     this.#guestClockMs = Math.max(this.#guestClockMs, Date.now());
     const batch = { clockMs: this.#guestClockMs, settlements };
     this.#state = 'segment';
@@ -404,6 +443,23 @@ class ScriptSession {
     }
   }
 
+  /** What is ready, as far as it may go at once. */
+  #takeBatch(): Settlement[] {
+    let units = 0;
+    let count = 0;
+    for (const settlement of this.#ready) {
+      if (count > 0 && units > MAX_BATCH_UNITS) break;
+      units += settlement.ok ? settlement.json.length : settlement.error.message.length;
+      count++;
+    }
+    if (count === this.#ready.length) {
+      const all = this.#ready;
+      this.#ready = [];
+      return all;
+    }
+    return this.#ready.splice(0, count);
+  }
+
   #writeDelivery(settlements: readonly Settlement[]): void | Promise<void> {
     const ended = settlements.flatMap(({ callIndex }) => this.#ended.get(callIndex) ?? []);
     for (const { callIndex } of ended) this.#ended.delete(callIndex);
@@ -414,6 +470,7 @@ class ScriptSession {
 
   #tell(settlements: readonly Settlement[]): void {
     if (this.#state !== 'segment') return;
+    this.#calls.delivered();
     this.#updateClock();
     this.#clock.turnBegins();
     this.#run?.settle(settlements, this.#guestClockMs, this.#clock.remainingMs());
@@ -427,7 +484,8 @@ class ScriptSession {
   }
 
   #updateClock(): void {
-    if (!this.#isTimed || (this.#state !== 'standing' && this.#state !== 'segment')) return;
+    if (!this.#isTimed || (this.#state !== 'starting' && this.#state !== 'standing' && this.#state !== 'segment'))
+      return;
     const pending = this.#facade.pending();
     const waitsForPeopleOnly =
       this.#state === 'standing' && this.#calls.waitForPeopleOnly(pending) && this.#ready.length === 0;
@@ -555,6 +613,7 @@ class ScriptSession {
       operations: this.#operations(),
       detached: this.#calls.detached,
       rejected: this.#calls.rejected,
+      codeOf: (callIndex) => this.#tape.errorCode(callIndex),
       voice: this.#voice,
       metadata: this.#metadata(durationMs),
     });

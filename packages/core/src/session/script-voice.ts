@@ -16,7 +16,9 @@ export interface VoiceState {
  */
 export class ScriptVoice {
   readonly logs: LogEntry[];
+  /** What `text()` said. */
   output: string;
+  #outputBytes: number;
   readonly #limits: Limits;
   readonly #nowMs: () => number;
   #logBytes: number;
@@ -34,6 +36,7 @@ export class ScriptVoice {
     this.#tokens = limits.logRatePerSec;
     this.logs = [...earlier.logs];
     this.output = earlier.output;
+    this.#outputBytes = Buffer.byteLength(earlier.output);
     this.#logBytes = earlier.logBytes;
     this.#droppedLogs = earlier.droppedLogs;
     this.#progressEvents = earlier.progressEvents;
@@ -49,6 +52,16 @@ export class ScriptVoice {
       progressEvents: this.#progressEvents,
       droppedProgress: this.#droppedProgress,
     };
+  }
+
+  /** Adds what the user is shown, up to the limit. */
+  say(text: string): void {
+    // defence: output-is-capped-by-the-host
+    if (this.#outputBytes >= this.#limits.maxReturnBytes) return;
+    const bytes = Buffer.byteLength(text);
+    const room = this.#limits.maxReturnBytes - this.#outputBytes;
+    this.#outputBytes += bytes;
+    this.output += bytes <= room ? text : `${firstBytes(text, room)}${OUTPUT_CUT}`;
   }
 
   /** The entry, where it was kept. `isPaced` false: it was said long ago, in its own time. */
@@ -106,6 +119,16 @@ export class ScriptVoice {
     this.#tokens--;
     return true;
   }
+}
+
+const OUTPUT_CUT = '\n[the rest of the output was cut]';
+
+/** The longest beginning of a text that fits in so many bytes of UTF-8, without half a character. */
+function firstBytes(text: string, maxBytes: number): string {
+  const buffer = Buffer.from(text.slice(0, maxBytes));
+  let end = Math.min(maxBytes, buffer.length);
+  while (end > 0 && end < buffer.length && (buffer[end]! & 0xc0) === 0x80) end--;
+  return buffer.toString('utf8', 0, end);
 }
 
 const SILENT: VoiceState = {

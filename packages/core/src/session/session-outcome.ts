@@ -26,6 +26,8 @@ export interface OutcomeParts {
   /** Ids of the calls that are meant to outlive the script. */
   detached: ReadonlyMap<string, unknown>;
   rejected: ReadonlyMap<number, RejectedCall>;
+  /** The code with which the host rejected a call. */
+  codeOf(callIndex: number): string | undefined;
   voice: ScriptVoice;
   metadata: OutcomeMetadata;
 }
@@ -59,7 +61,7 @@ function failure(parts: OutcomeParts, operations: readonly Operation[]): ScriptF
   const { end, script, limits, rejected } = parts;
   if (end.type === 'returned') return detachedFailure(parts.stillRunning);
   const facts = { elapsedMs: Math.round(parts.metadata.durationMs), ...countCalls(operations) };
-  return failureOf(end, { script, limits, rejectedCall: (index) => rejected.get(index), facts });
+  return failureOf(end, { script, limits, rejectedCall: (index) => rejected.get(index), codeOf: parts.codeOf, facts });
 }
 
 function droppedProgress(dropped: number, { maxProgressEvents }: Limits): Diagnostic[] {

@@ -47,6 +47,14 @@ export class ScriptTape {
     return this.#calls.length;
   }
 
+  /** The code with which a call was rejected. */
+  errorCode(callIndex: number): string | undefined {
+    for (const { settlements } of this.#batches)
+      for (const settlement of settlements)
+        if (settlement.callIndex === callIndex) return settlement.ok ? undefined : settlement.error.code;
+    return undefined;
+  }
+
   stored(): StoredTape {
     return { calls: this.callsFrom(0), batches: this.#batches };
   }

@@ -1,8 +1,7 @@
 import type { SandboxCall } from '../protocol/index.js';
 import type { CallResult } from '../tools/index.js';
+import { readArguments, textArgument } from './builtin-arguments.js';
 import type { ScriptTasks } from './script-tasks.js';
-
-type TaskQuestion = { what: 'list' } | { what: 'read' | 'wait' | 'cancel'; id: string };
 
 const MAX_SHOWN_ID = 80;
 
@@ -15,28 +14,35 @@ export function taskIdStart(runId: string): string {
 export class TaskCalls {
   readonly #tasks: ScriptTasks;
   readonly #ownIdStart: string;
-  readonly #settle: (call: SandboxCall, result: CallResult) => void;
+  readonly #answerLater: (call: SandboxCall, make: () => CallResult) => void;
   /** By call index. `own`: the task is this script's, and the facade knows what it waits for. */
   readonly #waits = new Map<number, { readonly call: SandboxCall; readonly stop: () => void; readonly own: boolean }>();
 
-  /** `ownIdStart`: see `taskIdStart`. */
-  constructor(tasks: ScriptTasks, ownIdStart: string, settle: (call: SandboxCall, result: CallResult) => void) {
+  /** `ownIdStart`: see `taskIdStart`. `answerLater` is given what makes the answer, which may throw. */
+  constructor(
+    tasks: ScriptTasks,
+    ownIdStart: string,
+    answerLater: (call: SandboxCall, make: () => CallResult) => void,
+  ) {
     this.#tasks = tasks;
     this.#ownIdStart = ownIdStart;
-    this.#settle = settle;
+    this.#answerLater = answerLater;
   }
 
+  /** Throws where the question is none. */
   ask(call: SandboxCall): void {
-    const question = JSON.parse(call.argsJson) as TaskQuestion;
-    switch (question.what) {
+    const { what, id } = readArguments(call.argsJson);
+    switch (what) {
       case 'list':
-        return this.#answer(call, this.#tasks.list());
+        return this.#answer(call, () => this.#tasks.list());
       case 'cancel':
-        return this.#answer(call, this.#tasks.cancel(question.id));
+        return this.#answer(call, () => this.#tasks.cancel(textArgument(id)));
       case 'read':
-        return this.#report(call, question.id);
+        return this.#report(call, textArgument(id));
       case 'wait':
-        return this.#wait(call, question.id);
+        return this.#wait(call, textArgument(id));
+      default:
+        throw new TypeError('no question that tasks know');
     }
   }
 
@@ -73,14 +79,16 @@ export class TaskCalls {
   }
 
   #report(call: SandboxCall, id: string): void {
-    const report = this.#tasks.read(id);
-    if (report !== undefined) return this.#answer(call, report);
-    const shown = id.length > MAX_SHOWN_ID ? `${id.slice(0, MAX_SHOWN_ID)}…` : id;
-    const message = `There is no task "${shown}". \`await tools.spawn.list()\` tells those that there are.`;
-    this.#settle(call, { ok: false, error: { code: 'ToolNotFoundError', message } });
+    this.#answerLater(call, () => {
+      const report = this.#tasks.read(id);
+      if (report !== undefined) return { ok: true, json: JSON.stringify(report) };
+      const shown = id.length > MAX_SHOWN_ID ? `${id.slice(0, MAX_SHOWN_ID)}…` : id;
+      const message = `There is no task "${shown}". \`await tools.spawn.list()\` tells those that there are.`;
+      return { ok: false, error: { code: 'ToolNotFoundError', message } };
+    });
   }
 
-  #answer(call: SandboxCall, value: unknown): void {
-    this.#settle(call, { ok: true, json: JSON.stringify(value) });
+  #answer(call: SandboxCall, make: () => unknown): void {
+    this.#answerLater(call, () => ({ ok: true, json: JSON.stringify(make()) }));
   }
 }

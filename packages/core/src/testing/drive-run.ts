@@ -15,6 +15,7 @@ export const TEST_LIMITS: SandboxLimits = {
   maxStackBytes: 524_288,
   maxReturnBytes: 131_072,
   maxToolInputBytes: 1_048_576,
+  maxBuiltinCalls: 500,
   maxCalls: 1_000,
   maxLogEvents: 200,
   maxLogBytes: 262_144,

@@ -1,7 +1,6 @@
 import { CATCHABLE_CODES, ToolCallError, type ErrorCode } from '../protocol/errors.js';
-import { MAX_JSON_DEPTH } from '../protocol/json.js';
+import { jsonDepthExceeds, MAX_JSON_DEPTH } from '../protocol/json.js';
 import type { GuestError } from '../protocol/sandbox.js';
-import { jsonDepthExceeds } from './json-text.js';
 
 /** Characters of a tool's message that reach the script. */
 const MAX_MESSAGE_LENGTH = 2_000;

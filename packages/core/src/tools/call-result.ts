@@ -1,6 +1,5 @@
-import { MAX_JSON_DEPTH } from '../protocol/json.js';
+import { jsonDepthExceeds, MAX_JSON_DEPTH } from '../protocol/json.js';
 import type { Tool } from '../protocol/tools.js';
-import { jsonDepthExceeds } from './json-text.js';
 import { issueLines } from './validation-issues.js';
 
 export type CheckedResult =

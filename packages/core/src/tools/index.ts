@@ -1,3 +1,4 @@
+export { parseJson } from './json-text.js';
 export * from './catalog.js';
 export * from './declarations.js';
 export {
@@ -12,7 +13,6 @@ export {
 export { createFacade } from './facade.js';
 export type * from './facade-types.js';
 export * from './guest-declarations.js';
-export { jsonDepthExceeds } from './json-text.js';
 export { createObservedShapes, type ObservedShapes } from './observed-shapes.js';
 export * from './packs.js';
 export * from './registry.js';

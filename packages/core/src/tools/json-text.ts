@@ -1,4 +1,4 @@
-import { MAX_JSON_DEPTH, type JsonValue } from '../protocol/json.js';
+import { jsonDepthExceeds, MAX_JSON_DEPTH, type JsonValue } from '../protocol/json.js';
 
 export type ParsedJson = { ok: true; value: JsonValue } | { ok: false; reason: string };
 
@@ -12,36 +12,6 @@ export function parseJson(text: string): ParsedJson {
   } catch {
     return { ok: false, reason: 'it is not JSON' };
   }
-}
-
-const QUOTE = 34;
-const BACKSLASH = 92;
-
-/** True where brackets outside strings nest deeper than `limit`. One pass, no recursion. */
-export function jsonDepthExceeds(text: string, limit: number): boolean {
-  let depth = 0;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (code === QUOTE) {
-      index = endOfString(text, index);
-    } else if (code === 91 || code === 123) {
-      depth += 1;
-      if (depth > limit) return true;
-    } else if (code === 93 || code === 125) {
-      depth -= 1;
-    }
-  }
-  return false;
-}
-
-function endOfString(text: string, start: number): number {
-  let index = start + 1;
-  while (index < text.length) {
-    const code = text.charCodeAt(index);
-    if (code === QUOTE) return index;
-    index += code === BACKSLASH ? 2 : 1;
-  }
-  return index;
 }
 
 /** Where data stops being JSON, for `copyJson`. */

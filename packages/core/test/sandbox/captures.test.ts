@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SandboxCall, SandboxCapture, SandboxEnd, SandboxJob, SandboxRun } from '#core/protocol/index.js';
 import { QuickJsPool } from '#core/sandbox/index.js';
-import { BytecodeCompiler } from '#core/sandbox/quickjs/bytecode-compiler.js';
-import { Slot } from '#core/sandbox/quickjs/slot.js';
 import { loadArtefacts } from '#core/sandbox/worker/artefacts.js';
 import { asScript, driveRun, returned, TEST_LIMITS } from '#core/testing/index.js';
+import { openSlot } from './support/in-process-slot.js';
 
 const CLOCK_MS = 1_700_000_000_000;
 let pool: QuickJsPool;
@@ -159,34 +158,26 @@ describe('a run that stands still', () => {
   });
 
   it('the same segments replayed give the same memory, bit by bit', async () => {
-    const artefacts = await loadArtefacts(128);
-    const compiler = new BytecodeCompiler(artefacts.module, artefacts.compile);
-    const bytecode = compiler.compile(
-      asScript(`
+    const play = async () => {
+      const { slot, compile, start, read } = await openSlot({ memoryMb: 64 });
+      const bytecode = compile(`
         const seen = new Map(); let sum = 0;
         for (let round = 0; round < 200; round++) {
           const [left, right] = await Promise.all([tools.echo({ round }), tools.echo({ chance: Math.random() })]);
           seen.set({ round }, [left, right, new Date().toISOString()]); sum += left.n;
         }
-        return [sum, seen.size]`),
-    ) as Uint8Array;
-    const play = (): { hash: string; text: string } => {
-      const slot = new Slot(artefacts.module, artefacts.execute, {
-        isCancelled: () => undefined,
-        mustMakeRoom: () => false,
-      });
-      const initJson = '[9999,9999,9999,99,9999,999,9,1,2,3,4,0,"{\\"echo\\":\\"echo\\"}","{}"]';
-      const limits = { computeMs: 5_000, memoryBytes: 64 << 20, maxStackBytes: 524_288 };
-      let text = slot.start({ bytecode, initJson, clockMs: 1, ...limits }, 5_000).text;
+        return [sum, seen.size]`);
+      let segment = start(bytecode);
       for (let round = 0; round < 200; round++) {
         const batch = [`[${2 * round},1,{"n":${round}}]`, `[${2 * round + 1},1,"x"]`];
-        text = slot.settle(`[${batch}]`, [2 * round, 2 * round + 1], 1_000 + round, 5_000).text;
+        segment = slot.settle(`[${batch}]`, [2 * round, 2 * round + 1], 1_000 + round, 5_000);
       }
-      const start = artefacts.execute.header.runs[0]![0];
-      return { text, hash: createHash('sha256').update(slot.inspectMemory().subarray(start)).digest('hex') };
+      const memory = slot.inspectMemory().subarray(imageStart);
+      return { end: read(segment).end, hash: createHash('sha256').update(memory).digest('hex') };
     };
-    const [first, second] = [play(), play()];
-    expect(first.text).toContain('[19900,200]');
+    const imageStart = (await loadArtefacts(128)).execute.header.runs[0]![0];
+    const [first, second] = [await play(), await play()];
+    expect(first.end).toMatchObject({ type: 'returned', json: '[19900,200]' });
     expect(second).toEqual(first);
   });
 });

@@ -8,9 +8,9 @@ import { buildSandbox } from '#core/sandbox/image-build/build-image.js';
 import { meterEngine } from '#core/sandbox/image-build/meter.js';
 import { QuickJsPool } from '#core/sandbox/index.js';
 import { loadArtefacts } from '#core/sandbox/worker/artefacts.js';
-import { Slot } from '#core/sandbox/quickjs/slot.js';
-import { BytecodeCompiler } from '#core/sandbox/quickjs/bytecode-compiler.js';
-import { asScript, driveRun, returned } from '#core/testing/index.js';
+import type { Slot } from '#core/sandbox/quickjs/slot.js';
+import { driveRun, returned } from '#core/testing/index.js';
+import { openSlot } from './support/in-process-slot.js';
 
 const guest = new URL('../../src/sandbox/guest/', import.meta.url);
 const engine = new URL('../../engine/', import.meta.url);
@@ -29,8 +29,6 @@ describe('the metered engine', () => {
     expect(() => meterEngine(engine.subarray(0, engine.length - 1000))).toThrow(/WebAssembly/u);
   });
 });
-
-const quietHost = { isCancelled: () => undefined, mustMakeRoom: () => false };
 
 describe('the image', () => {
   const folders: string[] = [];
@@ -64,28 +62,14 @@ describe('the image', () => {
 
   it('a recycled sandbox is the pristine one, whatever a script did to it', async () => {
     const artefacts = await loadArtefacts(128);
-    const compiler = new BytecodeCompiler(artefacts.module, artefacts.compile);
-    const slot = new Slot(artefacts.module, artefacts.execute, quietHost);
+    const { slot, compile, start, read } = await openSlot();
     const pristine = Buffer.from(slotMemory(slot));
-    const bytecode = compiler.compile(
-      asScript(
+    const segment = start(
+      compile(
         'globalThis.secret = "SECRET".repeat(20000); const list = []; for (let i = 0; i < 3000; i++) list.push({ i, text: "SECRET" + i }); return list.length',
       ),
     );
-    expect(bytecode).toBeInstanceOf(Uint8Array);
-    const init = '[9,999,999,9,999,999,9,1,2,3,4,0,"{}","{}"]';
-    const segment = slot.start(
-      {
-        bytecode: bytecode as Uint8Array,
-        initJson: init,
-        clockMs: 1,
-        computeMs: 5_000,
-        memoryBytes: 64 << 20,
-        maxStackBytes: 524_288,
-      },
-      5_000,
-    );
-    expect(segment.text).toContain('"returned","3000"');
+    expect(read(segment).end).toMatchObject({ type: 'returned', json: '3000' });
     expect(slotMemory(slot).includes('SECRET')).toBe(true);
     expect(slot.recycle()).toBe(true);
     const after = slotMemory(slot);

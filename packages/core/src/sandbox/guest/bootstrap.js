@@ -1,12 +1,17 @@
 // The guest's side of the bridge. Evaluated once when the image is built; every script starts from a bit
 // by bit copy of the memory it leaves behind.
 //
-// Model: a call to a tool gets the next index, is written to the outbox and waits in `waiting`.
+// Model: a call to a tool gets the next index, is written to the outbox, and its promise waits in `promises`.
 // The host reads the outbox when the guest has nothing left to do, and later settles calls by index. The
 // script's end is one more entry of the outbox. Nothing in here can be reached by a script: every function
-// it uses was captured before the first script, and the tables are closures.
+// it uses was captured before the first script, and the tables are closures. All the same the host believes
+// nothing that stands in the outbox: it counts the calls itself, finds their places itself, and ends the
+// script where an entry breaks a rule (`quickjs/outbox.ts`).
+//
+// Any line may fail because the heap or the stack is full. Nothing may be left half done then that a later
+// line relies on: what a failure could tear apart is committed last, without allocating.
 // oxlint-disable-next-line no-unused-expressions -- the build calls what this evaluates to
-(function (callSite) {
+(function (tellHost) {
   'use strict';
 
   const { parse, stringify } = JSON;
@@ -62,16 +67,17 @@
 
   const MAX_DEPTH = 100;
   const MAX_TEXT = 8192;
-  const MAX_OWN_CALLS = 20000;
-  const MOST_QUOTED_NAMES = 1000;
-  const LONGEST_QUOTED_NAME = 64;
+  // As in `quickjs/outbox.ts`.
+  const MAX_ARGUMENTS_AT_ONCE = 16;
+  const MAX_QUOTED_NAMES = 1000;
+  const MAX_QUOTED_NAME_LENGTH = 64;
 
   // ---- state of one run; the image holds these initial values ----
 
-  let limits = { calls: 0, input: 0, result: 0, logs: 0, logBytes: 0, output: 0, progress: 0 };
+  let limits = { calls: 0, builtinCalls: 0, input: 0, result: 0, logs: 0, logBytes: 0, output: 0, progress: 0 };
   let nextCall = 0;
   let toolCalls = 0;
-  let ownCalls = 0;
+  let builtinCalls = 0;
   const resolvers = [];
   const rejecters = [];
   // The promises themselves, so that the host can see who still waits for them.
@@ -80,6 +86,7 @@
   let outboxCalls = [];
   // The calls' arguments, which are JSON text already.
   let outboxArguments = [];
+  let outboxUnits = 0;
   let outboxLogs = '';
   let outboxOutput = '';
   let outboxProgress = '';
@@ -201,42 +208,13 @@
 
   // ---- calls ----
 
-  // Traces are read as call sites, not as text: a function's name is the script's own, and could hold anything.
-  const { set: setPrepare } = getOwnPropertyDescriptor(ErrorConstructor, 'prepareStackTrace');
-  const keepSites = (_error, sites) => sites;
-  const { bind } = Function.prototype;
-  const showSites = apply(bind, setPrepare, [ErrorConstructor, keepSites]);
-  const showText = apply(bind, setPrepare, [ErrorConstructor, undefined]);
-
-  /** Line and column of the innermost frame of the script, as they stand in the outbox; 0 where there is none near. */
-  function readPlace() {
-    showSites();
-    const sites = new ErrorConstructor().stack;
-    showText();
-    // A script never holds a call site, so their methods are the engine's own. The first three are the bridge's.
-    for (let index = 3; index < sites.length; index++) {
-      const frame = sites[index];
-      if (frame.getFileName() === 'script.ts') return frame.getLineNumber() + ',' + frame.getColumnNumber() + ',';
-    }
-    return '0,0,';
-  }
-
-  // By call site, as the host names it: a trace costs more than the rest of a call, and most calls stand in loops.
-  const places = create(null);
-
-  function place() {
-    const site = callSite();
-    if (site === 0) return readPlace();
-    return (places[site] ??= readPlace());
-  }
-
   // By name, as JSON and with the colon behind it.
   const quotedNames = create(null);
   let quotedCount = 0;
 
   function quoteName(name) {
     const quoted = stringify(name) + ':';
-    if (name.length <= LONGEST_QUOTED_NAME && quotedCount++ < MOST_QUOTED_NAMES) quotedNames[name] = quoted;
+    if (name.length <= MAX_QUOTED_NAME_LENGTH && quotedCount++ < MAX_QUOTED_NAMES) quotedNames[name] = quoted;
     return quoted;
   }
 
@@ -285,6 +263,11 @@
       // What was written may have called tools itself, so this is set last.
       problem = '';
       if (text === undefined) problem = 'args: nothing that JSON can carry';
+      else if (outboxUnits + text.length > limits.input * MAX_ARGUMENTS_AT_ONCE)
+        problem =
+          'args: the calls made at once carry more than ' +
+          limits.input * MAX_ARGUMENTS_AT_ONCE +
+          ' characters; await some of them first';
       else if (text.length > limits.input)
         problem =
           'args: ' + text.length + ' characters of JSON are more than the ' + limits.input + ' a call may carry';
@@ -306,30 +289,45 @@
   };
 
   /**
-   * `quotedName` as JSON. `own`: a call of the bridge's own (sleep, catalog), which is no tool call and has a
-   * guard of its own.
+   * `quotedName` as JSON. `isBuiltin`: a call of the bridge's own functions (sleep, catalog), which is no tool call
+   * and has a budget of its own.
    */
-  function send(quotedName, value, own) {
-    if (own ? ownCalls >= MAX_OWN_CALLS : toolCalls >= limits.calls) return refusedCall();
-    if (own) ownCalls++;
-    else toolCalls++;
-    const index = nextCall++;
-    // Taken before the arguments are written: what is written may call tools itself.
-    const sent = '[' + index + ',' + quotedName + ',' + place();
+  function send(quotedName, value, isBuiltin) {
+    if (isBuiltin ? builtinCalls >= limits.builtinCalls : toolCalls >= limits.calls) return refusedCall(isBuiltin);
+    // What is written may call tools itself: they come first.
     const text = writeArguments(value);
-    const count = outboxCalls.length;
-    outboxCalls[count] = sent + text.length + (problem === '' ? ']' : ',' + stringify(problem) + ']');
-    outboxArguments[count] = text;
+    const entry = '[' + quotedName + ',' + text.length + (problem === '' ? ']' : ',' + stringify(problem) + ']');
     const promise = new PromiseConstructor(keepResolvers);
-    resolvers[index] = madeResolve;
-    rejecters[index] = madeReject;
+    const resolve = madeResolve;
+    const reject = madeReject;
     madeResolve = madeReject = undefined;
-    promises[index] = promise;
+    const count = outboxCalls.length;
+    try {
+      resolvers[nextCall] = resolve;
+      rejecters[nextCall] = reject;
+      promises[nextCall] = promise;
+      outboxArguments[count] = text;
+      outboxCalls[count] = entry;
+      // The host counts the call and reads its place at this moment.
+      tellHost();
+    } catch (error) {
+      outboxCalls.length = outboxArguments.length = count;
+      resolvers.length = rejecters.length = promises.length = nextCall;
+      throw error;
+    }
+    nextCall++;
+    outboxUnits += text.length;
+    if (isBuiltin) builtinCalls++;
+    else toolCalls++;
     return promise;
   }
 
-  function refusedCall() {
-    const message = 'The script made far more calls than it may; this one was not sent.';
+  function refusedCall(isBuiltin) {
+    const message = isBuiltin
+      ? 'A script may make ' +
+        limits.builtinCalls +
+        ' calls of sleep, catalog and tools.spawn, and this one has. Ask for more at once, or wait longer.'
+      : 'The script made far more calls than it may; this one was not sent.';
     return new PromiseConstructor((_, reject) =>
       reject(makeError('ToolBudgetExceededError', message, undefined, { code: 'ToolBudgetExceededError' })),
     );
@@ -431,11 +429,12 @@
   function fillRoot() {
     if (toolsText === '') return;
     const tree = parse(toolsText);
-    toolsText = '';
     const names = keys(tree);
     for (let index = 0; index < names.length; index++) rootNamespace[names[index]] = tree[names[index]];
-    if (taskPrefix !== '') ownMember(rootNamespace, 'spawn', makeSpawn());
+    if (taskPrefix !== '' && rootNamespace.spawn === undefined) ownMember(rootNamespace, 'spawn', makeSpawn());
     preventExtensions(rootNamespace);
+    // Last: where the heap was full on the way, the next look begins again.
+    toolsText = '';
   }
 
   const ownMember = (target, name, value) =>
@@ -545,9 +544,10 @@
     const ask = (what, id) => send('"$tasks"', { what, id }, true);
     const exec = (name, args) => {
       const request = { name: toText(name), args: args === undefined ? {} : args };
-      // After the name was made a text, which may have made calls itself.
-      const id = taskPrefix + nextCall;
+      const made = nextCall;
       const done = send('"$spawn"', request);
+      // Its own index is the last one: what was written may have made calls itself. A refused one has none.
+      const id = nextCall === made ? '' : taskPrefix + (nextCall - 1);
       return freeze({ id, done, cancel: freeze(() => ask('cancel', id)) });
     };
     return freeze({
@@ -703,7 +703,8 @@
     const room = limits.output - used.output;
     if (room <= 0) return;
     used.output += added.length;
-    outboxOutput += added.length > room ? slice(added, 0, room) + '\n[the rest of the output was cut]' : added;
+    // The host counts bytes, and says what it cut.
+    outboxOutput += added.length > room ? slice(added, 0, room + 1) : added;
   }
 
   function emitProgress(message, kind) {
@@ -788,21 +789,22 @@
     const init = parse(initText);
     limits = {
       calls: init[0],
-      input: init[1],
-      result: init[2],
-      logs: init[3],
-      logBytes: init[4],
-      output: init[5],
-      progress: init[6],
+      builtinCalls: init[1],
+      input: init[2],
+      result: init[3],
+      logs: init[4],
+      logBytes: init[5],
+      output: init[6],
+      progress: init[7],
     };
-    seed0 = init[7];
-    seed1 = init[8];
-    seed2 = init[9];
-    seed3 = init[10];
+    seed0 = init[8];
+    seed1 = init[9];
+    seed2 = init[10];
+    seed3 = init[11];
     timeOrigin = dateNow();
-    if (init[11] !== 0) taskPrefix = 'task_' + init[11] + '_';
-    toolsText = init[12];
-    contextText = init[13];
+    if (init[12] !== 0) taskPrefix = 'task_' + init[12] + '_';
+    toolsText = init[13];
+    contextText = init[14];
   }
 
   /** Called once, after the realm was locked down: these two are read-only, and made when they are first used. */
@@ -924,9 +926,10 @@
     // What most segments come to: nothing, or one call.
     if (quiet && count < 2) {
       if (count === 0) return '';
-      const one = nextCall + ':{"calls":[' + outboxCalls[0] + ']}\n' + outboxArguments[0];
+      const one = ':{"calls":[' + outboxCalls[0] + ']}\n' + outboxArguments[0];
       outboxCalls = [];
       outboxArguments = [];
+      outboxUnits = 0;
       return one;
     }
     let said = '';
@@ -939,9 +942,10 @@
     if (outboxOutput !== '') say('output', stringify(outboxOutput));
     if (hasDropped) say('dropped', '[' + dropped.logs + ',' + dropped.progress + ']');
     if (outboxEnd !== '') say('end', outboxEnd);
-    const out = nextCall + (outboxEnd === '' ? ':{' : '!{') + said + '}\n' + join(outboxArguments, '');
+    const out = (outboxEnd === '' ? ':{' : '!{') + said + '}\n' + join(outboxArguments, '');
     outboxCalls = [];
     outboxArguments = [];
+    outboxUnits = 0;
     outboxLogs = outboxProgress = outboxOutput = '';
     dropped.logs = dropped.progress = 0;
     return out;

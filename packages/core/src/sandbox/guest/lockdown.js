@@ -102,10 +102,18 @@
   // The engine's error class for a full heap. No global, but a caught error leads to it, so it is frozen too.
   const { InternalError } = globalThis;
 
+  Error.prepareStackTrace = (_error, sites) => sites;
+  const CallSitePrototype = getPrototypeOf(new Error().stack[0]);
+  Error.prepareStackTrace = undefined;
+  // defence: call-sites-lead-nowhere
+  for (const key of ownKeys(CallSitePrototype)) deleteProperty(CallSitePrototype, key);
+  freeze(CallSitePrototype);
+
   for (const name of ownKeys(globalThis)) {
     if (typeof name === 'string' && !ALLOWED_GLOBALS.has(name)) deleteProperty(globalThis, name);
   }
-  // Hands out call sites of the bridge.
+  // Hands out call sites, which lead to the functions of the bridge. None is ever made again; should one be, it leads nowhere.
+  // defence: no-call-sites
   deleteProperty(Error, 'prepareStackTrace');
   // A setter of the engine's own that freezing does not stop: without traces, calls would have no place.
   defineProperty(Error, 'stackTraceLimit', { get: () => 10, set() {}, enumerable: false, configurable: false });

@@ -3,31 +3,134 @@ import type { CallSiteLayout } from './image.js';
 import type { WasmModule } from './webassembly.js';
 
 /**
- * Where in a script the call is that its bridge is just serving, as the address of an instruction: a name for
- * the place that costs a few reads of memory, where a trace costs microseconds. The bridge asks the engine for a
- * trace once for each such name, and remembers what it said. Scripts cannot make code, so an address keeps its
- * meaning for as long as a script lives, also in a copy of its memory.
+ * Line and column of the call that the bridge is just serving, read from the engine's memory by the host alone:
+ * the guest says nothing about it, and no trace is ever made for it.
  *
  * The engine (quickjs-ng 0.17) links the frames of the calls that are under way; each names its function, and
- * those of bytecode the next instruction. Code of the bridge and the library is compiled without lines, which
- * tells it from the script's. Offsets are in 32-bit words. The build finds them on functions that it knows.
+ * those of bytecode the next instruction. A function's code names its first line and column and a table that
+ * leads from instructions to places. Code of the bridge and the library is compiled without lines, which
+ * tells it from the script's. Scripts cannot make code, so an instruction's address keeps its place for as long
+ * as a script lives, also in a copy of its memory. Offsets are in 32-bit words. The build finds them on functions
+ * that it knows, and holds every place to the one that the engine's own traces name.
  */
+
+export interface Place {
+  /** 1-based; 0 where no frame of the script is near. */
+  readonly line: number;
+  /** 1-based, in bytes of UTF-8. */
+  readonly column: number;
+}
+
+export const NO_PLACE: Place = Object.freeze({ line: 0, column: 0 });
 
 const OBJECT_CLASS = 2;
 const OBJECT_PAYLOAD = 6;
 /** As deep as a trace goes. */
-const MOST_FRAMES = 10;
+const MAX_FRAMES = 10;
 
-/** The instruction behind the innermost call that a script made; 0 where there is none near. */
-export function callSite(words: Uint32Array, layout: CallSiteLayout): number {
-  let frame = words[layout.currentFrame >> 2]! >> 2;
-  for (let depth = 0; frame !== 0 && depth < MOST_FRAMES; depth++, frame = words[frame]! >> 2) {
-    const callee = words[frame + layout.callee]! >> 2;
-    if (!layout.codeClasses.includes(words[callee + OBJECT_CLASS]! >>> 16)) continue;
-    const code = words[callee + OBJECT_PAYLOAD]! >> 2;
-    if (words[code + layout.lines] !== 0) return words[frame + layout.instruction]!;
+/** Words of a function's code, counted from the one that only code with lines has (its file name). */
+const FIRST_LINE = 1;
+const FIRST_COLUMN = 2;
+const TABLE_LENGTH = 4;
+const TABLE = 5;
+
+/** Reads the places of one script's calls. A new one for each script: addresses mean something else in the next. */
+export class PlaceReader {
+  readonly #layout: CallSiteLayout;
+  /** By the address of the instruction: most calls stand in loops. */
+  readonly #known = new Map<number, Place>();
+
+  constructor(layout: CallSiteLayout) {
+    this.#layout = layout;
   }
-  return 0;
+
+  forget(): void {
+    if (this.#known.size > 0) this.#known.clear();
+  }
+
+  /** Where the innermost call is that a script made. */
+  read(words: Uint32Array, bytes: Uint8Array): Place {
+    const layout = this.#layout;
+    let frame = words[layout.currentFrame >> 2]! >> 2;
+    for (let depth = 0; frame !== 0 && depth < MAX_FRAMES; depth++, frame = words[frame]! >> 2) {
+      const callee = words[frame + layout.callee]! >> 2;
+      if (!layout.codeClasses.includes(words[callee + OBJECT_CLASS]! >>> 16)) continue;
+      const code = words[callee + OBJECT_PAYLOAD]! >> 2;
+      if (words[code + layout.lines] === 0) continue;
+      const instruction = words[frame + layout.instruction]!;
+      const known = this.#known.get(instruction);
+      if (known !== undefined) return known;
+      const place = placeOf(words, bytes, code, instruction, layout);
+      this.#known.set(instruction, place);
+      return place;
+    }
+    return NO_PLACE;
+  }
+}
+
+/** The table's steps that fit in one byte; 0 begins one that is written out. */
+const SHORT_STEP = { first: 1, lines: 5, leastLine: -1 } as const;
+
+/** Walks a function's table as far as the instruction before `next`, which made the call. */
+function placeOf(
+  words: Uint32Array,
+  bytes: Uint8Array,
+  code: number,
+  next: number,
+  { lines, instructions }: CallSiteLayout,
+): Place {
+  const table = new StepReader(bytes, words[code + lines + TABLE]!, words[code + lines + TABLE_LENGTH]!);
+  const target = next - words[code + instructions]! - 1;
+  let line = words[code + lines + FIRST_LINE]!;
+  let column = words[code + lines + FIRST_COLUMN]!;
+  let at = 0;
+  while (!table.isDone) {
+    const step = table.byte();
+    const short = step - SHORT_STEP.first;
+    at += step === 0 ? table.unsigned() : Math.floor(short / SHORT_STEP.lines);
+    const lineStep = step === 0 ? table.signed() : (short % SHORT_STEP.lines) + SHORT_STEP.leastLine;
+    const columnStep = table.signed();
+    if (target < at) break;
+    line += lineStep;
+    column += columnStep;
+  }
+  return { line, column };
+}
+
+/** LEB128 numbers, signed ones in zigzag. */
+class StepReader {
+  readonly #bytes: Uint8Array;
+  #at: number;
+  readonly #end: number;
+
+  constructor(bytes: Uint8Array, start: number, length: number) {
+    this.#bytes = bytes;
+    this.#at = start;
+    this.#end = start + length;
+  }
+
+  get isDone(): boolean {
+    return this.#at >= this.#end;
+  }
+
+  byte(): number {
+    return this.isDone ? 0 : this.#bytes[this.#at++]!;
+  }
+
+  unsigned(): number {
+    let value = 0;
+    for (let shift = 0; shift < 35; shift += 7) {
+      const byte = this.byte();
+      value += (byte & 0x7f) * 2 ** shift;
+      if (byte < 0x80) break;
+    }
+    return value;
+  }
+
+  signed(): number {
+    const value = this.unsigned();
+    return (value & 1) === 0 ? value / 2 : -(value + 1) / 2;
+  }
 }
 
 const CALIBRATION = `((site) => {
@@ -50,16 +153,7 @@ interface Known {
 /** Throws where the engine's layout is not the one that is described above. */
 export function calibrateCallSites(module: WasmModule, compiler: Engine): CallSiteLayout {
   const seen: Uint32Array[] = [];
-  const engine: Engine = new Engine(module, {
-    clockMs: () => 0,
-    interrupt: () => {},
-    rejection: () => {},
-    callSite: () => {
-      seen.push(engine.words().slice());
-      return 0;
-    },
-  });
-  engine.initialize({ intrinsics: ALL_INTRINSICS, maxStackBytes: 262_144 });
+  const engine = makeEngine(module, () => seen.push(engine.words().slice()));
   const withLines = makeKnown(engine, compiler, true);
   const without = makeKnown(engine, compiler, false);
   engine.call(engine.property(withLines.functions, 'outer'));
@@ -74,7 +168,18 @@ export function calibrateCallSites(module: WasmModule, compiler: Engine): CallSi
   const codeClasses = ['normal', 'async', 'generator', 'asyncGenerator'].map(
     (name) => words[withLines.object(name) + OBJECT_CLASS]! >>> 16,
   );
-  return { currentFrame: (frames.current - runtime) << 2, callee: frames.callee, instruction, lines, codeClasses };
+  const instructions = findInstructions(first, withLines, first[frames.middle + instruction]!);
+  const currentFrame = (frames.current - runtime) << 2;
+  const layout = { currentFrame, callee: frames.callee, instruction, lines, instructions, codeClasses };
+  provePlaces(module, compiler, layout);
+  return layout;
+}
+
+function makeEngine(module: WasmModule, onCall: () => void): Engine {
+  const host = { clockMs: () => 0, interrupt: () => {}, rejection: () => {}, called: onCall };
+  const engine = new Engine(module, host);
+  engine.initialize({ intrinsics: ALL_INTRINSICS, maxStackBytes: 262_144 });
+  return engine;
 }
 
 function makeKnown(engine: Engine, compiler: Engine, keepLines: boolean): Known {
@@ -102,7 +207,7 @@ function findFrames(words: Uint32Array, runtime: number, known: Known) {
 
 function framesOf(words: Uint32Array, top: number, calleeOf: (frame: number) => number) {
   const frames: number[] = [];
-  for (let frame = top; frame > 0 && frame < words.length && frames.length < MOST_FRAMES; frame = words[frame]! >> 2)
+  for (let frame = top; frame > 0 && frame < words.length && frames.length < MAX_FRAMES; frame = words[frame]! >> 2)
     frames.push(frame);
   return { frames, callees: frames.map(calleeOf) };
 }
@@ -132,4 +237,62 @@ function findLines(words: Uint32Array, withLines: Known, without: Known): number
     if (isMark) return word;
   }
   throw new Error('the engine does not say any more which code has lines');
+}
+
+/** The word of a function's code with the address of its instructions, followed by their length in bytes. */
+function findInstructions(words: Uint32Array, known: Known, instruction: number): number {
+  const code = words[known.object('middle') + OBJECT_PAYLOAD]! >> 2;
+  for (let word = 0; word < CODE_WORDS; word++) {
+    const [start, length] = [words[code + word]!, words[code + word + 1]!];
+    if (length < 1024 && instruction > start && instruction <= start + length) return word;
+  }
+  throw new Error('the engine keeps the instructions of a function somewhere else now');
+}
+
+const PROBE = `((called) => () => { called(); return new Error().stack; })`;
+
+/** Calls in functions of every kind, on many lines, far to the right, after code of every length, and in loops. */
+const PLACES = `((probe) => {
+  const traces = [];
+  const note = () => { traces.push(
+    probe()); };
+  note(); [1, 2].forEach(() => note()); [1].map(() => traces.push(probe()));
+  class Reader { static read() { return probe(); } get sum() {
+      return [probe(),
+    probe()]; } #own = probe(); own() { return this.#own; } }
+  const reader = new Reader(); traces.push(Reader.read(), ...reader.sum, reader.own());
+  function* made() { yield probe(); yield [${'1 + 2 * 3 - 4, '.repeat(40)} probe()].pop(); }
+  for (const trace of made()) traces.push(trace);
+  const wide = () => { const text = 'äöü€😀'; return text + probe(); };
+  traces.push(wide());${'\n'.repeat(300)}  traces.push(probe());
+  let turns = 0; do { traces.push(turns === 1
+    ? probe()
+    : probe()); } while (++turns < 3);
+  const late = async () => { await null; traces.push(probe()); await null; traces.push(probe());
+    for await (const trace of (async function* () { yield probe(); await null; yield probe(); })()) traces.push(trace); };
+  const given = { toJSON: probe }; traces.push(JSON.parse(JSON.stringify([given]))[0]);
+  try { throw probe(); } catch (thrown) { traces.push(thrown); } finally { traces.push(probe()); }
+  return { traces, done: late() };
+})`;
+
+/** Every place that is read must be the one that the engine's own trace names. */
+function provePlaces(module: WasmModule, compiler: Engine, layout: CallSiteLayout): void {
+  const read: string[] = [];
+  const engine = makeEngine(module, () => {
+    const { line, column } = reader.read(engine.words(), engine.memory());
+    read.push(`${line}:${column}`);
+  });
+  const reader = new PlaceReader({ ...layout, currentFrame: layout.currentFrame + engine.raw.qjs_get_runtime_ptr() });
+  const probe = engine.call(
+    engine.evaluate(compiler.compile(PROBE, 'probe', { keepLines: false })),
+    engine.hostFunction(),
+  );
+  const found = engine.call(engine.evaluate(compiler.compile(PLACES, 'places', { keepLines: true })), probe);
+  engine.runJobs(() => {});
+  const traces = engine.property(found, 'traces');
+  const named: string[] = [];
+  for (let index = 0; index < read.length; index++)
+    named.push(/places:(\d+:\d+)/u.exec(engine.text(engine.raw.qjs_get_prop_uint32(traces, index)))?.[1] ?? '0:0');
+  if (read.length < 20 || named.toSorted().join() !== read.toSorted().join())
+    throw new Error(`the engine keeps places in another way now: ${read.join()} are in its traces ${named.join()}`);
 }

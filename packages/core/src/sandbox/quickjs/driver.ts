@@ -14,8 +14,8 @@ export interface EngineHost {
   interrupt(): void;
   /** A promise was rejected without a handler, or got one later. The values belong to the callee. */
   rejection(promise: EngineValue, reason: EngineValue, handled: boolean): void;
-  /** What the guest reads from `hostFunction`. Default: 0. */
-  callSite?(): number;
+  /** The guest called `hostFunction`. */
+  called?(): void;
 }
 
 export type EngineValue = number;
@@ -117,7 +117,10 @@ export class Engine {
           host.rejection(promise, reason, handled !== 0),
         host_module_normalize: () => 0,
         host_module_load: () => 0,
-        host_call: () => this.raw.qjs_new_number(host.callSite?.() ?? 0),
+        host_call: () => {
+          host.called?.();
+          return this.raw.qjs_new_number(0);
+        },
       },
       wasi_snapshot_preview1: {
         clock_time_get: (_clock: number, _precision: bigint, out: number) => {
@@ -205,7 +208,7 @@ export class Engine {
     return this.#checked(value);
   }
 
-  /** A function that asks the host for a number. It lives in the guest's memory, and so in an image of it. */
+  /** A function that tells the host that it was called, and gives 0. It lives in the guest's memory, and so in an image of it. */
   hostFunction(): EngineValue {
     return this.raw.qjs_new_host_function(this.channel.io, this.memory().write('host', this.channel.io), 0);
   }

@@ -56,6 +56,8 @@ export interface CallSiteLayout {
   readonly instruction: number;
   /** Word offset within a function's code of what is 0 where it was compiled without lines. */
   readonly lines: number;
+  /** Word offset within a function's code of the address of its instructions. */
+  readonly instructions: number;
   /** Class ids of functions whose payload is code. */
   readonly codeClasses: readonly number[];
 }
@@ -66,7 +68,10 @@ export interface PromiseLayout {
   readonly rejectClass: number;
 }
 
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
+
+/** Versions whose suspended scripts can be resumed. */
+export const KNOWN_PROTOCOLS: readonly number[] = [1, PROTOCOL_VERSION];
 const PAGE = 4096;
 
 /** Finds the stretches of pages above the stack that hold anything. */

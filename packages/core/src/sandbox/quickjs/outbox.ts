@@ -1,40 +1,261 @@
-import type { LogLevel } from '../../protocol/index.js';
+import type { GuestThrow, LogLevel, SandboxEnd, SandboxLimits } from '../../protocol/index.js';
+import { jsonDepthExceeds, MAX_JSON_DEPTH } from '../../protocol/json.js';
+import type { Place } from './call-sites.js';
 
 /**
  * What the guest's bridge says at the end of a segment, as one text; empty where it has nothing to say.
  *
- * It begins with the number of calls made so far, then `!` where the script has ended and `:` where it has
- * not, then a JSON object of what there is to say, on one line, then a line with the JSON texts of all calls'
- * arguments, one after the other. These stand apart because they are JSON already: written into the object
- * they would be escaped once more, and read twice. Everything a script can write is in JSON strings of the
- * object or in the second line, so the first line's beginning is the bridge's own.
+ * It begins with `!` where the script has ended and with `:` where it has not, then comes a JSON object of what
+ * there is to say, on one line, then a line with the JSON texts of all calls' arguments, one after the other.
+ * These stand apart because they are JSON already: written into the object they would be escaped once more, and
+ * read twice.
+ *
+ * The guest is hostile: a script may have captured its bridge. So nothing in the text is believed. The host
+ * counts the calls and reads their places itself while they are made; every member is held to its type and to
+ * the limits of the script; a text that breaks a rule throws a `GuestBreach`, which ends the script.
  */
 export interface Outbox {
-  calls?: [index: number, name: string, line: number, column: number, length: number, problem?: string][];
-  logs?: [LogLevel, string][];
-  progress?: [string, 'info' | 'warn'][];
-  output?: string;
-  dropped?: [logs: number, progress: number];
-  end?: [string, ...unknown[]];
+  readonly calls: readonly OutboxCall[];
+  readonly logs: readonly { readonly level: LogLevel; readonly text: string }[];
+  readonly progress: readonly { readonly message: string; readonly kind: 'info' | 'warn' }[];
+  readonly output: string;
+  readonly dropped: { readonly logs: number; readonly progress: number };
+  readonly end: GuestEnd | undefined;
 }
 
-const ENDED = '!'.charCodeAt(0);
-
-/** `callsMade` of the whole run. */
-export function peekOutbox(text: string): { callsMade: number; ended: boolean } {
-  const mark = markOf(text);
-  return { callsMade: Number(text.slice(0, mark)), ended: text.charCodeAt(mark) === ENDED };
+export interface OutboxCall {
+  readonly name: string;
+  /** JSON text, if the guest tells the truth. */
+  readonly argsJson: string;
+  readonly argsProblem: string | undefined;
 }
 
-/** `argsAt`: where the calls' arguments begin in the text. */
-export function readOutbox(text: string): { outbox: Outbox; argsAt: number } {
-  const start = markOf(text) + 1;
-  const lineEnd = text.indexOf('\n', start);
-  return { outbox: JSON.parse(text.slice(start, lineEnd)) as Outbox, argsAt: lineEnd + 1 };
+/** An end of the script's own making, without the rejections that only the host knows. */
+export type GuestEnd = Extract<SandboxEnd, { type: 'returned' | 'threw' | 'unserializable' | 'return_too_large' }>;
+
+/** A message of the guest that no bridge of ours would write: somebody else is writing it. */
+export class GuestBreach extends Error {}
+
+/** Texts of a bounded length: names, messages, console lines. The guest cuts them at 8 192 units. */
+const MAX_TEXT_UNITS = 8_400;
+const MAX_NAME_UNITS = 512;
+const MAX_HEAD_UNITS = 1_024;
+const MAX_LARGEST_KEYS = 3;
+
+/** Arguments that may cross in one segment, in times of what one call may carry. */
+export const MAX_ARGUMENTS_AT_ONCE = 16;
+
+const ENDED = '!';
+const GOES_ON = ':';
+
+export const EMPTY_OUTBOX: Outbox = Object.freeze({
+  calls: [],
+  logs: [],
+  progress: [],
+  output: '',
+  dropped: Object.freeze({ logs: 0, progress: 0 }),
+  end: undefined,
+});
+
+/** Whether the guest says that the script has ended. */
+export function saysEnded(text: string): boolean {
+  return text.startsWith(ENDED);
 }
 
-function markOf(text: string): number {
+/** `callsMade`: how many calls the host counted in this segment. Throws a `GuestBreach`. */
+export function readOutbox(text: string, callsMade: number, limits: SandboxLimits): Outbox {
+  if (text === '') {
+    check(callsMade === 0, 'calls without a word of them');
+    return EMPTY_OUTBOX;
+  }
+  const ended = saysEnded(text);
+  check(ended || text.startsWith(GOES_ON), 'no mark at the start');
+  const lineEnd = text.indexOf('\n');
+  check(lineEnd > 0 && lineEnd <= maxLineUnits(limits), 'no end of the line, or a longer one');
+  const said = record(parse(text.slice(1, lineEnd)));
+  for (const name of Object.keys(said)) check(MEMBERS.has(name), 'a member that nobody knows');
+  const { calls = [], logs = [], progress = [], output = '', dropped = [0, 0], end } = said;
+  // defence: one-end-of-a-script
+  check((end !== undefined) === ended, 'an end that is none');
+  return {
+    calls: readCalls(list(calls, callsMade), callsMade, text, lineEnd + 1, limits),
+    logs: list(logs, limits.maxLogEvents).map(readLog),
+    progress: list(progress, limits.maxProgressEvents * 4 + 64).map(readProgress),
+    output: boundedText(output, limits.maxOutputBytes + 1),
+    dropped: readDropped(list(dropped, 2)),
+    end: end === undefined ? undefined : readEnd(list(end, 4), limits),
+  };
+}
+
+/** What the guest says of something that was thrown. Throws a `GuestBreach`. */
+export function readGuestThrow(value: unknown): GuestThrow {
+  const { name, message, stack, callIndex, code } = record(value);
+  const thrown = {
+    name: boundedText(name, MAX_TEXT_UNITS),
+    message: boundedText(message, MAX_TEXT_UNITS),
+    stack: boundedText(stack, MAX_TEXT_UNITS),
+  };
+  if (code === undefined && callIndex === undefined) return thrown;
+  return {
+    ...thrown,
+    ...(callIndex !== undefined && { callIndex: count(callIndex) }),
+    ...(code !== undefined && { code: boundedText(code, MAX_NAME_UNITS) }),
+  };
+}
+
+export function parseGuestThrow(json: string): GuestThrow {
+  return readGuestThrow(parse(json));
+}
+
+/**
+ * A segment as it goes from the worker to the host: the index of the segment's first call and the calls' places,
+ * all written by the host's side of the worker, then the guest's text.
+ */
+export function frameSegment(firstCall: number, places: readonly Place[], text: string): string {
+  if (text === '') return '';
+  let head = `${firstCall};`;
+  for (const { line, column } of places) head += `${line},${column};`;
+  return head + text;
+}
+
+export interface FramedSegment {
+  readonly firstCall: number;
+  readonly places: readonly Place[];
+  /** The guest's. */
+  readonly text: string;
+}
+
+export function readFrame(framed: string): FramedSegment {
+  if (framed === '') return { firstCall: 0, places: [], text: '' };
   let at = 0;
-  while (text.charCodeAt(at) >= 48 && text.charCodeAt(at) <= 57) at++;
-  return at;
+  const number = (): number => {
+    let value = 0;
+    for (let unit = framed.charCodeAt(at); unit >= 48 && unit <= 57; unit = framed.charCodeAt(++at))
+      value = value * 10 + unit - 48;
+    at++;
+    return value;
+  };
+  const firstCall = number();
+  const places: Place[] = [];
+  while (framed[at] !== GOES_ON && framed[at] !== ENDED && at < framed.length)
+    places.push({ line: number(), column: number() });
+  return { firstCall, places, text: framed.slice(at) };
+}
+
+/** Escaped, a unit takes at most six. */
+function maxLineUnits({ maxCalls, maxLogBytes, maxOutputBytes, maxReturnBytes, maxProgressEvents }: SandboxLimits) {
+  const texts = maxCalls + maxProgressEvents * 4 + 64;
+  return 6 * (maxLogBytes + maxOutputBytes + maxReturnBytes + texts * MAX_TEXT_UNITS) + 1_048_576;
+}
+
+const MEMBERS = new Set(['calls', 'logs', 'progress', 'output', 'dropped', 'end']);
+const LEVELS: ReadonlySet<unknown> = new Set<LogLevel>(['log', 'info', 'warn', 'error', 'debug']);
+
+// defence: outbox-rules, without it: function check(_holds: boolean, _what: string): asserts _holds {}
+function check(holds: boolean, what: string): asserts holds {
+  if (!holds) throw new GuestBreach(`the guest's message breaks a rule: ${what}`);
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw new GuestBreach("the guest's message is not JSON");
+  }
+}
+
+function record(value: unknown): Readonly<Record<string, unknown>> {
+  check(typeof value === 'object' && value !== null && !Array.isArray(value), 'not a record');
+  return value as Record<string, unknown>;
+}
+
+function list(value: unknown, maxLength: number): readonly unknown[] {
+  check(Array.isArray(value) && value.length <= maxLength, 'not a list, or a longer one');
+  return value as unknown[];
+}
+
+function boundedText(value: unknown, maxUnits: number): string {
+  check(typeof value === 'string' && value.length <= maxUnits, 'not a text, or a longer one');
+  return value;
+}
+
+function count(value: unknown): number {
+  check(typeof value === 'number' && Number.isSafeInteger(value) && value >= 0, 'not a count');
+  return value;
+}
+
+function readCalls(
+  calls: readonly unknown[],
+  callsMade: number,
+  text: string,
+  argsAt: number,
+  limits: SandboxLimits,
+): OutboxCall[] {
+  // defence: host-counts-calls
+  check(calls.length === callsMade, 'other calls than were made');
+  let from = argsAt;
+  const read = calls.map((entry) => {
+    const [name, length, problem, ...more] = list(entry, 3);
+    check(more.length === 0, 'a call with more than there is of one');
+    // defence: bounded-arguments
+    check(count(length) <= limits.maxToolInputBytes, 'longer arguments than may cross');
+    const argsJson = text.slice(from, from + (length as number));
+    from += length as number;
+    return {
+      name: boundedText(name, MAX_NAME_UNITS),
+      argsJson,
+      argsProblem: problem === undefined ? undefined : boundedText(problem, 2 * MAX_TEXT_UNITS),
+    };
+  });
+  check(from === text.length, 'arguments of no call');
+  check(from - argsAt <= MAX_ARGUMENTS_AT_ONCE * limits.maxToolInputBytes, 'more arguments than may cross at once');
+  return read;
+}
+
+function readLog(entry: unknown): Outbox['logs'][number] {
+  const [level, text] = list(entry, 2);
+  check(LEVELS.has(level), 'a console level that nobody knows');
+  return { level: level as LogLevel, text: boundedText(text, MAX_TEXT_UNITS) };
+}
+
+function readProgress(entry: unknown): Outbox['progress'][number] {
+  const [message, kind] = list(entry, 2);
+  check(kind === 'info' || kind === 'warn', 'a kind of progress that nobody knows');
+  return { message: boundedText(message, MAX_TEXT_UNITS), kind };
+}
+
+function readDropped([logs, progress]: readonly unknown[]): Outbox['dropped'] {
+  return { logs: count(logs), progress: count(progress) };
+}
+
+function readEnd([type, ...parts]: readonly unknown[], limits: SandboxLimits): GuestEnd {
+  switch (type) {
+    case 'returned':
+      return { type, json: readValue(parts[0], limits.maxReturnBytes), unhandled: [] };
+    case 'threw':
+      return { type, error: readGuestThrow(parts[0]), unhandled: [] };
+    case 'unserializable':
+      return { type, path: boundedText(parts[0], MAX_TEXT_UNITS), reason: boundedText(parts[1], MAX_TEXT_UNITS) };
+    case 'return_too_large':
+      return {
+        type,
+        bytes: count(parts[0]),
+        head: boundedText(parts[1], MAX_HEAD_UNITS),
+        largestKeys: list(parts[2], MAX_LARGEST_KEYS).map((key) => boundedText(key, MAX_TEXT_UNITS)),
+      };
+    default:
+      throw new GuestBreach("the guest's message breaks a rule: an end that nobody knows");
+  }
+}
+
+/** JSON text of the script's value, within the limits that the guest was told. */
+function readValue(value: unknown, maxBytes: number): string | undefined {
+  if (value === undefined) return undefined;
+  const json = boundedText(value, maxBytes);
+  // defence: bounded-value
+  check(json.length * 3 <= maxBytes || Buffer.byteLength(json) <= maxBytes, 'a larger value than may cross');
+  // defence: bounded-value-depth
+  check(json.length <= 2 * MAX_JSON_DEPTH || !jsonDepthExceeds(json, MAX_JSON_DEPTH), 'a deeper value than may cross');
+  parse(json);
+  return json;
 }

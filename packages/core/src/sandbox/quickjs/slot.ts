@@ -1,9 +1,10 @@
-import type { GuestThrow, SandboxEnd } from '../../protocol/index.js';
-import { callSite } from './call-sites.js';
+import type { GuestThrow, SandboxEnd, SandboxLimits } from '../../protocol/index.js';
+import { NO_PLACE, PlaceReader, type Place } from './call-sites.js';
 import { ComputeClock } from './compute-clock.js';
 import { Engine, EngineError, type EngineHost, type EngineValue } from './driver.js';
 import { HEADROOM_PAGES, loadImage, type Image } from './image.js';
-import { peekOutbox, readOutbox } from './outbox.js';
+import { upgradeOutbox } from './outbox-version-1.js';
+import { frameSegment, GuestBreach, parseGuestThrow, readOutbox, saysEnded, type GuestEnd } from './outbox.js';
 import { isUnobservable, probePromise } from './reactions.js';
 import { captureMemory, restoreMemory, SnapshotError } from './snapshot.js';
 import { WASM_PAGE, type WasmModule } from './webassembly.js';
@@ -20,12 +21,10 @@ export interface SlotJob {
   bytecode: Uint8Array;
   initJson: string;
   clockMs: number;
-  computeMs: number;
-  memoryBytes: number;
-  maxStackBytes: number;
+  limits: SandboxLimits;
 }
 
-/** What one segment came to. `text` is the guest's outbox, see `outbox.ts`; empty where it said nothing. */
+/** What one segment came to. `text` is the guest's outbox in its frame, see `outbox.ts`; empty where it said nothing. */
 export interface SlotSegment {
   text: string;
   /** Set when the script ended for a reason of the host's. The guest's own end is in `text`. */
@@ -87,6 +86,10 @@ export class Slot {
   #peakHeap = 0;
   #waiting = new Set<number>();
   #nextCall = 0;
+  /** Of the calls that the segment has made so far. */
+  #places: readonly Place[] = [];
+  #placeReader: PlaceReader | undefined;
+  #limits: SandboxLimits | undefined;
   #racing = new Set<number>();
   #rejections = new Map<number, { promise: EngineValue; reason: EngineValue }>();
   #memoryErrors = 0;
@@ -96,13 +99,16 @@ export class Slot {
   constructor(module: WasmModule, image: Image, host: SlotHost) {
     this.#image = image;
     this.#slotHost = host;
+    const { callSite } = image.header.layout;
+    this.#placeReader = callSite === undefined ? undefined : new PlaceReader(callSite);
     this.#engine = new Engine(module, this.#host());
     loadImage(this.#engine, image);
   }
 
   start(job: SlotJob, wallMs: number): SlotSegment {
+    this.#limits = job.limits;
     this.#clockMs = job.clockMs;
-    this.#computeLeftMs = job.computeMs;
+    this.#computeLeftMs = job.limits.computeMs;
     this.#peakHeap = 0;
     this.#nextCall = 0;
     this.#waiting.clear();
@@ -113,8 +119,8 @@ export class Slot {
     return this.#segment(wallMs, () => {
       const { entries } = this.#image.header;
       const engine = this.#engine;
-      engine.raw.qjs_set_memory_limit(job.memoryBytes);
-      engine.raw.qjs_set_max_stack_size(job.maxStackBytes);
+      engine.raw.qjs_set_memory_limit(job.limits.memoryMb * 1_048_576);
+      engine.raw.qjs_set_max_stack_size(job.limits.maxStackBytes);
       engine.callWithText(entries.begin, job.initJson);
       const script = engine.evaluate(job.bytecode);
       engine.raw.qjs_free_value(engine.call(entries.start, script));
@@ -154,9 +160,11 @@ export class Slot {
   }
 
   /** Instead of `start`, in a pristine slot of the same engine and image. Throws a `SnapshotError`. */
-  restore(snapshot: SlotSnapshot, maxMemoryBytes: number): void {
+  restore(snapshot: SlotSnapshot, limits: SandboxLimits, maxMemoryBytes: number): void {
     // Until all of it is in place, the slot holds half of a guest.
     this.#broken = true;
+    this.#limits = limits;
+    this.#placeReader?.forget();
     restoreMemory(this.#engine, this.#image, snapshot.memory, maxMemoryBytes);
     const { raw } = this.#engine;
     this.#clockMs = snapshot.clockMs;
@@ -175,6 +183,7 @@ export class Slot {
 
   /** Back to the pristine guest. False where the instance must be dropped. */
   recycle(): boolean {
+    this.#placeReader?.forget();
     if (this.#broken || this.memoryBytes > (this.#image.header.pages + HEADROOM_PAGES) * WASM_PAGE) return false;
     loadImage(this.#engine, this.#image);
     return true;
@@ -194,11 +203,17 @@ export class Slot {
       clockMs: () => this.#clockMs,
       interrupt: () => this.#check(),
       rejection: (promise, reason, handled) => this.#noteRejection(promise, reason, handled),
-      callSite: () => {
-        const layout = this.#image.header.layout.callSite;
-        return layout === undefined ? 0 : callSite(this.#engine.words(), layout);
-      },
+      called: () => this.#noteCall(),
     };
+  }
+
+  /** While a call is being made: what the host knows of it, whatever the guest will say. */
+  #noteCall(): void {
+    if (this.#isVersion1) return;
+    // defence: calls-are-bounded-by-the-host
+    if (this.#limits === undefined || this.#nextCall + this.#places.length >= maxCallsOf(this.#limits))
+      throw new GuestBreach('the guest makes more calls than it may');
+    (this.#places as Place[]).push(this.#placeReader?.read(this.#engine.words(), this.#engine.memory()) ?? NO_PLACE);
   }
 
   /** Holds on to both values: a promise that is freed could give its address to the next. */
@@ -241,6 +256,7 @@ export class Slot {
     this.#clock.start(this.#computeLeftMs);
     this.#wallDeadline = this.#clock.startedAt + wallMs;
     this.#sliceEnd = this.#clock.startedAt + SLICE_MS;
+    this.#places = [];
     let segment: SlotSegment;
     try {
       enter();
@@ -263,45 +279,73 @@ export class Slot {
     return { text: '', ...why, ended: true, unhandled: [], unobservable: [], computeMs: 0, memoryBytes: 0 };
   }
 
-  #report(text: string): SlotSegment {
-    const segment: SlotSegment = { text, ended: false, unhandled: [], unobservable: [], computeMs: 0, memoryBytes: 0 };
-    const { callsMade, ended } = text === '' ? { callsMade: this.#nextCall, ended: false } : peekOutbox(text);
-    if (ended) {
-      segment.ended = true;
-      segment.unhandled = this.#unhandled();
-      const limit = this.#limitBehind(text);
-      if (limit !== undefined) segment.end = limit;
-      return segment;
-    }
-    for (let index = this.#nextCall; index < callsMade; index++) this.#waiting.add(index);
-    this.#nextCall = callsMade;
+  get #isVersion1(): boolean {
+    return this.#image.header.protocol === 1;
+  }
+
+  #report(said: string): SlotSegment {
+    const firstCall = this.#nextCall;
+    let text = said;
+    if (this.#isVersion1 && said !== '')
+      ({ text, places: this.#places } = upgradeOutbox(said, firstCall, this.#limits!));
+    const framed = frameSegment(firstCall, this.#places, text);
+    const segment: SlotSegment = {
+      text: framed,
+      ended: false,
+      unhandled: [],
+      unobservable: [],
+      computeMs: 0,
+      memoryBytes: 0,
+    };
+    if (saysEnded(text)) return this.#reportEnd(segment, text);
+    if (text === '' && this.#places.length > 0) throw new GuestBreach('the guest made calls and says nothing of them');
+    this.#nextCall += this.#places.length;
+    for (let index = firstCall; index < this.#nextCall; index++) this.#waiting.add(index);
     if (this.#waiting.size === 0) {
       segment.ended = true;
-      segment.end = { type: 'stalled' };
+      segment.end = this.#ranOut(this.#raw.toolscript_oom, this.#memoryErrors)
+        ? { type: 'limit', limit: 'memory' }
+        : { type: 'stalled' };
     } else {
       segment.unobservable = this.#lostRaces();
     }
     return segment;
   }
 
+  /** The last message is read here too: an instance whose guest breaks a rule is never used again. */
+  #reportEnd(segment: SlotSegment, text: string): SlotSegment {
+    const { end } = readOutbox(text, this.#places.length, this.#limits!);
+    segment.ended = true;
+    segment.unhandled = this.#unhandled();
+    const limit = this.#limitBehind(end);
+    if (limit !== undefined) segment.end = limit;
+    return segment;
+  }
+
   /** The engine ran out of heap or stack, by its own counters, and the script ended with just that error. */
-  #limitBehind(text: string): SandboxEnd | undefined {
-    const outOfMemory = this.#engine.raw.toolscript_oom.value !== this.#memoryErrors;
-    const outOfStack = this.#engine.raw.toolscript_stack.value !== this.#stackErrors;
-    if (!outOfMemory && !outOfStack) return undefined;
-    const [how, thrown] = readOutbox(text).outbox.end!;
-    if (how !== 'threw') return undefined;
-    const error = thrown as GuestThrow;
-    if (outOfMemory && error.message === 'out of memory') return { type: 'limit', limit: 'memory', error };
-    if (outOfStack && error.message === 'Maximum call stack size exceeded')
+  #limitBehind(end: GuestEnd | undefined): SandboxEnd | undefined {
+    if (end?.type !== 'threw') return undefined;
+    const { error } = end;
+    if (error.message === 'out of memory' && this.#ranOut(this.#raw.toolscript_oom, this.#memoryErrors))
+      return { type: 'limit', limit: 'memory', error };
+    const isStack = error.message === 'Maximum call stack size exceeded';
+    if (isStack && this.#ranOut(this.#raw.toolscript_stack, this.#stackErrors))
       return { type: 'limit', limit: 'stack', error };
     return undefined;
   }
 
+  get #raw() {
+    return this.#engine.raw;
+  }
+
+  #ranOut(counter: { value: number }, before: number): boolean {
+    return counter.value !== before;
+  }
+
   #unhandled(): GuestThrow[] {
     const { entries } = this.#image.header;
-    return [...this.#rejections.values()].map(
-      ({ reason }) => JSON.parse(this.#engine.callForText(entries.describeThrown, reason)) as GuestThrow,
+    return [...this.#rejections.values()].map(({ reason }) =>
+      parseGuestThrow(this.#engine.callForText(entries.describeThrown, reason)),
     );
   }
 
@@ -333,6 +377,10 @@ export class Slot {
       return { type: 'limit', limit: 'stack' };
     return { type: 'internal', detail: error instanceof Error ? `${error.name}: ${error.message}` : String(error) };
   }
+}
+
+function maxCallsOf({ maxCalls, maxBuiltinCalls }: SandboxLimits): number {
+  return maxCalls + maxBuiltinCalls;
 }
 
 function isMove(error: unknown): boolean {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { ImageSource } from '../../protocol/index.js';
 import { limitMemory } from '../quickjs/engine-binary.js';
-import { HEADROOM_PAGES, PROTOCOL_VERSION, type Image, type ImageHeader } from '../quickjs/image.js';
+import { HEADROOM_PAGES, KNOWN_PROTOCOLS, PROTOCOL_VERSION, type Image, type ImageHeader } from '../quickjs/image.js';
 import { SnapshotError } from '../quickjs/snapshot.js';
 import { WebAssemblyApi, type WasmModule } from '../quickjs/webassembly.js';
 
@@ -44,7 +44,7 @@ export async function loadKept(
 ): Promise<ExecuteArtefacts> {
   const [engine, image] = await Promise.all([findKept(engineName, images), findKept(imageName, images)]);
   const execute = readImage(image);
-  if (execute.header.protocol !== PROTOCOL_VERSION)
+  if (!KNOWN_PROTOCOLS.includes(execute.header.protocol))
     throw new SnapshotError(`the image speaks version ${execute.header.protocol} of the guest's protocol`);
   if (execute.header.engine !== engineName) throw new SnapshotError('the image is of another engine');
   return { module: await compileEngine(engine, execute, maxMemoryMb), execute };

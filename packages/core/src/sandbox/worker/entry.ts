@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { parentPort } from 'node:worker_threads';
-import type { SandboxEnd } from '../../protocol/index.js';
+import type { SandboxEnd, SandboxLimits } from '../../protocol/index.js';
 import { BytecodeCompiler } from '../quickjs/bytecode-compiler.js';
 import { Slot, type SlotHost, type SlotSegment, type SlotSnapshot } from '../quickjs/slot.js';
 import { BytecodeLedger } from './bytecode-ledger.js';
@@ -36,6 +36,7 @@ const IDLE_MS = 2_000;
 /** What a script ahead in a batch has to say is not held back longer than this by those behind it. */
 const REPORT_MS = 5;
 let currentSlot = 0;
+let lastLimits: SandboxLimits | undefined;
 const slotHost: SlotHost = {
   isCancelled: () => control.cancelled(currentSlot),
   mustMakeRoom: () => control.scripts() > 1,
@@ -110,6 +111,7 @@ function execute(command: WorkerCommand): void {
 }
 
 function start(run: number, begin: RunStart): void {
+  if (begin.limits !== undefined) lastLimits = begin.limits;
   const cached = bytecodes.use(begin.sha256);
   const cacheHit = cached !== undefined;
   control.enter(run);
@@ -122,18 +124,19 @@ function start(run: number, begin: RunStart): void {
     return;
   }
   live.set(run, { slot, index: begin.slot, bytes: 0 });
-  const segment = slot.start({ ...begin, bytecode }, begin.wallMs);
+  const { initJson, clockMs, wallMs } = begin;
+  const segment = slot.start({ bytecode, initJson, clockMs, limits: lastLimits! }, wallMs);
   control.leave();
   report(run, segment, cacheHit);
 }
 
 /** The guest stands still afterwards, as it did when it was captured. */
-function restore(run: number, { slot: index, snapshot, maxMemoryBytes, other }: RunRestore): void {
+function restore(run: number, { slot: index, snapshot, limits, maxMemoryBytes, other }: RunRestore): void {
   let slot: Slot | undefined;
   try {
     slot = other === undefined ? (pristine.pop() ?? makeSlot()) : new Slot(other.module, other.execute, slotHost);
     if (other !== undefined) foreign.add(slot);
-    slot.restore(snapshot, maxMemoryBytes);
+    slot.restore(snapshot, limits, maxMemoryBytes);
   } catch (error) {
     report(run, endedSegment({ type: 'unrestorable', detail: String(error) }), true);
     return;

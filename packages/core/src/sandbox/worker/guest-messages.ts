@@ -11,6 +11,7 @@ function guestLimits(limits: SandboxLimits): string {
   if (text === undefined) {
     text = [
       limits.maxCalls,
+      limits.maxBuiltinCalls,
       limits.maxToolInputBytes,
       limits.maxReturnBytes,
       limits.maxLogEvents,

@@ -1,4 +1,4 @@
-import type { GuestThrow, SandboxEnd } from '../../protocol/index.js';
+import type { GuestThrow, SandboxEnd, SandboxLimits } from '../../protocol/index.js';
 import type { ImageHeader } from '../quickjs/image.js';
 import type { SlotSnapshot } from '../quickjs/slot.js';
 import type { WasmModule } from '../quickjs/webassembly.js';
@@ -32,15 +32,15 @@ export interface RunStart {
   javascript: string | undefined;
   initJson: string;
   clockMs: number;
-  computeMs: number;
   wallMs: number;
-  memoryBytes: number;
-  maxStackBytes: number;
+  /** Left out where they are those of the command before that had any. */
+  limits: SandboxLimits | undefined;
 }
 
 export interface RunRestore {
   slot: number;
   snapshot: SlotSnapshot;
+  limits: SandboxLimits;
   maxMemoryBytes: number;
   /** Where the snapshot is of another version: what it is restored with. */
   other: ExecuteArtefacts | undefined;
@@ -54,7 +54,7 @@ export type WorkerReport = [
   run: number,
   /** See `ReportKind`. */
   kind: number,
-  /** The guest's outbox, see `quickjs/outbox.ts`; empty where it said nothing. */
+  /** The guest's outbox in its frame, see `quickjs/outbox.ts`; empty where it said nothing. */
   text: string,
   computeMs: number,
   memoryBytes: number,

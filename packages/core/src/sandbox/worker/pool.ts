@@ -264,22 +264,25 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   #restoreOf(run: LiveRun, { snapshot, other }: Origin): RunRestore {
-    return { slot: run.slot, snapshot, maxMemoryBytes: this.#options.maxMemoryMb * 1_048_576, other };
+    return {
+      slot: run.slot,
+      snapshot,
+      limits: run.job.limits,
+      maxMemoryBytes: this.#options.maxMemoryMb * 1_048_576,
+      other,
+    };
   }
 
   #startOf(run: LiveRun, worker: WorkerThread): RunStart {
     const { job } = run;
-    const { limits } = job;
     return {
       slot: run.slot,
       sha256: job.sha256,
       javascript: worker.knows(job.sha256) ? undefined : job.javascript,
       initJson: writeInit(job),
       clockMs: job.clockMs,
-      computeMs: limits.computeMs,
       wallMs: run.wallMs,
-      memoryBytes: limits.memoryMb * 1_048_576,
-      maxStackBytes: limits.maxStackBytes,
+      limits: worker.isLastLimits(job.limits) ? undefined : job.limits,
     };
   }
 
@@ -373,7 +376,7 @@ export class QuickJsPool implements SandboxRuntime {
   #deliver(run: LiveRun, report: WorkerReport): void {
     try {
       run.columns ??= new ColumnReader(run.job.javascript);
-      const segment = readSegment(report, run.columns);
+      const segment = readSegment(report, run.job.limits, run.columns);
       if ((report[1] & ReportKind.ended) !== 0) this.#release(run);
       run.observer.onSegment(segment);
     } catch (error) {

@@ -1,21 +1,20 @@
-import type { GuestThrow, SandboxCall, SandboxEnd, SandboxSegment } from '../../protocol/index.js';
-import { readOutbox, type Outbox } from '../quickjs/outbox.js';
+import type { GuestThrow, SandboxCall, SandboxEnd, SandboxLimits, SandboxSegment } from '../../protocol/index.js';
+import { readFrame, readGuestThrow, readOutbox, type FramedSegment, type Outbox } from '../quickjs/outbox.js';
 import type { ColumnReader } from './columns.js';
 import { ReportKind, type WorkerReport } from './messages.js';
 
-const NOTHING: { outbox: Outbox; argsAt: number } = { outbox: {}, argsAt: 0 };
-
-export function readSegment(report: WorkerReport, columns: ColumnReader): SandboxSegment {
+/** Throws a `GuestBreach` where the guest's part of it breaks a rule. */
+export function readSegment(report: WorkerReport, limits: SandboxLimits, columns: ColumnReader): SandboxSegment {
   const [, kind, text, computeMs, memoryBytes, rest] = report;
-  const { outbox, argsAt } = text === '' ? NOTHING : readOutbox(text);
-  const { calls, logs, output, progress, dropped } = outbox;
-  const end = withColumns(rest?.end ?? readEnd(outbox.end, rest?.unhandled ?? []), columns);
+  const frame = readFrame(text);
+  const outbox = readOutbox(frame.text, frame.places.length, limits);
+  const end = withColumns(rest?.end ?? guestEnd(outbox, rest?.unhandled ?? []), columns);
   return {
-    calls: calls === undefined ? [] : readCalls(calls, text, argsAt, columns),
-    logs: logs === undefined ? [] : logs.map(([level, text]) => ({ level, text })),
-    output: output ?? '',
-    progress: progress === undefined ? [] : progress.map(([message, kind]) => ({ message, kind })),
-    dropped: dropped === undefined ? NONE_DROPPED : { logs: dropped[0], progress: dropped[1] },
+    calls: readCalls(outbox, frame, columns),
+    logs: outbox.logs,
+    output: outbox.output,
+    progress: outbox.progress,
+    dropped: outbox.dropped,
     unobservable: rest?.unobservable ?? [],
     ...(end === undefined ? {} : { end }),
     computeMs,
@@ -42,42 +41,20 @@ export function endSegment(end: SandboxEnd): SandboxSegment {
   };
 }
 
-function readCalls(
-  calls: NonNullable<Outbox['calls']>,
-  text: string,
-  argsAt: number,
-  columns: ColumnReader,
-): SandboxCall[] {
-  let from = argsAt;
-  return calls.map(([callIndex, name, line, byteColumn, length, argsProblem]) => {
-    const argsJson = text.slice(from, from + length);
-    from += length;
+function readCalls(outbox: Outbox, { firstCall, places }: FramedSegment, columns: ColumnReader): SandboxCall[] {
+  return outbox.calls.map(({ name, argsJson, argsProblem }, index) => {
+    const { line, column: byteColumn } = places[index]!;
     const column = columns.column(line, byteColumn);
+    const callIndex = firstCall + index;
     return argsProblem === undefined
       ? { callIndex, name, argsJson, line, column }
       : { callIndex, name, argsJson, argsProblem, line, column };
   });
 }
 
-function readEnd(end: Outbox['end'], unhandled: readonly GuestThrow[]): SandboxEnd | undefined {
-  if (end === undefined) return undefined;
-  switch (end[0]) {
-    case 'returned':
-      return { type: 'returned', json: end[1] as string | undefined, unhandled };
-    case 'threw':
-      return { type: 'threw', error: end[1] as never, unhandled };
-    case 'unserializable':
-      return { type: 'unserializable', path: end[1] as string, reason: end[2] as string };
-    case 'return_too_large':
-      return {
-        type: 'return_too_large',
-        bytes: end[1] as number,
-        head: end[2] as string,
-        largestKeys: end[3] as string[],
-      };
-    default:
-      return { type: 'internal', detail: `unknown end ${end[0]}` };
-  }
+function guestEnd({ end }: Outbox, unhandled: readonly GuestThrow[]): SandboxEnd | undefined {
+  if (end?.type !== 'returned' && end?.type !== 'threw') return end;
+  return unhandled.length === 0 ? end : { ...end, unhandled: unhandled.map(readGuestThrow) };
 }
 
 /** Traces with the columns of the source instead of the engine's. */

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import type { SandboxLimits } from '../../protocol/index.js';
 import type { Artefacts } from './artefacts.js';
 import { BytecodeLedger } from './bytecode-ledger.js';
 import { Control, IDLE } from './control.js';
@@ -50,6 +51,7 @@ export class WorkerThread {
   #watch: NodeJS.Timeout | undefined;
   #seen = { run: IDLE, entered: -1, at: 0 };
   #longestMs = 0;
+  #lastLimits: SandboxLimits | undefined;
   #lost = false;
 
   /** The thread starts while the artefacts are still being read; it ends where they cannot be. */
@@ -128,6 +130,13 @@ export class WorkerThread {
     if (this.#ledger.use(sha256) === true) return true;
     this.#ledger.add(sha256, true);
     return false;
+  }
+
+  /** True where the last run that was sent had the same; from then on these are the last. */
+  isLastLimits(limits: SandboxLimits): boolean {
+    const isLast = this.#lastLimits === limits;
+    this.#lastLimits = limits;
+    return isLast;
   }
 
   send(command: WorkerCommand): void {

@@ -1,0 +1,52 @@
+import type { SandboxLimits } from '../../protocol/index.js';
+import { NO_PLACE, type Place } from './call-sites.js';
+import { GuestBreach } from './outbox.js';
+
+/**
+ * Scripts that were suspended by a release whose guest spoke version 1 of the protocol. There the guest counted its
+ * calls, and said of each its index and place itself:
+ *
+ *     3:{"calls":[[2,"add",7,12,7]]}
+ *     {"a":1}
+ *
+ * The text is written again as version 2, and held to its rules afterwards. The index must be the next one; the
+ * place is not believed, so such calls have none.
+ */
+export function upgradeOutbox(
+  text: string,
+  firstCall: number,
+  limits: SandboxLimits,
+): { text: string; places: readonly Place[] } {
+  const [, mark = '', json = '', args = ''] = /^\d+([:!])([^\n]*)\n([^]*)$/u.exec(text) ?? [];
+  const { calls = [], ...said } = parse(json);
+  const known = readCalls(calls, args).toSorted((left, right) => left.index - right.index);
+  const isNext = known.every(({ index }, position) => index === firstCall + position);
+  if (!isNext || firstCall + known.length > limits.maxCalls + limits.maxBuiltinCalls)
+    throw new GuestBreach('the guest counts its calls in another way');
+  const entries = known.map(({ entry }) => entry);
+  const members = entries.length === 0 ? said : { ...said, calls: entries };
+  return {
+    text: `${mark}${JSON.stringify(members)}\n${known.map((call) => call.args).join('')}`,
+    places: known.map(() => NO_PLACE),
+  };
+}
+
+function readCalls(calls: unknown, args: string): { index: number; entry: unknown[]; args: string }[] {
+  if (!Array.isArray(calls)) throw new GuestBreach('the calls are no list');
+  let from = 0;
+  return calls.map((call: unknown) => {
+    const [index, name, , , length, ...problem] = Array.isArray(call) ? (call as unknown[]) : [];
+    if (typeof index !== 'number' || typeof length !== 'number') throw new GuestBreach('a call is none');
+    const text = args.slice(from, from + length);
+    from += length;
+    return { index, entry: [name, length, ...problem], args: text };
+  });
+}
+
+function parse(json: string): Record<string, unknown> {
+  try {
+    return JSON.parse(json) as Record<string, unknown>;
+  } catch {
+    throw new GuestBreach("the guest's message is not JSON");
+  }
+}

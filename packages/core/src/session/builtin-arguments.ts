@@ -1,0 +1,14 @@
+import { parseJson } from '../tools/index.js';
+
+/** The arguments of a call of `sleep`, `catalog` or `tools.spawn`, which the guest wrote. Throws a `TypeError` where they are no record. */
+export function readArguments(argsJson: string): Readonly<Record<string, unknown>> {
+  const parsed = parseJson(argsJson);
+  if (!parsed.ok || typeof parsed.value !== 'object' || parsed.value === null || Array.isArray(parsed.value))
+    throw new TypeError('the arguments are no record');
+  return parsed.value as Readonly<Record<string, unknown>>;
+}
+
+export function textArgument(value: unknown): string {
+  if (typeof value !== 'string') throw new TypeError('the argument is no text');
+  return value;
+}

@@ -1,0 +1,54 @@
+import { BytecodeCompiler } from '#core/sandbox/quickjs/bytecode-compiler.js';
+import { readFrame, readOutbox, type Outbox } from '#core/sandbox/quickjs/outbox.js';
+import { Slot, type SlotSegment } from '#core/sandbox/quickjs/slot.js';
+import { loadArtefacts } from '#core/sandbox/worker/artefacts.js';
+import { writeInit } from '#core/sandbox/worker/guest-messages.js';
+import { asScript, TEST_LIMITS } from '#core/testing/drive-run.js';
+import type { SandboxLimits } from '#core/protocol/index.js';
+
+/** One sandbox in this thread, where a test can look at its memory and plant faults in it. */
+export interface InProcessSlot {
+  readonly slot: Slot;
+  readonly limits: SandboxLimits;
+  compile(body: string): Uint8Array;
+  start(bytecode: Uint8Array): SlotSegment;
+  /** What the guest said in a segment, held to the rules. */
+  read(segment: SlotSegment): Outbox;
+}
+
+const quietHost = { isCancelled: () => undefined, mustMakeRoom: () => false };
+const WALL_MS = 60_000;
+
+export async function openSlot(changes: Partial<SandboxLimits> = {}, toolNames = ['echo']): Promise<InProcessSlot> {
+  const limits = { ...TEST_LIMITS, ...changes };
+  const artefacts = await loadArtefacts(128);
+  const compiler = new BytecodeCompiler(artefacts.module, artefacts.compile);
+  const slot = new Slot(artefacts.module, artefacts.execute, quietHost);
+  const initJson = writeInit({
+    runId: 'scr_test',
+    sha256: '',
+    javascript: '',
+    toolNames,
+    contextJson: '{}',
+    spawn: false,
+    seed: [1, 2, 3, 4],
+    clockMs: 1,
+    wallMs: WALL_MS,
+    limits,
+    principal: undefined,
+  });
+  return {
+    slot,
+    limits,
+    compile(body) {
+      const bytecode = compiler.compile(asScript(body));
+      if (!(bytecode instanceof Uint8Array)) throw new Error(JSON.stringify(bytecode));
+      return bytecode;
+    },
+    start: (bytecode) => slot.start({ bytecode, initJson, clockMs: 1, limits }, WALL_MS),
+    read(segment) {
+      const { text, places } = readFrame(segment.text);
+      return readOutbox(text, places.length, limits);
+    },
+  };
+}
