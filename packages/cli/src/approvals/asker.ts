@@ -4,6 +4,7 @@ import { visible, visibleLine } from '../terminal/untrusted.js';
 import { editText } from './editor.js';
 import {
   helpText,
+  plannedCalls,
   planQuestion,
   promptText,
   questionText,
@@ -167,8 +168,7 @@ export class Asker {
 
   #isAllowed(request: ApprovalRequest): boolean {
     if (this.#allowed.has(callKind(request)) || this.#wishes.rules.allows(request)) return true;
-    const isPlanned = request.plan.some(({ tool, line }) => tool === request.tool && line === request.line);
-    return isPlanned && this.#allowed.has(planOf(request));
+    return request.planned && this.#allowed.has(planOf(request));
   }
 
   #read(question: Question): void {
@@ -180,7 +180,7 @@ export class Asker {
   }
 
   #choices({ suggestion, request }: Question): Choices {
-    return { covers: suggestion?.covers, plan: request.plan.length > 0, suspend: this.#wishes.canSuspend };
+    return { covers: suggestion?.covers, plan: plannedCalls(request).length > 0, suspend: this.#wishes.canSuspend };
   }
 
   /** Whether more keys are wanted. */
@@ -204,7 +204,7 @@ export class Asker {
         this.#help(question);
         break;
       case 'plan':
-        if (question.request.plan.length > 0) {
+        if (plannedCalls(question.request).length > 0) {
           question.isAboutPlan = true;
           this.#terminal.write(`plan\n${planQuestion(question.request, this.#screen.warningStyle)}`);
           return true;

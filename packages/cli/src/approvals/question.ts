@@ -91,10 +91,15 @@ export function promptText(style: Style, { covers, plan, suspend }: Choices): st
 }
 
 /** What approving the plan would cover, and whether to. */
-export function planQuestion({ plan }: ApprovalRequest, style: Style): string {
+/** The calls that a decision for the plan covers: their arguments stand in the script's text. */
+export function plannedCalls({ plan }: ApprovalRequest): ApprovalRequest['plan'] {
+  return plan.filter((call) => Object.hasOwn(call, 'input'));
+}
+
+export function planQuestion(request: ApprovalRequest, style: Style): string {
   return [
-    '  The calls that are seen in the script, with whatever arguments they get:',
-    ...plan.map((call) => `  ${plannedCallLine(call)}`),
+    '  The calls of the script whose arguments stand in its text:',
+    ...plannedCalls(request).map((call) => `  ${plannedCallLine(call)}`),
     `  ${style.bold('Allow this call and all of these?')} [y]es, [N]o `,
   ].join('\n');
 }

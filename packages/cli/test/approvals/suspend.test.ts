@@ -119,10 +119,16 @@ describe('a script that needs an approval, without a terminal', () => {
 
   it('a decision for the plan, or for the tool, answers the calls to come', async () => {
     const place = new Place();
-    const source = `for (const name of ['a', 'b', 'c']) await tools.writeFile({ filePath: name + '.txt', content: name });`;
-    for (const remember of ['plan', 'script']) {
+    const computed = `for (const name of ['a', 'b', 'c']) await tools.writeFile({ filePath: name + '.txt', content: name });`;
+    const literal = `for (const _ of [1, 2]) await tools.writeFile({ filePath: 'd.txt', content: 'd' });`;
+    for (const [remember, source, status] of [
+      ['plan', literal, 0],
+      // Nobody could see these arguments in the script's text.
+      ['plan', computed, 3],
+      ['script', computed, 0],
+    ] as const) {
       const { id } = await place.suspend(source);
-      expect(await place.toolscript(['resume', id, '--approve', '--remember', remember])).toMatchObject({ status: 0 });
+      expect(await place.toolscript(['resume', id, '--approve', '--remember', remember])).toMatchObject({ status });
     }
   });
 

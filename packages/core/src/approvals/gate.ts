@@ -180,6 +180,7 @@ class PolicyGate implements ApprovalGate {
       ...(context !== undefined && { context: renderForPerson(context, { maxLength: 1_000 }) }),
       rendered: await renderCall(tool, input, call.signal, this.#options.maxRenderedLength),
       plan,
+      planned: isPlanned(call),
     };
   }
 
@@ -205,13 +206,23 @@ class PolicyGate implements ApprovalGate {
     else if (remember === 'script') this.#remembered.set(call.tool.name, answer.decision);
     if (answer.decision === 'deny') return denied(call, 'person', note ?? 'no reason was given', said);
     if (answer.input === undefined) return this.#grant(call, 'person', call.inputJson, said);
-    const edited = call.tool.validateInput(answer.input);
+    return this.#applyEdit(call, answer.input, said);
+  }
+
+  /** A user may put other arguments in place of the script's: they are held to the tool and to the rules as those were. */
+  #applyEdit(call: GateCall, input: unknown, said: Partial<DecisionCommon>): GateDecision {
+    const edited = call.tool.validateInput(input);
     if (!edited.ok) {
       const first = edited.issues[0];
       const detail = first === undefined ? '' : ` (${first.path}: ${first.message})`;
       return denied(call, 'host', `the arguments that a person put in place do not fit the tool${detail}`, said);
     }
-    return this.#grant(call, 'person', JSON.stringify(edited.value), said);
+    const inputJson = JSON.stringify(edited.value);
+    const rule = matchRule(this.#policy.rules, this.#ruled(call, JSON.parse(inputJson) as JsonValue));
+    // defence: edits-obey-deny-rules
+    if (rule?.action === 'deny')
+      return denied(call, 'rule', 'a rule forbids the arguments that a person put in place', said);
+    return this.#grant(call, 'person', inputJson, said);
   }
 
   #grant(call: GateCall, by: ApprovalDecider, inputJson: string, said: Partial<DecisionCommon> = {}): GateDecision {
@@ -220,12 +231,8 @@ class PolicyGate implements ApprovalGate {
     return { decision: 'approve', by, inputJson, ...said, approvalId };
   }
 
-  #ruled(call: GateCall) {
-    return {
-      tool: call.tool,
-      input: call.input,
-      permissions: this.#readsPermissions ? permissionsOf(call.tool, call.input) : undefined,
-    };
+  #ruled({ tool, input: own }: GateCall, input = own) {
+    return { tool, input, permissions: this.#readsPermissions ? permissionsOf(tool, input) : undefined };
   }
 }
 
@@ -272,8 +279,16 @@ export function isRemember(value: unknown): value is Remember {
   return value === 'script' || value === 'plan' || value === 'workspace';
 }
 
-function isPlanned({ plan, tool, line }: GateCall): boolean {
-  return plan.some((planned) => planned.tool === tool.name && planned.line === line);
+/** Whoever decided about the plan saw these very arguments. Those that no text could show are in no plan. */
+function isPlanned({ plan, tool, line, inputJson }: GateCall): boolean {
+  return plan.some((planned) => {
+    if (planned.tool !== tool.name || planned.line !== line) return false;
+    // defence: plan-covers-literal-arguments
+    if (!Object.hasOwn(planned, 'input')) return false;
+    const effective = tool.validateInput(planned.input);
+    // defence: plan-covers-the-same-arguments
+    return effective.ok && JSON.stringify(effective.value) === inputJson;
+  });
 }
 
 const DENIERS: Readonly<Record<ApprovalDecider, string>> = {

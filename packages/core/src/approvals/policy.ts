@@ -115,8 +115,12 @@ function ruleMatches(rule: ApprovalRule, call: RuledCall): boolean {
   if (rule.tool !== undefined && !matchesPattern(rule.tool, call.tool.name)) return false;
   if (rule.effect !== undefined && rule.effect !== call.tool.effect) return false;
   if (rule.permission !== undefined && !permissionsMatch(rule, rule.permission, call.permissions)) return false;
+  // defence: rules-look-into-lists
+  const looksIntoLists = rule.action !== 'approve';
   return Object.entries(rule.input ?? {}).every(([path, expected]) =>
-    valueMatches(expected, valueAt(call.input, path)),
+    valuesAt(call.input, path.split('.'), looksIntoLists).some((value) =>
+      valueMatches(expected, value, looksIntoLists),
+    ),
   );
 }
 
@@ -134,15 +138,20 @@ function permissionsMatch(rule: ApprovalRule, pattern: string, permissions: read
   );
 }
 
-function valueAt(input: JsonValue, path: string): unknown {
-  return path.split('.').reduce<unknown>((value, key) => {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
-    return (value as Record<string, unknown>)[key];
-  }, input);
+/** The value at a path; where lists are looked into, also those of their entries. */
+function valuesAt(value: unknown, path: readonly string[], looksIntoLists: boolean): unknown[] {
+  const [key, ...rest] = path;
+  if (key === undefined) return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  const own = Object.hasOwn(value, key) ? valuesAt((value as Record<string, unknown>)[key], rest, looksIntoLists) : [];
+  if (!looksIntoLists || !Array.isArray(value)) return own;
+  return [...own, ...value.flatMap((entry: unknown) => valuesAt(entry, path, looksIntoLists))];
 }
 
-function valueMatches(expected: unknown, actual: unknown): boolean {
+function valueMatches(expected: unknown, actual: unknown, looksIntoLists: boolean): boolean {
   if (actual === undefined) return false;
+  if (looksIntoLists && Array.isArray(actual) && !Array.isArray(expected))
+    return actual.some((entry: unknown) => valueMatches(expected, entry, looksIntoLists));
   if (typeof expected === 'string') return typeof actual === 'string' && matchesPattern(expected, actual);
   if (typeof expected !== 'object' || expected === null) return expected === actual;
   if (typeof actual !== 'object' || actual === null || Array.isArray(expected) !== Array.isArray(actual)) return false;
@@ -153,7 +162,11 @@ function valueMatches(expected: unknown, actual: unknown): boolean {
     keys.every(
       (key) =>
         Object.hasOwn(actual, key) &&
-        valueMatches((expected as Record<string, unknown>)[key], (actual as Record<string, unknown>)[key]),
+        valueMatches(
+          (expected as Record<string, unknown>)[key],
+          (actual as Record<string, unknown>)[key],
+          looksIntoLists,
+        ),
     )
   );
 }

@@ -129,9 +129,9 @@ export interface Harness {
    */
   recover(scriptId: string, options?: ResumeOptions): Promise<Outcome>;
   /** Runs a kept script again as it went, along its tape: calls no tool, and writes nothing. */
-  replay(scriptId: string, options?: Pick<ResumeOptions, 'signal' | 'onEvent'>): Promise<Outcome>;
+  replay(scriptId: string, options?: Pick<ResumeOptions, 'signal' | 'onEvent' | 'principal'>): Promise<Outcome>;
   /** A script of the store, with all that a person may want to see of it; undefined where there is none. */
-  inspect(scriptId: string): Promise<KeptScriptDetails | undefined>;
+  inspect(scriptId: string, options?: Pick<ResumeOptions, 'principal'>): Promise<KeptScriptDetails | undefined>;
   /** A structured call: the same tools, approvals and limits. Never rejects for what the tool did. */
   callTool(name: string, input: unknown, options?: CallToolOptions): Promise<Operation>;
   /** What scripts are allowed to do, where a run does not say. */

@@ -6,6 +6,7 @@ import {
   type LimitsInput,
   type Operation,
   type Outcome,
+  type ScriptFailure,
   type StreamEvent,
   type Tool,
 } from '../protocol/index.js';
@@ -47,7 +48,14 @@ import {
   resumeScript,
   type Decisions,
 } from './resumption.js';
-import { disabledFailure, failedOutcome, reportSkipped, reportUnrunnable, runRequest } from './script-runner.js';
+import {
+  cannotResume,
+  disabledFailure,
+  failedOutcome,
+  reportSkipped,
+  reportUnrunnable,
+  runRequest,
+} from './script-runner.js';
 import type { ScriptItemMembers, ScriptText } from './script-items.js';
 import type { RunHost, RunnerParts } from './script-run.js';
 import { SuspensionSeal, type SuspensionKey } from './suspension-envelope.js';
@@ -178,6 +186,8 @@ class ToolscriptHarness implements Harness {
   async resume(suspension: string, decisions: Decisions = {}, run: ResumeOptions = {}): Promise<Outcome> {
     this.#assertOpen();
     checkRunOptions(run, 'resume');
+    const refusal = this.#refusalToResume();
+    if (refusal !== undefined) return failedOutcome(refusal);
     const opened = this.#openFor(suspension, decisions, run);
     return 'outcome' in opened ? opened.outcome : this.#resumeOpened(opened, decisions, run);
   }
@@ -200,7 +210,9 @@ class ToolscriptHarness implements Harness {
   ): AsyncGenerator<StreamEvent, void, undefined> {
     this.#assertOpen();
     checkRunOptions(run, 'resumeText');
-    const opened = this.#openFor(suspension, decisions, run);
+    const refusal = this.#refusalToResume();
+    const opened =
+      refusal === undefined ? this.#openFor(suspension, decisions, run) : { outcome: failedOutcome(refusal) };
     if ('outcome' in opened) return refusalEvents(opened.outcome, this.#stream(run, this.#identity({})));
     return this.#resumeAnswer(opened, decisions, run, () => {});
   }
@@ -208,6 +220,8 @@ class ToolscriptHarness implements Harness {
   async recover(scriptId: string, run: ResumeOptions = {}): Promise<Outcome> {
     this.#assertOpen();
     checkRunOptions(run, 'recover');
+    const refusal = this.#refusalToResume();
+    if (refusal !== undefined) return failedOutcome(refusal, scriptId);
     const found = await findRecoverable(this.#parts, scriptId, run.principal);
     if ('outcome' in found) return found.outcome;
     if ('suspension' in found) return this.#resumeOpened(found.suspension, {}, run);
@@ -215,15 +229,20 @@ class ToolscriptHarness implements Harness {
     return (await recoverScript(this.#parts, found.story, found.epoch, host)).outcome;
   }
 
-  inspect(scriptId: string): Promise<KeptScriptDetails | undefined> {
-    return inspectScript(this.#parts, scriptId);
+  async inspect(
+    scriptId: string,
+    { principal }: Pick<ResumeOptions, 'principal'> = {},
+  ): Promise<KeptScriptDetails | undefined> {
+    const details = await inspectScript(this.#parts, scriptId);
+    // defence: inspect-asks-for-the-principal
+    return details !== undefined && details.principal !== principal ? undefined : details;
   }
 
-  async replay(scriptId: string, run: Pick<ResumeOptions, 'signal' | 'onEvent'> = {}): Promise<Outcome> {
+  async replay(scriptId: string, run: Pick<ResumeOptions, 'signal' | 'onEvent' | 'principal'> = {}): Promise<Outcome> {
     this.#assertOpen();
     checkRunOptions(run, 'replay');
     const host = this.#host({ ...run, approvals: 'deny' }, this.#stream(run, this.#identity({})));
-    return (await replayScript(this.#parts, scriptId, host)).outcome;
+    return (await replayScript(this.#parts, scriptId, host, run.principal)).outcome;
   }
 
   async callTool(name: string, input: unknown, run: CallToolOptions = {}): Promise<Operation> {
@@ -233,7 +252,8 @@ class ToolscriptHarness implements Harness {
     const stream = this.#stream(run, this.#identity({}));
     const { limits, approvals, app, principal, signal } = this.#shared(run);
     const callId = run.callId ?? newId('call');
-    return callOnce(this.#parts, { callId, name, input, limits, approvals, app, principal, signal, stream });
+    const isDryRun = this.mode === 'dry-run';
+    return callOnce(this.#parts, { callId, name, input, limits, approvals, app, principal, signal, stream, isDryRun });
   }
 
   tools(): readonly Tool[] {
@@ -336,6 +356,12 @@ class ToolscriptHarness implements Harness {
       stream,
       inAnswer: false,
     };
+  }
+
+  /** Nothing runs in this mode, whatever was suspended elsewhere; the script stays where it is. */
+  #refusalToResume(): ScriptFailure | undefined {
+    // defence: modes-hold-for-resumed-scripts
+    return this.mode === 'enabled' ? undefined : cannotResume(this.mode);
   }
 
   #openFor(suspension: string, decisions: Decisions, run: ResumeOptions) {

@@ -172,7 +172,7 @@ const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
   resume: RESUME_OPTIONS,
   resumeText: RESUME_OPTIONS,
   recover: RESUME_OPTIONS,
-  replay: ['signal', 'onEvent'],
+  replay: ['signal', 'onEvent', 'principal'],
 };
 
 /** The options of one run: cheap, because it is asked of every run. Limits are checked where they are merged. */

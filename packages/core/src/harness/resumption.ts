@@ -72,8 +72,9 @@ export async function findRecoverable(
   if (store === undefined) throw new ToolscriptUsageError('recover needs a harness with a store.');
   const story = await readKept(parts, scriptId);
   if (typeof story === 'string') return refused(scriptId, story);
-  if (story.ended !== undefined) return refused(scriptId, 'This script has ended; there is nothing to go on with.');
+  // defence: recover-asks-for-the-principal
   if (story.script.start.principal !== principal) return refused(scriptId, 'This script is another principal’s.');
+  if (story.ended !== undefined) return refused(scriptId, 'This script has ended; there is nothing to go on with.');
   const claim = await store.claim.current(scriptId);
   if (claim?.isHeld === true) return refused(scriptId, 'A living process goes on with this script.');
   const epoch = claim?.epoch ?? 0;
@@ -101,9 +102,16 @@ export async function recoverScript(
 }
 
 /** Runs a kept script again along its tape, and no further: no tool is called, and nothing is written. */
-export async function replayScript(parts: RunnerParts, scriptId: string, host: RunHost): Promise<RunEnd> {
+export async function replayScript(
+  parts: RunnerParts,
+  scriptId: string,
+  host: RunHost,
+  principal: string | undefined,
+): Promise<RunEnd> {
   const story = await readKept(parts, scriptId);
   if (typeof story === 'string') return refused(scriptId, story);
+  // defence: replay-asks-for-the-principal
+  if (story.script.start.principal !== principal) return refused(scriptId, 'This script is another principal’s.');
   const { start } = story.script;
   const end = await runSession(parts, {
     ...host,

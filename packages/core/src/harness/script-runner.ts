@@ -220,6 +220,13 @@ export function disabledFailure(): ScriptFailure {
   );
 }
 
+export function cannotResume(mode: HarnessMode): ScriptFailure {
+  return scriptFailure(
+    'ScriptDisabledError',
+    `Nothing runs in a harness with mode "${mode}". The script stays suspended; resume it in one with mode "enabled".`,
+  );
+}
+
 /** An outcome without a run. */
 export function failedOutcome(error: ScriptFailure, scriptId = newId('scr')): Outcome {
   return plainOutcome(scriptId, { error }, undefined, 0, 'none');

@@ -1,4 +1,4 @@
-import type { ApprovalPolicy, Limits, Operation } from '../protocol/index.js';
+import type { ApprovalGate, ApprovalPolicy, GateCall, GateDecision, Limits, Operation } from '../protocol/index.js';
 import { createFacade, type CallResult, type FacadeEvent } from '../tools/index.js';
 import type { EventStream } from './event-stream.js';
 import type { RunnerParts } from './script-run.js';
@@ -16,6 +16,8 @@ interface StructuredCall {
   principal: string | undefined;
   signal: AbortSignal | undefined;
   stream: EventStream;
+  /** The call is checked, and not made. */
+  isDryRun: boolean;
 }
 
 /** Never rejects for what the tool did. */
@@ -27,7 +29,8 @@ export async function callOnce(parts: RunnerParts, call: StructuredCall): Promis
     exposed: parts.exposed,
     observed: parts.observed,
     limits,
-    gate: parts.makeGate(approvals, limits),
+    // defence: dry-run-holds-for-structured-calls
+    gate: call.isDryRun ? dryRunGate : parts.makeGate(approvals, limits),
     app,
     principal,
     scriptId: undefined,
@@ -51,6 +54,19 @@ export async function callOnce(parts: RunnerParts, call: StructuredCall): Promis
   signal?.removeEventListener('abort', abort);
   const [operation] = facade.operations();
   return operation === undefined ? refused(callId, name, input, result) : { ...failureOf(result), ...operation };
+}
+
+/** Lets nothing run. */
+const dryRunGate: ApprovalGate = {
+  decide: (call) => Promise.resolve(notInDryRun(call)),
+  decideAgain: (call) => Promise.resolve(notInDryRun(call)),
+  redeem: () => false,
+  memory: () => ({ tools: [] }),
+};
+
+function notInDryRun({ callId, tool }: GateCall): GateDecision {
+  const reason = `The call of ${tool.name} was checked and not made: nothing runs in mode "dry-run".`;
+  return { decision: 'cancelled', approvalId: `apr_${callId}`, by: 'host', reason };
 }
 
 /** One that was given up while it ran has no error of its own: why is in its result. */

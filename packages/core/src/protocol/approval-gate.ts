@@ -24,7 +24,7 @@ export interface ApprovalGate {
 /** What a person said once for several calls. Plain data. */
 export interface GateMemory {
   readonly tools: readonly (readonly [tool: string, decision: 'approve' | 'deny'])[];
-  /** For every call at a place that the plan lists. */
+  /** For every call that the plan lists with its arguments. */
   readonly plan?: 'approve' | 'deny';
 }
 

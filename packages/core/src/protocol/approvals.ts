@@ -19,6 +19,8 @@ export interface ApprovalRequest {
   /** Safe text for a person: control, bidi and zero-width characters are escaped. */
   rendered: string;
   plan: readonly PlannedCall[];
+  /** The plan lists this call with these very arguments: a decision for the plan covers it. */
+  planned: boolean;
 }
 
 export type Decision =
@@ -34,7 +36,8 @@ export type Decision =
 
 /**
  * What else a decision holds for. `script`: every further call of this tool in this script. `plan`: every further
- * call at a place that the script's static plan lists, so that calls nobody could foresee are still asked about.
+ * call that the script's static plan lists with its line and its very arguments, so that calls whose arguments
+ * nobody could see are still asked about.
  * `workspace`: the host keeps a rule. The library only tells it, in `approval_resolved`, and goes on asking until the
  * host's rules say more.
  */
@@ -54,7 +57,10 @@ export interface ApprovalRule {
   /** Tool name or a pattern with `*`. Left out: every tool. */
   tool?: string;
   effect?: ToolEffect;
-  /** Argument values at dotted paths; strings may hold `*`. All must match. */
+  /**
+   * Argument values at dotted paths; strings may hold `*`. All must match. To deny or ask, a pattern also matches any
+   * entry of a list that stands at its path, or on the way to it; to approve it must match the value itself.
+   */
   input?: Record<string, unknown>;
   /** A pattern on what the tool says it touches (`permissions`): all of them must match to approve, any one to deny or ask. */
   permission?: string;

@@ -60,6 +60,29 @@ function summary(decision: GateDecision | undefined): string {
 
 const withPredicate = (approval: unknown) => decide('deny', { tool: toolWith({ approval }), input: { n: 1 } });
 
+describe('a rule about arguments that are lists', () => {
+  const deny = (input: object): ApprovalRule[] => [
+    { tool: 'exec', input: input as never, action: 'deny' },
+    { tool: 'exec', action: 'approve' },
+  ];
+  it.each<[string, object, object]>([
+    ['a pattern for the value', { command: '*prod*' }, { command: ['deploy', 'to-prod-eu'] }],
+    ['a pattern for the value, in a list of lists', { command: '*prod*' }, { command: [['deploy', ['prod']]] }],
+    ['a path through the list', { 'files.path': '/etc/*' }, { files: [{ path: 'a' }, { path: '/etc/passwd' }] }],
+    ['a value that is no text', { ids: 7 }, { ids: [1, 7] }],
+    ['an object', { targets: { env: 'prod' } }, { targets: [{ env: 'dev' }, { env: 'prod' }] }],
+    ['an object with a list', { target: { env: 'prod*' } }, { target: { env: ['dev', 'prod-eu'] } }],
+  ])('forbids what an entry says: %s', async (_name, pattern, input) => {
+    expect(await decide(deny(pattern), { input })).toBe('deny by rule');
+  });
+
+  it('approves only what fits as a whole', async () => {
+    const approve: ApprovalRule[] = [{ tool: 'exec', input: { command: 'ls' }, action: 'approve' }];
+    expect(await decide(approve, { input: { command: ['ls', '; rm -rf ~'] } })).toBe('deny by policy');
+    expect(await decide(approve, { input: { command: 'ls' } })).toBe('approve by rule');
+  });
+});
+
 describe('which calls need a decision', () => {
   it.each([
     ['never', 'external', 'free'],
