@@ -135,7 +135,12 @@ describe('the worker pool', () => {
     const hogs = [];
     for (let round = 0; round < 3; round++) {
       const { run: neighbour, release } = await holdSlot(pool);
-      hogs.push(driveRun(pool, 'await tools.echo({}); let x = 0; for (let i = 0; i < 3e6; i++) x += i; return x'));
+      hogs.push(
+        driveRun(pool, 'await tools.echo({}); let x = 0; for (let i = 0; i < 3e6; i++) x += i; return x', {
+          wallMs: 120_000,
+          limits: { computeMs: 60_000 },
+        }),
+      );
       await delay(100);
       release(1);
       await neighbour;

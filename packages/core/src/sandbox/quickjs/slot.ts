@@ -22,6 +22,8 @@ export interface SlotJob {
   initJson: string;
   clockMs: number;
   limits: SandboxLimits;
+  /** How long it may compute while others want the thread, in ms. */
+  sliceMs: number;
 }
 
 /** What one segment came to. `text` is the guest's outbox in its frame, see `outbox.ts`; empty where it said nothing. */
@@ -61,9 +63,6 @@ export interface SlotSnapshot {
   readonly ranOutOf: { readonly memory: boolean; readonly stack: boolean };
 }
 
-/** A script that computes for this long in one segment makes room for others. */
-const SLICE_MS = 10;
-
 /** Rejections that nothing handles, as far as they are kept for the report. */
 const MOST_REJECTIONS = 100;
 
@@ -82,6 +81,7 @@ export class Slot {
   #computeLeftMs = 0;
   readonly #clock = new ComputeClock();
   #wallDeadline = 0;
+  #sliceMs = 0;
   #sliceEnd = 0;
   #peakHeap = 0;
   #waiting = new Set<number>();
@@ -107,6 +107,7 @@ export class Slot {
 
   start(job: SlotJob, wallMs: number): SlotSegment {
     this.#limits = job.limits;
+    this.#sliceMs = job.sliceMs;
     this.#clockMs = job.clockMs;
     this.#computeLeftMs = job.limits.computeMs;
     this.#peakHeap = 0;
@@ -160,10 +161,11 @@ export class Slot {
   }
 
   /** Instead of `start`, in a pristine slot of the same engine and image. Throws a `SnapshotError`. */
-  restore(snapshot: SlotSnapshot, limits: SandboxLimits, maxMemoryBytes: number): void {
+  restore(snapshot: SlotSnapshot, limits: SandboxLimits, sliceMs: number, maxMemoryBytes: number): void {
     // Until all of it is in place, the slot holds half of a guest.
     this.#broken = true;
     this.#limits = limits;
+    this.#sliceMs = sliceMs;
     this.#placeReader?.forget();
     restoreMemory(this.#engine, this.#image, snapshot.memory, maxMemoryBytes);
     const { raw } = this.#engine;
@@ -242,7 +244,7 @@ export class Slot {
 
   /** What counts is what the script has used, not the time that its thread had to wait on a busy machine. */
   #endSlice(now: number): void {
-    const left = SLICE_MS - this.#clock.usedMs(now);
+    const left = this.#sliceMs - this.#clock.usedMs(now);
     if (left <= 0) throw new SegmentStopped('moved');
     this.#sliceEnd = now + left;
   }
@@ -255,7 +257,7 @@ export class Slot {
   #segment(wallMs: number, enter: () => void): SlotSegment {
     this.#clock.start(this.#computeLeftMs);
     this.#wallDeadline = this.#clock.startedAt + wallMs;
-    this.#sliceEnd = this.#clock.startedAt + SLICE_MS;
+    this.#sliceEnd = this.#clock.startedAt + this.#sliceMs;
     this.#places = [];
     let segment: SlotSegment;
     try {

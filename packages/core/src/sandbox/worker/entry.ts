@@ -124,19 +124,19 @@ function start(run: number, begin: RunStart): void {
     return;
   }
   live.set(run, { slot, index: begin.slot, bytes: 0 });
-  const { initJson, clockMs, wallMs } = begin;
-  const segment = slot.start({ bytecode, initJson, clockMs, limits: lastLimits! }, wallMs);
+  const { initJson, clockMs, wallMs, sliceMs } = begin;
+  const segment = slot.start({ bytecode, initJson, clockMs, limits: lastLimits!, sliceMs }, wallMs);
   control.leave();
   report(run, segment, cacheHit);
 }
 
 /** The guest stands still afterwards, as it did when it was captured. */
-function restore(run: number, { slot: index, snapshot, limits, maxMemoryBytes, other }: RunRestore): void {
+function restore(run: number, { slot: index, snapshot, sliceMs, limits, maxMemoryBytes, other }: RunRestore): void {
   let slot: Slot | undefined;
   try {
     slot = other === undefined ? (pristine.pop() ?? makeSlot()) : new Slot(other.module, other.execute, slotHost);
     if (other !== undefined) foreign.add(slot);
-    slot.restore(snapshot, limits, maxMemoryBytes);
+    slot.restore(snapshot, limits, sliceMs, maxMemoryBytes);
   } catch (error) {
     report(run, endedSegment({ type: 'unrestorable', detail: String(error) }), true);
     return;

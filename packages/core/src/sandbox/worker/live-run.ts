@@ -33,6 +33,12 @@ export class LiveRun implements SandboxRun {
   wallMs: number;
   columns: ColumnReader | undefined;
   lane: Lane = 'fast';
+  /** How long it may compute in the slow lane while others wait there; 0 before its first turn. */
+  sliceMs = 0;
+  /** Commands of it that its worker has not answered. */
+  outstanding = 0;
+  /** How often its worker died while it was busy with this run. */
+  deaths = 0;
   /** Undefined: the script starts from its beginning. */
   origin: Origin | undefined;
   /** It has stood still after `restore`. */
@@ -45,7 +51,8 @@ export class LiveRun implements SandboxRun {
 
   constructor(
     readonly pool: RunKeeper,
-    readonly key: number,
+    /** Its name on its worker; another one each time it starts over, so that no late report of before is taken for it. */
+    public key: number,
     readonly job: SandboxJob,
     readonly observer: SandboxObserver,
   ) {

@@ -33,6 +33,8 @@ export interface RunStart {
   initJson: string;
   clockMs: number;
   wallMs: number;
+  /** How long it may compute while others want the thread, in ms. */
+  sliceMs: number;
   /** Left out where they are those of the command before that had any. */
   limits: SandboxLimits | undefined;
 }
@@ -40,6 +42,7 @@ export interface RunStart {
 export interface RunRestore {
   slot: number;
   snapshot: SlotSnapshot;
+  sliceMs: number;
   limits: SandboxLimits;
   maxMemoryBytes: number;
   /** Where the snapshot is of another version: what it is restored with. */

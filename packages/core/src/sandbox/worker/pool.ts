@@ -17,6 +17,7 @@ import { ColumnReader } from './columns.js';
 import type { CancelReason } from './control.js';
 import { writeBatch, writeInit } from './guest-messages.js';
 import { LiveRun, type Origin } from './live-run.js';
+import { isNew, SlowLane } from './slow-lane.js';
 import { ReportKind, type RunRestore, type RunStart, type WorkerReport } from './messages.js';
 import { RunTable } from './run-table.js';
 import { endSegment, readSegment } from './segments.js';
@@ -48,6 +49,12 @@ const MOST_STILLBIRTHS = 3;
 /** Engines and images of other versions that are kept loaded. */
 const MOST_KEPT = 4;
 
+/** A script that computes for this long while others share its worker is moved to the slow lane. */
+const SLICE_MS = 10;
+
+/** Workers that may die while they are busy with a script, before it is taken for the cause. */
+const MAX_DEATHS = 3;
+
 /** How long a worker of the slow lane is kept when it has nothing to do. */
 const SLOW_LANE_IDLE_MS = 5_000;
 
@@ -67,6 +74,13 @@ export class QuickJsPool implements SandboxRuntime {
   /** Ended runs whose worker has not let go of them yet. */
   readonly #draining = new Map<number, { worker: WorkerThread; slot: number }>();
   readonly #slowWorkers: WorkerThread[] = [];
+  readonly #slowLane: SlowLane = new SlowLane({
+    workers: () => this.#fillSlowLane(),
+    isOpen: (worker) => this.#isOpen(worker),
+    startTurn: (run, worker) => this.#startTurn(run, worker),
+    expire: (run, waitedMs) =>
+      this.#end(run, isNew(run) ? { type: 'busy', waitedMs } : { type: 'limit', limit: 'wall' }),
+  });
   /** Worn out, and replaced already; they end with their last script. */
   readonly #retiring = new Set<WorkerThread>();
   /** Runs that lost their worker and wait for room on another. */
@@ -104,7 +118,7 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   run(job: SandboxJob, observer: SandboxObserver): SandboxRun {
-    const run = new LiveRun(this, this.#nextKey++ & 0x3fff_ffff, job, observer);
+    const run = new LiveRun(this, this.#newKey(), job, observer);
     this.#runs.add(run);
     if (this.#closed) this.#endSoon(run, { type: 'cancelled', reason: 'cancelled' });
     else if (!this.#dispatch(run)) this.#wait(run);
@@ -112,7 +126,7 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   restore(capture: SandboxCapture, job: SandboxJob, observer: SandboxObserver, images: ImageSource): SandboxRun {
-    const run = new LiveRun(this, this.#nextKey++ & 0x3fff_ffff, job, observer);
+    const run = new LiveRun(this, this.#newKey(), job, observer);
     this.#runs.add(run);
     if (this.#closed) this.#endSoon(run, { type: 'cancelled', reason: 'cancelled' });
     else
@@ -124,6 +138,10 @@ export class QuickJsPool implements SandboxRuntime {
         (error: unknown) => this.#end(run, { type: 'unrestorable', detail: String(error) }),
       );
     return run;
+  }
+
+  #newKey(): number {
+    return this.#nextKey++ & 0x3fff_ffff;
   }
 
   images(): Promise<ReadonlyMap<string, Uint8Array>> {
@@ -147,8 +165,16 @@ export class QuickJsPool implements SandboxRuntime {
     run.tape.push(entry);
     run.wallMs = wallMs;
     if (run.worker === undefined) return;
-    run.worker.segmentLimits.set(run.key, wallMs);
-    run.worker.send(['settle', run.key, entry.batchJson, settled, clockMs, wallMs]);
+    if (run.lane === 'slow') this.#slowLane.want(run);
+    else this.#sendSettle(run, run.worker);
+  }
+
+  /** The last entry of its tape. */
+  #sendSettle(run: LiveRun, worker: WorkerThread): void {
+    const { batchJson, settled, clockMs } = run.tape.at(-1)!;
+    run.outstanding = 1;
+    worker.segmentLimits.set(run.key, run.wallMs);
+    worker.send(['settle', run.key, batchJson, settled, clockMs, run.wallMs]);
   }
 
   cancel(run: LiveRun, reason: CancelReason): void {
@@ -235,26 +261,44 @@ export class QuickJsPool implements SandboxRuntime {
   /** Puts a run on the least loaded worker with a free slot. */
   #dispatch(run: LiveRun): boolean {
     if (!this.#isLoaded) return false;
-    let best: WorkerThread | undefined;
-    for (const worker of run.lane === 'fast' ? this.#workers : this.#slowLane()) {
-      const open = worker.hasSlot && worker.linearBytes < WORKER_MEMORY_MARK && !this.#isWornOut(worker);
-      if (open && (best === undefined || isBetter(worker, best))) best = worker;
+    if (run.lane === 'slow') {
+      this.#slowLane.want(run);
+      return true;
     }
-    const slot = best?.takeSlot();
-    if (best === undefined || slot === undefined) return false;
-    best.started++;
-    run.worker = best;
-    run.slot = slot;
+    let best: WorkerThread | undefined;
+    for (const worker of this.#workers)
+      if (this.#isOpen(worker) && (best === undefined || isBetter(worker, best))) best = worker;
+    if (best === undefined) return false;
     const first = run.state === 'waiting';
-    run.state = 'running';
+    const wasBusy = best.isBusy;
+    this.#place(run, best);
     if (first && run.origin === undefined) run.observer.onStart();
-    if (first && best.isBusy) this.#limitWait(run, best);
+    if (first && wasBusy) this.#limitWait(run, best);
     this.#sendRun(run, best);
-    if (this.#isWornOut(best) && run.lane === 'fast') this.#relieve();
+    if (this.#isWornOut(best)) this.#relieve();
     return true;
   }
 
+  #isOpen(worker: WorkerThread): boolean {
+    return worker.hasSlot && worker.linearBytes < WORKER_MEMORY_MARK && !this.#isWornOut(worker);
+  }
+
+  /** On an open worker. */
+  #place(run: LiveRun, worker: WorkerThread): void {
+    run.slot = worker.takeSlot()!;
+    run.worker = worker;
+    run.state = 'running';
+    worker.started++;
+  }
+
+  #startTurn(run: LiveRun, worker: WorkerThread): void {
+    if (run.worker === worker) return this.#sendSettle(run, worker);
+    this.#place(run, worker);
+    this.#sendRun(run, worker);
+  }
+
   #sendRun(run: LiveRun, worker: WorkerThread): void {
+    run.outstanding = 1 + run.tape.length;
     worker.segmentLimits.set(run.key, run.wallMs);
     if (run.origin === undefined) worker.send(['run', run.key, this.#startOf(run, worker)]);
     else worker.send(['restore', run.key, this.#restoreOf(run, run.origin)]);
@@ -267,6 +311,7 @@ export class QuickJsPool implements SandboxRuntime {
     return {
       slot: run.slot,
       snapshot,
+      sliceMs: sliceOf(run),
       limits: run.job.limits,
       maxMemoryBytes: this.#options.maxMemoryMb * 1_048_576,
       other,
@@ -282,12 +327,13 @@ export class QuickJsPool implements SandboxRuntime {
       initJson: writeInit(job),
       clockMs: job.clockMs,
       wallMs: run.wallMs,
+      sliceMs: sliceOf(run),
       limits: worker.isLastLimits(job.limits) ? undefined : job.limits,
     };
   }
 
   /** Made when the first script computes for long, and ended when none does any more. */
-  #slowLane(): readonly WorkerThread[] {
+  #fillSlowLane(): readonly WorkerThread[] {
     // Half as many: what computes for long must not keep everybody else from the processors.
     while (this.#slowWorkers.length < Math.max(1, this.#options.size >> 1)) this.#slowWorkers.push(this.#spawn('slow'));
     return this.#slowWorkers;
@@ -336,6 +382,8 @@ export class QuickJsPool implements SandboxRuntime {
     const run = this.#runs.get(key);
     // A run that was moved may still be spoken of by the worker it left.
     if (run === undefined || run.state === 'ended' || run.worker !== worker) return;
+    run.outstanding--;
+    if (run.lane === 'slow' && run.outstanding <= 0) this.#slowLane.leave(run);
     if ((kind & (ReportKind.moved | ReportKind.restored | ReportKind.captured)) !== 0)
       return this.#receiveAnswer(run, worker, report);
     if (run.toSkip > 0 && (kind & ReportKind.ended) === 0) {
@@ -365,9 +413,11 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   #moveToSlowLane(run: LiveRun, worker: WorkerThread): void {
-    this.#moved++;
+    if (run.lane === 'fast') this.#moved++;
     run.worker = undefined;
+    this.#slowLane.leave(run);
     run.lane = 'slow';
+    run.sliceMs *= 2;
     this.#freeSlot(worker, run.slot, run.key);
     this.#restart(run);
   }
@@ -418,6 +468,7 @@ export class QuickJsPool implements SandboxRuntime {
     this.#runs.delete(run.key);
     this.#stranded.delete(run);
     this.#waiting.remove(run);
+    if (run.lane === 'slow') this.#slowLane.leave(run);
     this.#completed++;
     const { worker } = run;
     run.worker = undefined;
@@ -466,19 +517,23 @@ export class QuickJsPool implements SandboxRuntime {
     this.#spare = this.#spawn();
   }
 
-  /** The culprit ends with the limit it broke; the others start over on another worker from their tapes. */
+  /**
+   * The script that hung its worker ends with the limit it broke; the others start over on another worker from their
+   * tapes. So does the one that a worker was busy with when it died, until that has happened too often.
+   */
   #recover(worker: WorkerThread, culprit: number | undefined, detail: string): void {
     if (this.#closed) return;
     this.#retiring.delete(worker);
     const affected = this.#runs.all().filter((run) => run.worker === worker);
+    this.#slowLane.lost(worker);
     for (const [key, drained] of this.#draining) if (drained.worker === worker) this.#draining.delete(key);
     if (!worker.born && ++this.#stillbirths > MOST_STILLBIRTHS) return this.#giveUp(worker, affected, detail);
     if (worker === this.#spare) this.#spare = undefined;
     else this.#replace(worker);
     for (const run of affected) {
       run.worker = undefined;
-      if (run.key === culprit)
-        this.#end(run, detail === HUNG ? { type: 'limit', limit: 'wall' } : { type: 'internal', detail });
+      if (run.key === culprit && detail === HUNG) this.#end(run, { type: 'limit', limit: 'wall' });
+      else if (run.key === culprit && ++run.deaths >= MAX_DEATHS) this.#end(run, { type: 'internal', detail });
       else this.#restart(run);
     }
     this.#serveWaiting();
@@ -504,6 +559,9 @@ export class QuickJsPool implements SandboxRuntime {
   /** On another worker, now or when one has room. */
   #restart(run: LiveRun): void {
     run.toSkip = run.segments;
+    this.#runs.delete(run.key);
+    run.key = this.#newKey();
+    this.#runs.add(run);
     clearTimeout(run.notStarted);
     if (!this.#dispatch(run)) this.#stranded.add(run);
   }
@@ -511,6 +569,10 @@ export class QuickJsPool implements SandboxRuntime {
   #serveStranded(): void {
     for (const run of this.#stranded) if (this.#dispatch(run)) this.#stranded.delete(run);
   }
+}
+
+function sliceOf({ lane, sliceMs }: LiveRun): number {
+  return lane === 'slow' ? sliceMs : SLICE_MS;
 }
 
 /** An idle worker rather than a busy one, then the one with fewer live scripts. */

@@ -26,6 +26,15 @@ export class WaitingRuns<Run> {
     return undefined;
   }
 
+  /** The first in turn that fits. */
+  find(fits: (run: Run) => boolean): Run | undefined {
+    for (const queue of this.#queues.values()) {
+      const found = queue.find(fits);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
   remove(run: Run): void {
     const entry = this.#timers.get(run);
     if (entry === undefined) return;

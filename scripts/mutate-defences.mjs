@@ -1,0 +1,90 @@
+// `npm run mutate:defences [-- NAME …] [-- --shard 1/4]`: takes each defence out of a copy of the repository in
+// turn, builds, and runs the test that docs/security.md names for it. A defence whose test still passes is a hole in
+// the tests. Ends with status 1 where less than 95 % are noticed.
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findMarks, readTable, withoutDefence } from './defences.mjs';
+import { prepare, root } from './prepare.mjs';
+
+const REQUIRED = 0.95;
+const TEST_LIMIT_MS = 300_000;
+const NOT_COPIED = new Set(['.git', 'node_modules']);
+
+prepare();
+const { names, shard } = readArguments(process.argv.slice(2));
+const tests = new Map(readTable().map((row) => [row.name, row]));
+const chosen = findMarks()
+  .filter(({ name }) => names.length === 0 || names.includes(name))
+  .filter((_mark, index) => index % shard.of === shard.number - 1);
+const copy = mkdtempSync(join(tmpdir(), 'toolscript-defences-'));
+process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
+copyRepository();
+
+const survivors = [];
+for (const mark of chosen) {
+  const verdict = judge(mark);
+  if (verdict !== 'noticed') survivors.push(mark.name);
+  console.log(`${verdict.padEnd(12)} ${mark.name}`);
+}
+const noticed = chosen.length - survivors.length;
+console.log(`\n${noticed} of ${chosen.length} defences are noticed when they are missing.`);
+if (survivors.length > 0) console.log(`Not noticed: ${survivors.join(', ')}`);
+process.exitCode = noticed < chosen.length * REQUIRED ? 1 : 0;
+
+function readArguments(words) {
+  const at = words.indexOf('--shard');
+  if (at < 0) return { names: words, shard: { number: 1, of: 1 } };
+  const [number, of] = (words[at + 1] ?? '').split('/').map(Number);
+  if (!(number >= 1 && number <= of)) {
+    console.error('--shard needs a part and a whole: --shard 1/4');
+    process.exit(2);
+  }
+  return { names: words.toSpliced(at, 2), shard: { number, of } };
+}
+
+function copyRepository() {
+  const filter = (source) => !NOT_COPIED.has(source.slice(root.length + 1).split('/')[0]);
+  cpSync(root, copy, { recursive: true, filter, verbatimSymlinks: true });
+  // Hard links: nothing writes into a package.
+  const linked = spawnSync('cp', ['-al', join(root, 'node_modules'), join(copy, 'node_modules')], { stdio: 'inherit' });
+  if (linked.status !== 0)
+    cpSync(join(root, 'node_modules'), join(copy, 'node_modules'), { recursive: true, verbatimSymlinks: true });
+  runInCopy(['node_modules/typescript/bin/tsc', '-b', '--noCheck']);
+}
+
+/** `noticed`, `survived`, `no test` where the table has none, or `no build`. */
+function judge(mark) {
+  const test = tests.get(mark.name);
+  if (test === undefined) return 'no test';
+  const path = join(copy, mark.file);
+  const original = readFileSync(path, 'utf8');
+  try {
+    writeFileSync(path, withoutDefence(mark, original));
+    if (!rebuild(mark.file, test.file)) return 'no build';
+    return runTest(test) ? 'survived' : 'noticed';
+  } finally {
+    writeFileSync(path, original);
+    rebuild(mark.file, test.file);
+  }
+}
+
+/** Types are not checked: a name that nothing uses any more is no defence. */
+function rebuild(file, testFile) {
+  const steps = [['node_modules/typescript/bin/tsc', '-b', '--noCheck']];
+  if (file.startsWith('packages/core/src/sandbox/')) steps.push(['packages/core/build/build-sandbox.mjs']);
+  if (testFile.startsWith('packages/cli/') || testFile.startsWith('scripts/'))
+    steps.push(['packages/cli/build/bundle.mjs']);
+  return steps.every((step) => runInCopy(step));
+}
+
+function runTest({ file, title }) {
+  const pattern = title.replaceAll(/[$()*+.?[\\\]^{|}]/gu, '\\$&');
+  return runInCopy(['node_modules/vitest/vitest.mjs', 'run', file, '-t', pattern, '--bail', '1', '--retry', '0']);
+}
+
+function runInCopy(args) {
+  const { status } = spawnSync(process.execPath, args, { cwd: copy, stdio: 'ignore', timeout: TEST_LIMIT_MS });
+  return status === 0;
+}
