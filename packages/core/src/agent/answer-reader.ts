@@ -1,6 +1,6 @@
 import type { Harness } from '../harness/index.js';
 import { EventQueue } from '../protocol/index.js';
-import type { AnswerSegment, EventPayload, MessageItem, ResponseStatus } from '../protocol/index.js';
+import type { AnswerSegment, EventPayload, FunctionCallItem, MessageItem, ResponseStatus } from '../protocol/index.js';
 import type { AnswerWork } from './answer-work.js';
 import type { RunLog } from './run-log.js';
 import { TextPieces } from './text-pieces.js';
@@ -52,6 +52,8 @@ export class AnswerReader {
   /** What came of other items while a message was open: its pieces stand together. */
   #held: ItemPayload[] = [];
   readonly #heldIds = new Set<string>();
+  /** The calls that were taken up, by their ids. */
+  readonly #calls = new Set<string>();
   #stopped = false;
   #error: AnswerEnd['error'];
   #end: AnswerEnd | undefined;
@@ -111,9 +113,18 @@ export class AnswerReader {
     if (this.#messages.has(id)) return this.#takeOfMessage(payload);
     if (!this.#open.has(id)) return;
     if (payload.type !== 'item_delta') this.#open.delete(id);
+    if (payload.type === 'item_done' && payload.final_item.type === 'function_call')
+      return this.#call(id, payload, payload.final_item);
     this.#settings.log.emit(payload);
-    if (payload.type !== 'item_done' || payload.final_item.type !== 'function_call') return;
-    await this.#settings.work.call(payload.final_item);
+  }
+
+  /** Each call once, and only those that name a tool, whatever provider they come from. */
+  async #call(id: string, payload: ItemPayload, call: FunctionCallItem): Promise<void> {
+    // defence: call-taken-once
+    if (call.name === '' || this.#calls.has(call.call_id)) return this.#cancel(id, 'It is no call, or came before.');
+    this.#calls.add(call.call_id);
+    this.#settings.log.emit(payload);
+    await this.#settings.work.call(call);
   }
 
   #start(payload: Payload<'item_start'>): void {
@@ -195,9 +206,9 @@ export class AnswerReader {
     this.#settings.stop();
   }
 
-  #cancel(id: string): void {
+  #cancel(id: string, reason = 'The answer ended before it.'): void {
     this.#open.delete(id);
-    this.#settings.log.emit({ type: 'item_cancelled', item_id: id, reason: 'The answer ended before it.' });
+    this.#settings.log.emit({ type: 'item_cancelled', item_id: id, reason });
   }
 
   #giveUpOpenItems(): void {

@@ -34,6 +34,8 @@ export interface WorkSettings {
   readonly scriptsAreCalls: boolean;
   /** The tools' own names, by the names under which they are offered as functions. */
   readonly functions: ReadonlyMap<string, string>;
+  /** Those of the offered names whose tools take no arguments. */
+  readonly withoutArguments: ReadonlySet<string>;
   /** Told of every result of a call: it may carry images. */
   readonly onResult: (result: unknown) => void;
 }
@@ -147,8 +149,12 @@ export class AnswerWork {
     if (this.#skipped() !== undefined)
       return this.#refuse(call, 'An earlier script of this answer failed, so this call was not made.');
     if (mode === 'dry-run') return this.#refuse(call, 'This is a dry run: the call was not made.');
-    const input = argumentsOf(call);
-    if (input === undefined) return this.#refuse(call, 'ToolValidationError: the arguments are not a JSON object.');
+    const input = this.#inputOf(call);
+    if (input === undefined)
+      return this.#refuse(
+        call,
+        'ToolValidationError: the arguments are not a whole JSON object, so nothing was run. Send the call again with all of its arguments, or with {} where it needs none.',
+      );
     this.#started += 1;
     const operation = await harness.callTool(functions.get(call.name) ?? call.name, input, {
       ...present({ approvals, principal, limits }),
@@ -160,6 +166,13 @@ export class AnswerWork {
     this.#settings.onResult(operation.result);
     const identity = { id: newId('item'), callId: call.call_id };
     log.put(operationToOutputItem(operation, identity, { tokenBudget: this.#settings.modelOutputTokens }));
+  }
+
+  /** No arguments at all are an input only of tools that take none: elsewhere they were lost. */
+  #inputOf(call: FunctionCallItem): Record<string, unknown> | undefined {
+    // defence: call-without-arguments, without it: if (call.arguments.trim() === '') return {};
+    if (call.arguments.trim() === '' && this.#settings.withoutArguments.has(call.name)) return {};
+    return argumentsOf(call);
   }
 
   #refuse({ call_id }: FunctionCallItem, output: string): void {
@@ -175,9 +188,8 @@ function sourceOf(call: FunctionCallItem): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** Undefined for what is no object. */
+/** Undefined for text that is no JSON object. */
 function argumentsOf(call: FunctionCallItem): Record<string, unknown> | undefined {
-  if (call.arguments.trim() === '') return {};
   try {
     const value: unknown = JSON.parse(call.arguments);
     return typeof value === 'object' && value !== null && !Array.isArray(value)

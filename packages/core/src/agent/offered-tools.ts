@@ -7,6 +7,8 @@ export interface OfferedTools {
   readonly tools: readonly ModelTool[];
   /** The tools' own names, by the names under which they are offered. */
   readonly functions: ReadonlyMap<string, string>;
+  /** Those of the offered names whose tools take no arguments. */
+  readonly withoutArguments: ReadonlySet<string>;
 }
 
 const SCRIPT_TOOL_DESCRIPTION = 'Runs TypeScript in the sandbox, as the system text says, and gives what came of it.';
@@ -20,7 +22,18 @@ export function offerTools(harness: Harness, { carrier, functions }: AgentConfig
     const offered = mode === 'disabled' || functions === 'all' || functions.includes(tool.name);
     if (offered) tools.push(functionTool(tool, names));
   }
-  return { tools, functions: names };
+  const functionTools = tools.filter((tool) => tool.type === 'function');
+  const withoutArguments = functionTools.filter(({ inputSchema }) => takesNothing(inputSchema)).map(({ name }) => name);
+  return { tools, functions: names, withoutArguments: new Set(withoutArguments) };
+}
+
+/** Members of a JSON Schema beside `properties` that let an object have members. */
+const OPENING = ['$ref', 'allOf', 'anyOf', 'oneOf', 'patternProperties', 'if', 'dependentSchemas'];
+
+function takesNothing(schema: Readonly<Record<string, unknown>>): boolean {
+  const { properties = {}, additionalProperties = false } = schema;
+  const hasNone = typeof properties === 'object' && properties !== null && Object.keys(properties).length === 0;
+  return hasNone && additionalProperties === false && !OPENING.some((name) => Object.hasOwn(schema, name));
 }
 
 function scriptTool(harness: Harness, carrier: 'tool' | 'custom'): ModelTool {

@@ -145,6 +145,7 @@ function prepare(options: CommonOptions, signal: AbortSignal, listen: (event: St
     signal,
     scriptsAreCalls: agent.carrier !== 'text',
     functions: offered.functions,
+    withoutArguments: offered.withoutArguments,
     onResult: (result: unknown) => {
       results.push(result);
     },

@@ -15,7 +15,16 @@ export type IncompleteReason =
   | 'paused'
   | 'other';
 
+/** Why an answer ends where its provider begins it again. */
+const RESTARTED = {
+  code: 'AnswerRestarted',
+  message:
+    'The provider began the answer again in the middle of it. The answer ends here, because what it asked for may have run already. Send the request again.',
+};
+
 type ItemType = 'message' | 'reasoning' | 'function_call';
+
+type ItemDone = Extract<EventPayload, { type: 'item_done' }>;
 
 const TEXT_MEMBER = { message: 'content', reasoning: 'content', function_call: 'arguments' } as const;
 
@@ -34,6 +43,8 @@ export class AnswerWriter {
   readonly #prefix: string;
   readonly #open = new Set<ItemWriter>();
   readonly #callIds = new Set<string>();
+  /** The calls that are done, each by the wire's id, its name and its arguments. */
+  readonly #doneCalls = new Set<string>();
   #state: 'waiting' | 'answering' | 'ended' = 'waiting';
   #payloads: EventPayload[] = [];
   #items = 0;
@@ -64,7 +75,14 @@ export class AnswerWriter {
   start(members: Members = {}): void {
     if (this.#state !== 'waiting') return;
     this.#state = 'answering';
-    this.#payloads.push({ ...members, type: 'response_start', api: this.api });
+    this.#write({ ...members, type: 'response_start', api: this.api });
+  }
+
+  /** The wire says that the answer begins. After something was said, that is another answer. */
+  begin(members: Members = {}): void {
+    // defence: answer-restart
+    if (this.#items > 0) return this.fail(RESTARTED);
+    this.start(members);
   }
 
   message(): ItemWriter {
@@ -80,7 +98,7 @@ export class AnswerWriter {
     const taken = callId === undefined || this.#callIds.has(callId);
     const id = taken ? `${this.#prefix}_call_${this.#items}` : callId;
     this.#callIds.add(id);
-    return this.#openItem('function_call', { call_id: id, name });
+    return this.#openItem('function_call', { call_id: id, name }, callId);
   }
 
   /**
@@ -97,7 +115,7 @@ export class AnswerWriter {
     this.start();
     this.#usage = usage;
     this.#usageJson = json;
-    this.#payloads.push({ type: 'usage_update', usage });
+    this.#write({ type: 'usage_update', usage });
   }
 
   complete(members: Members = {}): void {
@@ -125,21 +143,39 @@ export class AnswerWriter {
     this.start();
     this.#giveUpItems(message);
     const shown = native === undefined ? details : { ...details, native };
-    this.#payloads.push({ ...shown, type: 'response_error', code, message });
+    this.#write({ ...shown, type: 'response_error', code, message });
     this.#end('failed', members);
   }
 
-  #openItem(type: ItemType, members: Members): ItemWriter {
+  #openItem(type: ItemType, members: Members, wireId?: string): ItemWriter {
     this.start();
     const id = `${this.#prefix}_item_${this.#items++}`;
     const initial = { ...members, api: this.api, answer_id: this.#prefix };
     const item = new ItemWriter(type, id, initial, (payload, open) => {
-      this.#payloads.push(payload);
-      if (!open) this.#open.delete(item);
+      const written = payload.type === 'item_done' ? this.#judge(payload, wireId) : payload;
+      this.#write(written);
+      if (open) return;
+      this.#open.delete(item);
+      // A call that was given up leaves its id to the one that comes in its place.
+      if (written.type !== 'item_done') this.#callIds.delete(String(members.call_id));
     });
     this.#open.add(item);
-    this.#payloads.push({ type: 'item_start', item_id: id, item_type: type, initial });
+    this.#write({ type: 'item_start', item_id: id, item_type: type, initial });
     return item;
+  }
+
+  /** A call that is none, or that came before, is cancelled in place of done. */
+  #judge(done: ItemDone, wireId: string | undefined): EventPayload {
+    const { item_id, final_item: call } = done;
+    if (call.type !== 'function_call') return done;
+    // defence: call-without-name
+    if (call.name === '') return { type: 'item_cancelled', item_id, reason: 'The call names no tool.' };
+    if (wireId === undefined) return done;
+    const key = JSON.stringify([wireId, call.name, call.arguments]);
+    // defence: call-done-twice
+    if (this.#doneCalls.has(key)) return { type: 'item_cancelled', item_id, reason: 'The provider sent it twice.' };
+    this.#doneCalls.add(key);
+    return done;
   }
 
   #giveUpItems(reason: string): void {
@@ -149,10 +185,15 @@ export class AnswerWriter {
   #end(status: ResponseStatus, members: Members): void {
     if (this.ended) return;
     this.start();
-    for (const item of this.#open) item.finish();
-    this.#state = 'ended';
+    for (const item of this.#open) item.finishCut();
     const usage = this.#usage === undefined ? {} : { usage: this.#usage };
-    this.#payloads.push({ ...members, type: 'response_done', status, ...usage });
+    this.#write({ ...members, type: 'response_done', status, ...usage });
+    this.#state = 'ended';
+  }
+
+  /** Nothing comes behind the answer's end. */
+  #write(payload: EventPayload): void {
+    if (!this.ended) this.#payloads.push(payload);
   }
 }
 
@@ -197,13 +238,24 @@ export class ItemWriter {
     this.#write({ type: 'item_done', item_id: this.id, final_item: item as unknown as OutputItem }, false);
   }
 
-  /** A call whose arguments the answer's early end may have cut: never done where they are no JSON object. */
+  /**
+   * A call whose arguments may have been cut: never done where they are no JSON object. Of plain text nobody can see
+   * whether it is whole.
+   */
   finishCut(members: Members = {}, text: string = this.#text): void {
     if (this.#ended) return;
-    if (this.type !== 'function_call' || isJsonObject(text)) return this.finish(members, text);
+    // defence: cut-arguments, without it: const isWhole = true;
+    const isWhole = members.native_type !== 'custom_tool_call' && isJsonObject(text);
+    if (this.type !== 'function_call' || isWhole) return this.finish(members, text);
     this.#ended = true;
     const message = 'The answer stopped before the arguments of this call were complete.';
     this.#write({ type: 'item_error', item_id: this.id, code: 'ArgumentsIncomplete', message }, false);
+  }
+
+  /** Another item came in its place: its text stays, half a call is given up. */
+  supersede(): void {
+    if (this.type === 'function_call') this.cancel('The provider began this call again.');
+    else this.finish();
   }
 
   cancel(reason: string): void {

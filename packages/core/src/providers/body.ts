@@ -1,3 +1,4 @@
+import { RepeatedEvents } from './repeated-events.js';
 import { SseParser, MAX_EVENT_LENGTH } from './sse.js';
 
 /** What a model answered over HTTP: the whole of it, or pieces as they come in. */
@@ -5,7 +6,13 @@ export type AnswerBody = string | Uint8Array | ArrayBuffer | AsyncIterable<strin
 
 /** One message of a wire format. */
 export type WireEvent =
-  | { readonly type: 'event'; readonly name: string; readonly data: unknown }
+  | {
+      readonly type: 'event';
+      readonly name: string;
+      readonly data: unknown;
+      /** It equals the event before it. */
+      readonly isRepeat?: boolean;
+    }
   /** `data: [DONE]` */
   | { readonly type: 'done_marker' }
   /** The body was one JSON value instead of a stream. */
@@ -76,6 +83,7 @@ function isWhole(body: AnswerBody): body is string | Uint8Array | ArrayBuffer {
 class BodyReader {
   #state: 'undecided' | 'stream' | 'whole' | 'broken' = 'undecided';
   readonly #parser = new SseParser();
+  readonly #repeated = new RepeatedEvents();
   /** The pieces while undecided, and those of a whole body. */
   #held: string[] = [];
   #heldLength = 0;
@@ -144,8 +152,11 @@ class BodyReader {
     if (text === '') return [];
     this.#sawEvent = true;
     if (text === '[DONE]') return [{ type: 'done_marker' }];
+    const seen = this.#repeated.read(text);
+    // defence: doubled-stream
+    if (seen === 'echo') return [];
     const value = parseJson(text);
-    if (value !== undefined) return [{ type: 'event', name, data: value }];
+    if (value !== undefined) return [{ type: 'event', name, data: value, isRepeat: seen === 'repeat' }];
     return this.#break('AnswerMalformed', `An event of the stream is no JSON: ${excerpt(text)}`);
   }
 

@@ -73,6 +73,8 @@ async function* batchesOf(
 function feed(decoder: WireDecoder, writer: AnswerWriter, event: WireEvent): void {
   switch (event.type) {
     case 'event':
+      // defence: repeated-event
+      if (event.isRepeat === true && !decoder.mayRepeat(event)) return;
       return decoder.read(event);
     case 'whole':
       return decoder.readWhole(event.data);

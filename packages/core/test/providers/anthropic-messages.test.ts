@@ -93,10 +93,26 @@ describe('Anthropic Messages', () => {
     expect(response.usage).toMatchObject({ input_tokens: 5, output_tokens: 7, total_tokens: 12 });
   });
 
-  test('a call without input is called with none', async () => {
+  test('an input that came as empty text is the empty object', async () => {
     const call = blockStart(0, { type: 'tool_use', id: 'toolu_1', name: 'one', input: {} });
-    const { response } = await read(call, blockStop(0), ...stop('tool_use'));
+    const empty = blockDelta(0, { type: 'input_json_delta', partial_json: '' });
+    const { response } = await read(call, empty, blockStop(0), ...stop('tool_use'));
     expect(itemsOf(response, 'function_call')).toMatchObject([{ call_id: 'toolu_1', name: 'one', arguments: '{}' }]);
+  });
+
+  test('the empty object that a block begins with is no input, and a whole one is', async () => {
+    const call = (input: Json) => blockStart(0, { type: 'tool_use', id: 'toolu_1', name: 'one', input });
+    const none = await read(call({}), blockStop(0), ...stop('tool_use'));
+    expect(itemsOf(none.response, 'function_call')).toMatchObject([{ arguments: '' }]);
+    const whole = await read(call({ x: 1 }), blockStop(0), ...stop('tool_use'));
+    expect(itemsOf(whole.response, 'function_call')).toMatchObject([{ arguments: '{"x":1}' }]);
+  });
+
+  test('a call whose block has not stopped is not called with the empty object', async () => {
+    const call = blockStart(0, { type: 'tool_use', id: 'toolu_1', name: 'one', input: {} });
+    const empty = blockDelta(0, { type: 'input_json_delta', partial_json: '' });
+    const { response } = await read(call, empty, ...stop('tool_use'));
+    expect(itemsOf(response, 'function_call')).toMatchObject([{ arguments: '' }]);
   });
 
   test('a call that the limit cut is an error; one that the model wrote wrongly is a call', async () => {

@@ -49,13 +49,17 @@ export class AnthropicMessagesDecoder implements WireDecoder {
     this.#writer = writer;
   }
 
+  mayRepeat({ data }: Extract<WireEvent, { type: 'event' }>): boolean {
+    return membersOf(data).type === 'content_block_delta';
+  }
+
   read({ name, data }: Extract<WireEvent, { type: 'event' }>): void {
     const event = membersOf(data);
     switch (nameOf(event.type) ?? name) {
       case 'message_start':
-        return this.#start(membersOf(event.message));
+        return this.#begin(membersOf(event.message));
       case 'content_block_start':
-        return this.#openBlock(this.#indexOf(event, 1), membersOf(event.content_block));
+        return this.#announce(this.#indexOf(event, 1), membersOf(event.content_block));
       case 'content_block_delta':
         return this.#readDelta(this.#blocks.get(this.#indexOf(event, 0)), membersOf(event.delta));
       case 'content_block_stop':
@@ -74,10 +78,10 @@ export class AnthropicMessagesDecoder implements WireDecoder {
   readWhole(data: unknown): void {
     const message = membersOf(data);
     if (!Array.isArray(message.content)) return this.#writer.fail(failureOf(message.error ?? data));
-    this.#start(message);
-    for (const [index, block] of listOf(message.content).entries()) {
-      this.#openBlock(index, membersOf(block));
-      this.#stopBlock(this.#blocks.get(index));
+    this.#begin(message);
+    for (const [index, block] of listOf(message.content).map(membersOf).entries()) {
+      this.#openBlock(index, block);
+      this.#stopBlock(this.#blocks.get(index), argumentsOf(block.input));
     }
     this.#readStop({ delta: message });
     this.#end();
@@ -92,8 +96,8 @@ export class AnthropicMessagesDecoder implements WireDecoder {
     if (isWhole) this.#end();
   }
 
-  #start(message: Members): void {
-    this.#writer.start(withoutNulls({ response_id: nameOf(message.id), model: nameOf(message.model) }));
+  #begin(message: Members): void {
+    this.#writer.begin(withoutNulls({ response_id: nameOf(message.id), model: nameOf(message.model) }));
     this.#addUsage(membersOf(message.usage));
   }
 
@@ -107,8 +111,17 @@ export class AnthropicMessagesDecoder implements WireDecoder {
     return countOf(event.index) ?? this.#last + step;
   }
 
+  /** A block that is announced again begins again; a call that has stopped does not. */
+  #announce(index: number, wire: Members): void {
+    const known = this.#blocks.get(index);
+    // defence: stopped-call-announced-again
+    if (known?.kind === 'tool_use' && known.stopped && known.members.id === wire.id) return;
+    // defence: open-call-announced-again, without it: this.#stopBlock(known);
+    if (known?.stopped === false) known.item.supersede();
+    this.#openBlock(index, wire);
+  }
+
   #openBlock(index: number, wire: Members): void {
-    this.#stopBlock(this.#blocks.get(index));
     const kind = kindOf(wire);
     const block: Block = {
       kind,
@@ -161,9 +174,11 @@ export class AnthropicMessagesDecoder implements WireDecoder {
     if (block.kind === 'tool_use') block.item.append(json);
   }
 
-  #stopBlock(block: Block | undefined): void {
+  /** `input`: a call's arguments, where the wire gave them whole. */
+  #stopBlock(block: Block | undefined, input?: string): void {
     if (block === undefined || block.stopped) return;
     block.stopped = true;
+    block.input ??= input;
     switch (block.kind) {
       case 'text':
         return block.item.finish(textMembers(block));
@@ -206,9 +221,15 @@ function textMembers({ members, citations }: Block): Members {
   return citations.length === 0 ? others : { ...others, citations };
 }
 
-/** The JSON of a call's input: what was streamed, or what the block began with. */
-function inputOf({ input, members }: Block): string {
-  return input === undefined || input === '' ? (argumentsOf(members.input) ?? '{}') : input;
+/**
+ * The JSON of a call's input: what was streamed, or what the block began with. The empty object that it begins with
+ * stands for what is to come: it is the input only where nothing but empty text came, and the block stopped.
+ */
+function inputOf({ input, members, stopped }: Block): string {
+  if (input !== undefined && input.trim() !== '') return input;
+  const begun = argumentsOf(members.input) ?? '{}';
+  // defence: placeholder-input, without it: return begun;
+  return begun !== '{}' || (stopped && input !== undefined) ? begun : '';
 }
 
 /** A hosted tool's block with its input in it, which comes in pieces. Pieces that make no JSON stay text. */

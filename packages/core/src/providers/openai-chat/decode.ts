@@ -1,14 +1,14 @@
 import type { AnswerWriter, ItemWriter } from '../answer-writer.js';
 import type { WireEvent } from '../body.js';
 import type { WireDecoder } from '../decoder.js';
-import { failureOf, withoutNulls, type Members, type WireFailure } from '../wire-values.js';
+import { failureOf, isJsonObject, withoutNulls, type Members, type WireFailure } from '../wire-values.js';
 import { ReasoningDetails } from './reasoning-details.js';
 import { isAnswer, readChunk, stopOf, wholeAsChunk, type WireCall, type WireDelta } from './wire.js';
 
 interface OpenCall {
   readonly index: number | undefined;
   readonly id: string | undefined;
-  readonly item: ItemWriter;
+  item: ItemWriter;
   native: Members;
 }
 
@@ -33,9 +33,21 @@ export class OpenAiChatDecoder implements WireDecoder {
   /** Of the message: lists grow, of anything else the last one counts. */
   readonly #native = new Map<string, unknown>();
   #finishReason: string | undefined;
+  #responseId: string | undefined;
+  /** How many chunks in a row had that id. */
+  #idCount = 0;
 
   constructor(writer: AnswerWriter) {
     this.#writer = writer;
+  }
+
+  /** What goes on: text, and arguments of a call that is not whole. */
+  mayRepeat({ data }: Extract<WireEvent, { type: 'event' }>): boolean {
+    const calls = readChunk(data).choice?.delta.calls ?? [];
+    return calls.every((wire) => {
+      const text = this.#callOf(wire)?.item.text;
+      return text !== undefined && !isJsonObject(text);
+    });
   }
 
   read({ name, data }: Extract<WireEvent, { type: 'event' }>): void {
@@ -47,6 +59,8 @@ export class OpenAiChatDecoder implements WireDecoder {
     this.#writer.usage(chunk.usage);
     if (chunk.error !== undefined) return this.#fail(failureOf(chunk.error));
     if (chunk.choice === undefined) return;
+    // defence: chat-answer-of-another-id
+    if (this.#isOfAnother(chunk.responseId)) return this.#writer.begin();
     this.#readDelta(chunk.choice.delta);
     this.#finishReason = chunk.choice.finishReason ?? this.#finishReason;
   }
@@ -68,6 +82,15 @@ export class OpenAiChatDecoder implements WireDecoder {
 
   readBreak(): void {
     if (this.#message !== undefined || this.#calls.length > 0) this.#finishReasoning();
+  }
+
+  /** Another id where several chunks had the same. Some servers give each chunk its own. */
+  #isOfAnother(id: string | undefined): boolean {
+    if (id === undefined) return false;
+    const isAnother = id !== this.#responseId && this.#idCount > 1;
+    this.#idCount = id === this.#responseId ? this.#idCount + 1 : 1;
+    this.#responseId = id;
+    return isAnother;
   }
 
   #fail(failure: WireFailure): void {
@@ -112,9 +135,16 @@ export class OpenAiChatDecoder implements WireDecoder {
       };
       this.#calls.push(call);
     }
+    // defence: whole-call-again
+    if (beginsAgain(call.item.text, wire)) call.item = this.#begunAgain(call.item, wire);
     if (wire.name !== undefined) call.item.correct({ name: wire.name });
     call.native = { ...call.native, ...wire.native };
     call.item.append(wire.arguments);
+  }
+
+  #begunAgain(item: ItemWriter, { name, id }: WireCall): ItemWriter {
+    item.supersede();
+    return this.#writer.call(name ?? '', id);
   }
 
   /**
@@ -170,6 +200,11 @@ export class OpenAiChatDecoder implements WireDecoder {
       else item.finish(members);
     }
   }
+}
+
+/** Whether a piece names a call whose arguments are whole, and brings arguments. */
+function beginsAgain(text: string, wire: WireCall): boolean {
+  return wire.name !== undefined && wire.arguments.trim() !== '' && text.endsWith('}') && isJsonObject(text);
 }
 
 /** In place of a wire's name: the text comes in `reasoning_details` only. */

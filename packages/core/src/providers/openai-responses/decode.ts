@@ -53,16 +53,23 @@ export class OpenAiResponsesDecoder implements WireDecoder {
     this.#writer = writer;
   }
 
+  /** Only text that nobody numbers. */
+  mayRepeat({ data }: Extract<WireEvent, { type: 'event' }>): boolean {
+    const { type, sequence_number } = membersOf(data);
+    return kindOfDelta(nameOf(type) ?? '') !== undefined && !(Number(sequence_number) > 0);
+  }
+
   read({ name, data }: Extract<WireEvent, { type: 'event' }>): void {
     const event = membersOf(data);
     const type = nameOf(event.type) ?? name;
     switch (type) {
       case 'response.created':
+        return this.#begin(membersOf(event.response));
       case 'response.queued':
       case 'response.in_progress':
         return this.#start(membersOf(event.response));
       case 'response.output_item.added':
-        return void this.#addSlot(this.#indexOf(event), membersOf(event.item));
+        return this.#announce(this.#indexOf(event), membersOf(event.item));
       case 'response.output_item.done':
         return this.#finish(this.#indexOf(event), membersOf(event.item));
       case 'response.completed':
@@ -96,8 +103,24 @@ export class OpenAiResponsesDecoder implements WireDecoder {
     // Without its final response an answer has been cut off.
   }
 
+  #begin(response: Members): void {
+    this.#writer.begin(namesOf(response));
+  }
+
   #start(response: Members): void {
-    this.#writer.start(withoutNulls({ response_id: nameOf(response.id), model: nameOf(response.model) }));
+    this.#writer.start(namesOf(response));
+  }
+
+  /** An item that is announced again begins again; one that is done does not. */
+  #announce(index: number, item: Members): void {
+    const known = this.#slots.get(index);
+    const id = nameOf(item.id);
+    const isKnown = known?.kind === kindOf(item) && (id === undefined || this.#indexes.get(id) === index);
+    // defence: done-item-announced-again
+    if (isKnown && known.done) return;
+    // defence: open-item-announced-again
+    known?.item.supersede();
+    this.#addSlot(index, item);
   }
 
   #append(type: string, event: Members): void {
@@ -200,10 +223,15 @@ export class OpenAiResponsesDecoder implements WireDecoder {
     }
     for (const slot of this.#slots.values()) {
       const members = slot.kind === 'opaque' ? {} : nativeMembers(slot.announced);
-      if (stoppedEarly) slot.item.finishCut(members);
+      // defence: plain-text-call-not-done, without it: if (stoppedEarly) slot.item.finishCut(members);
+      if (stoppedEarly || members.native_type === 'custom_tool_call') slot.item.finishCut(members);
       else slot.item.finish(members);
     }
   }
+}
+
+function namesOf(response: Members): Members {
+  return withoutNulls({ response_id: nameOf(response.id), model: nameOf(response.model) });
 }
 
 /** A call whose deltas came without its announcement is named only here. */

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { runAgent } from '#core/agent/index.js';
+import { defineTool } from '#core/index.js';
+import type { EventPayload, FunctionCallItem, ModelProvider, ModelRequest } from '#core/protocol/index.js';
+import { collectRun, openWorld } from './running.js';
+
+/** A provider of a host's own, whose first answer has these calls, as they are. */
+function calling(...calls: readonly Partial<FunctionCallItem>[]): ModelProvider & { requests: ModelRequest[] } {
+  const requests: ModelRequest[] = [];
+  return {
+    api: 'mine',
+    model: 'm',
+    capabilities: { stopSequences: false, customTools: false },
+    requests,
+    async *stream(request): AsyncGenerator<EventPayload> {
+      requests.push(request);
+      yield { type: 'response_start' };
+      for (const [index, members] of requests.length > 1 ? [] : calls.entries()) {
+        const id = `item_${index}`;
+        const call = { type: 'function_call', id, call_id: `call_${index}`, name: 'put', arguments: '{}', ...members };
+        yield { type: 'item_start', item_id: id, item_type: 'function_call' };
+        yield { type: 'item_done', item_id: id, final_item: call as FunctionCallItem };
+      }
+      yield { type: 'response_done', status: 'completed' };
+    },
+  };
+}
+
+/** `put` writes what it is given, all of it optional; `ping` takes nothing. */
+async function run(...calls: readonly Partial<FunctionCallItem>[]) {
+  const done: string[] = [];
+  const tool = (name: string, input: z.ZodObject) =>
+    defineTool({
+      name,
+      description: `The tool ${name}`,
+      effect: 'write',
+      approval: 'never',
+      input,
+      execute: (value) => {
+        done.push(`${name} ${JSON.stringify(value)}`);
+        return { done: true };
+      },
+    });
+  const tools = [tool('put', z.object({ text: z.string().optional() })), tool('ping', z.object({}))];
+  const { harness } = openWorld({ tools: tools as never });
+  const provider = calling(...calls);
+  const agent = { slug: 'tester', functions: 'all' as const, maxTurns: 5 };
+  const played = await collectRun(runAgent({ provider, harness, agent, input: 'Go.' }));
+  const outputs = played.history.flatMap((item) => (item.type === 'function_call_output' ? [item.output] : []));
+  return { ...played, done, outputs, requests: provider.requests };
+}
+
+test('a call without arguments runs only where the tool takes none; otherwise the model is told', async () => {
+  const { done, outputs } = await run({ arguments: '' }, { name: 'ping', arguments: '' });
+  expect(done).toEqual(['ping {}']);
+  expect(outputs[0]).toContain('Send the call again with all of its arguments');
+});
+
+test('a call whose arguments are no whole JSON object never runs, and the model is told', async () => {
+  for (const text of ['{"text":', '{"text":"a"}{"text":"a"}', '[]', '"a"', 'null']) {
+    const { done, outputs } = await run({ arguments: text });
+    expect(done).toEqual([]);
+    expect(outputs).toEqual([expect.stringContaining('not a whole JSON object')]);
+  }
+});
+
+test('a call that names no tool is none: nothing is asked again for it', async () => {
+  const { done, requests, response, history } = await run({ name: '' });
+  expect([done, requests.length, response.status]).toEqual([[], 1, 'completed']);
+  expect(history.filter(({ type }) => type === 'function_call')).toEqual([]);
+});
+
+test('a call of the same id in an answer runs once', async () => {
+  const { done } = await run({ call_id: 'a', arguments: '{"text":"a"}' }, { call_id: 'a', arguments: '{"text":"a"}' });
+  expect(done).toEqual(['put {"text":"a"}']);
+});
