@@ -152,7 +152,9 @@ export class AgentRun {
     const either = AbortSignal.any([signal, stop.signal]);
     const work = new AnswerWork(settings);
     const inText = agent.carrier === 'text' ? (settings.mode === 'disabled' ? 'warn' : 'run') : 'none';
+    const request = this.#request(conversation);
     const reader = new AnswerReader({
+      request,
       log: this.#log,
       work,
       usage: this.#usage,
@@ -162,7 +164,7 @@ export class AgentRun {
       stop: () => stop.abort(),
       signal: either,
     });
-    const answer = provider.stream(this.#request(conversation), {
+    const answer = provider.stream(request, {
       signal: either,
       answerId: newId('answer'),
     });
@@ -190,6 +192,7 @@ export class AgentRun {
     const asked = this.#request([...before, compactionRequest()]);
     const { text, error } = await readSummary(
       provider.stream(asked, { signal, answerId: newId('answer') }),
+      asked,
       this.#usage,
     );
     if (signal.aborted || error !== undefined || text.trim() === '') {

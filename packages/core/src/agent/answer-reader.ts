@@ -1,9 +1,18 @@
 import type { Harness } from '../harness/index.js';
 import { EventQueue } from '../protocol/index.js';
-import type { AnswerSegment, EventPayload, FunctionCallItem, MessageItem, ResponseStatus } from '../protocol/index.js';
+import type {
+  AnswerSegment,
+  EventPayload,
+  FunctionCallItem,
+  MessageItem,
+  ModelRequest,
+  ResponseStatus,
+} from '../protocol/index.js';
+import { AnswerCut } from './answer-cut.js';
 import type { AnswerWork } from './answer-work.js';
 import type { RunLog } from './run-log.js';
 import { TextPieces } from './text-pieces.js';
+import { SaidText } from './usage-estimate.js';
 import type { UsageSum } from './usage-sum.js';
 
 /*
@@ -13,8 +22,8 @@ import type { UsageSum } from './usage-sum.js';
  *   listening ──a script's end, afterScript 'stop'──▶ stopped ──┐
  *       └──────────────────response_done────────────────────────┴──▶ ended
  *
- * When it is stopped, the provider is told to stop too; of what was on its way, only the ends of open items and the
- * usage are taken.
+ * When it is stopped, the provider is told to stop too, unless it ends by itself (see `AnswerCut`); of what was on its
+ * way, only the ends of open items and the usage are taken.
  */
 
 export interface AnswerSettings {
@@ -25,6 +34,8 @@ export interface AnswerSettings {
   readonly scriptsInText: 'run' | 'warn' | 'none';
   readonly stopsAfterScript: boolean;
   readonly detector: Harness['detector'];
+  /** What the provider was asked. */
+  readonly request: ModelRequest;
   /** Ends the provider's stream. */
   readonly stop: () => void;
   /** Tells the provider to end its stream. */
@@ -54,31 +65,44 @@ export class AnswerReader {
   readonly #heldIds = new Set<string>();
   /** The calls that were taken up, by their ids. */
   readonly #calls = new Set<string>();
+  readonly #said = new SaidText();
+  readonly #cut: AnswerCut;
   #stopped = false;
   #error: AnswerEnd['error'];
   #end: AnswerEnd | undefined;
 
   constructor(settings: AnswerSettings) {
     this.#settings = settings;
+    this.#cut = new AnswerCut(settings.stop);
   }
 
   async read(answer: AsyncIterable<EventPayload>): Promise<AnswerEnd> {
     try {
-      for await (const payload of readAhead(answer, this.#settings.signal)) await this.#take(payload);
+      const came = (payload: EventPayload) => this.#cut.came(payload);
+      for await (const payload of readAhead(answer, this.#settings.signal, came)) await this.#take(payload);
     } catch (error) {
       if (!(error instanceof ProviderFailure)) throw error;
       this.#error = { code: 'ProviderError', message: error.message };
     }
+    this.#cut.end();
     this.#giveUpOpenItems();
-    this.#settings.usage.endAnswer();
+    this.#countUsage();
     if (this.#stopped) return { status: 'completed' };
     if (this.#error !== undefined) return { status: 'failed', error: this.#error };
     const message = 'The provider’s answer has no end.';
     return this.#end ?? { status: 'failed', error: { code: 'AnswerTruncated', message } };
   }
 
+  #countUsage(): void {
+    const { log, usage, request } = this.#settings;
+    const isEstimated = usage.endAnswer({ request, said: this.#said });
+    if (isEstimated) log.emit({ type: 'usage_update', usage: usage.total! });
+  }
+
   async #take(payload: EventPayload): Promise<void> {
     const { log, usage } = this.#settings;
+    this.#said.take(payload);
+    this.#cut.read(payload);
     switch (payload.type) {
       case 'response_start':
         return;
@@ -174,13 +198,16 @@ export class AnswerReader {
   }
 
   async #detected(pieces: TextPieces, events: readonly DetectorEvent[], atEnd = false): Promise<void> {
-    for (const event of events) {
+    for (const [index, event] of events.entries()) {
       if (this.#stopped) return;
       if (event.type === 'text_delta') pieces.delta('message', event.text);
       else if (event.type === 'reasoning_delta') pieces.delta('reasoning', event.text);
       else if (event.type === 'script_start') this.#startScript(pieces, event);
       else if (event.type === 'source_delta') pieces.sourceDelta(event.text);
-      else await this.#segment(pieces, event.segment, atEnd);
+      else {
+        if (this.#stopsAt(event.segment, atEnd)) this.#stop(index + 1 < events.length);
+        await this.#segment(pieces, event.segment);
+      }
     }
   }
 
@@ -189,21 +216,25 @@ export class AnswerReader {
     if (this.#settings.work.waiting === undefined) pieces.startScript(language, format);
   }
 
-  async #segment(pieces: TextPieces, segment: AnswerSegment, atEnd: boolean): Promise<void> {
+  #stopsAt({ type }: AnswerSegment, atEnd: boolean): boolean {
+    const { scriptsInText, stopsAfterScript } = this.#settings;
+    return type !== 'text' && type !== 'reasoning' && scriptsInText === 'run' && stopsAfterScript && !atEnd;
+  }
+
+  async #segment(pieces: TextPieces, segment: AnswerSegment): Promise<void> {
     if (segment.type === 'text') return pieces.close('message', segment.text, segment.raw);
     if (segment.type === 'reasoning') return pieces.close('reasoning', segment.text, segment.raw);
     if (this.#settings.scriptsInText === 'warn') return pieces.warn(segment.raw);
-    if (this.#settings.stopsAfterScript && !atEnd) this.#stop();
     const { source, language, format, raw } = segment;
     const failure = segment.type === 'malformed' ? { failure: segment.failure } : {};
     await this.#settings.work.script({ source, language, item: pieces.script(format, raw), ...failure });
   }
 
   /** Calls that are not whole, and whatever else is open, stay behind. */
-  #stop(): void {
+  #stop(saysMore: boolean): void {
     this.#stopped = true;
     for (const [id, type] of this.#open) if (type === 'function_call') this.#cancel(id);
-    this.#settings.stop();
+    this.#cut.close(saysMore);
   }
 
   #cancel(id: string, reason = 'The answer ended before it.'): void {
@@ -222,10 +253,11 @@ class ProviderFailure extends Error {}
 /** For a provider to end its stream when it is told to, in ms. Afterwards nobody listens any more. */
 const GRACE_MS = 2000;
 
-/** Pulls without waiting for who reads. Fails with a `ProviderFailure`. */
+/** Pulls without waiting for who reads; `came` is called for each payload at once. Fails with a `ProviderFailure`. */
 async function* readAhead(
   answer: AsyncIterable<EventPayload>,
   signal: AbortSignal,
+  came: (payload: EventPayload) => void,
 ): AsyncGenerator<EventPayload, void, undefined> {
   const queue = new EventQueue<EventPayload>();
   const iterator = answer[Symbol.asyncIterator]();
@@ -233,8 +265,10 @@ async function* readAhead(
   const left = new AbortController();
   const pull = async () => {
     try {
-      for (let next = await iterator.next(); next.done !== true && !left.signal.aborted; next = await iterator.next())
+      for (let next = await iterator.next(); next.done !== true && !left.signal.aborted; next = await iterator.next()) {
         queue.push(next.value);
+        came(next.value);
+      }
     } catch (error) {
       failure = new ProviderFailure(error instanceof Error ? error.message : String(error));
     } finally {

@@ -1,6 +1,7 @@
 import { cutToTokens, estimateTokens } from '../history/index.js';
-import type { CompactionItem, EventPayload, MessageItem, OutputItem } from '../protocol/index.js';
+import type { CompactionItem, EventPayload, MessageItem, ModelRequest, OutputItem } from '../protocol/index.js';
 import { newId } from '../text/new-id.js';
+import { SaidText, shownText } from './usage-estimate.js';
 import type { UsageSum } from './usage-sum.js';
 
 /*
@@ -48,30 +49,11 @@ export class ContextSize {
   /** In tokens: what was counted, and an estimate of what came since. */
   of(conversation: readonly OutputItem[]): number {
     const known = this.#known === 0 ? this.#beginning : this.#known;
-    return known + estimateTokens(conversation.slice(this.#items).map(textOf).join('\n'));
+    return known + estimateTokens(conversation.slice(this.#items).map(shownText).join('\n'));
   }
 
   isFull(conversation: readonly OutputItem[]): boolean {
     return this.#window !== undefined && this.of(conversation) > this.#window * FULL;
-  }
-}
-
-/** What the model is given of an item, more or less. */
-function textOf(item: OutputItem): string {
-  switch (item.type) {
-    case 'message':
-    case 'reasoning':
-      return item.content;
-    case 'function_call':
-      return item.arguments;
-    case 'function_call_output':
-      return item.output;
-    case 'script_execution':
-      return item.format === 'tool' ? '' : item.source_code;
-    case 'script_execution_output':
-      return item.report ?? item.output_json ?? '';
-    default:
-      return '';
   }
 }
 
@@ -118,12 +100,15 @@ export function compactionRequest(): MessageItem {
 /** The text of an answer; whatever else it holds does not count. */
 export async function readSummary(
   answer: AsyncIterable<EventPayload>,
+  request: ModelRequest,
   usage: UsageSum,
 ): Promise<{ text: string; error?: { code: string; message: string } }> {
   let text = '';
+  const said = new SaidText();
   let error: { code: string; message: string } | undefined;
   try {
     for await (const payload of answer) {
+      said.take(payload);
       if (payload.type === 'usage_update') usage.note(payload.usage);
       if (payload.type === 'response_error') error = { code: payload.code, message: payload.message };
       if (payload.type === 'item_done' && payload.final_item.type === 'message') text += payload.final_item.content;
@@ -131,7 +116,7 @@ export async function readSummary(
   } catch (failure) {
     error = { code: 'ProviderError', message: failure instanceof Error ? failure.message : String(failure) };
   }
-  usage.endAnswer();
+  usage.endAnswer({ request, said });
   return { text, ...(error === undefined ? {} : { error }) };
 }
 

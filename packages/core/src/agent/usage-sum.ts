@@ -1,22 +1,48 @@
-import type { Usage } from '../protocol/index.js';
+import type { ModelRequest, Usage } from '../protocol/index.js';
+import { ESTIMATE_MARGIN, estimateRequest, estimateUsage, type SaidText } from './usage-estimate.js';
+
+/** An answer whose usage is to be counted. */
+interface CountedAnswer {
+  readonly request: ModelRequest;
+  readonly said: SaidText;
+}
 
 /** What the answers of a run used. The figures of one answer replace each other; those of all are added. */
 export class UsageSum {
   #ended: Usage | undefined;
   #current: Usage | undefined;
   #last: Usage | undefined;
+  /** The last request whose tokens the provider counted, and how many it counted. */
+  #known: { readonly request: ModelRequest; readonly tokens: number } | undefined;
 
   note(usage: Usage): void {
     this.#current = usage;
   }
 
-  endAnswer(): void {
+  /** What the provider did not count to its end is estimated. Whether it was. */
+  endAnswer(answer: CountedAnswer): boolean {
+    const isCounted = answer.said.isWhole && this.#current !== undefined;
+    const isEstimated = !isCounted && (answer.said.items > 0 || this.#current !== undefined);
+    this.#last = isCounted ? this.#current : undefined;
+    if (isCounted) this.#known = { request: answer.request, tokens: inputOf(this.#current!) };
+    // defence: uncounted-answer
+    if (isEstimated) this.#current = this.#estimate(answer);
     this.#ended = this.total;
-    this.#last = this.#current;
     this.#current = undefined;
+    return isEstimated;
   }
 
-  /** Of the last answer that has ended. */
+  #estimate({ request, said }: CountedAnswer): Usage {
+    return estimateUsage(Math.ceil(estimateRequest(request) * this.#margin()), said, this.#current);
+  }
+
+  /** Tokens for an estimated one, as the provider counted them last, and a fifth more. */
+  #margin(): number {
+    if (this.#known === undefined || this.#known.tokens === 0) return ESTIMATE_MARGIN;
+    return Math.max(1, (this.#known.tokens / estimateRequest(this.#known.request)) * 1.2);
+  }
+
+  /** Of the last answer that has ended, as its provider counted it. */
   get last(): Usage | undefined {
     return this.#last;
   }
@@ -24,16 +50,28 @@ export class UsageSum {
   /** Undefined where nothing was said. */
   get total(): Usage | undefined {
     if (this.#current === undefined) return this.#ended;
+    const parts = this.#ended === undefined ? [this.#current] : [this.#ended, this.#current];
     const sum: Usage = { input_tokens: 0, output_tokens: 0 };
-    for (const usage of [this.#ended, this.#current]) {
-      for (const [name, figure] of Object.entries(usage ?? {}))
+    for (const usage of parts) {
+      const figures = { ...usage, total_tokens: totalOf(usage) };
+      for (const [name, figure] of Object.entries(figures))
         if (typeof figure === 'number') sum[name] = ((sum[name] as number | undefined) ?? 0) + figure;
+      if (usage.estimated === true) sum.estimated = true;
     }
     return sum;
   }
 
   get tokens(): number {
     const { total } = this;
-    return total === undefined ? 0 : (total.total_tokens ?? total.input_tokens + total.output_tokens);
+    return total === undefined ? 0 : totalOf(total);
   }
+}
+
+function totalOf({ input_tokens: input, output_tokens: output, total_tokens: total = input + output }: Usage): number {
+  return total;
+}
+
+/** With what the cache read or stored, which some formats count beside the input. */
+function inputOf(usage: Usage): number {
+  return Math.max(usage.input_tokens, totalOf(usage) - usage.output_tokens);
 }

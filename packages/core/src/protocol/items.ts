@@ -233,6 +233,8 @@ export const UsageSchema = z.looseObject({
   input_tokens: z.number(),
   output_tokens: z.number(),
   total_tokens: z.number().optional(),
+  /** Some of the figures are estimates, on the high side: the provider did not say them to the end. */
+  estimated: z.boolean().optional(),
 });
 export type Usage = z.infer<typeof UsageSchema>;
 
