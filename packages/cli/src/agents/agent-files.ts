@@ -24,7 +24,8 @@ const CODE = ['.ts', '.mts', '.js', '.mjs'];
 
 /** What a workspace's agent cannot say: where a key is sent, what a run may cost, and what else there is. */
 const PERSONS_OWN = ['costBudget', 'pack', 'prices'] as const;
-const PERSONS_OWN_OF_PROVIDER = ['baseUrl', 'apiKeyEnv'] as const;
+// defence: insecure-http-is-the-users-to-allow, without it: const PERSONS_OWN_OF_PROVIDER = ['baseUrl', 'apiKeyEnv'] as const;
+const PERSONS_OWN_OF_PROVIDER = ['baseUrl', 'apiKeyEnv', 'allowInsecureHttp'] as const;
 
 const MOST_TURNS_OF_WORKSPACE = defineAgent({ slug: 'any' }).maxTurns;
 

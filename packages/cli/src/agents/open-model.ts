@@ -28,6 +28,7 @@ export async function openModel(
       environment,
       ...(provider.baseUrl === undefined ? {} : { baseUrl: provider.baseUrl }),
       ...(apiKey === undefined ? {} : { apiKey }),
+      ...(provider.allowInsecureHttp === undefined ? {} : { allowInsecureHttp: provider.allowInsecureHttp }),
     }),
   );
 }

@@ -152,6 +152,7 @@ describe('agents of a workspace', () => {
   it.each([
     [{ ...reader, provider: { ...reader.provider, baseUrl: 'http://127.0.0.1:1/v1' } }, '"baseUrl" cannot be set'],
     [{ ...reader, provider: { ...reader.provider, apiKeyEnv: 'AWS_SECRET' } }, '"apiKeyEnv" cannot be set'],
+    [{ ...reader, provider: { ...reader.provider, allowInsecureHttp: true } }, '"allowInsecureHttp" cannot be set'],
     [{ ...reader, pack: 'all' }, '"pack" cannot be set'],
   ])('say neither where keys go nor what else there is', async (agent, said) => {
     const scene = new Scene();

@@ -10,6 +10,8 @@ const ModelReferenceSchema = z.strictObject({
   baseUrl: z.url().optional(),
   /** The environment variable that holds the key. Never the key itself. */
   apiKeyEnv: z.string().min(1).optional(),
+  /** The key may go without encryption, over plain `http:`, to a host that is not this machine. */
+  allowInsecureHttp: z.boolean().optional(),
 });
 
 const count = z.number().int().min(1);

@@ -23,22 +23,18 @@ export type WireEvent =
 
 /**
  * `AnswerInterrupted`: the source failed. `AnswerMalformed`: not what the format says. `AnswerStalled`: nothing came
- * for too long. `AnswerAborted`: the caller wants no more of it.
+ * for too long. `AnswerTimeout`: the whole of it took too long. `AnswerAborted`: the caller wants no more of it.
  */
-type BrokenBody =
-  | 'AnswerInterrupted'
-  | 'AnswerMalformed'
-  | 'AnswerTooLarge'
-  | 'AnswerTruncated'
-  | 'AnswerStalled'
-  | 'AnswerAborted';
+type BrokenBody = 'AnswerInterrupted' | 'AnswerMalformed' | 'AnswerTruncated' | BodyEndCode;
+
+type BodyEndCode = 'AnswerStalled' | 'AnswerTimeout' | 'AnswerTooLarge' | 'AnswerAborted';
 
 /** What a source throws to say why it ends. */
 export class BodyEnd extends Error {
   override readonly name = 'BodyEnd';
-  readonly code: 'AnswerStalled' | 'AnswerAborted';
+  readonly code: BodyEndCode;
 
-  constructor(code: 'AnswerStalled' | 'AnswerAborted', message: string) {
+  constructor(code: BodyEndCode, message: string) {
     super(message);
     this.code = code;
   }

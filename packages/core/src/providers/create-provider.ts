@@ -29,6 +29,12 @@ export interface ProviderOptions {
   connectTimeoutMs?: number;
   /** Most time without a byte of an answer, in ms. Default 300 000, which is also the most that Node's `fetch` waits. */
   idleTimeoutMs?: number;
+  /** Most time that a whole answer is waited for, in ms. Default 3 600 000. */
+  answerTimeoutMs?: number;
+  /** Most bytes of a whole answer, as it comes over the network. Default 134 217 728. */
+  maxAnswerBytes?: number;
+  /** Sends the key without encryption to a host that is not this machine. Default false. */
+  allowInsecureHttp?: boolean;
   /** Members that are added to the body as they are, over ours: what only one server knows. */
   extraBody?: Readonly<Record<string, unknown>>;
   responses?: ResponsesSettings;
@@ -44,6 +50,8 @@ export const OLLAMA_BASE_URL = 'http://127.0.0.1:11434/v1';
 
 const DEFAULT_CONNECT_TIMEOUT_MS = 120_000;
 const DEFAULT_IDLE_TIMEOUT_MS = 300_000;
+const DEFAULT_ANSWER_TIMEOUT_MS = 3_600_000;
+const DEFAULT_MAX_ANSWER_BYTES = 134_217_728;
 
 interface WireFormat {
   readonly baseUrl: string;
@@ -137,6 +145,8 @@ class ModelLine {
     this.#options = options;
     this.#url = endpointOf(options.baseUrl ?? format.baseUrl, format.path);
     this.#fetch = options.fetch ?? fetchFor(this.#url, options.environment ?? process.env);
+    // defence: key-over-plain-http
+    refuseOpenKey(this.#url, options);
     this.#clock = options.clock ?? SYSTEM_CLOCK;
     this.#retries = { ...DEFAULT_RETRIES, ...options.retries };
     this.#redact = redactor([options.apiKey, ...secretHeaders(options.headers)]);
@@ -163,7 +173,7 @@ class ModelLine {
   }
 
   #post(body: string, signal: AbortSignal | undefined): Promise<Posted> {
-    const { apiKey, headers, connectTimeoutMs, idleTimeoutMs } = this.#options;
+    const { apiKey, headers, connectTimeoutMs, idleTimeoutMs, answerTimeoutMs, maxAnswerBytes } = this.#options;
     const all = {
       'content-type': 'application/json',
       accept: 'text/event-stream',
@@ -177,6 +187,8 @@ class ModelLine {
         clock: this.#clock,
         connectTimeoutMs: connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS,
         idleTimeoutMs: idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS,
+        answerTimeoutMs: answerTimeoutMs ?? DEFAULT_ANSWER_TIMEOUT_MS,
+        maxAnswerBytes: maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES,
       },
     );
   }
@@ -269,6 +281,24 @@ function endpointOf(baseUrl: string, path: string): URL {
 function fetchFor(url: URL, environment: Environment): Fetch {
   const proxy = proxyFor(url, environment);
   return proxy === undefined ? (to, init) => fetch(to, init) : proxyFetch(proxy);
+}
+
+/** Whoever is on the way can read what plain HTTP carries. */
+function refuseOpenKey(url: URL, { apiKey, headers, fetch, environment, allowInsecureHttp }: ProviderOptions): void {
+  if (url.protocol !== 'http:' || allowInsecureHttp === true) return;
+  if ((apiKey ?? '') === '' && secretHeaders(headers).length === 0) return;
+  const proxy = fetch === undefined ? proxyFor(url, environment ?? process.env) : undefined;
+  if (isLoopback(url.hostname) && (proxy === undefined || isLoopback(new URL(proxy).hostname))) return;
+  const way = isLoopback(url.hostname) ? 'through the proxy of HTTP_PROXY' : `to ${url.host}`;
+  const remedy = isLoopback(url.hostname) ? `name ${url.hostname} in NO_PROXY` : 'use an https: baseUrl';
+  throw new ToolscriptUsageError(
+    `createProvider: the key would go ${way} without encryption, because baseUrl begins with http:. Either ${remedy}, or set allowInsecureHttp: true where the network is your own.`,
+  );
+}
+
+function isLoopback(hostname: string): boolean {
+  const host = hostname.replace(/\.$/u, '');
+  return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(?:\.\d+){3}$/u.test(host);
 }
 
 function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {

@@ -208,6 +208,78 @@ describe('time', () => {
   });
 });
 
+describe('a whole answer', () => {
+  const piece = (content: string): string =>
+    streamOf({ id: 'chatcmpl-1', choices: [{ index: 0, delta: { content } }] });
+
+  /** Says something for ever. */
+  const endless = (onPiece: () => void = () => {}): Response =>
+    ok(
+      new ReadableStream<Uint8Array>({
+        pull(controller) {
+          onPiece();
+          controller.enqueue(Buffer.from(piece('More. ')));
+        },
+      }),
+    );
+
+  test('is not longer than its bound, and what came before the bound is kept', async () => {
+    const { provider, asked } = over([endless()], { maxAnswerBytes: 10_000 });
+    const { error, output_items: items } = await ask(provider, REQUEST);
+    expect(error).toMatchObject({ code: 'AnswerTooLarge', message: expect.stringContaining('Raise maxAnswerBytes') });
+    expect(items).toMatchObject([
+      { type: 'message', content: expect.stringContaining('More. More. '), cancelled: true },
+    ]);
+    expect(asked).toHaveLength(1);
+  });
+
+  test('that trickles for ever ends at its time, and what came before is kept', async () => {
+    const clock = new FakeClock();
+    const trickle = endless(() => (clock.time += 1000));
+    const { provider } = over([trickle], { clock, answerTimeoutMs: 60_000, idleTimeoutMs: 5000 });
+    const { error, output_items: items } = await ask(provider, REQUEST);
+    expect(error).toMatchObject({ code: 'AnswerTimeout', message: expect.stringContaining('Raise answerTimeoutMs') });
+    expect(items).toMatchObject([{ content: expect.stringContaining('More. More. '), cancelled: true }]);
+  });
+
+  test('that is waited for ends at its time, where that is sooner than silence is too long', async () => {
+    const clock = new FakeClock((ms) => ms === 900);
+    const silent = ok(
+      new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(Buffer.from(piece('So'))) }),
+    );
+    const { provider } = over([silent], { clock, answerTimeoutMs: 900, idleTimeoutMs: 5000 });
+    expect((await ask(provider, REQUEST)).error?.code).toBe('AnswerTimeout');
+  });
+});
+
+describe('a key', () => {
+  const make = (baseUrl: string, options: Partial<ProviderOptions> = {}) =>
+    createProvider('openai-chat', { model: 'm', baseUrl, apiKey: 'sk-secret', environment: {}, ...options });
+  const refusal = /the key would go .* without encryption/u;
+
+  test.each(['http://10.0.0.5/v1', 'http://models.example/v1', 'http://127.0.0.1.example/v1', 'http://[::2]/v1'])(
+    'does not go over plain HTTP to %s, unless the host says so',
+    (baseUrl) => {
+      expect(() => make(baseUrl)).toThrow(refusal);
+      expect(() => make(baseUrl)).toThrow('set allowInsecureHttp: true');
+      expect(() => make(baseUrl, { apiKey: undefined as never, headers: { 'X-Api-Key': 'sk' } })).toThrow(refusal);
+      make(baseUrl, { allowInsecureHttp: true });
+      make(baseUrl.replace('http:', 'https:'));
+      createProvider('openai-chat', { model: 'm', baseUrl, environment: {} });
+    },
+  );
+
+  test.each(['http://127.0.0.1:8080/v1', 'http://127.9.9.9/v1', 'http://localhost:1/v1', 'http://[::1]:1/v1'])(
+    'goes to this machine: %s, but not through a proxy elsewhere',
+    (baseUrl) => {
+      make(baseUrl);
+      expect(() => make(baseUrl, { environment: { http_proxy: 'http://proxy.example' } })).toThrow(/in NO_PROXY/u);
+      make(baseUrl, { environment: { http_proxy: 'http://127.0.0.1:3128' } });
+      make(baseUrl, { environment: { http_proxy: 'http://proxy.example', no_proxy: '*' } });
+    },
+  );
+});
+
 describe('errors', () => {
   test('a body that is no JSON, a list, or empty is told as well as can be', async () => {
     const message = async (body: string): Promise<unknown> =>

@@ -25,6 +25,10 @@ export interface PostSettings {
   connectTimeoutMs: number;
   /** Most time between two pieces of the body, in ms. */
   idleTimeoutMs: number;
+  /** Most time that the whole body is waited for, in ms. */
+  answerTimeoutMs: number;
+  /** Most bytes of the whole body. */
+  maxAnswerBytes: number;
 }
 
 export type Posted =
