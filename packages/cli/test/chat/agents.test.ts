@@ -37,6 +37,27 @@ describe('agents of the person’s own', () => {
     },
   );
 
+  it('send a key without encryption to another machine only where they say so', async () => {
+    const scene = new Scene();
+    const server = await served([text('It is 42.')]);
+    // This address reaches this machine on Linux and macOS, and is none that names it.
+    const provider = {
+      api: 'openai-chat',
+      model: 'model-1',
+      baseUrl: server.baseUrl.replace('127.0.0.1', '0.0.0.0'),
+      apiKeyEnv: 'MY_KEY',
+    };
+    write(scene.ownFile('agents/closed.json'), { slug: 'closed', provider });
+    write(scene.ownFile('agents/open.json'), { slug: 'open', provider: { ...provider, allowInsecureHttp: true } });
+    const env = { MY_KEY: 'the key' };
+    const closed = await scene.toolscript(['Compute', '--agent', 'closed'], { env });
+    expect(closed.status).toBe(2);
+    expect(closed.stderr).toContain('set allowInsecureHttp: true');
+    expect(server.requests).toEqual([]);
+    const open = await scene.toolscript(['Compute', '--agent', 'open'], { env });
+    expect({ status: open.status, stderr: open.stderr }).toEqual({ status: 0, stderr: '' });
+  });
+
   it('are TypeScript too, and choose the carrier, the tools and the bounds', async () => {
     const scene = new Scene();
     const server = await served([script('return Object.keys(tools)'), text('Done.')]);
