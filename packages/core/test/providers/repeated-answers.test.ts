@@ -128,6 +128,12 @@ describe('OpenAI Chat Completions', () => {
     expect(textOf(await read('openai-chat', ...chunks, stop))).toBe('abc');
   });
 
+  test('a last chunk of another id that says nothing is the end of the answer', async () => {
+    const said = ['a', 'b', 'c'].map((content) => chunk({ content }));
+    const response = await read('openai-chat', ...said, { ...stop, id: 'chatcmpl-2' });
+    expect([response.status, textOf(response)]).toEqual(['completed', 'abc']);
+  });
+
   test('a call that names no tool is none', async () => {
     const response = await read('openai-chat', chunk(call({ index: 0, ...whole('a', '', '{}') })), stop);
     expect(response).toMatchObject({ status: 'completed', output_items: [] });

@@ -60,7 +60,7 @@ export class OpenAiChatDecoder implements WireDecoder {
     if (chunk.error !== undefined) return this.#fail(failureOf(chunk.error));
     if (chunk.choice === undefined) return;
     // defence: chat-answer-of-another-id
-    if (this.#isOfAnother(chunk.responseId)) return this.#writer.begin();
+    if (saysSomething(chunk.choice.delta) && this.#isOfAnother(chunk.responseId)) return this.#writer.begin();
     this.#readDelta(chunk.choice.delta);
     this.#finishReason = chunk.choice.finishReason ?? this.#finishReason;
   }
@@ -84,7 +84,7 @@ export class OpenAiChatDecoder implements WireDecoder {
     if (this.#message !== undefined || this.#calls.length > 0) this.#finishReasoning();
   }
 
-  /** Another id where several chunks had the same. Some servers give each chunk its own. */
+  /** Another id where several chunks had the same. Some servers give each chunk its own, or only the last one. */
   #isOfAnother(id: string | undefined): boolean {
     if (id === undefined) return false;
     const isAnother = id !== this.#responseId && this.#idCount > 1;
@@ -200,6 +200,10 @@ export class OpenAiChatDecoder implements WireDecoder {
       else item.finish(members);
     }
   }
+}
+
+function saysSomething({ text, refusal, calls, reasoning }: WireDelta): boolean {
+  return text !== '' || refusal !== '' || calls.length > 0 || [...reasoning.values()].some((said) => said !== '');
 }
 
 /** Whether a piece names a call whose arguments are whole, and brings arguments. */
