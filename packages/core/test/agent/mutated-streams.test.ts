@@ -40,7 +40,7 @@ const APIS = Object.keys(OWN_STREAMS) as ProviderApi[];
 const TOOL_NAME = /^[A-Za-z_$][\w$]*$/u;
 
 /** A recording is mutated at fewer places: recordings are many. */
-const PLACES = { own: 40, recorded: 8 };
+const PLACES = { own: 40, recorded: 6 };
 
 async function sampleOf(api: ProviderApi, name: string, body: string, places: number): Promise<Sample | undefined> {
   const calls = (await eventsOf(api, body)).flatMap(({ payload }) =>
@@ -247,6 +247,6 @@ describe.each(APIS)('a damaged answer in %s', (api) => {
 
   test.skipIf(!haveRecordings)('as recorded, it makes no other call either', { timeout: 300_000 }, async () => {
     const bodies = recordings(api, 'stream').map(({ name, body }) => [name, body.toString()] as const);
-    expect(await checkAll(await samplesOf(bodies, PLACES.recorded))).toBeGreaterThan(1000);
+    expect(await checkAll(await samplesOf(bodies, PLACES.recorded))).toBeGreaterThan(400);
   });
 });
