@@ -1,5 +1,9 @@
-import { spawn } from 'node:child_process';
-import { failure, throwIfAborted } from '../failure.js';
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { devNull } from 'node:os';
+import type { Readable } from 'node:stream';
+import { failure, systemCode, throwIfAborted } from '../failure.js';
+import { WorkSlices } from '../work-slices.js';
 
 /** Longer output lines (a match inside a minified file) are passed over. */
 const MAX_LINE_BYTES = 1024 * 1024;
@@ -15,9 +19,11 @@ export interface RipgrepRun {
   /** Sorted by path, on one thread; otherwise on all of them, in any order. A file's lines are always in order. */
   readonly inOrder?: boolean;
   /** Told each piece in order; returning 'stop' ends the search. */
-  readonly onPiece: (piece: string) => 'stop' | undefined;
+  readonly onPiece: (piece: string) => Answer | Promise<Answer>;
   readonly signal: AbortSignal | undefined;
 }
+
+type Answer = 'stop' | undefined;
 
 export interface RipgrepEnd {
   /** Pieces that were too long to be looked at. */
@@ -32,53 +38,115 @@ export interface RipgrepEnd {
  */
 export async function runRipgrep(run: RipgrepRun): Promise<RipgrepEnd> {
   throwIfAborted(run.signal);
-  const program = await ripgrepPath();
-  return new Promise((resolve, reject) => {
-    const args = [
-      '--no-config',
-      '--no-require-git',
-      '--no-ignore-global',
-      '--no-messages',
-      '--no-mmap',
-      ...(run.inOrder ? ['--sort=path'] : []),
-      ...run.args,
-    ];
-    const child = spawn(program, args, { cwd: run.cwd, env: {}, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
-    const pieces = new Pieces(run.separator === '\n' ? 10 : 0, run.onPiece);
-    const complaints: Buffer[] = [];
-    let complaintBytes = 0;
-    let stopped = false;
-    const stop = (): void => {
-      stopped = true;
-      child.kill('SIGKILL');
-    };
-    run.signal?.addEventListener('abort', stop, { once: true });
+  const child = startRipgrep(await ripgrepPath(), run);
+  const ended = endOf(child);
+  // Nothing is lost where the work below fails first.
+  ended.catch(() => undefined);
+  const stop = (): void => void child.kill('SIGKILL');
+  run.signal?.addEventListener('abort', stop, { once: true });
+  if (run.signal?.aborted) stop();
+  try {
+    const pieces = new Pieces(run.separator === '\n' ? 10 : 0);
+    const stopped = await tellPieces(child, pieces, run);
+    const { code, complaints } = await ended;
+    if (run.signal?.aborted) throw failure('aborted', 'The search was aborted.');
+    const isDone = stopped || code === 0 || code === 1 || (code === 2 && pieces.count > 0);
+    if (!isDone) throw searchFailure(complaints);
+    return { passedOver: pieces.passedOver, complaints };
+  } finally {
+    run.signal?.removeEventListener('abort', stop);
+    stop();
+  }
+}
 
-    child.stdout.on('data', (chunk: Buffer) => {
-      if (!stopped && pieces.push(chunk) === 'stop') stop();
+type Ripgrep = ChildProcessByStdio<null, Readable, Readable>;
+
+/** Throws a ToolCallError where the system starts no process. */
+function startRipgrep(program: string, run: RipgrepRun): Ripgrep {
+  const args = [
+    '--no-config',
+    '--no-require-git',
+    '--no-ignore-global',
+    '--no-messages',
+    '--no-mmap',
+    ...(run.inOrder ? ['--sort=path'] : []),
+    ...run.args,
+  ];
+  try {
+    // defence: ripgrep-descriptor-room
+    demandDescriptors();
+    return spawn(program, args, { cwd: run.cwd, env: {}, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
+  } catch (error) {
+    throw startFailure(error);
+  }
+}
+
+/** A process that starts needs two for each pipe, two to hear of its start, and some while it is made. */
+const DESCRIPTORS_OF_A_START = 10;
+
+/** Throws where too many files are open: a start that fails half-way never closes the pipes that it made. */
+function demandDescriptors(): void {
+  const taken: number[] = [];
+  try {
+    while (taken.length < DESCRIPTORS_OF_A_START) taken.push(openSync(devNull, 'r'));
+  } finally {
+    for (const descriptor of taken) closeSync(descriptor);
+  }
+}
+
+/** Rejects where the process did not start; its streams may be missing then. */
+function endOf(child: Ripgrep): Promise<{ code: number | null; complaints: string }> {
+  return new Promise((resolve, reject) => {
+    // defence: ripgrep-start-error
+    child.on('error', (error) => reject(startFailure(error)));
+    const complaints: Buffer[] = [];
+    let bytes = 0;
+    (child.stderr as Readable | undefined)?.on('data', (chunk: Buffer) => {
+      // defence: ripgrep-complaints-cap, without it: complaints.push(chunk);
+      if (bytes < MAX_ERROR_BYTES) complaints.push(chunk);
+      bytes += chunk.length;
     });
-    child.stderr.on('data', (chunk: Buffer) => {
-      if (complaintBytes < MAX_ERROR_BYTES) complaints.push(chunk);
-      complaintBytes += chunk.length;
-    });
-    child.on('error', () => {
-      run.signal?.removeEventListener('abort', stop);
-      reject(
-        failure(
-          'unavailable',
-          'The search program (ripgrep) could not be started; install the package @vscode/ripgrep again.',
-        ),
-      );
-    });
-    child.on('close', (code) => {
-      run.signal?.removeEventListener('abort', stop);
-      const text = Buffer.concat(complaints).toString('utf8').trim();
-      if (run.signal?.aborted) reject(failure('aborted', 'The search was aborted.'));
-      else if (stopped || code === 0 || code === 1) resolve({ passedOver: pieces.passedOver, complaints: text });
-      else if (code === 2 && pieces.count > 0) resolve({ passedOver: pieces.passedOver, complaints: text });
-      else reject(searchFailure(text));
-    });
+    child.on('close', (code) => resolve({ code, complaints: Buffer.concat(complaints).toString('utf8').trim() }));
   });
+}
+
+/** Returns whether the listener had enough. The process waits while the listener works. */
+async function tellPieces(child: Ripgrep, pieces: Pieces, run: RipgrepRun): Promise<boolean> {
+  // A process that did not start has no streams.
+  if ((child.stdout as Readable | undefined) === undefined || child.pid === undefined) return false;
+  const slices = new WorkSlices({ signal: run.signal });
+  for await (const chunk of child.stdout) {
+    for (const piece of pieces.cut(chunk as Buffer)) {
+      if (slices.isDue(10)) await slices.pass();
+      const answer = run.onPiece(piece);
+      if ((answer instanceof Promise ? await answer : answer) !== 'stop') continue;
+      child.kill('SIGKILL');
+      return true;
+    }
+  }
+  return false;
+}
+
+function startFailure(error: unknown): Error {
+  switch (systemCode(error)) {
+    case 'EMFILE':
+    case 'ENFILE':
+      return failure(
+        'io',
+        'Too many files are open, so that the search program could not be started. Try again with fewer calls at once.',
+      );
+    case 'EAGAIN':
+    case 'ENOMEM':
+      return failure(
+        'io',
+        'The system has no room for another process now, so that the search program could not be started. Try again with fewer calls at once.',
+      );
+    default:
+      return failure(
+        'unavailable',
+        'The search program (ripgrep) could not be started; install the package @vscode/ripgrep again.',
+      );
+  }
 }
 
 /** The program that the package @vscode/ripgrep brings. Throws a ToolCallError where it is missing. */
@@ -120,36 +188,35 @@ class Pieces {
   count = 0;
   passedOver = 0;
   readonly #separator: number;
-  readonly #onPiece: (piece: string) => 'stop' | undefined;
   #rest: Buffer[] = [];
   #restBytes = 0;
 
-  constructor(separator: number, onPiece: (piece: string) => 'stop' | undefined) {
+  constructor(separator: number) {
     this.#separator = separator;
-    this.#onPiece = onPiece;
   }
 
-  push(chunk: Buffer): 'stop' | undefined {
+  /** The pieces that this chunk ends. */
+  cut(chunk: Buffer): string[] {
+    const found: string[] = [];
     let start = 0;
-    for (;;) {
-      const end = chunk.indexOf(this.#separator, start);
-      if (end === -1) break;
-      if (this.#finish(chunk.subarray(start, end)) === 'stop') return 'stop';
+    for (let end = chunk.indexOf(this.#separator); end !== -1; end = chunk.indexOf(this.#separator, start)) {
+      const piece = this.#finish(chunk.subarray(start, end));
+      if (piece !== undefined) found.push(piece);
       start = end + 1;
     }
     this.#hold(chunk.subarray(start));
-    return undefined;
+    return found;
   }
 
-  #finish(tail: Buffer): 'stop' | undefined {
+  #finish(tail: Buffer): string | undefined {
     const bytes = this.#restBytes + tail.length;
+    // defence: ripgrep-line-cap, without it: const piece = Buffer.concat([...this.#rest, tail]).toString('utf8');
     const piece = bytes > MAX_LINE_BYTES ? undefined : Buffer.concat([...this.#rest, tail]).toString('utf8');
     this.#rest = [];
     this.#restBytes = 0;
     this.count += 1;
-    if (piece !== undefined) return this.#onPiece(piece);
-    this.passedOver += 1;
-    return undefined;
+    if (piece === undefined) this.passedOver += 1;
+    return piece;
   }
 
   #hold(rest: Buffer): void {

@@ -1,0 +1,99 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { failure, throwIfAborted } from './failure.js';
+
+/** How long one call may compute before other work of this process gets its turn. */
+const SLICE_MS = 5;
+/** Steps between two looks at the clock. A step takes about as long as the comparison of two short texts. */
+const STEPS_BETWEEN_LOOKS = 2_000;
+
+export interface WorkOptions {
+  readonly signal: AbortSignal | undefined;
+  /** Steps that the whole work may take; more than that is refused. Default: no limit. */
+  readonly maxSteps?: number;
+  /** The sentence of that refusal. */
+  readonly tooMuch?: string;
+}
+
+/**
+ * Work whose cost a script or a file decides, cut into slices. The loop that does it writes
+ *
+ *     if (slices.isDue(steps)) await slices.pass();
+ *
+ * so that the event loop goes on, an abort is obeyed, and the work as a whole has an end.
+ */
+export class WorkSlices {
+  readonly #options: WorkOptions;
+  #steps = 0;
+  #total = 0;
+  #startedAt = performance.now();
+
+  constructor(options: WorkOptions) {
+    this.#options = options;
+  }
+
+  /** Counts steps that come next or were just done. True: call `pass` before more is done. */
+  isDue(steps = 1): boolean {
+    this.#steps += steps;
+    if (this.#steps < STEPS_BETWEEN_LOOKS) return false;
+    this.#total += this.#steps;
+    this.#steps = 0;
+    return performance.now() - this.#startedAt > SLICE_MS || this.#isTooMuch();
+  }
+
+  /** Lets others work. Throws a ToolCallError after an abort, and where the work takes too many steps. */
+  async pass(): Promise<void> {
+    // defence: tools-work-budget
+    if (this.#isTooMuch()) throw failure('too_large', this.#options.tooMuch ?? 'This takes too much work.');
+    // defence: tools-work-turn
+    await nextTurn();
+    // defence: tools-work-abort
+    throwIfAborted(this.#options.signal);
+    this.#startedAt = performance.now();
+  }
+
+  #isTooMuch(): boolean {
+    return this.#options.maxSteps !== undefined && this.#total > this.#options.maxSteps;
+  }
+}
+
+/** How many elements are sorted at once. */
+const SORTED_AT_ONCE = 1_024;
+
+/** A sorted copy. Stable. */
+export async function sortInSlices<T>(
+  items: readonly T[],
+  compare: (one: T, other: T) => number,
+  slices: WorkSlices,
+): Promise<T[]> {
+  let runs: T[][] = [];
+  for (let at = 0; at < items.length; at += SORTED_AT_ONCE) {
+    runs.push(items.slice(at, at + SORTED_AT_ONCE).sort(compare));
+    if (slices.isDue(SORTED_AT_ONCE * 10)) await slices.pass();
+  }
+  while (runs.length > 1) {
+    const merged: T[][] = [];
+    for (let at = 0; at < runs.length; at += 2) {
+      const other = runs[at + 1];
+      merged.push(other === undefined ? runs[at]! : await mergeRuns(runs[at]!, other, compare, slices));
+    }
+    runs = merged;
+  }
+  return runs[0] ?? [];
+}
+
+async function mergeRuns<T>(
+  one: readonly T[],
+  other: readonly T[],
+  compare: (one: T, other: T) => number,
+  slices: WorkSlices,
+): Promise<T[]> {
+  const merged: T[] = [];
+  let [left, right] = [0, 0];
+  while (left < one.length && right < other.length) {
+    if (slices.isDue()) await slices.pass();
+    merged.push(compare(one[left]!, other[right]!) <= 0 ? one[left++]! : other[right++]!);
+  }
+  for (; left < one.length; left += 1) merged.push(one[left]!);
+  for (; right < other.length; right += 1) merged.push(other[right]!);
+  return merged;
+}
