@@ -31,6 +31,10 @@ export class WorkSlices {
     this.#options = options;
   }
 
+  get signal(): AbortSignal | undefined {
+    return this.#options.signal;
+  }
+
   /** Counts steps that come next or were just done. True: call `pass` before more is done. */
   isDue(steps = 1): boolean {
     this.#steps += steps;

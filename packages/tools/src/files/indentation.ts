@@ -1,3 +1,5 @@
+import { WorkSlices } from '../work-slices.js';
+
 /*
  * The block of code around a line, found by indentation alone, so that it works for every language that
  * indents. An enclosing line is the nearest line above with less indentation; a block ends before the next
@@ -24,13 +26,20 @@ const CLOSER = /^\s*(?:[}\])]|<\/|(?:end|fi|done|esac|else|elif|elsif|except|fin
 const OPENER = /(?:[{([:]|\b(?:do|then|else|begin))\s*$/;
 const HEADER = /^\s*(?:\/\/|\/\*|\*|#|@|--|;|%|"""|''')/;
 
+/** Lines of a text; an array is such. */
+export interface Lines {
+  readonly length: number;
+  readonly at: (index: number) => string | undefined;
+}
+
 /** The block around the line `anchor` (0-based, within `lines`). */
-export function blockAround(lines: readonly string[], anchor: number, options: BlockOptions): LineRange {
-  const indents = effectiveIndents(lines);
-  const top = enclosingLine(lines, indents, anchor, options.maxLevels);
-  const range = options.includeSiblings ? siblings(indents, top) : { first: top, last: blockEnd(lines, indents, top) };
-  const first = options.includeHeader ? headerStart(lines, indents, range.first) : range.first;
-  return trimBlank(lines, { first, last: Math.max(range.last, anchor) }, anchor);
+export async function blockAround(
+  lines: Lines,
+  anchor: number,
+  options: BlockOptions,
+  slices = new WorkSlices({ signal: undefined }),
+): Promise<LineRange> {
+  return (await IndentedLines.of(lines, slices)).blockAround(anchor, options);
 }
 
 /** At most `limit` lines of a range, grown from the anchor to both sides. */
@@ -44,98 +53,134 @@ export function limitAround(range: LineRange, anchor: number, limit: number): Li
   return { first, last };
 }
 
-/** Columns of leading white space; a blank line counts like the next line that is not blank. */
-function effectiveIndents(lines: readonly string[]): number[] {
-  const indents = lines.map(() => 0);
-  let below = 0;
-  for (let index = lines.length - 1; index >= 0; index -= 1) {
-    const line = lines[index]!;
-    if (!isBlank(line)) below = indentOf(line);
-    indents[index] = below;
+class IndentedLines {
+  readonly #lines: Lines;
+  readonly #slices: WorkSlices;
+  /** Columns of leading white space; a blank line counts like the next line that is not blank. */
+  readonly #indents: Int32Array;
+  readonly #blanks: Uint8Array;
+
+  private constructor(lines: Lines, slices: WorkSlices) {
+    this.#lines = lines;
+    this.#slices = slices;
+    this.#indents = new Int32Array(lines.length);
+    this.#blanks = new Uint8Array(lines.length);
   }
-  return indents;
+
+  static async of(lines: Lines, slices: WorkSlices): Promise<IndentedLines> {
+    const indented = new IndentedLines(lines, slices);
+    await indented.#measure();
+    return indented;
+  }
+
+  async blockAround(anchor: number, options: BlockOptions): Promise<LineRange> {
+    const top = await this.#enclosingLine(anchor, options.maxLevels);
+    const range = options.includeSiblings ? await this.#siblings(top) : { first: top, last: await this.#blockEnd(top) };
+    const first = options.includeHeader ? await this.#headerStart(range.first) : range.first;
+    return this.#trimBlank({ first, last: Math.max(range.last, anchor) }, anchor);
+  }
+
+  async #measure(): Promise<void> {
+    let below = 0;
+    for (let index = this.#lines.length - 1; index >= 0; index -= 1) {
+      const line = this.#text(index);
+      if (this.#slices.isDue(1 + line.length / 64)) await this.#slices.pass();
+      if (line.trim() === '') this.#blanks[index] = 1;
+      else below = indentOf(line);
+      this.#indents[index] = below;
+    }
+  }
+
+  async #enclosingLine(anchor: number, maxLevels: number): Promise<number> {
+    let top = CLOSER.test(this.#text(anchor)) ? await this.#openingLine(anchor) : anchor;
+    const levels = maxLevels === 0 ? Number.POSITIVE_INFINITY : maxLevels;
+    for (let level = 0; level < levels; level += 1) {
+      const above = await this.#lineAbove(top, this.#indents[top]! - 1);
+      if (above === undefined) break;
+      top = await this.#openingLine(above);
+    }
+    return top;
+  }
+
+  /** From a line that closes a block (`} else {`, `end`) to the line that opened it. */
+  async #openingLine(line: number): Promise<number> {
+    let top = line;
+    while (CLOSER.test(this.#text(top))) {
+      const above = await this.#lineAbove(top, this.#indents[top]!);
+      if (above === undefined || this.#indents[above]! < this.#indents[top]!) break;
+      top = above;
+    }
+    return top;
+  }
+
+  async #lineAbove(from: number, maxIndent: number): Promise<number | undefined> {
+    for (let index = from - 1; index >= 0; index -= 1) {
+      if (this.#slices.isDue()) await this.#slices.pass();
+      if (!this.#blanks[index] && this.#indents[index]! <= maxIndent) return index;
+    }
+    return undefined;
+  }
+
+  async #blockEnd(top: number): Promise<number> {
+    for (let index = top + 1; index < this.#lines.length; index += 1) {
+      if (this.#slices.isDue()) await this.#slices.pass();
+      if (this.#blanks[index] || this.#indents[index]! > this.#indents[top]!) continue;
+      const closes = this.#indents[index] === this.#indents[top] && CLOSER.test(this.#text(index));
+      if (!closes) return index - 1;
+      if (!OPENER.test(this.#text(index))) return index;
+    }
+    return this.#lines.length - 1;
+  }
+
+  async #siblings(top: number): Promise<LineRange> {
+    const indent = this.#indents[top]!;
+    let first = top;
+    let last = top;
+    while (first > 0 && this.#indents[first - 1]! >= indent) {
+      if (this.#slices.isDue()) await this.#slices.pass();
+      first -= 1;
+    }
+    while (last + 1 < this.#lines.length && this.#indents[last + 1]! >= indent) {
+      if (this.#slices.isDue()) await this.#slices.pass();
+      last += 1;
+    }
+    return { first, last };
+  }
+
+  async #headerStart(first: number): Promise<number> {
+    let start = first;
+    while (start > 0 && this.#indents[start - 1]! >= this.#indents[first]! && HEADER.test(this.#text(start - 1))) {
+      if (this.#slices.isDue()) await this.#slices.pass();
+      start -= 1;
+    }
+    return start;
+  }
+
+  async #trimBlank(range: LineRange, anchor: number): Promise<LineRange> {
+    let { first, last } = range;
+    while (first < anchor && this.#blanks[first]) {
+      if (this.#slices.isDue()) await this.#slices.pass();
+      first += 1;
+    }
+    while (last > anchor && this.#blanks[last]) {
+      if (this.#slices.isDue()) await this.#slices.pass();
+      last -= 1;
+    }
+    return { first, last };
+  }
+
+  #text(index: number): string {
+    return this.#lines.at(index)!;
+  }
 }
 
 function indentOf(line: string): number {
   let columns = 0;
-  for (const character of line) {
+  for (let at = 0; at < line.length; at += 1) {
+    const character = line[at];
     if (character === ' ') columns += 1;
     else if (character === '\t') columns += TAB_WIDTH - (columns % TAB_WIDTH);
     else break;
   }
   return columns;
-}
-
-function enclosingLine(
-  lines: readonly string[],
-  indents: readonly number[],
-  anchor: number,
-  maxLevels: number,
-): number {
-  let top = CLOSER.test(lines[anchor]!) ? openingLine(lines, indents, anchor) : anchor;
-  const levels = maxLevels === 0 ? Number.POSITIVE_INFINITY : maxLevels;
-  for (let level = 0; level < levels; level += 1) {
-    const above = lineAbove(lines, indents, top, (indent) => indent < indents[top]!);
-    if (above === undefined) break;
-    top = openingLine(lines, indents, above);
-  }
-  return top;
-}
-
-/** From a line that closes a block (`} else {`, `end`) to the line that opened it. */
-function openingLine(lines: readonly string[], indents: readonly number[], line: number): number {
-  let top = line;
-  while (CLOSER.test(lines[top]!)) {
-    const above = lineAbove(lines, indents, top, (indent) => indent <= indents[top]!);
-    if (above === undefined || indents[above]! < indents[top]!) break;
-    top = above;
-  }
-  return top;
-}
-
-function lineAbove(
-  lines: readonly string[],
-  indents: readonly number[],
-  from: number,
-  accept: (indent: number) => boolean,
-): number | undefined {
-  for (let index = from - 1; index >= 0; index -= 1) {
-    if (!isBlank(lines[index]!) && accept(indents[index]!)) return index;
-  }
-  return undefined;
-}
-
-function blockEnd(lines: readonly string[], indents: readonly number[], top: number): number {
-  for (let index = top + 1; index < lines.length; index += 1) {
-    if (isBlank(lines[index]!) || indents[index]! > indents[top]!) continue;
-    const closes = indents[index] === indents[top] && CLOSER.test(lines[index]!);
-    if (!closes) return index - 1;
-    if (!OPENER.test(lines[index]!)) return index;
-  }
-  return lines.length - 1;
-}
-
-function siblings(indents: readonly number[], top: number): LineRange {
-  let first = top;
-  let last = top;
-  while (first > 0 && indents[first - 1]! >= indents[top]!) first -= 1;
-  while (last + 1 < indents.length && indents[last + 1]! >= indents[top]!) last += 1;
-  return { first, last };
-}
-
-function headerStart(lines: readonly string[], indents: readonly number[], first: number): number {
-  let start = first;
-  while (start > 0 && HEADER.test(lines[start - 1]!) && indents[start - 1]! >= indents[first]!) start -= 1;
-  return start;
-}
-
-function trimBlank(lines: readonly string[], range: LineRange, anchor: number): LineRange {
-  let { first, last } = range;
-  while (first < anchor && isBlank(lines[first]!)) first += 1;
-  while (last > anchor && isBlank(lines[last]!)) last -= 1;
-  return { first, last };
-}
-
-function isBlank(line: string): boolean {
-  return line.trim() === '';
 }

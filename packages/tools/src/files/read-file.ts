@@ -1,11 +1,13 @@
 import { defineTool } from '@toolscript/core';
 import type { Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
-import { failure } from '../failure.js';
+import { failure, throwIfAborted } from '../failure.js';
+import { WorkSlices } from '../work-slices.js';
 import { blockAround, limitAround, type LineRange } from './indentation.js';
 import { permissionPath } from './permission-path.js';
 import { quotePath } from './path-rules.js';
-import { jsonBytes, readText, splitLines } from './text.js';
+import type { TextLines } from './text-lines.js';
+import { jsonBytes, readText } from './text.js';
 import { displayPath, resolvePath, type Workspace } from './workspace.js';
 
 /** Characters of a line that `content` shows; `lines` holds more. */
@@ -69,10 +71,12 @@ export async function readFile(
 ): Promise<ReadFileResult> {
   const wish = ReadFileInput.parse(input);
   const path = resolvePath(workspace, wish.filePath, wish.workdir);
-  const file = await readText(workspace, path, signal);
-  const all = splitLines(file.text);
-  const range = wish.mode === 'slice' ? slice(all, wish) : block(all, wish);
-  const taken = takeLines(all, range);
+  const slices = new WorkSlices({ signal });
+  throwIfAborted(signal);
+  const file = await readText(workspace, path, slices);
+  const all = file.lines;
+  const range = wish.mode === 'slice' ? slice(all, wish) : await block(all, wish, slices);
+  const taken = await takeLines(all, range, slices);
   const lastWanted = wish.mode === 'slice' ? all.length - 1 : range.block.last;
   return {
     success: true,
@@ -91,16 +95,16 @@ interface WantedRange extends LineRange {
   readonly block: LineRange;
 }
 
-function slice(all: readonly string[], { filePath, offset, limit }: z.output<typeof ReadFileInput>): WantedRange {
+function slice(all: TextLines, { filePath, offset, limit }: z.output<typeof ReadFileInput>): WantedRange {
   if (offset > all.length && offset > 1) throw beyondEnd(filePath, 'offset', offset, all.length);
   const range = { first: offset - 1, last: Math.min(all.length, offset - 1 + limit) - 1 };
   return { ...range, block: range };
 }
 
-function block(all: readonly string[], wish: z.output<typeof ReadFileInput>): WantedRange {
+async function block(all: TextLines, wish: z.output<typeof ReadFileInput>, slices: WorkSlices): Promise<WantedRange> {
   const anchorLine = wish.anchorLine ?? wish.offset;
   if (anchorLine > all.length) throw beyondEnd(wish.filePath, 'anchorLine', anchorLine, all.length);
-  const whole = blockAround(all, anchorLine - 1, wish);
+  const whole = await blockAround(all, anchorLine - 1, wish, slices);
   return { ...limitAround(whole, anchorLine - 1, wish.limit), block: whole };
 }
 
@@ -116,20 +120,24 @@ function beyondEnd(filePath: string, name: string, line: number, total: number):
 }
 
 /** Takes lines until the result would grow too large to carry. */
-function takeLines(
-  all: readonly string[],
+async function takeLines(
+  all: TextLines,
   { first, last }: LineRange,
-): { lines: string[]; content: string; cut: boolean } {
+  slices: WorkSlices,
+): Promise<{ lines: string[]; content: string; cut: boolean }> {
   const lines: string[] = [];
   const shown: string[] = [];
   let bytes = 0;
   let cut = false;
   for (let index = first; index <= last; index += 1) {
-    const line = shorten(all[index]!, MAX_LINE);
+    const whole = all.at(index);
+    const line = shorten(whole, MAX_LINE);
+    if (slices.isDue(10 + line.length / 64)) await slices.pass();
     const numbered = `L${index + 1}: ${shorten(line, MAX_SHOWN_LINE)}`;
     bytes += jsonBytes(line) + jsonBytes(numbered);
+    // defence: read-result-cap
     if (bytes > MAX_RESULT_BYTES && lines.length > 0) break;
-    cut ||= line.length < all[index]!.length;
+    cut ||= line.length < whole.length;
     lines.push(line);
     shown.push(numbered);
   }

@@ -3,6 +3,8 @@ import type { FileHandle } from 'node:fs/promises';
 import { failure, failureReason, throwIfAborted } from '../failure.js';
 import { ioFailure, openFile, using } from './open-verified.js';
 import { quotePath } from './path-rules.js';
+import { TextLines } from './text-lines.js';
+import type { WorkSlices } from '../work-slices.js';
 import type { Workspace, WorkspacePath } from './workspace.js';
 
 /** Larger files are refused, sparse ones too: what counts is the size that the file says it has. */
@@ -10,45 +12,52 @@ const MAX_FILE_BYTES = 10 * 1024 * 1024;
 
 const BINARY_PROBE_BYTES = 8 * 1024;
 const READ_CHUNK_BYTES = 256 * 1024;
+/** A read ends early at the end of the file; one that was cut and is written again has many ends. */
+const MAX_SHORT_READS = 16;
 
 export interface TextFile {
-  readonly text: string;
-  /** Bytes that are not UTF-8 were shown as U+FFFD. */
+  readonly lines: TextLines;
+  /** Bytes that are not UTF-8 are shown as U+FFFD. */
   readonly lossy: boolean;
-  readonly bytes: number;
   readonly realPath: string;
 }
 
 /** Reads a text file. Binary, huge and special files are refused; a byte order mark is dropped. */
-export function readText(workspace: Workspace, path: WorkspacePath, signal?: AbortSignal): Promise<TextFile> {
-  return using(openFile(workspace, path), async ({ handle, stat, realPath }) => {
-    const bytes = await readAll(handle, stat.size, path, signal);
-    checkText(bytes, path);
-    const text = new TextDecoder().decode(bytes);
-    return { text, lossy: text.includes('\uFFFD') && !isUtf8(bytes), bytes: bytes.length, realPath };
-  });
+export async function readText(workspace: Workspace, path: WorkspacePath, slices: WorkSlices): Promise<TextFile> {
+  const { bytes, realPath } = await using(openFile(workspace, path), async (file) => ({
+    bytes: await readAll(file.handle, file.stat.size, path, slices.signal),
+    realPath: file.realPath,
+  }));
+  checkText(bytes, path);
+  return { lines: await TextLines.of(bytes, slices), lossy: !isUtf8(bytes), realPath };
 }
 
-/** Reads a verified regular file whole, up to `MAX_FILE_BYTES`. */
+/**
+ * Reads a verified regular file, up to `MAX_FILE_BYTES`: as many bytes as it had when it was opened. What others append
+ * meanwhile is no part of it.
+ */
 export async function readAll(
-  handle: FileHandle,
+  handle: Pick<FileHandle, 'read'>,
   size: number,
   path: WorkspacePath,
   signal?: AbortSignal,
 ): Promise<Buffer> {
   checkSize(size, path);
-  const chunks: Buffer[] = [];
+  const bytes = Buffer.allocUnsafe(size);
   let total = 0;
+  let reads = 0;
   try {
-    for (;;) {
+    while (total < size) {
       throwIfAborted(signal);
-      const wanted = Math.min(READ_CHUNK_BYTES, Math.max(size - total, 0) + 1);
-      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(wanted), 0, wanted, total);
-      if (bytesRead === 0) return Buffer.concat(chunks, total);
-      chunks.push(buffer.subarray(0, bytesRead));
+      reads += 1;
+      // defence: read-plan
+      if (reads > size / READ_CHUNK_BYTES + MAX_SHORT_READS) throw keepsChanging(path);
+      const wanted = Math.min(READ_CHUNK_BYTES, size - total);
+      const { bytesRead } = await handle.read(bytes, total, wanted, total);
+      if (bytesRead === 0) break;
       total += bytesRead;
-      checkSize(total, path);
     }
+    return bytes.subarray(0, total);
   } catch (error) {
     throw failureReason(error) ? error : ioFailure(path, error);
   }
@@ -74,11 +83,18 @@ export function splitLines(text: string): string[] {
 
 /** Text that UTF-8 can carry without loss. */
 export function checkEncodable(text: string, what: string): void {
-  if (/\p{Surrogate}/u.test(text))
+  if (!isWellFormed(text))
     throw failure('not_text', `${what} holds half a character (a lone surrogate), which a file cannot carry.`);
 }
 
+function keepsChanging(path: WorkspacePath): Error {
+  return failure('changed', `${quotePath(path.given)} keeps changing while it is read. Try again later.`, {
+    path: path.given,
+  });
+}
+
 function checkSize(bytes: number, path: WorkspacePath): void {
+  // defence: file-size-cap, without it: return;
   if (bytes <= MAX_FILE_BYTES) return;
   throw failure(
     'too_large',
@@ -88,6 +104,11 @@ function checkSize(bytes: number, path: WorkspacePath): void {
       bytes,
     },
   );
+}
+
+/** `String.prototype.isWellFormed`, which the standard library of this language version does not declare. */
+function isWellFormed(text: string): boolean {
+  return (text as unknown as { isWellFormed(): boolean }).isWellFormed();
 }
 
 /** Bytes of the text as a JSON string, quotes and escapes included. */

@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { blockAround, limitAround } from '#tools/files/indentation.js';
 import { readFile } from '#tools/files/read-file.js';
 import { splitLines } from '#tools/files/text.js';
+import { TextLines } from '#tools/files/text-lines.js';
+import { WorkSlices } from '#tools/work-slices.js';
 import { createWorkspace } from '#tools/files/workspace.js';
 import { refusal, temporaryFolder } from '../support/temporary-folder.js';
 
@@ -213,20 +215,20 @@ describe('indentation mode', () => {
     ).toContain('anchorLine 9');
   });
 
-  it('always shows a range that holds the anchor, whatever the text', () => {
+  it('always shows a range that holds the anchor, whatever the text', async () => {
     const line = fc
       .tuple(fc.nat(6), fc.constantFrom('', '}', '{', 'x', 'end', '} else {', '// c', '@d', 'if:'))
       .map(([depth, text]) => ' '.repeat(depth) + text);
-    fc.assert(
-      fc.property(
+    await fc.assert(
+      fc.asyncProperty(
         fc.array(line, { minLength: 1, maxLength: 40 }),
         fc.nat(),
         fc.nat(4),
         fc.boolean(),
         fc.integer({ min: 1, max: 20 }),
-        (lines, seed, maxLevels, flag, limit) => {
+        async (lines, seed, maxLevels, flag, limit) => {
           const anchor = seed % lines.length;
-          const range = blockAround(lines, anchor, { maxLevels, includeSiblings: flag, includeHeader: !flag });
+          const range = await blockAround(lines, anchor, { maxLevels, includeSiblings: flag, includeHeader: !flag });
           expect(range.first).toBeGreaterThanOrEqual(0);
           expect(range.first).toBeLessThanOrEqual(anchor);
           expect(range.last).toBeGreaterThanOrEqual(anchor);
@@ -240,11 +242,16 @@ describe('indentation mode', () => {
   });
 });
 
-it('lines joined again give the text back', () => {
-  fc.assert(
-    fc.property(fc.array(fc.constantFrom('a', '', 'b c', '\r', 'é')), (lines) => {
-      const text = lines.join('\n');
-      expect(splitLines(text).length).toBe(text === '' ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0));
+it('lines are those of the text, however it ends, with stray bytes and marks in it', async () => {
+  const piece = fc.constantFrom('a', '', 'b c', '\r', 'é', '\n', '\r\n', '\uFEFF', '\xE2\x82', '\xFF');
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece), async (pieces) => {
+      const bytes = Buffer.concat(
+        pieces.map((text) => Buffer.from(text, text.includes('\x82') || text === '\xFF' ? 'latin1' : 'utf8')),
+      );
+      const lines = await TextLines.of(bytes, new WorkSlices({ signal: undefined }));
+      const read = Array.from({ length: lines.length }, (_, index) => lines.at(index));
+      expect(read).toEqual(splitLines(new TextDecoder().decode(bytes)));
     }),
   );
 });
