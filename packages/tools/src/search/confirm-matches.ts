@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
-import { throwIfAborted } from '../failure.js';
+import { failureReason, throwIfAborted } from '../failure.js';
 import { openFile, using } from '../files/open-verified.js';
 import { splitLines } from '../files/text.js';
 import { resolvePath, type Workspace } from '../files/workspace.js';
@@ -48,12 +48,14 @@ export async function confirmMatches(
     try {
       await using(openFile(workspace, resolvePath(workspace, path)), async ({ handle }) => {
         for (const candidate of group) {
+          throwIfAborted(signal);
           const start = await startOf(handle, candidate);
           if (start === undefined) continue;
           confirmed.push({ ...candidate, ...(await linesAround(handle, start, candidate.length, context)) });
         }
       });
-    } catch {
+    } catch (error) {
+      if (failureReason(error) === 'aborted') throw error;
       // Gone, replaced, or no file that may be read: left out and counted.
     }
   }
@@ -70,6 +72,7 @@ async function startOf(
 ): Promise<number | undefined> {
   for (const start of [offset, offset + BOM_BYTES]) {
     const bytes = await bytesAt(handle, start, length);
+    // defence: grep-confirm-line, without it: if (bytes.length === length) return start;
     if (bytes.length === length && sha256(bytes) === wanted) return start;
   }
   return undefined;

@@ -1,9 +1,8 @@
-import { lstatSync, readdirSync } from 'node:fs';
+import { lstatSync, opendirSync, type Dir, type Dirent } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import fuzzysort from 'fuzzysort';
-import { throwIfAborted } from '../failure.js';
 import type { Workspace } from '../files/workspace.js';
+import { sortInSlices, WorkSlices } from '../work-slices.js';
 import { runRipgrep } from './ripgrep.js';
 import type { SearchScope } from './search-scope.js';
 
@@ -25,17 +24,17 @@ const MAX_LISTS = 4;
 const CLOCK_TICK_MS = 50;
 /** Folders without listed files that are watched all the same. */
 const MAX_EMPTY_FOLDERS = 2_000;
-/** Folders that are looked at before other work gets its turn. */
-const SLICE = 1_000;
+/** Steps that one look at the disk counts for. */
+const LOOK = 50;
 const IGNORE_FILES = ['.gitignore', '.ignore', '.rgignore'];
 
-type Prepared = ReturnType<typeof fuzzysort.prepare>;
+export type Prepared = ReturnType<typeof fuzzysort.prepare>;
 
 export interface FileList {
   /** Relative to the searched folder, sorted folder by folder. */
   readonly paths: readonly string[];
   /** The same, ready for fuzzysort. */
-  readonly targets: () => readonly Prepared[];
+  readonly targets: (slices: WorkSlices) => Promise<readonly Prepared[]>;
   readonly isCut: boolean;
 }
 
@@ -64,7 +63,7 @@ export class FileLists {
     const key = scope.realPath;
     const known = this.#kept.get(key);
     this.#kept.delete(key);
-    if (known && (await this.#holds(known))) {
+    if (known && (await this.#holds(known, signal))) {
       this.#keep(key, known);
       return known.list;
     }
@@ -80,14 +79,13 @@ export class FileLists {
     this.#forget = setTimeout(() => this.#kept.clear(), MAX_AGE_MS).unref();
   }
 
-  async #holds({ stamps, changeCount, madeAtMs }: Kept): Promise<boolean> {
+  async #holds({ stamps, changeCount, madeAtMs }: Kept, signal: AbortSignal | undefined): Promise<boolean> {
     const age = Date.now() - madeAtMs;
     if (age < 0 || age > MAX_AGE_MS || this.#workspace.changeCount() !== changeCount) return false;
-    let looked = 0;
+    const slices = new WorkSlices({ signal });
     for (const [place, stamp] of stamps) {
       if (!sameStamp(stampOf(place), stamp)) return false;
-      looked += 1;
-      if (looked % (SLICE * 10) === 0) await nextTurn();
+      if (slices.isDue(LOOK)) await slices.pass();
     }
     return true;
   }
@@ -95,12 +93,23 @@ export class FileLists {
   async #make(scope: SearchScope, cwd: string, signal: AbortSignal | undefined): Promise<Kept> {
     const madeAtMs = Date.now();
     const changeCount = this.#workspace.changeCount();
-    const { paths, isCut } = await listFiles(scope, cwd, signal);
-    const stamps = await stampsOf(scope.realPath, paths, signal);
-    let targets: readonly Prepared[] | undefined;
-    const list = { paths, isCut, targets: () => (targets ??= paths.map((path) => fuzzysort.prepare(path))) };
-    return { list, stamps, changeCount, madeAtMs };
+    const slices = new WorkSlices({ signal });
+    const { paths, isCut } = await listFiles(scope, cwd, slices);
+    const stamps = await stampsOf(scope.realPath, paths, slices);
+    let prepared: readonly Prepared[] | undefined;
+    const targets = async (work: WorkSlices): Promise<readonly Prepared[]> =>
+      (prepared ??= await prepareAll(paths, work));
+    return { list: { paths, isCut, targets }, stamps, changeCount, madeAtMs };
   }
+}
+
+async function prepareAll(paths: readonly string[], slices: WorkSlices): Promise<Prepared[]> {
+  const prepared: Prepared[] = [];
+  for (const path of paths) {
+    prepared.push(fuzzysort.prepare(path));
+    if (slices.isDue(path.length)) await slices.pass();
+  }
+  return prepared;
 }
 
 function isSettled({ stamps, madeAtMs }: Kept): boolean {
@@ -111,20 +120,21 @@ function isSettled({ stamps, madeAtMs }: Kept): boolean {
 async function listFiles(
   scope: SearchScope,
   cwd: string,
-  signal: AbortSignal | undefined,
+  slices: WorkSlices,
 ): Promise<{ paths: string[]; isCut: boolean }> {
   const paths: string[] = [];
   await runRipgrep({
     cwd,
     args: ['--files', '--null', '--', scope.argument],
     separator: '\0',
-    signal,
+    signal: slices.signal,
     onPiece: (printed) => {
       paths.push(scope.inside(printed));
+      // defence: file-list-cap, without it: return undefined;
       return paths.length > MAX_LISTED ? 'stop' : undefined;
     },
   });
-  return { paths: paths.sort(byFolder), isCut: paths.length > MAX_LISTED };
+  return { paths: await sortInSlices(paths, byFolder, slices), isCut: paths.length > MAX_LISTED };
 }
 
 /** As ripgrep sorts: name by name, so that a folder's files stay together. */
@@ -143,22 +153,16 @@ function rank(code: number): number {
 }
 
 /** Everything on disk that the list depends on. */
-async function stampsOf(
-  folder: string,
-  paths: readonly string[],
-  signal: AbortSignal | undefined,
-): Promise<Map<string, Stamp>> {
+async function stampsOf(folder: string, paths: readonly string[], slices: WorkSlices): Promise<Map<string, Stamp>> {
   const stamps = new Map<string, Stamp>();
   for (const place of ignoreFilesAbove(folder)) stamps.set(place, stampOf(place));
-  const open = [...foldersOf(folder, paths)];
-  const listed = new Set(open);
+  const listed = await foldersOf(folder, paths, slices);
+  const open = [...listed];
   let emptyFolders = 0;
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     // First the stamp, then the names: a change in between shows in the stamp of the next look.
     stamps.set(next, stampOf(next));
-    if (stamps.size % SLICE === 0) await nextTurn();
-    throwIfAborted(signal);
-    for (const { name, isFolder } of interestingEntries(next)) {
+    for (const { name, isFolder } of await interestingEntries(next, slices)) {
       const place = join(next, name);
       if (!isFolder) stamps.set(place, stampOf(place));
       else if (!listed.has(place) && emptyFolders < MAX_EMPTY_FOLDERS) {
@@ -171,29 +175,54 @@ async function stampsOf(
   return stamps;
 }
 
-function foldersOf(folder: string, paths: readonly string[]): Set<string> {
+async function foldersOf(folder: string, paths: readonly string[], slices: WorkSlices): Promise<Set<string>> {
+  const folders = new Set<string>([folder]);
   const inside = new Set<string>();
   for (const path of paths) {
+    if (slices.isDue()) await slices.pass();
     let end = path.lastIndexOf('/');
     while (end !== -1) {
       const parent = path.slice(0, end);
       if (inside.has(parent)) break;
       inside.add(parent);
+      folders.add(join(folder, parent));
       end = parent.lastIndexOf('/');
     }
   }
-  return new Set([folder, ...[...inside].map((path) => join(folder, path))]);
+  return folders;
 }
 
 /** Ignore files, and folders that may hold files worth listing. What cannot be read has nothing to show. */
-function interestingEntries(folder: string): { name: string; isFolder: boolean }[] {
+async function interestingEntries(folder: string, slices: WorkSlices): Promise<{ name: string; isFolder: boolean }[]> {
+  const found: { name: string; isFolder: boolean }[] = [];
+  if (slices.isDue(LOOK)) await slices.pass();
+  const opened = openIfReadable(folder);
+  if (opened === undefined) return found;
   try {
-    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    for (let entry = nextEntry(opened); entry !== null; entry = nextEntry(opened)) {
       const isFolder = entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules';
-      return isFolder || IGNORE_FILES.includes(entry.name) ? [{ name: entry.name, isFolder }] : [];
-    });
+      if (isFolder || IGNORE_FILES.includes(entry.name)) found.push({ name: entry.name, isFolder });
+      if (slices.isDue()) await slices.pass();
+    }
+  } finally {
+    opened.closeSync();
+  }
+  return found;
+}
+
+function nextEntry(opened: Dir): Dirent | null {
+  try {
+    return opened.readSync();
   } catch {
-    return [];
+    return null;
+  }
+}
+
+function openIfReadable(folder: string): Dir | undefined {
+  try {
+    return opendirSync(folder, { bufferSize: 256 });
+  } catch {
+    return undefined;
   }
 }
 

@@ -6,8 +6,9 @@ import { failureReason, throwIfAborted } from '../failure.js';
 import { placeOf } from '../files/open-verified.js';
 import { permissionPath } from '../files/permission-path.js';
 import { resolvePath, type Workspace } from '../files/workspace.js';
-import { FileLists, type FileList } from './file-list.js';
-import { compileGlob, isGlob, matchesPathOrFolder } from './glob.js';
+import { sortInSlices, type WorkSlices } from '../work-slices.js';
+import { FileLists, type FileList, type Prepared } from './file-list.js';
+import { compileGlob, GlobSet, globWork, isGlob } from './glob.js';
 import { inScope } from './search-scope.js';
 
 const FileSearchInput = z.object({
@@ -71,62 +72,106 @@ export async function fileSearch(
   lists = new FileLists(workspace),
 ): Promise<FileSearchResult> {
   const wish = FileSearchInput.parse(input);
-  const keep = keeper(wish.exclude);
+  const excluded = new GlobSet(wish.exclude.map(compileGlob));
+  const wanted = isGlob(wish.pattern) ? new GlobSet([compileGlob(wish.pattern)]) : undefined;
+  const slices = globWork(signal);
   return inScope(workspace, { path: wish.searchDirectory, folderOnly: true }, async (scope, cwd) => {
     const list = await lists.of(scope, cwd, signal);
-    const ranked = isGlob(wish.pattern)
-      ? byGlob(wish.pattern, list.paths.filter(keep), scope.prefix)
-      : byLikeness(wish.pattern, targetsOf(list, wish.exclude.length > 0, keep), scope.prefix, wish.limit + 1);
+    const ranked = wanted
+      ? await byGlob(wanted, list.paths, excluded, scope.prefix, slices)
+      : await byLikeness(wish.pattern, await targetsOf(list, excluded, slices), scope.prefix, wish.limit + 1, slices);
+    // defence: file-search-still-inside, without it: const files = ranked.slice(0, wish.limit);
     const files = await stillInside(workspace, ranked.slice(0, wish.limit), signal);
     return { files, truncated: ranked.length > wish.limit || list.isCut };
   });
 }
 
-/** Globs of what to leave out; `dist` and `dist/**` leave out everything below the folder too. */
-function keeper(exclude: readonly string[]): (path: string) => boolean {
-  const globs = exclude.map((glob) => compileGlob(glob));
-  return (path) => !globs.some((glob) => matchesPathOrFolder(glob, path));
+type Targets = readonly Prepared[];
+
+/** Without what is left out; `dist` and `dist/**` leave out everything below the folder too. */
+async function targetsOf(list: FileList, excluded: GlobSet, slices: WorkSlices): Promise<Targets> {
+  const targets = await list.targets(slices);
+  if (excluded.isEmpty) return targets;
+  const kept: Prepared[] = [];
+  for (const target of targets) if (!(await excluded.fit(target.target, 'folders', slices))) kept.push(target);
+  return kept;
 }
 
-function targetsOf(
-  list: FileList,
-  isFiltered: boolean,
-  keep: (path: string) => boolean,
-): ReturnType<FileList['targets']> {
-  const targets = list.targets();
-  return isFiltered ? targets.filter(({ target }) => keep(target)) : targets;
-}
-
-function byGlob(pattern: string, paths: readonly string[], prefix: string): Found[] {
-  const glob = compileGlob(pattern);
-  return paths
-    .filter((path) => glob.matches(path) || (prefix !== '' && glob.matches(prefix + path)))
-    .map((path) => ({ path: prefix + path, score: 1, indices: [] }));
+async function byGlob(
+  wanted: GlobSet,
+  paths: readonly string[],
+  excluded: GlobSet,
+  prefix: string,
+  slices: WorkSlices,
+): Promise<Found[]> {
+  const found: Found[] = [];
+  for (const path of paths) {
+    const fits =
+      (await wanted.fit(path, 'path', slices)) || (prefix !== '' && (await wanted.fit(prefix + path, 'path', slices)));
+    if (!fits || (await excluded.fit(path, 'folders', slices))) continue;
+    found.push({ path: prefix + path, score: 1, indices: [] });
+  }
+  return found;
 }
 
 /** Of so many files only the shortest paths are ranked for one letter, which fits most of them; others rank behind. */
 const MOST_FOR_A_LETTER = 50_000;
-const shortest = new WeakMap<ReturnType<FileList['targets']>, ReturnType<FileList['targets']>>();
+const shortest = new WeakMap<Targets, Targets>();
 
-function byLikeness(pattern: string, targets: ReturnType<FileList['targets']>, prefix: string, limit: number): Found[] {
+async function byLikeness(
+  pattern: string,
+  targets: Targets,
+  prefix: string,
+  limit: number,
+  slices: WorkSlices,
+): Promise<Found[]> {
   if (pattern.length === 1 && targets.length > MOST_FOR_A_LETTER) {
-    const found = rank(pattern, shortestOf(targets), prefix, limit);
+    const found = await rank(pattern, await shortestOf(targets, slices), prefix, limit, slices);
     if (found.length === limit) return found;
   }
-  return rank(pattern, targets, prefix, limit);
+  return rank(pattern, targets, prefix, limit, slices);
 }
 
-function shortestOf(targets: ReturnType<FileList['targets']>): ReturnType<FileList['targets']> {
+async function shortestOf(targets: Targets, slices: WorkSlices): Promise<Targets> {
   let kept = shortest.get(targets);
   if (kept === undefined) {
-    kept = targets.toSorted((one, other) => one.target.length - other.target.length).slice(0, MOST_FOR_A_LETTER);
+    const sorted = await sortInSlices(targets, (one, other) => one.target.length - other.target.length, slices);
+    kept = sorted.slice(0, MOST_FOR_A_LETTER);
     shortest.set(targets, kept);
   }
   return kept;
 }
 
-function rank(pattern: string, targets: ReturnType<FileList['targets']>, prefix: string, limit: number): Found[] {
-  return fuzzysort.go(pattern, targets, { limit, threshold: 0 }).map(({ target, score, indexes }) => ({
+/** How long one step of the ranking may take. What a target costs depends on the pattern; so the first step is small. */
+const STEP_MS = 3;
+
+async function rank(
+  pattern: string,
+  targets: Targets,
+  prefix: string,
+  limit: number,
+  slices: WorkSlices,
+): Promise<Found[]> {
+  let best: {
+    readonly score: number;
+    readonly result: Fuzzysort.Result;
+  }[] = [];
+  let size = 1;
+  for (let at = 0; at < targets.length;) {
+    const startedAt = performance.now();
+    const step = fuzzysort.go(pattern, targets.slice(at, at + size), { limit, threshold: 0 });
+    if (step.length > 0) {
+      const scored = step.map((result) => ({ score: result.score, result }));
+      best = [...best, ...scored].sort((one, other) => other.score - one.score).slice(0, limit);
+    }
+    at += size;
+    const took = performance.now() - startedAt;
+    if (took > STEP_MS) size = Math.max(1, size >> 2);
+    else if (took < STEP_MS / 3) size *= 2;
+    // defence: file-search-ranking-turn
+    await slices.pass();
+  }
+  return best.map(({ score, result: { target, indexes } }) => ({
     path: prefix + target,
     score: Math.round(score * 1000) / 1000,
     indices: [...indexes].sort((one, other) => one - other).map((index) => index + prefix.length),

@@ -1,5 +1,6 @@
 import { failure } from '../failure.js';
 import { quotePath } from '../files/path-rules.js';
+import { WorkSlices } from '../work-slices.js';
 
 /*
  * Globs, matched here and not by ripgrep's own `--glob`, because that one overrides ignore files: a search in
@@ -19,6 +20,19 @@ export interface Glob {
   readonly matches: (path: string) => boolean;
   /** Simple globs without `/`; every matching file's name fits one of them. Empty where that is not known. */
   readonly names: readonly string[];
+  readonly patterns: readonly PathPattern[];
+}
+
+/** Steps that the globs of one search may take, over all files together: some seconds. */
+const MAX_STEPS = 1_000_000_000;
+
+/** The budget for all globs of one search. */
+export function globWork(signal: AbortSignal | undefined): WorkSlices {
+  return new WorkSlices({
+    signal,
+    maxSteps: MAX_STEPS,
+    tooMuch: 'The globs take too long for so many files. Use fewer or simpler ones, or search a smaller folder.',
+  });
 }
 
 /** Brackets alone make no glob: `[id].tsx` is an ordinary name. */
@@ -32,16 +46,43 @@ export function compileGlob(text: string): Glob {
   const patterns = alternatives.map((alternative) => parse(alternative, text));
   const lastNames = alternatives.map((alternative) => alternative.split('/').at(-1)!);
   return {
-    matches: (path) => patterns.some((pattern) => matchesPath(pattern, path)),
+    matches: (path) => patterns.some((pattern) => matchesPath(pattern, path.split('/'), 'path', { steps: 0 })),
     names: lastNames.every((name) => PLAIN_NAME.test(name)) ? lastNames : [],
+    patterns,
   };
 }
 
-/** Whether a glob fits the path or a folder on its way. */
-export function matchesPathOrFolder(glob: Glob, path: string): boolean {
-  for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1))
-    if (glob.matches(path.slice(0, end))) return true;
-  return glob.matches(path);
+/** Several globs at once, matched against many paths. */
+export class GlobSet {
+  readonly #patterns: readonly PathPattern[];
+
+  constructor(globs: readonly Glob[]) {
+    this.#patterns = globs.flatMap(({ patterns }) => patterns);
+  }
+
+  get isEmpty(): boolean {
+    return this.#patterns.length === 0;
+  }
+
+  /** Whether one of them fits the path; with 'folders' also where one fits a folder on its way. */
+  async fit(path: string, scope: MatchScope, slices: WorkSlices): Promise<boolean> {
+    if (this.isEmpty) return false;
+    const names = path.split('/');
+    const meter = { steps: 0 };
+    for (const pattern of this.#patterns) {
+      meter.steps = names.length;
+      if (matchesPath(pattern, names, scope, meter)) return true;
+      if (slices.isDue(meter.steps)) await slices.pass();
+    }
+    return false;
+  }
+}
+
+type MatchScope = 'path' | 'folders';
+
+/** Counts what matching costs. */
+interface Meter {
+  steps: number;
 }
 
 interface NameToken {
@@ -101,22 +142,26 @@ function characterSet(inside: readonly string[], whole: string): RegExp {
 }
 
 /** Whether the names of a path fit: `eaten` holds how many of them the pattern so far may stand for. */
-function matchesPath(pattern: PathPattern, path: string): boolean {
-  // The last name decides most of the time, without taking the path apart.
+function matchesPath(pattern: PathPattern, names: readonly string[], scope: MatchScope, meter: Meter): boolean {
   const last = pattern.at(-1)!;
-  if (last !== '**' && !matchesName(last, path.slice(path.lastIndexOf('/') + 1))) return false;
-  if (pattern.length === 2 && pattern[0] === '**' && last !== '**') return true;
-  const names = path.split('/');
+  if (scope === 'path' && last !== '**') {
+    // The last name decides most of the time.
+    if (!matchesName(last, names.at(-1)!, meter)) return false;
+    if (pattern.length === 2 && pattern[0] === '**') return true;
+  }
   let eaten = [0];
   for (const [index, part] of pattern.entries()) {
     if (eaten.length === 0) return false;
     const isLast = index === pattern.length - 1;
+    meter.steps += eaten.length;
     eaten =
       part === '**'
         ? range(eaten[0]! + (isLast ? 1 : 0), names.length - (isLast ? 0 : 1))
-        : eaten.filter((count) => count < names.length && matchesName(part, names[count]!)).map((count) => count + 1);
+        : eaten
+            .filter((count) => count < names.length && matchesName(part, names[count]!, meter))
+            .map((count) => count + 1);
   }
-  return eaten.includes(names.length);
+  return scope === 'path' ? eaten.includes(names.length) : eaten.length > 0;
 }
 
 function range(first: number, last: number): number[] {
@@ -124,13 +169,14 @@ function range(first: number, last: number): number[] {
 }
 
 /** The greedy walk with one point to return to: the last `*`. */
-function matchesName({ tokens }: NamePattern, name: string): boolean {
+function matchesName({ tokens }: NamePattern, name: string, meter: Meter): boolean {
   const characters = /[\uD800-\uDFFF]/.test(name) ? [...name] : name;
   let token = 0;
   let at = 0;
   let star = -1;
   let starAt = 0;
   while (at < characters.length) {
+    meter.steps += 1;
     const wanted = tokens[token];
     if (wanted?.kind === 'any') {
       star = token;
@@ -147,7 +193,8 @@ function matchesName({ tokens }: NamePattern, name: string): boolean {
       return false;
     }
   }
-  return tokens.slice(token).every(({ kind }) => kind === 'any');
+  while (tokens[token]?.kind === 'any') token += 1;
+  return token === tokens.length;
 }
 
 function fits({ kind, value }: NameToken, character: string): boolean {
@@ -164,6 +211,7 @@ function expandBraces(text: string): string[] {
     const group = innermostGroup(next);
     if (!group) done.push(next);
     else for (const choice of group.choices) open.push(group.before + choice + group.after);
+    // defence: glob-alternatives
     if (done.length + open.length > MAX_ALTERNATIVES) {
       throw failure('bad_pattern', `The glob ${quotePath(text)} has more than ${MAX_ALTERNATIVES} alternatives.`);
     }

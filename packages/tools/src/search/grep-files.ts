@@ -7,7 +7,8 @@ import { permissionPath } from '../files/permission-path.js';
 import { otherRoots, type Workspace } from '../files/workspace.js';
 import { confirmMatches, sha256, type ConfirmedLine, type MatchedLine } from './confirm-matches.js';
 import { byFolder } from './file-list.js';
-import { compileGlob, matchesPathOrFolder, type Glob } from './glob.js';
+import { compileGlob, GlobSet, globWork } from './glob.js';
+import type { WorkSlices } from '../work-slices.js';
 import { runRipgrep } from './ripgrep.js';
 import { inScope, type SearchScope } from './search-scope.js';
 
@@ -90,10 +91,13 @@ export async function grepFiles(
   signal?: AbortSignal,
 ): Promise<GrepFilesResult> {
   const wish = GrepFilesInput.parse(input);
+  const include = wish.include === undefined ? undefined : compileGlob(wish.include);
   const search: Search = {
     wish,
-    include: wish.include === undefined ? undefined : compileGlob(wish.include),
-    exclude: wish.exclude.map((glob) => compileGlob(glob)),
+    include: include && new GlobSet([include]),
+    names: include?.names ?? [],
+    exclude: new GlobSet(wish.exclude.map(compileGlob)),
+    slices: globWork(signal),
     signal,
   };
   return inScope(workspace, { ...wish, folderOnly: false }, async (scope, cwd) => {
@@ -109,8 +113,11 @@ export async function grepFiles(
 
 interface Search {
   readonly wish: Wish;
-  readonly include: Glob | undefined;
-  readonly exclude: readonly Glob[];
+  readonly include: GlobSet | undefined;
+  /** Names that ripgrep itself can look for; empty where there are none. */
+  readonly names: readonly string[];
+  readonly exclude: GlobSet;
+  readonly slices: WorkSlices;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -142,22 +149,22 @@ async function runSearch(search: Search, scope: SearchScope, cwd: string, inOrde
     separator: '\n',
     inOrder,
     signal: search.signal,
-    onPiece: (piece) => {
+    onPiece: async (piece) => {
       const line = candidateOf(piece, scope, search.wish.multiline);
-      if (line && isWanted(search, line)) lines.push(line);
+      if (line && (await isWanted(search, line))) lines.push(line);
       return lines.length === enough ? 'stop' : undefined;
     },
   });
   return { lines, isCut: lines.length === enough, passedOver };
 }
 
-function isWanted({ include, exclude }: Search, { inside, path }: MatchedLine): boolean {
-  if (include && !include.matches(inside) && !include.matches(path)) return false;
-  return !exclude.some((glob) => matchesPathOrFolder(glob, inside) || matchesPathOrFolder(glob, path));
+async function isWanted({ include, exclude, slices }: Search, { inside, path }: MatchedLine): Promise<boolean> {
+  if (include && !(await include.fit(inside, 'path', slices)) && !(await include.fit(path, 'path', slices)))
+    return false;
+  return !(await exclude.fit(inside, 'folders', slices)) && !(await exclude.fit(path, 'folders', slices));
 }
 
-function searchArguments({ wish, include }: Search, scope: SearchScope): string[] {
-  const names = include?.names ?? [];
+function searchArguments({ wish, names }: Search, scope: SearchScope): string[] {
   return [
     '--json',
     ...(showsMatches(wish) ? [] : ['--max-count=1']),
@@ -278,7 +285,10 @@ function matchText({ path, line, column, endLine = line, text, before = [], afte
 function around(line: string, start: number, most: number): string {
   if (line.length <= most) return line;
   const from = Math.max(0, Math.min(start - 100, line.length - most));
-  return `${from > 0 ? '…' : ''}${wholeCharacters(line.slice(from, from + most))}${from + most < line.length ? '…' : ''}`;
+  const text = `${from > 0 ? '…' : ''}${wholeCharacters(line.slice(from, from + most))}${from + most < line.length ? '…' : ''}`;
+  // A part of a text keeps the whole of it in memory, and thousands of long lines may match.
+  // defence: grep-text-copy, without it: return text;
+  return Buffer.from(text).toString();
 }
 
 /** Without the half character that a cut may leave at either end. */
