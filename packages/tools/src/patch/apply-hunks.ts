@@ -1,9 +1,11 @@
 import { failure } from '../failure.js';
 import { quotePath } from '../files/path-rules.js';
-import { fromFileLines, toFileLines, type FileLine, type FileLines } from './file-lines.js';
-import { isOnlyAdditions, LineSearch, placeHunk, type Placement } from './match.js';
+import type { WorkSlices } from '../work-slices.js';
+import { FileLines } from './file-lines.js';
+import { LineSearch } from './line-search.js';
+import { isOnlyAdditions, placeHunk, type Placement } from './match.js';
 import { explainCandidates, explainMissingContext, explainMissingHunk } from './mismatch.js';
-import type { Hunk, HunkLine } from './operations.js';
+import type { Hunk } from './operations.js';
 import { placeNumbered } from './place-numbered.js';
 
 /** Hunks of one file. */
@@ -23,18 +25,18 @@ export interface AppliedText {
  * Lines that a hunk keeps stay as the file has them, however loosely they matched. Throws a ToolCallError that
  * names the file, the hunk and the nearest lines.
  */
-export function applyHunks(text: string, { path, hunks }: FileHunks): AppliedText {
-  const file = toFileLines(text);
-  const placements = new HunkPlacer(file, path).placeAll(hunks);
-  const lines = hunks.flatMap((hunk) => hunk.lines);
-  return {
-    text: fromFileLines(
-      { ...file, finalLineEnd: finalLineEnd(file, hunks, placements) },
-      replaceLines(file, placements),
-    ),
-    added: lines.filter(({ kind }) => kind === 'add').length,
-    removed: lines.filter(({ kind }) => kind === 'remove').length,
-  };
+export async function applyHunks(text: string, { path, hunks }: FileHunks, slices: WorkSlices): Promise<AppliedText> {
+  const file = await FileLines.of(text, slices);
+  const search = await LineSearch.of(file, slices);
+  const placements = await new HunkPlacer(file, search, path, slices).placeAll(hunks);
+  let [added, removed] = [0, 0];
+  for (const { lines } of hunks) {
+    for (const { kind } of lines) {
+      if (kind === 'add') added += 1;
+      if (kind === 'remove') removed += 1;
+    }
+  }
+  return { text: file.replaced(placements, finalLineEnd(file, hunks, placements)), added, removed };
 }
 
 /** Finds the hunks of one file, one after the other. */
@@ -42,51 +44,59 @@ class HunkPlacer {
   readonly #file: FileLines;
   readonly #path: string;
   readonly #search: LineSearch;
+  readonly #slices: WorkSlices;
   /** The next hunk begins here or further down. */
   #cursor = 0;
   /** How far the last hunk was from where its numbers say. */
   #drift = 0;
 
-  constructor(file: FileLines, path: string) {
+  constructor(file: FileLines, search: LineSearch, path: string, slices: WorkSlices) {
     this.#file = file;
     this.#path = path;
-    this.#search = new LineSearch(file.lines.map((line) => line.text));
+    this.#search = search;
+    this.#slices = slices;
   }
 
-  placeAll(hunks: readonly Hunk[]): Placement[] {
-    const placements = hunks.map((hunk) => this.#place(hunk));
+  async placeAll(hunks: readonly Hunk[]): Promise<Placement[]> {
+    const placements: Placement[] = [];
+    for (const hunk of hunks) {
+      if (this.#slices.isDue(hunk.lines.length)) await this.#slices.pass();
+      placements.push(await this.#place(hunk));
+    }
     // Additions at the end may come before a hunk further up; sorting is stable.
     return placements.sort((one, other) => one.first - other.first);
   }
 
-  #place(hunk: Hunk): Placement {
-    this.#passContexts(hunk);
-    const placement = hunk.numbered ? this.#numbered(hunk) : placeHunk(this.#search, hunk, this.#cursor);
-    if (!placement) throw this.#missing(hunk);
+  async #place(hunk: Hunk): Promise<Placement> {
+    await this.#passContexts(hunk);
+    const placement = hunk.numbered ? await this.#numbered(hunk) : await placeHunk(this.#search, hunk, this.#cursor);
+    if (!placement) throw await this.#missing(hunk);
     const start = hunk.numbered?.start;
     if (start !== undefined) this.#drift = placement.first - start;
     if (start !== undefined || !isOnlyAdditions(hunk)) this.#cursor = placement.end;
     return placement;
   }
 
-  #numbered(hunk: Hunk): Placement | undefined {
-    const found = placeNumbered(this.#search, hunk, hunk.numbered!, this.#cursor, this.#drift);
+  async #numbered(hunk: Hunk): Promise<Placement | undefined> {
+    const found = await placeNumbered(this.#search, hunk, hunk.numbered!, this.#cursor, this.#drift);
     if (found.status === 'placed') return found.placement;
     if (found.status === 'missing' || this.#search.exhausted) return undefined;
     const candidates = found.candidates.map((index) => index + 1);
     throw this.#failure(hunk, explainCandidates(candidates, hunk.numbered!.start), { candidates });
   }
 
-  #passContexts(hunk: Hunk): void {
+  async #passContexts(hunk: Hunk): Promise<void> {
     for (const context of hunk.contexts) {
-      const found = this.#search.seek([context], this.#cursor);
-      if (found === undefined) throw this.#failure(hunk, explainMissingContext(this.#search, context, this.#cursor));
+      const found = await this.#search.seek([context], this.#cursor);
+      if (found === undefined)
+        throw this.#failure(hunk, await explainMissingContext(this.#search, context, this.#cursor));
       this.#cursor = found + 1;
     }
   }
 
-  #missing(hunk: Hunk): Error {
-    return this.#failure(hunk, explainMissingHunk(this.#search, this.#file.lines, hunk, this.#cursor));
+  async #missing(hunk: Hunk): Promise<Error> {
+    if (this.#search.exhausted) return this.#failure(hunk, '');
+    return this.#failure(hunk, await explainMissingHunk(this.#search, this.#file, hunk, this.#cursor, this.#slices));
   }
 
   #failure(hunk: Hunk, explanation: string, details: object = {}): Error {
@@ -101,36 +111,5 @@ class HunkPlacer {
 /** Only a hunk that reaches the end of the file may say how the file ends. */
 function finalLineEnd(file: FileLines, hunks: readonly Hunk[], placements: readonly Placement[]): boolean {
   const said = hunks.at(-1)?.numbered?.finalLineEnd;
-  return said === undefined || placements.at(-1)!.end !== file.lines.length ? file.finalLineEnd : said;
-}
-
-function replaceLines(file: FileLines, placements: readonly Placement[]): FileLine[] {
-  const result: FileLine[] = [];
-  let at = 0;
-  for (const { first, end, lines } of placements) {
-    pushAll(result, file.lines.slice(at, first));
-    pushAll(result, placedLines(file, first, lines));
-    at = end;
-  }
-  pushAll(result, file.lines.slice(at));
-  return result;
-}
-
-/** A new line ends like the line that it follows or replaces. */
-function placedLines(file: FileLines, first: number, lines: readonly HunkLine[]): FileLine[] {
-  const placed: FileLine[] = [];
-  let at = first;
-  let lineEnd = file.lines[first]?.end || file.lineEnd;
-  for (const { kind, text, end } of lines) {
-    const old = kind === 'add' ? undefined : file.lines[at++]!;
-    lineEnd = old?.end || lineEnd;
-    if (kind === 'keep') placed.push(old!);
-    if (kind === 'add') placed.push({ text, end: end ?? lineEnd });
-  }
-  return placed;
-}
-
-/** `push(...lines)` would overflow the stack with a large file. */
-function pushAll(result: FileLine[], lines: readonly FileLine[]): void {
-  for (const line of lines) result.push(line);
+  return said === undefined || placements.at(-1)!.end !== file.length ? file.finalLineEnd : said;
 }

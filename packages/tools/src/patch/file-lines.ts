@@ -1,36 +1,103 @@
+import type { WorkSlices } from '../work-slices.js';
+import type { HunkLine } from './operations.js';
+
+/** Lines that come in place of the file's lines `first` up to but not including `end`. */
+export interface Replacement {
+  readonly first: number;
+  readonly end: number;
+  readonly lines: readonly HunkLine[];
+}
+
 /** A file as lines that remember their own ends, so that what a patch does not touch stays byte for byte. */
-export interface FileLines {
-  readonly lines: readonly FileLine[];
-  /** What new lines end with: the end of the file's first line, or LF. */
-  readonly lineEnd: string;
+export class FileLines {
+  readonly length: number;
   /** False where the last line has no line end. True for an empty file. */
   readonly finalLineEnd: boolean;
-  /** A byte order mark at the start, or ''. */
-  readonly mark: string;
-}
+  readonly #text: string;
+  readonly #starts: Int32Array;
 
-export interface FileLine {
-  readonly text: string;
+  private constructor(text: string, starts: Int32Array, length: number) {
+    this.length = length;
+    this.#text = text;
+    this.#starts = starts;
+    this.finalLineEnd = length === 0 || text.endsWith('\n');
+  }
+
+  static async of(text: string, slices: WorkSlices): Promise<FileLines> {
+    let starts = new Int32Array(1_024);
+    let count = 0;
+    const first = text.startsWith('\uFEFF') ? 1 : 0;
+    for (let at = first; at < text.length;) {
+      if (slices.isDue()) await slices.pass();
+      if (count + 1 === starts.length) starts = doubled(starts);
+      starts[count] = at;
+      count += 1;
+      const end = text.indexOf('\n', at);
+      at = end === -1 ? text.length : end + 1;
+    }
+    starts[count] = Math.max(text.length, first);
+    if (count === 0) starts[0] = Math.min(first, text.length);
+    return new FileLines(text, starts, count);
+  }
+
+  at(index: number): string {
+    return this.#text.slice(this.#starts[index], this.#starts[index + 1]! - this.endOf(index).length);
+  }
+
   /** LF, CRLF, or '' for a last line without one. */
-  readonly end: string;
+  endOf(index: number): string {
+    const end = this.#starts[index + 1]!;
+    if (index < 0 || index >= this.length || this.#text[end - 1] !== '\n') return '';
+    return end - 2 >= this.#starts[index]! && this.#text[end - 2] === '\r' ? '\r\n' : '\n';
+  }
+
+  /** The file's text with other lines in it. Replacements are in the order of the file. */
+  replaced(replacements: readonly Replacement[], finalLineEnd: boolean): string {
+    const pieces: string[] = [this.#text.slice(0, this.#starts[0])];
+    // What new lines end with: the end of the file's first line, or LF.
+    const lineEnd = this.endOf(0) || '\n';
+    let isOpen = false;
+    const push = (text: string): void => {
+      if (text === '') return;
+      if (isOpen) pieces.push(lineEnd);
+      pieces.push(text);
+      isOpen = !text.endsWith('\n');
+    };
+    let at = 0;
+    for (const replacement of replacements) {
+      push(this.#between(at, replacement.first));
+      for (const line of this.#placed(replacement, lineEnd)) push(line);
+      at = replacement.end;
+    }
+    push(this.#between(at, this.length));
+    return withFinalLineEnd(pieces, isOpen, finalLineEnd, lineEnd);
+  }
+
+  #between(first: number, end: number): string {
+    return this.#text.slice(this.#starts[first], this.#starts[end]);
+  }
+
+  /** A new line ends like the line that it follows or replaces. */
+  *#placed({ first, lines }: Replacement, fileLineEnd: string): Iterable<string> {
+    let at = first;
+    let lineEnd = this.endOf(first) || fileLineEnd;
+    for (const { kind, text, end } of lines) {
+      const old = kind === 'add' ? undefined : at++;
+      if (old !== undefined) lineEnd = this.endOf(old) || lineEnd;
+      if (kind === 'keep') yield this.#between(old!, old! + 1);
+      if (kind === 'add') yield text + (end ?? lineEnd);
+    }
+  }
 }
 
-export function toFileLines(text: string): FileLines {
-  const mark = text.startsWith('\uFEFF') ? '\uFEFF' : '';
-  const pieces = text.slice(mark.length).split('\n');
-  const last = pieces.pop()!;
-  const lines = pieces.map((piece) =>
-    piece.endsWith('\r') ? { text: piece.slice(0, -1), end: '\r\n' } : { text: piece, end: '\n' },
-  );
-  const lineEnd = lines[0]?.end ?? '\n';
-  return { lines: last === '' ? lines : [...lines, { text: last, end: '' }], lineEnd, finalLineEnd: last === '', mark };
+function withFinalLineEnd(pieces: string[], isOpen: boolean, wanted: boolean, lineEnd: string): string {
+  const text = pieces.join('');
+  if (wanted) return isOpen ? text + lineEnd : text;
+  return text.replace(/\r?\n$/, '');
 }
 
-/** The file's text again, with `lines` in place of its own. */
-export function fromFileLines(file: FileLines, lines: readonly FileLine[]): string {
-  const pieces = lines.map(({ text, end }, index) => {
-    const isLast = index === lines.length - 1;
-    return text + (isLast && !file.finalLineEnd ? '' : end || file.lineEnd);
-  });
-  return file.mark + pieces.join('');
+function doubled(starts: Int32Array): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(starts.length * 2);
+  larger.set(starts);
+  return larger;
 }

@@ -1,6 +1,8 @@
 import { visible } from '../files/path-rules.js';
-import type { FileLine } from './file-lines.js';
-import { newLines, oldLines, type LineSearch } from './match.js';
+import type { WorkSlices } from '../work-slices.js';
+import type { FileLines } from './file-lines.js';
+import type { LineSearch } from './line-search.js';
+import { newLines, oldLines } from './match.js';
 import type { Hunk } from './operations.js';
 
 /*
@@ -15,8 +17,8 @@ const MAX_PLACES = 200;
 const MAX_COMPARED = 20_000;
 const ALIKE = 0.5;
 
-export function explainMissingContext(search: LineSearch, context: string, from: number): string {
-  const above = search.seek([context], 0);
+export async function explainMissingContext(search: LineSearch, context: string, from: number): Promise<string> {
+  const above = await search.seek([context], 0);
   const shown = `'${shorten(context)}'`;
   if (above !== undefined && above < from) {
     return `Its @@ line ${shown} is at line ${above + 1} of the file, above line ${from + 1}, where the search goes on; hunks must be in the order of the file.`;
@@ -32,15 +34,21 @@ export function explainCandidates(candidates: readonly number[], start: number |
   return `Its lines are in the file ${candidates.length} times, at lines ${shown}${more}, ${stated}. Give more of the unchanged lines around the change.`;
 }
 
-export function explainMissingHunk(search: LineSearch, file: readonly FileLine[], hunk: Hunk, from: number): string {
+export async function explainMissingHunk(
+  search: LineSearch,
+  file: FileLines,
+  hunk: Hunk,
+  from: number,
+  slices: WorkSlices,
+): Promise<string> {
   const wanted = oldLines(hunk.lines);
   if (wanted.length === 0)
     return `It adds lines behind line ${hunk.numbered?.start ?? file.length}, and the file has ${file.length} lines${from > 0 ? ` of which ${from} lie above` : ''}.`;
   const parts = [`Expected:\n${block(wanted, undefined)}`];
-  const elsewhere = search.seek(wanted, 0);
+  const elsewhere = await search.seek(wanted, 0);
   if (elsewhere !== undefined) parts.push(misplaced(elsewhere, from, hunk));
-  else if (isThereAlready(search, hunk)) parts.push('Its new lines are in the file already.');
-  else parts.push(nearest(file, wanted));
+  else if (await isThereAlready(search, hunk)) parts.push('Its new lines are in the file already.');
+  else parts.push(await nearest(file, wanted, slices));
   return parts.join('\n');
 }
 
@@ -51,23 +59,29 @@ function misplaced(elsewhere: number, from: number, hunk: Hunk): string {
   return `These lines begin at line ${elsewhere + 1}, above line ${from + 1}, where the search goes on; hunks must be in the order of the file.`;
 }
 
-function isThereAlready(search: LineSearch, hunk: Hunk): boolean {
+async function isThereAlready(search: LineSearch, hunk: Hunk): Promise<boolean> {
   const added = newLines(hunk.lines);
-  return hunk.lines.some(({ kind }) => kind === 'add') && search.seek(added, 0) !== undefined;
+  return hunk.lines.some(({ kind }) => kind === 'add') && (await search.seek(added, 0)) !== undefined;
 }
 
-function nearest(file: readonly FileLine[], wanted: readonly string[]): string {
+async function nearest(file: FileLines, wanted: readonly string[], slices: WorkSlices): Promise<string> {
   if (file.length === 0) return 'The file is empty.';
-  const start = mostCommonStart(file, wanted.slice(0, MAX_PLACES)) ?? mostAlikeLine(file, wanted);
+  const start =
+    (await mostCommonStart(file, wanted.slice(0, MAX_PLACES), slices)) ?? (await mostAlikeLine(file, wanted, slices));
   if (start === undefined) return 'Nothing in the file is like these lines; read it again.';
   const first = Math.max(0, start);
-  const texts = file.slice(first, first + Math.max(wanted.length, 1)).map(({ text }) => text);
-  return `The nearest lines in the file:\n${block(texts, first + 1)}`;
+  const end = Math.min(file.length, first + Math.max(wanted.length, 1));
+  const texts = Array.from({ length: Math.min(end - first, SHOWN_LINES) }, (_, index) => file.at(first + index));
+  return `The nearest lines in the file:\n${block(texts, first + 1, end - first)}`;
 }
 
 /** The start at which most wanted lines would be where the file has them. */
-function mostCommonStart(file: readonly FileLine[], wanted: readonly string[]): number | undefined {
-  const places = placesOf(file, wanted);
+async function mostCommonStart(
+  file: FileLines,
+  wanted: readonly string[],
+  slices: WorkSlices,
+): Promise<number | undefined> {
+  const places = await placesOf(file, wanted, slices);
   const votes = new Map<number, number>();
   for (const [offset, text] of wanted.entries()) {
     for (const place of places.get(text.trim()) ?? []) votes.set(place - offset, (votes.get(place - offset) ?? 0) + 1);
@@ -77,10 +91,16 @@ function mostCommonStart(file: readonly FileLine[], wanted: readonly string[]): 
   return best;
 }
 
-function placesOf(file: readonly FileLine[], wanted: readonly string[]): Map<string, number[]> {
+async function placesOf(
+  file: FileLines,
+  wanted: readonly string[],
+  slices: WorkSlices,
+): Promise<Map<string, number[]>> {
   const places = new Map<string, number[]>(wanted.map((text) => [text.trim(), []]));
   places.delete('');
-  for (const [index, { text }] of file.entries()) {
+  for (let index = 0; index < file.length; index += 1) {
+    const text = file.at(index);
+    if (slices.isDue(2 + text.length / 64)) await slices.pass();
     const known = places.get(text.trim());
     if (known && known.length < MAX_PLACES) known.push(index);
   }
@@ -88,14 +108,19 @@ function placesOf(file: readonly FileLine[], wanted: readonly string[]): Map<str
 }
 
 /** Where the first longer wanted line has its closest relative. */
-function mostAlikeLine(file: readonly FileLine[], wanted: readonly string[]): number | undefined {
+async function mostAlikeLine(
+  file: FileLines,
+  wanted: readonly string[],
+  slices: WorkSlices,
+): Promise<number | undefined> {
   const offset = wanted.findIndex((text) => text.trim().length >= 3);
   if (offset === -1) return undefined;
   const pairs = letterPairs(wanted[offset]!);
   let best: number | undefined;
   let bestScore = ALIKE;
-  for (const [index, { text }] of file.slice(0, MAX_COMPARED).entries()) {
-    const score = likeness(pairs, letterPairs(text));
+  for (let index = 0; index < Math.min(file.length, MAX_COMPARED); index += 1) {
+    if (slices.isDue(SHOWN_CHARACTERS)) await slices.pass();
+    const score = likeness(pairs, letterPairs(file.at(index)));
     if (score > bestScore) [best, bestScore] = [index, score];
   }
   return best === undefined ? undefined : best - offset;
@@ -115,11 +140,11 @@ function letterPairs(text: string): Set<string> {
   return pairs;
 }
 
-function block(lines: readonly string[], firstNumber: number | undefined): string {
+function block(lines: readonly string[], firstNumber: number | undefined, total = lines.length): string {
   const shown = lines
     .slice(0, SHOWN_LINES)
     .map((text, index) => `  ${firstNumber === undefined ? '' : `L${firstNumber + index}: `}${shorten(text)}`);
-  if (lines.length > SHOWN_LINES) shown.push(`  … ${lines.length - SHOWN_LINES} more`);
+  if (total > SHOWN_LINES) shown.push(`  … ${total - SHOWN_LINES} more`);
   return shown.join('\n');
 }
 

@@ -1,4 +1,5 @@
-import { isOnlyAdditions, oldLines, withoutTrailingBlank, type LineSearch, type Placement } from './match.js';
+import type { LineSearch } from './line-search.js';
+import { isOnlyAdditions, oldLines, withoutTrailingBlank, type Placement } from './match.js';
 import type { Hunk, HunkNumbers } from './operations.js';
 
 /** Where a hunk fits: in one place, or in several of which none can be preferred (indices from 0). */
@@ -16,13 +17,13 @@ const MISSING: NumberedPlacement = { status: 'missing' };
  * @param cursor The hunk begins at or behind this line.
  * @param drift How many lines the file has grown above, compared to the numbers of the patch.
  */
-export function placeNumbered(
+export async function placeNumbered(
   file: LineSearch,
   hunk: Hunk,
   numbers: HunkNumbers,
   cursor: number,
   drift: number,
-): NumberedPlacement {
+): Promise<NumberedPlacement> {
   const expected = numbers.start === undefined ? undefined : numbers.start + drift;
   if (isOnlyAdditions(hunk)) return placeAdditions(file, hunk, expected, cursor);
   for (const lines of [hunk.lines, withoutTrailingBlank(hunk.lines)]) {
@@ -33,7 +34,7 @@ export function placeNumbered(
       placement: { first, end: first + wanted.length, lines },
     });
     if (expected !== undefined && expected >= cursor && file.isAt(wanted, expected)) return placed(expected);
-    const places = file.seekAll(wanted, cursor);
+    const places = await file.seekAll(wanted, cursor);
     // One place found is no proof of one place where the search gave up.
     if (file.exhausted) return MISSING;
     if (places.length === 0) continue;

@@ -7,6 +7,7 @@ import { quotePath } from '../files/path-rules.js';
 import { entryOf, targetOf, type WriteTarget } from '../files/target.js';
 import { checkEncodable, checkText, readAll } from '../files/text.js';
 import { displayPath, resolvePath, type Workspace, type WorkspacePath } from '../files/workspace.js';
+import { WorkSlices } from '../work-slices.js';
 import { applyHunks, type FileHunks } from './apply-hunks.js';
 import {
   pathsOf,
@@ -46,6 +47,7 @@ export class PatchPlanner {
   readonly #workspace: Workspace;
   readonly #cwd: string | undefined;
   readonly #signal: AbortSignal | undefined;
+  readonly #slices: WorkSlices;
   readonly #files = new Map<string, PlannedFile>();
   #bytes = 0;
 
@@ -53,6 +55,7 @@ export class PatchPlanner {
     this.#workspace = workspace;
     this.#cwd = cwd;
     this.#signal = signal;
+    this.#slices = new WorkSlices({ signal });
   }
 
   /** Refuses a patch with a path that may not be changed. */
@@ -130,13 +133,13 @@ export class PatchPlanner {
     const bytes = await this.#read(file);
     if (operation.hunks.length === 0) return { bytes, added: 0, removed: 0 };
     const path = file.given.given;
-    const applied = applyHunks(textOf(bytes, file), { path, hunks: operation.hunks });
+    const applied = await applyHunks(textOf(bytes, file), { path, hunks: operation.hunks }, this.#slices);
     return { bytes: this.#encode(applied.text, path), added: applied.added, removed: applied.removed };
   }
 
   /** A file may be deleted by a unified diff that shows all of it. */
   async #checkWhole(file: PlannedFile, shown: FileHunks): Promise<void> {
-    const { text } = applyHunks(textOf(await this.#read(file), file), shown);
+    const { text } = await applyHunks(textOf(await this.#read(file), file), shown, this.#slices);
     if (text === '') return;
     const { path } = shown;
     throw failure('no_match', `${quotePath(path)} has lines that its deletion in the patch does not show.`, { path });
@@ -228,6 +231,7 @@ export class PatchPlanner {
 
   #account(bytes: number): void {
     this.#bytes += bytes;
+    // defence: patch-total-cap
     if (this.#bytes > MAX_PATCH_BYTES)
       throw failure(
         'too_large',
@@ -272,7 +276,7 @@ function textOf(bytes: Buffer, { given }: PlannedFile): string {
 
 function lineEnds(bytes: Buffer): number {
   let count = 0;
-  for (let at = bytes.indexOf(10); at !== -1; at = bytes.indexOf(10, at + 1)) count += 1;
+  for (let at = 0; at < bytes.length; at += 1) if (bytes[at] === 10) count += 1;
   return count;
 }
 

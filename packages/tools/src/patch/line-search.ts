@@ -1,0 +1,162 @@
+import type { WorkSlices } from '../work-slices.js';
+
+/**
+ * How strictly a line must be the same, tried in this order over the whole rest of the file: exactly; without
+ * trailing white space; without white space around it; with typographic punctuation and spaces made plain. Each works
+ * on what the one before it made.
+ */
+const PASSES: readonly ((text: string) => string)[] = [
+  (text) => text,
+  (text) => text.trimEnd(),
+  (text) => text.trim(),
+  (text) => plainPunctuation(text),
+];
+
+/** Comparisons of lines that one file may cost: some seconds. */
+const MAX_COMPARISONS = 300_000_000;
+/** A number that stands for no line of the file. */
+const NOWHERE = -1;
+
+/** The lines of a file as one pass sees them: equal lines have equal numbers. */
+interface Pass {
+  readonly numbers: Int32Array;
+  readonly numberOf: ReadonlyMap<string, number>;
+}
+
+/** Finds runs of lines in one file, in time proportional to the file and the run. */
+export class LineSearch {
+  /** True once the search gave up because it cost too much; everything is "not found" from then on. */
+  exhausted = false;
+  readonly length: number;
+  readonly #slices: WorkSlices;
+  readonly #passes: Pass[];
+  #comparisons = 0;
+
+  private constructor(first: Pass, slices: WorkSlices) {
+    this.length = first.numbers.length;
+    this.#passes = [first];
+    this.#slices = slices;
+  }
+
+  static async of(
+    lines: { readonly length: number; at(index: number): string },
+    slices: WorkSlices,
+  ): Promise<LineSearch> {
+    const numbers = new Int32Array(lines.length);
+    const numberOf = new Map<string, number>();
+    for (let index = 0; index < lines.length; index += 1) {
+      const text = lines.at(index);
+      if (slices.isDue(2 + text.length / 64)) await slices.pass();
+      numbers[index] = numberFor(numberOf, text);
+    }
+    return new LineSearch({ numbers, numberOf }, slices);
+  }
+
+  /** The first index from `from` on where the wanted lines lie; with `atEnd` only the very end counts. */
+  async seek(wanted: readonly string[], from: number, atEnd = false): Promise<number | undefined> {
+    const last = this.length - wanted.length;
+    const start = atEnd ? Math.max(last, from) : from;
+    const [first] = await this.#places(wanted, start, last, 1);
+    return first;
+  }
+
+  /** Every index from `from` on where the wanted lines lie, all found by the first pass that finds any. */
+  seekAll(wanted: readonly string[], from: number): Promise<number[]> {
+    return this.#places(wanted, from, this.length - wanted.length, Number.POSITIVE_INFINITY);
+  }
+
+  /** Whether the wanted lines lie there exactly as they are. */
+  isAt(wanted: readonly string[], index: number): boolean {
+    const { numbers, numberOf } = this.#passes[0]!;
+    return wanted.every((text, offset) => numberOf.get(text) === numbers[index + offset]);
+  }
+
+  async #places(wanted: readonly string[], start: number, last: number, enough: number): Promise<number[]> {
+    if (start > last || start < 0) return [];
+    if (wanted.length === 0) return [start];
+    let needles = [...wanted];
+    for (let number = 0; number < PASSES.length; number += 1) {
+      if (this.#slices.isDue(needles.length)) await this.#slices.pass();
+      needles = needles.map(PASSES[number]!);
+      const places = await this.#find(await this.#pass(number), needles, start, last, enough);
+      if (places.length > 0) return places;
+    }
+    return [];
+  }
+
+  /** Only what differs in the pass before is looked at again. */
+  async #pass(number: number): Promise<Pass> {
+    const known = this.#passes[number];
+    if (known) return known;
+    const before = await this.#pass(number - 1);
+    const change = PASSES[number]!;
+    const numberOf = new Map<string, number>();
+    const renumbered = new Int32Array(before.numberOf.size);
+    for (const [text, old] of before.numberOf) {
+      if (this.#slices.isDue(3 + text.length / 64)) await this.#slices.pass();
+      renumbered[old] = numberFor(numberOf, change(text));
+    }
+    const numbers = before.numbers.map((old) => renumbered[old]!);
+    const pass = { numbers, numberOf };
+    this.#passes[number] = pass;
+    return pass;
+  }
+
+  /** The algorithm of Knuth, Morris and Pratt. */
+  async #find(
+    { numbers, numberOf }: Pass,
+    texts: readonly string[],
+    start: number,
+    last: number,
+    enough: number,
+  ): Promise<number[]> {
+    const wanted = Int32Array.from(texts, (text) => numberOf.get(text) ?? NOWHERE);
+    const found: number[] = [];
+    if (wanted.includes(NOWHERE)) return found;
+    const fallback = fallbacks(wanted);
+    const end = last + wanted.length;
+    let matched = 0;
+    for (let at = start; at < end && !this.exhausted; at += 1) {
+      if (this.#slices.isDue()) await this.#slices.pass();
+      while (matched > 0 && numbers[at] !== wanted[matched]) matched = fallback[matched - 1]!;
+      if (numbers[at] === wanted[matched]) matched += 1;
+      this.#comparisons += 1;
+      // defence: patch-comparisons
+      this.exhausted = this.#comparisons > MAX_COMPARISONS;
+      if (matched < wanted.length) continue;
+      found.push(at - matched + 1);
+      if (found.length >= enough) break;
+      matched = fallback[matched - 1]!;
+    }
+    return found;
+  }
+}
+
+/** For each beginning of the run: how long its longest proper beginning is that it also ends with. */
+function fallbacks(wanted: Int32Array): Int32Array {
+  const lengths = new Int32Array(wanted.length);
+  for (let at = 1, matched = 0; at < wanted.length; at += 1) {
+    while (matched > 0 && wanted[at] !== wanted[matched]) matched = lengths[matched - 1]!;
+    if (wanted[at] === wanted[matched]) matched += 1;
+    lengths[at] = matched;
+  }
+  return lengths;
+}
+
+function numberFor(numberOf: Map<string, number>, text: string): number {
+  const known = numberOf.get(text);
+  if (known !== undefined) return known;
+  numberOf.set(text, numberOf.size);
+  return numberOf.size - 1;
+}
+
+const PUNCTUATION: readonly (readonly [RegExp, string])[] = [
+  [/[\u2010-\u2015\u2212]/g, '-'],
+  [/[\u2018-\u201B]/g, "'"],
+  [/[\u201C-\u201F]/g, '"'],
+  [/[\u00A0\u2002-\u200A\u202F\u205F\u3000]/g, ' '],
+];
+
+function plainPunctuation(text: string): string {
+  return PUNCTUATION.reduce((plain, [pattern, replacement]) => plain.replace(pattern, replacement), text);
+}

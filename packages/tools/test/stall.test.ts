@@ -1,0 +1,190 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Tool } from '@toolscript/core/protocol';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { codingTools } from '@toolscript/tools';
+import { MAX_STALL_MS, shortestStall } from './support/stall.js';
+import { put, temporaryFolder } from './support/temporary-folder.js';
+
+const MEGABYTE = 1024 * 1024;
+const MANY_GLOBS = Array.from({ length: 100 }, (_, index) => `${'{a,b}'.repeat(6)}*${index}*a*b*c`);
+const SLOW_GLOBS = Array.from({ length: 100 }, () => `**/${'*a'.repeat(40)}b/**/${'*a'.repeat(40)}b`);
+
+let folder: string;
+let tools: ReadonlyMap<string, Tool>;
+
+/** A million lines that differ in their last characters alone. */
+function similarLines(count: number, length: number): string {
+  return Array.from({ length: count }, (_, index) => `${'x'.repeat(length - 6)}${index}\n`).join('');
+}
+
+beforeAll(() => {
+  folder = temporaryFolder({
+    'line-ends.txt': '\n'.repeat(9 * MEGABYTE),
+    'one-line.txt': 'a'.repeat(9 * MEGABYTE),
+    'blanks.txt': ' '.repeat(9 * MEGABYTE),
+    'similar.txt': similarLines(5_000, 1_900),
+    'short.txt': similarLines(900_000, 9),
+    'accents.txt': 'é\n'.repeat(3 * MEGABYTE),
+    'nested.txt': Array.from({ length: 5_000 }, (_, index) => `${' '.repeat(index % 2_000)}}`).join('\n'),
+    'image.jpg': Buffer.concat([Buffer.from([0xff, 0xd8, 0xff]), Buffer.alloc(5 * MEGABYTE - 3, 0xff)]),
+    'image.gif': Buffer.concat([Buffer.from('GIF89a'), Buffer.alloc(5 * MEGABYTE - 6, 1)]),
+  });
+  for (let at = 0; at < 200; at += 1) {
+    const name = `${'a'.repeat(60)}-${at}`;
+    mkdirSync(join(folder, 'tree', name, 'a'.repeat(60)), { recursive: true });
+    for (let file = 0; file < 100; file += 1)
+      writeFileSync(join(folder, 'tree', name, 'a'.repeat(60), `${'a'.repeat(60)}${file}`), 'a\n');
+  }
+  mkdirSync(join(folder, 'wide'));
+  for (let at = 0; at < 50_000; at += 1) writeFileSync(join(folder, 'wide', `file-${at}`), '');
+  put(folder, 'deep/x', '');
+  tools = new Map(codingTools({ roots: folder, exec: false }).map((tool) => [tool.name, tool]));
+}, 240_000);
+
+/** All that a harness does with a call: what it touches, what a person would see, and the call. */
+async function call(name: string, input: object, signal = new AbortController().signal): Promise<unknown> {
+  const tool = tools.get(name)!;
+  const valid = tool.validateInput(input);
+  if (!valid.ok) throw new TypeError(`${name} does not know its own arguments`);
+  tool.permissions?.(valid.value as never);
+  await tool.preview?.(valid.value as never);
+  try {
+    return await tool.execute(valid.value as never, { signal } as never);
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'ToolExecutionError') throw error;
+    return error;
+  }
+}
+
+const update = (path: string, ...lines: (string | string[])[]): object => ({
+  patch: ['*** Begin Patch', `*** Update File: ${path}`, '@@', ...lines.flat(), '*** End Patch'].join('\n'),
+  dryRun: true,
+});
+const times = (count: number, line: (index: number) => string): string[] =>
+  Array.from({ length: count }, (_, at) => line(at));
+const similar = (count: number): string[] =>
+  times(count, (index) => `-${'x'.repeat(1_894)}${index === count - 1 ? 'other' : index}`);
+
+const ATTACKS: readonly [string, string, object][] = [
+  ['readFile', 'a file of line ends', { filePath: 'line-ends.txt', limit: 100_000 }],
+  ['readFile', 'a block among line ends', { filePath: 'line-ends.txt', mode: 'indentation', anchorLine: 5_000_000 }],
+  [
+    'readFile',
+    'a block of short lines',
+    { filePath: 'short.txt', mode: 'indentation', includeSiblings: true, limit: 100_000 },
+  ],
+  ['readFile', 'one long line', { filePath: 'one-line.txt', mode: 'indentation' }],
+  ['readFile', 'one long line of blanks', { filePath: 'blanks.txt', mode: 'indentation' }],
+  ['readFile', 'many closing brackets', { filePath: 'nested.txt', mode: 'indentation', anchorLine: 5_000 }],
+  ['writeFile', 'a large text', { filePath: 'new/large.txt', content: 'é\n'.repeat(300_000) }],
+  ['listDir', 'a wide folder', { dirPath: 'wide', offset: 49_000, limit: 2_000 }],
+  ['listDir', 'a large tree', { dirPath: '.', offset: 60_000, limit: 2_000, depth: 50 }],
+  ['grepFiles', 'many globs to leave out', { pattern: 'a', path: 'tree', exclude: MANY_GLOBS, limit: 2_000 }],
+  ['grepFiles', 'slow globs to leave out', { pattern: 'a', path: 'tree', exclude: SLOW_GLOBS, limit: 2_000 }],
+  ['grepFiles', 'a slow glob to search', { pattern: 'a', path: 'tree', include: SLOW_GLOBS[0], limit: 2_000 }],
+  ['grepFiles', 'every line of a file', { pattern: '.', path: 'short.txt', matches: true, context: 20, limit: 2_000 }],
+  ['grepFiles', 'line ends across lines', { pattern: '\\n+', path: 'line-ends.txt', matches: true, multiline: true }],
+  ['fileSearch', 'many globs to leave out', { pattern: 'a', exclude: MANY_GLOBS, limit: 2_000 }],
+  ['fileSearch', 'slow globs to leave out', { pattern: '**', exclude: SLOW_GLOBS, limit: 2_000 }],
+  ['fileSearch', 'a long fuzzy pattern', { pattern: 'a'.repeat(300), limit: 2_000 }],
+  ['fileSearch', 'a pattern of many words', { pattern: 'a '.repeat(400), limit: 2_000 }],
+  ['fileSearch', 'one letter', { pattern: 'a', limit: 2_000 }],
+  [
+    'applyPatch',
+    'a patch of line ends',
+    update(
+      'line-ends.txt',
+      times(300_000, () => ' '),
+      '-x',
+    ),
+  ],
+  ['applyPatch', 'a change among line ends', update('line-ends.txt', '-', '+x')],
+  [
+    'applyPatch',
+    'many hunks among line ends',
+    update(
+      'line-ends.txt',
+      times(20_000, () => '-\n+x\n@@'),
+      '-',
+    ),
+  ],
+  ['applyPatch', 'similar long lines', update('similar.txt', similar(450))],
+  [
+    'applyPatch',
+    'similar short lines',
+    update(
+      'short.txt',
+      times(50_000, () => ' xxx1'),
+      '-y',
+    ),
+  ],
+  ['applyPatch', 'lines that are alike', update('short.txt', '-xxxyy', '+y')],
+  [
+    'applyPatch',
+    'lines that are there under accents',
+    update(
+      'accents.txt',
+      times(100_000, () => ' e'),
+      '-é',
+    ),
+  ],
+  [
+    'applyPatch',
+    'a large new file',
+    {
+      patch: ['*** Begin Patch', '*** Add File: n', ...times(300_000, () => '+'), '*** End Patch'].join('\n'),
+      dryRun: true,
+    },
+  ],
+  [
+    'applyPatch',
+    'many files in deep folders',
+    {
+      patch: [
+        '*** Begin Patch',
+        ...times(3_000, (at) => `*** Add File: ${'q/'.repeat(100)}${at}\n+x`),
+        '*** End Patch',
+      ].join('\n'),
+      dryRun: true,
+    },
+  ],
+  [
+    'applyPatch',
+    'a diff with many hunks',
+    { patch: `--- a/short.txt\n+++ b/short.txt\n${'@@ -1 +1 @@\n-x\n+y\n'.repeat(40_000)}`, dryRun: true },
+  ],
+  [
+    'applyPatch',
+    'a diff that fits in many places',
+    { patch: `--- a/line-ends.txt\n+++ b/line-ends.txt\n@@ -9999999,2 +9999999,2 @@\n \n-\n+x\n`, dryRun: true },
+  ],
+  ['applyPatch', 'blank lines', { patch: '\n'.repeat(900_000) }],
+  ['applyPatch', 'blank lines in a diff', { patch: `--- a/x\n+++ b/x\n@@ -1 +1 @@\n${'\n'.repeat(900_000)}x` }],
+  ['viewImage', 'an image of fill bytes', { path: 'image.jpg' }],
+  ['viewImage', 'a large image', { path: 'image.gif' }],
+];
+
+// A stall that a script can make as long as it likes is what this is about; those took from 1 to 40 seconds.
+describe('the host goes on while a tool works', () => {
+  it.each(ATTACKS)('%s: %s', async (name, _, input) => {
+    const stall = await shortestStall(() => call(name, input));
+    if (process.env['SHOW_STALLS']) console.log(name, _, Math.round(stall));
+    expect(stall).toBeLessThan(MAX_STALL_MS);
+  });
+});
+
+describe('an abort is obeyed while a tool works', () => {
+  const LONG = ATTACKS.filter(([name]) => name !== 'viewImage' && name !== 'writeFile');
+  it.each(LONG)('%s: %s', async (name, _, input) => {
+    const abort = new AbortController();
+    setTimeout(() => abort.abort(), 20);
+    let abortedAt = Number.POSITIVE_INFINITY;
+    abort.signal.addEventListener('abort', () => (abortedAt = performance.now()));
+    const tool = tools.get(name)!;
+    const valid = tool.validateInput(input);
+    if (!valid.ok) throw new TypeError('unknown arguments');
+    await tool.execute(valid.value as never, { signal: abort.signal } as never).catch(() => undefined);
+    expect(performance.now() - abortedAt).toBeLessThan(MAX_STALL_MS);
+  });
+});
