@@ -35,8 +35,7 @@ export class FileLines {
       const end = text.indexOf('\n', at);
       at = end === -1 ? text.length : end + 1;
     }
-    starts[count] = Math.max(text.length, first);
-    if (count === 0) starts[0] = Math.min(first, text.length);
+    starts[count] = text.length;
     return new FileLines(text, starts, count);
   }
 
@@ -56,44 +55,47 @@ export class FileLines {
     const pieces: string[] = [this.#text.slice(0, this.#starts[0])];
     // What new lines end with: the end of the file's first line, or LF.
     const lineEnd = this.endOf(0) || '\n';
-    let isOpen = false;
-    const push = (text: string): void => {
-      if (text === '') return;
-      if (isOpen) pieces.push(lineEnd);
-      pieces.push(text);
-      isOpen = !text.endsWith('\n');
+    let last: string | undefined;
+    const push = ({ text, end }: Piece): void => {
+      // A line without an end stands before others now.
+      if (last === '') pieces.push(lineEnd);
+      pieces.push(text, end);
+      last = end;
     };
     let at = 0;
     for (const replacement of replacements) {
-      push(this.#between(at, replacement.first));
+      if (replacement.first > at) push(this.#between(at, replacement.first));
       for (const line of this.#placed(replacement, lineEnd)) push(line);
       at = replacement.end;
     }
-    push(this.#between(at, this.length));
-    return withFinalLineEnd(pieces, isOpen, finalLineEnd, lineEnd);
+    if (at < this.length) push(this.#between(at, this.length));
+    if (last !== undefined && !finalLineEnd) pieces.pop();
+    if (last === '' && finalLineEnd) pieces.push(lineEnd);
+    return pieces.join('');
   }
 
-  #between(first: number, end: number): string {
-    return this.#text.slice(this.#starts[first], this.#starts[end]);
+  #between(first: number, end: number): Piece {
+    const lineEnd = this.endOf(end - 1);
+    return { text: this.#text.slice(this.#starts[first], this.#starts[end]! - lineEnd.length), end: lineEnd };
   }
 
   /** A new line ends like the line that it follows or replaces. */
-  *#placed({ first, lines }: Replacement, fileLineEnd: string): Iterable<string> {
+  *#placed({ first, lines }: Replacement, fileLineEnd: string): Iterable<Piece> {
     let at = first;
     let lineEnd = this.endOf(first) || fileLineEnd;
     for (const { kind, text, end } of lines) {
       const old = kind === 'add' ? undefined : at++;
       if (old !== undefined) lineEnd = this.endOf(old) || lineEnd;
       if (kind === 'keep') yield this.#between(old!, old! + 1);
-      if (kind === 'add') yield text + (end ?? lineEnd);
+      if (kind === 'add') yield { text, end: end ?? lineEnd };
     }
   }
 }
 
-function withFinalLineEnd(pieces: string[], isOpen: boolean, wanted: boolean, lineEnd: string): string {
-  const text = pieces.join('');
-  if (wanted) return isOpen ? text + lineEnd : text;
-  return text.replace(/\r?\n$/, '');
+/** A line, or several, with the end of the last one apart. */
+interface Piece {
+  readonly text: string;
+  readonly end: string;
 }
 
 function doubled(starts: Int32Array): Int32Array<ArrayBuffer> {

@@ -68,6 +68,7 @@ export class LineSearch {
   /** Whether the wanted lines lie there exactly as they are. */
   isAt(wanted: readonly string[], index: number): boolean {
     const { numbers, numberOf } = this.#passes[0]!;
+    if (index + wanted.length > this.length) return false;
     return wanted.every((text, offset) => numberOf.get(text) === numbers[index + offset]);
   }
 

@@ -413,10 +413,12 @@ describe('whatever the files and edits', () => {
   });
 });
 
-it('a patch of many hunks for a file of many equal lines is refused in good time', async () => {
-  const root = temporaryFolder({ a: 'same\n'.repeat(400_000) });
-  const hunk = ['@@', ...Array.from({ length: 3000 }, () => ' same'), '-other', '+new'];
-  const error = await refusal(() => applyPatch(wrap('*** Update File: a', ...hunk), { root }));
+it('a patch whose hunks cost too much to find is refused', async () => {
+  const first = Array.from({ length: 1_000 }, (_, index) => `first ${index}`);
+  const root = temporaryFolder({ a: first.map((text) => `${text}\n`).join('') + 'same\n'.repeat(1_000_000) });
+  // Its number is wrong, so that each hunk must be found in one place of the whole rest.
+  const hunks = first.map((text) => `@@ -9 +9 @@\n-${text}\n+x\n`).join('');
+  const error = await refusal(() => applyPatch(`--- a/a\n+++ b/a\n${hunks}`, { root }));
   expect(error.data['reason']).toBe('too_large');
 });
 
