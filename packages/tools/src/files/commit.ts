@@ -1,8 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { constants, type BigIntStats } from 'node:fs';
 import { link, mkdir, open, rename, rmdir, unlink } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { failure, failureReason, systemCode, throwIfAborted } from '../failure.js';
+import { ChangeJournal, entryOfContent, recoverChanges, sha256, type JournalEntry } from './change-journal.js';
+import { withLocks } from './place-locks.js';
 import { ioFailure, openFolder, openSubfolder, type VerifiedFolder } from './open-verified.js';
 import { quotePath } from './path-rules.js';
 import { lookAt, sameEntry, type WriteTarget } from './target.js';
@@ -11,13 +12,15 @@ import { checkWritable, rootOf, type Workspace } from './workspace.js';
 /*
  * Changes of files that happen together or not at all.
  *
- * 1. stage: open (and where needed make) every folder, verify it, see that the target is as it was planned, and
- *    write the new content to a temporary file beside it;
- * 2. switch: keep each old file under a second name, then rename the new one over it;
+ * 0. write down what is going to happen (change-journal.ts);
+ * 1. stage: open (and where needed make) every folder, verify it, and write the new content to a temporary file beside
+ *    the target;
+ * 2. switch: see that the target is as it was planned, keep the old file under a second name, then rename the new one
+ *    over it;
  * 3. clean: remove the second names. A failure in 1 or 2 undoes what was done, in reverse.
  *
- * Only renames happen in step 2, all of them inside folders whose handles were verified and are still open. A
- * process killed there leaves the old files beside the new ones, under `.toolscript-….old`.
+ * Only renames happen in step 2, all of them inside folders whose handles were verified and are still open. What a
+ * process leaves that is killed there, the next change in the workspace finishes.
  */
 
 export interface FileChange {
@@ -26,9 +29,27 @@ export interface FileChange {
   readonly bytes: Uint8Array | undefined;
   /** Where there is no file yet: the file whose permissions and owner the new one takes over. */
   readonly like?: BigIntStats | undefined;
+  /** SHA-256 of the old content that the new one was computed from; undefined where it does not depend on it. */
+  readonly computedFrom?: string | undefined;
 }
 
-const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+const { O_RDONLY, O_NONBLOCK, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+
+/**
+ * Runs a change of files that no other change of these places comes in between, in this process or another, after what
+ * killed processes left in the workspace was finished. `places` are real paths.
+ */
+export function changeFiles<T>(
+  workspace: Workspace,
+  signal: AbortSignal | undefined,
+  findPlaces: () => Promise<readonly string[]>,
+  change: () => Promise<T>,
+): Promise<T> {
+  return workspace.exclusive(async () => {
+    await recoverChanges(workspace, signal);
+    return withLocks(workspace.stateFolder(), await findPlaces(), signal, change);
+  });
+}
 
 /** Makes all changes or none. Targets must be different places. Throws a ToolCallError. */
 export async function commitChanges(
@@ -36,13 +57,18 @@ export async function commitChanges(
   changes: readonly FileChange[],
   signal?: AbortSignal,
 ): Promise<void> {
+  throwIfAborted(signal);
+  if (changes.length === 0) return;
+  const entries = changes.map(({ target, bytes }) => entryOfContent(target.realPath, bytes, target.existing));
+  const journal = beginJournal(workspace, changes, entries);
   const work = new Commit(workspace);
   try {
-    for (const change of changes) {
+    for (const [index, change] of changes.entries()) {
       throwIfAborted(signal);
-      await work.stage(change);
+      await work.stage(change, entries[index]!);
     }
     await work.switchAll();
+    journal?.markDone();
   } catch (error) {
     const lost = await work.undo();
     if (lost.length === 0) throw error;
@@ -53,6 +79,20 @@ export async function commitChanges(
     );
   } finally {
     await work.close();
+    journal?.delete();
+  }
+}
+
+function beginJournal(
+  workspace: Workspace,
+  changes: readonly FileChange[],
+  entries: readonly JournalEntry[],
+): ChangeJournal | undefined {
+  for (const { target } of changes) checkWritable(workspace, target.realPath, target.given);
+  try {
+    return ChangeJournal.begin(workspace.stateFolder(), entries);
+  } catch (error) {
+    throw ioFailure({ given: 'the journal of file changes', absolute: '' }, error);
   }
 }
 
@@ -62,6 +102,8 @@ interface StagedChange {
   readonly name: string;
   /** The entry that holds the new content. */
   readonly staged: string | undefined;
+  readonly keptName: string;
+  readonly computedFrom: string | undefined;
   /** The entry that keeps the old content while the change can still be undone. */
   kept: string | undefined;
   switched: boolean;
@@ -77,16 +119,21 @@ class Commit {
     this.#workspace = workspace;
   }
 
-  async stage({ target, bytes, like }: FileChange): Promise<void> {
-    checkWritable(this.#workspace, target.realPath, target.given);
+  async stage({ target, bytes, like, computedFrom }: FileChange, { staged, kept }: JournalEntry): Promise<void> {
     const folder = await this.#openParent(dirname(target.realPath), target);
     const name = basename(target.realPath);
-    const found = await this.#system(target, () => lookAt(folder, name));
-    if (!sameEntry(found, target.existing)) throw changedMeanwhile(target);
-    const staged = bytes === undefined ? undefined : temporaryName('new');
-    this.#changes.push({ target, folder, name, staged, kept: undefined, switched: false });
-    if (staged !== undefined)
-      await this.#system(target, () => writeNew(folder.entryPath(staged), bytes!, found ?? like));
+    this.#changes.push({
+      target,
+      folder,
+      name,
+      staged,
+      keptName: kept,
+      computedFrom,
+      kept: undefined,
+      switched: false,
+    });
+    if (staged === undefined) return;
+    await this.#system(target, () => writeNew(folder.entryPath(staged), bytes!, target.existing ?? like));
   }
 
   async switchAll(): Promise<void> {
@@ -112,16 +159,22 @@ class Commit {
   }
 
   async #switch(change: StagedChange): Promise<void> {
-    const { folder, name, staged, target } = change;
+    const { folder, name, staged, keptName, target } = change;
+    // defence: commit-unchanged-entry
     if (!sameEntry(await lookAt(folder, name), target.existing)) throw changedMeanwhile(target);
+    // defence: commit-unchanged-content
+    if (!(await hasContent(folder, name, change.computedFrom))) throw changedMeanwhile(target);
     const entry = folder.entryPath(name);
     if (target.existing) {
-      const kept = temporaryName('old');
-      await keepOld(entry, folder.entryPath(kept), staged !== undefined);
-      change.kept = kept;
+      await keepOld(entry, folder.entryPath(keptName), staged !== undefined);
+      change.kept = keptName;
     }
     if (staged !== undefined) await rename(folder.entryPath(staged), entry);
     change.switched = true;
+    // Who had the old file open may have written to it until a moment ago.
+    // defence: commit-unchanged-kept
+    if (target.existing && !sameContent(await lookAt(folder, keptName), target.existing))
+      throw changedMeanwhile(target);
   }
 
   /** Opens a folder by its path without links, making what is missing, one name at a time. */
@@ -160,6 +213,7 @@ class Commit {
 
   /** A folder that now lies elsewhere was swapped after the plan was made. */
   #checkPlace(folder: VerifiedFolder, realPath: string, target: WriteTarget): VerifiedFolder {
+    // defence: commit-folder-place
     if (folder.realPath !== realPath) throw changedMeanwhile(target);
     return folder;
   }
@@ -175,6 +229,7 @@ class Commit {
 
 /** Writes a new file with the permissions and, where the system lets it, the owner of the file that it is like. */
 async function writeNew(path: string, bytes: Uint8Array, like: BigIntStats | undefined): Promise<void> {
+  // defence: commit-new-file-exclusive, without it: const handle = await open(path, O_WRONLY | O_CREAT, like ? 0o600 : 0o666);
   const handle = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, like ? 0o600 : 0o666);
   try {
     await handle.writeFile(bytes);
@@ -214,8 +269,19 @@ async function putBack(change: StagedChange): Promise<void> {
   }
 }
 
-function temporaryName(kind: 'new' | 'old'): string {
-  return `.toolscript-${randomBytes(9).toString('base64url')}.${kind}`;
+async function hasContent(folder: VerifiedFolder, name: string, expected: string | undefined): Promise<boolean> {
+  if (expected === undefined) return true;
+  const handle = await open(folder.entryPath(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    return sha256(await handle.readFile()) === expected;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Its other names may have changed. */
+function sameContent(one: BigIntStats | undefined, other: BigIntStats): boolean {
+  return one !== undefined && one.ino === other.ino && one.size === other.size && one.mtimeNs === other.mtimeNs;
 }
 
 function changedMeanwhile(target: WriteTarget): Error {

@@ -2,6 +2,7 @@ import { existsSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { ToolscriptUsageError } from '@toolscript/core/protocol';
 import { failure } from '../failure.js';
+import { makePrivateFolder, makeStateFolder } from './state-folder.js';
 import { checkSpelling, PROTECTED_NAMES, protectedName, quotePath } from './path-rules.js';
 
 /**
@@ -21,6 +22,8 @@ export interface Workspace {
   readonly exclusive: <T>(change: () => Promise<T>) => Promise<T>;
   /** How many changes have begun or ended, for those who remember what they found. */
   readonly changeCount: () => number;
+  /** Where processes agree about files, outside of every project; undefined where no place is safe. Made when first asked for. */
+  readonly stateFolder: () => string | undefined;
   /** Device numbers of the kernel's own file systems, whose files are windows on processes and hardware. */
   readonly kernelDevices: ReadonlySet<number>;
 }
@@ -47,6 +50,11 @@ export interface WorkspaceOptions {
   readonly hardLinks?: 'refuse' | 'read';
   /** How opened files are verified; by default the best that the system has. */
   readonly verification?: Verification;
+  /**
+   * A folder for locks and for journals of changes, the same for all processes that change the same files. Default:
+   * `toolscript/files` in the user's own state folder (`$XDG_STATE_HOME`, `~/.local/state`).
+   */
+  readonly stateFolder?: string;
 }
 
 /**
@@ -75,6 +83,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
     hardLinks: options.hardLinks ?? 'refuse',
     unprotected: knownNames(options.unprotected ?? []),
     ...oneAtATime(),
+    stateFolder: onFirstUse(() => stateFolderOf(options.stateFolder)),
     kernelDevices: kernelDevices(),
   });
 }
@@ -138,6 +147,9 @@ export function checkWritable(workspace: Workspace, realPath: string, given: str
     });
   if (root.access !== 'write')
     throw failure('read_only', `The path ${quotePath(given)} lies in a folder that may only be read.`, { path: given });
+  const stateFolder = workspace.stateFolder();
+  // defence: state-folder-protected
+  if (stateFolder !== undefined && isInside(stateFolder, realPath)) throw ownState(given);
   const inRoot = relative(root.realPath, realPath).split(sep).join('/');
   const rule = protectedName(inRoot, workspace.unprotected);
   if (rule) {
@@ -172,6 +184,22 @@ function differentRoots(roots: readonly WorkspaceRoot[]): readonly WorkspaceRoot
   const twice = roots.find((root, index) => roots.findIndex(({ realPath }) => realPath === root.realPath) < index);
   if (twice) throw new ToolscriptUsageError(`The workspace root '${twice.givenPath}' is given twice.`);
   return roots;
+}
+
+function stateFolderOf(given: string | undefined): string | undefined {
+  const found = given === undefined ? makeStateFolder(process.env) : makePrivateFolder(given) ? given : undefined;
+  return found === undefined ? undefined : realpathSync.native(found);
+}
+
+function onFirstUse<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
+
+function ownState(given: string): Error {
+  return failure('protected', `The path ${quotePath(given)} is protected: Toolscript keeps its own state there.`, {
+    path: given,
+  });
 }
 
 function kernelDevices(): ReadonlySet<number> {

@@ -1,7 +1,8 @@
 import { defineTool } from '@toolscript/core';
 import type { Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
-import { commitChanges } from './commit.js';
+import { throwIfAborted } from '../failure.js';
+import { changeFiles, commitChanges } from './commit.js';
 import { permissionPath } from './permission-path.js';
 import { targetOf } from './target.js';
 import { checkEncodable } from './text.js';
@@ -52,7 +53,9 @@ export async function writeFile(
   const path = resolvePath(workspace, input.filePath, input.workdir);
   checkEncodable(input.content, 'The content');
   const bytes = Buffer.from(input.content);
-  return workspace.exclusive(async () => {
+  throwIfAborted(signal);
+  const findPlaces = async (): Promise<string[]> => [(await targetOf(workspace, path)).realPath];
+  return changeFiles(workspace, signal, findPlaces, async () => {
     const target = await targetOf(workspace, path);
     await commitChanges(workspace, [{ target, bytes }], signal);
     const shown = displayPath(workspace, target.realPath);

@@ -1,8 +1,8 @@
 import { defineTool } from '@toolscript/core';
 import { ToolCallError, type Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
-import { failureMessage } from '../failure.js';
-import { commitChanges } from '../files/commit.js';
+import { failureMessage, failureReason } from '../failure.js';
+import { changeFiles, commitChanges } from '../files/commit.js';
 import { visible } from '../files/path-rules.js';
 import { permissionPath } from '../files/permission-path.js';
 import { createWorkspace, type RootOption, type Workspace } from '../files/workspace.js';
@@ -81,19 +81,35 @@ export function applyPatchIn(
   signal?: AbortSignal,
 ): Promise<ApplyPatchResult> {
   const { patch, cwd, atomic, dryRun } = ApplyPatchInput.parse(input);
-  return workspace.exclusive(async () => {
-    if (!atomic && !dryRun) return applyOneByOne(workspace, patch, cwd, signal);
-    try {
-      const parsed = await readPatch(patch, cwd);
-      const planner = new PatchPlanner(workspace, parsed.cwd, signal);
-      await planner.checkPaths(parsed.operations);
-      await planner.plan(parsed.operations);
-      if (!dryRun) await commitChanges(workspace, planner.fileChanges(), signal);
-      return report(planner.changes, parsed.notes, dryRun);
-    } catch (error) {
-      throw withNote(error, 'Nothing was changed.', []);
+  return atomic || dryRun
+    ? applyWhole(workspace, patch, cwd, dryRun, signal)
+    : applyOneByOne(workspace, patch, cwd, signal);
+}
+
+async function applyWhole(
+  workspace: Workspace,
+  patch: string,
+  workdir: string | undefined,
+  dryRun: boolean,
+  signal: AbortSignal | undefined,
+): Promise<ApplyPatchResult> {
+  try {
+    const { operations, notes, cwd } = await readPatch(patch, workdir);
+    const findPlaces = (): Promise<string[]> => new PatchPlanner(workspace, cwd, signal).checkPaths(operations);
+    const plan = async (): Promise<PatchPlanner> => {
+      const planner = new PatchPlanner(workspace, cwd, signal);
+      await planner.plan(operations);
+      return planner;
+    };
+    if (dryRun) {
+      await findPlaces();
+      return report((await plan()).changes, notes, true);
     }
-  });
+    const planner = await changeFiles(workspace, signal, findPlaces, () => planAndCommit(workspace, plan, signal));
+    return report(planner.changes, notes, false);
+  } catch (error) {
+    throw withNote(error, 'Nothing was changed.', []);
+  }
 }
 
 async function applyOneByOne(
@@ -105,13 +121,17 @@ async function applyOneByOne(
   const done: PatchChange[] = [];
   try {
     const { operations, notes, cwd } = await readPatch(patch, workdir);
-    await new PatchPlanner(workspace, cwd, signal).checkPaths(operations);
-    for (const operation of operations) {
-      const planner = new PatchPlanner(workspace, cwd, signal);
-      await planner.plan([operation]);
-      await commitChanges(workspace, planner.fileChanges(), signal);
-      done.push(...planner.changes);
-    }
+    const findPlaces = (): Promise<string[]> => new PatchPlanner(workspace, cwd, signal).checkPaths(operations);
+    await changeFiles(workspace, signal, findPlaces, async () => {
+      for (const operation of operations) {
+        const plan = async (): Promise<PatchPlanner> => {
+          const planner = new PatchPlanner(workspace, cwd, signal);
+          await planner.plan([operation]);
+          return planner;
+        };
+        done.push(...(await planAndCommit(workspace, plan, signal)).changes);
+      }
+    });
     return report(done, notes, false);
   } catch (error) {
     throw withNote(
@@ -121,6 +141,26 @@ async function applyOneByOne(
         : `Done before that and kept: ${done.map(({ path }) => path).join(', ')}.`,
       done,
     );
+  }
+}
+
+/** How often a patch is worked out again because somebody else changed one of its files meanwhile. */
+const MAX_ATTEMPTS = 5;
+
+async function planAndCommit(
+  workspace: Workspace,
+  plan: () => Promise<PatchPlanner>,
+  signal: AbortSignal | undefined,
+): Promise<PatchPlanner> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const planner = await plan();
+      await commitChanges(workspace, planner.fileChanges(), signal);
+      return planner;
+    } catch (error) {
+      // defence: patch-recompute
+      if (failureReason(error) !== 'changed' || attempt === MAX_ATTEMPTS) throw error;
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { dirname } from 'node:path';
 import { failure, throwIfAborted } from '../failure.js';
+import { sha256 } from '../files/change-journal.js';
 import type { FileChange } from '../files/commit.js';
 import { openFile, using } from '../files/open-verified.js';
 import { quotePath } from '../files/path-rules.js';
@@ -36,6 +37,8 @@ interface PlannedFile {
   readonly given: WorkspacePath;
   content: 'as_on_disk' | 'absent' | Buffer;
   like: WriteTarget['existing'];
+  /** SHA-256 of what was read from the disk. */
+  computedFrom?: string;
 }
 
 /**
@@ -58,17 +61,21 @@ export class PatchPlanner {
     this.#slices = new WorkSlices({ signal });
   }
 
-  /** Refuses a patch with a path that may not be changed. */
-  async checkPaths(operations: readonly PatchOperation[]): Promise<void> {
+  /** Refuses a patch with a path that may not be changed. Returns the real paths of all places that it may change. */
+  async checkPaths(operations: readonly PatchOperation[]): Promise<string[]> {
     for (const path of operations.flatMap(pathsOf)) this.#resolve(path);
+    const places: string[] = [];
     for (const operation of operations) {
       for (const path of pathsOf(operation).map((given) => this.#resolve(given))) {
         throwIfAborted(this.#signal);
         const entry = await entryOf(this.#workspace, path);
+        places.push(entry.realPath);
         // Deleting a link deletes the link; everything else goes to where it leads.
-        if (entry.existing?.isSymbolicLink() && operation.kind !== 'delete') await targetOf(this.#workspace, path);
+        if (entry.existing?.isSymbolicLink() && operation.kind !== 'delete')
+          places.push((await targetOf(this.#workspace, path)).realPath);
       }
     }
+    return places;
   }
 
   async plan(operations: readonly PatchOperation[]): Promise<void> {
@@ -82,9 +89,9 @@ export class PatchPlanner {
   /** What has to be written, each place once. */
   fileChanges(): FileChange[] {
     const changes: FileChange[] = [];
-    for (const { target, content, like } of this.#files.values()) {
+    for (const { target, content, like, computedFrom } of this.#files.values()) {
       if (content === 'as_on_disk' || (content === 'absent' && !target.existing)) continue;
-      changes.push({ target, bytes: content === 'absent' ? undefined : content, like });
+      changes.push({ target, bytes: content === 'absent' ? undefined : content, like, computedFrom });
     }
     return changes;
   }
@@ -190,6 +197,7 @@ export class PatchPlanner {
       }
       const bytes = await readAll(handle, stat.size, file.given, this.#signal);
       this.#account(bytes.length);
+      file.computedFrom = sha256(bytes);
       return bytes;
     });
   }

@@ -1,0 +1,270 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { lstatSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync, type BigIntStats } from 'node:fs';
+import { lstat, readFile, rename, rmdir, unlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { z } from 'zod';
+import { failureReason, systemCode } from '../failure.js';
+import { openFolder, using, type VerifiedFolder } from './open-verified.js';
+import { withLocks } from './place-locks.js';
+import { isAlive, ownIdentity, ProcessIdentity } from './process-identity.js';
+import { makePrivateFolder } from './state-folder.js';
+import { checkWritable, type Workspace } from './workspace.js';
+
+/*
+ * What a change of several files is about to do, written down before it begins, so that another process can finish it
+ * when this one is killed: all files are as before then, or all are new, and no other file is left over.
+ *
+ * `<id>.open`: some places may be switched; every one is put back, unless all of them were switched.
+ * `<id>.done`: all are switched; second names of old files are removed.
+ *
+ * It lies in the state folder, where nothing in a workspace reaches it. All the same it is believed as little as may be:
+ * its places must lie in roots that may be written, its temporary names must be such as are made here, and an old file
+ * comes back only where its inode is the one that was written down.
+ */
+
+const TEMPORARY_NAME = /^\.toolscript-[\w-]{12}\.(?:new|old)$/;
+
+const Entry = z.object({
+  realPath: z.string(),
+  /** The entries beside it that hold the new content, and the old one. */
+  staged: z.string().regex(TEMPORARY_NAME).optional(),
+  kept: z.string().regex(TEMPORARY_NAME),
+  /** SHA-256 of the new content. */
+  sha256: z.string().optional(),
+  /** The old file; undefined where there was none. */
+  existing: z.object({ dev: z.string(), ino: z.string() }).optional(),
+});
+export type JournalEntry = z.infer<typeof Entry>;
+
+const Journal = z.object({
+  owner: ProcessIdentity,
+  entries: z.array(Entry),
+  /** Folders that are not there yet. */
+  missingFolders: z.array(z.string()),
+});
+type Journal = z.infer<typeof Journal>;
+
+/** The journal of one change. */
+export class ChangeJournal {
+  readonly #path: string;
+
+  private constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Undefined where there is no state folder. */
+  static begin(stateFolder: string | undefined, entries: readonly JournalEntry[]): ChangeJournal | undefined {
+    if (stateFolder === undefined) return undefined;
+    const folder = join(stateFolder, 'journals');
+    if (!makePrivateFolder(folder)) return undefined;
+    const journal = { owner: ownIdentity(), entries, missingFolders: missingFolders(entries) };
+    const path = join(folder, randomBytes(9).toString('base64url'));
+    writeFileSync(`${path}.new`, JSON.stringify(journal), { flag: 'wx', mode: 0o600 });
+    renameSync(`${path}.new`, `${path}.open`);
+    return new ChangeJournal(path);
+  }
+
+  /** From here on the change has happened. */
+  markDone(): void {
+    renameSync(`${this.#path}.open`, `${this.#path}.done`);
+  }
+
+  delete(): void {
+    for (const state of ['open', 'done']) deleteIfThere(`${this.#path}.${state}`);
+  }
+}
+
+export function entryOfContent(
+  realPath: string,
+  bytes: Uint8Array | undefined,
+  existing: BigIntStats | undefined,
+): JournalEntry {
+  const random = randomBytes(9).toString('base64url');
+  return {
+    realPath,
+    kept: `.toolscript-${random}.old`,
+    ...(bytes && { staged: `.toolscript-${random}.new`, sha256: sha256(bytes) }),
+    ...(existing && { existing: { dev: `${existing.dev}`, ino: `${existing.ino}` } }),
+  };
+}
+
+/** Finishes the changes in this workspace whose processes were killed. */
+export async function recoverChanges(workspace: Workspace, signal?: AbortSignal): Promise<void> {
+  const stateFolder = workspace.stateFolder();
+  if (stateFolder === undefined) return;
+  const folder = join(stateFolder, 'journals');
+  for (const name of namesIn(folder)) {
+    const path = join(folder, name);
+    const journal = abandonedJournal(path);
+    if (journal === undefined || !isWithin(workspace, journal)) continue;
+    const places = journal.entries.map(({ realPath }) => realPath);
+    await withLocks(stateFolder, places, signal, async () => {
+      // Another process may have done it meanwhile.
+      if (abandonedJournal(path) === undefined) return;
+      await new Recovery(workspace, journal).run(name.endsWith('.done'));
+      deleteIfThere(path);
+    });
+  }
+}
+
+function abandonedJournal(path: string): Journal | undefined {
+  try {
+    const ageMs = Date.now() - lstatSync(path).mtimeMs;
+    const parsed = Journal.safeParse(JSON.parse(readFileSync(path, 'utf8')));
+    // defence: journal-owner-alive
+    if (parsed.success && isAlive(parsed.data.owner, ownIdentity(), ageMs)) return undefined;
+    if (path.endsWith('.new')) deleteIfThere(path);
+    else if (parsed.success) return parsed.data;
+  } catch (error) {
+    if (systemCode(error) !== undefined && systemCode(error) !== 'ENOENT') throw error;
+  }
+  return undefined;
+}
+
+/** A journal of another workspace waits until that one is used again. */
+function isWithin(workspace: Workspace, { entries, missingFolders: folders }: Journal): boolean {
+  try {
+    // defence: journal-inside-roots
+    for (const path of [...entries.map(({ realPath }) => realPath), ...folders]) checkWritable(workspace, path, path);
+    return true;
+  } catch (error) {
+    if (failureReason(error) === undefined) throw error;
+    return false;
+  }
+}
+
+/** One place of a journal, with its folder open. */
+interface OpenEntry extends JournalEntry {
+  readonly folder: VerifiedFolder;
+  readonly name: string;
+}
+
+class Recovery {
+  readonly #workspace: Workspace;
+  readonly #journal: Journal;
+
+  constructor(workspace: Workspace, journal: Journal) {
+    this.#workspace = workspace;
+    this.#journal = journal;
+  }
+
+  async run(isDone: boolean): Promise<void> {
+    const { entries, missingFolders: folders } = this.#journal;
+    let isComplete = isDone;
+    if (!isDone) {
+      const switched = [];
+      for (const entry of entries) switched.push(await this.#inFolder(entry, isSwitched, false));
+      isComplete = switched.every(Boolean);
+    }
+    for (const entry of entries.toReversed()) {
+      if (!isComplete) await this.#inFolder(entry, putBack, undefined);
+      await this.#inFolder(entry, removeTemporary, undefined);
+    }
+    if (!isComplete) for (const folder of folders) await this.#removeFolder(folder);
+  }
+
+  /** Where the folder is gone, or a link now, there is nothing of ours. */
+  async #inFolder<T>(entry: JournalEntry, act: (entry: OpenEntry) => Promise<T>, otherwise: T): Promise<T> {
+    const place = dirname(entry.realPath);
+    try {
+      return await using(openFolder(this.#workspace, { absolute: place, given: place }), async (folder) =>
+        folder.realPath === place ? act({ ...entry, folder, name: basename(entry.realPath) }) : otherwise,
+      );
+    } catch (error) {
+      if (['missing', 'not_a_folder', 'link_outside', 'outside'].includes(failureReason(error) ?? '')) return otherwise;
+      throw error;
+    }
+  }
+
+  async #removeFolder(path: string): Promise<void> {
+    const place = dirname(path);
+    const opening = openFolder(this.#workspace, { absolute: place, given: place });
+    await using(opening, (folder) => rmdir(folder.entryPath(basename(path)))).catch(() => undefined);
+  }
+}
+
+async function isSwitched({ folder, name, staged, existing, kept }: OpenEntry): Promise<boolean> {
+  if (staged !== undefined && (await statOf(folder, staged))) return false;
+  const found = await statOf(folder, name);
+  if (staged !== undefined)
+    return existing ? (await statOf(folder, kept)) !== undefined && !isSame(found, existing) : found !== undefined;
+  return found === undefined;
+}
+
+/** What somebody wrote since then stays. */
+async function putBack(entry: OpenEntry): Promise<void> {
+  const { folder, name, kept, existing, sha256: ours } = entry;
+  const [found, old] = [await statOf(folder, name), await statOf(folder, kept)];
+  if (existing && old) {
+    // defence: journal-old-inode
+    if (!isSame(old, existing)) return;
+    const isOurs = found === undefined || (ours !== undefined && (await contentHash(folder, name)) === ours);
+    if (isOurs && !isSame(found, existing)) await rename(folder.entryPath(kept), folder.entryPath(name));
+  } else if (!existing && found && entry.staged !== undefined) {
+    const isStaged = (await statOf(folder, entry.staged)) !== undefined;
+    if (!isStaged && (await contentHash(folder, name)) === ours) await unlink(folder.entryPath(name));
+  }
+}
+
+async function removeTemporary({ folder, staged, kept }: OpenEntry): Promise<void> {
+  for (const name of [staged, kept])
+    if (name !== undefined) await unlink(folder.entryPath(name)).catch(() => undefined);
+}
+
+async function statOf(folder: VerifiedFolder, name: string): Promise<BigIntStats | undefined> {
+  try {
+    return await lstat(folder.entryPath(name), { bigint: true });
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** '' for what is no regular file. */
+async function contentHash(folder: VerifiedFolder, name: string): Promise<string> {
+  const found = await statOf(folder, name);
+  return found?.isFile() ? sha256(await readFile(folder.entryPath(name))) : '';
+}
+
+function isSame(found: BigIntStats | undefined, { dev, ino }: { dev: string; ino: string }): boolean {
+  return found !== undefined && `${found.dev}` === dev && `${found.ino}` === ino;
+}
+
+/** The deepest first. */
+function missingFolders(entries: readonly JournalEntry[]): string[] {
+  const missing = new Set<string>();
+  for (const { realPath } of entries) {
+    for (let folder = dirname(realPath); !missing.has(folder) && !isThere(folder); folder = dirname(folder))
+      missing.add(folder);
+  }
+  return [...missing].sort((one, other) => other.length - one.length);
+}
+
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return true;
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+function deleteIfThere(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw error;
+  }
+}
+
+export function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('base64url');
+}

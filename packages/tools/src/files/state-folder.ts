@@ -1,0 +1,49 @@
+import { accessSync, chmodSync, constants, lstatSync, mkdirSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+
+/*
+ * Where the Toolscript processes of one user agree about files: locks and journals. It lies outside of every project,
+ * so that nothing in a project can forge it.
+ */
+
+/** The first place that belongs to this user alone and can be written; undefined where there is none. */
+export function makeStateFolder(environment: Readonly<Record<string, string | undefined>>): string | undefined {
+  return [userFolder(environment), temporaryFolder()].find(makePrivateFolder);
+}
+
+/** False where the folder is not this user's alone. */
+export function makePrivateFolder(path: string): boolean {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    const stat = lstatSync(path);
+    if (process.getuid === undefined) return stat.isDirectory();
+    // defence: state-folder-owner, without it: if (!stat.isDirectory()) return false;
+    if (!stat.isDirectory() || stat.uid !== process.getuid()) return false;
+    // defence: state-folder-mode
+    if ((stat.mode & 0o077) !== 0) chmodSync(path, 0o700);
+    accessSync(path, constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** `$XDG_STATE_HOME/toolscript/files`, `%LOCALAPPDATA%\toolscript\files`, or what stands for it on this system. */
+function userFolder({
+  XDG_STATE_HOME: xdg,
+  LOCALAPPDATA: appData,
+}: Readonly<Record<string, string | undefined>>): string {
+  return join(baseFolder(xdg, appData), 'toolscript', 'files');
+}
+
+function baseFolder(xdg: string | undefined, appData: string | undefined): string {
+  if (xdg !== undefined && isAbsolute(xdg)) return xdg;
+  if (process.platform === 'win32' && appData !== undefined && isAbsolute(appData)) return appData;
+  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Application Support');
+  return join(homedir(), '.local', 'state');
+}
+
+function temporaryFolder(): string {
+  return join(tmpdir(), `toolscript-files-${process.getuid?.() ?? 'user'}`);
+}
