@@ -22,6 +22,8 @@ export interface LineRange {
 }
 
 const TAB_WIDTH = 4;
+/** Characters at either end of a line that say what it is. */
+const LOOKED_AT = 1_000;
 const CLOSER = /^\s*(?:[}\])]|<\/|(?:end|fi|done|esac|else|elif|elsif|except|finally|catch|rescue|ensure)\b)/;
 const OPENER = /(?:[{([:]|\b(?:do|then|else|begin))\s*$/;
 const HEADER = /^\s*(?:\/\/|\/\*|\*|#|@|--|;|%|"""|''')/;
@@ -92,7 +94,7 @@ class IndentedLines {
   }
 
   async #enclosingLine(anchor: number, maxLevels: number): Promise<number> {
-    let top = CLOSER.test(this.#text(anchor)) ? await this.#openingLine(anchor) : anchor;
+    let top = CLOSER.test(this.#head(anchor)) ? await this.#openingLine(anchor) : anchor;
     const levels = maxLevels === 0 ? Number.POSITIVE_INFINITY : maxLevels;
     for (let level = 0; level < levels; level += 1) {
       const above = await this.#lineAbove(top, this.#indents[top]! - 1);
@@ -105,7 +107,7 @@ class IndentedLines {
   /** From a line that closes a block (`} else {`, `end`) to the line that opened it. */
   async #openingLine(line: number): Promise<number> {
     let top = line;
-    while (CLOSER.test(this.#text(top))) {
+    while (CLOSER.test(this.#head(top))) {
       const above = await this.#lineAbove(top, this.#indents[top]!);
       if (above === undefined || this.#indents[above]! < this.#indents[top]!) break;
       top = above;
@@ -125,9 +127,9 @@ class IndentedLines {
     for (let index = top + 1; index < this.#lines.length; index += 1) {
       if (this.#slices.isDue()) await this.#slices.pass();
       if (this.#blanks[index] || this.#indents[index]! > this.#indents[top]!) continue;
-      const closes = this.#indents[index] === this.#indents[top] && CLOSER.test(this.#text(index));
+      const closes = this.#indents[index] === this.#indents[top] && CLOSER.test(this.#head(index));
       if (!closes) return index - 1;
-      if (!OPENER.test(this.#text(index))) return index;
+      if (!OPENER.test(this.#text(index).slice(-LOOKED_AT))) return index;
     }
     return this.#lines.length - 1;
   }
@@ -149,7 +151,7 @@ class IndentedLines {
 
   async #headerStart(first: number): Promise<number> {
     let start = first;
-    while (start > 0 && this.#indents[start - 1]! >= this.#indents[first]! && HEADER.test(this.#text(start - 1))) {
+    while (start > 0 && this.#indents[start - 1]! >= this.#indents[first]! && HEADER.test(this.#head(start - 1))) {
       if (this.#slices.isDue()) await this.#slices.pass();
       start -= 1;
     }
@@ -169,6 +171,10 @@ class IndentedLines {
     return { first, last };
   }
 
+  #head(index: number): string {
+    return this.#text(index).slice(0, LOOKED_AT);
+  }
+
   #text(index: number): string {
     return this.#lines.at(index)!;
   }
@@ -176,7 +182,7 @@ class IndentedLines {
 
 function indentOf(line: string): number {
   let columns = 0;
-  for (let at = 0; at < line.length; at += 1) {
+  for (let at = 0; at < Math.min(line.length, LOOKED_AT); at += 1) {
     const character = line[at];
     if (character === ' ') columns += 1;
     else if (character === '\t') columns += TAB_WIDTH - (columns % TAB_WIDTH);

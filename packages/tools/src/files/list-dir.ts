@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { defineTool } from '@toolscript/core';
 import type { Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
-import { failure, failureReason, throwIfAborted } from '../failure.js';
+import { failure, failureReason } from '../failure.js';
+import { sortInSlices, WorkSlices } from '../work-slices.js';
 import { ioFailure, openFolder, openSubfolder, using, type VerifiedFolder } from './open-verified.js';
 import { quotePath, visible } from './path-rules.js';
 import { permissionPath } from './permission-path.js';
@@ -12,6 +13,9 @@ import { displayPath, otherRoots, resolvePath, type Workspace } from './workspac
 
 /** A folder with more entries than this is listed in part, and says so. */
 const MAX_FOLDER_ENTRIES = 100_000;
+
+/** An entry costs about as much as so many comparisons. */
+const STEPS_OF_AN_ENTRY = 20;
 
 const ListDirInput = z.object({
   dirPath: z.string().default('.').describe('relative to the workspace, or absolute inside it'),
@@ -65,7 +69,7 @@ export async function listDir(
   const wish = ListDirInput.parse(input);
   const path = resolvePath(workspace, wish.dirPath, wish.workdir);
   return using(openFolder(workspace, path), async (folder) => {
-    const walk = new Walk(workspace, wish.depth, wish.offset + wish.limit, signal);
+    const walk = new Walk(workspace, wish.depth, wish.offset + wish.limit, new WorkSlices({ signal }));
     await walk.visit(folder, folder.realPath, 1);
     if (wish.offset > 1 && wish.offset > walk.entries.length) {
       const total = walk.entries.length;
@@ -88,19 +92,19 @@ class Walk {
   readonly #workspace: Workspace;
   readonly #depth: number;
   readonly #enough: number;
-  readonly #signal: AbortSignal | undefined;
+  readonly #slices: WorkSlices;
 
-  constructor(workspace: Workspace, depth: number, enough: number, signal: AbortSignal | undefined) {
+  constructor(workspace: Workspace, depth: number, enough: number, slices: WorkSlices) {
     this.#workspace = workspace;
     this.#depth = depth;
     this.#enough = enough;
-    this.#signal = signal;
+    this.#slices = slices;
   }
 
   async visit(folder: VerifiedFolder, realPath: string, depth: number): Promise<void> {
     for (const found of await this.#read(folder, realPath)) {
       if (this.entries.length >= this.#enough) return;
-      throwIfAborted(this.#signal);
+      if (this.#slices.isDue(STEPS_OF_AN_ENTRY)) await this.#slices.pass();
       const place = join(realPath, found.name);
       const entry: Entry = { path: displayPath(this.#workspace, place), name: found.name, type: typeOf(found), depth };
       this.entries.push(entry);
@@ -123,6 +127,8 @@ class Walk {
     const found: Dirent[] = [];
     try {
       for await (const entry of await opendir(folder.ownPath, { bufferSize: 256 })) {
+        if (this.#slices.isDue(STEPS_OF_AN_ENTRY)) await this.#slices.pass();
+        // defence: list-folder-cap
         if (found.length === MAX_FOLDER_ENTRIES) {
           this.cut = true;
           break;
@@ -130,10 +136,15 @@ class Walk {
         found.push(entry);
       }
     } catch (error) {
+      if (failureReason(error) !== undefined) throw error;
       throw ioFailure({ given: displayPath(this.#workspace, realPath), absolute: realPath }, error);
     }
-    return found.sort((one, other) => (one.name < other.name ? -1 : one.name > other.name ? 1 : 0));
+    return sortInSlices(found, byName, this.#slices);
   }
+}
+
+function byName(one: Dirent, other: Dirent): number {
+  return one.name < other.name ? -1 : one.name > other.name ? 1 : 0;
 }
 
 function typeOf(entry: Dirent): Entry['type'] {

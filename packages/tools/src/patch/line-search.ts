@@ -97,7 +97,11 @@ export class LineSearch {
       if (this.#slices.isDue(3 + text.length / 64)) await this.#slices.pass();
       renumbered[old] = numberFor(numberOf, change(text));
     }
-    const numbers = before.numbers.map((old) => renumbered[old]!);
+    const numbers = new Int32Array(this.length);
+    for (let index = 0; index < this.length; index += 1) {
+      if (this.#slices.isDue()) await this.#slices.pass();
+      numbers[index] = renumbered[before.numbers[index]!]!;
+    }
     const pass = { numbers, numberOf };
     this.#passes[number] = pass;
     return pass;

@@ -6,6 +6,9 @@ import { readShellCommand } from './shell-command.js';
 import { isUnifiedDiff, parseUnifiedDiff } from './unified-format.js';
 import { isShellCommand, unwrapPatch, type PatchText } from './unwrap.js';
 
+/** Files that one patch may change. */
+const MAX_FILES = 1_000;
+
 /** A patch in either format, read but not looked up. */
 export interface ParsedPatch {
   readonly operations: readonly PatchOperation[];
@@ -43,10 +46,22 @@ export function pathsInPatch({ operations }: ParsedPatch): string[] {
 function parseText(patch: PatchText, text: string, cwd: string | undefined): ParsedPatch {
   const place = folderOf(patch.directory, cwd);
   const { lines, skipped, blanksBehind = 0 } = patch;
-  if (!isUnifiedDiff(lines)) return { operations: parseCodexFormat(patch), cwd: place, notes: [] };
+  if (!isUnifiedDiff(lines)) return { operations: fewEnough(parseCodexFormat(patch)), cwd: place, notes: [] };
   // Only here do CR before LF count: git writes the lines of CRLF files with them.
   const raw = text.split('\n').slice(skipped, skipped + lines.length + blanksBehind);
-  return { ...parseUnifiedDiff(raw, skipped), cwd: place };
+  const { operations, notes } = parseUnifiedDiff(raw, skipped);
+  return { operations: fewEnough(operations), notes, cwd: place };
+}
+
+/** Each file costs looks at the disk, also where a rule asks what a patch touches. */
+function fewEnough(operations: readonly PatchOperation[]): readonly PatchOperation[] {
+  // defence: patch-files-cap
+  if (operations.length > MAX_FILES)
+    throw failure(
+      'too_large',
+      `The patch changes ${operations.length} files, and at most ${MAX_FILES} go into one. Split it.`,
+    );
+  return operations;
 }
 
 function folderOf(directory: string | undefined, cwd: string | undefined): string | undefined {

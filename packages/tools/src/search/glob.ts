@@ -24,7 +24,9 @@ export interface Glob {
 }
 
 /** Steps that the globs of one search may take, over all files together: some seconds. */
-const MAX_STEPS = 1_000_000_000;
+const MAX_STEPS = 300_000_000;
+/** What matching costs before the first character. */
+const STEPS_OF_A_MATCH = 10;
 
 /** The budget for all globs of one search. */
 export function globWork(signal: AbortSignal | undefined): WorkSlices {
@@ -70,7 +72,7 @@ export class GlobSet {
     const names = path.split('/');
     const meter = { steps: 0 };
     for (const pattern of this.#patterns) {
-      meter.steps = names.length;
+      meter.steps = STEPS_OF_A_MATCH;
       if (matchesPath(pattern, names, scope, meter)) return true;
       if (slices.isDue(meter.steps)) await slices.pass();
     }
@@ -149,6 +151,8 @@ function matchesPath(pattern: PathPattern, names: readonly string[], scope: Matc
     if (!matchesName(last, names.at(-1)!, meter)) return false;
     if (pattern.length === 2 && pattern[0] === '**') return true;
   }
+  if (scope === 'folders' && pattern.length === 2 && pattern[0] === '**' && last !== '**')
+    return names.some((name) => matchesName(last, name, meter));
   let eaten = [0];
   for (const [index, part] of pattern.entries()) {
     if (eaten.length === 0) return false;
