@@ -1,5 +1,6 @@
-import { lstatSync, realpathSync } from 'node:fs';
-import { basename, dirname, join, relative, sep } from 'node:path';
+import { realpathSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { existingPart } from './existing-part.js';
 import { displayPath, resolvePath, rootOf, type Workspace } from './workspace.js';
 
 /**
@@ -15,27 +16,13 @@ export function permissionPath(workspace: Workspace, path: string, workdir?: str
   }
 }
 
-/** Looks for the deepest folder that exists from above: a script may name many that are missing. */
 function realPathOf(path: string, root: string): string {
-  let existing = root;
-  for (const name of relative(root, path).split(sep)) {
-    const next = join(existing, name);
-    if (!isThere(next)) break;
-    existing = next;
-  }
+  const existing = existingPart(root, path);
   const missing = relative(existing, path);
   try {
     return join(realpathSync.native(existing), missing);
   } catch {
     // A link that leads nowhere.
     return join(realpathSync.native(dirname(existing)), basename(existing), missing);
-  }
-}
-
-function isThere(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    return false;
   }
 }

@@ -1,7 +1,8 @@
 import type { BigIntStats } from 'node:fs';
 import { lstat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import { failure, failureReason, systemCode } from '../failure.js';
+import { existingPart } from './existing-part.js';
 import { checkRegularFile, ioFailure, openFolder, placeOf, using, type VerifiedFolder } from './open-verified.js';
 import { quotePath } from './path-rules.js';
 import { checkWritable, rootOf, type Workspace, type WorkspacePath } from './workspace.js';
@@ -76,13 +77,15 @@ async function deepestFolder(
   workspace: Workspace,
   path: WorkspacePath,
 ): Promise<{ folder: VerifiedFolder; missing: string[] }> {
-  try {
-    return { folder: await openFolder(workspace, path), missing: [] };
-  } catch (error) {
-    const isRoot = rootOf(workspace, path.absolute)?.realPath === path.absolute;
-    if (failureReason(error) !== 'missing' || isRoot) throw error;
-    const { folder, missing } = await deepestFolder(workspace, { ...path, absolute: dirname(path.absolute) });
-    return { folder, missing: [...missing, basename(path.absolute)] };
+  const root = rootOf(workspace, path.absolute)!.realPath;
+  for (let existing = existingPart(root, path.absolute); ; existing = dirname(existing)) {
+    try {
+      const folder = await openFolder(workspace, { ...path, absolute: existing });
+      return { folder, missing: relative(existing, path.absolute).split(sep).filter(Boolean) };
+    } catch (error) {
+      // It may be a link that leads nowhere, or gone by now.
+      if (failureReason(error) !== 'missing' || existing === root) throw error;
+    }
   }
 }
 

@@ -14,6 +14,8 @@ const PASSES: readonly ((text: string) => string)[] = [
 
 /** Comparisons of lines that one file may cost: some seconds. */
 const MAX_COMPARISONS = 300_000_000;
+/** Places of one run that are told apart. */
+const MAX_PLACES = 1_000;
 /** A number that stands for no line of the file. */
 const NOWHERE = -1;
 
@@ -60,9 +62,9 @@ export class LineSearch {
     return first;
   }
 
-  /** Every index from `from` on where the wanted lines lie, all found by the first pass that finds any. */
+  /** The indices from `from` on where the wanted lines lie, at most `MAX_PLACES`, all found by the same pass. */
   seekAll(wanted: readonly string[], from: number): Promise<number[]> {
-    return this.#places(wanted, from, this.length - wanted.length, Number.POSITIVE_INFINITY);
+    return this.#places(wanted, from, this.length - wanted.length, MAX_PLACES);
   }
 
   /** Whether the wanted lines lie there exactly as they are. */

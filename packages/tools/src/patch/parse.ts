@@ -8,6 +8,7 @@ import { isShellCommand, unwrapPatch, type PatchText } from './unwrap.js';
 
 /** Files that one patch may change. */
 const MAX_FILES = 1_000;
+const MAX_LINES = 100_000;
 
 /** A patch in either format, read but not looked up. */
 export interface ParsedPatch {
@@ -20,11 +21,13 @@ export interface ParsedPatch {
 
 /** Reads a patch by its text alone. Throws a ToolCallError that names the line. */
 export function parsePatch(text: string, cwd?: string): ParsedPatch {
+  refuseTooManyLines(text);
   return parseText(unwrapPatch(text), text, cwd);
 }
 
 /** The same; a patch inside a shell command is read with bash's grammar too, and both must agree. */
 export async function readPatch(text: string, cwd?: string): Promise<ParsedPatch> {
+  refuseTooManyLines(text);
   const command = text.trimStart();
   if (!isShellCommand(command.slice(0, 40))) return parsePatch(text, cwd);
   const skipped = text.slice(0, text.length - command.length).split('\n').length - 1;
@@ -51,6 +54,15 @@ function parseText(patch: PatchText, text: string, cwd: string | undefined): Par
   const raw = text.split('\n').slice(skipped, skipped + lines.length + blanksBehind);
   const { operations, notes } = parseUnifiedDiff(raw, skipped);
   return { operations: fewEnough(operations), notes, cwd: place };
+}
+
+/** A patch is read in one go. */
+function refuseTooManyLines(text: string): void {
+  let lines = 1;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines += 1;
+  // defence: patch-lines-cap
+  if (lines > MAX_LINES)
+    throw failure('too_large', `The patch has ${lines} lines, and at most ${MAX_LINES} go into one. Split it.`);
 }
 
 /** Each file costs looks at the disk, also where a rule asks what a patch touches. */

@@ -1,6 +1,6 @@
 import type { Hunk, HunkLine, PatchOperation } from './operations.js';
 import { patchProblem, patchRefusal } from './problem.js';
-import { NO_FILE, readGitNames, readName, withoutPrefixes, type DiffNames } from './unified-paths.js';
+import { isMissingSide, NO_FILE, readGitNames, readName, withoutPrefixes, type DiffNames } from './unified-paths.js';
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 const BARE_HUNK = /^@@(?:$|[^@])/;
@@ -116,13 +116,24 @@ class UnifiedParser {
       while (this.#at < this.#lines.length && this.#extended(header, this.#lines[this.#at]!)) this.#at += 1;
     }
     if (startsSides(this.#lines, this.#at)) {
-      const [before, after] = [this.#lines[this.#at]!, this.#lines[this.#at + 1]!].map((line) =>
-        readName(line.slice(4)),
-      );
+      const [before, after] = [this.#lines[this.#at]!, this.#lines[this.#at + 1]!].map((line) => this.#side(line));
       header.sides = withoutPrefixes({ before: before!, after: after! });
       this.#at += 2;
     }
     return header;
+  }
+
+  #side(line: string): string {
+    const text = line.slice('--- '.length);
+    return isMissingSide(text) ? NO_FILE : this.#name(text);
+  }
+
+  /** Blanks at the edges of a name are lost on the way so often that a name which seems to have them is not trusted. */
+  #name(text: string): string {
+    const name = readName(text);
+    if (name !== name.trim() && !text.startsWith('"'))
+      throw this.#refusal('a name with blanks at its edges must be in double quotes');
+    return name;
   }
 
   /** Reads one of git's lines about a whole file; false where the line is none. */
@@ -134,8 +145,8 @@ class UnifiedParser {
       ) ?? [];
     if (name === undefined) return false;
     if (name.startsWith('copy')) throw this.#refusal('copies are not made; add the new file with its whole content');
-    if (name === 'rename from') header.renamedFrom = readName(value);
-    if (name === 'rename to') header.renamedTo = readName(value);
+    if (name === 'rename from') header.renamedFrom = this.#name(value);
+    if (name === 'rename to') header.renamedTo = this.#name(value);
     if (name === 'new file mode') header.isNew = true;
     if (name === 'deleted file mode') header.isDeleted = true;
     this.#readMode(header, name, value.trim());

@@ -6,6 +6,7 @@
 const ESCAPES: Readonly<Record<string, number>> = { a: 7, b: 8, t: 9, n: 10, v: 11, f: 12, r: 13, '"': 34, '\\': 92 };
 const QUOTED = /"(?:[^"\\]|\\.)*"/y;
 const TIME = /\s\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*$/;
+const EPOCH = /\s(19(?:69-12-31|70-01-01))[ T](\d\d:\d\d:\d\d)(?:\.0+)?(?: ([+-]\d{4}))?\s*$/;
 /** Prefixes that git writes: before and after, index and work tree, commit and index or work tree, and by number. */
 const PREFIXES: readonly (readonly [string, string])[] = [
   ['a/', 'b/'],
@@ -30,7 +31,15 @@ export function readName(text: string): string {
   const quoted = QUOTED.exec(text)?.[0];
   if (quoted !== undefined) return unquote(quoted);
   const tab = text.indexOf('\t');
-  return (tab === -1 ? text.replace(TIME, '') : text.slice(0, tab)).trim();
+  return tab === -1 ? text.replace(TIME, '') : text.slice(0, tab);
+}
+
+/** `diff -N` gives a file that does not exist the beginning of Unix time, in whatever time zone. */
+export function isMissingSide(text: string): boolean {
+  const [, day, time, zone] = EPOCH.exec(text) ?? [];
+  if (day === undefined) return false;
+  const offset = zone === undefined ? 'Z' : `${zone.slice(0, 3)}:${zone.slice(3)}`;
+  return Date.parse(`${day}T${time}${offset}`) === 0;
 }
 
 /** The names of a `diff --git` line. Undefined where a name with blanks makes it unclear; other lines say more then. */
