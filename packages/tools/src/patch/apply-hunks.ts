@@ -1,6 +1,7 @@
 import { failure } from '../failure.js';
 import { quotePath } from '../files/path-rules.js';
 import type { WorkSlices } from '../work-slices.js';
+import { readMark } from './byte-order-mark.js';
 import { FileLines } from './file-lines.js';
 import { LineSearch } from './line-search.js';
 import { isOnlyAdditions, placeHunk, type Placement } from './match.js';
@@ -25,7 +26,12 @@ export interface AppliedText {
  * Lines that a hunk keeps stay as the file has them, however loosely they matched. Throws a ToolCallError that
  * names the file, the hunk and the nearest lines.
  */
-export async function applyHunks(text: string, { path, hunks }: FileHunks, slices: WorkSlices): Promise<AppliedText> {
+export async function applyHunks(
+  text: string,
+  { path, hunks: given }: FileHunks,
+  slices: WorkSlices,
+): Promise<AppliedText> {
+  const { hunks, removesMark } = text.startsWith('\uFEFF') ? readMark(given) : { hunks: given, removesMark: false };
   const file = await FileLines.of(text, slices);
   const search = await LineSearch.of(file, slices);
   const placements = await new HunkPlacer(file, search, path, slices).placeAll(hunks);
@@ -36,7 +42,8 @@ export async function applyHunks(text: string, { path, hunks }: FileHunks, slice
       if (kind === 'remove') removed += 1;
     }
   }
-  return { text: file.replaced(placements, finalLineEnd(file, hunks, placements)), added, removed };
+  const applied = file.replaced(placements, finalLineEnd(file, hunks, placements));
+  return { text: removesMark ? applied.replace(/^\uFEFF/, '') : applied, added, removed };
 }
 
 /** Finds the hunks of one file, one after the other. */

@@ -147,7 +147,8 @@ export class PatchPlanner {
   /** A file may be deleted by a unified diff that shows all of it. */
   async #checkWhole(file: PlannedFile, shown: FileHunks): Promise<void> {
     const { text } = await applyHunks(textOf(await this.#read(file), file), shown, this.#slices);
-    if (text === '') return;
+    // A byte order mark is no line.
+    if (text === '' || text === '\uFEFF') return;
     const { path } = shown;
     throw failure('no_match', `${quotePath(path)} has lines that its deletion in the patch does not show.`, { path });
   }

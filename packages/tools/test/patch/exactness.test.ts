@@ -1,0 +1,139 @@
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { commitChanges } from '#tools/files/commit.js';
+import { sha256 } from '#tools/files/change-journal.js';
+import { targetOf } from '#tools/files/target.js';
+import { createWorkspace, resolvePath } from '#tools/files/workspace.js';
+import { writeFile } from '#tools/files/write-file.js';
+import { applyPatch } from '#tools/patch/apply-patch.js';
+import { refusal, temporaryFolder, texts } from '../support/temporary-folder.js';
+
+const MARK = '\uFEFF';
+const diff = (...lines: string[]): string => ['--- a/a', '+++ b/a', ...lines, ''].join('\n');
+
+async function patched(content: string, patch: string): Promise<string | undefined> {
+  const root = temporaryFolder({ a: content });
+  await applyPatch(patch, { root });
+  return texts(root)['a'];
+}
+
+describe('a byte order mark', () => {
+  it.each<[string, string, string]>([
+    ['is kept by a patch that does not show it', diff('@@ -1 +1 @@', '-one', '+two'), `${MARK}two\n`],
+    [
+      'is kept by a patch that shows it on both sides',
+      diff('@@ -1 +1 @@', `-${MARK}one`, `+${MARK}two`),
+      `${MARK}two\n`,
+    ],
+    ['is kept by a patch that keeps its line', diff('@@ -1 +1,2 @@', ` ${MARK}one`, '+two'), `${MARK}one\ntwo\n`],
+    ['is removed by a patch that shows it on the old side alone', diff('@@ -1 +1 @@', `-${MARK}one`, '+one'), 'one\n'],
+    ['is not doubled', diff('@@ -1 +1 @@', '-one', `+${MARK}two`), `${MARK}two\n`],
+  ])('%s', async (_, patch, expected) => {
+    expect(await patched(`${MARK}one\n`, patch)).toBe(expected);
+  });
+
+  it('is no line that the deletion of a file has to show', async () => {
+    const root = temporaryFolder({ a: `${MARK}one\n` });
+    await applyPatch('--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n', { root });
+    expect(texts(root)).toEqual({});
+  });
+});
+
+describe('the date of a side that does not exist', () => {
+  it.each([
+    '1970-01-01 00:00:00.000000000 +0000',
+    '1970-01-01 00:00:00',
+    '1970-01-01 01:00:00.000000000 +0100',
+    '1969-12-31 19:00:00.000000000 -0500',
+  ])('%s adds a file, or deletes it', async (date) => {
+    const root = temporaryFolder();
+    await applyPatch(
+      `--- a/new.txt\t${date}\n+++ b/new.txt\t2024-05-05 10:00:00.000000000 +0000\n@@ -0,0 +1 @@\n+x\n`,
+      { root },
+    );
+    expect(texts(root)).toEqual({ 'new.txt': 'x\n' });
+    await applyPatch(
+      `--- a/new.txt\t2024-05-05 10:00:00.000000000 +0000\n+++ b/new.txt\t${date}\n@@ -1 +0,0 @@\n-x\n`,
+      { root },
+    );
+    expect(texts(root)).toEqual({});
+  });
+
+  it('is the first moment of Unix time and no other', async () => {
+    const patch = '--- a/a\t1970-01-01 00:00:01\n+++ b/a\t2024-05-05 10:00:00\n@@ -1 +1 @@\n-one\n+two\n';
+    expect(await patched('one\n', patch)).toBe('two\n');
+  });
+});
+
+describe('a name with blanks at its edges', () => {
+  it('is taken as it is in double quotes', async () => {
+    const root = temporaryFolder({ ' a ': 'one\n', a: 'one\n' });
+    await applyPatch('--- "a/ a "\n+++ "b/ a "\n@@ -1 +1 @@\n-one\n+two\n', { root });
+    expect(texts(root)).toEqual({ ' a ': 'two\n', a: 'one\n' });
+  });
+
+  it.each(['--- a/a \n+++ b/a \n', '---  a/a\n+++  b/a\n'])('is refused without them', async (header) => {
+    const root = temporaryFolder({ a: 'one\n' });
+    const error = await refusal(() => applyPatch(`${header}@@ -1 +1 @@\n-one\n+two\n`, { root }));
+    expect(error.message).toContain('a name with blanks at its edges must be in double quotes');
+  });
+});
+
+describe('limits of a patch', () => {
+  it('refuse too many files', async () => {
+    const adds = Array.from({ length: 1_001 }, (_, at) => `*** Add File: f${at}\n+x\n`).join('');
+    const error = await refusal(() =>
+      applyPatch(`*** Begin Patch\n${adds}*** End Patch`, { root: temporaryFolder(), dryRun: true }),
+    );
+    expect(error.message).toContain('at most 1000 go into one');
+  });
+
+  it('refuse too many lines', async () => {
+    const error = await refusal(() => applyPatch('\n'.repeat(100_001), { root: temporaryFolder() }));
+    expect(error.message).toContain('at most 100000 go into one');
+  });
+
+  it('refuse files that are larger than 64 MB together', async () => {
+    const root = temporaryFolder();
+    const large = `${'x'.repeat(9 * 1024 * 1024)}\n`;
+    for (let at = 0; at < 4; at += 1) writeFileSync(join(root, `f${at}`), `one\n${large}`);
+    const updates = Array.from({ length: 4 }, (_, at) => `*** Update File: f${at}\n@@\n-one\n+two\n`).join('');
+    const error = await refusal(() => applyPatch(`*** Begin Patch\n${updates}*** End Patch`, { root }));
+    expect(error.message).toContain('larger than 64 MB together');
+  });
+});
+
+describe('a file that another program changes while it is patched', () => {
+  const contents = { a: '1\n' };
+
+  it('is not replaced where another file took its name', async () => {
+    const root = temporaryFolder(contents);
+    const workspace = createWorkspace({ roots: root });
+    const target = await targetOf(workspace, resolvePath(workspace, 'a'));
+    writeFileSync(join(root, 'a'), 'by a person\n');
+    const error = await refusal(() => commitChanges(workspace, [{ target, bytes: Buffer.from('2\n') }]));
+    expect(error.data['reason']).toBe('changed');
+    expect(texts(root)).toEqual({ a: 'by a person\n' });
+  });
+
+  it('is not replaced where its content is another, even in the same moment and size', async () => {
+    const root = temporaryFolder(contents);
+    const workspace = createWorkspace({ roots: root });
+    const target = await targetOf(workspace, resolvePath(workspace, 'a'));
+    const change = { target, bytes: Buffer.from('2\n'), computedFrom: sha256(Buffer.from('0\n')) };
+    expect((await refusal(() => commitChanges(workspace, [change]))).data['reason']).toBe('changed');
+    expect(texts(root)).toEqual(contents);
+  });
+
+  it('may not lie where the state of the tools is kept', async () => {
+    const root = temporaryFolder();
+    const workspace = createWorkspace({ roots: root, stateFolder: join(root, 'state') });
+    const error = await refusal(() => writeFile(workspace, { filePath: 'state/journals/x.open', content: '{}' }));
+    expect(error.data['reason']).toBe('protected');
+    symlinkSync('state', join(root, 'link'));
+    expect((await refusal(() => writeFile(workspace, { filePath: 'link/x', content: '' }))).data['reason']).toBe(
+      'protected',
+    );
+  });
+});
