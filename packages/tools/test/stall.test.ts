@@ -184,7 +184,9 @@ describe('an abort is obeyed while a tool works', () => {
     const tool = tools.get(name)!;
     const valid = tool.validateInput(input);
     if (!valid.ok) throw new TypeError('unknown arguments');
-    await tool.execute(valid.value as never, { signal: abort.signal } as never).catch(() => undefined);
+    await (tool.execute(valid.value as never, { signal: abort.signal } as never) as Promise<unknown>).catch(
+      () => undefined,
+    );
     expect(performance.now() - abortedAt).toBeLessThan(MAX_STALL_MS);
   });
 });

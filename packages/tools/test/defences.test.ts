@@ -1,0 +1,143 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readdirSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { listDir } from '#tools/files/list-dir.js';
+import { withLocks } from '#tools/files/place-locks.js';
+import { makePrivateFolder } from '#tools/files/state-folder.js';
+import { createWorkspace } from '#tools/files/workspace.js';
+import { FileLists } from '#tools/search/file-list.js';
+import { fileSearch } from '#tools/search/file-search.js';
+import { runRipgrep } from '#tools/search/ripgrep.js';
+import { WorkSlices } from '#tools/work-slices.js';
+import { refusal, temporaryFolder } from './support/temporary-folder.js';
+
+describe('work in slices', () => {
+  it('is refused once it took more steps than it may', async () => {
+    const slices = new WorkSlices({ signal: undefined, maxSteps: 10_000, tooMuch: 'Too much of it.' });
+    const error = await refusal(async () => {
+      for (let step = 0; step < 1_000_000; step += 1) if (slices.isDue()) await slices.pass();
+    });
+    expect(error.message).toBe('Too much of it.');
+  });
+
+  it('stops at an abort', async () => {
+    const slices = new WorkSlices({ signal: AbortSignal.abort() });
+    expect((await refusal(() => slices.pass())).data['reason']).toBe('aborted');
+  });
+
+  it('lets others have their turn', async () => {
+    let turns = 0;
+    const other = setImmediate(() => (turns += 1));
+    await new WorkSlices({ signal: undefined }).pass();
+    clearImmediate(other);
+    expect(turns).toBe(1);
+  });
+});
+
+describe('fileSearch', () => {
+  it('shows no name from a folder that became a link to the outside after the walk', async () => {
+    const parent = temporaryFolder({ 'inside/slot/a.txt': '', 'outside/a.txt': '' });
+    const workspace = createWorkspace({ roots: join(parent, 'inside') });
+    // The list that the walk would give is made before the swap.
+    class SwappedLists extends FileLists {
+      override async of(...args: Parameters<FileLists['of']>) {
+        const list = await super.of(...args);
+        renameSync(join(parent, 'inside/slot'), join(parent, 'parked'));
+        symlinkSync(join(parent, 'outside'), join(parent, 'inside/slot'));
+        return list;
+      }
+    }
+    expect(await fileSearch(workspace, { pattern: '*.txt' }, undefined, new SwappedLists(workspace))).toMatchObject({
+      files: [],
+    });
+  });
+});
+
+describe('listDir', () => {
+  it('lists at most 100 000 entries of a folder and says that there are more', async () => {
+    const folder = temporaryFolder();
+    execFileSync('sh', ['-c', 'seq 100001 | xargs touch'], { cwd: folder });
+    const result = await listDir(createWorkspace({ roots: folder }), { offset: 99_999, limit: 2_000 });
+    expect(result.entries).toHaveLength(2);
+    expect(result.truncated).toBe(true);
+  });
+});
+
+describe('ripgrep', () => {
+  it('has lines of more than a megabyte passed over', async () => {
+    const folder = temporaryFolder({ 'a.txt': `${'needle'.repeat(400_000)}\n` });
+    const pieces: string[] = [];
+    const end = await runRipgrep({
+      cwd: folder,
+      args: ['-e', 'needle', '--', '.'],
+      separator: '\n',
+      signal: undefined,
+      onPiece: (piece) => (pieces.push(piece), undefined),
+    });
+    expect(pieces).toEqual([]);
+    expect(end.passedOver).toBe(1);
+  });
+});
+
+describe.runIf(process.getuid !== undefined)('the state folder', () => {
+  it('is closed to other users', () => {
+    const folder = temporaryFolder();
+    chmodSync(folder, 0o755);
+    expect(makePrivateFolder(folder)).toBe(true);
+    expect(statSync(folder).mode & 0o077).toBe(0);
+  });
+
+  it('is no link, and no folder of another user', () => {
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, 'other'));
+    symlinkSync('other', join(folder, 'link'));
+    expect(makePrivateFolder(join(folder, 'link'))).toBe(false);
+    expect(makePrivateFolder('/')).toBe(process.getuid!() === 0);
+  });
+});
+
+describe('a lock', () => {
+  const lockFolder = (stateFolder: string): string =>
+    join(stateFolder, 'locks', readdirSync(join(stateFolder, 'locks'))[0]!);
+
+  it('is waited for while its holder is alive, and an abort ends the wait', async () => {
+    const stateFolder = temporaryFolder();
+    await withLocks(stateFolder, ['/a'], undefined, async () => undefined);
+    const folder = lockFolder(stateFolder);
+    let text = '';
+    await withLocks(stateFolder, ['/a'], undefined, async () => {
+      const held = readdirSync(folder).find((name) => /^\d+$/.test(name))!;
+      text = execFileSync('cat', [join(folder, held)], { encoding: 'utf8' });
+    });
+    writeFileSync(join(folder, '99'), text);
+    const abort = new AbortController();
+    setTimeout(() => abort.abort(), 50);
+    const error = await refusal(() => withLocks(stateFolder, ['/a'], abort.signal, async () => undefined));
+    expect(error.data['reason']).toBe('aborted');
+  });
+
+  it('of a process that ended is taken over', async () => {
+    const stateFolder = temporaryFolder();
+    await withLocks(stateFolder, ['/a'], undefined, async () => undefined);
+    writeFileSync(
+      join(lockFolder(stateFolder), '99'),
+      JSON.stringify({ pid: 2 ** 22 + 1, place: 'elsewhere', boot: '', start: '' }),
+    );
+    execFileSync('touch', ['-d', '1 hour ago', join(lockFolder(stateFolder), '99')]);
+    expect(await withLocks(stateFolder, ['/a'], undefined, async () => 'done')).toBe('done');
+  });
+
+  it('lets one work at a time where two workspaces of a process have no state folder', async () => {
+    let running = 0;
+    let most = 0;
+    const work = async (): Promise<void> => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      running -= 1;
+    };
+    await Promise.all(Array.from({ length: 5 }, () => withLocks(undefined, ['/a'], undefined, work)));
+    expect(most).toBe(1);
+  });
+});
