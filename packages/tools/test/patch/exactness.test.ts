@@ -1,4 +1,4 @@
-import { symlinkSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commitChanges } from '#tools/files/commit.js';
@@ -124,6 +124,46 @@ describe('a file that another program changes while it is patched', () => {
     const change = { target, bytes: Buffer.from('2\n'), computedFrom: sha256(Buffer.from('0\n')) };
     expect((await refusal(() => commitChanges(workspace, [change]))).data['reason']).toBe('changed');
     expect(texts(root)).toEqual(contents);
+  });
+
+  it('is put back where somebody who has it open writes to the old file while it is replaced', async () => {
+    const root = temporaryFolder(contents);
+    const workspace = createWorkspace({ roots: root });
+    const target = await targetOf(workspace, resolvePath(workspace, 'a'));
+    const old = openSync(join(root, 'a'), 'r+');
+    const writing = {
+      ...target,
+      get existing() {
+        if (readFileSync(join(root, 'a'), 'utf8') === '2\n') writeSync(old, 'by a person\n', 0);
+        return target.existing;
+      },
+    };
+    const error = await refusal(() => commitChanges(workspace, [{ target: writing, bytes: Buffer.from('2\n') }]));
+    closeSync(old);
+    expect(error.data['reason']).toBe('changed');
+    expect(texts(root)).toEqual({ a: 'by a person\n' });
+  });
+
+  it('is worked out again from its new content', async () => {
+    const root = temporaryFolder({ a: '1\n2\n' });
+    let isChanged = false;
+    const signal = Object.create(new AbortController().signal, {
+      addEventListener: { value: () => undefined },
+      removeEventListener: { value: () => undefined },
+      aborted: {
+        get: () => {
+          // The plan is made then.
+          if (!isChanged && new Error('where').stack!.includes('commitChanges')) {
+            isChanged = true;
+            writeFileSync(join(root, 'a'), '0\n1\n2\n');
+          }
+          return false;
+        },
+      },
+    }) as AbortSignal;
+    await applyPatch('*** Begin Patch\n*** Update File: a\n@@\n-2\n+3\n*** End Patch', { root, signal });
+    expect(isChanged).toBe(true);
+    expect(texts(root)).toEqual({ a: '0\n1\n3\n' });
   });
 
   it('may not lie where the state of the tools is kept', async () => {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export const MAX_STALL_MS = 500;
 
 /** How long a timer that is due every few milliseconds was held up at most while `work` ran. */
-export async function longestStall(work: () => Promise<unknown>): Promise<number> {
+async function longestStall(work: () => Promise<unknown>): Promise<number> {
   let longest = 0;
   let last = performance.now();
   const look = (): void => {
