@@ -23,8 +23,10 @@ async function longestStall(work: () => Promise<unknown>): Promise<number> {
   }
 }
 
-/** The same; a machine that was busy gets a second chance. */
+/** The same; a machine that was busy gets two more chances. */
 export async function shortestStall(work: () => Promise<unknown>): Promise<number> {
-  const first = await longestStall(work);
-  return first <= MAX_STALL_MS ? first : Math.min(first, await longestStall(work));
+  let shortest = Number.POSITIVE_INFINITY;
+  for (let attempt = 1; attempt <= 3 && shortest > MAX_STALL_MS; attempt += 1)
+    shortest = Math.min(shortest, await longestStall(work));
+  return shortest;
 }
