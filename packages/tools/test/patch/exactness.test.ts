@@ -117,6 +117,16 @@ describe('a file that another program changes while it is patched', () => {
     expect(texts(root)).toEqual({ a: 'by a person\n' });
   });
 
+  it('is not replaced where it was not there before', async () => {
+    const root = temporaryFolder();
+    const workspace = createWorkspace({ roots: root });
+    const target = await targetOf(workspace, resolvePath(workspace, 'a'));
+    writeFileSync(join(root, 'a'), 'by a person\n');
+    const error = await refusal(() => commitChanges(workspace, [{ target, bytes: Buffer.from('2\n') }]));
+    expect(error.data['reason']).toBe('changed');
+    expect(texts(root)).toEqual({ a: 'by a person\n' });
+  });
+
   it('is not replaced where its content is another, even in the same moment and size', async () => {
     const root = temporaryFolder(contents);
     const workspace = createWorkspace({ roots: root });
