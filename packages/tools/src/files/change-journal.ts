@@ -124,7 +124,6 @@ function abandonedJournal(path: string): Journal | undefined {
 /** A journal of another workspace waits until that one is used again. */
 function isWithin(workspace: Workspace, { entries, missingFolders: folders }: Journal): boolean {
   try {
-    // defence: journal-inside-roots
     for (const path of [...entries.map(({ realPath }) => realPath), ...folders]) checkWritable(workspace, path, path);
     return true;
   } catch (error) {

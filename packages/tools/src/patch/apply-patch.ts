@@ -158,7 +158,7 @@ async function planAndCommit(
       await commitChanges(workspace, planner.fileChanges(), signal);
       return planner;
     } catch (error) {
-      // defence: patch-recompute
+      // defence: patch-recompute, without it: throw error;
       if (failureReason(error) !== 'changed' || attempt === MAX_ATTEMPTS) throw error;
     }
   }

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { sha256 } from '#tools/files/change-journal.js';
 import { createWorkspace } from '#tools/files/workspace.js';
 import { writeFile } from '#tools/files/write-file.js';
 import { temporaryFolder, texts } from '../support/temporary-folder.js';
@@ -80,7 +81,7 @@ describe('a journal that lies in the state folder', () => {
         {
           realPath: join(root, 'a'),
           kept: '.toolscript-AAAAAAAAAAAA.old',
-          sha256: '',
+          sha256: sha256(Buffer.from('a')),
           existing: { dev: '0', ino: '0' },
           ...change,
         },
