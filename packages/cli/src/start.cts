@@ -5,9 +5,9 @@ import v8 = require('node:v8');
 import vm = require('node:vm');
 
 /**
- * Starts the program: its files are CommonJS, and what V8 made of them is kept beside them, so that they are not
- * compiled anew each time. Half of a short command's time was that. Where it cannot be kept, or is not what was
- * kept, the files are compiled as usual. They hold no `import()`: such a script has none.
+ * Starts the program. Its files are CommonJS, and the code that V8 compiled from them is cached beside them, because
+ * compiling took half of a short command's time. A cache that is missing, damaged, made by another Node or that fails
+ * in any other way is a miss: the files are compiled as usual. They hold no `import()`: such a script has none.
  */
 
 /** Replaced by the build: whatever changes in the files changes it. */
@@ -34,12 +34,33 @@ type Wrapper = (
   folder: string,
 ) => void;
 
-/** V8's tag stands for its version, its flags and what the processor can do; after the flags were set. */
-const cacheFolder = path.join(__dirname, 'cache', `${BUILD}-${v8.cachedDataVersionTag().toString(16)}-${process.arch}`);
+const cacheKey = keyOfCache();
+const cacheFolder = path.join(__dirname, 'cache', cacheKey);
 const DIGEST_BYTES = 32;
 const loaded = new Map<string, Loaded>();
-/** Compiled without anything that was kept. */
+/** Compiled without the cache. */
 const fresh = new Map<string, vm.Script>();
+let usesCache = true;
+
+/**
+ * V8's tag stands for its version, its flags and the features of the processor, but not for the build of Node: compiled
+ * code refers to objects of Node's own startup snapshot, and two patch releases with one V8 version have different
+ * ones. So do two builds of one release, which differ in size. Called after the flags were set.
+ */
+function keyOfCache(): string {
+  const parts = [BUILD, v8.cachedDataVersionTag().toString(16), process.arch, sizeOfNode().toString(16)];
+  // defence: code-cache-per-node
+  parts.push(process.version);
+  return parts.join('-');
+}
+
+function sizeOfNode(): number {
+  try {
+    return fs.statSync(process.execPath).size;
+  } catch {
+    return 0;
+  }
+}
 
 /** A file of the program by its name; anything else is Node's or a package's. */
 function load(name: string): unknown {
@@ -48,15 +69,28 @@ function load(name: string): unknown {
   if (known !== undefined) return known.exports;
   const module: Loaded = { exports: {} };
   loaded.set(name, module);
-  const file = path.join(__dirname, name);
-  const wrapper = compile(name, file).runInThisContext() as Wrapper;
-  wrapper(module.exports, load, module, file, __dirname);
+  const cachedData = readCache(name);
+  try {
+    run(name, module, cachedData);
+  } catch (error) {
+    if (cachedData === undefined) throw error;
+    deleteCache();
+    module.exports = {};
+    // If the file itself is at fault, it fails again in the same way.
+    // defence: failed-cache-is-a-miss
+    run(name, module, undefined);
+  }
   return module.exports;
 }
 
-function compile(name: string, file: string): vm.Script {
+function run(name: string, module: Loaded, cachedData: Buffer | undefined): void {
+  const file = path.join(__dirname, name);
+  const wrapper = compile(name, file, cachedData).runInThisContext() as Wrapper;
+  wrapper(module.exports, load, module, file, __dirname);
+}
+
+function compile(name: string, file: string, cachedData: Buffer | undefined): vm.Script {
   const source = fs.readFileSync(file, 'utf8');
-  const cachedData = kept(name);
   const script = new vm.Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
     filename: file,
     cachedData,
@@ -65,46 +99,65 @@ function compile(name: string, file: string): vm.Script {
   return script;
 }
 
-/** V8 trusts what it is given, so that a file with one wrong bit would end the process: its digest stands before it. */
-function kept(name: string): Buffer | undefined {
+/**
+ * V8 trusts the data that it is given: one wrong bit would end the process, and code of another build would run as this
+ * one's. A digest of the data, the key and the file's name stands before it.
+ */
+function readCache(name: string): Buffer | undefined {
+  if (!usesCache) return undefined;
   try {
     const file = fs.readFileSync(cacheFile(name));
     const data = file.subarray(DIGEST_BYTES);
-    return digest(data).equals(file.subarray(0, DIGEST_BYTES)) ? data : undefined;
+    // defence: code-cache-digest, without it: return data;
+    return digest(name, data).equals(file.subarray(0, DIGEST_BYTES)) ? data : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** At the end, when it is known which functions are used. Whoever may not write here goes without. */
-function keep(): void {
+function deleteCache(): void {
+  usesCache = false;
+  deleteQuietly(cacheFolder);
+}
+
+/** At the end, when it is known which functions are used. A user who may not write here goes without a cache. */
+function writeCache(): void {
   if (fresh.size === 0) return;
   try {
     fs.mkdirSync(cacheFolder, { recursive: true });
   } catch {
     return;
   }
-  for (const [name, script] of fresh) write(cacheFile(name), script.createCachedData());
+  for (const [name, script] of fresh) write(name, script);
 }
 
-function write(file: string, data: Buffer): void {
+function write(name: string, script: vm.Script): void {
+  const file = cacheFile(name);
   const unfinished = `${file}.${process.pid}`;
   try {
-    fs.writeFileSync(unfinished, Buffer.concat([digest(data), data]));
+    const data = script.createCachedData();
+    fs.writeFileSync(unfinished, Buffer.concat([digest(name, data), data]));
     fs.renameSync(unfinished, file);
   } catch {
-    fs.rmSync(unfinished, { force: true });
+    deleteQuietly(unfinished);
   }
+}
+
+/** What stays is in nobody's way: the cache is only a faster start. */
+function deleteQuietly(path: string): void {
+  try {
+    fs.rmSync(path, { recursive: true, force: true });
+  } catch {}
 }
 
 function cacheFile(name: string): string {
   return path.join(cacheFolder, `${name}.bin`);
 }
 
-function digest(data: Buffer): Buffer {
-  return crypto.createHash('sha256').update(data).digest();
+function digest(name: string, data: Buffer): Buffer {
+  return crypto.createHash('sha256').update(`${cacheKey}\n${name}\n`).update(data).digest();
 }
 
 load.resolve = require.resolve;
-process.on('exit', keep);
+process.on('exit', writeCache);
 load('./main.cjs');

@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
@@ -53,9 +53,31 @@ function keptFiles(): string[] {
     .map((name) => join(cache, name));
 }
 
+/** As the program writes a cached file: a digest of the folder's name, the file's name and the data, then the data. */
+function sealed(folder: string, file: string, data: Buffer): Buffer {
+  const digest = createHash('sha256')
+    .update(`${folder}\n./${basename(file, '.bin')}\n`)
+    .update(data)
+    .digest();
+  return Buffer.concat([digest, data]);
+}
+
 function isWhole(file: string): boolean {
   const bytes = readFileSync(file);
-  return createHash('sha256').update(bytes.subarray(32)).digest().equals(bytes.subarray(0, 32));
+  return sealed(basename(dirname(file)), file, bytes.subarray(32)).equals(bytes);
+}
+
+/** What V8 compiles from other code of the same length: V8 itself takes it for this file's. */
+function compiledOther(file: string, code: string): Buffer {
+  const wrap = (text: string) => `(function (exports, require, module, __filename, __dirname) {${text}\n})`;
+  const source = readFileSync(join(installed, 'bundle', basename(file, '.bin')), 'utf8');
+  const other = code.padEnd(source.length, ' ');
+  const compile = `
+    require('node:v8').setFlagsFromString('--wasm-tiering-budget=1000000000');
+    const script = new (require('node:vm').Script)(${JSON.stringify(wrap(other))});
+    try { script.runInThisContext()(); } catch {}
+    process.stdout.write(script.createCachedData());`;
+  return spawnSync(process.execPath, ['-'], { input: compile }).stdout;
 }
 
 function flipBit(file: string): void {
@@ -89,6 +111,31 @@ describe('what V8 made of the program’s files', () => {
     expect(keptFiles().every(isWhole)).toBe(true);
   });
 
+  it('counts for the Node that made it only: a cache of another one is made again, and never run', () => {
+    start();
+    const [folder] = readdirSync(cache);
+    expect(folder).toContain(`-${process.version}`);
+    const other = folder!.replace(process.version, 'v20.0.0');
+    for (const file of keptFiles())
+      writeFileSync(file, sealed(other, file, compiledOther(file, 'throw new Error("foreign")')));
+    expect(start()).toEqual(works);
+    expect(keptFiles().every(isWhole)).toBe(true);
+  });
+
+  it('never ends the program where it runs as something else: it is deleted, and the program starts without it', () => {
+    start();
+    const [folder] = readdirSync(cache);
+    const main = keptFiles().find((file) => file.endsWith('main.cjs.bin'))!;
+    const run = keptFiles().find((file) => /eval-[^/]*\.cjs\.bin$/u.test(file))!;
+    for (const file of [main, run]) {
+      const forged = sealed(folder!, file, compiledOther(file, '[1].join.not()'));
+      writeFileSync(file, forged);
+      expect(start()).toEqual(works);
+      expect(existsSync(file) && readFileSync(file).equals(forged)).toBe(false);
+      expect(start()).toEqual(works);
+    }
+  });
+
   it('is kept for each kind of flags by itself', () => {
     start({ NODE_OPTIONS: '--max-old-space-size=4096' });
     start();
@@ -116,9 +163,10 @@ describe('what V8 made of the program’s files', () => {
     expect(start()).toEqual(works);
   });
 
-  it('is made for one build, one V8 and one kind of machine', () => {
+  it('is made for one build, one Node, one V8 and one kind of machine', () => {
     start();
     const [name] = readdirSync(cache);
-    expect(name).toMatch(new RegExp(`^[0-9a-f]{16}-[0-9a-f]+-${process.arch}$`, 'u'));
+    const version = process.version.replaceAll('.', String.raw`\.`);
+    expect(name).toMatch(new RegExp(`^[0-9a-f]{16}-[0-9a-f]+-${process.arch}-[0-9a-f]+-${version}$`, 'u'));
   });
 });
