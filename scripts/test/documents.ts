@@ -62,24 +62,30 @@ export function blocksOf(markdown: string): MarkedBlock[] {
 /** The folder in which a page's commands run: as if it were the repository, without writing to it. */
 export class PageFolder {
   readonly path: string;
+  readonly #base: string;
+  /** Beside the workspace: the user's own folders never lie in it. */
+  readonly #home: string;
 
   constructor() {
-    this.path = realpathSync(mkdtempSync(join(tmpdir(), 'toolscript-page-')));
+    this.#base = realpathSync(mkdtempSync(join(tmpdir(), 'toolscript-page-')));
+    this.path = join(this.#base, 'page');
+    this.#home = join(this.#base, 'home');
+    mkdirSync(this.path);
     for (const name of ['node_modules', 'packages', 'scripts'])
       symlinkSync(join(root, name), join(this.path, name), 'dir');
     cpSync(join(root, 'examples'), join(this.path, 'examples'), {
       recursive: true,
       filter: (source) => !source.includes('node_modules'),
     });
-    mkdirSync(join(this.path, '.home/bin'), { recursive: true });
-    const command = join(this.path, '.home/bin/toolscript');
+    mkdirSync(join(this.#home, 'bin'), { recursive: true });
+    const command = join(this.#home, 'bin/toolscript');
     writeFileSync(
       command,
       `#!/bin/sh\nexec "${process.execPath}" "${join(root, 'packages/cli/bin/toolscript.js')}" "$@"\n`,
       { mode: 0o755 },
     );
     // `npx toolscript` finds the same command in a clone.
-    writeFileSync(join(this.path, '.home/bin/npx'), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
+    writeFileSync(join(this.#home, 'bin/npx'), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
   }
 
   /** What a terminal would show, and the exit status. */
@@ -100,13 +106,12 @@ export class PageFolder {
   }
 
   remove(): void {
-    rmSync(this.path, { recursive: true, force: true });
+    rmSync(this.#base, { recursive: true, force: true });
   }
 
   #environment(): NodeJS.ProcessEnv {
-    const home = join(this.path, '.home');
-    const path = [join(home, 'bin'), dirname(process.execPath), process.env.PATH].join(delimiter);
-    return { PATH: path, HOME: home, LANG: 'C.UTF-8', NO_COLOR: '1', TERM: 'dumb', TZ: 'UTC' };
+    const path = [join(this.#home, 'bin'), dirname(process.execPath), process.env.PATH].join(delimiter);
+    return { PATH: path, HOME: this.#home, LANG: 'C.UTF-8', NO_COLOR: '1', TERM: 'dumb', TZ: 'UTC' };
   }
 }
 

@@ -2,7 +2,8 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import { AgentConfigSchema, defaultAgents, defineAgent, type AgentConfig } from '@toolscript/core/agent';
 import { userFolder, WORKSPACE_AGENTS } from '../configuration/locations.js';
-import { demandOutside, readCodeFile } from '../configuration/read-code.js';
+import { demandOutside } from '../configuration/own-paths.js';
+import { readCodeFile } from '../configuration/read-code.js';
 import { isThere, readJsonFile } from '../configuration/read-json.js';
 import { checkConfiguration } from '../configuration/schema.js';
 import { isTrusted } from '../configuration/trust.js';
@@ -63,7 +64,7 @@ export async function findAgents(
   }
   for (const file of await filesOf(user.agentsFolder, ['.json'])) {
     await take(file, 'person', async (path) => {
-      await demandOutside(path, user.path, workspace);
+      demandOutside(path, workspace);
       return agentIn(path, await readJsonFile(path));
     });
   }

@@ -1,13 +1,6 @@
-import {
-  ToolCallError,
-  type ApprovalCallback,
-  type ApprovalPolicy,
-  type ApprovalRule,
-  type StreamEvent,
-} from '@toolscript/core/protocol';
+import type { ApprovalCallback, ApprovalPolicy, ApprovalRule, StreamEvent } from '@toolscript/core/protocol';
 import type { Approve } from '../configuration/settings.js';
 import type { Screen } from '../terminal/screen.js';
-import { visibleLine } from '../terminal/untrusted.js';
 import { Asker, type ValidateInput } from './asker.js';
 import { openQuestionTerminal, type TerminalWishes } from './question-terminal.js';
 import type { WorkspaceRules } from './workspace-rules.js';
@@ -31,31 +24,24 @@ export interface ApprovalsWishes extends TerminalWishes {
   approve: Approve;
   rules: WorkspaceRules;
   screen: Screen;
-  /** Whether a script can wait until later. */
-  canSuspend: boolean;
   validateInput: ValidateInput;
   /** What Ctrl-C does while a question is open. */
   interrupt: () => void;
 }
 
-/** `ask` without a terminal suspends; where that cannot be, it refuses, and says once how to allow. */
+/** `ask` without a terminal suspends. */
 export function openApprovals(wishes: ApprovalsWishes): Approvals {
-  const { approve, rules, screen, canSuspend } = wishes;
+  const { approve, rules } = wishes;
   let opened: { asker: Asker | undefined } | undefined;
   const openAsker = (): Asker | undefined => {
     const terminal = openQuestionTerminal(wishes);
     return terminal === undefined ? undefined : new Asker(terminal, wishes);
   };
   const asker = () => (opened ??= { asker: openAsker() }).asker;
-  let isSaid = false;
   const ask: ApprovalCallback = (request) => {
     const found = asker();
     if (found !== undefined) return found.ask(request);
-    if (rules.allows(request)) return 'approve';
-    if (canSuspend) return 'suspend';
-    if (!isSaid) screen.warn(`toolscript: ${visibleLine(request.tool)} needs an approval and ${NOBODY}.`);
-    isSaid = true;
-    throw new ToolCallError('ApprovalDeniedError', NOBODY);
+    return rules.allows(request) ? 'approve' : 'suspend';
   };
   return {
     policy:
@@ -65,7 +51,7 @@ export function openApprovals(wishes: ApprovalsWishes): Approvals {
       return opened?.asker !== undefined;
     },
     take: (event) => opened?.asker?.take(event),
-    putAside: () => canSuspend && opened?.asker?.putAside() === true,
+    putAside: () => opened?.asker?.putAside() === true,
     reopen: () => opened?.asker?.reopen(),
     close: () => opened?.asker?.close(),
   };
@@ -80,6 +66,3 @@ function withoutAsking(approve: 'auto' | 'deny', rules: readonly ApprovalRule[])
     { action: 'approve' },
   ];
 }
-
-const NOBODY =
-  'there is no terminal to ask at, nor can the script wait: your own data lie in the workspace. Name another workspace with --cwd, or allow such calls with --approve auto';

@@ -47,7 +47,6 @@ interface Question {
 export interface AskerWishes {
   screen: Screen;
   rules: WorkspaceRules;
-  canSuspend: boolean;
   validateInput: ValidateInput;
   /** What Ctrl-C does while a question is open. */
   interrupt: () => void;
@@ -147,7 +146,7 @@ export class Asker {
     const timer = setTimeout(() => this.#put(question, wasTyping), quietMs);
     this.#terminal.read((keys) => {
       clearTimeout(timer);
-      if (keys === undefined) return this.#lose(question);
+      if (keys === undefined) return this.#lose();
       if (readAnswer(keys) === 'interrupt') return this.#interrupted();
       this.#letGo(question, TYPING_MS, true);
       return true;
@@ -180,12 +179,12 @@ export class Asker {
   }
 
   #choices({ suggestion, request }: Question): Choices {
-    return { covers: suggestion?.covers, plan: plannedCalls(request).length > 0, suspend: this.#wishes.canSuspend };
+    return { covers: suggestion?.covers, plan: plannedCalls(request).length > 0 };
   }
 
   /** Whether more keys are wanted. */
   #press(question: Question, keys: string | undefined): boolean {
-    if (keys === undefined) return this.#lose(question);
+    if (keys === undefined) return this.#lose();
     const answer = readAnswer(keys);
     if (answer === undefined) return true;
     if (answer === 'interrupt') return this.#interrupted();
@@ -215,9 +214,7 @@ export class Asker {
         void this.#edit(question);
         return false;
       case 'suspend':
-        if (this.#wishes.canSuspend) return this.#decide(question, 'later\n', 'suspend');
-        this.#help(question);
-        break;
+        return this.#decide(question, 'later\n', 'suspend');
       case 'no':
         return this.#decide(question, 'no\n', 'deny');
       case 'view':
@@ -257,9 +254,8 @@ export class Asker {
   }
 
   /** The terminal is gone: nobody has said no. */
-  #lose(question: Question): boolean {
-    if (this.#wishes.canSuspend) this.putAside();
-    else this.#decide(question, 'no\n', 'deny');
+  #lose(): boolean {
+    this.putAside();
     return false;
   }
 

@@ -52,8 +52,6 @@ export interface Choices {
   covers: string | undefined;
   /** The script has a plan. */
   plan: boolean;
-  /** The script can wait. */
-  suspend: boolean;
 }
 
 /** Who wants what and why, for the person who decides. Every text in it is made safe. */
@@ -76,14 +74,14 @@ export function requestLines(request: ApprovalRequest, style: Style): string[] {
   ];
 }
 
-export function promptText(style: Style, { covers, plan, suspend }: Choices): string {
+export function promptText(style: Style, { covers, plan }: Choices): string {
   const always = covers === undefined ? '' : `  [w] would always allow in this workspace: ${visibleLine(covers)}\n`;
   const more = [
     '[e]dit',
     '[a]lways this tool',
     ...(plan ? ['[p]lan'] : []),
     ...(covers === undefined ? [] : ['[w]orkspace']),
-    ...(suspend ? ['[s]uspend'] : []),
+    '[s]uspend',
     '[v]iew',
     '[?]',
   ];
@@ -113,7 +111,7 @@ export function wholeArguments(inputJson: string): string {
     .join('');
 }
 
-export function helpText({ covers, plan, suspend }: Choices): string {
+export function helpText({ covers, plan }: Choices): string {
   return [
     '  y  run this call',
     '  n  refuse it; Enter does the same',
@@ -125,11 +123,9 @@ export function helpText({ covers, plan, suspend }: Choices): string {
     covers === undefined
       ? '  w  is not offered: no rule could say what it covers, or your own rules ask'
       : '  w  run this call and, in this workspace from now on, what is named above',
-    suspend
-      ? '  s  decide later: the script is put aside, and toolscript approvals lists it'
-      : '  s  is not offered: your own data lie in the workspace; nothing can be kept',
+    '  s  decide later: the script is put aside, and toolscript approvals lists it',
     '  v  show the whole arguments',
-    suspend ? '  Ctrl-C  leave; the script is put aside, as with s' : '  Ctrl-C  stop the script',
+    '  Ctrl-C  leave; the script is put aside, as with s',
     '',
   ].join('\n');
 }

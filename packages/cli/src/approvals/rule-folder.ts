@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { ApprovalRuleSchema } from '../configuration/schema.js';
 import type { UserFolder } from '../configuration/locations.js';
-import { isInside, realPathOf } from '../configuration/real-path.js';
+import { demandOutside } from '../configuration/own-paths.js';
 import { readJsonFile } from '../configuration/read-json.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { isUsageError, systemCode, UsageError } from '../usage-error.js';
@@ -37,19 +37,10 @@ export class RuleFolder {
   readonly #workspace: string;
   readonly #path: string;
 
-  private constructor(workspace: string, path: string) {
+  /** The rules of a workspace, whose path has no links. */
+  constructor(user: UserFolder, workspace: string) {
     this.#workspace = workspace;
-    this.#path = path;
-  }
-
-  /**
-   * The rules of a workspace, whose path has no links. Undefined where they would lie inside the workspace itself: what
-   * a script can write there must not decide.
-   */
-  static async open(user: UserFolder, workspace: string): Promise<RuleFolder | undefined> {
-    const path = join(user.rulesFolder, hash(workspace));
-    const real = await realPathOf(path);
-    return isInside(workspace, real) ? undefined : new RuleFolder(workspace, path);
+    this.#path = join(user.rulesFolder, hash(workspace));
   }
 
   /** Oldest first. `warn` is told of files that do not count. Throws a UsageError where nothing can be read. */
@@ -104,6 +95,7 @@ export class RuleFolder {
   async #read(name: string, warn: (message: string) => void): Promise<RememberedRule | undefined> {
     const path = join(this.#path, name);
     try {
+      demandOutside(path, this.#workspace);
       const value = await readJsonFile(path);
       if (value === undefined) return undefined;
       const parsed = RememberedSchema.safeParse(value);

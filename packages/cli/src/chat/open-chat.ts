@@ -5,7 +5,6 @@ import { chooseAgent, settingsOf, type ChosenAgent } from '../agents/choose-agen
 import { openModel } from '../agents/open-model.js';
 import { repeatedOptions, type ScriptFlags } from '../commands/script-command.js';
 import { dataFolder } from '../configuration/locations.js';
-import { isInside, realPathOf } from '../configuration/real-path.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
 import type { Engines } from '../harness/engines.js';
 import { openWorkbench, type Workbench } from '../harness/workbench.js';
@@ -55,9 +54,8 @@ export interface ChatWishes {
 export async function openChat({ flags, engines, screen, stdinIsTaken, interrupt }: ChatWishes): Promise<OpenChat> {
   const warn = (message: string) => screen.warn(`toolscript: ${message}`);
   const loaded = await loadSettings(flags, process.env, warn);
-  const folder = await threadFolder(loaded.cwd);
+  const folder = new ThreadFolder(dataFolder(process.env).threadsFolder);
   const earlier = earlierThread(folder, flags, loaded.cwd);
-  if (folder === undefined) warn('This conversation is not kept: your own data lie in the workspace.');
   // A conversation goes on with whom it was with, unless somebody else is named.
   const before = earlier === undefined ? undefined : readThread(earlier.path).voice;
   const agent = loaded.named.agent ? loaded.agent : (before?.agent ?? loaded.agent);
@@ -84,7 +82,7 @@ export async function openChat({ flags, engines, screen, stdinIsTaken, interrupt
   };
   const loadImage = await imageLoader(settings.cwd);
   const make = (thread: Thread): OpenChat => {
-    workbench.kept?.store.belongTo(thread.id);
+    workbench.kept.store.belongTo(thread.id);
     const view = isJson
       ? new JsonView(screen)
       : new AnswerView(screen, { isDryRun: settings.mode === 'dry-run', model: chosen.model });
@@ -110,7 +108,7 @@ export async function openChat({ flags, engines, screen, stdinIsTaken, interrupt
     return make(
       earlier === undefined
         ? Thread.begin(folder, settings.cwd, voice, warn)
-        : Thread.reopen(folder!, earlier, voice, warn),
+        : Thread.reopen(folder, earlier, voice, warn),
     );
   } catch (error) {
     await workbench.close();
@@ -118,22 +116,12 @@ export async function openChat({ flags, engines, screen, stdinIsTaken, interrupt
   }
 }
 
-/** Undefined where the person's data lie inside the workspace: scripts could rewrite what was said. */
-async function threadFolder(workspace: string): Promise<ThreadFolder | undefined> {
-  const { threadsFolder } = dataFolder(process.env);
-  return isInside(workspace, await realPathOf(threadsFolder)) ? undefined : new ThreadFolder(threadsFolder);
-}
-
 function earlierThread(
-  folder: ThreadFolder | undefined,
+  folder: ThreadFolder,
   { thread, continue: continues }: ChatFlags,
   workspace: string,
 ): ListedThread | undefined {
   if (thread === undefined && continues !== true) return undefined;
-  if (folder === undefined)
-    throw new UsageError(
-      'Conversations are not kept here: your own data lie in the workspace. Name another workspace with --cwd.',
-    );
   const found = thread === undefined ? folder.latest(workspace) : folder.find(thread);
   if (found.workspace === workspace) return found;
   throw new UsageError(

@@ -10,7 +10,6 @@ import type { OpenChat } from './open-chat.js';
 /** The scripts of a conversation that wait for the person, the oldest first. */
 export async function waitingScripts({ thread, workbench }: OpenChat): Promise<WaitingScript[]> {
   const { kept, harness } = workbench;
-  if (kept === undefined) return thread.waiting === undefined ? [] : [thread.waiting];
   const found: WaitingScript[] = [];
   for (const { scriptId, state } of await listScripts(kept.store)) {
     if (state !== 'suspended' || (await kept.origins.of(scriptId))?.thread !== thread.id) continue;

@@ -1,5 +1,4 @@
 import { listScripts, pruneScripts, type KeptScript, type KeptScriptDetails } from '@toolscript/core';
-import type { SettingFlags } from '../configuration/settings.js';
 import { loadSettings } from '../configuration/settings.js';
 import { EXIT } from '../exit-status.js';
 import { openEngines } from '../harness/engines.js';
@@ -7,6 +6,7 @@ import { openHarness } from '../harness/open-harness.js';
 import { findScript } from '../kept/find-script.js';
 import { inspectKept } from '../kept/inspect.js';
 import { openKept, type Kept } from '../kept/kept.js';
+import { placeOf, type Origin } from '../kept/origin-folder.js';
 import { ownCommand } from '../terminal/own-command.js';
 import { Screen } from '../terminal/screen.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
@@ -53,16 +53,22 @@ export async function showApprovals(id: string, { json = false }: ApprovalsFlags
   const [screen, kept] = [openScreen(), openKept(process.env)];
   const { scriptId } = await findScript(kept, id);
   const origin = await kept.origins.of(scriptId);
-  const details = await inspect(kept, scriptId, screen);
+  const details = await inspect(kept, scriptId, origin, screen);
   const { suspension: _suspension, ...shown } = details;
   if (json) screen.write(`${jsonText({ ...shown, workspace: origin?.workspace ?? null }, 2)}\n`);
   else for (const line of detailLines(details, origin, Date.now(), screen.style)) screen.line(line);
   return EXIT.completed;
 }
 
-async function inspect(kept: Kept, scriptId: string, screen: Screen): Promise<KeptScriptDetails> {
-  const flags: SettingFlags = {};
-  const settings = await loadSettings(flags, process.env, (message) => screen.warn(`toolscript: ${message}`));
+async function inspect(
+  kept: Kept,
+  scriptId: string,
+  origin: Origin | undefined,
+  screen: Screen,
+): Promise<KeptScriptDetails> {
+  const settings = await loadSettings(await placeOf(origin), process.env, (message) =>
+    screen.warn(`toolscript: ${message}`),
+  );
   const { harness } = await openHarness(settings, { kept, engines: openEngines() });
   try {
     return await inspectKept(harness, scriptId);

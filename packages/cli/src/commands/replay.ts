@@ -5,6 +5,7 @@ import { openHarness } from '../harness/open-harness.js';
 import { findScript } from '../kept/find-script.js';
 import { inspectKept } from '../kept/inspect.js';
 import { openKept } from '../kept/kept.js';
+import { placeOf } from '../kept/origin-folder.js';
 import { Screen } from '../terminal/screen.js';
 import { jsonText } from '../terminal/untrusted.js';
 import { AnswerView } from '../view/answer-view.js';
@@ -20,7 +21,9 @@ export async function replayScript(
   const screen = new Screen(process.stdout, process.stderr, process.env);
   const kept = openKept(process.env);
   const { scriptId, state } = await findScript(kept, id);
-  const settings = await loadSettings({}, process.env, (message) => screen.warn(`toolscript: ${message}`));
+  const settings = await loadSettings(await placeOf(await kept.origins.of(scriptId)), process.env, (message) =>
+    screen.warn(`toolscript: ${message}`),
+  );
   const { harness } = await openHarness(settings, { kept, engines });
   const view = new AnswerView(screen, { isDryRun: false });
   try {

@@ -4,7 +4,7 @@ import { isThreadKept, resumeChat } from '../chat/resume-chat.js';
 import { demandEnabled } from '../chat/waiting.js';
 import type { WorkspaceRules } from '../approvals/workspace-rules.js';
 import type { Approve } from '../configuration/settings.js';
-import { realFolder } from '../configuration/trust.js';
+import { realFolder } from '../configuration/workspace-folder.js';
 import type { Engines } from '../harness/engines.js';
 import { findScript, theOne } from '../kept/find-script.js';
 import { openKept } from '../kept/kept.js';

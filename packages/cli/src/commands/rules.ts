@@ -1,6 +1,7 @@
 import { RuleFolder } from '../approvals/rule-folder.js';
 import { userFolder } from '../configuration/locations.js';
-import { realFolder } from '../configuration/trust.js';
+import { demandOwnFoldersOutside } from '../configuration/own-paths.js';
+import { workspaceFolder } from '../configuration/workspace-folder.js';
 import { EXIT } from '../exit-status.js';
 import { Screen } from '../terminal/screen.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
@@ -16,10 +17,9 @@ export interface RulesFlags {
 /** Lists what is always allowed in a workspace, after taking back what is named. */
 export async function manageRules({ cwd, remove, clear = false, json = false }: RulesFlags): Promise<number> {
   const screen = new Screen(process.stdout, process.stderr, process.env);
-  const workspace = await realFolder(cwd ?? process.cwd());
-  const folder = await RuleFolder.open(userFolder(process.env), workspace);
-  if (folder === undefined)
-    throw new UsageError(`Nothing is remembered for ${visibleLine(workspace)}: your own settings lie in it.`);
+  const workspace = await workspaceFolder(cwd);
+  demandOwnFoldersOutside(workspace, process.env);
+  const folder = new RuleFolder(userFolder(process.env), workspace);
   const rules = await folder.list((message) => screen.warn(`toolscript: ${message}`));
   const removed = clear ? rules : remove === undefined ? [] : [numbered(rules, remove)];
   for (const { id } of removed) await folder.remove(id);

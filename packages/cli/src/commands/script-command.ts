@@ -99,7 +99,7 @@ async function act<View extends EventView>(
   interruption.listen({
     putAside: () => approvals.putAside(),
     // What has been put aside already may still be told what comes after it.
-    beforeAbort: () => void (count.isSuspended || kept?.store.leave()),
+    beforeAbort: () => void (count.isSuspended || kept.store.leave()),
   });
   const takers = [
     (event: StreamEvent) => count.take(event),
@@ -117,7 +117,7 @@ async function act<View extends EventView>(
     });
     watch.rethrow();
     await tellWhatIsLeft({ ...stage, kept, flags });
-    if (kept !== undefined && interruption.status === undefined) await pruneDaily(kept);
+    if (interruption.status === undefined) await pruneDaily(kept);
     return status;
   } finally {
     view.end();
@@ -128,7 +128,7 @@ async function act<View extends EventView>(
 /** What waits, and what was cut off in the middle, with the commands that go on with it. */
 async function tellWhatIsLeft(
   about: Pick<ScriptStage, 'harness' | 'screen' | 'approvals' | 'count'> & {
-    kept: Kept | undefined;
+    kept: Kept;
     flags: ScriptFlags;
   },
 ): Promise<void> {
@@ -139,7 +139,7 @@ async function tellWhatIsLeft(
     const isKnown = flags.json === true || approvals.hasAsked;
     const details = isKnown ? undefined : await harness.inspect(count.suspendedScript);
     showSuspended({ scriptId: count.suspendedScript, details, options, style: screen.style, write });
-  } else if (kept?.store.isLeft === true) {
+  } else if (kept.store.isLeft) {
     for (const scriptId of kept.store.held)
       for (const line of leftLines(scriptId, repeatedOptions(flags), screen.style)) write(line);
   }

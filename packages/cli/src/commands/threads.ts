@@ -1,5 +1,5 @@
 import { dataFolder } from '../configuration/locations.js';
-import { realFolder } from '../configuration/trust.js';
+import { workspaceFolder } from '../configuration/workspace-folder.js';
 import { EXIT } from '../exit-status.js';
 import { Screen } from '../terminal/screen.js';
 import { ownCommand } from '../terminal/own-command.js';
@@ -20,7 +20,7 @@ export async function listThreads(flags: ThreadsFlags): Promise<number> {
   const screen = new Screen(process.stdout, process.stderr, process.env);
   const threadFolder = new ThreadFolder(dataFolder(process.env).threadsFolder);
   if (flags.delete !== undefined) return forget(threadFolder, flags.delete, screen);
-  const workspace = await realFolder(flags.cwd ?? process.cwd());
+  const workspace = await workspaceFolder(flags.cwd);
   const threads = threadFolder.list().filter((thread) => flags.all === true || thread.workspace === workspace);
   if (flags.json === true) {
     const listed = threads.map(

@@ -1,5 +1,7 @@
 import { userFolder, WORKSPACE_FILE } from '../configuration/locations.js';
+import { demandOwnFoldersOutside } from '../configuration/own-paths.js';
 import { changeTrust } from '../configuration/trust.js';
+import { workspaceFolder } from '../configuration/workspace-folder.js';
 import { EXIT } from '../exit-status.js';
 import { visibleLine } from '../terminal/untrusted.js';
 
@@ -8,7 +10,9 @@ export async function trustFolder(
   folder: string | undefined,
   { remove = false }: { remove?: boolean },
 ): Promise<number> {
-  const { folder: real, changed } = await changeTrust(userFolder(process.env), folder ?? process.cwd(), !remove);
+  const real = await workspaceFolder(folder);
+  demandOwnFoldersOutside(real, process.env);
+  const changed = await changeTrust(userFolder(process.env), real, !remove);
   const name = visibleLine(real);
   const counts = remove ? 'no longer counts' : 'counts from now on';
   process.stdout.write(

@@ -1,6 +1,8 @@
-import { homedir } from 'node:os';
+import { userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { Environment } from '../terminal/style.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { UsageError } from '../usage-error.js';
 
 /** The name of a workspace's own file. */
 export const WORKSPACE_FILE = 'toolscript.config.json';
@@ -21,7 +23,7 @@ export interface UserFolder {
   readonly rulesFolder: string;
 }
 
-/** `$XDG_CONFIG_HOME/toolscript`, `%APPDATA%\toolscript`, or `~/.config/toolscript`. */
+/** `$XDG_CONFIG_HOME/toolscript`, `%APPDATA%\toolscript`, or `~/.config/toolscript`. Throws a UsageError where there is no home. */
 export function userFolder(environment: Environment, platform: NodeJS.Platform = process.platform): UserFolder {
   const path = join(baseFolder(environment, platform), 'toolscript');
   return {
@@ -47,7 +49,7 @@ export interface DataFolder {
   readonly auditFile: string;
 }
 
-/** `$XDG_DATA_HOME/toolscript`, `%LOCALAPPDATA%\toolscript`, `~/Library/Application Support/toolscript`, or `~/.local/share/toolscript`. */
+/** `$XDG_DATA_HOME/toolscript`, `%LOCALAPPDATA%\toolscript`, `~/Library/Application Support/toolscript`, or `~/.local/share/toolscript`. Throws a UsageError where there is no home. */
 export function dataFolder(environment: Environment, platform: NodeJS.Platform = process.platform): DataFolder {
   const path = join(baseDataFolder(environment, platform), 'toolscript');
   return {
@@ -64,13 +66,38 @@ function baseDataFolder(environment: Environment, platform: NodeJS.Platform): st
   const { XDG_DATA_HOME: xdg, LOCALAPPDATA: appData } = environment;
   if (xdg !== undefined && isAbsolute(xdg)) return xdg;
   if (platform === 'win32' && appData !== undefined && isAbsolute(appData)) return appData;
-  if (platform === 'darwin') return join(homedir(), 'Library', 'Application Support');
-  return join(homedir(), '.local', 'share');
+  if (platform === 'darwin') return join(homeFolder(environment, platform), 'Library', 'Application Support');
+  return join(homeFolder(environment, platform), '.local', 'share');
 }
 
 function baseFolder(environment: Environment, platform: NodeJS.Platform): string {
   const { XDG_CONFIG_HOME: xdg, APPDATA: appData } = environment;
   if (xdg !== undefined && isAbsolute(xdg)) return xdg;
   if (platform === 'win32' && appData !== undefined && isAbsolute(appData)) return appData;
-  return join(homedir(), '.config');
+  return join(homeFolder(environment, platform), '.config');
+}
+
+/** Always absolute: a relative home would be a folder of the workspace. An empty variable counts as unset. */
+function homeFolder(environment: Environment, platform: NodeJS.Platform): string {
+  const variable = platform === 'win32' ? 'USERPROFILE' : 'HOME';
+  const named = environment[variable] ?? '';
+  const home = named === '' ? accountHome() : named;
+  // defence: home-is-absolute, without it: return home ?? '';
+  if (home !== undefined && isAbsolute(home)) return home;
+  const cause =
+    named === ''
+      ? `${variable} is not set, and your account names no home folder`
+      : `${variable} is "${visibleLine(named)}"`;
+  throw new UsageError(
+    `Your own configuration and data cannot be found: ${cause}. Set ${variable} to the absolute path of a folder, or set XDG_CONFIG_HOME and XDG_DATA_HOME.`,
+  );
+}
+
+/** Undefined where the user has no account on this machine, as in many containers. */
+function accountHome(): string | undefined {
+  try {
+    return userInfo().homedir;
+  } catch {
+    return undefined;
+  }
 }

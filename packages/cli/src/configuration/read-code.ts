@@ -1,19 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
-import { isInside, realPathOf } from './real-path.js';
-
-/**
- * A file of the person's own folder that is a link into the workspace is the workspace's: scripts may write it. Throws
- * a UsageError.
- */
-export async function demandOutside(path: string, folder: string, workspace: string): Promise<void> {
-  const [real, own] = await Promise.all([realPathOf(path), realPathOf(folder)]);
-  if (isInside(own, real) || !isInside(workspace, real)) return;
-  throw new UsageError(
-    `${visibleLine(path)} leads into the workspace, where scripts may write; it does not count. Put the file itself there.`,
-  );
-}
+import { demandOutside } from './own-paths.js';
 
 /**
  * What a TypeScript or JavaScript file of the person's own exports as `default`. It is run: it is read only from where
@@ -21,10 +9,7 @@ export async function demandOutside(path: string, folder: string, workspace: str
  */
 export async function readCodeFile(path: string, workspace: string): Promise<unknown> {
   const name = visibleLine(path);
-  if (isInside(workspace, await realPathOf(path)))
-    throw new UsageError(
-      `${name} is code inside the workspace, where scripts may write; it is not run. Name another workspace with --cwd, or write it as JSON.`,
-    );
+  demandOutside(path, workspace);
   const { createJiti } = await import('jiti');
   const jiti = createJiti(pathToFileURL(path).href, { fsCache: false, moduleCache: false, interopDefault: true });
   try {

@@ -7,7 +7,8 @@ import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 import { narrowLimits, parseLimits } from './limits.js';
 import { userFolder, WORKSPACE_FILE, type UserFolder } from './locations.js';
-import { demandOutside, readCodeFile } from './read-code.js';
+import { demandOutside, demandOwnFoldersOutside } from './own-paths.js';
+import { readCodeFile } from './read-code.js';
 import { isThere, readJsonFile } from './read-json.js';
 import {
   APPROVE_CHOICES,
@@ -18,7 +19,8 @@ import {
   WorkspaceConfigurationSchema,
 } from './schema.js';
 import type { Configuration, WorkspaceConfiguration } from './schema.js';
-import { isTrusted, realFolder } from './trust.js';
+import { isTrusted } from './trust.js';
+import { workspaceFolder } from './workspace-folder.js';
 
 export type Approve = (typeof APPROVE_CHOICES)[number];
 
@@ -77,7 +79,8 @@ export async function loadSettings(
   environment: Environment,
   warn: (message: string) => void,
 ): Promise<Settings> {
-  const cwd = await realFolder(flags.cwd ?? process.cwd());
+  const cwd = await workspaceFolder(flags.cwd);
+  demandOwnFoldersOutside(cwd, environment);
   const user = userFolder(environment);
   const found = await readOwn(user, cwd);
   const own = found?.configuration;
@@ -139,7 +142,7 @@ async function readOwn(
     );
   }
   const file = isCode ? user.configCodeFile : user.configFile;
-  await demandOutside(file, user.path, cwd);
+  demandOutside(file, cwd);
   const value = isCode ? await readCodeFile(file, cwd) : await readJsonFile(file);
   if (value === undefined) return undefined;
   return { file, configuration: checkConfiguration(ConfigurationSchema, value, visibleLine(file)) };

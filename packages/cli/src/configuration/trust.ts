@@ -1,4 +1,4 @@
-import { mkdir, realpath, rename, stat, writeFile } from 'node:fs/promises';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { visibleLine } from '../terminal/untrusted.js';
@@ -13,32 +13,12 @@ export async function isTrusted(user: UserFolder, folder: string): Promise<boole
   return (await readTrustList(user)).includes(folder);
 }
 
-/** Adds or removes a folder. Answers with its path without links, and whether that changed anything. */
-export async function changeTrust(
-  user: UserFolder,
-  folder: string,
-  trusted: boolean,
-): Promise<{ folder: string; changed: boolean }> {
-  const real = await realFolder(folder);
+/** Adds or removes a folder, whose path has no links. Answers whether that changed anything. */
+export async function changeTrust(user: UserFolder, folder: string, trusted: boolean): Promise<boolean> {
   const folders = await readTrustList(user);
-  if (folders.includes(real) === trusted) return { folder: real, changed: false };
-  await writeTrustList(user, trusted ? [...folders, real] : folders.filter((one) => one !== real));
-  return { folder: real, changed: true };
-}
-
-/** The folder without links. Throws a UsageError for what is missing or no folder. */
-export async function realFolder(folder: string): Promise<string> {
-  const name = visibleLine(folder);
-  try {
-    const real = await realpath(folder);
-    if ((await stat(real)).isDirectory()) return real;
-  } catch (error) {
-    const code = systemCode(error);
-    if (code === 'EACCES')
-      throw new UsageError(`The folder ${name} may not be opened. Give yourself permission or name another folder.`);
-    throw new UsageError(`There is no folder ${name}. Create it or name another one.`);
-  }
-  throw new UsageError(`${name} is not a folder. Name a folder.`);
+  if (folders.includes(folder) === trusted) return false;
+  await writeTrustList(user, trusted ? [...folders, folder] : folders.filter((one) => one !== folder));
+  return true;
 }
 
 async function readTrustList(user: UserFolder): Promise<string[]> {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { dataFolder } from '../configuration/locations.js';
+import { dataFolder, type DataFolder } from '../configuration/locations.js';
 import type { Settings } from '../configuration/settings.js';
 import { startEngines } from '../harness/engines.js';
 import { openHarness, type OpenHarness } from '../harness/open-harness.js';
@@ -37,7 +37,13 @@ function checkNode(): Check {
 
 /** Where scripts that wait, the key that seals them, and the audit log are. */
 function checkData(environment: Environment): Check[] {
-  const { scriptsFolder, keyFile, auditFile } = dataFolder(environment);
+  let folder: DataFolder;
+  try {
+    folder = dataFolder(environment);
+  } catch (error) {
+    return [{ name: 'kept scripts', status: 'missing', detail: messageOf(error), fix: 'Do what the message says.' }];
+  }
+  const { scriptsFolder, keyFile, auditFile } = folder;
   return [
     { name: 'kept scripts', status: 'ok', detail: existing(scriptsFolder) },
     checkKey(keyFile),

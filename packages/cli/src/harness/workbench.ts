@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import type { Harness } from '@toolscript/core';
 import type { Tool } from '@toolscript/core/protocol';
 import { openApprovals, type Approvals } from '../approvals/approvals.js';
@@ -7,7 +6,6 @@ import type { TerminalWishes } from '../approvals/question-terminal.js';
 import { RuleFolder } from '../approvals/rule-folder.js';
 import { WorkspaceRules } from '../approvals/workspace-rules.js';
 import { userFolder } from '../configuration/locations.js';
-import { isInside, realPathOf } from '../configuration/real-path.js';
 import type { Settings } from '../configuration/settings.js';
 import { openAudit, openKeptFor, type Kept } from '../kept/kept.js';
 import type { Origin } from '../kept/origin-folder.js';
@@ -21,8 +19,7 @@ export interface Workbench {
   readonly harness: Harness;
   readonly approvals: Approvals;
   readonly rules: WorkspaceRules;
-  /** Undefined where nothing can be kept. */
-  readonly kept: Kept | undefined;
+  readonly kept: Kept;
   /** Why arguments do not fit a tool; undefined where they do. */
   readonly validateInput: ValidateInput;
   close(): Promise<void>;
@@ -40,23 +37,21 @@ export interface WorkbenchWishes extends TerminalWishes {
 
 export async function openWorkbench(wishes: WorkbenchWishes): Promise<Workbench> {
   const { settings, engines, screen, origin, stdinIsTaken, stdoutIsTaken, interrupt } = wishes;
-  await guardOwnFolder(settings.cwd);
   const rules = await workspaceRules(settings, screen);
-  const kept = await openKeptFor(process.env, origin);
+  const kept = openKeptFor(process.env, origin);
   const audit = openAudit(process.env);
   const known = new KnownTools();
   const approvals = openApprovals({
     approve: settings.approve,
     rules,
     screen,
-    canSuspend: kept !== undefined,
     validateInput: known.validateInput,
     stdinIsTaken,
     stdoutIsTaken,
     interrupt,
   });
   const onInternalError = (detail: string) => {
-    if (kept?.store.isLeft !== true) screen.warn(`toolscript: internal: ${visible(detail)}`);
+    if (!kept.store.isLeft) screen.warn(`toolscript: internal: ${visible(detail)}`);
   };
   const { harness, tools, suggestRule } = await openHarness(settings, {
     approvals: approvals.policy,
@@ -75,19 +70,9 @@ export async function openWorkbench(wishes: WorkbenchWishes): Promise<Workbench>
   return { harness, approvals, rules, kept, validateInput: known.validateInput, close };
 }
 
-/**
- * The sandbox of commands guards what is there. Where the person's own folder lies in the workspace, it has to be
- * there before a command can make it.
- */
-async function guardOwnFolder(workspace: string): Promise<void> {
-  const { path } = userFolder(process.env);
-  if (!isInside(workspace, await realPathOf(path))) return;
-  await mkdir(path, { recursive: true, mode: 0o700 }).catch(() => {});
-}
-
 /** Remembered rules are read only where they can count: `auto` and `deny` have nothing to ask. */
 async function workspaceRules({ approve, cwd, rules }: Settings, screen: Screen): Promise<WorkspaceRules> {
-  const folder = approve === 'ask' ? await RuleFolder.open(userFolder(process.env), cwd) : undefined;
+  const folder = approve === 'ask' ? new RuleFolder(userFolder(process.env), cwd) : undefined;
   const remembered = await folder?.list((message) => screen.warn(`toolscript: ${message}`));
   return new WorkspaceRules(
     rules,

@@ -1,6 +1,5 @@
 import { fileStore } from '@toolscript/core';
 import { dataFolder, type DataFolder } from '../configuration/locations.js';
-import { isInside, realPathOf } from '../configuration/real-path.js';
 import type { Environment } from '../terminal/style.js';
 import { AuditFile } from './audit-file.js';
 import { OriginFolder, type Origin } from './origin-folder.js';
@@ -27,13 +26,9 @@ export function openKept(environment: Environment, origin?: Origin): Kept {
   };
 }
 
-/**
- * The same for scripts of a workspace. Undefined where the person's data lie inside the workspace: what a script can
- * read and write there must not decide. Throws a UsageError for a key that is not safe to use.
- */
-export async function openKeptFor(environment: Environment, origin: Origin): Promise<Kept | undefined> {
+/** The same for scripts of a workspace. Throws a UsageError for a key that is not safe to use. */
+export function openKeptFor(environment: Environment, origin: Origin): Kept {
   const kept = openKept(environment, origin);
-  if (isInside(origin.workspace, await realPathOf(kept.folder.path))) return undefined;
   readSuspensionKey(kept.folder.keyFile);
   return kept;
 }

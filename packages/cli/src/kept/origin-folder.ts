@@ -1,6 +1,7 @@
 import { mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { isThere } from '../configuration/read-json.js';
 import { systemCode } from '../usage-error.js';
 
 const OriginSchema = z.strictObject({
@@ -15,6 +16,11 @@ const OriginSchema = z.strictObject({
 
 /** How a script was started. */
 export type Origin = z.infer<typeof OriginSchema>;
+
+/** Where to look at a script: its own workspace as long as there is one, so that it does not matter where the user is. */
+export async function placeOf(origin: Origin | undefined): Promise<{ cwd?: string }> {
+  return origin !== undefined && (await isThere(origin.workspace)) ? { cwd: origin.workspace } : {};
+}
 
 /** `origins/<script>.json`, written before anything else is kept of the script. */
 export class OriginFolder {

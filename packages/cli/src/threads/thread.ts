@@ -34,7 +34,7 @@ export class Thread {
   readonly system: string | undefined;
   #history: readonly OutputItem[];
   #waiting: WaitingRun | undefined;
-  readonly #folder: ThreadFolder | undefined;
+  readonly #folder: ThreadFolder;
   readonly #voice: ThreadVoice;
   readonly #onLost: LossListener | undefined;
   #writer: ThreadWriter | undefined;
@@ -46,7 +46,7 @@ export class Thread {
   private constructor(settings: {
     id: string;
     workspace: string;
-    folder: ThreadFolder | undefined;
+    folder: ThreadFolder;
     voice: Voice;
     text: ThreadText | undefined;
     writer: ThreadWriter | undefined;
@@ -76,8 +76,8 @@ export class Thread {
     };
   }
 
-  /** `folder` is undefined where nothing can be kept. `onLost` is told once where keeping ends; on stderr by default. */
-  static begin(folder: ThreadFolder | undefined, workspace: string, voice: Voice, onLost?: LossListener): Thread {
+  /** `onLost` is told once where keeping ends; on stderr by default. */
+  static begin(folder: ThreadFolder, workspace: string, voice: Voice, onLost?: LossListener): Thread {
     const id = `thr_${randomBytes(9).toString('base64url').replaceAll(/[-_]/gu, '0')}`;
     return new Thread({ id, workspace, folder, voice, text: undefined, writer: undefined, onLost });
   }
@@ -140,7 +140,7 @@ export class Thread {
   }
 
   #open(title: string): void {
-    if (this.#writer !== undefined || this.#folder === undefined) return;
+    if (this.#writer !== undefined) return;
     this.#folder.prepare();
     const head: ThreadHead = {
       type: 'thread',

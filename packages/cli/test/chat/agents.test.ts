@@ -125,21 +125,6 @@ describe('agents of the person’s own', () => {
     expect(stderr).toContain('bad.json');
   });
 
-  it('in code are not run where a script could have written them', async () => {
-    const scene = new Scene();
-    const config = join(scene.workspace, 'config');
-    write(
-      join(config, 'toolscript/agents/evil.ts'),
-      "import { writeFileSync } from 'node:fs'; writeFileSync('ran', ''); export default { slug: 'evil' };",
-    );
-    const { status, stderr } = await scene.chat('x', [text('y')], ['--agent', 'evil'], {
-      env: { XDG_CONFIG_HOME: config },
-    });
-    expect(status).toBe(2);
-    expect(stderr).toContain('it is not run');
-    expect(() => readFileSync(join(scene.workspace, 'ran'))).toThrow();
-  });
-
   it('that cannot be loaded say why', async () => {
     const scene = new Scene();
     write(scene.ownFile('agents/bad.ts'), 'throw new Error("not today");');

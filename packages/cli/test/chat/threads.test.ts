@@ -143,15 +143,6 @@ describe('a conversation', () => {
     expect((await scene.toolscript(['threads', '--delete', threadId])).stdout).toContain('is forgotten');
     expect(await listed(scene)).toEqual([]);
   });
-
-  it('is not kept where a script could rewrite it', async () => {
-    const scene = new Scene();
-    const inside = { XDG_DATA_HOME: join(scene.workspace, 'data') };
-    const { status, stderr } = await scene.chat('First', [text('Yes.')], [], { env: inside });
-    expect(status).toBe(0);
-    expect(stderr).toContain('This conversation is not kept');
-    expect(readdirSync(scene.workspace)).toEqual([]);
-  });
 });
 
 const isPosix = process.platform !== 'win32';

@@ -132,18 +132,6 @@ describe('toolscript run', () => {
     expect(plain.endsWith('Done.\n')).toBe(true);
   });
 
-  it('refuses calls that need an approval where nobody can be asked, and the script cannot wait', async () => {
-    const cwd = folderWithFile();
-    // What a script may read and write must not decide: nothing is kept in the workspace itself.
-    const env = { XDG_DATA_HOME: join(cwd, '.local') };
-    const { status, stdout, stderr } = await toolscript(['run', '-', '--cwd', cwd], { stdin: ANSWER, env });
-    expect(status).toBe(1);
-    expect(stdout).toContain('⊘ writeFile out.txt');
-    expect(stdout).toContain('ApprovalDeniedError');
-    expect(stderr).toContain('--approve auto');
-    expect(() => readFileSync(join(cwd, 'out.txt'))).toThrow();
-  });
-
   it('shows where a script failed, and goes on with later scripts only when told to', async () => {
     const cwd = folderWithFile();
     const stdin = script("const n = 1;\nthrow new Error('no good')") + script("return 'second'");

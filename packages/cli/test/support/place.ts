@@ -39,7 +39,7 @@ export class Place {
   }
 
   shell(command: string): Promise<Finished> {
-    return finished(start('sh', ['-c', command], { cwd: this.base, env: this.env }));
+    return finished(start('sh', ['-c', command], { cwd: this.workspace, env: this.env }));
   }
 
   /** Runs an answer of these scripts, which must suspend. Answers with the id and what was printed. */

@@ -36,6 +36,7 @@ export function temporaryFolder(): string {
 }
 
 let dataFolder: string | undefined;
+let currentFolder: string | undefined;
 
 /** An environment without anything of the person who runs the tests. */
 export function cleanEnvironment(extra: Record<string, string> = {}): Record<string, string> {
@@ -62,7 +63,7 @@ export function start(
   { stdin, keepStdinOpen, env, cwd }: StartOptions = {},
 ): ChildProcessWithoutNullStreams {
   const child = spawn(command, args, {
-    cwd: cwd ?? tmpdir(),
+    cwd: cwd ?? (currentFolder ??= temporaryFolder()),
     env: cleanEnvironment(env),
     stdio: [stdin === undefined && keepStdinOpen !== true ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   }) as ChildProcessWithoutNullStreams;
