@@ -18,16 +18,17 @@ export function demandOwnFoldersOutside(workspace: string, environment: Environm
 
 /** The same for one file in these folders. Throws a UsageError. */
 export function demandOutside(path: string, workspace: string): void {
-  // defence: own-file-outside-workspace
-  if (leadsInto(workspace, path))
+  // defence: own-file-outside-workspace, without it: const isTheirs = path === workspace;
+  const isTheirs = leadsInto(workspace, path);
+  if (isTheirs)
     throw new UsageError(
       `${visibleLine(path)} leads into the workspace ${visibleLine(workspace)}, where scripts may write; it does not count. Put the file itself there.`,
     );
 }
 
 function demandAll(paths: readonly string[], workspace: string, what: string, variable: string): void {
+  // defence: own-folder-outside-workspace, without it: const found = paths.find((path) => path === workspace);
   const found = paths.find((path) => leadsInto(workspace, path));
-  // defence: own-folder-outside-workspace
   if (found !== undefined)
     throw new UsageError(
       `Your own ${what} in ${visibleLine(found)} cannot be used: it lies in the workspace ${visibleLine(workspace)}, or is reached through it, where scripts may write. Start in another folder or name one with --cwd, or set ${variable} to a folder outside of the workspace.`,
