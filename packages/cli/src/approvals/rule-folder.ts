@@ -1,18 +1,17 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, readdir, rename, unlink, writeFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { ApprovalRuleSchema } from '../configuration/schema.js';
 import type { UserFolder } from '../configuration/locations.js';
 import { demandOutside } from '../configuration/own-paths.js';
 import { readJsonFile } from '../configuration/read-json.js';
+import { deleteFile, fileNameOf, writeJsonFile } from '../configuration/write-json.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { isUsageError, systemCode, UsageError } from '../usage-error.js';
 
 /*
  * What a person said to always allow in one workspace. It lies in the person's own folder, never in the workspace:
- * `rules/HASH/HASH.json`, a folder for each workspace (its path without links) and a file for each rule. So two
- * processes that write at once lose nothing, the same rule twice is one file, and taking one back is one deletion.
+ * `rules/HASH/HASH.json`, a folder for each workspace (its path without links) and a file for each rule.
  */
 
 const RememberedSchema = z.strictObject({
@@ -40,7 +39,7 @@ export class RuleFolder {
   /** The rules of a workspace, whose path has no links. */
   constructor(user: UserFolder, workspace: string) {
     this.#workspace = workspace;
-    this.#path = join(user.rulesFolder, hash(workspace));
+    this.#path = join(user.rulesFolder, fileNameOf(workspace));
   }
 
   /** Oldest first. `warn` is told of files that do not count. Throws a UsageError where nothing can be read. */
@@ -54,30 +53,13 @@ export class RuleFolder {
 
   /** Whole or not at all. Throws a UsageError where it cannot be written. */
   async add({ covers, rules }: NewRule): Promise<void> {
-    const file = join(this.#path, `${hash(JSON.stringify(rules))}.json`);
-    const temporary = `${file}.${randomUUID()}`;
     const remembered = { workspace: this.#workspace, covers, rules, rememberedAt: Date.now() };
-    try {
-      await mkdir(this.#path, { recursive: true, mode: 0o700 });
-      await writeFile(temporary, `${JSON.stringify(remembered, undefined, 2)}\n`, { mode: 0o600, flag: 'wx' });
-      await rename(temporary, file);
-    } catch (error) {
-      throw new UsageError(
-        `The rule cannot be kept in ${visibleLine(this.#path)} (${systemCode(error) ?? 'unknown error'}). Make the folder writable.`,
-      );
-    }
+    await writeJsonFile(join(this.#path, `${fileNameOf(JSON.stringify(rules))}.json`), remembered);
   }
 
   /** Idempotent. */
   async remove(id: string): Promise<void> {
-    try {
-      await unlink(join(this.#path, `${id}.json`));
-    } catch (error) {
-      if (systemCode(error) === 'ENOENT') return;
-      throw new UsageError(
-        `A rule in ${visibleLine(this.#path)} cannot be removed (${systemCode(error) ?? 'unknown error'}). Make the folder writable.`,
-      );
-    }
+    await deleteFile(join(this.#path, `${id}.json`));
   }
 
   async #files(): Promise<string[]> {
@@ -108,8 +90,4 @@ export class RuleFolder {
     }
     return undefined;
   }
-}
-
-function hash(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }

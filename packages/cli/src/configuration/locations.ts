@@ -18,7 +18,8 @@ export interface UserFolder {
   readonly configCodeFile: string;
   /** Agents of the person's own, one file each. */
   readonly agentsFolder: string;
-  readonly trustFile: string;
+  /** The workspaces whose own files count, one file each. */
+  readonly trustFolder: string;
   /** What the person said to allow always, a folder for each workspace. */
   readonly rulesFolder: string;
 }
@@ -31,7 +32,7 @@ export function userFolder(environment: Environment, platform: NodeJS.Platform =
     configFile: join(path, 'config.json'),
     configCodeFile: join(path, 'config.ts'),
     agentsFolder: join(path, 'agents'),
-    trustFile: join(path, 'trusted-folders.json'),
+    trustFolder: join(path, 'trusted'),
     rulesFolder: join(path, 'rules'),
   };
 }

@@ -1,49 +1,36 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises';
-import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { visibleLine } from '../terminal/untrusted.js';
-import { systemCode, UsageError } from '../usage-error.js';
+import { UsageError } from '../usage-error.js';
 import type { UserFolder } from './locations.js';
+import { demandOutside } from './own-paths.js';
 import { readJsonFile } from './read-json.js';
+import { deleteFile, fileNameOf, writeJsonFile } from './write-json.js';
 
-const TrustListSchema = z.strictObject({ folders: z.array(z.string()) });
+/** `trusted/HASH.json`. */
+const TrustSchema = z.strictObject({ folder: z.string() });
 
-/** Whether the person said that this workspace's own configuration counts. `folder` has no links in it. */
+/** Whether the user said that this workspace's own configuration counts. `folder` has no links in it. */
 export async function isTrusted(user: UserFolder, folder: string): Promise<boolean> {
-  return (await readTrustList(user)).includes(folder);
+  const path = fileOf(user, folder);
+  demandOutside(path, folder);
+  const value = await readJsonFile(path);
+  if (value === undefined) return false;
+  const result = TrustSchema.safeParse(value);
+  if (result.success && result.data.folder === folder) return true;
+  throw new UsageError(
+    `${visibleLine(path)} does not say which folder you trust. Remove it and trust your folder again.`,
+  );
 }
 
 /** Adds or removes a folder, whose path has no links. Answers whether that changed anything. */
 export async function changeTrust(user: UserFolder, folder: string, trusted: boolean): Promise<boolean> {
-  const folders = await readTrustList(user);
-  if (folders.includes(folder) === trusted) return false;
-  await writeTrustList(user, trusted ? [...folders, folder] : folders.filter((one) => one !== folder));
+  if (!trusted) return deleteFile(fileOf(user, folder));
+  if (await isTrusted(user, folder)) return false;
+  await writeJsonFile(fileOf(user, folder), { folder });
   return true;
 }
 
-async function readTrustList(user: UserFolder): Promise<string[]> {
-  const value = await readJsonFile(user.trustFile);
-  if (value === undefined) return [];
-  const result = TrustListSchema.safeParse(value);
-  if (result.success) return result.data.folders;
-  throw new UsageError(
-    `${visibleLine(user.trustFile)} is not a list of trusted folders. Remove it and trust your folders again.`,
-  );
-}
-
-/** Whole or not at all: a process that dies in between leaves the old list. */
-async function writeTrustList(user: UserFolder, folders: readonly string[]): Promise<void> {
-  const temporary = `${user.trustFile}.${randomUUID()}`;
-  try {
-    await mkdir(user.path, { recursive: true, mode: 0o700 });
-    await writeFile(temporary, `${JSON.stringify({ folders: folders.toSorted() }, undefined, 2)}\n`, {
-      mode: 0o600,
-      flag: 'wx',
-    });
-    await rename(temporary, user.trustFile);
-  } catch (error) {
-    throw new UsageError(
-      `${visibleLine(user.trustFile)} cannot be written (${systemCode(error) ?? 'unknown error'}). Make the folder writable.`,
-    );
-  }
+function fileOf(user: UserFolder, folder: string): string {
+  return join(user.trustFolder, `${fileNameOf(folder)}.json`);
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { maskSecrets } from '#cli/doctor/secrets.js';
@@ -65,9 +65,20 @@ describe('configuration', () => {
     expect({ calls: after.value?.calls, stderr: after.stderr }).toEqual({ calls: 3, stderr: '' });
     await toolscript(['trust', there.cwd, '--remove'], { env: there.env });
     expect((await effective(there)).value?.calls).toBe(32);
-    expect(JSON.parse(readFileSync(join(there.configFile, '..', 'trusted-folders.json'), 'utf8'))).toEqual({
-      folders: [],
-    });
+    expect(readdirSync(join(there.configFile, '..', 'trusted'))).toEqual([]);
+  });
+
+  it('of a workspace loses no trust where many processes trust and stop trusting at once', async () => {
+    const { env } = place({});
+    const folders = Array.from({ length: 8 }, () => temporaryFolder());
+    const trusted = await Promise.all(folders.map((folder) => toolscript(['trust', folder], { env })));
+    expect(trusted.map(({ status }) => status)).toEqual(folders.map(() => 0));
+    const again = () => Promise.all(folders.map((folder) => toolscript(['trust', folder], { env })));
+    for (const { stdout } of await again()) expect(stdout).toContain('already trusted');
+    const some = folders.slice(0, 4);
+    await Promise.all(some.map((folder) => toolscript(['trust', folder, '--remove'], { env })));
+    const counts = (await again()).map(({ stdout }) => stdout.includes('counts from now on'));
+    expect(counts).toEqual(folders.map((_folder, index) => index < 4));
   });
 
   it('of a workspace narrows and never widens', async () => {

@@ -80,6 +80,13 @@ describe('the user’s own configuration', () => {
       },
     ],
     [
+      'whose trusted folders are a link into the workspace',
+      (there) => {
+        link(join(there.outside, 'toolscript', 'trusted'), there.workspace);
+        return { XDG_CONFIG_HOME: there.outside };
+      },
+    ],
+    [
       'whose rules are a link into the workspace',
       (there) => {
         link(join(there.outside, 'toolscript', 'rules'), there.workspace);
@@ -96,7 +103,7 @@ describe('the user’s own configuration', () => {
     const env = { XDG_CONFIG_HOME: plant(there) };
     for (const args of [['tools'], ['rules'], ['trust'], ['run', '/dev/null'], ['Say something']])
       await expectRefused(there, env, 'Your own configuration in', args);
-    expect(existsSync(join(there.workspace, 'config', 'toolscript', 'trusted-folders.json'))).toBe(false);
+    expect(existsSync(join(there.workspace, 'config', 'toolscript', 'trusted'))).toBe(false);
   });
 
   it('in the workspace is refused also where the workspace is named by a link', async () => {
@@ -120,7 +127,6 @@ describe('the user’s own configuration', () => {
     ['config.ts', WRITE],
     ['agents/mine.json', ['Say something', '--agent', 'mine']],
     ['agents/mine.ts', ['Say something', '--agent', 'mine']],
-    ['trusted-folders.json', WRITE],
   ])('counts for nothing where %s is a link into the workspace', async (name, args) => {
     const there = place();
     const target = write(join(there.workspace, 'theirs'), ALLOWS_ALL);
