@@ -45,6 +45,7 @@ export async function findAgents(
   const agents = new Map<string, FoundAgent>();
   const take = async (file: string, from: 'person' | 'workspace', read: (file: string) => Promise<AgentConfig>) => {
     try {
+      if (from === 'person') demandOutside(file, workspace);
       add(agents, await read(file), from, file);
     } catch (error) {
       if (!isUsageError(error) || stemOf(file) === named) throw error;
@@ -63,13 +64,10 @@ export async function findAgents(
     }
   }
   for (const file of await filesOf(user.agentsFolder, ['.json'])) {
-    await take(file, 'person', async (path) => {
-      demandOutside(path, workspace);
-      return agentIn(path, await readJsonFile(path));
-    });
+    await take(file, 'person', async (path) => agentIn(path, await readJsonFile(path)));
   }
   for (const file of await filesOf(user.agentsFolder, CODE))
-    if (stemOf(file) === named) await take(file, 'person', (path) => codeAgent(path, workspace));
+    if (stemOf(file) === named) await take(file, 'person', codeAgent);
   return agents;
 }
 
@@ -124,8 +122,8 @@ function isRegularFile(path: string): Promise<boolean> {
   );
 }
 
-async function codeAgent(file: string, workspace: string): Promise<AgentConfig> {
-  const agent = agentIn(file, await readCodeFile(file, workspace));
+async function codeAgent(file: string): Promise<AgentConfig> {
+  const agent = agentIn(file, await readCodeFile(file));
   if (agent.slug === stemOf(file)) return agent;
   throw new UsageError(
     `${visibleLine(file)}: an agent in code is named as its file: change the slug "${agent.slug}", or the file's name.`,

@@ -82,6 +82,7 @@ export function settingsOf(
     ...settings,
     ...own,
     limits: { ...settings.limits, ...narrowed.limits },
+    // defence: workspace-agent-mode-narrows, without it: mode,
     mode: from === 'workspace' ? narrowerMode(settings.mode, mode) : mode,
   };
 }

@@ -138,6 +138,7 @@ export class Asker {
     this.#open = question;
     question.suggestion = this.#wishes.rules.suggest(question.request);
     this.#screen.hold();
+    // defence: typed-ahead-keys-dropped, without it: this.#put(question, false);
     this.#letGo(question, UNREAD_MS);
   }
 

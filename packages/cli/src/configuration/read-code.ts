@@ -1,15 +1,13 @@
 import { pathToFileURL } from 'node:url';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
-import { demandOutside } from './own-paths.js';
 
 /**
- * What a TypeScript or JavaScript file of the person's own exports as `default`. It is run: it is read only from where
- * the tools of this run cannot have written it. Throws a UsageError.
+ * What a TypeScript or JavaScript file of the user's own exports as `default`. It is run: the caller has made sure that
+ * it lies outside of the workspace. Throws a UsageError.
  */
-export async function readCodeFile(path: string, workspace: string): Promise<unknown> {
+export async function readCodeFile(path: string): Promise<unknown> {
   const name = visibleLine(path);
-  demandOutside(path, workspace);
   const { createJiti } = await import('jiti');
   const jiti = createJiti(pathToFileURL(path).href, { fsCache: false, moduleCache: false, interopDefault: true });
   try {

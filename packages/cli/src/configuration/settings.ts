@@ -143,7 +143,7 @@ async function readOwn(
   }
   const file = isCode ? user.configCodeFile : user.configFile;
   demandOutside(file, cwd);
-  const value = isCode ? await readCodeFile(file, cwd) : await readJsonFile(file);
+  const value = isCode ? await readCodeFile(file) : await readJsonFile(file);
   if (value === undefined) return undefined;
   return { file, configuration: checkConfiguration(ConfigurationSchema, value, visibleLine(file)) };
 }

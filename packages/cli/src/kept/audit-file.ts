@@ -23,9 +23,12 @@ export class AuditFile {
 }
 
 function openForAppend(path: string): number {
-  const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
+  const { O_APPEND, O_CREAT, O_WRONLY } = constants;
+  // defence: audit-no-follow, without it: const flags = O_APPEND | O_CREAT | O_WRONLY;
+  const flags = O_APPEND | O_CREAT | O_WRONLY | constants.O_NOFOLLOW;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const file = openSync(path, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
+  const file = openSync(path, flags, 0o600);
+  // defence: audit-regular-file, without it: if (fstatSync(file).size >= 0) return file;
   if (fstatSync(file).isFile()) return file;
   closeSync(file);
   throw new Error(`${path} is no regular file`);

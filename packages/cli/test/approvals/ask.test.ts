@@ -30,6 +30,17 @@ describe.skipIf(!hasTerminal)('a question at a terminal (skipped where util-linu
     expect(existsSync(join(folder, 'a.txt'))).toBe(false);
   });
 
+  it('is not answered by what was typed before it could be read', async () => {
+    const folder = temporaryFolder();
+    const { status, shown } = await atTerminal(command(folder, WRITE), [
+      ['', 'y'],
+      ['What was typed before this question is no answer to it', ''],
+      [PROMPT, 'n'],
+    ]);
+    expect(status, shown).toBe(1);
+    expect(existsSync(join(folder, 'a.txt'))).toBe(false);
+  });
+
   it('shows help and the whole arguments, and asks again', async () => {
     const folder = temporaryFolder();
     const source = `await tools.writeFile({ filePath: 'a.txt', content: 'x'.repeat(9000) + 'THE END' });`;

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { startScriptedServer, type Scenario } from '@toolscript/core/providers';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -201,6 +201,26 @@ describe('agents of a workspace', () => {
     const own = await scene.chat('x', [script('return Object.keys(tools)'), text('y')], ['--agent', 'reader']);
     expect(own.stdout).toContain('"listDir"');
     expect(own.stdout).not.toContain('"readFile"');
+  });
+});
+
+describe('the mode of the user’s own configuration', () => {
+  it.each([
+    ['dry-run', 'a dry run calls nothing'],
+    ['disabled', '<tool-calls>'],
+  ])('%s is not widened by an agent of a trusted workspace', async (mode, said) => {
+    const scene = new Scene();
+    write(join(scene.workspace, '.toolscript/agents/wide.json'), {
+      slug: 'wide',
+      mode: 'enabled',
+      provider: { api: 'openai-chat', model: 'm' },
+    });
+    write(scene.ownFile('config.json'), { mode, approve: 'auto' });
+    await scene.toolscript(['trust']);
+    const code = "await tools.writeFile({ filePath: 'written', content: '' })";
+    const { stdout } = await scene.chat('x', [script(code), text('Done.')], ['--agent', 'wide']);
+    expect(stdout).toContain(said);
+    expect(existsSync(join(scene.workspace, 'written'))).toBe(false);
   });
 });
 

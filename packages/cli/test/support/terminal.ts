@@ -45,6 +45,8 @@ function drive(
     shown += text;
     press();
   });
+  // Keys that wait for nothing are typed ahead.
+  press();
   return new Promise((resolve) => {
     child.on('close', (status) => {
       expect(waiting, shown).toEqual([]);
