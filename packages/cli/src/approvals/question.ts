@@ -67,7 +67,7 @@ export function questionHead({ tool, line }: ApprovalRequest, style: Style): str
 /** What a call is about, without its tool. */
 export function requestLines(request: ApprovalRequest, style: Style): string[] {
   return [
-    ...(request.snippet === undefined ? [] : [style.dim(`    ${indent(safe(request.snippet))}`)]),
+    ...(request.snippet === undefined ? [] : [style.dim(`    ${indent(safe(request.snippet.trim()))}`)]),
     ...(request.context === undefined ? [] : [`  the script says: ${indent(safe(request.context))}`]),
     // The library has made `rendered` safe already; a second time would escape its own marks.
     `  ${indent(colouredDiff(request.rendered, style))}`,
@@ -107,7 +107,11 @@ export function wholeArguments(inputJson: string): string {
   const json = JSON.stringify(JSON.parse(inputJson), undefined, 2);
   return json
     .split('\n')
-    .map((line) => `    ${renderForPerson(line, { maxLength: Number.MAX_SAFE_INTEGER })}\n`)
+    .map((line) => {
+      const text = line.trimStart();
+      const indentation = ' '.repeat(4 + line.length - text.length);
+      return `${indentation}${renderForPerson(text, { maxLength: Number.MAX_SAFE_INTEGER })}\n`;
+    })
     .join('');
 }
 

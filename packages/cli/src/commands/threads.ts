@@ -3,7 +3,7 @@ import { workspaceFolder } from '../configuration/workspace-folder.js';
 import { EXIT } from '../exit-status.js';
 import { Screen } from '../terminal/screen.js';
 import { ownCommand } from '../terminal/own-command.js';
-import { jsonText, visibleLine } from '../terminal/untrusted.js';
+import { jsonText, visibleLine, visibleTitle } from '../terminal/untrusted.js';
 import { cutToWidth } from '../terminal/width.js';
 import { ThreadFolder, type ListedThread } from '../threads/thread-folder.js';
 import { ago } from '../view/durations.js';
@@ -53,7 +53,7 @@ function threadLines(
 ): string[] {
   const fit = (line: string) => (screen.isTerminal ? cutToWidth(line, screen.columns) : line);
   return [
-    fit(`${id}  ${ago(Date.now() - changedMs)}  ${visibleLine(title)}`),
+    fit(`${id}  ${ago(Date.now() - changedMs)}  ${visibleTitle(title)}`),
     ...(all ? [screen.style.dim(fit(`    in ${visibleLine(workspace)}`))] : []),
   ];
 }

@@ -2,6 +2,7 @@ import { findAgents, type FoundAgent } from '../agents/agent-files.js';
 import { keyNameOf } from '../agents/choose-agent.js';
 import type { Environment } from '../terminal/style.js';
 import { visibleLine } from '../terminal/untrusted.js';
+import { maskAddress } from './secrets.js';
 import type { Check } from './checks.js';
 
 const PATIENCE_MS = 1_000;
@@ -39,7 +40,10 @@ async function stateOf({ config }: FoundAgent, environment: Environment): Promis
   if (baseUrl === undefined) return { isReady: false, says: `${slug}: names no provider` };
   if (!isHere(baseUrl)) return { isReady: true, says: `${slug}: needs no key` };
   const answers = await doesAnswer(baseUrl);
-  return { isReady: answers, says: `${slug}: ${visibleLine(baseUrl)} ${answers ? 'answers' : 'does not answer'}` };
+  return {
+    isReady: answers,
+    says: `${slug}: ${visibleLine(maskAddress(baseUrl))} ${answers ? 'answers' : 'does not answer'}`,
+  };
 }
 
 /** Other machines are not asked. */

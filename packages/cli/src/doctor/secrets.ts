@@ -1,15 +1,31 @@
-const SECRET_NAME = /key|token|secret|password|credential/iu;
+const SECRET_NAME = /key|token|secret|passw|passphrase|credential|authorization|bearer|cookie|^auth$/iu;
+/** Names of secrets that may be numbers; `maxTokens` is none. */
+const SECRET_NUMBER_NAME = /secret|passw|passphrase|credential|^pin$/iu;
 const MASK = '••••••';
 
-/** The same data with the values of members that are named like secrets masked. */
-export function maskSecrets(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(maskSecrets);
+/** The same data with secrets masked, at any depth: all that is below a name of a secret, and passwords inside addresses. */
+export function maskSecrets(value: unknown, name = ''): unknown {
+  // defence: secrets-masked-below-their-name, without it: if (typeof value === 'string' && SECRET_NAME.test(name)) return maskAll(value);
+  if (SECRET_NAME.test(name) && (typeof value !== 'number' || SECRET_NUMBER_NAME.test(name))) return maskAll(value);
+  if (typeof value === 'string') return maskAddress(value);
+  if (Array.isArray(value)) return value.map((member) => maskSecrets(member));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, isSecret(name, member) ? MASK : maskSecrets(member)]),
-  );
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, maskSecrets(member, key)]));
 }
 
-function isSecret(name: string, member: unknown): boolean {
-  return SECRET_NAME.test(name) && typeof member === 'string' && member !== '';
+/** A password, or a parameter that is named like a secret, in an address anywhere in the text. */
+export function maskAddress(text: string): string {
+  return text
+    .replace(/(?<=:\/\/)[^\s/?#@]+(?=@)/gu, MASK)
+    .replace(/(?<=[?&#]([^\s=&#]+)=)[^\s&#]+/gu, (found: string, name: string) =>
+      SECRET_NAME.test(name) ? MASK : found,
+    );
+}
+
+function maskAll(value: unknown): unknown {
+  if (typeof value === 'string') return value === '' ? '' : MASK;
+  if (typeof value === 'number') return MASK;
+  if (Array.isArray(value)) return value.map(maskAll);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, maskAll(member)]));
 }

@@ -1,3 +1,5 @@
+import { INVISIBLE_CHARACTERS } from '@toolscript/core/protocol';
+
 /**
  * Text that a script, a model, a tool or a file wrote may hold what a terminal obeys, or what makes it show
  * something else than is there. Here such characters become `\u{…}`; line ends, tabs and all that is plainly
@@ -12,10 +14,10 @@ const SEQUENCE = [
   String.raw`(?<=[\p{Script=Arabic}\p{M}])[\u200C\u200D](?=\p{L})`,
 ].join('|');
 
-/** Controls but tab and line feed, formats (bidi, zero-width, tags), lone surrogates, fillers. */
-const HIDDEN = String.raw`(?![\t\n])\p{Cc}|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]`;
+const HIDDEN = String.raw`(?![\t\n])[${INVISIBLE_CHARACTERS}]`;
 
 const SEQUENCE_OR_HIDDEN = new RegExp(`(${SEQUENCE})|${HIDDEN}`, 'gu');
+const ANY_HIDDEN = new RegExp(HIDDEN, 'gu');
 const PLAIN = /^[\x20-\x7e\n\t]*$/;
 
 /** Makes any text safe to print, line ends kept. */
@@ -27,9 +29,19 @@ export function visible(text: string): string {
   );
 }
 
-/** The same on one line: line ends and tabs become spaces. */
+/** Prose on one line: line ends and tabs become spaces. */
+export function visibleTitle(text: string): string {
+  return visible(onOneLine(text));
+}
+
+/** Names on one line: nothing that is invisible passes, not even in an emoji, because two names must not look the same. */
 export function visibleLine(text: string): string {
-  return visible(text.replace(/\s*\r?\n\s*|\t/gu, ' '));
+  // defence: lines-show-invisible, without it: return visible(onOneLine(text));
+  return onOneLine(text).replace(ANY_HIDDEN, escapeCharacter);
+}
+
+function onOneLine(text: string): string {
+  return text.replace(/\s*\r?\n\s*|\t/gu, ' ');
 }
 
 /** `visible` for text that arrives in pieces: what the next piece may change is held back until then. */
@@ -50,7 +62,7 @@ export class VisibleStream {
   }
 }
 
-const JSON_HIDDEN = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+const JSON_HIDDEN = new RegExp(String.raw`(?![\n])[${INVISIBLE_CHARACTERS}]`, 'gu');
 
 /** JSON that is safe on a terminal: the same value, what is hidden in its texts written as `\uXXXX`. One line, unless `indent` is given. */
 export function jsonText(value: unknown, indent?: number): string {

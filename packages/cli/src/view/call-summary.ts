@@ -23,7 +23,13 @@ function stringArgument(text: string): string {
   );
   if (files.length > 0) return files.join(', ');
   const lines = text.trimEnd().split('\n');
-  return lines.length === 1 ? text : `${lines[0]} … (${counted(lines.length, 'line')})`;
+  if (lines.length === 1) return hasBlankEdge(text) ? JSON.stringify(text) : text;
+  return `${lines[0]} … (${counted(lines.length, 'line')})`;
+}
+
+/** Its quotes show where such a name begins and ends. */
+function hasBlankEdge(text: string): boolean {
+  return text !== text.trim();
 }
 
 function word(text: string): string {

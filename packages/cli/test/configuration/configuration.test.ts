@@ -171,4 +171,23 @@ describe('configuration', () => {
       password: '',
     });
   });
+
+  it('is shown with secrets masked at any depth, in any case, below any name of a secret', () => {
+    const canary = 'canary-7f3a';
+    const shown = maskSecrets({
+      API_KEYS: [canary, { deep: [canary] }],
+      headers: [{ Authorization: `Bearer ${canary}`, COOKIE: canary }],
+      Credentials: { user: { name: canary } },
+      passphrase: 4711,
+      addresses: [`https://me:${canary}@host/path`, `see http://host/?a=1&access_token=${canary}&b=2`],
+      limits: { maxTokens: 5 },
+      note: 'plain',
+    });
+    expect(JSON.stringify(shown)).not.toMatch(/canary|4711/u);
+    expect(shown).toMatchObject({
+      addresses: ['https://••••••@host/path', 'see http://host/?a=1&access_token=••••••&b=2'],
+      limits: { maxTokens: 5 },
+      note: 'plain',
+    });
+  });
 });

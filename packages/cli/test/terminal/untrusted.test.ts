@@ -4,6 +4,12 @@ import { jsonText, visible, visibleLine, VisibleStream } from '#cli/terminal/unt
 
 const DANGEROUS = /(?![\t\n\r])\p{Cc}|[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/u;
 
+/** Some of each kind that shows nothing. */
+const INVISIBLE = [
+  0xad, 0x34f, 0x61c, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x180b, 0x180e, 0x180f, 0x200b, 0x200d, 0x2060, 0x2064, 0x2800,
+  0x3164, 0xfe00, 0xfe0e, 0xfe0f, 0xfeff, 0xffa0, 0xe0001, 0xe0041, 0xe0100, 0xe01ef,
+];
+
 describe('text of strangers', () => {
   it.each([
     ['an escape sequence', '\x1b[31mred\x1b]0;title\x07', '\\u{1b}[31mred\\u{1b}]0;title\\u{7}'],
@@ -66,6 +72,16 @@ describe('text of strangers', () => {
       { numRuns: 1_000 },
     );
   });
+
+  it.each(INVISIBLE.map((code) => [code.toString(16), String.fromCodePoint(code)]))(
+    'never hides U+%s in a name, even beside an emoji',
+    (hex, character) => {
+      for (const name of [`a${character}b`, `✔${character}`, `1${character}\u20e3`, `👩${character}👧`])
+        expect(visibleLine(name)).toContain(`\\u{${hex}}`);
+      expect(jsonText(`a${character}`)).not.toContain(character);
+      expect(visible(`a${character}b`)).toBe(`a\\u{${hex}}b`);
+    },
+  );
 
   it('stays on one line where it must', () => {
     expect(visibleLine('one\n  two\tthree\x1b')).toBe('one two three\\u{1b}');

@@ -3,6 +3,15 @@ import { callSummary } from '#cli/view/call-summary.js';
 import { shortDuration } from '#cli/view/durations.js';
 import { shownValue } from '#cli/view/value.js';
 
+describe('a name with blank edges', () => {
+  it.each(['a.txt ', ' a.txt', '\u00a0a.txt', 'a.txt\u3000'])(
+    'is quoted, so that it looks like no other: %j',
+    (name) => {
+      expect(callSummary({ filePath: name })).toBe(JSON.stringify(name));
+    },
+  );
+});
+
 describe('a call in a few words', () => {
   it.each([
     [{ filePath: 'src/a.ts', offset: 1 }, 'src/a.ts'],

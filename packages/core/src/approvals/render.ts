@@ -13,9 +13,25 @@ const DEFAULT_MAX_LENGTH = 4_000;
 /** Of a text that is cut, this much of the room shows its end. */
 const TAIL_SHARE = 0.3;
 
-/** Makes any text safe to show. Text in plain view passes unchanged; a long one is cut in the middle. */
+/** A blank that nothing stands before, or nothing behind. */
+const EDGE_BLANK = '\\u{20}';
+
+/**
+ * Makes any text safe to show. Text in plain view passes unchanged; a long one is cut in the middle. A blank at the end
+ * is written out, and so is one at the beginning of a single line: two names must never look the same.
+ */
 export function renderForPerson(text: string, options: RenderOptions = {}): string {
   const maxLength = Math.max(1, Math.floor(options.maxLength ?? DEFAULT_MAX_LENGTH));
+  if (maxLength <= 2 * EDGE_BLANK.length) return renderInside(text, maxLength);
+  // defence: leading-blank-shown, without it: const first = '';
+  const first = /^ [^\n]*$/u.test(text) ? EDGE_BLANK : '';
+  // defence: trailing-blank-shown, without it: const last = '';
+  const last = /. $|\n $/u.test(text) ? EDGE_BLANK : '';
+  const inside = text.slice(first === '' ? 0 : 1, last === '' ? undefined : -1);
+  return `${first}${renderInside(inside, maxLength - first.length - last.length)}${last}`;
+}
+
+function renderInside(text: string, maxLength: number): string {
   if (text.length <= maxLength) {
     const rendered = renderAll(text).join('');
     if (rendered.length <= maxLength) return rendered;

@@ -4,6 +4,7 @@ export * from './errors.js';
 export * from './event-envelopes.js';
 export { EventQueue } from './event-queue.js';
 export * from './events.js';
+export { INVISIBLE_CHARACTERS } from './invisible.js';
 export * from './items.js';
 export * from './json.js';
 export * from './limits.js';

@@ -142,3 +142,27 @@ describe('text rendered for a person', () => {
     expect(renderForPerson('\u202e'.repeat(1_000_000)).length).toBeLessThan(4_100);
   });
 });
+
+describe('names that differ in blanks alone', () => {
+  it.each([
+    ['a.txt', 'a.txt '],
+    ['a.txt', ' a.txt'],
+    ['a.txt ', 'a.txt  '],
+    [' ', ''],
+    ['one\nlast', 'one\nlast '],
+    ['a\u3164', 'a'],
+    ['a\ufe0f', 'a'],
+  ])('never look the same: %j and %j', (one, other) => {
+    expect(renderForPerson(one).trim()).not.toBe(renderForPerson(other).trim());
+    expect(renderForPerson(one)).toBe(renderForPerson(one).trim());
+    expect(renderForPerson(other)).toBe(renderForPerson(other).trim());
+  });
+
+  it('show their blanks also where they are cut, within the room that there is', () => {
+    for (const text of [`${'x'.repeat(500)} `, ` ${'x'.repeat(500)}`]) {
+      const shown = renderForPerson(text, { maxLength: 100 });
+      expect(shown).toContain('\\u{20}');
+      expect(shown.replace(/\n\[.*\]\n/u, '').length).toBeLessThanOrEqual(100);
+    }
+  });
+});

@@ -1,3 +1,4 @@
+import { INVISIBLE_CHARACTERS } from '@toolscript/core/protocol';
 import { failure } from '../failure.js';
 
 /** Names that may not be written, in any spelling, at any depth of a workspace. */
@@ -124,9 +125,12 @@ export function quotePath(path: string): string {
   return `'${visible(shown)}'`;
 }
 
-/** Control, direction and other invisible characters written as escapes, so that a name cannot pose as another. */
+const INVISIBLE = new RegExp(`[${INVISIBLE_CHARACTERS}]`, 'gu');
+
+/** Invisible characters written as escapes, so that a name cannot pose as another. */
 export function visible(text: string): string {
-  return text.replace(/\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}|\p{Surrogate}/gu, (character) => {
+  // defence: names-show-invisible, without it: return text.replace(/\p{Cc}/gu, (character) => {
+  return text.replace(INVISIBLE, (character) => {
     const code = character.codePointAt(0)!.toString(16);
     return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;
   });

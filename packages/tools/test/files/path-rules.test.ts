@@ -91,6 +91,8 @@ describe('spelling', () => {
   it('is shown on one line with invisible characters visible', () => {
     expect(quotePath('a\nb\u202Etxt\u001b[31m')).toBe("'a\\u000ab\\u202etxt\\u001b[31m'");
     expect(visible('\u{E0041}')).toBe('\\u{e0041}');
+    for (const filler of ['\ufe0f', '\u3164', '\u115f', '\u1160', '\uffa0', '\u2800', '\u034f', '\u180b', '\u{e0100}'])
+      expect(quotePath(`a${filler}`)).not.toContain(filler);
     expect(quotePath('y'.repeat(5000)).length).toBeLessThan(200);
   });
 });
