@@ -12,9 +12,12 @@ import { EXIT } from './exit-status.js';
 import type { Engines } from './harness/engines.js';
 import { nearestName } from './nearest-name.js';
 import { visible } from './terminal/untrusted.js';
-import { isUsageError, UsageError } from './usage-error.js';
+import { fileCodeIn, isUsageError, UsageError } from './usage-error.js';
 
 const WORKSPACE = 'the workspace: the folder that tools may touch (default: this folder)';
+
+const FILES_FIX =
+  'Make sure that you may use this file or folder and that there is room; HOME, XDG_CONFIG_HOME and XDG_DATA_HOME say where your own files are.';
 
 type Settle = (status: number) => void;
 
@@ -31,6 +34,8 @@ export async function runProgram(args: readonly string[]): Promise<number> {
     // Help and version are no mistakes; everything else that the parser stops at is.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.usage;
     if (isUsageError(error)) return complain(error.message, EXIT.usage);
+    const code = error instanceof Error ? fileCodeIn(error.message) : undefined;
+    if (code !== undefined) return complain(`${(error as Error).message}. ${FILES_FIX}`, EXIT.usage);
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
     return complain(`This is a fault of Toolscript itself; please report it.\n${detail}`, EXIT.failed);
   }

@@ -66,9 +66,10 @@ export class RuleFolder {
     try {
       return await readdir(this.#path);
     } catch (error) {
-      if (systemCode(error) === 'ENOENT') return [];
+      const code = systemCode(error);
+      if (code === 'ENOENT' || code === 'ENOTDIR') return [];
       throw new UsageError(
-        `${visibleLine(this.#path)} cannot be read (${systemCode(error) ?? 'unknown error'}). Give yourself permission or remove it.`,
+        `${visibleLine(this.#path)} cannot be read (${code ?? 'unknown error'}). Give yourself permission or remove it.`,
       );
     }
   }

@@ -4,7 +4,9 @@ import { systemCode, UsageError } from '../usage-error.js';
 
 /** The folder that was named, or the current one, without links. Throws a UsageError for what is missing or no folder. */
 export async function workspaceFolder(named: string | undefined): Promise<string> {
-  return realFolder(named ?? currentFolder());
+  // Threads cannot start without a current folder, whatever is named.
+  const current = currentFolder();
+  return realFolder(named ?? current);
 }
 
 /** The folder without links. Throws a UsageError for what is missing or no folder. */
@@ -26,8 +28,6 @@ function currentFolder(): string {
   try {
     return process.cwd();
   } catch {
-    throw new UsageError(
-      'The current folder was deleted or may not be opened. Change to another one, or name one with --cwd.',
-    );
+    throw new UsageError('The current folder was deleted, or you may not open it. Change to another folder.');
   }
 }

@@ -10,7 +10,8 @@ import type { Settings } from '../configuration/settings.js';
 import { openAudit, openKeptFor, type Kept } from '../kept/kept.js';
 import type { Origin } from '../kept/origin-folder.js';
 import type { Screen } from '../terminal/screen.js';
-import { visible } from '../terminal/untrusted.js';
+import { visible, visibleLine } from '../terminal/untrusted.js';
+import { fileCodeIn } from '../usage-error.js';
 import type { Engines } from './engines.js';
 import { openHarness } from './open-harness.js';
 
@@ -50,9 +51,7 @@ export async function openWorkbench(wishes: WorkbenchWishes): Promise<Workbench>
     stdoutIsTaken,
     interrupt,
   });
-  const onInternalError = (detail: string) => {
-    if (!kept.store.isLeft) screen.warn(`toolscript: internal: ${visible(detail)}`);
-  };
+  const onInternalError = internalErrorReporter(kept, screen);
   const { harness, tools, suggestRule } = await openHarness(settings, {
     approvals: approvals.policy,
     onInternalError,
@@ -68,6 +67,21 @@ export async function openWorkbench(wishes: WorkbenchWishes): Promise<Workbench>
     audit.close();
   };
   return { harness, approvals, rules, kept, validateInput: known.validateInput, close };
+}
+
+/** Once for all that fails because the user's own data cannot be written. */
+function internalErrorReporter({ store, folder }: Kept, screen: Screen): (detail: string) => void {
+  let isReported = false;
+  return (detail) => {
+    if (store.isLeft) return;
+    const code = fileCodeIn(detail.split('\n')[0] ?? '');
+    if (code === undefined) return screen.warn(`toolscript: internal: ${visible(detail)}`);
+    if (!isReported)
+      screen.warn(
+        `toolscript: Your own data in ${visibleLine(folder.path)} cannot be written (${code}). Make it a folder that you can write to, with room left, or set XDG_DATA_HOME to one.`,
+      );
+    isReported = true;
+  };
 }
 
 /** Remembered rules are read only where they can count: `auto` and `deny` have nothing to ask. */
