@@ -45,6 +45,7 @@ export async function findAgents(
   const agents = new Map<string, FoundAgent>();
   const take = async (file: string, from: 'person' | 'workspace', read: (file: string) => Promise<AgentConfig>) => {
     try {
+      // defence: own-agents-outside-workspace, without it: if (file === workspace) demandOutside(file, workspace);
       if (from === 'person') demandOutside(file, workspace);
       add(agents, await read(file), from, file);
     } catch (error) {
@@ -55,7 +56,9 @@ export async function findAgents(
   for (const config of defaultAgents()) agents.set(config.slug, { config, from: 'defaults' });
   const folder = join(workspace, WORKSPACE_AGENTS);
   if (await isThere(folder)) {
-    if (await isTrusted(user, workspace)) {
+    // defence: workspace-agents-need-trust, without it: const counts = folder !== '' || (await isTrusted(user, workspace));
+    const counts = await isTrusted(user, workspace);
+    if (counts) {
       for (const file of await filesOf(folder, ['.json'])) await take(file, 'workspace', workspaceAgent);
     } else {
       warn(
@@ -81,6 +84,7 @@ function add(agents: Map<string, FoundAgent>, config: AgentConfig, from: FoundAg
     throw new UsageError(
       `${visibleLine(file)} and ${visibleLine(before.file ?? '')} have the same slug "${config.slug}". Change one.`,
     );
+  // defence: workspace-agent-takes-no-name
   if (from === 'workspace' && before !== undefined)
     throw new UsageError(
       `${visibleLine(file)}: a workspace's agent cannot take the name of "${config.slug}", which comes along. Change its slug.`,
@@ -135,10 +139,12 @@ async function workspaceAgent(file: string): Promise<AgentConfig> {
   const own =
     PERSONS_OWN_OF_PROVIDER.find((name) => agent.provider?.[name] !== undefined) ??
     PERSONS_OWN.find((name) => agent[name] !== undefined);
+  // defence: workspace-agent-names-no-key, without it: void own;
   if (own !== undefined)
     throw new UsageError(
       `${visibleLine(file)}: "${own}" cannot be set by a workspace, only by an agent in your own folder.`,
     );
+  // defence: workspace-agent-turns, without it: void MOST_TURNS_OF_WORKSPACE;
   if (agent.maxTurns > MOST_TURNS_OF_WORKSPACE)
     throw new UsageError(
       `${visibleLine(file)}: "maxTurns" of a workspace's agent is at most ${MOST_TURNS_OF_WORKSPACE}.`,

@@ -81,8 +81,9 @@ export function settingsOf(
   return {
     ...settings,
     ...own,
+    // defence: agent-limits-narrow, without it: limits: { ...settings.limits, ...agent.limits },
     limits: { ...settings.limits, ...narrowed.limits },
-    // defence: workspace-agent-mode-narrows, without it: mode,
+    // defence: workspace-agent-mode-narrows, without it: mode: from === 'workspace' ? mode : narrowerMode(mode, mode),
     mode: from === 'workspace' ? narrowerMode(settings.mode, mode) : mode,
   };
 }

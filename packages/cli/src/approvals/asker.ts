@@ -138,7 +138,7 @@ export class Asker {
     this.#open = question;
     question.suggestion = this.#wishes.rules.suggest(question.request);
     this.#screen.hold();
-    // defence: typed-ahead-keys-dropped, without it: this.#put(question, false);
+    // defence: typed-ahead-keys-dropped, without it: if (UNREAD_MS > 0) this.#put(question, false); else this.#letGo(question, UNREAD_MS);
     this.#letGo(question, UNREAD_MS);
   }
 

@@ -78,6 +78,7 @@ export class RuleFolder {
   async #read(name: string, warn: (message: string) => void): Promise<RememberedRule | undefined> {
     const path = join(this.#path, name);
     try {
+      // defence: rules-outside-workspace, without it: demandOutside(path, `${this.#workspace}/no`);
       demandOutside(path, this.#workspace);
       const value = await readJsonFile(path);
       if (value === undefined) return undefined;

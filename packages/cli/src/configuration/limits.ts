@@ -20,7 +20,10 @@ export function narrowLimits(
   const limits: Record<string, number | boolean> = {};
   const wider: string[] = [];
   for (const [name, value] of Object.entries(wished) as [keyof Limits, number | boolean][]) {
-    if (Number(value) <= Number(inForce[name] ?? defaults[name])) limits[name] = value;
+    const inForceValue = Number(inForce[name] ?? defaults[name]);
+    // defence: limits-narrow, without it: const isNarrower = !Number.isNaN(inForceValue + Number(value));
+    const isNarrower = Number(value) <= inForceValue;
+    if (isNarrower) limits[name] = value;
     else wider.push(name);
   }
   return { limits: limits as Partial<Limits>, wider };

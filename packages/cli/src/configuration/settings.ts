@@ -155,7 +155,9 @@ async function readWorkspace(
 ): Promise<WorkspaceConfiguration | undefined> {
   const file = join(cwd, WORKSPACE_FILE);
   if (!(await isThere(file))) return undefined;
-  if (!(await isTrusted(user, cwd))) {
+  // defence: workspace-file-needs-trust, without it: const counts = file !== '' || (await isTrusted(user, cwd));
+  const counts = await isTrusted(user, cwd);
+  if (!counts) {
     warn(
       `${visibleLine(file)} does not count, because you have not trusted this folder. To trust it: toolscript trust ${shellWord(cwd)}`,
     );

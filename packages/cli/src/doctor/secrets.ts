@@ -5,7 +5,7 @@ const MASK = '••••••';
 
 /** The same data with secrets masked, at any depth: all that is below a name of a secret, and passwords inside addresses. */
 export function maskSecrets(value: unknown, name = ''): unknown {
-  // defence: secrets-masked-below-their-name, without it: if (typeof value === 'string' && SECRET_NAME.test(name)) return maskAll(value);
+  // defence: secrets-masked-below-their-name, without it: if (typeof value === 'string' && (SECRET_NAME.test(name) || SECRET_NUMBER_NAME.test(name))) return maskAll(value);
   if (SECRET_NAME.test(name) && (typeof value !== 'number' || SECRET_NUMBER_NAME.test(name))) return maskAll(value);
   if (typeof value === 'string') return maskAddress(value);
   if (Array.isArray(value)) return value.map((member) => maskSecrets(member));

@@ -21,6 +21,7 @@ export function readSuspensionKey(path: string): Uint8Array | undefined {
   const name = visibleLine(path);
   let file: number;
   try {
+    // defence: key-no-follow, without it: file = openSync(path, constants.O_RDONLY);
     file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   } catch (error) {
     const code = systemCode(error);
@@ -30,11 +31,14 @@ export function readSuspensionKey(path: string): Uint8Array | undefined {
   }
   try {
     const { mode } = fstatSync(file);
-    if (process.platform !== 'win32' && (mode & 0o077) !== 0)
+    // defence: key-for-user-alone, without it: const isShared = mode < 0;
+    const isShared = process.platform !== 'win32' && (mode & 0o077) !== 0;
+    if (isShared)
       throw new UsageError(
         `${name} can be opened by others, who could forge what waits for your approval. Remove it; suspended scripts are lost with it. Or, where nobody has read it: chmod 600 ${name}`,
       );
     const key = readFileSync(file);
+    // defence: key-length
     if (key.length < KEY_BYTES)
       throw new UsageError(
         `${name} has ${key.length} bytes and needs ${KEY_BYTES}. Put the right key back, or remove it; suspended scripts are lost with it.`,

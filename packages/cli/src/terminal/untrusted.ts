@@ -36,7 +36,7 @@ export function visibleTitle(text: string): string {
 
 /** Names on one line: nothing that is invisible passes, not even in an emoji, because two names must not look the same. */
 export function visibleLine(text: string): string {
-  // defence: lines-show-invisible, without it: return visible(onOneLine(text));
+  // defence: lines-show-invisible, without it: return visible(onOneLine(text)).replace(ANY_HIDDEN, (found) => found);
   return onOneLine(text).replace(ANY_HIDDEN, escapeCharacter);
 }
 

@@ -160,7 +160,8 @@ describe('agents of a workspace', () => {
     [{ ...reader, provider: { ...reader.provider, apiKeyEnv: 'AWS_SECRET' } }, '"apiKeyEnv" cannot be set'],
     [{ ...reader, provider: { ...reader.provider, allowInsecureHttp: true } }, '"allowInsecureHttp" cannot be set'],
     [{ ...reader, pack: 'all' }, '"pack" cannot be set'],
-  ])('say neither where keys go nor what else there is', async (agent, said) => {
+    [{ ...reader, maxTurns: 10_000 }, '"maxTurns" of a workspace'],
+  ])('say neither where keys go nor what else there is, nor how long a run may be', async (agent, said) => {
     const scene = new Scene();
     write(join(scene.workspace, '.toolscript/agents/reader.json'), agent);
     await scene.toolscript(['trust']);

@@ -125,11 +125,11 @@ export function quotePath(path: string): string {
   return `'${visible(shown)}'`;
 }
 
+// defence: names-show-invisible, without it: const INVISIBLE = new RegExp(String.raw`\p{Cc}|(?![^])[${INVISIBLE_CHARACTERS}]`, 'gu');
 const INVISIBLE = new RegExp(`[${INVISIBLE_CHARACTERS}]`, 'gu');
 
 /** Invisible characters written as escapes, so that a name cannot pose as another. */
 export function visible(text: string): string {
-  // defence: names-show-invisible, without it: return text.replace(/\p{Cc}/gu, (character) => {
   return text.replace(INVISIBLE, (character) => {
     const code = character.codePointAt(0)!.toString(16);
     return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;
