@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { startScriptedServer, type Scenario } from '@toolscript/core/providers';
 import { describe, expect, it, onTestFinished } from 'vitest';

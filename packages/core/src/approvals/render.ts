@@ -1,4 +1,4 @@
-import { showHidden } from '../text/hidden.js';
+import { showHidden } from '../protocol/invisible.js';
 
 /**
  * Text that a person decides by must show what is really there: whatever is invisible, reorders text or

@@ -1,4 +1,4 @@
-import { showHidden } from '../../text/hidden.js';
+import { showHidden } from '../../protocol/invisible.js';
 import { insteadOf } from '../../text/missing-names.js';
 import { nearestNames } from '../../text/nearest-names.js';
 import type { Finding } from '../findings.js';
