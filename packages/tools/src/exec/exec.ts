@@ -131,7 +131,8 @@ async function runSandboxed(
   const sandboxed = await sandbox.wrap(line, sandboxedDisk(workspace));
   try {
     throwIfAborted(signal);
-    return await runCommand({ ...command, argv: sandboxed.argv, env: sandboxed.environment }, groups);
+    const { argv: started, environment: env, filter } = sandboxed;
+    return await runCommand({ ...command, argv: started, env, descriptor3: filter }, groups);
   } finally {
     sandboxed.release();
   }

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
+import type { Writable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { failure, systemCode } from '../failure.js';
 import { quotePath } from '../files/path-rules.js';
@@ -28,6 +29,8 @@ export interface Command {
   /** Of each stream, and of both together. */
   readonly maxOutputBytes: number;
   readonly signal: AbortSignal | undefined;
+  /** What the program can read on descriptor 3; by default it has none. */
+  readonly descriptor3?: Uint8Array;
   /** Told the latest line of output, now and then. */
   readonly progress?: ((line: string) => void) | undefined;
   /** Told all of it, both streams in the order of arrival. */
@@ -104,13 +107,13 @@ class CommandRun {
   }
 
   #start(): ChildProcess {
-    const { argv, cwd, env } = this.#command;
+    const { argv, cwd, env, descriptor3 } = this.#command;
     try {
       return spawn(argv[0]!, argv.slice(1), {
         cwd,
         env: { ...env },
         detached: true,
-        stdio: ['ignore', 'pipe', 'pipe'],
+        stdio: ['ignore', 'pipe', 'pipe', ...(descriptor3 === undefined ? [] : ['pipe' as const])],
         windowsHide: true,
       });
     } catch (error) {
@@ -128,6 +131,7 @@ class CommandRun {
     this.#child.on('close', () => this.#finish());
     if (this.#child.pid === undefined) return;
     this.#groups.add(this.#child.pid);
+    this.#feed();
     this.#collect(this.#child.stdout!, this.#stdout);
     this.#collect(this.#child.stderr!, this.#stderr);
     this.#later(timeoutMs, () => this.#stop('timeout'));
@@ -136,6 +140,12 @@ class CommandRun {
   }
 
   readonly #onAbort = (): void => this.#stop('abort');
+
+  #feed(): void {
+    const descriptor = this.#child.stdio[3] as Writable | null | undefined;
+    // A program that does not read it all is no failure.
+    descriptor?.on('error', () => undefined).end(this.#command.descriptor3);
+  }
 
   #collect(stream: NodeJS.ReadableStream, kept: HeadAndTail): void {
     // Decoded before the streams are mixed, so that a character split over two chunks stays whole.

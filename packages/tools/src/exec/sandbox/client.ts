@@ -30,6 +30,8 @@ export interface SandboxOptions {
 export interface SandboxedCommand {
   readonly argv: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
+  /** What it reads on descriptor 3. */
+  readonly filter: Uint8Array;
   readonly release: () => void;
 }
 
@@ -60,6 +62,7 @@ export class Sandbox {
     return {
       argv: ['/bin/sh', '-c', `exec ${answer.line}`],
       environment: { PATH: host.path },
+      filter: Buffer.from(answer.filter, 'base64'),
       release: () => host.release(),
     };
   }

@@ -8,5 +8,9 @@ export type SandboxRequest =
   | { kind: 'release' };
 
 export type SandboxAnswer =
-  /** `line`: one line for `/bin/sh -c`, which starts the command inside. Empty for `start`. */
-  { id: number; ok: true; line: string } | { id: number; ok: false; reason: string; isTooLong: boolean };
+  /**
+   * `line`: one line for `/bin/sh -c`, which starts the command inside; empty for `start`. `filter`: what the line
+   * reads on its descriptor 3, in base 64; empty where it reads nothing.
+   */
+  | { id: number; ok: true; line: string; filter: string }
+  | { id: number; ok: false; reason: string; isTooLong: boolean };

@@ -1,0 +1,20 @@
+import { lstatSync, readdirSync } from 'node:fs';
+
+/** Options for bubblewrap that make the kernel's settings in the command's own `/proc` read-only. */
+export function readOnlyKernelFiles(userId: number | undefined): string[] {
+  // A user other than root cannot write them; the sandbox's own `/proc` can then be mounted once more, inside.
+  if (userId !== 0) return [];
+  // defence: kernel-settings-read-only, without it: return [];
+  return kernelEntries().flatMap((path) => ['--ro-bind-try', path, path]);
+}
+
+/** Folders of `/proc`, and files that somebody may write, but for those of processes. */
+function kernelEntries(): string[] {
+  return readdirSync('/proc')
+    .filter((name) => !/^\d+$/.test(name))
+    .map((name) => `/proc/${name}`)
+    .filter((path) => {
+      const found = lstatSync(path, { throwIfNoEntry: false });
+      return found !== undefined && (found.isDirectory() || (found.isFile() && (found.mode & 0o222) !== 0));
+    });
+}

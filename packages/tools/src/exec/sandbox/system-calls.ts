@@ -1,0 +1,160 @@
+/*
+ * The filter for system calls that each sandboxed command on Linux runs under, as bubblewrap takes it: a program of
+ * the kernel's packet filter. A call that is refused fails with an error number; nothing is killed.
+ */
+
+type Condition =
+  /** Some bit of the mask is set in the argument. */
+  | { readonly argument: number; readonly mask: number }
+  /** The argument is none of these values. */
+  | { readonly argument: number; readonly except: readonly number[] };
+
+interface Rule {
+  /** Numbers of the call, by processor; not every processor has every call. */
+  readonly x64?: number;
+  readonly arm64?: number;
+  /** All of them must hold; without any the call is always refused. */
+  readonly when?: readonly Condition[];
+  readonly error: number;
+}
+
+type Processor = 'x64' | 'arm64';
+
+const EPERM = 1;
+const ENOSYS = 38;
+const ENOTSUP = 95;
+const EAFNOSUPPORT = 97;
+
+const SETUID_OR_SETGID = 0o6000;
+const CREATES = 0o100 | 0o20000000;
+const NEW_CGROUP_NAMESPACE = 0x02000000;
+/** Local (the package's own filter refuses most of them), IPv4, IPv6 and netlink. */
+const SOCKET_FAMILIES = [1, 2, 10, 16];
+
+const newMode = (flags: number, mode: number): readonly Condition[] => [
+  { argument: flags, mask: CREATES },
+  { argument: mode, mask: SETUID_OR_SETGID },
+];
+const mode = (argument: number): readonly Condition[] => [{ argument, mask: SETUID_OR_SETGID }];
+const cgroup: readonly Condition[] = [{ argument: 0, mask: NEW_CGROUP_NAMESPACE }];
+
+const RULES: readonly Rule[] = [
+  // A file that runs with its owner's rights would outlive the sandbox.
+  // defence: no-setuid-by-chmod
+  { x64: 90, when: mode(1), error: EPERM },
+  // defence: no-setuid-by-fchmod
+  { x64: 91, arm64: 52, when: mode(1), error: EPERM },
+  // defence: no-setuid-by-fchmodat
+  { x64: 268, arm64: 53, when: mode(2), error: EPERM },
+  // defence: no-setuid-by-fchmodat2
+  { x64: 452, arm64: 452, when: mode(2), error: EPERM },
+  // defence: no-setuid-by-open
+  { x64: 2, when: newMode(1, 2), error: EPERM },
+  // defence: no-setuid-by-openat
+  { x64: 257, arm64: 56, when: newMode(2, 3), error: EPERM },
+  // defence: no-setuid-by-creat
+  { x64: 85, when: mode(1), error: EPERM },
+  // defence: no-setuid-by-mknod
+  { x64: 133, when: mode(1), error: EPERM },
+  // defence: no-setuid-by-mknodat
+  { x64: 259, arm64: 33, when: mode(2), error: EPERM },
+  // These take their arguments from memory, where a filter cannot look. Programs have other ways.
+  // defence: no-openat2
+  { x64: 437, arm64: 437, error: ENOSYS },
+  // defence: no-io-uring
+  { x64: 425, arm64: 425, error: ENOSYS },
+  // defence: no-clone3
+  { x64: 435, arm64: 435, error: ENOSYS },
+  // With a namespace of its own a command could mount the control groups, and freeze or kill its host.
+  // defence: no-cgroup-namespace-by-unshare
+  { x64: 272, arm64: 97, when: cgroup, error: EPERM },
+  // defence: no-cgroup-namespace-by-clone
+  { x64: 56, arm64: 220, when: cgroup, error: EPERM },
+  // The kernel's keys belong to the user's session.
+  // defence: no-add-key
+  { x64: 248, arm64: 217, error: EPERM },
+  // defence: no-request-key
+  { x64: 249, arm64: 218, error: EPERM },
+  // defence: no-keyctl
+  { x64: 250, arm64: 219, error: EPERM },
+  // Sockets of virtual machines (vsock), Bluetooth and the like belong to no network namespace.
+  // defence: no-other-socket-families
+  { x64: 41, arm64: 198, when: [{ argument: 0, except: SOCKET_FAMILIES }], error: EAFNOSUPPORT },
+];
+
+/** As root, a file's capabilities are a setuid bit by another name. */
+const RULES_AS_ROOT: readonly Rule[] = [
+  // defence: no-file-capabilities
+  { x64: 188, arm64: 5, error: ENOTSUP },
+  // defence: no-file-capabilities-of-links
+  { x64: 189, arm64: 6, error: ENOTSUP },
+  // defence: no-file-capabilities-by-descriptor
+  { x64: 190, arm64: 7, error: ENOTSUP },
+  // defence: no-file-capabilities-at
+  { x64: 463, arm64: 463, error: ENOTSUP },
+];
+
+/** The filter's bytes; undefined where the processor is not known, and there is no sandbox then. */
+export function systemCallFilter(processor: string, isRoot: boolean): Buffer | undefined {
+  if (processor !== 'x64' && processor !== 'arm64') return undefined;
+  const rules = isRoot ? [...RULES, ...RULES_AS_ROOT] : RULES;
+  return Buffer.concat([...entry(processor), ...rules.flatMap((rule) => check(rule, processor)), answer(ALLOW)]);
+}
+
+const LOAD = 0x20;
+const EQUAL = 0x15;
+const AT_LEAST = 0x35;
+const ANY_BIT = 0x45;
+const RETURN = 0x06;
+const ALLOW = 0x7fff0000;
+const ERROR = 0x00050000;
+const CALL_NUMBER = 0;
+const ARCHITECTURE = 4;
+const ARCHITECTURES: Readonly<Record<Processor, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
+/** Numbers from here on are those of the x32 programs, a second spelling of every call. */
+const X32 = 0x40000000;
+
+/** Calls of another kind of program (32 bits) have other numbers: they are all refused. */
+function entry(processor: Processor): Buffer[] {
+  const sameNumbers = [
+    instruction(LOAD, ARCHITECTURE),
+    instruction(EQUAL, ARCHITECTURES[processor], 1, 0),
+    // defence: no-32-bit-system-calls, without it: answer(ALLOW),
+    answer(ERROR | ENOSYS),
+    instruction(LOAD, CALL_NUMBER),
+  ];
+  if (processor !== 'x64') return sameNumbers;
+  // defence: no-x32-system-calls
+  sameNumbers.push(instruction(AT_LEAST, X32, 0, 1), answer(ERROR | ENOSYS));
+  return sameNumbers;
+}
+
+function check(rule: Rule, processor: Processor): Buffer[] {
+  const number = rule[processor];
+  if (number === undefined) return [];
+  // Where a condition does not hold, its block jumps to the last instruction, which allows.
+  const block = [answer(ERROR | rule.error), answer(ALLOW)];
+  for (const condition of (rule.when ?? []).toReversed()) block.unshift(...test(condition, block.length - 1));
+  return [instruction(EQUAL, number, 0, block.length), ...block];
+}
+
+/** Goes on with the next instruction where the condition holds, else over `rest` instructions. */
+function test(condition: Condition, rest: number): Buffer[] {
+  const load = instruction(LOAD, 16 + 8 * condition.argument);
+  if ('mask' in condition) return [load, instruction(ANY_BIT, condition.mask, 0, rest)];
+  const { except } = condition;
+  return [load, ...except.map((value, index) => instruction(EQUAL, value, except.length - 1 - index + rest, 0))];
+}
+
+function answer(value: number): Buffer {
+  return instruction(RETURN, value);
+}
+
+function instruction(code: number, value: number, ifTrue = 0, ifFalse = 0): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeUInt16LE(code, 0);
+  bytes.writeUInt8(ifTrue, 2);
+  bytes.writeUInt8(ifFalse, 3);
+  bytes.writeUInt32LE(value >>> 0, 4);
+  return bytes;
+}
