@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { checkExecSandbox } from '#tools/exec/sandbox/check.js';
+import { readOnlyKernelFiles } from '#tools/exec/sandbox/kernel-files.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 /*
@@ -33,6 +34,15 @@ function obstacle(prefix: readonly string[], reason: string | undefined): string
   const { status } = spawnSync(prefix[0]!, [...prefix.slice(1), process.execPath, '--check', node]);
   return status === 0 ? undefined : 'no other user can be had here, or it cannot read this folder';
 }
+
+it.runIf(process.platform === 'linux')(
+  "root's sandbox makes the kernel's settings read-only, and is not had without",
+  () => {
+    expect(readOnlyKernelFiles(0).join(' ')).toContain('--ro-bind-try /proc/sys /proc/sys');
+    expect(readOnlyKernelFiles(1000)).toEqual([]);
+    expect(blocked?.reason ?? '').not.toContain('/proc/sys');
+  },
+);
 
 const module = (path: string): string => JSON.stringify(fileURLToPath(import.meta.resolve(path)));
 
