@@ -12,7 +12,7 @@ export type { SandboxRefusal } from './exec/sandbox/requirements.js';
 export { shellTool } from './exec/shell.js';
 export type { FailureReason } from './failure.js';
 export { listDirTool } from './files/list-dir.js';
-export { PROTECTED_NAMES } from './files/path-rules.js';
+export { PROTECTED_NAMES } from './files/protected-names.js';
 export { readFileTool } from './files/read-file.js';
 export {
   availableVerification,

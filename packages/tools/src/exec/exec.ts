@@ -1,17 +1,18 @@
 import { defineTool } from '@toolscript/core';
 import type { Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
-import { failure, throwIfAborted } from '../failure.js';
+import { failure, failureMessage, failureReason, throwIfAborted } from '../failure.js';
 import { openFolder, using } from '../files/open-verified.js';
-import { visible } from '../files/path-rules.js';
+import { quotePath, visible } from '../files/path-rules.js';
 import { permissionPath } from '../files/permission-path.js';
-import { resolvePath, type Workspace } from '../files/workspace.js';
+import { displayPath, resolvePath, type Workspace } from '../files/workspace.js';
 import { quoteCommand } from './command-line.js';
 import { childEnvironment } from './environment.js';
 import { commandPermissions } from './permissions.js';
 import { ProcessGroups, runCommand, type Command } from './process-tree.js';
 import { requireProgram } from './program.js';
-import { Sandbox } from './sandbox/client.js';
+import { Sandbox, type SandboxedCommand } from './sandbox/client.js';
+import type { MovedEntry } from './sandbox/messages.js';
 import { sandboxedDisk } from './sandbox/policy.js';
 import { execLine } from './shell-words.js';
 
@@ -43,6 +44,7 @@ export const ExecOutput = z.object({
   timedOut: z.boolean(),
   truncated: z.boolean().describe('the middle of long output is left out'),
   durationMs: z.number().int(),
+  quarantined: z.array(z.string()).optional().describe('protected files that it made, moved away; a sentence for each'),
 });
 
 export interface ExecInput {
@@ -129,13 +131,33 @@ async function runSandboxed(
   const program = requireProgram(argv[0]!, environment['PATH'] ?? '', environment['PWD']!);
   const line = execLine([program, ...argv.slice(1)], environment);
   const sandboxed = await sandbox.wrap(line, sandboxedDisk(workspace));
-  try {
+  return guarded(sandboxed, workspace, () => {
     throwIfAborted(signal);
-    const { argv: started, environment: env, filter } = sandboxed;
-    return await runCommand({ ...command, argv: started, env, descriptor3: filter }, groups);
-  } finally {
-    sandboxed.release();
-  }
+    const { argv: started, environment: env, inputs } = sandboxed;
+    return runCommand({ ...command, argv: started, env, inputs }, groups);
+  });
+}
+
+/** Runs, and tells of everything that was moved away afterwards: in the result, or in the error. */
+async function guarded(
+  sandboxed: SandboxedCommand,
+  workspace: Workspace,
+  run: () => Promise<ExecResult>,
+): Promise<ExecResult> {
+  const [outcome] = await Promise.allSettled([(async () => run())()]);
+  const quarantined = (await sandboxed.finish()).map((entry) => quarantineSentence(workspace, entry));
+  if (quarantined.length === 0) return outcome.status === 'fulfilled' ? outcome.value : Promise.reject(outcome.reason);
+  if (outcome.status === 'fulfilled') return { ...outcome.value, quarantined };
+  const reason = failureReason(outcome.reason);
+  if (reason === undefined) throw outcome.reason;
+  throw failure(reason, [failureMessage(outcome.reason), ...quarantined].join(' '), { quarantined });
+}
+
+function quarantineSentence(workspace: Workspace, { path, movedTo, reason }: MovedEntry): string {
+  const [name, place] = [path, movedTo].map((name) => quotePath(displayPath(workspace, name)));
+  if (movedTo === '')
+    return `The command made or changed ${name}, which is protected (${reason}) and could not be moved away: remove it yourself.`;
+  return `The command made or changed ${name}, which is protected: ${reason}. It was moved to ${place}.`;
 }
 
 /** The sandbox takes such a path for a pattern, and would not let commands write there. */

@@ -29,8 +29,8 @@ export interface Command {
   /** Of each stream, and of both together. */
   readonly maxOutputBytes: number;
   readonly signal: AbortSignal | undefined;
-  /** What the program can read on descriptor 3; by default it has none. */
-  readonly descriptor3?: Uint8Array;
+  /** What the program can read on its descriptors from 3 on; by default it has none. */
+  readonly inputs?: readonly Uint8Array[];
   /** Told the latest line of output, now and then. */
   readonly progress?: ((line: string) => void) | undefined;
   /** Told all of it, both streams in the order of arrival. */
@@ -107,13 +107,13 @@ class CommandRun {
   }
 
   #start(): ChildProcess {
-    const { argv, cwd, env, descriptor3 } = this.#command;
+    const { argv, cwd, env, inputs = [] } = this.#command;
     try {
       return spawn(argv[0]!, argv.slice(1), {
         cwd,
         env: { ...env },
         detached: true,
-        stdio: ['ignore', 'pipe', 'pipe', ...(descriptor3 === undefined ? [] : ['pipe' as const])],
+        stdio: ['ignore', 'pipe', 'pipe', ...inputs.map(() => 'pipe' as const)],
         windowsHide: true,
       });
     } catch (error) {
@@ -142,9 +142,11 @@ class CommandRun {
   readonly #onAbort = (): void => this.#stop('abort');
 
   #feed(): void {
-    const descriptor = this.#child.stdio[3] as Writable | null | undefined;
-    // A program that does not read it all is no failure.
-    descriptor?.on('error', () => undefined).end(this.#command.descriptor3);
+    for (const [index, input] of (this.#command.inputs ?? []).entries()) {
+      const descriptor = this.#child.stdio[index + 3] as Writable | null | undefined;
+      // A program that does not read it all is no failure.
+      descriptor?.on('error', () => undefined).end(input);
+    }
   }
 
   #collect(stream: NodeJS.ReadableStream, kept: HeadAndTail): void {

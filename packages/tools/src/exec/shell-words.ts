@@ -1,5 +1,5 @@
 /** One word for a POSIX shell, with nothing in it that the shell would read. */
-export function word(text: string): string {
+function word(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 

@@ -2,7 +2,8 @@ import { constants, type Stats, type StatsBase } from 'node:fs';
 import { lstat, open, readlink, realpath, type FileHandle } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { failure, failureReason, systemCode } from '../failure.js';
-import { mayBeHardLinked, quotePath } from './path-rules.js';
+import { quotePath } from './path-rules.js';
+import { isInPackages } from './protected-names.js';
 import { isInside, rootOf, type Workspace, type WorkspacePath } from './workspace.js';
 
 /*
@@ -190,7 +191,7 @@ function checkDevice(workspace: Workspace, entry: VerifiedEntry, path: Workspace
 function checkHardLinks(workspace: Workspace, entry: VerifiedEntry, path: WorkspacePath): void {
   if (entry.stat.nlink <= 1 || workspace.hardLinks === 'read') return;
   const root = rootOf(workspace, entry.realPath);
-  if (root && mayBeHardLinked(relative(root.realPath, entry.realPath).split(sep).join('/'))) return;
+  if (root && isInPackages(relative(root.realPath, entry.realPath).split(sep).join('/'))) return;
   throw failure(
     'hard_link',
     `${quotePath(path.given)} has a second name (a hard link) and may be a file from outside the workspace.`,

@@ -3,7 +3,8 @@ import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { ToolscriptUsageError } from '@toolscript/core/protocol';
 import { failure } from '../failure.js';
 import { makePrivateFolder, makeStateFolder } from './state-folder.js';
-import { checkSpelling, PROTECTED_NAMES, protectedName, quotePath } from './path-rules.js';
+import { checkSpelling, quotePath } from './path-rules.js';
+import { PROTECTED_NAMES, protectedName, repositoryFile } from './protected-names.js';
 
 /**
  * The folders that tools may touch.
@@ -151,7 +152,8 @@ export function checkWritable(workspace: Workspace, realPath: string, given: str
   // defence: state-folder-protected
   if (stateFolder !== undefined && isInside(stateFolder, realPath)) throw ownState(given);
   const inRoot = relative(root.realPath, realPath).split(sep).join('/');
-  const rule = protectedName(inRoot, workspace.unprotected);
+  // defence: file-tools-make-no-repository, without it: const rule = protectedName(inRoot, workspace.unprotected);
+  const rule = protectedName(inRoot, workspace.unprotected) ?? repositoryFile(inRoot, workspace.unprotected);
   if (rule) {
     throw failure('protected', `The path ${quotePath(given)} is protected: ${rule.reason} (${rule.name}).`, {
       path: given,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { checkSpelling, PROTECTED_NAMES, protectedName, quotePath, visible } from '#tools/files/path-rules.js';
+import { checkSpelling, quotePath, visible } from '#tools/files/path-rules.js';
+import { PROTECTED_NAMES, protectedName } from '#tools/files/protected-names.js';
 
 const none = new Set<string>();
 
@@ -35,6 +36,14 @@ describe('protected names', () => {
     '.vscode/tasks.json',
     '.npmrc',
     '.ssh/authorized_keys',
+    '.husky/pre-commit',
+    'app/.devcontainer/devcontainer.json',
+    '.opencode/config.json',
+    '.windsurf/rules',
+    '.zed/tasks.json',
+    '.Rprofile',
+    '.cargo/config.toml',
+    '.hg/hgrc',
   ])('refuse %s', (path) => {
     expect(protectedName(path, none)).toBeDefined();
   });

@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { failure } from '../../failure.js';
-import type { SandboxAnswer, SandboxRequest } from './messages.js';
+import type { MovedEntry, SandboxAnswer, SandboxRequest } from './messages.js';
 import type { SandboxedDisk } from './policy.js';
 import { findSandbox, refusedBySystem, type SandboxPrograms, type SandboxRefusal } from './requirements.js';
 
@@ -26,13 +26,14 @@ export interface SandboxOptions {
   readonly allowedHosts: readonly string[];
 }
 
-/** A command as it is started inside the sandbox. Its `release` is called when it has ended. */
+/** A command as it is started inside the sandbox. Its `finish` is called when it has ended. */
 export interface SandboxedCommand {
   readonly argv: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** What it reads on descriptor 3. */
-  readonly filter: Uint8Array;
-  readonly release: () => void;
+  /** What it reads on its descriptors from 3 on. */
+  readonly inputs: readonly Uint8Array[];
+  /** Moves away what the command made and others would obey; tells what that was. */
+  readonly finish: () => Promise<readonly MovedEntry[]>;
 }
 
 /**
@@ -50,20 +51,22 @@ export class Sandbox {
   /** `script` is a line of shell code, quoted already. */
   async wrap(script: string, disk: SandboxedDisk): Promise<SandboxedCommand> {
     const host = await this.#started();
-    const answer = await host.ask((id) => ({ id, kind: 'wrap', command: script, disk }));
+    let number = 0;
+    const answer = await host.ask((id) => ({ id: (number = id), kind: 'wrap', command: script, disk }));
     if (!answer.ok && answer.isTooLong)
       throw failure(
         'not_started',
         'The arguments and the environment are too long for the system; pass large data in a file.',
       );
     if (!answer.ok) throw refused(refusedBySystem(answer.reason));
+    const { line, inputs } = answer.wrapped!;
     // The environment of what runs outside is the host's alone: a library to preload or a PATH of the caller's
     // would be obeyed before there is a sandbox.
     return {
-      argv: ['/bin/sh', '-c', `exec ${answer.line}`],
+      argv: ['/bin/sh', '-c', `exec ${line}`],
       environment: { PATH: host.path },
-      filter: Buffer.from(answer.filter, 'base64'),
-      release: () => host.release(),
+      inputs: inputs.map((input) => Buffer.from(input, 'base64')),
+      finish: () => finish(host, number),
     };
   }
 
@@ -148,10 +151,6 @@ class SandboxHost {
     });
   }
 
-  release(): void {
-    if (this.#process.connected) this.#process.send({ kind: 'release' } satisfies SandboxRequest, () => undefined);
-  }
-
   close(): void {
     if (this.#process.connected) this.#process.disconnect();
   }
@@ -162,6 +161,15 @@ class SandboxHost {
     if (this.#waiting.size === 0) this.#process.channel?.unref();
     waiting?.(answer);
   }
+}
+
+async function finish(host: SandboxHost, wrap: number): Promise<readonly MovedEntry[]> {
+  const answer = await host.ask((id) => ({ id, kind: 'finish', wrap }));
+  if (answer.ok) return answer.moved ?? [];
+  throw failure(
+    'unavailable',
+    `The command ran, but what it made could not be checked for files that other programs obey (${answer.reason}). Look at the workspace before you use it.`,
+  );
 }
 
 function passedOn(): Record<string, string> {

@@ -1,17 +1,21 @@
-import { word } from '../shell-words.js';
-
-/** Where a command reads the filter for its system calls. */
+/** Where bubblewrap reads the filter for system calls, and further options. */
 export const FILTER_DESCRIPTOR = 3;
+const OPTIONS_DESCRIPTOR = 4;
 
 /**
- * The line with more options for bubblewrap, after all the package's own, so that they hold over them. Throws where
- * the line has not the form that is known of the package.
+ * The line with a place for more options, after all the package's own, so that they hold over them. They come on a
+ * descriptor, because a line's length is limited. Throws where the line has not the form that is known of the package.
  */
-export function addOptions(line: string, options: readonly string[]): string {
+export function withMoreOptions(line: string): string {
   const words = [...line.matchAll(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g)];
   const end = words.findIndex(([text]) => text === '--');
   const [before, last] = [words[end - 2]?.[0], words[end - 1]?.[0]];
   if (before !== '--proc' || last !== '/proc') throw new Error('the command for bubblewrap has an unknown form');
   const at = words[end]!.index;
-  return `${line.slice(0, at)}${options.map(word).join(' ')} ${line.slice(at)}`;
+  return `${line.slice(0, at)}--args ${OPTIONS_DESCRIPTOR} ${line.slice(at)}`;
+}
+
+/** What is to be read there. */
+export function optionBytes(options: readonly string[]): Buffer {
+  return Buffer.from(options.map((option) => `${option}\0`).join(''));
 }

@@ -1,7 +1,6 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { isAbsolute, join, sep } from 'node:path';
-import { PROTECTED_NAMES } from '../../files/path-rules.js';
 import type { Workspace } from '../../files/workspace.js';
 
 /** What a sandboxed command may reach of the disk. Absolute paths; what is not named may be read, not written. */
@@ -10,8 +9,12 @@ export interface SandboxedDisk {
   /** Exceptions to `denyRead`. */
   readonly allowRead: readonly string[];
   readonly allowWrite: readonly string[];
-  /** Exceptions to `allowWrite`. */
+  /** Exceptions to `allowWrite`, beside what is protected by its name. */
   readonly denyWrite: readonly string[];
+  /** As `denyRead`, for paths that the sandbox's package would take for patterns. */
+  readonly hidden: readonly string[];
+  /** Protected names that may be written all the same. */
+  readonly unprotected: readonly string[];
 }
 
 /** Files and folders below a home that hold keys, tokens, cookies or what was typed. */
@@ -129,8 +132,15 @@ export function sandboxedDisk(
       ...homes.flatMap((home) => HOME_EXCEPTIONS.map((name) => join(home, name))).filter((path) => existsSync(path)),
     ],
     allowWrite: writable,
-    denyWrite: writable.flatMap((root) => protectedIn(root, workspace.unprotected)),
+    denyWrite: [],
+    hidden: [],
+    unprotected: [...workspace.unprotected],
   };
+}
+
+/** Whether the sandbox's package takes a path for a pattern. */
+export function hasPattern(path: string): boolean {
+  return /[*?[\]]/.test(path);
 }
 
 function homeSecrets(home: string): string[] {
@@ -149,20 +159,4 @@ function pointedAt(environment: NodeJS.ProcessEnv): string[] {
   const own = [environment['XDG_CONFIG_HOME'], environment['XDG_DATA_HOME']].filter((folder) => folder !== undefined);
   const named = POINTERS.flatMap((name) => (environment[name] ?? '').split(':'));
   return [...named, ...own.map((folder) => join(folder, 'toolscript'))].filter(isAbsolute);
-}
-
-/**
- * What is there now and would be executed or obeyed by others, at the top of a root. `.git` itself stays writable,
- * so that git works; its hooks and its configuration do not.
- */
-function protectedIn(root: string, unprotected: ReadonlySet<string>): string[] {
-  const names = PROTECTED_NAMES.map(({ name }) => name).filter((name) => name !== '.git' && !unprotected.has(name));
-  const found = names.map((name) => join(root, name)).filter((path) => existsSync(path));
-  const git = join(root, '.git');
-  if (unprotected.has('.git') || !isFolder(git)) return found;
-  return [...found, join(git, 'hooks'), join(git, 'config')];
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

@@ -1,16 +1,18 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import type { Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { LinuxSandboxProfileError, SandboxManager } from '@anthropic-ai/sandbox-runtime';
 import type { SandboxRuntimeConfig } from '@anthropic-ai/sandbox-runtime';
+import { Guard, type Guarded } from './guard.js';
 import { readOnlyKernelFiles } from './kernel-files.js';
-import { addOptions, FILTER_DESCRIPTOR } from './line.js';
-import type { SandboxAnswer, SandboxRequest } from './messages.js';
-import type { SandboxedDisk } from './policy.js';
+import { FILTER_DESCRIPTOR, optionBytes, withMoreOptions } from './line.js';
+import type { MovedEntry, SandboxAnswer, SandboxRequest, WrappedCommand } from './messages.js';
+import { hasPattern, type SandboxedDisk } from './policy.js';
 import { systemCallFilter } from './system-calls.js';
 
 /*
@@ -25,7 +27,20 @@ import { systemCallFilter } from './system-calls.js';
 /** The package's own programs, which run inside; it may be installed below a folder that is hidden there. */
 const HELPERS = fileURLToPath(new URL('../vendor', import.meta.resolve('@anthropic-ai/sandbox-runtime')));
 
-const NOTHING: SandboxedDisk = { denyRead: [], allowRead: [], allowWrite: [], denyWrite: [] };
+const NOTHING: SandboxedDisk = {
+  denyRead: [],
+  allowRead: [],
+  allowWrite: [],
+  denyWrite: [],
+  hidden: [],
+  unprotected: [],
+};
+/** A command whose host ended is killed by the system; it is looked after when that is done. */
+const KILLED_AFTER_MS = 300;
+
+const guard = new Guard();
+/** What there was before each command that runs now, by the number of its `wrap`. */
+const running = new Map<number, Guarded>();
 
 const folder = mkdtempSync(join(tmpdir(), 'toolscript-sandbox-'));
 process.chdir(folder);
@@ -33,28 +48,60 @@ process.on('exit', () => {
   process.chdir('/');
   rmSync(folder, { recursive: true, force: true });
 });
-process.on('disconnect', () => void SandboxManager.reset().finally(() => process.exit(0)));
+process.on('disconnect', () => void end());
 // A signal to the whole group (Ctrl-C) is the tool's business; the end of the tool is the end of this process.
 process.on('SIGINT', () => undefined);
 process.on('message', (request: SandboxRequest) => {
-  if (request.kind === 'release') return SandboxManager.cleanupAfterCommand();
-  const work = request.kind === 'start' ? start(request) : wrap(request.command, request.disk);
-  work.then(
-    ({ line, filter }) => answer({ id: request.id, ok: true, line, filter: filter.toString('base64') }),
+  work(request).then(
+    (result) => answer({ id: request.id, ok: true, ...result }),
     (error: unknown) => answer({ id: request.id, ok: false, reason: messageOf(error), isTooLong: isTooLong(error) }),
   );
 });
+
+interface Result {
+  readonly wrapped?: WrappedCommand;
+  readonly moved?: readonly MovedEntry[];
+}
+
+async function work(request: SandboxRequest): Promise<Result> {
+  switch (request.kind) {
+    case 'start':
+      await start(request);
+      return {};
+    case 'wrap':
+      return { wrapped: await wrapGuarded(request) };
+    case 'finish':
+      return { moved: finish(request.wrap) };
+  }
+}
+
+async function wrapGuarded({ id, command, disk }: SandboxRequest & { kind: 'wrap' }): Promise<WrappedCommand> {
+  const guarded = guard.before({ roots: disk.allowWrite, unprotected: new Set(disk.unprotected) });
+  const wrapped = await wrap(command, disk, guarded.readOnly);
+  running.set(id, guarded);
+  return wrapped;
+}
+
+/** Takes back what the package made for the command, and moves away what the command made for others. */
+function finish(wrapped: number): readonly MovedEntry[] {
+  const guarded = running.get(wrapped);
+  if (guarded === undefined) return [];
+  running.delete(wrapped);
+  SandboxManager.cleanupAfterCommand();
+  return guard.after(guarded);
+}
+
+async function end(): Promise<void> {
+  if (running.size > 0) await sleep(KILLED_AFTER_MS);
+  for (const wrapped of running.keys()) finish(wrapped);
+  await SandboxManager.reset().finally(() => process.exit(0));
+}
 
 function answer(message: SandboxAnswer): void {
   if (process.connected) process.send?.(message);
 }
 
-interface Wrapped {
-  readonly line: string;
-  readonly filter: Buffer;
-}
-
-async function start({ programs, allowedHosts }: SandboxRequest & { kind: 'start' }): Promise<Wrapped> {
+async function start({ programs, allowedHosts }: SandboxRequest & { kind: 'start' }): Promise<void> {
   const configuration: SandboxRuntimeConfig = {
     network: { allowedDomains: [...allowedHosts], deniedDomains: [], strictAllowlist: true },
     filesystem: { denyRead: [], allowWrite: [], denyWrite: [] },
@@ -71,7 +118,6 @@ async function start({ programs, allowedHosts }: SandboxRequest & { kind: 'start
   if (lacking.length > 0) throw new Error(lacking.join('; '));
   if (allowedHosts.length > 0) await SandboxManager.initialize(configuration);
   await tryOut();
-  return { line: '', filter: Buffer.alloc(0) };
 }
 
 /** Fails with what is in the way. Also where the kernel's settings could be written: that is the one way out as root. */
@@ -80,13 +126,17 @@ const TRIAL = 'if test -w /proc/sys/kernel/core_pattern; then echo "/proc/sys ca
 /** Whether the system lets the sandbox be set up is known only by doing it. */
 async function tryOut(): Promise<void> {
   try {
-    const { line, filter } = await wrap(TRIAL, NOTHING);
-    const child = spawn('/bin/sh', ['-c', `exec ${line}`], { stdio: ['ignore', 'ignore', 'pipe', 'pipe'] });
+    const { line, inputs } = await wrap(TRIAL, NOTHING, []);
+    const child = spawn('/bin/sh', ['-c', `exec ${line}`], {
+      stdio: ['ignore', 'ignore', 'pipe', ...inputs.map(() => 'pipe' as const)],
+    });
     const ended = once(child, 'close') as Promise<[number | null]>;
     const complaints: Buffer[] = [];
     child.stderr?.on('data', (chunk: Buffer) => complaints.push(chunk));
-    const descriptor = child.stdio[FILTER_DESCRIPTOR] as Writable | undefined;
-    descriptor?.on('error', () => undefined).end(filter);
+    for (const [index, input] of inputs.entries()) {
+      const descriptor = child.stdio[FILTER_DESCRIPTOR + index] as Writable | undefined;
+      descriptor?.on('error', () => undefined).end(Buffer.from(input, 'base64'));
+    }
     const [status] = await ended;
     if (status !== 0) throw new Error(Buffer.concat(complaints).toString('utf8') || `it ended with status ${status}`);
   } finally {
@@ -94,22 +144,52 @@ async function tryOut(): Promise<void> {
   }
 }
 
-async function wrap(command: string, disk: SandboxedDisk): Promise<Wrapped> {
+/** `readOnly`: paths in the folders that can be written. */
+async function wrap(command: string, disk: SandboxedDisk, readOnly: readonly string[]): Promise<WrappedCommand> {
+  const byPackage = readOnly.filter((path) => isForPackage(path, disk));
   const filesystem = {
     denyRead: [...disk.denyRead],
     allowRead: [...disk.allowRead, ...proxySockets(), HELPERS],
     allowWrite: [...disk.allowWrite],
-    denyWrite: [...disk.denyWrite],
+    denyWrite: [...disk.denyWrite, ...byPackage],
   };
   const repositories = { safeDirectories: [...disk.allowWrite, ...disk.allowRead] };
   // Without a name of ours the proxy's address would hold the beginning of the command.
   const names = { commandId: 'exec' };
   const line = await SandboxManager.wrapWithSandbox(command, 'sh', { filesystem, git: repositories }, undefined, names);
-  if (process.platform !== 'linux') return { line, filter: Buffer.alloc(0) };
+  if (process.platform !== 'linux') return { line, inputs: [] };
   const filter = systemCallFilter(process.arch, process.geteuid?.() === 0);
   if (filter === undefined) throw new Error(`there is no filter for system calls on ${process.arch}`);
-  const options = [...readOnlyKernelFiles(process.geteuid?.()), '--seccomp', String(FILTER_DESCRIPTOR)];
-  return { line: addOptions(line, options), filter };
+  const options = [
+    ...readOnly.filter((path) => !byPackage.includes(path)).flatMap((path) => ['--ro-bind-try', path, path]),
+    ...disk.hidden.flatMap(hide),
+    ...readOnlyKernelFiles(process.geteuid?.()),
+    '--seccomp',
+    String(FILTER_DESCRIPTOR),
+  ];
+  const inputs = [filter, optionBytes(options)].map((bytes) => bytes.toString('base64'));
+  return { line: withMoreOptions(line), inputs };
+}
+
+/**
+ * At the top of a root the package also keeps the folders above from being renamed; and it knows what to do where
+ * something is hidden there. Anything deeper is mounted by ourselves, so that folders can still be moved.
+ */
+function isForPackage(path: string, { allowWrite, denyRead }: SandboxedDisk): boolean {
+  if (hasPattern(path)) return false;
+  const place = dirname(path).replace(/[/\\]\.git$/, '');
+  const hiddenInside = denyRead.filter((hidden) => allowWrite.some((root) => isInside(root, hidden)));
+  const isNearHidden = hiddenInside.some((hidden) => isInside(hidden, path) || isInside(path, hidden));
+  return process.platform !== 'linux' || allowWrite.includes(place) || isNearHidden;
+}
+
+function isInside(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(folder + sep);
+}
+
+function hide(path: string): string[] {
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  return isFolder ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];
 }
 
 /** The ways to the proxy; they lie in the temporary folder that the sandbox replaces. */

@@ -1,0 +1,145 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, lstatSync, readdirSync, realpathSync, renameSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isPlainGitConfig } from './git-config.js';
+import type { MovedEntry } from './messages.js';
+import { ProtectedSearch, type ProtectedEntries, type ProtectedEntry } from './protected-entries.js';
+
+/*
+ * Keeps what others execute or obey out of a command's reach. What is there when the command starts is mounted
+ * read-only; what is there when it has ended, and was not before, is moved out of effect under another name.
+ */
+
+export interface GuardedFolders {
+  /** Folders that the command can write to. */
+  readonly roots: readonly string[];
+  readonly unprotected: ReadonlySet<string>;
+}
+
+/** What there was before a command. */
+export interface Guarded {
+  readonly folders: GuardedFolders;
+  /** To be made read-only for the command; existing paths without links. */
+  readonly readOnly: readonly string[];
+  /** The files that a command cannot change; the user may, meanwhile. */
+  readonly mounted: ReadonlySet<string>;
+  /** The others, each with its state. */
+  readonly unmounted: ReadonlySet<string>;
+  readonly unreadable: ReadonlySet<string>;
+}
+
+/** A command line holds no more mounts. What lies beyond is compared afterwards, with all that is in it. */
+const MAX_MOUNTS = 800;
+/** Moving an entry away can bring another to light. */
+const MAX_ROUNDS = 4;
+
+export class Guard {
+  readonly #search = new ProtectedSearch();
+
+  before(folders: GuardedFolders): Guarded {
+    const { entries, unreadable } = this.#search.find(folders.roots, folders.unprotected);
+    const readOnly = new Set<string>();
+    for (const { path, kind } of entries) if (kind !== 'hook') addRealPath(readOnly, path);
+    const mounted = new Set([...readOnly].slice(0, MAX_MOUNTS));
+    const isMounted = ({ path, kind }: ProtectedEntry): boolean => mounted.has(kind === 'hook' ? dirname(path) : path);
+    return {
+      folders,
+      readOnly: [...mounted],
+      mounted: new Set(entries.filter(isMounted).map(({ path }) => fileOf(path))),
+      unmounted: new Set(entries.filter((entry) => !isMounted(entry)).map(({ path }) => stateOf(path))),
+      unreadable,
+    };
+  }
+
+  /** Moves away what is new. To be called when no process of the command is left. */
+  after(guarded: Guarded): MovedEntry[] {
+    const moved: MovedEntry[] = [];
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const now = this.#readable(guarded);
+      const found = now.entries.filter((entry) => !isHarmless(entry) && !isKnown(entry, guarded));
+      if (found.length === 0) break;
+      for (const entry of found) moved.push(...moveAway(entry));
+    }
+    return moved;
+  }
+
+  /** A command could have closed a folder to hide what it put there. */
+  #readable({ folders, unreadable }: Guarded): ProtectedEntries {
+    const found = this.#search.find(folders.roots, folders.unprotected);
+    const closed = [...found.unreadable].filter((path) => !unreadable.has(path));
+    // defence: closed-folders-are-opened, without it: return found;
+    return closed.some(open) ? this.#readable({ folders, unreadable: found.unreadable } as Guarded) : found;
+  }
+}
+
+function addRealPath(paths: Set<string>, path: string): void {
+  try {
+    paths.add(realpathSync(path));
+  } catch {
+    // A link that leads nowhere has nothing that could be written.
+  }
+}
+
+function isKnown({ path }: ProtectedEntry, { mounted, unmounted }: Guarded): boolean {
+  return mounted.has(fileOf(path)) || unmounted.has(stateOf(path));
+}
+
+function isHarmless({ path, kind }: ProtectedEntry): boolean {
+  if (kind === 'hooks') return true;
+  // defence: new-hooks-only-as-samples, without it: if (kind === 'hook') return true;
+  if (kind === 'hook') return path.endsWith('.sample');
+  // defence: new-git-config-only-plain, without it: return kind === 'config';
+  return kind === 'config' && isPlainGitConfig(path);
+}
+
+/** Which file it is, whatever it holds. */
+function fileOf(path: string): string {
+  const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return found === undefined ? path : `${found.dev}:${found.ino}`;
+}
+
+/** Which file it is, and in which state, with everything below. */
+function stateOf(path: string): string {
+  const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  const own = `${fileOf(path)}:${found?.ctimeNs}`;
+  if (found?.isDirectory() !== true) return own;
+  return [own, ...names(path).map((name) => stateOf(join(path, name)))].join(',');
+}
+
+function names(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function moveAway({ path, reason }: ProtectedEntry): MovedEntry[] {
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return [];
+  const place = `${path}.quarantined-${randomBytes(6).toString('hex')}`;
+  try {
+    rename(path, place);
+    return [{ path, movedTo: place, reason }];
+  } catch {
+    return [{ path, movedTo: '', reason }];
+  }
+}
+
+function rename(from: string, to: string): void {
+  try {
+    renameSync(from, to);
+  } catch {
+    // defence: quarantine-in-closed-folders
+    chmodSync(dirname(from), 0o700);
+    renameSync(from, to);
+  }
+}
+
+function open(folder: string): boolean {
+  try {
+    chmodSync(folder, 0o700);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,169 @@
+/** Names that may not be written, in any spelling, at any depth of a workspace. */
+interface ProtectedName {
+  /** A file or a folder with everything in it; may hold one `/`. Lower case. */
+  readonly name: string;
+  readonly reason: string;
+}
+
+const STARTUP = 'a shell or session runs it when it starts';
+const AGENT = 'it configures coding agents';
+const EDITOR = 'an editor runs tasks and programs that it names';
+const HOOKS = 'git runs the hooks in it';
+const INTERPRETER = 'an interpreter, a debugger or an editor runs it when it starts';
+const INSTALLER = 'it tells a package manager what to run and where to fetch from';
+const CREDENTIALS = 'it decides who may log in, or with which keys';
+
+/**
+ * What would give the writer more power than the workspace itself: files that some other program executes or
+ * obeys without anybody asking for it. Ordinary content (sources, `.github`, `AGENTS.md`, `.env`) is not here.
+ */
+export const PROTECTED_NAMES: readonly ProtectedName[] = [
+  { name: '.git', reason: 'git runs its hooks and obeys its configuration' },
+  { name: '.gitconfig', reason: 'git runs programs that it names' },
+  { name: '.config/git', reason: 'git runs programs that it names' },
+  { name: '.husky', reason: HOOKS },
+  { name: '.hg/hgrc', reason: 'Mercurial runs hooks and programs that it names' },
+  { name: '.hg/sharedpath', reason: 'Mercurial looks for its configuration there' },
+  { name: '.githooks', reason: HOOKS },
+  { name: '.bashrc', reason: STARTUP },
+  { name: '.bash_profile', reason: STARTUP },
+  { name: '.bash_login', reason: STARTUP },
+  { name: '.bash_logout', reason: STARTUP },
+  { name: '.bash_aliases', reason: STARTUP },
+  { name: '.profile', reason: STARTUP },
+  { name: '.zshrc', reason: STARTUP },
+  { name: '.zshenv', reason: STARTUP },
+  { name: '.zprofile', reason: STARTUP },
+  { name: '.zlogin', reason: STARTUP },
+  { name: '.zlogout', reason: STARTUP },
+  { name: '.cshrc', reason: STARTUP },
+  { name: '.tcshrc', reason: STARTUP },
+  { name: '.kshrc', reason: STARTUP },
+  { name: '.login', reason: STARTUP },
+  { name: '.xinitrc', reason: STARTUP },
+  { name: '.xprofile', reason: STARTUP },
+  { name: '.xsession', reason: STARTUP },
+  { name: '.pam_environment', reason: STARTUP },
+  { name: '.envrc', reason: STARTUP },
+  { name: '.direnvrc', reason: STARTUP },
+  { name: '.config/direnv', reason: STARTUP },
+  { name: '.shrc', reason: STARTUP },
+  { name: '.mkshrc', reason: STARTUP },
+  { name: '.inputrc', reason: STARTUP },
+  { name: '.config/zsh', reason: STARTUP },
+  { name: '.config/nushell', reason: STARTUP },
+  { name: '.config/powershell', reason: STARTUP },
+  { name: '.config/environment.d', reason: STARTUP },
+  { name: '.config/fish', reason: STARTUP },
+  { name: '.config/autostart', reason: STARTUP },
+  { name: '.config/systemd', reason: STARTUP },
+  { name: '.vimrc', reason: INTERPRETER },
+  { name: '.exrc', reason: INTERPRETER },
+  { name: '.nvimrc', reason: INTERPRETER },
+  { name: '.nvim.lua', reason: INTERPRETER },
+  { name: '.vim', reason: INTERPRETER },
+  { name: '.config/nvim', reason: INTERPRETER },
+  { name: '.emacs', reason: INTERPRETER },
+  { name: '.emacs.d', reason: INTERPRETER },
+  { name: '.dir-locals.el', reason: INTERPRETER },
+  { name: '.gdbinit', reason: INTERPRETER },
+  { name: '.lldbinit', reason: INTERPRETER },
+  { name: '.irbrc', reason: INTERPRETER },
+  { name: '.pryrc', reason: INTERPRETER },
+  { name: '.rprofile', reason: INTERPRETER },
+  { name: '.renviron', reason: INTERPRETER },
+  { name: '.ghci', reason: INTERPRETER },
+  { name: '.tmux.conf', reason: INTERPRETER },
+  { name: '.screenrc', reason: INTERPRETER },
+  { name: 'toolscript.config.json', reason: AGENT },
+  { name: '.toolscript', reason: AGENT },
+  { name: '.config/toolscript', reason: AGENT },
+  { name: '.claude', reason: AGENT },
+  { name: '.codex', reason: AGENT },
+  { name: '.agents', reason: AGENT },
+  { name: '.cursor', reason: AGENT },
+  { name: '.gemini', reason: AGENT },
+  { name: '.mcp.json', reason: AGENT },
+  { name: '.claude.json', reason: AGENT },
+  { name: '.clinerules', reason: AGENT },
+  { name: '.roo', reason: AGENT },
+  { name: '.continue', reason: AGENT },
+  { name: '.windsurf', reason: AGENT },
+  { name: '.opencode', reason: AGENT },
+  { name: 'opencode.json', reason: AGENT },
+  { name: 'opencode.jsonc', reason: AGENT },
+  { name: '.kiro', reason: AGENT },
+  { name: '.amazonq', reason: AGENT },
+  { name: '.qwen', reason: AGENT },
+  { name: '.goose', reason: AGENT },
+  { name: '.junie', reason: AGENT },
+  { name: '.augment', reason: AGENT },
+  { name: '.trae', reason: AGENT },
+  { name: '.crush', reason: AGENT },
+  { name: '.crush.json', reason: AGENT },
+  { name: '.factory', reason: AGENT },
+  { name: '.aider.conf.yml', reason: AGENT },
+  { name: '.vscode', reason: EDITOR },
+  { name: '.idea', reason: EDITOR },
+  { name: '.zed', reason: EDITOR },
+  { name: '.fleet', reason: EDITOR },
+  { name: '.vs', reason: EDITOR },
+  { name: '.nova', reason: EDITOR },
+  { name: '.theia', reason: EDITOR },
+  { name: '.devcontainer', reason: EDITOR },
+  { name: '.devcontainer.json', reason: EDITOR },
+  { name: '.npmrc', reason: INSTALLER },
+  { name: '.yarnrc', reason: INSTALLER },
+  { name: '.yarnrc.yml', reason: INSTALLER },
+  { name: '.pnpmfile.cjs', reason: INSTALLER },
+  { name: '.cargo', reason: INSTALLER },
+  { name: '.mvn', reason: INSTALLER },
+  { name: '.pypirc', reason: INSTALLER },
+  { name: '.ssh', reason: CREDENTIALS },
+  { name: '.gnupg', reason: CREDENTIALS },
+  { name: '.netrc', reason: CREDENTIALS },
+];
+
+const REPOSITORY_FILES: readonly ProtectedName[] = ['head', 'commondir'].map((name) => ({
+  name,
+  reason: 'git takes a folder with such a file for a repository',
+}));
+
+/** Folders of package managers, which hard-link files on purpose; reading there is allowed. */
+const PACKAGE_FOLDERS = new Set(['node_modules', 'site-packages']);
+
+/**
+ * The rule that a path breaks, or undefined. `relativePath` is inside its root, with `/` between names.
+ * Names are compared as the most forgiving file system would: case, width, invisible characters, trailing
+ * dots and spaces, streams (`.git::$DATA`) and short names (`GIT~1`) make no difference.
+ */
+export function protectedName(relativePath: string, unprotected: ReadonlySet<string>): ProtectedName | undefined {
+  const path = `/${relativePath.split('/').map(foldName).join('/')}/`;
+  return PROTECTED_NAMES.find(({ name }) => !unprotected.has(name) && path.includes(`/${name}/`));
+}
+
+/**
+ * The rule that a file breaks whose name is one of those by which git takes any folder for a repository, with a
+ * configuration of its own.
+ */
+export function repositoryFile(relativePath: string, unprotected: ReadonlySet<string>): ProtectedName | undefined {
+  const name = foldName(relativePath.slice(relativePath.lastIndexOf('/') + 1));
+  return REPOSITORY_FILES.find((rule) => rule.name === name && !unprotected.has('.git'));
+}
+
+/** Whether a path lies in a folder of a package manager. */
+export function isInPackages(relativePath: string): boolean {
+  return relativePath.split('/').some((name) => PACKAGE_FOLDERS.has(name));
+}
+
+/** The spelling that the most forgiving file system would take a name for. */
+export function foldName(name: string): string {
+  const folded = name
+    .normalize('NFKC')
+    .replace(/\p{Default_Ignorable_Code_Point}|\p{Cc}/gu, '')
+    .toLowerCase()
+    .normalize('NFKC')
+    .replace(/:.*$/s, '')
+    .replace(/[. ]+$/, '');
+  return folded === 'git~1' ? '.git' : folded;
+}

@@ -1,0 +1,297 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { createExec } from '#tools/exec/exec.js';
+import { checkExecSandbox } from '#tools/exec/sandbox/check.js';
+import { isPlainGitConfig } from '#tools/exec/sandbox/git-config.js';
+import { createWorkspace } from '#tools/files/workspace.js';
+import { put, refusal, temporaryFolder } from '../support/temporary-folder.js';
+
+const blocked = await checkExecSandbox();
+const hasGit = spawnSync('git', ['--version']).status === 0;
+if (blocked !== undefined) console.log(`Skipped: ${blocked.reason}`);
+if (!hasGit) console.log('Skipped: git is not installed.');
+const inSandbox = describe.runIf(blocked === undefined);
+const withGit = describe.runIf(blocked === undefined && hasGit);
+
+const sh = (script: string): { command: string[] } => ({ command: ['sh', '-c', script] });
+
+/** The only entry of a folder that was moved away. */
+function quarantined(folder: string): string[] {
+  return readdirSync(folder).filter((name) => name.includes('.quarantined-'));
+}
+
+inSandbox('a protected name that a sandboxed command makes', () => {
+  const folder = temporaryFolder({ 'a.txt': '' });
+  const exec = createExec(createWorkspace({ roots: folder }));
+
+  it.each([
+    '.vscode/tasks.json',
+    '.claude/settings.json',
+    '.envrc',
+    '.husky/pre-commit',
+    '.devcontainer/devcontainer.json',
+    '.zed/tasks.json',
+    '.windsurf/rules',
+    '.opencode/config',
+    '.cursor/mcp.json',
+    '.idea/workspace.xml',
+    '.mcp.json',
+    'toolscript.config.json',
+    '.bashrc',
+    '.git',
+    '.VSCode/tasks.json',
+    'Toolscript.Config.JSON',
+    '.config/fish/config.fish',
+    'deep/down/below/.vscode/tasks.json',
+    'node_modules/x/.git',
+  ])('is moved away and told, at any depth and in any case: %s', async (path) => {
+    const result = await exec(sh(`mkdir -p '${dirname(path)}' && echo hostile > '${path}'`));
+    expect(result.exitCode).toBe(0);
+    expect(result.quarantined).toHaveLength(1);
+    expect(existsSync(join(folder, path))).toBe(false);
+    const place = /moved to '(.*)'\.$/.exec(result.quarantined![0]!)![1]!;
+    expect(existsSync(join(folder, place))).toBe(true);
+  });
+
+  it('is left where nothing is new, and where the host says so', async () => {
+    const folder = temporaryFolder({ '.vscode/tasks.json': 'mine', 'sub/.envrc': 'mine' });
+    const some = createExec(createWorkspace({ roots: folder }));
+    expect(await some(sh('echo x > file'))).not.toHaveProperty('quarantined');
+    const lifted = createExec(createWorkspace({ roots: folder, unprotected: ['.vscode', '.idea'] }));
+    const result = await lifted(sh('echo new > .vscode/tasks.json; mkdir .idea'));
+    expect(result).toMatchObject({ exitCode: 0 });
+    expect(result).not.toHaveProperty('quarantined');
+    expect(readFileSync(join(folder, '.vscode/tasks.json'), 'utf8')).toBe('new\n');
+  });
+
+  it('is found as a link, as a renamed folder, and in a folder that was closed or made anew', async () => {
+    const folder = temporaryFolder({ 'plain/tasks.json': '', 'app/.vscode/tasks.json': 'mine' });
+    const exec = createExec(createWorkspace({ roots: folder }));
+    const result = await exec(
+      sh(
+        'mv plain .zed; ln -s a.txt .envrc; mkdir -p closed/.idea; chmod 000 closed; mv app old && mkdir -p app/.vscode; chmod 555 app',
+      ),
+    );
+    expect(result.quarantined).toHaveLength(4);
+    for (const path of ['.zed', '.envrc', 'closed/.idea', 'app/.vscode'])
+      expect(lstatSync(join(folder, path), { throwIfNoEntry: false })).toBeUndefined();
+    expect(readFileSync(join(folder, 'old/.vscode/tasks.json'), 'utf8')).toBe('mine');
+  });
+
+  it('is moved away too when the call is aborted', async () => {
+    const folder = temporaryFolder();
+    const exec = createExec(createWorkspace({ roots: folder }));
+    const controller = new AbortController();
+    const call = refusal(() => exec(sh('mkdir .vscode; touch made; sleep 60'), { signal: controller.signal }));
+    while (!existsSync(join(folder, 'made'))) await sleep(10);
+    controller.abort();
+    const error = await call;
+    expect(error.data).toMatchObject({ reason: 'aborted', quarantined: [expect.stringContaining("'.vscode'")] });
+    expect(error.message).toContain('moved to');
+    expect(readdirSync(folder).filter((name) => name === '.vscode')).toEqual([]);
+  });
+
+  it('is moved away too when the host is killed', async () => {
+    const folder = temporaryFolder();
+    const module = (path: string): string => JSON.stringify(fileURLToPath(import.meta.resolve(path)));
+    const code = `
+      const { createExec } = await import(${module('#tools/exec/exec.js')});
+      const { createWorkspace } = await import(${module('#tools/files/workspace.js')});
+      await createExec(createWorkspace({ roots: ${JSON.stringify(folder)} }))({ command: ['sh', '-c', 'mkdir .vscode; touch made; sleep 60'] });`;
+    const host = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'ignore' });
+    while (!existsSync(join(folder, 'made'))) await sleep(10);
+    host.kill('SIGKILL');
+    for (let round = 0; round < 500 && existsSync(join(folder, '.vscode')); round += 1) await sleep(10);
+    expect(quarantined(folder)).toHaveLength(1);
+  });
+});
+
+inSandbox('what others execute or obey and was there before', () => {
+  it('cannot be changed at any depth, and folders that hold it can be moved', async () => {
+    const paths = ['.vscode/tasks.json', 'packages/a/.envrc', 'app/[id]/.claude/settings.json', 'sub/.git', '.npmrc'];
+    const folder = temporaryFolder(Object.fromEntries(paths.map((path) => [path, 'mine'])));
+    const exec = createExec(createWorkspace({ roots: folder }));
+    for (const path of paths) expect((await exec(sh(`echo changed > '${path}'`))).exitCode).not.toBe(0);
+    for (const path of paths) expect(readFileSync(join(folder, path), 'utf8')).toBe('mine');
+    const moved = await exec(sh('mv packages/a packages/b'));
+    expect(moved).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(moved).not.toHaveProperty('quarantined');
+    expect(readFileSync(join(folder, 'packages/b/.envrc'), 'utf8')).toBe('mine');
+  });
+
+  it('cannot be changed behind a link', async () => {
+    const folder = temporaryFolder({ 'shared/tasks.json': 'mine' });
+    symlinkSync('shared', join(folder, '.vscode'));
+    const exec = createExec(createWorkspace({ roots: folder }));
+    await exec(sh('echo changed > shared/tasks.json'));
+    expect(readFileSync(join(folder, 'shared/tasks.json'), 'utf8')).toBe('mine');
+  });
+
+  it('stays hidden where the workspace is a home folder', async () => {
+    const home = temporaryFolder({ '.ssh/key': 'canary-key', '.claude/settings.json': 'canary-key' });
+    const real = process.env['HOME'];
+    process.env['HOME'] = home;
+    try {
+      const exec = createExec(createWorkspace({ roots: home }));
+      expect((await exec(sh('grep -rs canary-key .'))).stdout).toBe('');
+    } finally {
+      process.env['HOME'] = real;
+    }
+  });
+});
+
+const HOSTILE = '[core]\n\tfsmonitor = touch ran; false\n\tbare = false\n[alias]\n\tx = !touch ran\n';
+
+/** A repository with one commit, and a file that its configuration could make. */
+function repository(): string {
+  const folder = temporaryFolder({ 'a.txt': 'a\n', 'src/b.txt': 'b\n' });
+  git(folder, 'init', '-q');
+  git(folder, 'add', '.');
+  git(folder, '-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-qm', 'first');
+  return folder;
+}
+
+function git(folder: string, ...args: string[]): string {
+  const environment = { ...process.env, GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' };
+  const { stdout } = spawnSync('git', args, { cwd: folder, env: environment, encoding: 'utf8' });
+  return stdout;
+}
+
+withGit('after a sandboxed command, no program of its choice is run by git', () => {
+  const write = (path: string, text: string): string =>
+    `mkdir -p "$(dirname ${path})"; printf '%s' '${text}' > ${path}`;
+  const bare = (place: string): string =>
+    `mkdir -p ${place}/objects ${place}/refs; echo 'ref: refs/heads/main' > ${place}/HEAD; ${write(`${place}/config`, HOSTILE)}`;
+
+  it.each<[string, string, string]>([
+    ['another configuration by commondir', `${bare('own')}; echo ../own > .git/commondir`, '.'],
+    ['the configuration itself', write('.git/config', HOSTILE), '.'],
+    ['the configuration, after the repository was moved', `mv .git moved; ${bare('.git')}`, '.'],
+    [
+      'the configuration of working folders',
+      `git config extensions.worktreeConfig true; ${write('.git/config.worktree', HOSTILE)}`,
+      '.',
+    ],
+    ['a hook', `${write('.git/hooks/post-index-change', '#!/bin/sh\ntouch ran\n')}; chmod +x .git/hooks/*`, '.'],
+    ['a repository in a folder below', `cd src && git init -q && ${write('.git/config', HOSTILE)}`, 'src'],
+    ['a folder that poses as a repository', bare('src'), 'src'],
+    ['a pointer to a repository', `${bare('own')}; echo 'gitdir: ../own' > src/.git`, 'src'],
+    ['a link to a repository', `${bare('own')}; ln -s ../own src/.git`, 'src'],
+    [
+      'a repository among packages',
+      `mkdir -p node_modules/x; cd node_modules/x; git init -q; ${write('.git/config', HOSTILE)}`,
+      'node_modules/x',
+    ],
+  ])('%s', async (_, script, place) => {
+    const folder = repository();
+    const exec = createExec(createWorkspace({ roots: folder }));
+    await exec(sh(script));
+    git(join(folder, place), 'status');
+    git(join(folder, place), 'add', '.');
+    git(folder, 'status');
+    const made = execFileSync('find', [folder, '-name', 'ran'], { encoding: 'utf8' });
+    expect(made).toBe('');
+  });
+
+  it('the configuration of submodules and of other working folders is kept too', async () => {
+    const folder = repository();
+    put(folder, '.git/modules/deep/one/HEAD', 'ref: refs/heads/main\n');
+    put(folder, '.git/modules/deep/one/config', '[core]\n\tworktree = ../../../../one\n');
+    put(folder, '.git/worktrees/two/commondir', '../..\n');
+    const exec = createExec(createWorkspace({ roots: folder }));
+    for (const file of ['modules/deep/one/config', 'worktrees/two/commondir']) {
+      const before = readFileSync(join(folder, '.git', file), 'utf8');
+      expect((await exec(sh(`echo changed > .git/${file}`))).exitCode).not.toBe(0);
+      expect(readFileSync(join(folder, '.git', file), 'utf8')).toBe(before);
+    }
+    const made = await exec(
+      sh(
+        `cd .git; mkdir -p modules/new worktrees/three; echo ref > modules/new/HEAD; printf '[core]\\nfsmonitor=x\\n' > modules/new/config; echo x > worktrees/three/gitdir`,
+      ),
+    );
+    expect(made.quarantined).toHaveLength(2);
+  });
+
+  it('in a root that lies below the top of a repository', async () => {
+    const folder = repository();
+    const exec = createExec(createWorkspace({ roots: join(folder, 'src') }));
+    const result = await exec(sh(`git init -q && ${write('.git/config', HOSTILE)}`));
+    expect(result.quarantined).toHaveLength(1);
+    git(join(folder, 'src'), 'status');
+    expect(existsSync(join(folder, 'src/ran'))).toBe(false);
+  });
+});
+
+withGit('ordinary git work in the sandbox', () => {
+  it('adds, commits, makes branches and stashes; nothing is moved away', async () => {
+    const folder = repository();
+    const exec = createExec(createWorkspace({ roots: folder }));
+    const result = await exec(
+      sh(
+        'export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b; echo x > c.txt && git add . && git commit -qm second && git switch -qc other && echo y > c.txt && git stash -q && git log --oneline | wc -l',
+      ),
+    );
+    expect(result).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(result.stdout.trim()).toBe('2');
+    expect(result).not.toHaveProperty('quarantined');
+    expect(git(folder, 'log', '--oneline').trim().split('\n')).toHaveLength(2);
+  });
+
+  it('makes new repositories that the next command can use, and clones', async () => {
+    const folder = temporaryFolder({ 'a.txt': '' });
+    const exec = createExec(createWorkspace({ roots: folder }));
+    expect(await exec(sh('git init -q && git init -q --bare store.git'))).not.toHaveProperty('quarantined');
+    const next = await exec(sh('git add a.txt && git status --short; git clone -q store.git copy'));
+    expect(next.stdout).toBe('A  a.txt\n?? store.git/\n');
+    expect(next).not.toHaveProperty('quarantined');
+    expect((await exec(sh('git config core.fsmonitor x'))).exitCode).not.toBe(0);
+  });
+});
+
+describe('a configuration of git is plain', () => {
+  const place = temporaryFolder();
+  const isPlain = (text: string): boolean => {
+    writeFileSync(join(place, 'config'), text);
+    return isPlainGitConfig(join(place, 'config'));
+  };
+
+  it('as git itself writes it', () => {
+    expect(
+      isPlain(
+        '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\n# note\n[remote "origin"]\n\turl = https://example.com/x.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch "main"]\n\tremote = origin\n\tmerge = refs/heads/main\n',
+      ),
+    ).toBe(true);
+    expect(isPlain('')).toBe(true);
+  });
+
+  it.each([
+    '[core]\nfsmonitor = x',
+    '[core]\nworktree = /',
+    '[core] fsmonitor = x',
+    '[core]\nbare = \\\n[alias]\nx = !y',
+    '[include]\npath = x',
+    '[filter "x"]\nclean = y',
+    '[remote "x"]\nurl = ext::sh -c y',
+    '[remote "x"]\nuploadpack = y',
+    '[remote "x"]\nurl = --upload-pack=y',
+    '[extensions]\nworktreeConfig = true',
+    'fsmonitor = x',
+    '[core]\n[alias]\nbare = x',
+    '[core]\nbare',
+    `[core]\n${'#'.repeat(70_000)}`,
+  ])('and never with %j', (text) => {
+    expect(isPlain(text)).toBe(false);
+  });
+
+  it('and never a link or a folder', () => {
+    writeFileSync(join(place, 'plain'), '');
+    symlinkSync('plain', join(place, 'link'));
+    mkdirSync(join(place, 'folder'));
+    expect(isPlainGitConfig(join(place, 'plain'))).toBe(true);
+    for (const name of ['link', 'folder', 'none']) expect(isPlainGitConfig(join(place, name))).toBe(false);
+  });
+});
