@@ -4,6 +4,7 @@ import { ToolscriptUsageError } from '@toolscript/core/protocol';
 import { failure } from '../failure.js';
 import { makePrivateFolder, makeStateFolder } from './state-folder.js';
 import { checkSpelling, quotePath } from './path-rules.js';
+import { productFilesIn, type ProductFiles } from './product-folders.js';
 import { PROTECTED_NAMES, protectedName, repositoryFile } from './protected-names.js';
 
 /**
@@ -19,6 +20,8 @@ export interface Workspace {
   readonly verification: Verification;
   readonly hardLinks: 'refuse' | 'read';
   readonly unprotected: ReadonlySet<string>;
+  /** Files of the program itself that lie in the roots. */
+  readonly product: ProductFiles;
   /** Runs one change of files at a time. */
   readonly exclusive: <T>(change: () => Promise<T>) => Promise<T>;
   /** How many changes have begun or ended, for those who remember what they found. */
@@ -78,11 +81,14 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
   if (verification === 'descriptor' && availableVerification() !== 'descriptor') {
     throw new ToolscriptUsageError("Verification 'descriptor' needs /proc/self/fd, which this machine does not have.");
   }
+  const roots = Object.freeze(differentRoots(given.map(openRoot)));
+  const writable = roots.filter(({ access }) => access === 'write').map(({ realPath }) => realPath);
   return Object.freeze({
-    roots: Object.freeze(differentRoots(given.map(openRoot))),
+    roots,
     verification,
     hardLinks: options.hardLinks ?? 'refuse',
     unprotected: knownNames(options.unprotected ?? []),
+    product: productFilesIn(writable),
     ...oneAtATime(),
     stateFolder: onFirstUse(() => stateFolderOf(options.stateFolder)),
     kernelDevices: kernelDevices(),
@@ -151,6 +157,8 @@ export function checkWritable(workspace: Workspace, realPath: string, given: str
   const stateFolder = workspace.stateFolder();
   // defence: state-folder-protected
   if (stateFolder !== undefined && isInside(stateFolder, realPath)) throw ownState(given);
+  // defence: file-tools-leave-the-program-alone
+  checkProduct(workspace.product, realPath, given);
   const inRoot = relative(root.realPath, realPath).split(sep).join('/');
   // defence: file-tools-make-no-repository, without it: const rule = protectedName(inRoot, workspace.unprotected);
   const rule = protectedName(inRoot, workspace.unprotected) ?? repositoryFile(inRoot, workspace.unprotected);
@@ -160,6 +168,13 @@ export function checkWritable(workspace: Workspace, realPath: string, given: str
       name: rule.name,
     });
   }
+}
+
+function checkProduct({ present, absent }: ProductFiles, realPath: string, given: string): void {
+  if (![...present, ...absent].some((path) => isInside(path, realPath))) return;
+  throw failure('protected', `The path ${quotePath(given)} is protected: this program is run from there.`, {
+    path: given,
+  });
 }
 
 export function isInside(folder: string, path: string): boolean {

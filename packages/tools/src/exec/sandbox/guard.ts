@@ -14,6 +14,8 @@ export interface GuardedFolders {
   /** Folders that the command can write to. */
   readonly roots: readonly string[];
   readonly unprotected: ReadonlySet<string>;
+  /** Paths where nothing may be made. */
+  readonly absent: readonly string[];
 }
 
 /** What there was before a command. */
@@ -55,8 +57,9 @@ export class Guard {
   after(guarded: Guarded): MovedEntry[] {
     const moved: MovedEntry[] = [];
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
-      const now = this.#readable(guarded);
-      const found = now.entries.filter((entry) => !isHarmless(entry) && !isKnown(entry, guarded));
+      // defence: packages-in-place-of-the-program, without it: const now = this.#readable(guarded).entries;
+      const now = [...this.#readable(guarded).entries, ...guarded.folders.absent.flatMap(inPlaceOfOurs)];
+      const found = now.filter((entry) => !isHarmless(entry) && !isKnown(entry, guarded));
       if (found.length === 0) break;
       for (const entry of found) moved.push(...moveAway(entry));
     }
@@ -78,6 +81,11 @@ function addRealPath(paths: Set<string>, path: string): void {
   } catch {
     // A link that leads nowhere has nothing that could be written.
   }
+}
+
+function inPlaceOfOurs(path: string): ProtectedEntry[] {
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return [];
+  return [{ path, reason: 'this program would load it in place of a package of its own', kind: 'name' }];
 }
 
 function isKnown({ path }: ProtectedEntry, { mounted, unmounted }: Guarded): boolean {

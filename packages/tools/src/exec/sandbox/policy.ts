@@ -11,6 +11,8 @@ export interface SandboxedDisk {
   readonly allowWrite: readonly string[];
   /** Exceptions to `allowWrite`, beside what is protected by its name. */
   readonly denyWrite: readonly string[];
+  /** Paths where a command may make nothing. */
+  readonly absent: readonly string[];
   /** As `denyRead`, for paths that the sandbox's package would take for patterns. */
   readonly hidden: readonly string[];
   /** Protected names that may be written all the same. */
@@ -132,7 +134,9 @@ export function sandboxedDisk(
       ...homes.flatMap((home) => HOME_EXCEPTIONS.map((name) => join(home, name))).filter((path) => existsSync(path)),
     ],
     allowWrite: writable,
-    denyWrite: [],
+    // defence: program-read-only-in-sandbox, without it: denyWrite: [],
+    denyWrite: workspace.product.present,
+    absent: workspace.product.absent,
     hidden: [],
     unprotected: [...workspace.unprotected],
   };

@@ -1,5 +1,5 @@
 import { lstatSync, readdirSync, type BigIntStats, type Dirent } from 'node:fs';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { foldName, isInPackages, protectedName } from '../../files/protected-names.js';
 
 /*
@@ -46,7 +46,7 @@ export class ProtectedSearch {
 
   find(roots: readonly string[], unprotected: ReadonlySet<string>): ProtectedEntries {
     const walk = new Walk(this.#listings, unprotected);
-    for (const root of roots) walk.folder(root, '');
+    for (const root of roots) walk.folder(root, '', false);
     this.#listings = walk.seen;
     return walk;
   }
@@ -64,17 +64,17 @@ class Walk implements ProtectedEntries {
     this.#unprotected = unprotected;
   }
 
-  folder(path: string, inRoot: string): void {
+  folder(path: string, inRoot: string, inPackages: boolean): void {
     if (this.seen.has(path)) return;
     const listing = this.#listing(path);
     if (listing === undefined) return;
     // defence: repositories-without-a-dot
     if (listing.isRepository) this.#repository(path);
-    const inPackages = isInPackages(inRoot);
     for (const name of listing.named) this.#named(join(path, name), `${inRoot}/${name}`, inPackages);
     for (const name of listing.folders) {
       const below = `${inRoot}/${name}`;
-      if (this.#ruleOf(below, inPackages) === undefined) this.folder(join(path, name), below);
+      if (this.#ruleOf(below, inPackages) === undefined)
+        this.folder(path + sep + name, below, inPackages || isInPackages(name));
     }
   }
 

@@ -32,6 +32,7 @@ const NOTHING: SandboxedDisk = {
   allowRead: [],
   allowWrite: [],
   denyWrite: [],
+  absent: [],
   hidden: [],
   unprotected: [],
 };
@@ -76,7 +77,11 @@ async function work(request: SandboxRequest): Promise<Result> {
 }
 
 async function wrapGuarded({ id, command, disk }: SandboxRequest & { kind: 'wrap' }): Promise<WrappedCommand> {
-  const guarded = guard.before({ roots: disk.allowWrite, unprotected: new Set(disk.unprotected) });
+  const guarded = guard.before({
+    roots: disk.allowWrite,
+    unprotected: new Set(disk.unprotected),
+    absent: disk.absent,
+  });
   const wrapped = await wrap(command, disk, guarded.readOnly);
   running.set(id, guarded);
   return wrapped;
