@@ -1,3 +1,4 @@
+import { delimiter, isAbsolute } from 'node:path';
 import { failure } from '../failure.js';
 
 /** What a program needs to run as its user expects. No name here ever holds a key. */
@@ -39,7 +40,7 @@ export function childEnvironment(
   for (const [name, value] of Object.entries(host)) {
     const upper = name.toUpperCase();
     if (value !== undefined && (PASSED_ON.has(upper) || LOCALE.test(upper) || alsoPassed.includes(name)))
-      environment[name] = value;
+      environment[name] = upper === 'PATH' ? absoluteFolders(value) : value;
   }
   for (const [name, value] of Object.entries(added)) {
     if (!NAME.test(name)) throw failure('not_started', `'${name}' cannot be the name of an environment variable.`);
@@ -48,4 +49,10 @@ export function childEnvironment(
     environment[name] = value;
   }
   return environment;
+}
+
+/** A relative folder on PATH would let the workspace decide which program a name means. */
+function absoluteFolders(path: string): string {
+  // defence: children-get-no-relative-folders, without it: return path;
+  return path.split(delimiter).filter(isAbsolute).join(delimiter);
 }

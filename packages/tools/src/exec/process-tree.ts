@@ -123,6 +123,7 @@ class CommandRun {
 
   #watch(): void {
     const { argv, signal, timeoutMs } = this.#command;
+    // defence: a-program-that-does-not-start-is-a-failure
     this.#child.on('error', (error) => this.#fail(startFailure(argv[0]!, error)));
     this.#child.on('exit', (code, killedBy) => {
       this.#exit = { code, signal: killedBy };
@@ -241,7 +242,8 @@ function killGroup(leader: number, signal: NodeJS.Signals): void {
   }
 }
 
-function startFailure(program: string, error: unknown): Error {
+/** Why a program did not start. */
+export function startFailure(program: string, error: unknown): Error {
   const name = quotePath(program);
   const data = { program };
   switch (systemCode(error)) {
@@ -264,10 +266,11 @@ function startFailure(program: string, error: unknown): Error {
       );
     case 'EAGAIN':
     case 'EMFILE':
+    case 'ENFILE':
     case 'ENOMEM':
       return failure(
         'not_started',
-        `${name} could not be started: the system has no room for another process now.`,
+        `${name} could not be started: the system has no room for another process or open file now. Close some, or raise the limits of ulimit -n and ulimit -u.`,
         data,
       );
     default:

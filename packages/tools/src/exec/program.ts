@@ -6,14 +6,19 @@ import { isProgram } from './sandbox/requirements.js';
 
 /**
  * The file that a program's name stands for, as the system would find it: names with a slash from the start folder,
- * others on `path`. Undefined where there is none.
+ * others on `path`. A relative folder on `path` would mean another in each folder, and is passed over. Undefined where
+ * there is none.
  */
 export function findProgram(name: string, path: string, folder: string): string | undefined {
   if (name.includes('/')) return isProgram(resolve(folder, name)) ? resolve(folder, name) : undefined;
-  return path
-    .split(delimiter)
-    .map((entry) => join(isAbsolute(entry) ? entry : resolve(folder, entry), name))
-    .find(isProgram);
+  return (
+    path
+      .split(delimiter)
+      // defence: no-program-through-a-relative-folder, without it: .map((entry) => resolve(folder, entry))
+      .filter(isAbsolute)
+      .map((entry) => join(entry, name))
+      .find(isProgram)
+  );
 }
 
 /** The same, or a ToolCallError that says why it cannot be started. */

@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createExec, type ExecInput } from '#tools/exec/exec.js';
+import { commandPermissions } from '#tools/exec/permissions.js';
+import { findProgram } from '#tools/exec/program.js';
 import { createWorkspace } from '#tools/files/workspace.js';
 import { refusal, temporaryFolder } from '../support/temporary-folder.js';
 
@@ -49,6 +51,35 @@ async function dies(pid: number): Promise<boolean> {
   for (let round = 0; round < 400 && isAlive(pid); round += 1) await sleep(10);
   return !isAlive(pid);
 }
+
+it('a program is never looked for in a relative folder', () => {
+  expect(findProgram('sh', 'bin:/nowhere', '/')).toBeUndefined();
+  expect(findProgram('sh', 'bin:/bin', '/')).toBe('/bin/sh');
+});
+
+describe('relative folders on PATH', () => {
+  const path = process.env['PATH'] ?? '';
+
+  it.each(['sub', '.', '', './sub'])('find no program in the workspace: %j', async (entry) => {
+    const planted = temporaryFolder({ 'sub/x': '' });
+    for (const name of ['planted', 'sub/planted'])
+      writeFileSync(join(planted, name), '#!/bin/sh\necho planted\n', { mode: 0o755 });
+    process.env['PATH'] = `${entry}:${path}`;
+    try {
+      for (const sandbox of ['off', 'on'] as const) {
+        const there = createExec(createWorkspace({ roots: planted }), { sandbox });
+        const error = await refusal(() => there({ command: ['planted'] }));
+        expect(['not_started', 'unavailable']).toContain(error.data['reason']);
+      }
+      const inner = await createExec(createWorkspace({ roots: planted }), { sandbox: 'off' })(sh('planted'));
+      expect(inner.exitCode).toBe(127);
+      const permissions = commandPermissions(createWorkspace({ roots: planted }), { command: ['true'] });
+      expect(permissions).toEqual(['exec:true']);
+    } finally {
+      process.env['PATH'] = path;
+    }
+  });
+});
 
 describe('a command that ends', () => {
   it('gives its streams, their order of arrival, its status and its duration', async () => {

@@ -320,6 +320,23 @@ describe('where the sandbox cannot be had', () => {
     for (const name of ['bwrap', 'socat']) writeFileSync(join(folder, name), '#!/bin/sh\n', { mode: 0o755 });
     const found = findSandbox([folder], { path: `${folder}:relative`, platform: 'linux' });
     expect(JSON.stringify(found)).not.toContain(folder);
+    const elsewhere = temporaryFolder();
+    symlinkSync(folder, join(elsewhere, 'linked'));
+    mkdirSync(join(elsewhere, 'bin'));
+    symlinkSync(join(folder, 'bwrap'), join(elsewhere, 'bin/bwrap'));
+    mkdirSync(join(folder, '..bin'));
+    writeFileSync(join(folder, '..bin/bwrap'), '#!/bin/sh\n', { mode: 0o755 });
+    const path = ['linked', 'bin']
+      .map((name) => join(elsewhere, name))
+      .concat(join(folder, '..bin'))
+      .join(':');
+    const through = findSandbox([folder], { path, platform: 'linux' });
+    expect(through).not.toHaveProperty('bubblewrap', expect.stringMatching(/^(?!\/usr)/));
+    expect(JSON.stringify(findSandbox([folder], { path, platform: 'darwin' }))).not.toMatch(/linked|\.\.bin/);
+  });
+
+  it('is refused where the whole system is the workspace', () => {
+    expect(findSandbox(['/'], { platform: 'linux' })).toMatchObject({ fix: expect.stringContaining('smaller folder') });
   });
 
   it('a folder that would be taken for a pattern is refused', async () => {

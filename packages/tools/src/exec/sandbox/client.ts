@@ -1,5 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
+import { homedir } from 'node:os';
 import { failure } from '../../failure.js';
+import { startFailure } from '../process-tree.js';
 import type { MovedEntry, SandboxAnswer, SandboxRequest } from './messages.js';
 import type { SandboxedDisk } from './policy.js';
 import { findSandbox, refusedBySystem, type SandboxPrograms, type SandboxRefusal } from './requirements.js';
@@ -104,6 +106,7 @@ export class Sandbox {
       }));
       if (answer.ok) return host;
       host.close();
+      if (host.startError !== undefined) throw startFailure('the sandbox for commands', host.startError);
       throw refused(refusedBySystem(answer.reason));
     } catch (error) {
       // What is missing may be installed before the next command.
@@ -116,6 +119,8 @@ export class Sandbox {
 /** The other process: questions, and answers by number. */
 class SandboxHost {
   readonly path: string;
+  /** Why there is no process. */
+  startError: Error | undefined;
   readonly #process: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();
   #asked = 0;
@@ -125,24 +130,32 @@ class SandboxHost {
     this.#process = fork(new URL('./sandbox-host.js', import.meta.url), [], {
       env: { ...passedOn(), PATH: programs.path },
       execArgv: [],
+      // The current folder may have been removed.
+      cwd: '/',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
     this.#process.unref();
     this.#process.channel?.unref();
     this.#process.on('message', (answer: SandboxAnswer) => this.#settle(answer));
-    const end = (): void => {
+    const end = (error?: unknown): void => {
+      if (error instanceof Error) this.startError = error;
       onEnd();
-      for (const id of this.#waiting.keys())
-        this.#settle({ id, ok: false, reason: 'its process ended', isTooLong: false });
+      for (const id of this.#waiting.keys()) this.#settle(ended(id));
     };
+    // defence: a-host-that-does-not-start-is-a-refusal
     this.#process.on('error', end);
-    this.#process.on('exit', end);
+    this.#process.on('exit', () => end());
   }
 
   ask(request: (id: number) => SandboxRequest): Promise<SandboxAnswer> {
     const id = (this.#asked += 1);
     return new Promise((resolve) => {
       this.#waiting.set(id, resolve);
+      // Where it could not be started there is nothing to send to; the error is told soon.
+      // defence: no-question-to-a-host-that-did-not-start
+      if (this.#process.pid === undefined) return;
+      // defence: no-question-to-a-host-that-ended
+      if (!this.#process.connected) return this.#settle(ended(id));
       // An answer that is waited for keeps this process alive.
       this.#process.channel?.ref();
       this.#process.send(request(id), (error) => {
@@ -172,9 +185,24 @@ async function finish(host: SandboxHost, wrap: number): Promise<readonly MovedEn
   );
 }
 
+function homeOf(): string | undefined {
+  try {
+    return homedir();
+  } catch {
+    return undefined;
+  }
+}
+
+function ended(id: number): SandboxAnswer {
+  return { id, ok: false, reason: 'its process ended', isTooLong: false };
+}
+
 function passedOn(): Record<string, string> {
   const names = PASSED_ON.filter((name) => process.env[name] !== undefined);
-  return Object.fromEntries(names.map((name) => [name, process.env[name] as string]));
+  const passed = Object.fromEntries(names.map((name) => [name, process.env[name] as string]));
+  // Without it the package asks the system, which may not know the user.
+  // defence: a-home-for-users-without-one, without it: return passed;
+  return { HOME: homeOf() ?? '/nonexistent', ...passed };
 }
 
 function refused({ reason, fix }: SandboxRefusal): Error {

@@ -120,7 +120,7 @@ export function sandboxedDisk(
 ): SandboxedDisk {
   const roots = workspace.roots.map(({ realPath }) => realPath);
   const writable = workspace.roots.filter(({ access }) => access === 'write').map(({ realPath }) => realPath);
-  const homes = [...new Set([homedir(), userInfo().homedir])].filter((home) => isAbsolute(home) && home !== sep);
+  const homes = homesOf(environment);
   const hidden = [
     ...homes.flatMap(homeSecrets),
     ...pointedAt(environment),
@@ -140,6 +140,21 @@ export function sandboxedDisk(
     hidden: [],
     unprotected: [...workspace.unprotected],
   };
+}
+
+/** The folders that count as home: what the environment says, and what the system does; a user may have neither. */
+function homesOf(environment: NodeJS.ProcessEnv): string[] {
+  const homes = [environment['HOME'], ...[homedir, () => userInfo().homedir].map(orUndefined)];
+  return [...new Set(homes)].filter((home) => home !== undefined && isAbsolute(home) && home !== sep) as string[];
+}
+
+/** A user without an entry in the system's list has no home, and asking for it throws. */
+function orUndefined(ask: () => string): string | undefined {
+  try {
+    return ask();
+  } catch {
+    return undefined;
+  }
 }
 
 /** Whether the sandbox's package takes a path for a pattern. */

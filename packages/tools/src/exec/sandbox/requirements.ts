@@ -1,5 +1,5 @@
-import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, isAbsolute, join, relative } from 'node:path';
+import { accessSync, constants, realpathSync, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join, sep } from 'node:path';
 
 /** The programs that the sandbox is made of, by absolute path. */
 export interface SandboxPrograms {
@@ -35,12 +35,19 @@ export function findSandbox(
     systemFolders = SYSTEM_FOLDERS,
   }: { path?: string; platform?: NodeJS.Platform; systemFolders?: readonly string[] } = {},
 ): SandboxPrograms | SandboxRefusal {
-  const folders = [...new Set([...trustedFolders(path, roots), ...systemFolders])];
+  const folders = [...new Set([...path.split(delimiter), ...systemFolders])].filter((folder) =>
+    isOutside(folder, roots),
+  );
   const trusted = folders.join(delimiter);
   if (platform === 'darwin') return { path: trusted };
   if (platform !== 'linux') return { reason: `The sandbox for commands does not work on ${platform}.`, fix: OPT_OUT };
-  const [bubblewrap, socat] = ['bwrap', 'socat'].map((name) => findIn(folders, name));
+  const [bubblewrap, socat] = ['bwrap', 'socat'].map((name) => findIn(folders, name, roots));
   if (bubblewrap !== undefined && socat !== undefined) return { path: trusted, bubblewrap, socat };
+  if (systemFolders.some((folder) => !isOutside(folder, roots)))
+    return {
+      reason: 'The sandbox for commands cannot be set up: the folders of its own programs lie in the workspace.',
+      fix: `Name a smaller folder as the workspace. ${OPT_OUT}`,
+    };
   const missing = [bubblewrap === undefined ? 'bubblewrap' : '', socat === undefined ? 'socat' : ''].filter(Boolean);
   const installer = INSTALLERS.find(([name]) => findIn(folders, name) !== undefined)?.[1];
   return {
@@ -59,14 +66,29 @@ export function refusedBySystem(detail: string): SandboxRefusal {
   };
 }
 
-function trustedFolders(path: string, roots: readonly string[]): string[] {
-  const given = path.split(delimiter).filter((folder) => isAbsolute(folder));
-  return given.filter((folder) => roots.every((root) => relative(root, folder).startsWith('..')));
+/** A command could have written what lies in a root, also where a link leads there. */
+function isOutside(path: string, roots: readonly string[]): boolean {
+  if (!isAbsolute(path)) return false;
+  // defence: no-program-of-the-sandbox-through-a-link, without it: const places = [path];
+  const places = [path, realPath(path)];
+  return places.every((place) => roots.every((root) => place !== root && !place.startsWith(withSeparator(root))));
+}
+
+function withSeparator(folder: string): string {
+  return folder.endsWith(sep) ? folder : folder + sep;
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }
 
 /** The first executable file of that name. */
-function findIn(folders: readonly string[], name: string): string | undefined {
-  return folders.map((folder) => join(folder, name)).find(isProgram);
+function findIn(folders: readonly string[], name: string, roots: readonly string[] = []): string | undefined {
+  return folders.map((folder) => join(folder, name)).find((path) => isProgram(path) && isOutside(path, roots));
 }
 
 export function isProgram(path: string): boolean {

@@ -139,7 +139,7 @@ async function tryOut(): Promise<void> {
     const complaints: Buffer[] = [];
     child.stderr?.on('data', (chunk: Buffer) => complaints.push(chunk));
     for (const [index, input] of inputs.entries()) {
-      const descriptor = child.stdio[FILTER_DESCRIPTOR + index] as Writable | undefined;
+      const descriptor = child.stdio?.[FILTER_DESCRIPTOR + index] as Writable | undefined;
       descriptor?.on('error', () => undefined).end(Buffer.from(input, 'base64'));
     }
     const [status] = await ended;
