@@ -20,7 +20,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createExec, type ExecInput } from '#tools/exec/exec.js';
 import { checkExecSandbox } from '#tools/exec/sandbox/check.js';
 import { sandboxedDisk } from '#tools/exec/sandbox/policy.js';
-import { findSandbox } from '#tools/exec/sandbox/requirements.js';
+import { findSandbox, obstacles } from '#tools/exec/sandbox/requirements.js';
+import { SYSTEM_SECRETS } from '#tools/exec/sandbox/secrets.js';
 import { createWorkspace } from '#tools/files/workspace.js';
 import { put, refusal, temporaryFolder } from '../support/temporary-folder.js';
 
@@ -46,6 +47,12 @@ const home = folderOutsideTemporary({
   '.local/share/toolscript/suspension.key': 'canary-key',
   'data/toolscript/suspension.key': 'another key',
   '.config/git/config': '[alias]\n\tok = status\n',
+  '.cache/huggingface/token': 'canary-key',
+  '.terraformrc': 'canary-key',
+  '.terraform.d/credentials.tfrc.json': 'canary-key',
+  '.databrickscfg': 'canary-key',
+  '.subversion/auth/svn.simple/x': 'canary-key',
+  '.ivy2/.credentials': 'canary-key',
   '.netrc': 'canary-key',
   '.npmrc': 'canary-key',
   '.bash_history': 'canary-key',
@@ -349,6 +356,54 @@ describe('where the sandbox cannot be had', () => {
     const bare = createExec(createWorkspace({ roots: project }), { sandbox: 'off' });
     expect((await bare({ command: ['cat', join(home, '.ssh/id_ed25519')] })).stdout).toBe('canary-key');
   });
+});
+
+describe.runIf(blocked === undefined)('a secret that a variable names', () => {
+  it.each(['cluster.yaml', 'a[1]/{b}?/*.yaml', 'with:colon', 'link'])('cannot be read at %s', async (name) => {
+    put(home, 'kept/real', 'canary-key');
+    if (name === 'link') symlinkSync(join(home, 'kept/real'), join(home, 'kept/link'));
+    else put(home, `kept/${name}`, 'canary-key');
+    process.env['KUBECONFIG'] = join(home, 'kept', name);
+    try {
+      const result = await exec(sh(`cat '${join(home, 'kept', name)}'; test '${name}' = link && cat ../kept/real`));
+      expect(result.stdout).toBe('');
+      expect((await exec({ command: ['cat', join(home, 'notes.txt')] })).stdout).toBe('plain notes');
+    } finally {
+      delete process.env['KUBECONFIG'];
+    }
+  });
+
+  it('is hidden with the folder that it is', async () => {
+    put(home, 'docker[2]/config.json', 'canary-key');
+    process.env['DOCKER_CONFIG'] = join(home, 'docker[2]');
+    const result = await exec({ command: ['cat', join(home, 'docker[2]/config.json')] });
+    delete process.env['DOCKER_CONFIG'];
+    expect(result.stdout).toBe('');
+  });
+});
+
+it.runIf(process.platform === 'linux')('the hashes of passwords are hidden, whoever asks', async () => {
+  expect(sandboxedDisk(createWorkspace({ roots: project })).denyRead).toContain('/etc/shadow');
+  if (blocked === undefined) expect((await exec({ command: ['cat', '/etc/shadow'] })).stdout).toBe('');
+});
+
+it.runIf(process.platform === 'linux')('the files of a session and the secrets of a container are hidden', () => {
+  const { denyRead } = sandboxedDisk(createWorkspace({ roots: project }));
+  for (const path of ['/run/user', '/run/secrets']) if (existsSync(path)) expect(denyRead).toContain(path);
+  expect(SYSTEM_SECRETS).toEqual(expect.arrayContaining(['/run/user', '/run/secrets']));
+});
+
+it.runIf(process.geteuid?.() === 0 && existsSync('/home'))("root's commands read no secrets of other homes", () => {
+  const other = mkdtempSync('/home/toolscript-test-');
+  put(other, '.ssh/id_ed25519', 'canary-key');
+  const { denyRead } = sandboxedDisk(createWorkspace({ roots: project }));
+  rmSync(other, { recursive: true });
+  expect(denyRead).toContain(join(other, '.ssh'));
+});
+
+it('the warnings of the package are refusals', () => {
+  expect(obstacles({ errors: [], warnings: ['seccomp not available'] })).toEqual(['seccomp not available']);
+  expect(obstacles({ errors: [], warnings: [] })).toEqual([]);
 });
 
 it('the rules name the secrets that are there', () => {

@@ -1,7 +1,8 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
-import { isAbsolute, join, sep } from 'node:path';
+import { delimiter, isAbsolute, join, resolve, sep } from 'node:path';
 import type { Workspace } from '../../files/workspace.js';
+import { HISTORY, HOME_EXCEPTIONS, HOME_SECRETS, POINTERS, SYSTEM_SECRETS } from './secrets.js';
 
 /** What a sandboxed command may reach of the disk. Absolute paths; what is not named may be read, not written. */
 export interface SandboxedDisk {
@@ -19,96 +20,6 @@ export interface SandboxedDisk {
   readonly unprotected: readonly string[];
 }
 
-/** Files and folders below a home that hold keys, tokens, cookies or what was typed. */
-const HOME_SECRETS = [
-  // Keys and logins of programs.
-  '.ssh',
-  '.gnupg',
-  '.aws',
-  '.azure',
-  '.kube',
-  '.docker',
-  '.oci',
-  '.fly',
-  '.terraform.d',
-  '.vault-token',
-  '.password-store',
-  '.netrc',
-  '.npmrc',
-  '.yarnrc',
-  '.yarnrc.yml',
-  '.pypirc',
-  '.pgpass',
-  '.my.cnf',
-  '.git-credentials',
-  '.boto',
-  '.s3cfg',
-  '.m2/settings.xml',
-  '.m2/settings-security.xml',
-  '.gradle/gradle.properties',
-  '.gem/credentials',
-  '.cargo/credentials',
-  '.cargo/credentials.toml',
-  '.nuget/NuGet',
-  '.composer/auth.json',
-  '.bundle/config',
-  // Settings and memories of programs; git's own settings are an exception below.
-  '.config',
-  '.local/share/keyrings',
-  '.local/share/kwalletd',
-  '.local/share/atuin',
-  '.local/share/fish',
-  '.local/state',
-  // Agents, and this program's own keys, journals and rules.
-  '.toolscript',
-  '.local/share/toolscript',
-  '.claude',
-  '.claude.json',
-  '.codex',
-  '.gemini',
-  '.cursor',
-  '.continue',
-  '.aider.conf.yml',
-  // Browsers and mail.
-  '.mozilla',
-  '.thunderbird',
-  '.cache/mozilla',
-  '.cache/google-chrome',
-  '.cache/chromium',
-  'snap',
-  '.var/app',
-  'Library/Keychains',
-  'Library/Cookies',
-  'Library/Safari',
-  'Library/Mail',
-  'Library/Messages',
-  'Library/Application Support/Google',
-  'Library/Application Support/Firefox',
-  'Library/Application Support/Chromium',
-  'Library/Application Support/BraveSoftware',
-  'Library/Application Support/Microsoft Edge',
-  'Library/Application Support/toolscript',
-  // Logs that the sandbox's own package would open for writing.
-  '.npm/_logs',
-];
-const HOME_EXCEPTIONS = ['.config/git/config', '.config/git/ignore', '.config/git/attributes'];
-/** Histories of shells, interpreters and pagers: `.bash_history`, `.node_repl_history`, `.lesshst`. */
-const HISTORY = /^\.(?:.*history|lesshst|viminfo|histfile|zsh_sessions)$/;
-/** Variables of the host that say where its programs keep keys. */
-const POINTERS = [
-  'AWS_SHARED_CREDENTIALS_FILE',
-  'AWS_CONFIG_FILE',
-  'GOOGLE_APPLICATION_CREDENTIALS',
-  'KUBECONFIG',
-  'DOCKER_CONFIG',
-  'NPM_CONFIG_USERCONFIG',
-  'npm_config_userconfig',
-  'NETRC',
-  'GNUPGHOME',
-  'HISTFILE',
-  'PGPASSFILE',
-];
-const SYSTEM_SECRETS = ['/etc/shadow', '/etc/gshadow', '/etc/sudoers', '/etc/sudoers.d'];
 /** On Linux each command gets empty ones of its own in their place. */
 const TEMPORARY_FOLDERS = ['/tmp', '/var/tmp'];
 
@@ -121,14 +32,16 @@ export function sandboxedDisk(
   const roots = workspace.roots.map(({ realPath }) => realPath);
   const writable = workspace.roots.filter(({ access }) => access === 'write').map(({ realPath }) => realPath);
   const homes = homesOf(environment);
-  const hidden = [
+  const secrets = [
     ...homes.flatMap(homeSecrets),
+    // defence: named-secrets-hidden
     ...pointedAt(environment),
     ...SYSTEM_SECRETS,
     ...(platform === 'linux' ? TEMPORARY_FOLDERS : []),
   ];
+  const hidden = secrets.filter((path) => existsSync(path) && !roots.includes(path));
   return {
-    denyRead: hidden.filter((path) => existsSync(path) && !roots.includes(path)),
+    denyRead: hidden.filter((path) => !hasPattern(path)),
     allowRead: [
       ...roots,
       ...homes.flatMap((home) => HOME_EXCEPTIONS.map((name) => join(home, name))).filter((path) => existsSync(path)),
@@ -137,14 +50,17 @@ export function sandboxedDisk(
     // defence: program-read-only-in-sandbox, without it: denyWrite: [],
     denyWrite: workspace.product.present,
     absent: workspace.product.absent,
-    hidden: [],
+    // defence: secrets-with-pattern-characters, without it: hidden: [],
+    hidden: hidden.filter(hasPattern).map((path) => realpathSync(path)),
     unprotected: [...workspace.unprotected],
   };
 }
 
 /** The folders that count as home: what the environment says, and what the system does; a user may have neither. */
 function homesOf(environment: NodeJS.ProcessEnv): string[] {
-  const homes = [environment['HOME'], ...[homedir, () => userInfo().homedir].map(orUndefined)];
+  // defence: other-homes-hidden-from-root, without it: const others: string[] = [];
+  const others = process.geteuid?.() === 0 ? listed('/home').map((name) => join('/home', name)) : [];
+  const homes = [environment['HOME'], ...others, ...[homedir, () => userInfo().homedir].map(orUndefined)];
   return [...new Set(homes)].filter((home) => home !== undefined && isAbsolute(home) && home !== sep) as string[];
 }
 
@@ -167,8 +83,12 @@ function homeSecrets(home: string): string[] {
 }
 
 function histories(home: string): string[] {
+  return listed(home).filter((name) => HISTORY.test(name));
+}
+
+function listed(folder: string): string[] {
   try {
-    return readdirSync(home).filter((name) => HISTORY.test(name));
+    return readdirSync(folder);
   } catch {
     return [];
   }
@@ -176,6 +96,19 @@ function histories(home: string): string[] {
 
 function pointedAt(environment: NodeJS.ProcessEnv): string[] {
   const own = [environment['XDG_CONFIG_HOME'], environment['XDG_DATA_HOME']].filter((folder) => folder !== undefined);
-  const named = POINTERS.flatMap((name) => (environment[name] ?? '').split(':'));
-  return [...named, ...own.map((folder) => join(folder, 'toolscript'))].filter(isAbsolute);
+  const values = POINTERS.map((name) => environment[name] ?? '').filter((value) => value !== '');
+  // Some hold several paths, and a path may hold a colon.
+  const named = values.flatMap((value) => [value, ...value.split(delimiter)]).filter((value) => value !== '');
+  return [...named.map(absolute), ...own.map((folder) => join(folder, 'toolscript'))].filter(
+    (path) => isAbsolute(path) && path !== sep,
+  );
+}
+
+function absolute(path: string): string {
+  try {
+    return resolve(path);
+  } catch {
+    // The current folder was removed.
+    return path;
+  }
 }

@@ -56,6 +56,12 @@ export function findSandbox(
   };
 }
 
+/** What is in the way, of what the package found. Its warning that local sockets are not filtered tells of a hole. */
+export function obstacles({ errors, warnings }: { errors: readonly string[]; warnings: readonly string[] }): string[] {
+  // defence: warnings-are-refusals, without it: return [...errors];
+  return [...errors, ...warnings];
+}
+
 /** What helps where the programs are there and the system does not let them work. */
 export function refusedBySystem(detail: string): SandboxRefusal {
   return {

@@ -13,6 +13,7 @@ import { readOnlyKernelFiles } from './kernel-files.js';
 import { FILTER_DESCRIPTOR, optionBytes, withMoreOptions } from './line.js';
 import type { MovedEntry, SandboxAnswer, SandboxRequest, WrappedCommand } from './messages.js';
 import { hasPattern, type SandboxedDisk } from './policy.js';
+import { obstacles } from './requirements.js';
 import { systemCallFilter } from './system-calls.js';
 
 /*
@@ -117,9 +118,7 @@ async function start({ programs, allowedHosts }: SandboxRequest & { kind: 'start
     ...(programs.socat === undefined ? {} : { socatPath: programs.socat }),
   };
   SandboxManager.updateConfig(configuration);
-  const { errors, warnings } = await SandboxManager.checkDependenciesAsync();
-  // What is a warning to the package (no filter for local sockets on this processor) is a hole here.
-  const lacking = [...errors, ...warnings];
+  const lacking = obstacles(await SandboxManager.checkDependenciesAsync());
   if (lacking.length > 0) throw new Error(lacking.join('; '));
   if (allowedHosts.length > 0) await SandboxManager.initialize(configuration);
   await tryOut();
