@@ -39,6 +39,7 @@ export function childEnvironment(
   const environment: Record<string, string> = {};
   for (const [name, value] of Object.entries(host)) {
     const upper = name.toUpperCase();
+    // defence: only-known-variables, without it: if (value !== undefined) environment[name] = value;
     if (value !== undefined && (PASSED_ON.has(upper) || LOCALE.test(upper) || alsoPassed.includes(name)))
       environment[name] = upper === 'PATH' ? absoluteFolders(value) : value;
   }

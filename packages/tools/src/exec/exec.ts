@@ -125,6 +125,7 @@ async function runSandboxed(
   command: Command,
   groups: ProcessGroups,
 ): Promise<ExecResult> {
+  // defence: no-sandbox-in-a-pattern
   refusePatterns(workspace);
   const { argv, signal } = command;
   const environment = process.platform === 'linux' ? { ...command.env, TMPDIR: '/tmp' } : command.env;

@@ -32,6 +32,7 @@ export function commandPermissions(workspace: Workspace, { command, env = {} }: 
   return [
     `exec:${quoteCommand(command)}`,
     ...indirections(workspace, command),
+    // defence: variables-are-indirect
     ...Object.keys(env).map((name) => `indirect:variable ${visible(name)}`),
   ];
 }
@@ -43,13 +44,17 @@ export function shellPermissions(line: string): string[] {
 
 function indirections(workspace: Workspace, command: readonly string[]): string[] {
   const program = command[0] ?? '';
+  // defence: invisible-characters-are-indirect
   if (command.some((argument) => visible(argument) !== argument)) return ['indirect:invisible characters'];
   const name = basename(program.replaceAll('\\', '/'))
     .toLowerCase()
     .replace(/\.(?:exe|cmd|bat)$/, '');
+  // defence: runners-are-indirect
   if (RUNNERS.has(name)) return [`indirect:${name}`];
   // A rule is written for the program that the name means; a path says where something of that name lies.
+  // defence: paths-are-indirect
   if (/[/\\]/.test(program)) return [`indirect:path ${program}`];
+  // defence: programs-in-the-workspace-are-indirect, without it: return [];
   return isInWorkspace(workspace, program) ? [`indirect:program in the workspace ${program}`] : [];
 }
 

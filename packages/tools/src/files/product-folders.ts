@@ -59,7 +59,9 @@ class Packages {
     const passed: string[] = [];
     for (const place of placesOf(from, name)) {
       if (existsSync(join(place, 'package.json'))) {
+        // defence: places-before-a-package
         for (const path of passed) this.absent.add(path);
+        // defence: folders-that-hold-packages
         for (const path of holdersOf(place)) this.present.add(path);
         return this.#add(realPath(place));
       }

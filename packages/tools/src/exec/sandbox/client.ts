@@ -66,6 +66,7 @@ export class Sandbox {
     // would be obeyed before there is a sandbox.
     return {
       argv: ['/bin/sh', '-c', `exec ${line}`],
+      // defence: caller-environment-stays-inside, without it: environment: process.env as Record<string, string>,
       environment: { PATH: host.path },
       inputs: inputs.map((input) => Buffer.from(input, 'base64')),
       finish: () => finish(host, number),

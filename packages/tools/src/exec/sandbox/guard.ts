@@ -41,6 +41,7 @@ export class Guard {
   before(folders: GuardedFolders): Guarded {
     const { entries, unreadable } = this.#search.find(folders.roots, folders.unprotected);
     const readOnly = new Set<string>();
+    // defence: existing-entries-are-mounted
     for (const { path, kind } of entries) if (kind !== 'hook') addRealPath(readOnly, path);
     const mounted = new Set([...readOnly].slice(0, MAX_MOUNTS));
     const isMounted = ({ path, kind }: ProtectedEntry): boolean => mounted.has(kind === 'hook' ? dirname(path) : path);

@@ -10,6 +10,7 @@ export function withMoreOptions(line: string): string {
   const words = [...line.matchAll(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g)];
   const end = words.findIndex(([text]) => text === '--');
   const [before, last] = [words[end - 2]?.[0], words[end - 1]?.[0]];
+  // defence: only-known-lines
   if (before !== '--proc' || last !== '/proc') throw new Error('the command for bubblewrap has an unknown form');
   const at = words[end]!.index;
   return `${line.slice(0, at)}--args ${OPTIONS_DESCRIPTOR} ${line.slice(at)}`;

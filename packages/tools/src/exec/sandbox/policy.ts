@@ -30,13 +30,16 @@ export function sandboxedDisk(
   platform: NodeJS.Platform = process.platform,
 ): SandboxedDisk {
   const roots = workspace.roots.map(({ realPath }) => realPath);
+  // defence: read-only-roots-in-sandbox, without it: const writable = roots;
   const writable = workspace.roots.filter(({ access }) => access === 'write').map(({ realPath }) => realPath);
   const homes = homesOf(environment);
   const secrets = [
+    // defence: home-secrets-hidden
     ...homes.flatMap(homeSecrets),
     // defence: named-secrets-hidden
     ...pointedAt(environment),
     ...SYSTEM_SECRETS,
+    // defence: temporary-folders-of-its-own
     ...(platform === 'linux' ? TEMPORARY_FOLDERS : []),
   ];
   const hidden = secrets.filter((path) => existsSync(path) && !roots.includes(path));
@@ -49,6 +52,7 @@ export function sandboxedDisk(
     allowWrite: writable,
     // defence: program-read-only-in-sandbox, without it: denyWrite: [],
     denyWrite: workspace.product.present,
+    // defence: places-before-the-program, without it: absent: [],
     absent: workspace.product.absent,
     // defence: secrets-with-pattern-characters, without it: hidden: [],
     hidden: hidden.filter(hasPattern).map((path) => realpathSync(path)),
@@ -79,6 +83,7 @@ export function hasPattern(path: string): boolean {
 }
 
 function homeSecrets(home: string): string[] {
+  // defence: histories-hidden, without it: return HOME_SECRETS.map((name) => join(home, name));
   return [...HOME_SECRETS, ...histories(home)].map((name) => join(home, name));
 }
 

@@ -35,6 +35,7 @@ export function findSandbox(
     systemFolders = SYSTEM_FOLDERS,
   }: { path?: string; platform?: NodeJS.Platform; systemFolders?: readonly string[] } = {},
 ): SandboxPrograms | SandboxRefusal {
+  // defence: no-folder-of-the-workspace-for-the-sandbox, without it: const folders = [...path.split(delimiter), ...systemFolders];
   const folders = [...new Set([...path.split(delimiter), ...systemFolders])].filter((folder) =>
     isOutside(folder, roots),
   );

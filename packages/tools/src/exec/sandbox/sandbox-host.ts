@@ -94,11 +94,13 @@ function finish(wrapped: number): readonly MovedEntry[] {
   if (guarded === undefined) return [];
   running.delete(wrapped);
   SandboxManager.cleanupAfterCommand();
+  // defence: quarantine, without it: return [];
   return guard.after(guarded);
 }
 
 async function end(): Promise<void> {
   if (running.size > 0) await sleep(KILLED_AFTER_MS);
+  // defence: quarantine-after-the-host
   for (const wrapped of running.keys()) finish(wrapped);
   await SandboxManager.reset().finally(() => process.exit(0));
 }
@@ -155,6 +157,7 @@ async function wrap(command: string, disk: SandboxedDisk, readOnly: readonly str
     denyRead: [...disk.denyRead],
     allowRead: [...disk.allowRead, ...proxySockets(), HELPERS],
     allowWrite: [...disk.allowWrite],
+    // defence: protected-entries-read-only-and-pinned, without it: denyWrite: [],
     denyWrite: [...disk.denyWrite, ...byPackage],
   };
   const repositories = { safeDirectories: [...disk.allowWrite, ...disk.allowRead] };
@@ -165,7 +168,9 @@ async function wrap(command: string, disk: SandboxedDisk, readOnly: readonly str
   const filter = systemCallFilter(process.arch, process.geteuid?.() === 0);
   if (filter === undefined) throw new Error(`there is no filter for system calls on ${process.arch}`);
   const options = [
+    // defence: protected-entries-read-only
     ...readOnly.filter((path) => !byPackage.includes(path)).flatMap((path) => ['--ro-bind-try', path, path]),
+    // defence: secrets-with-pattern-characters-hidden
     ...disk.hidden.flatMap(hide),
     ...readOnlyKernelFiles(process.geteuid?.()),
     '--seccomp',
