@@ -29,12 +29,10 @@ export interface RuledCommand {
 }
 
 export function commandPermissions(workspace: Workspace, { command, env = {} }: RuledCommand): string[] {
-  return [
-    `exec:${quoteCommand(command)}`,
-    ...indirections(workspace, command),
-    // defence: variables-are-indirect
-    ...Object.keys(env).map((name) => `indirect:variable ${visible(name)}`),
-  ];
+  const permissions = [`exec:${quoteCommand(command)}`, ...indirections(workspace, command)];
+  // defence: variables-are-indirect
+  permissions.push(...Object.keys(env).map((name) => `indirect:variable ${visible(name)}`));
+  return permissions;
 }
 
 /** A line for a shell: no rule on `exec:…` or `shell:…` approves it. */

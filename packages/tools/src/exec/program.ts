@@ -11,14 +11,9 @@ import { isProgram } from './sandbox/requirements.js';
  */
 export function findProgram(name: string, path: string, folder: string): string | undefined {
   if (name.includes('/')) return isProgram(resolve(folder, name)) ? resolve(folder, name) : undefined;
-  return (
-    path
-      .split(delimiter)
-      // defence: no-program-through-a-relative-folder, without it: .map((entry) => resolve(folder, entry))
-      .filter(isAbsolute)
-      .map((entry) => join(entry, name))
-      .find(isProgram)
-  );
+  // defence: no-program-through-a-relative-folder, without it: const folders = path.split(delimiter).map((entry) => resolve(folder, entry));
+  const folders = path.split(delimiter).filter(isAbsolute);
+  return folders.map((entry) => join(entry, name)).find(isProgram);
 }
 
 /** The same, or a ToolCallError that says why it cannot be started. */

@@ -1,12 +1,11 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { createExec } from '#tools/exec/exec.js';
 import { checkExecSandbox } from '#tools/exec/sandbox/check.js';
-import { isPlainGitConfig } from '#tools/exec/sandbox/git-config.js';
 import { createWorkspace } from '#tools/files/workspace.js';
 import { put, refusal, temporaryFolder } from '../support/temporary-folder.js';
 
@@ -249,49 +248,5 @@ withGit('ordinary git work in the sandbox', () => {
     expect(next.stdout).toBe('A  a.txt\n?? store.git/\n');
     expect(next).not.toHaveProperty('quarantined');
     expect((await exec(sh('git config core.fsmonitor x'))).exitCode).not.toBe(0);
-  });
-});
-
-describe('a configuration of git is plain', () => {
-  const place = temporaryFolder();
-  const isPlain = (text: string): boolean => {
-    writeFileSync(join(place, 'config'), text);
-    return isPlainGitConfig(join(place, 'config'));
-  };
-
-  it('as git itself writes it', () => {
-    expect(
-      isPlain(
-        '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\n# note\n[remote "origin"]\n\turl = https://example.com/x.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch "main"]\n\tremote = origin\n\tmerge = refs/heads/main\n',
-      ),
-    ).toBe(true);
-    expect(isPlain('')).toBe(true);
-  });
-
-  it.each([
-    '[core]\nfsmonitor = x',
-    '[core]\nworktree = /',
-    '[core] fsmonitor = x',
-    '[core]\nbare = \\\n[alias]\nx = !y',
-    '[include]\npath = x',
-    '[filter "x"]\nclean = y',
-    '[remote "x"]\nurl = ext::sh -c y',
-    '[remote "x"]\nuploadpack = y',
-    '[remote "x"]\nurl = --upload-pack=y',
-    '[extensions]\nworktreeConfig = true',
-    'fsmonitor = x',
-    '[core]\n[alias]\nbare = x',
-    '[core]\nbare',
-    `[core]\n${'#'.repeat(70_000)}`,
-  ])('and never with %j', (text) => {
-    expect(isPlain(text)).toBe(false);
-  });
-
-  it('and never a link or a folder', () => {
-    writeFileSync(join(place, 'plain'), '');
-    symlinkSync('plain', join(place, 'link'));
-    mkdirSync(join(place, 'folder'));
-    expect(isPlainGitConfig(join(place, 'plain'))).toBe(true);
-    for (const name of ['link', 'folder', 'none']) expect(isPlainGitConfig(join(place, name))).toBe(false);
   });
 });

@@ -33,15 +33,7 @@ export function sandboxedDisk(
   // defence: read-only-roots-in-sandbox, without it: const writable = roots;
   const writable = workspace.roots.filter(({ access }) => access === 'write').map(({ realPath }) => realPath);
   const homes = homesOf(environment);
-  const secrets = [
-    // defence: home-secrets-hidden
-    ...homes.flatMap(homeSecrets),
-    // defence: named-secrets-hidden
-    ...pointedAt(environment),
-    ...SYSTEM_SECRETS,
-    // defence: temporary-folders-of-its-own
-    ...(platform === 'linux' ? TEMPORARY_FOLDERS : []),
-  ];
+  const secrets = secretsOf(homes, environment, platform);
   const hidden = secrets.filter((path) => existsSync(path) && !roots.includes(path));
   return {
     denyRead: hidden.filter((path) => !hasPattern(path)),
@@ -58,6 +50,19 @@ export function sandboxedDisk(
     hidden: hidden.filter(hasPattern).map((path) => realpathSync(path)),
     unprotected: [...workspace.unprotected],
   };
+}
+
+function secretsOf(homes: readonly string[], environment: NodeJS.ProcessEnv, platform: NodeJS.Platform): string[] {
+  const secrets: string[] = [];
+  // defence: home-secrets-hidden
+  secrets.push(...homes.flatMap(homeSecrets));
+  // defence: named-secrets-hidden
+  secrets.push(...pointedAt(environment));
+  // defence: system-secrets-hidden
+  secrets.push(...SYSTEM_SECRETS);
+  // defence: temporary-folders-of-its-own
+  if (platform === 'linux') secrets.push(...TEMPORARY_FOLDERS);
+  return secrets;
 }
 
 /** The folders that count as home: what the environment says, and what the system does; a user may have neither. */

@@ -167,15 +167,15 @@ async function wrap(command: string, disk: SandboxedDisk, readOnly: readonly str
   if (process.platform !== 'linux') return { line, inputs: [] };
   const filter = systemCallFilter(process.arch, process.geteuid?.() === 0);
   if (filter === undefined) throw new Error(`there is no filter for system calls on ${process.arch}`);
-  const options = [
-    // defence: protected-entries-read-only
-    ...readOnly.filter((path) => !byPackage.includes(path)).flatMap((path) => ['--ro-bind-try', path, path]),
-    // defence: secrets-with-pattern-characters-hidden
-    ...disk.hidden.flatMap(hide),
-    ...readOnlyKernelFiles(process.geteuid?.()),
-    '--seccomp',
-    String(FILTER_DESCRIPTOR),
-  ];
+  const options: string[] = [];
+  const own = readOnly.filter((path) => !byPackage.includes(path));
+  // defence: protected-entries-read-only
+  options.push(...own.flatMap((path) => ['--ro-bind-try', path, path]));
+  // defence: secrets-with-pattern-characters-hidden
+  options.push(...disk.hidden.flatMap(hide));
+  options.push(...readOnlyKernelFiles(process.geteuid?.()));
+  // defence: filter-for-system-calls
+  options.push('--seccomp', String(FILTER_DESCRIPTOR));
   const inputs = [filter, optionBytes(options)].map((bytes) => bytes.toString('base64'));
   return { line: withMoreOptions(line), inputs };
 }

@@ -214,7 +214,6 @@ export const POINTERS = [
 ];
 /** Only root could read most of them, and a sandboxed command of root could. */
 export const SYSTEM_SECRETS = [
-  // defence: password-hashes-hidden
   '/etc/shadow',
   '/etc/shadow-',
   '/etc/gshadow',
@@ -238,8 +237,6 @@ export const SYSTEM_SECRETS = [
   '/var/lib/kubelet',
   '/var/backups',
   // Secrets of containers, and logins of the user's session.
-  // defence: secrets-of-containers-hidden
   '/run/secrets',
-  // defence: session-files-hidden
   '/run/user',
 ];

@@ -38,66 +38,66 @@ const newMode = (flags: number, mode: number): readonly Condition[] => [
 const mode = (argument: number): readonly Condition[] => [{ argument, mask: SETUID_OR_SETGID }];
 const cgroup: readonly Condition[] = [{ argument: 0, mask: NEW_CGROUP_NAMESPACE }];
 
-const RULES: readonly Rule[] = [
+const RULES: Readonly<Record<string, Rule>> = {
   // A file that runs with its owner's rights would outlive the sandbox.
   // defence: no-setuid-by-chmod
-  { x64: 90, when: mode(1), error: EPERM },
+  chmod: { x64: 90, when: mode(1), error: EPERM },
   // defence: no-setuid-by-fchmod
-  { x64: 91, arm64: 52, when: mode(1), error: EPERM },
+  fchmod: { x64: 91, arm64: 52, when: mode(1), error: EPERM },
   // defence: no-setuid-by-fchmodat
-  { x64: 268, arm64: 53, when: mode(2), error: EPERM },
+  fchmodat: { x64: 268, arm64: 53, when: mode(2), error: EPERM },
   // defence: no-setuid-by-fchmodat2
-  { x64: 452, arm64: 452, when: mode(2), error: EPERM },
+  fchmodat2: { x64: 452, arm64: 452, when: mode(2), error: EPERM },
   // defence: no-setuid-by-open
-  { x64: 2, when: newMode(1, 2), error: EPERM },
+  open: { x64: 2, when: newMode(1, 2), error: EPERM },
   // defence: no-setuid-by-openat
-  { x64: 257, arm64: 56, when: newMode(2, 3), error: EPERM },
+  openat: { x64: 257, arm64: 56, when: newMode(2, 3), error: EPERM },
   // defence: no-setuid-by-creat
-  { x64: 85, when: mode(1), error: EPERM },
+  creat: { x64: 85, when: mode(1), error: EPERM },
   // defence: no-setuid-by-mknod
-  { x64: 133, when: mode(1), error: EPERM },
+  mknod: { x64: 133, when: mode(1), error: EPERM },
   // defence: no-setuid-by-mknodat
-  { x64: 259, arm64: 33, when: mode(2), error: EPERM },
+  mknodat: { x64: 259, arm64: 33, when: mode(2), error: EPERM },
   // These take their arguments from memory, where a filter cannot look. Programs have other ways.
   // defence: no-openat2
-  { x64: 437, arm64: 437, error: ENOSYS },
+  openat2: { x64: 437, arm64: 437, error: ENOSYS },
   // defence: no-io-uring
-  { x64: 425, arm64: 425, error: ENOSYS },
+  ioUringSetup: { x64: 425, arm64: 425, error: ENOSYS },
   // defence: no-clone3
-  { x64: 435, arm64: 435, error: ENOSYS },
+  clone3: { x64: 435, arm64: 435, error: ENOSYS },
   // With a namespace of its own a command could mount the control groups, and freeze or kill its host.
   // defence: no-cgroup-namespace-by-unshare
-  { x64: 272, arm64: 97, when: cgroup, error: EPERM },
+  unshare: { x64: 272, arm64: 97, when: cgroup, error: EPERM },
   // defence: no-cgroup-namespace-by-clone
-  { x64: 56, arm64: 220, when: cgroup, error: EPERM },
+  clone: { x64: 56, arm64: 220, when: cgroup, error: EPERM },
   // The kernel's keys belong to the user's session.
   // defence: no-add-key
-  { x64: 248, arm64: 217, error: EPERM },
+  addKey: { x64: 248, arm64: 217, error: EPERM },
   // defence: no-request-key
-  { x64: 249, arm64: 218, error: EPERM },
+  requestKey: { x64: 249, arm64: 218, error: EPERM },
   // defence: no-keyctl
-  { x64: 250, arm64: 219, error: EPERM },
+  keyctl: { x64: 250, arm64: 219, error: EPERM },
   // Sockets of virtual machines (vsock), Bluetooth and the like belong to no network namespace.
   // defence: no-other-socket-families
-  { x64: 41, arm64: 198, when: [{ argument: 0, except: SOCKET_FAMILIES }], error: EAFNOSUPPORT },
-];
+  socket: { x64: 41, arm64: 198, when: [{ argument: 0, except: SOCKET_FAMILIES }], error: EAFNOSUPPORT },
+};
 
 /** As root, a file's capabilities are a setuid bit by another name. */
-const RULES_AS_ROOT: readonly Rule[] = [
+const RULES_AS_ROOT: Readonly<Record<string, Rule>> = {
   // defence: no-file-capabilities
-  { x64: 188, arm64: 5, error: ENOTSUP },
+  setxattr: { x64: 188, arm64: 5, error: ENOTSUP },
   // defence: no-file-capabilities-of-links
-  { x64: 189, arm64: 6, error: ENOTSUP },
+  lsetxattr: { x64: 189, arm64: 6, error: ENOTSUP },
   // defence: no-file-capabilities-by-descriptor
-  { x64: 190, arm64: 7, error: ENOTSUP },
+  fsetxattr: { x64: 190, arm64: 7, error: ENOTSUP },
   // defence: no-file-capabilities-at
-  { x64: 463, arm64: 463, error: ENOTSUP },
-];
+  setxattrat: { x64: 463, arm64: 463, error: ENOTSUP },
+};
 
 /** The filter's bytes; undefined where the processor is not known, and there is no sandbox then. */
 export function systemCallFilter(processor: string, isRoot: boolean): Buffer | undefined {
   if (processor !== 'x64' && processor !== 'arm64') return undefined;
-  const rules = isRoot ? [...RULES, ...RULES_AS_ROOT] : RULES;
+  const rules = Object.values(isRoot ? { ...RULES, ...RULES_AS_ROOT } : RULES);
   return Buffer.concat([...entry(processor), ...rules.flatMap((rule) => check(rule, processor)), answer(ALLOW)]);
 }
 
@@ -116,17 +116,17 @@ const X32 = 0x40000000;
 
 /** Calls of another kind of program (32 bits) have other numbers: they are all refused. */
 function entry(processor: Processor): Buffer[] {
-  const sameNumbers = [
+  // defence: no-32-bit-system-calls, without it: const other = answer(ALLOW);
+  const other = answer(ERROR | ENOSYS);
+  const own = [
     instruction(LOAD, ARCHITECTURE),
     instruction(EQUAL, ARCHITECTURES[processor], 1, 0),
-    // defence: no-32-bit-system-calls, without it: answer(ALLOW),
-    answer(ERROR | ENOSYS),
+    other,
     instruction(LOAD, CALL_NUMBER),
   ];
-  if (processor !== 'x64') return sameNumbers;
   // defence: no-x32-system-calls
-  sameNumbers.push(instruction(AT_LEAST, X32, 0, 1), answer(ERROR | ENOSYS));
-  return sameNumbers;
+  if (processor === 'x64') own.push(instruction(AT_LEAST, X32, 0, 1), answer(ERROR | ENOSYS));
+  return own;
 }
 
 function check(rule: Rule, processor: Processor): Buffer[] {
