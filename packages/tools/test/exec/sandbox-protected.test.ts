@@ -1,5 +1,5 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { existsSync, lstatSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, lstatSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -72,13 +72,36 @@ inSandbox('a protected name that a sandboxed command makes', () => {
     const exec = createExec(createWorkspace({ roots: folder }));
     const result = await exec(
       sh(
-        'mv plain .zed; ln -s a.txt .envrc; mkdir -p closed/.idea; chmod 000 closed; mv app old && mkdir -p app/.vscode; chmod 555 app',
+        'mv plain .zed; ln -s a.txt .envrc; mkdir -p closed/.idea other/inner/.zed; chmod 000 closed other/inner other; mv app old && mkdir -p app/.vscode; chmod 555 app',
       ),
     );
-    expect(result.quarantined).toHaveLength(4);
-    for (const path of ['.zed', '.envrc', 'closed/.idea', 'app/.vscode'])
+    expect(result.quarantined).toHaveLength(5);
+    for (const path of ['.zed', '.envrc', 'closed/.idea', 'other/inner/.zed', 'app/.vscode'])
       expect(lstatSync(join(folder, path), { throwIfNoEntry: false })).toBeUndefined();
     expect(readFileSync(join(folder, 'old/.vscode/tasks.json'), 'utf8')).toBe('mine');
+  });
+
+  it('is found by an ordinary user too, in folders that were closed one in the other', () => {
+    const folder = temporaryFolder({ 'own/x': '' });
+    const code = `
+      const { mkdirSync, chmodSync, existsSync } = await import('node:fs');
+      const { Guard } = await import(${JSON.stringify(fileURLToPath(import.meta.resolve('#tools/exec/sandbox/guard.js')))});
+      const [guard, root] = [new Guard(), ${JSON.stringify(join(folder, 'own'))}];
+      const guarded = guard.before({ roots: [root], unprotected: new Set(), absent: [] });
+      mkdirSync(root + '/one/two/.zed', { recursive: true });
+      mkdirSync(root + '/other/.idea', { recursive: true });
+      for (const path of ['/one/two', '/one', '/other']) chmodSync(root + path, 0o000);
+      console.log(guard.after(guarded).filter(({ path, movedTo }) => movedTo !== '' && !existsSync(path)).length);`;
+    const user = process.geteuid?.() === 0 ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : [];
+    if (user.length > 0) {
+      chmodSync(folder, 0o755);
+      chownSync(join(folder, 'own'), 65_534, 65_534);
+    }
+    const argv = [...user, process.execPath, '--input-type=module', '-e', code];
+    const { stdout, stderr, error } = spawnSync(argv[0]!, argv.slice(1), { cwd: '/', encoding: 'utf8' });
+    if (error !== undefined || stderr.includes('ERR_MODULE_NOT_FOUND') || stderr.startsWith('setpriv'))
+      return console.log(`Skipped: no other user can be had here, or it cannot read this folder: ${stderr}`);
+    expect({ stdout, stderr }).toEqual({ stdout: '2\n', stderr: '' });
   });
 
   it('is moved away too when the call is aborted', async () => {
@@ -177,7 +200,11 @@ withGit('after a sandboxed command, no program of its choice is run by git', () 
     ],
     ['a hook', `${write('.git/hooks/post-index-change', '#!/bin/sh\ntouch ran\n')}; chmod +x .git/hooks/*`, '.'],
     ['a repository in a folder below', `cd src && git init -q && ${write('.git/config', HOSTILE)}`, 'src'],
-    ['a folder that poses as a repository', bare('src'), 'src'],
+    [
+      'a folder that poses as a repository',
+      `${bare('src')}; printf '\\n[core]\\n\\tworktree = .\\n' >> src/config`,
+      'src',
+    ],
     ['a pointer to a repository', `${bare('own')}; echo 'gitdir: ../own' > src/.git`, 'src'],
     ['a link to a repository', `${bare('own')}; ln -s ../own src/.git`, 'src'],
     [

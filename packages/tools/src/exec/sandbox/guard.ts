@@ -58,8 +58,11 @@ export class Guard {
   after(guarded: Guarded): MovedEntry[] {
     const moved: MovedEntry[] = [];
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
-      // defence: packages-in-place-of-the-program, without it: const now = this.#readable(guarded).entries;
-      const now = [...this.#readable(guarded).entries, ...guarded.folders.absent.flatMap(inPlaceOfOurs)];
+      // defence: packages-in-place-of-the-program, without it: const now = this.#readable(guarded.folders, guarded.unreadable).entries;
+      const now = [
+        ...this.#readable(guarded.folders, guarded.unreadable).entries,
+        ...guarded.folders.absent.flatMap(inPlaceOfOurs),
+      ];
       const found = now.filter((entry) => !isHarmless(entry) && !isKnown(entry, guarded));
       if (found.length === 0) break;
       for (const entry of found) moved.push(...moveAway(entry));
@@ -67,12 +70,15 @@ export class Guard {
     return moved;
   }
 
-  /** A command could have closed a folder to hide what it put there. */
-  #readable({ folders, unreadable }: Guarded): ProtectedEntries {
+  /** A command could have closed folders to hide what it put there. */
+  #readable(folders: GuardedFolders, unreadable: ReadonlySet<string>): ProtectedEntries {
     const found = this.#search.find(folders.roots, folders.unprotected);
     const closed = [...found.unreadable].filter((path) => !unreadable.has(path));
-    // defence: closed-folders-are-opened, without it: return found;
-    return closed.some(open) ? this.#readable({ folders, unreadable: found.unreadable } as Guarded) : found;
+    // defence: closed-folders-are-opened, without it: const opened: string[] = [];
+    const opened = closed.filter(open);
+    if (opened.length === 0) return found;
+    const remaining = closed.filter((path) => !opened.includes(path));
+    return this.#readable(folders, new Set([...unreadable, ...remaining]));
   }
 }
 

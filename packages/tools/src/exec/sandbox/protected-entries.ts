@@ -98,12 +98,12 @@ class Walk implements ProtectedEntries {
       const [name, place] = [foldName(entry.name), join(path, entry.name)];
       if (name === 'config') this.#git(place, 'config');
       // defence: git-control-files
-      else if (CONTROLS.has(name)) this.#git(place, 'control');
-      else if (name === HOOKS) this.#hooks(place, entry);
+      if (CONTROLS.has(name)) this.#git(place, 'control');
+      if (name === HOOKS) this.#hooks(place, entry);
       // defence: git-submodules
-      else if (name === 'modules') this.#repositoriesBelow(place);
+      if (name === 'modules') this.#repositoriesBelow(place);
       // defence: git-worktrees
-      else if (name === 'worktrees') for (const other of foldersIn(place)) this.#repository(other);
+      if (name === 'worktrees') for (const other of foldersIn(place)) this.#repository(other);
     }
   }
 
