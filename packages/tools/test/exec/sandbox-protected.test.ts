@@ -200,11 +200,6 @@ withGit('after a sandboxed command, no program of its choice is run by git', () 
     ],
     ['a hook', `${write('.git/hooks/post-index-change', '#!/bin/sh\ntouch ran\n')}; chmod +x .git/hooks/*`, '.'],
     ['a repository in a folder below', `cd src && git init -q && ${write('.git/config', HOSTILE)}`, 'src'],
-    [
-      'a folder that poses as a repository',
-      `${bare('src')}; printf '\\n[core]\\n\\tworktree = .\\n' >> src/config`,
-      'src',
-    ],
     ['a pointer to a repository', `${bare('own')}; echo 'gitdir: ../own' > src/.git`, 'src'],
     ['a link to a repository', `${bare('own')}; ln -s ../own src/.git`, 'src'],
     [
@@ -240,6 +235,13 @@ withGit('after a sandboxed command, no program of its choice is run by git', () 
       ),
     );
     expect(made.quarantined).toHaveLength(2);
+  });
+
+  it('a folder that poses as a repository loses its configuration', async () => {
+    const folder = repository();
+    const exec = createExec(createWorkspace({ roots: folder }));
+    expect((await exec(sh(bare('src')))).quarantined).toEqual([expect.stringContaining("'src/config'")]);
+    expect(existsSync(join(folder, 'src/config'))).toBe(false);
   });
 
   it('in a root that lies below the top of a repository', async () => {

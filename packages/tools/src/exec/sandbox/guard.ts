@@ -145,14 +145,15 @@ function rename(from: string, to: string): void {
     renameSync(from, to);
   } catch {
     // defence: quarantine-in-closed-folders
-    chmodSync(dirname(from), 0o700);
+    open(dirname(from));
     renameSync(from, to);
   }
 }
 
 function open(folder: string): boolean {
   try {
-    chmodSync(folder, 0o700);
+    // Nobody loses a right by this.
+    chmodSync(folder, (lstatSync(folder).mode & 0o7777) | 0o700);
     return true;
   } catch {
     return false;
