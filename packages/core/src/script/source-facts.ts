@@ -1,6 +1,8 @@
 import type { SyntaxIndex } from './syntax-index.js';
 import { isTransparent, memberName, unwrapped } from './syntax.js';
 import type { Node, NodeOf } from './syntax.js';
+import { Chains } from './chains.js';
+import type { Chain } from './chains.js';
 import type { ToolCall } from './tool-calls.js';
 import { walk } from './walk.js';
 import type { Visit } from './walk.js';
@@ -99,7 +101,8 @@ class FactCollector {
   readonly #taken: [number, string][] = [];
   /** Members that go into a variable of their own: `const total = page.total`. */
   readonly #copied: [member: string, variable: string][] = [];
-  readonly #members: { at: number; via: readonly string[] }[] = [];
+  readonly #members: { at: number; chain: Chain }[] = [];
+  readonly #chains = new Chains();
   readonly #loose = new Set<string>();
   readonly #collected = new Set<string>();
   readonly #ownTypes = new Set<string>();
@@ -159,6 +162,7 @@ class FactCollector {
 
   facts({ references, declared }: SyntaxIndex): SourceFacts {
     for (const [member, variable] of this.#copied) if (this.#doubted.has(variable)) this.#provided.add(member);
+    const behind = this.#chains.naming(this.#assigned);
     const mentions: [number, number, string][] = [];
     for (const name of new Set([...this.#loose, ...this.#collected, ...this.#annotated])) {
       for (const visit of [...(references.get(name) ?? []), ...(declared.get(name) ?? [])])
@@ -175,9 +179,7 @@ class FactCollector {
       asked: [...this.#asked],
       doubted: [...this.#doubted],
       taken: this.#taken,
-      behindAssigned: this.#members
-        .filter(({ via }) => via.some((name) => this.#assigned.has(name)))
-        .map(({ at }) => at),
+      behindAssigned: this.#members.filter(({ chain }) => behind.has(chain)).map(({ at }) => at),
       loose: [...this.#loose],
       annotated: [...this.#annotated],
       properties: this.#properties,
@@ -195,7 +197,8 @@ class FactCollector {
     const first = node.arguments[0];
     const opens = OPENING.has(method) || (callee.type === 'Identifier' && callee.name === 'Proxy');
     if (opens && first !== undefined) this.#open(first);
-    const collects = COLLECTING.has(method) && callee.type === 'MemberExpression' ? rootName(callee.object) : '';
+    const collects =
+      COLLECTING.has(method) && callee.type === 'MemberExpression' ? this.#chains.of(callee.object).root : '';
     if (collects !== '') this.#collected.add(collects);
     if (first?.type === 'Literal' && (method === 'hasOwnProperty' || method === 'has'))
       this.#provided.add(String(first.value));
@@ -214,12 +217,12 @@ class FactCollector {
   #member(visit: Visit, node: NodeOf<'MemberExpression'>): void {
     const name = memberName(node);
     if (name === undefined) return;
-    const chain = chainOf(node.object);
+    const chain = this.#chains.of(node.object);
     if (chain.root === 'tools' && chain.isPath) this.#toolMembers.push(node.property.start);
     if (chain.root === 'globalThis') this.#asked.add(name);
     // The tools object answers for a name that is not there by throwing.
-    if (chain.root === 'tools' && chain.names.length === 0) return;
-    this.#members.push({ at: node.property.start, via: chain.names });
+    if (chain.root === 'tools' && !chain.isNamed) return;
+    this.#members.push({ at: node.property.start, chain });
     const outer = outermost(visit);
     const doubt = doubtOf(outer);
     if (doubt === 'provided') this.#provided.add(name);
@@ -271,7 +274,7 @@ class FactCollector {
   /** It gets members that nobody names. */
   #open(object: Node): void {
     const inner = unwrapped(object);
-    const { root, isThis } = chainOf(inner);
+    const { root, isThis } = this.#chains.of(inner);
     if (root !== '') this.#loose.add(root);
     this.#hasOpenClasses ||= isThis || (root !== '' && isPrototype(inner));
   }
@@ -324,28 +327,6 @@ function isParameter({ key, parent }: Visit): boolean {
 function keyName({ computed, key }: { computed: boolean; key: Node }): string | undefined {
   if (key.type === 'Literal') return String(key.value);
   return !computed && key.type === 'Identifier' ? key.name : undefined;
-}
-
-/** The variable that a chain of members and calls begins at, and the members on the way. `isPath`: nothing is called. */
-function chainOf(node: Node): { root: string; names: string[]; isThis: boolean; isPath: boolean } {
-  const names: string[] = [];
-  let isPath = true;
-  let at = unwrapped(node);
-  for (;;) {
-    if (at.type === 'MemberExpression') {
-      const name = memberName(at);
-      if (name !== undefined) names.push(name);
-      at = unwrapped(at.object);
-    } else if (at.type === 'CallExpression') {
-      isPath = false;
-      at = unwrapped(at.callee);
-    } else if (at.type === 'AwaitExpression') at = unwrapped(at.argument);
-    else return { root: at.type === 'Identifier' ? at.name : '', names, isThis: at.type === 'ThisExpression', isPath };
-  }
-}
-
-function rootName(node: Node): string {
-  return chainOf(node).root;
 }
 
 function isPrototype(node: Node): boolean {

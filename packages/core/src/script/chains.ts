@@ -1,0 +1,89 @@
+import { memberName, unwrapped } from './syntax.js';
+import type { Node } from './syntax.js';
+
+/** Members and calls that are chained to each other: `a.b(c).d` is that of `a.b(c)`, and one more. */
+export interface Chain {
+  /** The variable that it begins at; empty where it begins at none. */
+  readonly root: string;
+  readonly isThis: boolean;
+  /** Nothing is called. */
+  readonly isPath: boolean;
+  /** Some member of it is named. */
+  readonly isNamed: boolean;
+  readonly name: string | undefined;
+  readonly inner: Chain | undefined;
+}
+
+/** Chains of one tree. Each node is followed once, so that a chain of n members costs n and not n². */
+export class Chains {
+  /** An inner chain stands before those that contain it. */
+  readonly #known = new Map<Node, Chain>();
+
+  of(expression: Node): Chain {
+    const open: Node[] = [];
+    let node = unwrapped(expression);
+    let chain = this.#known.get(node);
+    while (chain === undefined) {
+      const inner = innerOf(node);
+      if (inner === undefined) chain = this.#keep(node, beginning(node));
+      else {
+        open.push(node);
+        node = inner;
+        chain = this.#known.get(node);
+      }
+    }
+    for (let next = open.pop(); next !== undefined; next = open.pop()) chain = this.#keep(next, extended(chain, next));
+    return chain;
+  }
+
+  /** The chains in which one of the names is a member. */
+  naming(names: ReadonlySet<string>): ReadonlySet<Chain> {
+    const found = new Set<Chain>();
+    for (const chain of this.#known.values()) {
+      const isNamed = chain.name !== undefined && names.has(chain.name);
+      if (isNamed || (chain.inner !== undefined && found.has(chain.inner))) found.add(chain);
+    }
+    return found;
+  }
+
+  #keep(node: Node, chain: Chain): Chain {
+    this.#known.set(node, chain);
+    return chain;
+  }
+}
+
+function innerOf(node: Node): Node | undefined {
+  switch (node.type) {
+    case 'MemberExpression':
+      return unwrapped(node.object);
+    case 'CallExpression':
+      return unwrapped(node.callee);
+    case 'AwaitExpression':
+      return unwrapped(node.argument);
+    default:
+      return undefined;
+  }
+}
+
+function beginning(node: Node): Chain {
+  return {
+    root: node.type === 'Identifier' ? node.name : '',
+    isThis: node.type === 'ThisExpression',
+    isPath: true,
+    isNamed: false,
+    name: undefined,
+    inner: undefined,
+  };
+}
+
+function extended(inner: Chain, node: Node): Chain {
+  const name = node.type === 'MemberExpression' ? memberName(node) : undefined;
+  return {
+    root: inner.root,
+    isThis: inner.isThis,
+    isPath: inner.isPath && node.type !== 'CallExpression',
+    isNamed: inner.isNamed || name !== undefined,
+    name,
+    inner,
+  };
+}
