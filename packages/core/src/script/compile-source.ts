@@ -4,6 +4,8 @@ import { codeFrame } from '../text/code-frame.js';
 import type { CompileAnswer, CompileRequest } from './compile-messages.js';
 import { originalOffset } from './edits.js';
 import type { Finding } from './findings.js';
+import { findGrowth } from './growth.js';
+import type { Growth } from './growth.js';
 import { LineIndex } from './line-index.js';
 import { findBadPatterns } from './patterns.js';
 import { planCalls } from './plan.js';
@@ -18,6 +20,9 @@ import { findUnknownTools } from './tool-names.js';
 import { wrap } from './wrapper.js';
 
 const MOST_DIAGNOSTICS = 50;
+
+/** Characters of what enums and namespaces could grow to: far more than scripts need, little for the machine. */
+const MAX_GROWTH = 4_194_304;
 
 /** Repair, parse, refuse what is banned, lint, plan, strip, wrap. Pure; runs in the compiler's thread. */
 export function compileSource({ source, toolNames, wantsFacts }: CompileRequest): CompileAnswer {
@@ -42,6 +47,9 @@ export function compileSource({ source, toolNames, wantsFacts }: CompileRequest)
   if (toolNames !== undefined) findings.push(...findUnknownTools(calls, toolNames));
   for (const finding of findings.sort((left, right) => left.offset - right.offset)) report.add(finding);
 
+  const growth = findGrowth(script.index, MAX_GROWTH);
+  // defence: transpiler-growth
+  if (growth !== undefined) return growthFailure(growth, report);
   const stripped = stripTypes(script.text, script.index);
   if (!stripped.ok) return stripFailure(stripped, report);
   return {
@@ -73,6 +81,12 @@ function syntaxFailure(problems: Extract<RepairedScript, { ok: false }>['problem
   }
   const [first] = problems;
   return report.failed(first.code, first, first.construct === undefined ? {} : { construct: first.construct });
+}
+
+function growthFailure({ length, offset }: Growth, report: Report): CompileAnswer {
+  const message = `The script could become ${length} characters of JavaScript here; at most ${MAX_GROWTH} are allowed`;
+  const hint = 'Build long texts in variables instead of enum members, and give enums and namespaces short names.';
+  return report.failed('ScriptTooLargeError', { message, offset, hint }, { length, maxLength: MAX_GROWTH });
 }
 
 function stripFailure(stripped: Extract<ReturnType<typeof stripTypes>, { ok: false }>, report: Report): CompileAnswer {

@@ -1,5 +1,5 @@
 /**
- * The parser copies a whole line into each of its errors, and may find one at every word: 64 KB of `export `
+ * The parser copies a whole line into each of its errors, and may find one at every word and operator: 64 KB of `export `
  * on one line would be 600 MB of errors. This adds up what the errors of a text could weigh.
  */
 export class LineWeight {
@@ -12,7 +12,7 @@ export class LineWeight {
     this.#text = text;
   }
 
-  /** Counts a word at `offset`; offsets ascend. True once the errors could weigh too much. */
+  /** Counts what may be wrong at `offset`; offsets ascend. True once the errors could weigh too much. */
   add(offset: number): boolean {
     while (offset > this.#lineEnd) {
       const start = this.#lineEnd + 1;
@@ -21,9 +21,9 @@ export class LineWeight {
       this.#lineLength = this.#lineEnd - start;
     }
     this.#weight += this.#lineLength;
-    return this.#weight > MOST_WEIGHT;
+    return this.#weight > MAX_WEIGHT;
   }
 }
 
-/** About 6500 words on one line of 20 KB, or 2000 on one of 64 KB. */
-const MOST_WEIGHT = 2 ** 27;
+/** An error takes 6 times its line: about 100 MB in all. 800 words on one line of 20 KB, or 4000 on one of 4 KB. */
+const MAX_WEIGHT = 2 ** 24;

@@ -22,3 +22,13 @@ export const FRESH_STATEMENTS = new Set(
 
 /** These go on with the statement before them. */
 export const CONTINUING_WORDS = new Set(['else', 'catch', 'finally']);
+
+/** Each of these is an error where a name must stand. */
+export const RESERVED_WORDS = new Set([
+  ...PREFIX_WORDS,
+  ...OPERATOR_WORDS,
+  ...NESTING_STATEMENTS,
+  ...FRESH_STATEMENTS,
+  ...CONTINUING_WORDS,
+  ...'let static enum implements interface package private protected public super this'.split(' '),
+]);

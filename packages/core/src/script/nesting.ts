@@ -9,6 +9,7 @@ import {
   NESTING_STATEMENTS,
   OPERATOR_WORDS,
   PREFIX_WORDS,
+  RESERVED_WORDS,
   TYPE_WORDS,
 } from './nesting-words.js';
 
@@ -29,15 +30,36 @@ const MAX_NESTING = 256;
 /** In one regular expression: checking it takes a time that grows with their square. */
 const MOST_GROUPS = 4096;
 
+/** Names after a `var`, times the blocks that it may be in: the parser writes each name down in each block. */
+const MAX_HOISTED = 262_144;
+
+/** In all regular expressions of a text: the engine writes each set of characters out. */
+const MAX_PROPERTY_COST = 2_000;
+/** `\p{RGI_Emoji}` is thousands of texts, a megabyte and 5 ms each time. */
+const TEXT_PROPERTY_COST = 100;
+const PROPERTY = /\\p\{([^}]{0,40})/giu;
+const TEXT_PROPERTY = /emoji|rgi/iu;
+
 /** What a text has too much of, and where. */
 export interface Excess {
-  readonly kind: 'nesting' | 'line';
+  readonly kind: 'nesting' | 'line' | 'properties';
   readonly offset: number;
 }
 
 /** The first place that the parser should not see; undefined where there is none. Linear in the text. */
 export function findExcess(text: string): Excess | undefined {
-  return new NestingScan(text).run();
+  // defence: character-properties
+  return findCostlyProperty(text) ?? new NestingScan(text).run();
+}
+
+/** Wherever it stands: where a pattern begins and ends is the parser's to say. */
+function findCostlyProperty(text: string): Excess | undefined {
+  let cost = 0;
+  for (const match of text.matchAll(PROPERTY)) {
+    cost += TEXT_PROPERTY.test(match[1] ?? '') ? TEXT_PROPERTY_COST : 1;
+    if (cost > MAX_PROPERTY_COST) return { kind: 'properties', offset: match.index };
+  }
+  return undefined;
 }
 
 /** What the token before was, as far as the next one can tell. */
@@ -52,7 +74,14 @@ type Before =
 
 const WORD = /(?:\\u\{[\da-fA-F]*\}|\\|#|[\p{ID_Continue}$\u200c\u200d])+/uy;
 const NUMBER = /[0-9][\w.]*/y;
+/** An escape that may be wrong, which is an error of its own. */
+const DOUBTFUL_ESCAPE = /\\[\dxu]/g;
+/** Keys that a literal or a class may not have twice. */
+const SINGLE_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
 const LINE_END = /[\n\r\u2028\u2029]/g;
+
+/** Of other operators the parser complains once, and then ends. */
+const OPERATOR_THAT_MAY_BE_WRONG = /^(?:=[^=]|\*\*|\?[?.]|\|\||&&|\.\.|<!|@)/su;
 
 class NestingScan {
   readonly #text: string;
@@ -65,6 +94,9 @@ class NestingScan {
   #fresh = false;
   /** Each dot of a namespace's name is a namespace inside the one before. */
   #inNamespaceName = false;
+  /** Of the deepest `var` so far. */
+  #varDepth = 0;
+  #hoisted = 0;
   #excess: Excess | undefined;
 
   constructor(text: string) {
@@ -99,8 +131,9 @@ class NestingScan {
     const word = WORD.exec(this.#text)?.[0] ?? this.#text.charAt(this.#at);
     const start = this.#at;
     this.#at += word.length;
-    this.#weigh(start);
+    if (this.#mayBeWrong(word)) this.#weigh(start);
     if (word.includes('\\')) this.#escapes(word, start);
+    this.#hoist(word, start);
     if (this.#afterDot) return this.#operand(word);
     if (CONTINUING_WORDS.has(word)) return this.#continuing(word, start);
     if (FRESH_STATEMENTS.has(word)) {
@@ -130,6 +163,20 @@ class NestingScan {
     this.#operand(word);
   }
 
+  /** Whether the parser could complain of it by itself: not of a member's name, and hardly of a key. */
+  #mayBeWrong(word: string): boolean {
+    if (word.startsWith('#') || word.includes('\\')) return true;
+    if (this.#afterDot || word === 'true' || word === 'false' || word === 'null') return false;
+    return this.#text.charAt(this.#at) !== ':' || RESERVED_WORDS.has(word) || SINGLE_KEYS.has(word);
+  }
+
+  #hoist(word: string, start: number): void {
+    if (word === 'var') this.#varDepth = Math.max(this.#varDepth, this.#levels.depth);
+    this.#hoisted += this.#varDepth;
+    // defence: hoisted-names
+    if (this.#hoisted > MAX_HOISTED) this.#tooDeep(start);
+  }
+
   #continuing(word: string, start: number): void {
     if (word === 'else') this.#nest(start);
     this.#became('operator', word);
@@ -152,7 +199,7 @@ class NestingScan {
     const number = NUMBER.exec(this.#text)?.[0] ?? '0';
     this.#startOperand();
     if (number.endsWith('n')) this.#nest(this.#at);
-    if (/^0\d/.test(number)) this.#weigh(this.#at);
+    if (/^0\d|_/.test(number)) this.#weigh(this.#at);
     this.#at += number.length;
     this.#operand('');
   }
@@ -165,6 +212,7 @@ class NestingScan {
       if (character === '\\') at += this.#text.startsWith('\r\n', at + 1) ? 2 : 1;
       else if (character === quote || character === '\n' || character === '\r') break;
     }
+    this.#weighText(this.#at, at);
     this.#at = at + 1;
     this.#operand('');
   }
@@ -175,9 +223,11 @@ class NestingScan {
       const character = this.#text.charAt(at);
       if (character === '\\') at++;
       else if (character === '`') {
+        this.#weighText(from, at);
         this.#at = at + 1;
         return this.#operand('');
       } else if (character === '$' && this.#text.charAt(at + 1) === '{') {
+        this.#weighText(from, at);
         this.#at = at + 2;
         return this.#open('${', false, false, at);
       }
@@ -229,6 +279,7 @@ class NestingScan {
     const start = this.#at;
     const next = this.#text.charAt(start + 1);
     this.#at++;
+    if (OPERATOR_THAT_MAY_BE_WRONG.test(character + next)) this.#weigh(start);
     switch (character) {
       case '(':
         return this.#open('(', CONTROL_WORDS.has(this.#word), false, start);
@@ -303,6 +354,7 @@ class NestingScan {
     let word = '?:';
     if (!this.#levels.answerQuestion() && this.#levels.inBlock) {
       word = 'label:';
+      this.#weigh(start);
       this.#nest(start);
     }
     this.#became('operator', word);
@@ -414,6 +466,13 @@ class NestingScan {
 
   #weigh(offset: number): void {
     if (this.#lines.add(offset)) this.#excess ??= { kind: 'line', offset };
+  }
+
+  /** Text between quotes. */
+  #weighText(start: number, end: number): void {
+    const text = this.#text.slice(start, end);
+    if (SINGLE_KEYS.has(text.slice(1))) this.#weigh(start);
+    for (const escape of text.includes('\\') ? text.matchAll(DOUBTFUL_ESCAPE) : []) this.#weigh(start + escape.index);
   }
 
   #operand(word: string): void {

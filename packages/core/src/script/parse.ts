@@ -57,6 +57,14 @@ function excessProblem({ kind, offset }: Excess): ParseProblem {
       hint: 'Write one statement a line, and let tools read large data instead of writing it out.',
     };
   }
+  if (kind === 'properties') {
+    return {
+      code: 'ScriptSyntaxError',
+      message: 'The script has too many character properties (`\\p{…}`) in its regular expressions.',
+      offset,
+      hint: 'Put the pattern into a variable and use it several times.',
+    };
+  }
   return {
     code: 'ScriptSyntaxError',
     message: 'The script is nested too deeply here.',

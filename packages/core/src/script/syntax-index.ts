@@ -1,4 +1,4 @@
-import type { Identifier, Node, Program } from './syntax.js';
+import type { Identifier, Node, NodeOf, Program } from './syntax.js';
 import { walk } from './walk.js';
 import type { Visit } from './walk.js';
 
@@ -14,6 +14,10 @@ export interface SyntaxIndex {
   readonly patterns: readonly Visit[];
   /** Regular expressions that Node cannot make. */
   readonly badPatterns: readonly Visit[];
+  readonly enums: readonly NodeOf<'TSEnumDeclaration'>[];
+  readonly namespaces: readonly NodeOf<'TSModuleDeclaration'>[];
+  /** Identifiers of all kinds, members' names and types too. */
+  readonly identifierCount: number;
   /** Where each name is declared: variables, parameters, functions, classes. */
   readonly declared: ReadonlyMap<string, readonly Visit[]>;
   /** Where each name is read or written. */
@@ -26,6 +30,9 @@ export function indexSyntax(program: Program): SyntaxIndex {
   const returns: Visit[] = [];
   const patterns: Visit[] = [];
   const badPatterns: Visit[] = [];
+  const enums: NodeOf<'TSEnumDeclaration'>[] = [];
+  const namespaces: NodeOf<'TSModuleDeclaration'>[] = [];
+  let identifierCount = 0;
   const declared = new Map<string, Visit[]>();
   const references = new Map<string, Visit[]>();
   walk(program, (visit) => {
@@ -57,13 +64,32 @@ export function indexSyntax(program: Program): SyntaxIndex {
       case 'Literal':
         if ('regex' in visit.node && visit.node.value === null) badPatterns.push(visit);
         break;
+      case 'TSEnumDeclaration':
+        enums.push(visit.node);
+        break;
+      case 'TSModuleDeclaration':
+        namespaces.push(visit.node);
+        break;
       case 'Identifier':
+        identifierCount++;
         recordName(visit, visit.node, declared, references);
         break;
       default:
     }
   });
-  return { program, calls, modular, returns, patterns, badPatterns, declared, references };
+  return {
+    program,
+    calls,
+    modular,
+    returns,
+    patterns,
+    badPatterns,
+    enums,
+    namespaces,
+    identifierCount,
+    declared,
+    references,
+  };
 }
 
 export function isFunction(node: Node): boolean {

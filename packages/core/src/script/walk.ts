@@ -1,5 +1,5 @@
 import { visitorKeys } from 'oxc-parser';
-import type { Node, Program } from './syntax.js';
+import type { Node } from './syntax.js';
 
 /** A node with the way to it: the parent and the parent's key that holds it. */
 export interface Visit {
@@ -9,7 +9,7 @@ export interface Visit {
 }
 
 /** Visits every node in source order, parents first. Not recursive: a deep tree costs memory, not stack. */
-export function walk(program: Program, enter: (visit: Visit) => void): void {
+export function walk(program: Node, enter: (visit: Visit) => void): void {
   const open: Visit[] = [{ node: program, key: '', parent: undefined }];
   for (let visit = open.pop(); visit !== undefined; visit = open.pop()) {
     enter(visit);

@@ -1,0 +1,81 @@
+import type { SyntaxIndex } from './syntax-index.js';
+import type { Node, NodeOf } from './syntax.js';
+import { walk } from './walk.js';
+
+/**
+ * The characters that removing types could write beyond what the source has. The transpiler computes constant
+ * texts of enum members, and writes the name of an enum or a namespace before each use of its members. A few
+ * hundred characters of `b = a + a, c = b + b` would be gigabytes.
+ */
+export interface Growth {
+  readonly length: number;
+  /** The enum or namespace that brings it beyond the bound. */
+  readonly offset: number;
+}
+
+/** Where the transpiler's output could exceed `max` characters: an upper bound, in a time linear in the source. */
+export function findGrowth(index: SyntaxIndex, max: number): Growth | undefined {
+  return findLongNames(index, max) ?? findFolding(index, max);
+}
+
+function findLongNames({ enums, namespaces, identifierCount }: SyntaxIndex, max: number): Growth | undefined {
+  for (const { id } of [...enums, ...namespaces]) {
+    const length = identifierCount * (id.end - id.start);
+    if (length > max) return { length, offset: id.start };
+  }
+  return undefined;
+}
+
+/** Every member is folded after those before it: of members with the same name the longest counts. */
+function findFolding({ enums }: SyntaxIndex, max: number): Growth | undefined {
+  const texts = new Map<string, number>();
+  let length = 0;
+  for (const { body } of enums) {
+    for (const member of body.members) {
+      const { additions, text } = foldedSize(member.initializer, texts);
+      length += (additions + 1) * text;
+      if (length > max) return { length, offset: member.start };
+      const name = memberText(member);
+      texts.set(name, Math.max(texts.get(name) ?? 0, text));
+    }
+  }
+  return undefined;
+}
+
+/** The digits of any number, and more. */
+const NUMBER_LENGTH = 32;
+
+/** As if every part of the initializer were added up as text. `additions`: each makes a text of its own on the way. */
+function foldedSize(initializer: Node | null, texts: ReadonlyMap<string, number>): { additions: number; text: number } {
+  if (initializer === null) return { additions: 0, text: NUMBER_LENGTH };
+  let additions = 0;
+  let isArithmetic = false;
+  let text = 0;
+  walk(initializer, ({ node }) => {
+    switch (node.type) {
+      case 'Identifier':
+        text += NUMBER_LENGTH + (texts.get(node.name) ?? 0);
+        break;
+      case 'Literal':
+        text += Math.max(NUMBER_LENGTH, node.end - node.start) + (texts.get(String(node.value)) ?? 0);
+        break;
+      case 'TemplateElement':
+        text += node.end - node.start + (texts.get(node.value.cooked ?? '') ?? 0);
+        break;
+      case 'BinaryExpression':
+        if (node.operator === '+') additions++;
+        else isArithmetic = true;
+        break;
+      case 'TemplateLiteral':
+        additions++;
+        break;
+      default:
+    }
+  });
+  return { additions, text: isArithmetic && additions === 0 ? NUMBER_LENGTH : text };
+}
+
+function memberText({ id }: NodeOf<'TSEnumMember'>): string {
+  if (id.type === 'Identifier') return id.name;
+  return id.type === 'Literal' ? id.value : (id.quasis[0]?.value.cooked ?? '');
+}

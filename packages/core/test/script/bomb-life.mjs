@@ -1,0 +1,36 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { createCompiler } from '#core/script/compiler.js';
+
+// Compiles each source it is sent, and says what that took of this process.
+const compiler = createCompiler({ deadlineMs: 20_000 });
+const compile = (source) => compiler.compile(source, { language: 'ts', maxSourceBytes: 65_536 });
+
+/** In MB. Linux can begin anew; elsewhere it is the most of the whole life. */
+function peakMemory() {
+  if (process.platform !== 'linux') return process.resourceUsage().maxRSS / 1024;
+  const peak = /VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1] / 1024;
+  writeFileSync('/proc/self/clear_refs', '5');
+  return peak;
+}
+
+process.on('message', async ({ source }) => {
+  await compile('return 1');
+  peakMemory();
+  const before = process.memoryUsage().rss / 1_048_576;
+  const delay = monitorEventLoopDelay({ resolution: 5 });
+  delay.enable();
+  const started = performance.now();
+  const result = await compile(source);
+  const took = performance.now() - started;
+  delay.disable();
+  const next = await compile(`return ${Math.random()}`);
+  process.send({
+    code: result.ok ? 'compiled' : result.failure.code,
+    grown: peakMemory() - before,
+    stall: delay.max / 1e6,
+    took,
+    next: next.ok,
+    restarts: compiler.stats().restarts,
+  });
+});
