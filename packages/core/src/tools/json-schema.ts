@@ -17,6 +17,10 @@ import type { CompiledSchema } from './zod-schema.js';
 const LEAST_BUDGET = 20_000;
 const BUDGET_PER_VALUE = 30;
 const LARGEST_BUDGET = 1_000_000;
+/** What collecting every issue may use; where that is not enough the first one is told. */
+const BUDGET_OF_ISSUES = 20_000;
+/** Unknown keys that are put into words; a reader is shown a few of them. */
+const MAX_ISSUES = 50;
 
 /**
  * A JSON Schema from outside as a validator. Nothing of it is executed and nothing is fetched.
@@ -117,6 +121,7 @@ class SchemaChecker {
 
   /** Undefined where collecting every error is too much; the first one is known then. */
   #allErrors(value: JsonValue) {
+    this.#budget = BUDGET_OF_ISSUES;
     try {
       return this.#complete.validate(value).errors;
     } catch {
@@ -130,6 +135,7 @@ class SchemaChecker {
     const names = [...known];
     return Object.keys(value)
       .filter((key) => !known.has(key))
+      .slice(0, MAX_ISSUES)
       .map((key) => unknownKey([], key, names));
   }
 }

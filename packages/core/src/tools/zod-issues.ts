@@ -14,26 +14,38 @@ import {
 } from './validation-issues.js';
 
 type ZodIssue = z.core.$ZodIssue;
-type KnownKeys = (path: IssuePath) => string[];
+
+interface Explaining {
+  /** Which keys a place has. */
+  readonly knownKeys: (path: IssuePath) => string[];
+  /** A union that several branches hold is explained once: its issues are the same lists in each of them. */
+  readonly unions: Map<unknown, readonly LocatedIssue[]>;
+}
+
+/** Issues of one place and all inside of it that are explained. */
+const MAX_ISSUES = 50;
 
 /** zod's issues in our words. `knownKeys` tells which keys a place has. */
-export function explainZodIssues(issues: readonly ZodIssue[], knownKeys: KnownKeys): ValidationIssue[] {
-  return explainAll(issues, [], knownKeys).map((located) => located.issue);
+export function explainZodIssues(issues: readonly ZodIssue[], knownKeys: Explaining['knownKeys']): ValidationIssue[] {
+  return explainAll(issues, [], { knownKeys, unions: new Map() }).map((located) => located.issue);
 }
 
-function explainAll(issues: readonly ZodIssue[], base: IssuePath, knownKeys: KnownKeys): LocatedIssue[] {
-  return issues.flatMap((issue) => explainOne(issue, [...base, ...toPath(issue.path)], knownKeys));
+function explainAll(issues: readonly ZodIssue[], base: IssuePath, explaining: Explaining): LocatedIssue[] {
+  return issues
+    .slice(0, MAX_ISSUES)
+    .flatMap((issue) => explainOne(issue, [...base, ...toPath(issue.path)], explaining))
+    .slice(0, MAX_ISSUES);
 }
 
-function explainOne(issue: ZodIssue, path: IssuePath, knownKeys: KnownKeys): LocatedIssue[] {
+function explainOne(issue: ZodIssue, path: IssuePath, explaining: Explaining): LocatedIssue[] {
   const located = (nature: LocatedIssue['nature'], said: ValidationIssue): LocatedIssue[] => [
     { path, nature, issue: said },
   ];
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.map((key) => {
+      return issue.keys.slice(0, MAX_ISSUES).map((key) => {
         const name = key.replace('\u0000', '');
-        return { path: [...path, name], nature: 'other', issue: unknownKey(path, name, knownKeys(path)) };
+        return { path: [...path, name], nature: 'other', issue: unknownKey(path, name, explaining.knownKeys(path)) };
       });
     case 'invalid_type':
       return located('kind', mismatch(path, expectedType(issue.expected), kindOf(issue.input)));
@@ -54,19 +66,28 @@ function explainOne(issue: ZodIssue, path: IssuePath, knownKeys: KnownKeys): Loc
     case 'not_multiple_of':
       return located('other', mismatch(path, `a multiple of ${issue.divisor}`, showValue(issue.input)));
     case 'invalid_union':
-      return explainUnion(issue, path, knownKeys);
+      return explainUnion(issue, path, explaining);
     case 'invalid_key':
       return located('other', plainIssue(path, 'is not a key that this record takes'));
     case 'invalid_element':
-      return explainAll(issue.issues, path, knownKeys);
+      return explainAll(issue.issues, path, explaining);
     default:
       return located('other', plainIssue(path, issue.message));
   }
 }
 
-function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: IssuePath, knownKeys: KnownKeys): LocatedIssue[] {
+function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: IssuePath, explaining: Explaining): LocatedIssue[] {
+  const known = explaining.unions.get(issue.errors);
+  // defence: unions-explained-once
+  if (known !== undefined) return [...known];
+  const explained = explainBranches(issue, path, explaining);
+  explaining.unions.set(issue.errors, explained);
+  return explained;
+}
+
+function explainBranches(issue: z.core.$ZodIssueInvalidUnion, path: IssuePath, explaining: Explaining): LocatedIssue[] {
   if (issue.errors.length === 0) return [{ path, nature: 'choice', issue: plainIssue(path, unionMessage(issue)) }];
-  const branches = issue.errors.map((errors) => explainAll(errors, path, knownKeys));
+  const branches = issue.errors.map((errors) => explainAll(errors, path, explaining));
   const meant = likeliestBranch(branches, path.length);
   if (meant !== undefined) return [...meant];
   const expected = new Set(branches.flatMap((branch) => branch.slice(0, 1).map((first) => expectationOf(first, path))));

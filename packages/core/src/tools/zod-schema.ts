@@ -5,6 +5,7 @@ import type { Validated } from '../protocol/tools.js';
 import { copyJson, NotJsonError } from './json-text.js';
 import { knownKeysAt } from './schema-reference.js';
 import { plainIssue } from './validation-issues.js';
+import { ZodBounds } from './zod-bounds.js';
 import { explainZodIssues } from './zod-issues.js';
 
 /**
@@ -37,7 +38,8 @@ export function compileZodSchema(schema: ZodSchema, direction: 'input' | 'output
   const copy = rebuilt.copy(schema, []);
   const jsonSchema = toJsonSchema(copy, direction, rebuilt.descriptions, where);
   rebuilt.finish();
-  return { jsonSchema, validate: (value) => validateWithZod(copy, jsonSchema, value), notes: [] };
+  const bounded: BoundedSchema = { schema: copy, bounds: rebuilt.bounds };
+  return { jsonSchema, validate: (value) => validateWithZod(bounded, jsonSchema, value), notes: [] };
 }
 
 function toJsonSchema(
@@ -65,10 +67,20 @@ function dropPatternsOfFormats({ jsonSchema }: { jsonSchema: { format?: unknown;
 const PROTO = '__proto__';
 const PROTO_STAND_IN = '__proto__\u0000';
 
-/** zod copies it and sets `async`: where the member is there already, that costs a tenth. */
-const CONTEXT = { reportInput: true, async: false };
+interface BoundedSchema {
+  readonly schema: ZodSchema;
+  readonly bounds: ZodBounds;
+}
 
-function validateWithZod(schema: ZodSchema, jsonSchema: JsonObject, value: unknown): Validated {
+/** Ends at the first issue wherever zod can. */
+const FIRST_ISSUE = { reportInput: true, async: false, abortEarly: true };
+const ALL_ISSUES = { reportInput: true, async: false };
+/** Values in data of which all issues are collected. Of larger data the first ones are told. */
+const MAX_VALUES = 2_000;
+/** Issues that are put into words; a reader is shown a few of them. */
+const MAX_ISSUES = 50;
+
+function validateWithZod(bounded: BoundedSchema, jsonSchema: JsonObject, value: unknown): Validated {
   try {
     let renamed = false;
     const data = copyJson(value, (key) => {
@@ -76,14 +88,43 @@ function validateWithZod(schema: ZodSchema, jsonSchema: JsonObject, value: unkno
       renamed = true;
       return PROTO_STAND_IN;
     });
-    const result = z.safeParse(schema, data, CONTEXT);
-    if (!result.success) {
-      return { ok: false, issues: explainZodIssues(result.error.issues, (path) => knownKeysAt(jsonSchema, path)) };
+    const result = runZod(bounded, data, FIRST_ISSUE);
+    if (result.issues.length > 0) {
+      const issues = worded(hasMoreValues(data, MAX_VALUES) ? result.issues : runZod(bounded, data, ALL_ISSUES).issues);
+      return { ok: false, issues: explainZodIssues(issues, (path) => knownKeysAt(jsonSchema, path)) };
     }
-    return { ok: true, value: renamed ? restoreProto(result.data) : (result.data as JsonValue) };
+    return { ok: true, value: renamed ? restoreProto(result.value) : (result.value as JsonValue) };
   } catch (error) {
     return { ok: false, issues: [explainThrown(error)] };
   }
+}
+
+/** As `z.safeParse` does, but an issue gets its words only when it is told: that takes longer than finding it. */
+function runZod({ schema, bounds }: BoundedSchema, value: unknown, context: z.core.ParseContextInternal) {
+  bounds.begin();
+  // oxlint-disable-next-line no-underscore-dangle -- where zod keeps what it runs
+  const result = schema._zod.run({ value, issues: [] }, context);
+  if (result instanceof Promise) throw new z.core.$ZodAsyncError();
+  return result;
+}
+
+function worded(issues: readonly z.core.$ZodRawIssue[]): z.core.$ZodIssue[] {
+  // defence: issues-put-into-words
+  issues = issues.slice(0, MAX_ISSUES);
+  return issues.map((issue) => z.core.util.finalizeIssue(issue, ALL_ISSUES, z.core.config()));
+}
+
+function hasMoreValues(value: JsonValue, max: number): boolean {
+  const waiting: unknown[] = [value];
+  for (let count = 0; count <= max; count++) {
+    if (waiting.length === 0) return false;
+    const next = waiting.pop();
+    if (typeof next !== 'object' || next === null) continue;
+    const members = Object.values(next);
+    if (members.length > max) return true;
+    waiting.push(...members);
+  }
+  return true;
 }
 
 function restoreProto(value: unknown): JsonValue {
@@ -105,6 +146,7 @@ type Definition = Record<string, unknown> & { type: string };
 
 /** Rebuilds a schema without changing it. Recursive schemas come out recursive. */
 class SchemaCopy {
+  readonly bounds = new ZodBounds();
   readonly descriptions = z.registry<z.core.GlobalMeta>();
   readonly #copies = new Map<ZodSchema, ZodSchema>();
   readonly #closed: boolean;
@@ -126,6 +168,7 @@ class SchemaCopy {
     const changed = this.#copyDefinition(definition, path);
     const copy = changed === undefined ? schema : z.core.clone(schema, changed as never);
     this.#copies.set(schema, copy);
+    if (changed !== undefined) this.bounds.bound(copy, definition.type);
     const description = z.globalRegistry.get(schema as z.ZodType);
     if (description !== undefined) this.descriptions.add(copy, description as never);
     return copy;
