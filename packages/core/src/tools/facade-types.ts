@@ -9,7 +9,7 @@ import type { ObservedShapes } from './observed-shapes.js';
 import type { ToolRegistry } from './registry.js';
 
 /**
- * The one way to a tool. A call goes: exists → exposed → arguments valid → budget → approval (holds no
+ * The one way to a tool. A call goes: exists → exposed → within budget → arguments valid → approval (holds no
  * place) → queue (so many at once, in order) → execute → result checked and capped. The effective input is
  * serialised once; that text is approved, executed and recorded.
  *

@@ -33,6 +33,9 @@ export function createFacade(options: FacadeOptions): Facade {
 
 const MAX_PROGRESS_LENGTH = 2_000;
 const MAX_SHOWN_NAME = 80;
+/** Of arguments that were wrong, in one script. */
+const MAX_WRONG_BYTES = 2_097_152;
+const MAX_BYTES_AFTER = 65_536;
 const DONE = Promise.resolve();
 
 class CallFacade implements Facade, CallVoice, GateEar {
@@ -48,6 +51,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
     settled: 0,
   };
   #made: number;
+  #wrongBytes = 0;
   #parked = 0;
   /** Detached tasks that execute. */
   #detached = 0;
@@ -134,7 +138,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
     return this.#made;
   }
 
-  /** exists → exposed → arguments valid → budget. All of it in the same tick as the call. */
+  /** exists → exposed → within budget → arguments valid. All of it in the same tick as the call. */
   #admit(call: FacadeCall, deliver: (result: CallResult) => void): void {
     if (this.#closed)
       return deliver(refusal('ToolExecutionError', 'The script has ended; no tool can be called any more.'));
@@ -144,15 +148,19 @@ class CallFacade implements Facade, CallVoice, GateEar {
     if (tool === undefined || !this.#options.exposed.has(tool.name)) {
       return deliver({ ok: false, error: this.#notFound(call.tool, tool) });
     }
-    const overBudget = this.#made >= this.#options.limits.maxToolCalls;
-    if (!overBudget) this.#made += 1;
-    const checked = checkArguments(tool, call, this.#options.limits.maxToolInputBytes);
+    // defence: budget-before-validation
+    if (this.#made >= this.#options.limits.maxToolCalls) {
+      return this.#refuse(this.#addRecord(call, tool, null, '', deliver), 'not_started', this.#budgetError());
+    }
+    this.#made += 1;
+    const checked = checkArguments(tool, call, this.#maxInputBytes());
     if (!checked.ok) {
+      // defence: wrong-arguments
+      this.#wrongBytes += call.argsJson.length;
       const record = this.#addRecord(call, tool, checked.sent, '', deliver);
       return this.#refuse(record, 'failed', guestError('ToolValidationError', checked.message, checked.data));
     }
     const record = this.#addRecord(call, tool, checked.value, checked.json, deliver);
-    if (overBudget) return this.#refuse(record, 'not_started', this.#budgetError());
     const pending = this.#askGate(record);
     if (pending === undefined) return this.#enqueue(record);
     void this.#decide(record, pending).catch((thrown: unknown) =>
@@ -215,6 +223,12 @@ class CallFacade implements Facade, CallVoice, GateEar {
     const names = this.#options.registry.scriptNames(this.#options.exposed);
     const what = hidden === undefined ? `There is no tool "${shown}".` : `The tool "${shown}" is not available here.`;
     return guestError('ToolNotFoundError', `${what}${didYouMean(name, names)}`);
+  }
+
+  /** Large arguments take long to refuse: a script that sent many of them may send small ones only. */
+  #maxInputBytes(): number {
+    const { maxToolInputBytes } = this.#options.limits;
+    return this.#wrongBytes > MAX_WRONG_BYTES ? Math.min(maxToolInputBytes, MAX_BYTES_AFTER) : maxToolInputBytes;
   }
 
   #budgetError(): GuestError {

@@ -62,7 +62,8 @@ function findAnchor(root: SchemaNode, anchor: string): unknown {
  */
 export function knownKeysAt(root: SchemaNode, path: readonly (string | number)[]): string[] {
   let schemas: JsonObject[] = expand(root, root);
-  for (const part of path) schemas = schemas.flatMap((schema) => childSchemas(root, schema, part));
+  // Branches of a recursive schema lead to the same schemas again.
+  for (const part of path) schemas = [...new Set(schemas.flatMap((schema) => childSchemas(root, schema, part)))];
   const keys = new Set<string>();
   for (const schema of schemas) {
     if (isRecord(schema['properties'])) for (const key of Object.keys(schema['properties'])) keys.add(key);

@@ -5,8 +5,9 @@ type Payload = z.core.ParsePayload;
 type Issue = Payload['issues'][number];
 type Run = ZodSchema['_zod']['run'];
 
-/** Runs of the schemas below in one validation: what remains exponential ends here. */
-const MAX_RUNS = 500_000;
+/** Runs of the schemas below in one validation. A sensible schema needs a few for each value. */
+const LEAST_RUNS = 10_000;
+const RUNS_PER_VALUE = 30;
 
 /** Kinds of schemas that look at one value several times. Where they are recursive, that doubles at each level. */
 const REPEATING: readonly string[] = ['union', 'intersection', 'pipe'];
@@ -18,6 +19,8 @@ const REPEATING: readonly string[] = ['union', 'intersection', 'pipe'];
 export class ZodBounds {
   readonly #memories: Map<object, Payload>[] = [];
   #runs = 0;
+  #maxRuns = LEAST_RUNS;
+  #data: unknown;
 
   /** Changes the schema, which must be a copy of the user's. */
   bound(schema: ZodSchema, kind: string): void {
@@ -29,11 +32,20 @@ export class ZodBounds {
     internals.run = this.#remembering(internals.run, memory);
   }
 
-  /** Forgets what the validation before has found. */
-  begin(): void {
+  /** A validation of `data` begins. Forgets what the one before has found. */
+  begin(data: unknown): void {
+    this.#data = data;
     if (this.#runs === 0) return;
     this.#runs = 0;
+    this.#maxRuns = LEAST_RUNS;
     for (const memory of this.#memories) memory.clear();
+  }
+
+  /** Counted only for data that needs it. */
+  #allowMore(): void {
+    const max = LEAST_RUNS + RUNS_PER_VALUE * countValues(this.#data);
+    if (this.#runs > max) throw new Error('the data, or the schema of this tool, is too complex');
+    this.#maxRuns = max;
   }
 
   #remembering(run: Run, memory: Map<object, Payload>): Run {
@@ -43,7 +55,7 @@ export class ZodBounds {
       // defence: validation-memory
       if (memory.has(value)) return copyOf(memory.get(value) as Payload);
       // defence: validation-runs
-      if (++this.#runs > MAX_RUNS) throw new Error('the data, or the schema of this tool, is too complex');
+      if (++this.#runs > this.#maxRuns) this.#allowMore();
       const result = run(payload, context) as Payload;
       memory.set(value, copyOf(result));
       return result;
@@ -51,7 +63,22 @@ export class ZodBounds {
   }
 }
 
-/** Whoever is given an issue writes the way to it into it. */
+/** Objects, arrays and what they hold. */
+function countValues(data: unknown): number {
+  let count = 0;
+  const waiting: unknown[] = [data];
+  while (waiting.length > 0) {
+    const next = waiting.pop();
+    count++;
+    if (typeof next === 'object' && next !== null) for (const member of Object.values(next)) waiting.push(member);
+  }
+  return count;
+}
+
+/** The one that is given an issue writes the path into it. */
 function copyOf({ value, issues }: Payload): Payload {
-  return { value, issues: issues.map((issue) => ({ ...issue, ...(issue.path && { path: [...issue.path] }) }) as Issue) };
+  return {
+    value,
+    issues: issues.map((issue) => ({ ...issue, ...(issue.path && { path: [...issue.path] }) }) as Issue),
+  };
 }

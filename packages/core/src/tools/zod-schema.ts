@@ -101,7 +101,7 @@ function validateWithZod(bounded: BoundedSchema, jsonSchema: JsonObject, value: 
 
 /** As `z.safeParse` does, but an issue gets its words only when it is told: that takes longer than finding it. */
 function runZod({ schema, bounds }: BoundedSchema, value: unknown, context: z.core.ParseContextInternal) {
-  bounds.begin();
+  bounds.begin(value);
   // oxlint-disable-next-line no-underscore-dangle -- where zod keeps what it runs
   const result = schema._zod.run({ value, issues: [] }, context);
   if (result instanceof Promise) throw new z.core.$ZodAsyncError();
