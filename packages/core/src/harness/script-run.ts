@@ -98,7 +98,7 @@ export function runSession(parts: RunnerParts, run: ScriptRun): Promise<SessionE
     runtime: parts.runtime,
     limits: run.limits,
     makeFacade: (hooks) => makeFacade(parts, run, hooks),
-    catalog: parts.catalog,
+    catalog: parts.catalog.forPrincipal(run.principal),
     toolNames: run.toolNames,
     tasks: parts.tasks?.of(run.principal),
     contextJson: run.contextJson,

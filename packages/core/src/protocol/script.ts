@@ -37,6 +37,8 @@ export interface SourcePosition {
 export interface CompiledScript {
   /** SHA-256 of the model's own source, hex. */
   readonly sha256: string;
+  /** Of `javascript`: what an engine made of the code is kept under it, and never under the source's hash. */
+  readonly codeSha256: string;
   /** The model's own text. */
   readonly source: string;
   /**

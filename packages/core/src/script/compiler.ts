@@ -8,6 +8,7 @@ import type {
   ScriptLanguage,
   StoredScript,
 } from '../protocol/index.js';
+import { deepFreeze } from '../text/deep-freeze.js';
 import { codeFrame } from '../text/code-frame.js';
 import { sha256 } from '../text/sha256.js';
 import type { CompileAnswer } from './compile-messages.js';
@@ -171,11 +172,14 @@ export function restoreScript(stored: StoredScript): CompiledScript {
   const { source, javascript, layers, mappings, diagnostics, plan, patterns } = stored;
   return Object.freeze({
     sha256: sha256(source),
+    // defence: code-under-its-own-hash, without it: codeSha256: sha256(source),
+    codeSha256: sha256(javascript),
     source,
     javascript,
     originalPosition: positionMapper({ source, layers, javascript, mappings }),
     diagnostics: Object.freeze(diagnostics),
-    plan: Object.freeze(plan),
+    // defence: frozen-plan, without it: plan,
+    plan: deepFreeze(plan),
     patterns: Object.freeze(patterns),
     stored: () => stored,
   });

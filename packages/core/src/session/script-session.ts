@@ -213,7 +213,7 @@ class ScriptSession {
     const sandbox = sandboxLimits(limits);
     return {
       runId: this.#options.scriptId,
-      sha256: script.sha256,
+      sha256: script.codeSha256,
       javascript: script.javascript,
       toolNames: this.#options.toolNames,
       contextJson: this.#options.contextJson,

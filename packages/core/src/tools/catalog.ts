@@ -24,6 +24,8 @@ export interface ToolCatalog {
   describe(name: string): string | undefined;
   /** A sentence for a name that `describe` does not know. */
   explainMissing(name: string): string;
+  /** The same tools, with what this principal's calls have shown of their results. */
+  forPrincipal(principal: string | undefined): ToolCatalog;
   /** Every tool, or those in one namespace (`mcp.github`), in the order given. */
   list(namespace?: string): ToolSummary[];
 }
@@ -47,15 +49,17 @@ export function createCatalog(tools: readonly Tool[], observed?: ObservedShapes)
   let made: TokenCatalog | undefined;
   // Most scripts never ask, and an index of many tools takes its time.
   const catalog = () => (made ??= new TokenCatalog(tools, observed));
-  return {
+  const forPrincipal = (principal: string | undefined): ToolCatalog => ({
     search: (query, options) => catalog().search(query, options),
-    describe: (name) => catalog().describe(name),
+    describe: (name) => catalog().describe(name, principal),
     explainMissing: (name) => catalog().explainMissing(name),
     list: (namespace) => catalog().list(namespace),
-  };
+    forPrincipal,
+  });
+  return forPrincipal(undefined);
 }
 
-class TokenCatalog implements ToolCatalog {
+class TokenCatalog {
   readonly #tools: readonly Tool[];
   readonly #summaries: readonly ToolSummary[];
   readonly #byName = new Map<string, number>();
@@ -88,13 +92,13 @@ class TokenCatalog implements ToolCatalog {
       .map(([index]) => this.#summaries[index] as ToolSummary);
   }
 
-  describe(name: string): string | undefined {
+  describe(name: string, principal: string | undefined): string | undefined {
     const index = this.#byName.get(name);
     if (index === undefined) return undefined;
     const tool = this.#tools[index] as Tool;
     let declaration = this.#descriptions.get(index);
     if (declaration === undefined) this.#descriptions.set(index, (declaration = declarationFor(tool)));
-    const observed = tool.outputSchema === undefined ? this.#observed?.typeOf(tool) : undefined;
+    const observed = tool.outputSchema === undefined ? this.#observed?.typeOf(tool, principal) : undefined;
     return observed === undefined ? declaration : `${declaration}// observed, not promised: Promise<${observed}>\n`;
   }
 

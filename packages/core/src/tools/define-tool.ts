@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { ToolscriptUsageError } from '../protocol/errors.js';
 import type { Tool, ToolCallContext, ToolEffect } from '../protocol/tools.js';
 import { compileJsonSchema } from './json-schema.js';
-import { deepFreeze } from './json-text.js';
+import { deepFreeze } from '../text/deep-freeze.js';
 import { didYouMean } from '../text/nearest-names.js';
 import { assertToolName } from './tool-names.js';
 import { compileZodSchema, isZodSchema, type CompiledSchema, type ZodSchema } from './zod-schema.js';

@@ -23,7 +23,7 @@ import type {
   WaitingCall,
 } from './facade-types.js';
 import { CallForGate, type GateEar } from './gate-call.js';
-import { deepFreeze } from './json-text.js';
+import { deepFreeze } from '../text/deep-freeze.js';
 import { didYouMean } from '../text/nearest-names.js';
 
 /** One facade serves one script run, or one structured call. */
@@ -398,7 +398,8 @@ class CallFacade implements Facade, CallVoice, GateEar {
     const checked = checkResult(record.tool, result, this.#options.limits.maxToolResultBytes);
     if (checked.ok) {
       const { json, value } = checked;
-      if (record.tool.outputSchema === undefined) this.#options.observed?.observe(record.tool, value);
+      const { observed, principal } = this.#options;
+      if (record.tool.outputSchema === undefined) observed?.observe(record.tool, value, principal);
       this.#settle(record, { status: 'completed', result: value });
       record.deliver({ ok: true, json });
       return;

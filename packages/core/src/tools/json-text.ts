@@ -86,10 +86,3 @@ function className(value: object): string {
   const constructor: unknown = (value as { constructor?: unknown }).constructor;
   return typeof constructor === 'function' && constructor.name !== '' ? constructor.name : 'an object of a class';
 }
-
-/** Freezes data and everything in it. The data must be a tree, as JSON text makes it. */
-export function deepFreeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
-  for (const key of Object.keys(value)) deepFreeze((value as Record<string, unknown>)[key]);
-  return Object.freeze(value);
-}

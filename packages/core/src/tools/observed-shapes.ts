@@ -9,22 +9,34 @@ import { joinUnion, parenthesised, propertyName } from './schema-types.js';
  */
 export interface ObservedShapes {
   /** Looks at a result, as JSON data. Never throws; costs next to nothing once a tool's results hold no news. */
-  observe(tool: Tool, result: unknown): void;
-  /** What was seen, as a type on one line; undefined where nothing was. */
-  typeOf(tool: Tool): string | undefined;
+  observe(tool: Tool, result: unknown, principal: string | undefined): void;
+  /** What this principal's calls returned, as a type on one line; undefined where nothing was seen. */
+  typeOf(tool: Tool, principal: string | undefined): string | undefined;
 }
 
-/** Remembers for as long as the tools live; another tool of the same name is another tool. */
+/** Principals whose results are remembered of one tool; the one who came first makes room. */
+const MAX_PRINCIPALS = 1_000;
+
+/**
+ * Remembers for as long as the tools live; another tool of the same name is another tool. Names of members can
+ * tell of a person's data: no principal is told what another's calls returned.
+ */
 export function createObservedShapes(): ObservedShapes {
-  const observed = new WeakMap<Tool, Observation>();
+  const observed = new WeakMap<Tool, Map<string | undefined, Observation>>();
   return {
-    observe(tool, result) {
-      let observation = observed.get(tool);
-      if (observation === undefined) observed.set(tool, (observation = { shape: NOTHING, calls: 0, unchanged: 0 }));
+    observe(tool, result, principal) {
+      let ofTool = observed.get(tool);
+      if (ofTool === undefined) observed.set(tool, (ofTool = new Map()));
+      let observation = ofTool.get(principal);
+      if (observation === undefined) {
+        ofTool.set(principal, (observation = { shape: NOTHING, calls: 0, unchanged: 0 }));
+        // defence: remembered-principals
+        if (ofTool.size > MAX_PRINCIPALS) ofTool.delete(ofTool.keys().next().value);
+      }
       look(observation, result);
     },
-    typeOf(tool) {
-      const observation = observed.get(tool);
+    typeOf(tool, principal) {
+      const observation = observed.get(tool)?.get(principal);
       return observation === undefined ? undefined : typeOfShape(observation.shape);
     },
   };

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ToolscriptUsageError } from '#core/protocol/index.js';
 
-import { createCompiler } from '#core/script/compiler.js';
+import { createCompiler, restoreScript } from '#core/script/compiler.js';
 import type { Compiler } from '#core/script/compiler.js';
 import type { TypeCheck, TypeChecker } from '#core/script/type-checker/index.js';
 import { compiled } from './running.js';
@@ -139,7 +139,7 @@ describe('life', () => {
 
   it('lets the process end without being closed', async () => {
     const entry = new URL('../../dist/script/compiler.js', import.meta.url).href;
-    const code = `import { createCompiler } from ${JSON.stringify(entry)};
+    const code = `import { createCompiler, restoreScript } from ${JSON.stringify(entry)};
 const result = await createCompiler().compile('return 1', { language: 'ts', maxSourceBytes: 100 });
 console.log(result.ok);`;
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], {
@@ -197,5 +197,36 @@ describe('the type checker’s place', () => {
       await compiler.compile('return 1', { ...options, typeChecker: checkerThat({ isChecked: false }, broken) });
     }
     expect([one.length, other.length, broken.length]).toEqual([1, 1, 2]);
+  });
+});
+
+describe('what a compiled script shares', () => {
+  it('with the cache cannot be changed by an outcome', async () => {
+    const own = createCompiler();
+    try {
+      const options = { language: 'ts', maxSourceBytes: 20_480 } as const;
+      const source = `await tools.read({ path: ['a'] })`;
+      const first = await own.compile(source, options);
+      const input = first.ok ? (first.script.plan[0]?.input as { path: string[] }) : { path: [] };
+      expect(() => input.path.push('b')).toThrow(TypeError);
+      const second = await own.compile(source, options);
+      expect(second.ok && second.script.plan[0]?.input).toEqual({ path: ['a'] });
+    } finally {
+      await own.close();
+    }
+  });
+
+  it('with the engine is kept under the hash of its code, so that kept code of another release is never run for the same source', async () => {
+    const own = createCompiler();
+    try {
+      const made = await own.compile('return 1', { language: 'ts', maxSourceBytes: 20_480 });
+      if (!made.ok) throw new Error('not compiled');
+      const { script } = made;
+      const kept = restoreScript({ ...script.stored(), javascript: script.javascript.replace('1', '2') });
+      expect(kept.sha256).toBe(script.sha256);
+      expect(kept.codeSha256).not.toBe(script.codeSha256);
+    } finally {
+      await own.close();
+    }
   });
 });

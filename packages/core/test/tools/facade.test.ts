@@ -295,9 +295,9 @@ describe('a call that is not admitted', () => {
     await call('asks');
     const result = await call('probe');
     expect(codeOf(result)).toBe('ToolBudgetExceededError');
-    expect(codeOf(await call('probe', '[]'))).toBe('ToolValidationError');
+    expect(codeOf(await call('probe', '[]'))).toBe('ToolBudgetExceededError');
     expect(ran).toHaveBeenCalledTimes(1);
-    expect(statuses()).toEqual(['completed', 'failed', 'denied', 'not_started', 'failed']);
+    expect(statuses()).toEqual(['completed', 'failed', 'denied', 'not_started', 'not_started']);
     expect(facade.callsMade()).toBe(3);
   });
 

@@ -158,27 +158,45 @@ describe('observed shapes', () => {
   it('are kept for each tool object, and told apart from those of another version', () => {
     const shapes = createObservedShapes();
     const [one, other] = [tool(), tool()];
-    shapes.observe(one, { a: 1 });
-    expect(shapes.typeOf(one)).toBe('{ a: number }');
-    expect(shapes.typeOf(other)).toBeUndefined();
+    shapes.observe(one, { a: 1 }, undefined);
+    expect(shapes.typeOf(one, undefined)).toBe('{ a: number }');
+    expect(shapes.typeOf(other, undefined)).toBeUndefined();
   });
 
   it('still learn after many calls without news', () => {
     const shapes = createObservedShapes();
     const probe = tool();
-    for (let call = 0; call < 500; call++) shapes.observe(probe, { a: 1 });
-    for (let call = 0; call < 256; call++) shapes.observe(probe, { a: 'x' });
-    expect(shapes.typeOf(probe)).toBe('{ a: string | number }');
+    for (let call = 0; call < 500; call++) shapes.observe(probe, { a: 1 }, 'ann');
+    for (let call = 0; call < 256; call++) shapes.observe(probe, { a: 'x' }, 'ann');
+    expect(shapes.typeOf(probe, 'ann')).toBe('{ a: string | number }');
   });
 
   it('are offered by describe, marked, and only where there is no output schema', () => {
     const shapes = createObservedShapes();
     const [open, typed] = [tool(), tool({ type: 'object', properties: { b: { type: 'string' } } })];
-    for (const one of [open, typed]) shapes.observe(one, { a: 1 });
+    for (const one of [open, typed]) shapes.observe(one, { a: 1 }, undefined);
     expect(createCatalog([open], shapes).describe('probe')).toBe(
       `${createCatalog([open]).describe('probe')}// observed, not promised: Promise<{ a: number }>\n`,
     );
     expect(createCatalog([typed], shapes).describe('probe')).not.toContain('observed');
+  });
+
+  it('of one principal are told to no other', async () => {
+    const harness = openHarness({ tools: [tool()], approvals: 'auto' });
+    const describeFor = async (principal?: string) =>
+      valueOf(await harness.runScript(`return await catalog.describe('probe')`, { ...(principal && { principal }) }));
+    valueOf(await harness.runScript(`await tools.probe({ give: { diagnosis: 1 } })`, { principal: 'ann' }));
+    expect(await describeFor('ann')).toContain('diagnosis');
+    expect(await describeFor('ben')).not.toContain('diagnosis');
+    expect(await describeFor()).not.toContain('diagnosis');
+  });
+
+  it('are remembered of a bounded number of principals', () => {
+    const shapes = createObservedShapes();
+    const probe = tool();
+    for (let index = 0; index <= 1_000; index++) shapes.observe(probe, { a: 1 }, `p${index}`);
+    expect(shapes.typeOf(probe, 'p0')).toBeUndefined();
+    expect(shapes.typeOf(probe, 'p1000')).toBe('{ a: number }');
   });
 
   it('reach a later script through describe, from scripts and from structured calls, and change nothing else', async () => {
