@@ -18,7 +18,7 @@ export class CheckerProcess {
   #snapshot: number | undefined;
   #isGone = false;
 
-  /** `onGone` is called once, when the process has ended for whatever reason. Throws nothing; a failed start is an end. */
+  /** `onGone` is called once, when the process has ended for whatever reason. Throws where the machine has no room for a process. */
   constructor(executable: string, library: string, onGone: () => void) {
     this.#onGone = onGone;
     this.#files.set(LIBRARY, library);
@@ -28,9 +28,15 @@ export class CheckerProcess {
       env: GARBAGE_COLLECTION,
       windowsHide: true,
     });
+    // Without descriptors for its pipes there is none of them, and the error comes later.
+    // defence: checker-start-errors
+    this.#child.on('error', (error) => this.#gone(error));
     const { stdin, stdout } = this.#child;
-    this.#rpc = new JsonRpc(stdout!, stdin!, (method, parameter) => this.#serve(method, parameter));
-    this.#child.once('error', (error) => this.#gone(error));
+    if (stdin === null || stdin === undefined || stdout === null || stdout === undefined) {
+      this.#isGone = true;
+      throw new Error('the machine has no room for the type checker’s process');
+    }
+    this.#rpc = new JsonRpc(stdout, stdin, (method, parameter) => this.#serve(method, parameter));
     this.#child.once('exit', (status, signal) => this.#gone(new Error(`it ended with ${signal ?? status}`)));
     this.hold(false);
   }
