@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { ZodSchema } from './zod-schema.js';
 
 type Payload = z.core.ParsePayload;
