@@ -27,7 +27,7 @@ export interface FailureSources {
   limits: Limits;
   rejectedCall(callIndex: number): RejectedCall | undefined;
   /** The code with which the host rejected any call. */
-  codeOf(callIndex: number): string | undefined;
+  readonly codeOf: (callIndex: number) => string | undefined;
   facts: { elapsedMs: number; completedTools: number; pendingTools: number };
 }
 

@@ -27,7 +27,7 @@ export interface OutcomeParts {
   detached: ReadonlyMap<string, unknown>;
   rejected: ReadonlyMap<number, RejectedCall>;
   /** The code with which the host rejected a call. */
-  codeOf(callIndex: number): string | undefined;
+  readonly codeOf: (callIndex: number) => string | undefined;
   voice: ScriptVoice;
   metadata: OutcomeMetadata;
 }

@@ -246,6 +246,7 @@ test('a suspended script shows what waits, and nothing of the suspension', () =>
       line: 2,
       rendered: '',
       plan: [],
+      planned: false,
     },
   ];
   const report = renderOutcomeForModel(suspended({ pendingApprovals }), { tokenBudget });

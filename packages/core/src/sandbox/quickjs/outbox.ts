@@ -23,7 +23,7 @@ export interface Outbox {
   readonly end: GuestEnd | undefined;
 }
 
-export interface OutboxCall {
+interface OutboxCall {
   readonly name: string;
   /** JSON text, if the guest tells the truth. */
   readonly argsJson: string;
@@ -43,12 +43,12 @@ const MAX_HEAD_UNITS = 1_024;
 const MAX_LARGEST_KEYS = 3;
 
 /** Arguments that may cross in one segment, in times of what one call may carry. */
-export const MAX_ARGUMENTS_AT_ONCE = 16;
+const MAX_ARGUMENTS_AT_ONCE = 16;
 
 const ENDED = '!';
 const GOES_ON = ':';
 
-export const EMPTY_OUTBOX: Outbox = Object.freeze({
+const EMPTY_OUTBOX: Outbox = Object.freeze({
   calls: [],
   logs: [],
   progress: [],

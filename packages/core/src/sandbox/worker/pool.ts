@@ -481,6 +481,7 @@ export class QuickJsPool implements SandboxRuntime {
     worker.giveSlot(slot);
     if (worker.load === 0 && (this.#isWornOut(worker) || worker.droppedBytes > RETIRE_BYTES)) this.#retire(worker);
     else if (worker.load === 0 && worker.lane === 'slow') this.#leaveSlowLane(worker);
+    if (worker.lane === 'slow') this.#slowLane.serve();
     if (this.#stranded.size > 0) this.#serveStranded();
     if (this.#waiting.size > 0) this.#serveWaiting();
   }

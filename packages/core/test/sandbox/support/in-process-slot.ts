@@ -45,7 +45,7 @@ export async function openSlot(changes: Partial<SandboxLimits> = {}, toolNames =
       if (!(bytecode instanceof Uint8Array)) throw new Error(JSON.stringify(bytecode));
       return bytecode;
     },
-    start: (bytecode) => slot.start({ bytecode, initJson, clockMs: 1, limits }, WALL_MS),
+    start: (bytecode) => slot.start({ bytecode, initJson, clockMs: 1, limits, sliceMs: WALL_MS }, WALL_MS),
     read(segment) {
       const { text, places } = readFrame(segment.text);
       return readOutbox(text, places.length, limits);
