@@ -15,7 +15,7 @@ const ROW = /^\| `(?<name>[a-z0-9-]+)` \| `(?<file>[^`]+)` \| (?<title>.*) \|$/g
  * where it is taken out; undefined where nothing does. `offset` is where the mark's line ends.
  */
 export function findMarks() {
-  const listed = spawnSync('git', ['ls-files', 'packages/*/src/*.ts', 'packages/*/src/*.js', 'packages/*/bin/*'], {
+  const listed = spawnSync('git', ['ls-files', 'packages/*/src/*.ts', 'packages/*/src/*.js', 'packages/*/src/*.cts'], {
     cwd: root,
     encoding: 'utf8',
   });
@@ -52,7 +52,7 @@ export function withoutDefence({ file, code, offset }, source = readFileSync(joi
 }
 
 function outermostAt(file, source, start) {
-  const lang = file.endsWith('.ts') ? 'ts' : 'js';
+  const lang = file.endsWith('.js') ? 'js' : 'ts';
   const { program } = parseSync(file, source, { lang, sourceType: 'module' });
   let found;
   const visit = (value) => {

@@ -102,7 +102,7 @@ describe('what V8 made of the program’s files', () => {
     ['is of something else', (file) => writeFileSync(file, 'not what V8 wrote')],
     ['is empty', (file) => writeFileSync(file, '')],
     ['is cut off', (file) => truncateSync(file, 1000)],
-    ['is damaged in its middle', (file) => writeFileSync(file, readFileSync(file).fill(0, 1_000, 2_000))],
+    ['is damaged in its middle', (file) => writeFileSync(file, readFileSync(file).fill(0, 500, 1_000))],
     ['has one wrong bit', flipBit],
   ])('changes nothing where it %s, and is made again', (_name, spoil) => {
     start();

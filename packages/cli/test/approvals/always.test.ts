@@ -101,7 +101,7 @@ await ${exec('git', 'log')};`;
     symlinkSync(join(config, 'nowhere/at/all'), join(config, 'toolscript'));
     const { status, shown } = await atTerminal(command(workspace, GIT), [[PROMPT, 'w']], env);
     expect(status).toBe(0);
-    expect(shown).toContain('The rule cannot be kept');
+    expect(shown).toContain('cannot be written (ENOTDIR)');
   });
 
   it('cannot be forged by a script that writes a rule of that name into the workspace', async () => {

@@ -105,8 +105,12 @@ const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
 type SessionState = 'waiting' | 'replaying' | 'segment' | 'starting' | 'standing' | 'suspending' | 'finishing' | 'done';
 
-/** How long the calls of one segment may hold the event loop before others have their turn. */
-const TURN_MS = 8;
+/**
+ * Calls of one segment, and characters of their arguments, that are started before others have their turn of the
+ * event loop. Not a time: the order of events must not depend on how busy the machine is.
+ */
+const TURN_CALLS = 64;
+const TURN_UNITS = 262_144;
 
 /** Characters of results that go to the guest at once; the rest follows in the next batch. */
 const MAX_BATCH_UNITS = 4_194_304;
@@ -280,15 +284,16 @@ class ScriptSession {
   /** From this one on. */
   #startCalls(segment: SandboxSegment, from: number): void {
     const { calls, end, unobservable } = segment;
-    const turnEnds = calls.length < 2 ? 0 : performance.now() + TURN_MS;
+    let units = 0;
     for (let index = from; index < calls.length; index++) {
       // defence: calls-start-in-turns
-      if (index > from && performance.now() > turnEnds) {
+      if (index - from >= TURN_CALLS || units > TURN_UNITS) {
         setImmediate(() => {
           if (this.#state === 'starting') this.#startCalls(segment, index);
         });
         return;
       }
+      units += calls[index]!.argsJson.length;
       this.#startCall(calls[index]!);
     }
     if (end !== undefined) {

@@ -70,7 +70,11 @@ const RARE = [
   [() => 'const a = []; for (;;) a.push("x".repeat(1e6) + a.length)', 'failed'],
 ];
 
-const harness = createHarness({ typecheck: 'off', tools: [echo, fail, slow], limits: { memoryMb: 32 } });
+const harness = createHarness({
+  typecheck: 'off',
+  tools: [echo, fail, slow],
+  limits: { memoryMb: 32, queueWaitMs: 120_000 },
+});
 let started = 0;
 let halfway;
 

@@ -46,9 +46,22 @@ export function changeFiles<T>(
   change: () => Promise<T>,
 ): Promise<T> {
   return workspace.exclusive(async () => {
-    await recoverChanges(workspace, signal);
-    return withLocks(workspace.stateFolder(), await findPlaces(), signal, change);
+    try {
+      await recoverChanges(workspace, signal);
+      return await withLocks(workspace.stateFolder(), await findPlaces(), signal, change);
+    } catch (error) {
+      throw stateFailure(error);
+    }
   });
+}
+
+/** What the system refused of the folder with the locks and journals; every other error as it is. */
+function stateFailure(error: unknown): unknown {
+  const code = systemCode(error);
+  if (code === undefined || failureReason(error) !== undefined) return error;
+  if (code === 'EMFILE' || code === 'ENFILE')
+    return failure('io', 'Too many files are open; nothing was changed. Try again with fewer calls at once.');
+  return failure('io', `The folder with Toolscript's locks and journals could not be used (${code}).`);
 }
 
 /** Makes all changes or none. Targets must be different places. Throws a ToolCallError. */

@@ -9,7 +9,20 @@ import { isAbsolute, join } from 'node:path';
 
 /** The first place that belongs to this user alone and can be written; undefined where there is none. */
 export function makeStateFolder(environment: Readonly<Record<string, string | undefined>>): string | undefined {
-  return [userFolder(environment), temporaryFolder()].find(makePrivateFolder);
+  return [() => userFolder(environment), temporaryFolder].map(orUndefined).find(isPrivate);
+}
+
+function isPrivate(path: string | undefined): path is string {
+  return path !== undefined && makePrivateFolder(path);
+}
+
+/** A user without an entry in the system's list has no home, and asking for it throws. */
+function orUndefined(find: () => string): string | undefined {
+  try {
+    return find();
+  } catch {
+    return undefined;
+  }
 }
 
 /** False where the folder is not this user's alone. */
@@ -40,8 +53,8 @@ function userFolder({
 function baseFolder(xdg: string | undefined, appData: string | undefined): string {
   if (xdg !== undefined && isAbsolute(xdg)) return xdg;
   if (process.platform === 'win32' && appData !== undefined && isAbsolute(appData)) return appData;
-  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Application Support');
-  return join(homedir(), '.local', 'state');
+  const home = homedir();
+  return process.platform === 'darwin' ? join(home, 'Library', 'Application Support') : join(home, '.local', 'state');
 }
 
 function temporaryFolder(): string {

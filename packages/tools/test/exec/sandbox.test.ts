@@ -401,6 +401,13 @@ it.runIf(process.geteuid?.() === 0 && existsSync('/home'))("root's commands read
   expect(denyRead).toContain(join(other, '.ssh'));
 });
 
+it('the locks and journals of file changes are hidden, also where a root holds them', () => {
+  const stateFolder = join(project, 'state');
+  const { denyRead } = sandboxedDisk(createWorkspace({ roots: project, stateFolder }));
+  expect(denyRead).toContain(stateFolder);
+  rmSync(stateFolder, { recursive: true });
+});
+
 it('the warnings of the package are refusals', () => {
   expect(obstacles({ errors: [], warnings: ['seccomp not available'] })).toEqual(['seccomp not available']);
   expect(obstacles({ errors: [], warnings: [] })).toEqual([]);

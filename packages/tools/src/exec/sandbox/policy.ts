@@ -34,6 +34,9 @@ export function sandboxedDisk(
   const writable = workspace.roots.filter(({ access }) => access === 'write').map(({ realPath }) => realPath);
   const homes = homesOf(environment);
   const secrets = secretsOf(homes, environment, platform);
+  const state = workspace.stateFolder();
+  // defence: locks-and-journals-hidden
+  if (state !== undefined) secrets.push(state);
   const hidden = secrets.filter((path) => existsSync(path) && !roots.includes(path));
   return {
     denyRead: hidden.filter((path) => !hasPattern(path)),
