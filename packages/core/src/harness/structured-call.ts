@@ -29,7 +29,7 @@ export async function callOnce(parts: RunnerParts, call: StructuredCall): Promis
     exposed: parts.exposed,
     observed: parts.observed,
     limits,
-    // defence: dry-run-holds-for-structured-calls
+    // defence: dry-run-holds-for-structured-calls, without it: gate: parts.makeGate(approvals, limits),
     gate: call.isDryRun ? dryRunGate : parts.makeGate(approvals, limits),
     app,
     principal,

@@ -242,7 +242,6 @@ class Commit {
 
 /** Writes a new file with the permissions and, where the system lets it, the owner of the file that it is like. */
 async function writeNew(path: string, bytes: Uint8Array, like: BigIntStats | undefined): Promise<void> {
-  // defence: commit-new-file-exclusive, without it: const handle = await open(path, O_WRONLY | O_CREAT, like ? 0o600 : 0o666);
   const handle = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, like ? 0o600 : 0o666);
   try {
     await handle.writeFile(bytes);

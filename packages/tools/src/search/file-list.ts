@@ -130,7 +130,6 @@ async function listFiles(
     signal: slices.signal,
     onPiece: (printed) => {
       paths.push(scope.inside(printed));
-      // defence: file-list-cap, without it: return undefined;
       return paths.length > MAX_LISTED ? 'stop' : undefined;
     },
   });

@@ -287,7 +287,6 @@ function around(line: string, start: number, most: number): string {
   const from = Math.max(0, Math.min(start - 100, line.length - most));
   const text = `${from > 0 ? '…' : ''}${wholeCharacters(line.slice(from, from + most))}${from + most < line.length ? '…' : ''}`;
   // A part of a text keeps the whole of it in memory, and thousands of long lines may match.
-  // defence: grep-text-copy, without it: return text;
   return Buffer.from(text).toString();
 }
 

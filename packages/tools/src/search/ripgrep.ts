@@ -102,7 +102,6 @@ function endOf(child: Ripgrep): Promise<{ code: number | null; complaints: strin
     const complaints: Buffer[] = [];
     let bytes = 0;
     (child.stderr as Readable | undefined)?.on('data', (chunk: Buffer) => {
-      // defence: ripgrep-complaints-cap, without it: complaints.push(chunk);
       if (bytes < MAX_ERROR_BYTES) complaints.push(chunk);
       bytes += chunk.length;
     });

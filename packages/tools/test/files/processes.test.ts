@@ -1,11 +1,12 @@
 import { execFile, fork } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { sha256 } from '#tools/files/change-journal.js';
+import { ownIdentity } from '#tools/files/process-identity.js';
 import { createWorkspace } from '#tools/files/workspace.js';
 import { writeFile } from '#tools/files/write-file.js';
 import { temporaryFolder, texts } from '../support/temporary-folder.js';
@@ -111,6 +112,17 @@ describe('a journal that lies in the state folder', () => {
   it('puts no file back that it did not see', async () => {
     const after = await recoverFrom((root) => forged(root, {}));
     expect(after['inside/a']).toBe('a');
+  });
+
+  it('is left alone while the process that wrote it is alive, and finished once it is not', async () => {
+    const journalBy = (owner: object) => (root: string) => {
+      const { dev, ino } = statSync(join(root, '.toolscript-AAAAAAAAAAAA.old'), { bigint: true });
+      const journal = JSON.parse(forged(root, { existing: { dev: `${dev}`, ino: `${ino}` } })) as object;
+      return JSON.stringify({ ...journal, owner });
+    };
+    const own = ownIdentity();
+    expect((await recoverFrom(journalBy(own)))['inside/a']).toBe('a');
+    expect((await recoverFrom(journalBy({ ...own, start: 'another time' })))['inside/a']).toBe('planted');
   });
 
   it('reaches nothing outside of the workspace', async () => {

@@ -1,0 +1,18 @@
+export interface Mark {
+  readonly name: string;
+  readonly file: string;
+  /** What stands in the defence's place where it is taken out; undefined where nothing does. */
+  readonly code: string | undefined;
+  /** Where the mark's line ends. */
+  readonly offset: number;
+}
+
+export interface Row {
+  readonly name: string;
+  readonly file: string;
+  readonly title: string;
+}
+
+export function findMarks(): Mark[];
+export function readTable(): Row[];
+export function withoutDefence(mark: Mark, source?: string): string;
