@@ -8,6 +8,9 @@
 // nothing that stands in the outbox: it counts the calls itself, finds their places itself, and ends the
 // script where an entry breaks a rule (`quickjs/outbox.ts`).
 //
+// Whatever reads a script's value may run the script's own code (a getter, toJSON, a proxy's trap), which may use the
+// bridge itself. So a budget is looked at once more after the value was read.
+//
 // Any line may fail because the heap or the stack is full. Nothing may be left half done then that a later
 // line relies on: what a failure could tear apart is committed last, without allocating.
 // oxlint-disable-next-line no-unused-expressions -- the build calls what this evaluates to
@@ -273,10 +276,11 @@
           'args: ' + text.length + ' characters of JSON are more than the ' + limits.input + ' a call may carry';
       else return text;
     } catch (error) {
+      // defence: bounded-argument-problem, without it: problem = error === NOT_CARRIED ? uncarriable[0] + ': ' + uncarriable[1] : describeText(error);
       problem =
         error === NOT_CARRIED
-          ? uncarriable[0] + ': ' + uncarriable[1]
-          : 'args: cannot be written as JSON (' + describeText(error) + ')';
+          ? capText(uncarriable[0]) + ': ' + uncarriable[1]
+          : 'args: cannot be written as JSON (' + capText(describeText(error)) + ')';
     }
     return '';
   }
@@ -296,6 +300,8 @@
     if (isBuiltin ? builtinCalls >= limits.builtinCalls : toolCalls >= limits.calls) return refusedCall(isBuiltin);
     // What is written may call tools itself: they come first.
     const text = writeArguments(value);
+    // defence: budget-after-arguments
+    if (isBuiltin ? builtinCalls >= limits.builtinCalls : toolCalls >= limits.calls) return refusedCall(isBuiltin);
     const entry = '[' + quotedName + ',' + text.length + (problem === '' ? ']' : ',' + stringify(problem) + ']');
     const promise = new PromiseConstructor(keepResolvers);
     const resolve = madeResolve;
@@ -544,10 +550,9 @@
     const ask = (what, id) => send('"$tasks"', { what, id }, true);
     const exec = (name, args) => {
       const request = { name: toText(name), args: args === undefined ? {} : args };
-      const made = nextCall;
       const done = send('"$spawn"', request);
-      // Its own index is the last one: what was written may have made calls itself. A refused one has none.
-      const id = nextCall === made ? '' : taskPrefix + (nextCall - 1);
+      // Its own index is the last one. A refused one has none.
+      const id = promises[nextCall - 1] === done ? taskPrefix + (nextCall - 1) : '';
       return freeze({ id, done, cancel: freeze(() => ask('cancel', id)) });
     };
     return freeze({
@@ -676,6 +681,11 @@
       }
     }
     const text = capText(join(shown, ' '));
+    // defence: budget-after-log-text
+    if (used.logs >= limits.logs || used.logBytes >= limits.logBytes) {
+      dropped.logs++;
+      return;
+    }
     used.logs++;
     used.logBytes += text.length;
     outboxLogs += (outboxLogs === '' ? '["' : ',["') + level + '",' + stringify(text) + ']';
@@ -712,8 +722,13 @@
       dropped.progress++;
       return;
     }
-    used.progress++;
     const shown = capText(toText(message));
+    // defence: budget-after-progress-text
+    if (used.progress >= limits.progress * 4 + 64) {
+      dropped.progress++;
+      return;
+    }
+    used.progress++;
     outboxProgress +=
       (outboxProgress === '' ? '[' : ',[') + stringify(shown) + ',' + (kind === 'warn' ? '"warn"' : '"info"') + ']';
   }

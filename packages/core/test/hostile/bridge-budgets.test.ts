@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import type { SandboxLimits } from '#core/protocol/index.js';
+import { readFrame, readOutbox, type Outbox } from '#core/sandbox/quickjs/outbox.js';
+import { writeInit } from '#core/sandbox/worker/guest-messages.js';
+import { openSlot } from '../sandbox/support/in-process-slot.js';
+
+/** What a script says in its first segment. */
+async function firstWords(body: string, limits: Partial<SandboxLimits> = {}): Promise<Outbox> {
+  const { compile, start, read } = await openSlot(limits);
+  const segment = start(compile(body));
+  expect(segment.end).toBeUndefined();
+  return read(segment);
+}
+
+/** One inside the other: each runs at HOOK, while the value of the one before is read. */
+const nested = (outer: string, depth: number) => `
+  const dive = (left) => ${outer.replace('HOOK', `if (left > 0) dive(left - 1);`)};
+  dive(${depth});`;
+
+describe('a budget', () => {
+  it('of calls holds for calls that are made while the arguments of others are written', async () => {
+    const { calls, end } = await firstWords(
+      `${nested('tools.echo({ toJSON() { HOOK return { left }; } }).catch(() => {})', 20)} return 1;`,
+      { maxCalls: 5, maxBuiltinCalls: 2 },
+    );
+    expect(calls.map(({ name }) => name)).toEqual(Array(5).fill('echo'));
+    expect(end).toMatchObject({ type: 'returned' });
+  });
+
+  it('of console lines holds for lines that are written while others are', async () => {
+    const { logs, dropped, end } = await firstWords(
+      `${nested('console.log({ get a() { HOOK return left; } })', 20)} return 1;`,
+      { maxLogEvents: 5 },
+    );
+    expect(logs).toHaveLength(5);
+    expect(dropped.logs).toBe(16);
+    expect(end).toMatchObject({ type: 'returned' });
+  });
+
+  it('of progress holds for messages that are written while others are', async () => {
+    const { progress, dropped, end } = await firstWords(
+      `${nested('context.emitProgress({ toString() { HOOK return "x"; } })', 99)} return 1;`,
+      { maxProgressEvents: 1 },
+    );
+    expect(progress).toHaveLength(68);
+    expect(dropped.progress).toBe(32);
+    expect(end).toMatchObject({ type: 'returned' });
+  });
+});
+
+describe('the reason why arguments cannot be carried', () => {
+  it.each([
+    ['an error with a long message', '{ toJSON() { throw new Error("x".repeat(50000)); } }'],
+    ['a long text that is thrown', '{ toJSON() { throw "x".repeat(50000); } }'],
+    ['a member with a long name', '{ ["k".repeat(50000)]: 1n }'],
+    ['many members with long names', 'Array(90).fill("k".repeat(500)).reduce((inner, key) => ({ [key]: inner }), 1n)'],
+  ])('is cut, and the script goes on: %s', async (_name, value) => {
+    const { calls } = await firstWords(`tools.echo(${value}).catch(() => {}); return 1;`);
+    expect(calls).toHaveLength(1);
+    expect(calls[0]!.argsProblem).toMatch(/more characters\]/u);
+  });
+});
+
+describe('a detached task', () => {
+  it('that was refused has no id, also where its arguments made calls', async () => {
+    const { slot, limits, compile } = await openSlot({ maxCalls: 1 });
+    const initJson = writeInit({
+      runId: 'run',
+      sha256: '',
+      javascript: '',
+      toolNames: ['echo'],
+      contextJson: '{}',
+      spawn: true,
+      seed: [1, 2, 3, 4],
+      clockMs: 1,
+      wallMs: 60_000,
+      limits,
+      principal: undefined,
+    });
+    const bytecode = compile(`
+      let inner;
+      const outer = tools.spawn.exec('echo', { toJSON() { inner = tools.spawn.exec('echo'); return {}; } });
+      outer.done.catch(() => {});
+      return [inner.id, outer.id];`);
+    const segment = slot.start({ bytecode, initJson, clockMs: 1, limits, sliceMs: 60_000 }, 60_000);
+    const { text, places } = readFrame(segment.text);
+    expect(readOutbox(text, places.length, limits).end).toMatchObject({ json: '["task_run_0",""]' });
+  });
+});
