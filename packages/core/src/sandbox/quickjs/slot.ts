@@ -47,6 +47,11 @@ export interface SlotHost {
   mustMakeRoom(): boolean;
 }
 
+/** Makes the engine of a sandbox; a test gives one that runs out of memory or stack when it is told to. */
+export type MakeEngine = (module: WasmModule, host: EngineHost) => Engine;
+
+const newEngine: MakeEngine = (module, host) => new Engine(module, host);
+
 /** A script that stands still, as data: what `restore` needs beside the image. */
 export interface SlotSnapshot {
   /** See `snapshot.ts`. */
@@ -96,12 +101,12 @@ export class Slot {
   #stackErrors = 0;
   #broken = false;
 
-  constructor(module: WasmModule, image: Image, host: SlotHost) {
+  constructor(module: WasmModule, image: Image, host: SlotHost, makeEngine: MakeEngine = newEngine) {
     this.#image = image;
     this.#slotHost = host;
     const { callSite } = image.header.layout;
     this.#placeReader = callSite === undefined ? undefined : new PlaceReader(callSite);
-    this.#engine = new Engine(module, this.#host());
+    this.#engine = makeEngine(module, this.#host());
     loadImage(this.#engine, image);
   }
 

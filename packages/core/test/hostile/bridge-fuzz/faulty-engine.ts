@@ -1,0 +1,174 @@
+import { Engine, type EngineHost, type EngineValue } from '#core/sandbox/quickjs/driver.js';
+import type { Image } from '#core/sandbox/quickjs/image.js';
+import type { WasmModule } from '#core/sandbox/quickjs/webassembly.js';
+
+/**
+ * Moments at which the host's code runs: it enters the guest, the guest calls a tool, or the script reads the clock
+ * (`Date.now()` is the one call to the host that a script can make anywhere).
+ */
+export type FaultPoint = 'begin' | 'evaluate' | 'start' | 'settle' | 'flush' | 'describe' | 'call' | 'tick';
+
+/** From a moment on, the engine has only so much room left. */
+export interface Fault {
+  readonly point: FaultPoint;
+  /** The first such moment is 0. */
+  readonly nth: number;
+  /**
+   * The engine takes memory from the heap in large pieces, and small blocks from these: 'memory' refuses new pieces,
+   * 'blocks' leaves no small block free either.
+   */
+  readonly kind: 'memory' | 'blocks' | 'stack';
+  /** Bytes that are left; of blocks, how many of which size: see `#takeBlocks`. */
+  readonly room: number;
+  /** How many moments of any kind later the room comes back. */
+  readonly lasts: number;
+}
+
+/** Large ones first: what is left of them is taken by smaller ones. */
+const BLOCK_SIZES = [2_000, 1_000, 700, 480, 360, 230, 168, 136, 104, 88, 72, 56, 40, 24, 8, 1];
+const MAX_TEXTS = 4_000;
+const MANY_BLOCKS = 40;
+
+/** An engine that runs out of memory or stack at chosen moments. */
+export class FaultyEngine extends Engine {
+  /** The guest said what there was to say in the last segment. */
+  hasFlushed = false;
+  readonly #image: Image;
+  #faults: readonly Fault[] = [];
+  #limits = { memory: 0, stack: 0 };
+  #seen = new Map<FaultPoint, number>();
+  #moments = 0;
+  #lifts: { kind: Fault['kind']; at: number }[] = [];
+  #timesBefore = 0;
+  /** Values that take the small blocks. */
+  #taken: EngineValue[] = [];
+
+  constructor(module: WasmModule, host: EngineHost, image: Image) {
+    const told: { engine?: FaultyEngine } = {};
+    super(module, {
+      ...host,
+      clockMs: () => {
+        told.engine?.reach('tick');
+        return host.clockMs();
+      },
+      called: () => {
+        host.called?.();
+        told.engine?.reach('call');
+      },
+    });
+    told.engine = this;
+    this.#image = image;
+  }
+
+  /** For the next script; `memory` and `stack` are its own limits in bytes. */
+  plan(faults: readonly Fault[], memory: number, stack: number): void {
+    this.#faults = faults;
+    this.#limits = { memory, stack };
+    this.#seen = new Map();
+    this.#moments = 0;
+    this.#lifts = [];
+    this.#taken = [];
+    this.#timesBefore = this.#timesOut();
+  }
+
+  /** Whether it ran out of memory or stack since it was last asked. */
+  takeRunOut(): boolean {
+    const times = this.#timesOut();
+    const hasRunOut = times !== this.#timesBefore;
+    this.#timesBefore = times;
+    return hasRunOut;
+  }
+
+  reach(point: FaultPoint): void {
+    if (this.#faults.length === 0) return;
+    this.#moments++;
+    this.#liftFaults();
+    const nth = this.#seen.get(point) ?? 0;
+    this.#seen.set(point, nth + 1);
+    for (const fault of this.#faults) if (fault.point === point && fault.nth === nth) this.#set(fault);
+  }
+
+  override callWithText(callee: EngineValue, text: string): void {
+    this.hasFlushed = false;
+    this.reach(callee === this.#image.header.entries.begin ? 'begin' : 'settle');
+    super.callWithText(callee, text);
+  }
+
+  override evaluate(bytecode: Uint8Array): EngineValue {
+    this.reach('evaluate');
+    return super.evaluate(bytecode);
+  }
+
+  override call(callee: EngineValue, argument?: EngineValue): EngineValue {
+    if (callee === this.#image.header.entries.start) this.reach('start');
+    return super.call(callee, argument);
+  }
+
+  override callForText(callee: EngineValue, argument?: EngineValue): string {
+    const isFlush = callee === this.#image.header.entries.flush;
+    this.reach(isFlush ? 'flush' : 'describe');
+    const text = super.callForText(callee, argument);
+    this.hasFlushed ||= isFlush;
+    return text;
+  }
+
+  #set({ kind, room, lasts }: Fault): void {
+    if (kind === 'stack') this.raw.qjs_set_max_stack_size(this.#usedStack() + room + 1);
+    else this.raw.qjs_set_memory_limit(this.#usedBytes() + (kind === 'memory' ? room : 0) + 1);
+    if (kind === 'blocks') this.#takeBlocks(room);
+    this.#lifts.push({ kind, at: this.#moments + lasts });
+  }
+
+  #liftFaults(): void {
+    for (const { kind } of this.#lifts.filter(({ at }) => at <= this.#moments)) {
+      if (kind === 'stack') this.raw.qjs_set_max_stack_size(this.#limits.stack);
+      else this.raw.qjs_set_memory_limit(this.#limits.memory);
+      if (kind === 'blocks') for (const value of this.#taken.splice(0)) this.raw.qjs_free_value(value);
+    }
+    this.#lifts = this.#lifts.filter(({ at }) => at > this.#moments);
+  }
+
+  /** Texts of every small size until no block is left; then a few of one size are free, and many of the others. */
+  #takeBlocks(room: number): void {
+    const { raw } = this;
+    const times = raw.toolscript_oom.value;
+    const bySize = BLOCK_SIZES.map((size) => this.#takeTexts(size));
+    const scarce = room % BLOCK_SIZES.length;
+    for (const [index, texts] of bySize.entries()) {
+      const free = index === scarce ? Math.floor(room / BLOCK_SIZES.length) : MANY_BLOCKS;
+      for (const text of texts.splice(Math.max(0, texts.length - free))) raw.qjs_free_value(text);
+    }
+    this.#taken.push(...bySize.flat());
+    // The script has not run out of anything yet.
+    raw.toolscript_oom.value = times;
+  }
+
+  #takeTexts(size: number): EngineValue[] {
+    const { raw, channel } = this;
+    this.memory().fill('x', channel.io, channel.io + size);
+    const texts: EngineValue[] = [];
+    while (texts.length < MAX_TEXTS) {
+      const text = raw.qjs_new_string(channel.io, size);
+      if (text !== 0 && raw.qjs_is_exception(text) === 0) {
+        texts.push(text);
+        continue;
+      }
+      if (text !== 0) raw.qjs_free_value(text);
+      raw.qjs_free_value(raw.qjs_get_exception());
+      break;
+    }
+    return texts;
+  }
+
+  #timesOut(): number {
+    return this.raw.toolscript_oom.value + this.raw.toolscript_stack.value;
+  }
+
+  #usedBytes(): number {
+    return this.words()[this.#image.header.layout.heapSize >> 2]!;
+  }
+
+  #usedStack(): number {
+    return this.#image.header.stackPointer - this.raw.__stack_pointer.value;
+  }
+}

@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parseSync } from 'oxc-parser';
+import { buildSandbox } from '#core/sandbox/image-build/build-image.js';
+import { loadKept, type ExecuteArtefacts } from '#core/sandbox/worker/artefacts.js';
+
+const guest = new URL('../../../src/sandbox/guest/', import.meta.url);
+const engine = new URL('../../../engine/', import.meta.url);
+
+/** The engine and an image of a guest whose bootstrap was changed. */
+export async function buildGuest(change: (bootstrap: string) => string): Promise<ExecuteArtefacts> {
+  const folder = await mkdtemp(join(tmpdir(), 'toolscript-guest-'));
+  try {
+    const [sources, out] = ['guest/', 'out/'].map((name) => new URL(name, pathToFileURL(`${folder}/`))) as [URL, URL];
+    await cp(guest, sources, { recursive: true });
+    const bootstrap = new URL('bootstrap.js', sources);
+    await writeFile(bootstrap, change(await readFile(bootstrap, 'utf8')));
+    await buildSandbox({ guest: sources, engine, out });
+    return await loadBuilt(out);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function loadBuilt(out: URL): Promise<ExecuteArtefacts> {
+  const read = (name: string) => readFile(new URL(name, out));
+  const [binary, header, content] = await Promise.all(['engine.wasm', 'execute.json', 'execute.image'].map(read));
+  const line = Buffer.from(`${JSON.stringify(JSON.parse(header!.toString()))}\n`);
+  const kept = new Map([binary!, Buffer.concat([line, content!])].map((bytes) => [sha256(bytes), bytes]));
+  return loadKept([...kept.keys()], (name) => Promise.resolve(kept.get(name)), 128);
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** Bytes before the counters, by which the host finds them in the guest's memory. */
+export const COUNTER_MARK = Buffer.from(Array.from({ length: 16 }, (_, index) => (index * 37 + 11) & 255));
+const MAX_COUNTERS = 4_000;
+
+/**
+ * The bootstrap with a counter in each of its blocks and branches. The counters are bytes of one array, so that
+ * counting takes no memory and no stack, and is possible where both are exhausted.
+ */
+export function countBlocks(bootstrap: string): string {
+  const inserts: { at: number; text: string; isEnd: boolean }[] = [];
+  let counters = 0;
+  const counter = () => `__counters[${COUNTER_MARK.length + counters++}]++`;
+  const insert = (at: number, text: string, isEnd = false) => inserts.push({ at, text, isEnd });
+  const branch = (node: SyntaxNode) => {
+    insert(node.start, `(${counter()}, `);
+    insert(node.end, ')', true);
+  };
+  const body = (node: SyntaxNode | null) => {
+    if (node === null || node.type === 'BlockStatement') return;
+    insert(node.start, `{ ${counter()}; `);
+    insert(node.end, ' }', true);
+  };
+  const visit = (node: SyntaxNode) => {
+    switch (node.type) {
+      case 'BlockStatement': {
+        const directives = (node['body'] as SyntaxNode[]).filter((line) => typeof line['directive'] === 'string');
+        insert(directives.at(-1)?.end ?? node.start + 1, ` ${counter()}; `);
+        break;
+      }
+      case 'ArrowFunctionExpression':
+        if (node['expression'] === true) branch(node['body'] as SyntaxNode);
+        break;
+      case 'ConditionalExpression':
+        branch(node['consequent'] as SyntaxNode);
+        branch(node['alternate'] as SyntaxNode);
+        break;
+      case 'LogicalExpression':
+        branch(node['right'] as SyntaxNode);
+        break;
+      case 'IfStatement':
+        body(node['consequent'] as SyntaxNode);
+        body(node['alternate'] as SyntaxNode | null);
+        break;
+      case 'ForStatement':
+      case 'WhileStatement':
+      case 'ForOfStatement':
+        body(node['body'] as SyntaxNode);
+        break;
+      case 'SwitchCase': {
+        const [first] = node['consequent'] as SyntaxNode[];
+        if (first !== undefined) insert(first.start, `${counter()}; `);
+        break;
+      }
+      default:
+    }
+    for (const child of childrenOf(node)) visit(child);
+  };
+  visit(parseSync('bootstrap.js', bootstrap, { lang: 'js' }).program as unknown as SyntaxNode);
+  if (counters > MAX_COUNTERS) throw new Error(`${counters} counters are more than there is room for`);
+  return declareCounters(applyInserts(bootstrap, inserts));
+}
+
+interface SyntaxNode {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly [member: string]: unknown;
+}
+
+function childrenOf(node: SyntaxNode): SyntaxNode[] {
+  return Object.values(node)
+    .flat()
+    .filter((child): child is SyntaxNode => typeof (child as SyntaxNode | null)?.type === 'string');
+}
+
+/** At the same place, what ends inside comes before what begins, and outer ends come last. */
+function applyInserts(source: string, inserts: readonly { at: number; text: string; isEnd: boolean }[]): string {
+  const ordered = inserts
+    .map((insert, index) => ({ ...insert, order: insert.isEnd ? -index - 1 : index }))
+    .sort((left, right) => left.at - right.at || left.order - right.order);
+  let text = '';
+  let from = 0;
+  for (const { at, text: added } of ordered) {
+    text += source.slice(from, at) + added;
+    from = at;
+  }
+  return text + source.slice(from);
+}
+
+function declareCounters(source: string): string {
+  const mark = `for (let index = 0; index < ${COUNTER_MARK.length}; index++) __counters[index] = index * 37 + 11;`;
+  const declared = `'use strict'; const __counters = new Uint8Array(${COUNTER_MARK.length + MAX_COUNTERS}); ${mark}`;
+  return source.replace("'use strict';", declared);
+}

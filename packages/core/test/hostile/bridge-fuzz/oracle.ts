@@ -1,0 +1,118 @@
+import { CALL_LINE, RECORD, RECORD_MARK } from './script-tree.js';
+
+/** A call as the host read it. */
+export interface SeenCall {
+  readonly name: string;
+  readonly argsJson: string;
+  readonly argsProblem: string | undefined;
+  readonly line: number;
+}
+
+/** What the script itself knows of its calls. */
+export interface ScriptRecord {
+  /** The numbers of the calls that were made, in order. */
+  readonly made: readonly number[];
+  /** How many calls were given another call's result. */
+  readonly wrong: number;
+  /** Promises of calls that it listens to, and those of them that were settled. */
+  readonly kept: number;
+  readonly settled: number;
+}
+
+export function check(n: number): number {
+  return (Math.imul(n + 1, 2_654_435_761) >>> 0) % 1_000_003;
+}
+
+const MARK_BYTES = Buffer.from(Int32Array.from(RECORD_MARK).buffer);
+
+/** The record in the guest's memory; undefined where the script ended before it made one. */
+export function readRecord(memory: Uint8Array, from: number): ScriptRecord | undefined {
+  const at = Buffer.from(memory.buffer, memory.byteOffset, memory.byteLength).indexOf(MARK_BYTES, from);
+  if (at < 0) return undefined;
+  const words = new Int32Array(memory.buffer, memory.byteOffset + at, RECORD.length);
+  const made = words[RECORD.made]!;
+  if (made < 0 || made > RECORD.length) return undefined;
+  return {
+    made: [...words.subarray(RECORD.calls, Math.min(RECORD.calls + made, RECORD.length))],
+    wrong: words[RECORD.wrong]!,
+    kept: words[RECORD.kept]!,
+    settled: words[RECORD.settled]!,
+  };
+}
+
+/** The bridge's own functions have a budget of their own; a detached task counts as a call of its tool. */
+export function isBuiltin({ name }: SeenCall): boolean {
+  return name.startsWith('$') && name !== '$spawn';
+}
+
+/** The number that a call's arguments say, where they describe themselves; throws where they are not what was meant. */
+export function numberOf({ name, argsJson, argsProblem }: SeenCall): number | undefined {
+  if (argsProblem !== undefined || name.startsWith('$')) return undefined;
+  const said = JSON.parse(argsJson) as { n?: unknown; check?: unknown; shape?: string } | null;
+  const n = said?.n;
+  if (typeof n !== 'number' || said?.check === undefined) return undefined;
+  const meant = JSON.stringify(expectedArguments(n, said.shape));
+  const isMeant = argsJson === meant || argsJson === JSON.stringify({ check: check(n), n });
+  if (!isMeant) throw new Error(`the host reads the arguments ${argsJson.slice(0, 200)} instead of ${meant}`);
+  return n;
+}
+
+function expectedArguments(n: number, shape: string | undefined): unknown {
+  const base = { n, check: check(n) };
+  switch (shape) {
+    case 'text':
+      return { ...base, shape, pad: 'aé😀\n\u2028"'.repeat(n % 9) };
+    case 'deep':
+      return { ...base, shape, deep: { list: [n, [{ n }], null, true] } };
+    case 'large':
+      return { ...base, shape, pad: 'y'.repeat((n % 5) * 900) };
+    default:
+      return base;
+  }
+}
+
+/**
+ * Every call that the host saw was made by the script, in this order, and every one that the script made was seen:
+ * a call that threw does not exist, one that gave a promise does.
+ */
+export function compareCalls(
+  seen: readonly SeenCall[],
+  { made, wrong }: ScriptRecord,
+  rules: { maxCalls: number; isComplete: boolean; isForeign: boolean },
+): string[] {
+  const faults: string[] = [];
+  if (wrong > 0) faults.push(`${wrong} calls were given the result of another call`);
+  const numbers = seen.filter(({ name }) => !name.startsWith('$')).map(numberOf);
+  const expected = made.slice(0, rules.maxCalls);
+  let at = 0;
+  // Calls since the last one that describes itself.
+  let others = 0;
+  for (const n of numbers) {
+    if (n === undefined) {
+      others++;
+      continue;
+    }
+    const found = expected.indexOf(n, at);
+    // The script may have been stopped between the call and its record.
+    if (found < 0 && !rules.isComplete && at + others >= expected.length) return faults;
+    if (found < 0) return [...faults, `the host saw call ${n}, and the script made no such call`];
+    if (!isSameCount(found - at, others, rules.isForeign))
+      return [...faults, `before call ${n} the script made ${found - at} others, and the host saw ${others}`];
+    others = 0;
+    at = found + 1;
+  }
+  const isCut = seen.filter((call) => !isBuiltin(call)).length >= rules.maxCalls;
+  if (rules.isComplete && !isCut && !isSameCount(expected.length - at, others, rules.isForeign))
+    faults.push(`at the end the script made ${expected.length - at} calls, and the host saw ${others}`);
+  return faults;
+}
+
+/** Scripts of the corpus make calls that stand in no record. */
+function isSameCount(made: number, seen: number, isForeign: boolean): boolean {
+  return isForeign ? made <= seen : made === seen;
+}
+
+/** The lines on which calls stand; undefined where the script holds calls that nobody marked. */
+export function callLines(javascript: string): ReadonlySet<number> {
+  return new Set(javascript.split('\n').flatMap((line, index) => (line.includes(CALL_LINE) ? [index + 1] : [])));
+}

@@ -1,0 +1,22 @@
+import { ORDINARY } from '../../script/ordinary-scripts.js';
+import { HOSTILE_SCRIPTS } from '../hostile-scripts.js';
+
+/** Longer ones only cost time here. */
+const MAX_SOURCE = 4_000;
+
+const AsyncFunction = (async () => {}).constructor as new (body: string) => unknown;
+
+/** Scripts of the corpus that can stand inside a function, in JavaScript. */
+export const SNIPPETS: readonly string[] = [...HOSTILE_SCRIPTS, ...ORDINARY]
+  .map(({ source }) => source)
+  .filter((source) => source.length < MAX_SOURCE && isFunctionBody(source));
+
+/** Compiles it, and never calls it. */
+function isFunctionBody(source: string): boolean {
+  if (/\b(?:import|arguments)\b/u.test(source)) return false;
+  try {
+    return new AsyncFunction(`"use strict";\n${source}\n`) !== undefined;
+  } catch {
+    return false;
+  }
+}
