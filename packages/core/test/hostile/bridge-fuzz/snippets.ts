@@ -15,7 +15,7 @@ export const SNIPPETS: readonly string[] = [...HOSTILE_SCRIPTS, ...ORDINARY]
 function isFunctionBody(source: string): boolean {
   if (/\b(?:import|arguments)\b/u.test(source)) return false;
   try {
-    return new AsyncFunction(`"use strict";\n${source}\n`) !== undefined;
+    return typeof new AsyncFunction(`"use strict";\n${source}\n`) === 'function';
   } catch {
     return false;
   }
