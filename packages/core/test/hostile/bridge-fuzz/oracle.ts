@@ -46,7 +46,7 @@ export function isBuiltin({ name }: SeenCall): boolean {
 }
 
 /** The number that a call's arguments say, where they describe themselves; throws where they are not what was meant. */
-export function numberOf({ name, argsJson, argsProblem }: SeenCall): number | undefined {
+function numberOf({ name, argsJson, argsProblem }: SeenCall): number | undefined {
   if (argsProblem !== undefined || name.startsWith('$')) return undefined;
   const said = JSON.parse(argsJson) as { n?: unknown; check?: unknown; shape?: string } | null;
   const n = said?.n;

@@ -242,7 +242,7 @@ const ENDINGS_THAT_RUN: readonly ((body: readonly Statement[]) => Statement)[] =
   wrap('return { long: long.repeat(9), get a() {', 'return { n: 1 }; } };', 'sync'),
 ];
 
-export function makeStatement(random: Random, depth = 0): Statement {
+function makeStatement(random: Random, depth = 0): Statement {
   if (depth >= 4 || !random.oneIn(3)) return random.pick(LEAVES)(random);
   return random.pick(random.oneIn(2) ? NESTING : WRAPS)(makeStatements(random, 3, depth + 1));
 }
