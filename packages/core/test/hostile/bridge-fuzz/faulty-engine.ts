@@ -31,7 +31,7 @@ const MANY_BLOCKS = 40;
 
 /** An engine that runs out of memory or stack at chosen moments. */
 export class FaultyEngine extends Engine {
-  /** The guest said what there was to say in the last segment. */
+  /** The guest could say all that there was to say in the last segment, which is thrown away otherwise. */
   hasFlushed = false;
   readonly #image: Image;
   #faults: readonly Fault[] = [];
@@ -106,9 +106,10 @@ export class FaultyEngine extends Engine {
 
   override callForText(callee: EngineValue, argument?: EngineValue): string {
     const isFlush = callee === this.#image.header.entries.flush;
+    this.hasFlushed = false;
     this.reach(isFlush ? 'flush' : 'describe');
     const text = super.callForText(callee, argument);
-    this.hasFlushed ||= isFlush;
+    this.hasFlushed = true;
     return text;
   }
 
