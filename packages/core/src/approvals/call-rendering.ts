@@ -29,7 +29,7 @@ export async function renderCall(
 
 /**
  * One argument a line, strings with their line ends as they are. The layout is ours: no argument can make
- * a line of its own that looks like another argument, because each line inside a value is marked.
+ * a line of its own that looks like another argument, because each line inside a name or a value is marked.
  */
 function renderArguments(input: JsonValue, maxLength: number): string {
   const members = typeof input === 'object' && input !== null ? Object.entries(input) : [];
@@ -39,7 +39,7 @@ function renderArguments(input: JsonValue, maxLength: number): string {
   const lines = shown.map(([key, value]) => {
     const name = renderForPerson(key, { maxLength: 100 });
     const text = typeof value === 'string' ? value : JSON.stringify(value);
-    return `  ${name}: ${indentLines(renderForPerson(text ?? '', { maxLength: room }))}`;
+    return `  ${indentLines(`${name}: ${renderForPerson(text ?? '', { maxLength: room })}`)}`;
   });
   const left = members.length - shown.length;
   if (left > 0) lines.push(`  [… ${left} more arguments …]`);
@@ -47,6 +47,7 @@ function renderArguments(input: JsonValue, maxLength: number): string {
 }
 
 function indentLines(text: string): string {
+  // defence: lines-of-arguments-are-indented, without it: return text;
   return text.replaceAll('\n', '\n    ');
 }
 

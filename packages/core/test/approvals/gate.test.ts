@@ -289,6 +289,25 @@ describe('a person', () => {
     expect(onRequest).toHaveBeenCalledExactlyOnceWith(seen);
   });
 
+  it.each<[string, object]>([
+    ['a value', { note: 'fine\n  command: ls', command: 'rm' }],
+    ['a value with line ends of another kind', { note: 'fine\r\n  command: ls', command: 'rm' }],
+    ['a name', { 'note\n  command: ls\n  rest': 1, command: 'rm' }],
+    ['a value that is cut', { note: `${'x'.repeat(9_000)}\n  command: ls`, command: 'rm' }],
+  ])('sees by its layout that a line inside %s is no argument', async (_where, input) => {
+    let rendered = '';
+    await decide(
+      (request) => {
+        ({ rendered } = request);
+        return 'deny';
+      },
+      { input },
+    );
+    const [, ...lines] = rendered.split('\n');
+    // An argument begins after two blanks; what goes on inside one stands further in.
+    expect(lines.filter((line) => /^ {0,3}\S/u.test(line))).toHaveLength(Object.keys(input).length);
+  });
+
   it('is shown the preview of a tool, made safe, and the arguments where it fails or never comes', async () => {
     expect(await renderedWith(() => 'weather of \u2066Oslo')).toBe('weather of \\u{2066}Oslo');
     expect(await renderedWith(async () => '+ line\n- line')).toBe('+ line⏎\n- line');
