@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { sharedHarness, valueOf } from './open-harness.js';
+import { failureOf, sharedHarness, valueOf } from './open-harness.js';
 
 const { harness } = sharedHarness();
 
@@ -102,5 +102,14 @@ describe('the place of a call', () => {
       "await named['x (script.ts:99:1)']();",
     ].join('\n');
     expect(await linesOf(source)).toEqual([1, 5, 1]);
+  });
+
+  it('of an error is told whatever the script did to the length of traces', async () => {
+    const source = [
+      'try { Error.stackTraceLimit = 0; } catch {}',
+      "try { Object.defineProperty(Error, 'stackTraceLimit', { value: 0 }); } catch {}",
+      "throw new Error('here');",
+    ].join('\n');
+    expect(failureOf(await harness.runScript(source))).toMatchObject({ message: 'Error: here', line: 3 });
   });
 });

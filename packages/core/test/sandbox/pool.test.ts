@@ -195,4 +195,33 @@ describe('the worker pool', () => {
       expect(returned(await next)).toBe(300_000);
     }
   });
+
+  it('a cancellation inside a loop ends the script, not its thread: a neighbour goes on where it was', async () => {
+    const pool = makePool({ size: 1, slotsPerWorker: 2 });
+    const { run: neighbour, release } = await holdSlot(pool);
+    const looping = driveRun(pool, 'while (true) {}', {
+      limits: { computeMs: 60_000 },
+      wallMs: 60_000,
+      onRun: (run) => void delay(50).then(() => run.cancel('cancelled')),
+    });
+    expect((await looping).end).toEqual({ type: 'cancelled', reason: 'cancelled' });
+    release('still here');
+    expect(returned(await neighbour)).toBe('still here');
+    expect(pool.stats().workersReplaced).toBe(0);
+  });
+
+  it('a thread has no environment and no arguments, and bounds for its stack and its heap', async () => {
+    const channel = new BroadcastChannel('surroundings');
+    const told = new Promise<Record<string, unknown>>((resolve) => {
+      // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a channel of Node's
+      channel.onmessage = (message) => resolve((message as { data: Record<string, unknown> }).data);
+    });
+    process.env['TOOLSCRIPT_TEST_SECRET'] = 'secret';
+    await makePool({ size: 1 }, 'telling-entry.mjs').warm();
+    const { env, argv, execArgv, resourceLimits } = await told;
+    channel.close();
+    delete process.env['TOOLSCRIPT_TEST_SECRET'];
+    expect({ env, argv, execArgv }).toEqual({ env: {}, argv: [], execArgv: [] });
+    expect(resourceLimits).toMatchObject({ stackSizeMb: 16, maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 8 });
+  });
 });

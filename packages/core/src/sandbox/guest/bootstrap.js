@@ -297,6 +297,7 @@
    * and has a budget of its own.
    */
   function send(quotedName, value, isBuiltin) {
+    // defence: builtin-calls-are-bounded
     if (isBuiltin ? builtinCalls >= limits.builtinCalls : toolCalls >= limits.calls) return refusedCall(isBuiltin);
     // What is written may call tools itself: they come first.
     const text = writeArguments(value);

@@ -110,12 +110,14 @@
   freeze(CallSitePrototype);
 
   for (const name of ownKeys(globalThis)) {
+    // defence: only-reviewed-globals
     if (typeof name === 'string' && !ALLOWED_GLOBALS.has(name)) deleteProperty(globalThis, name);
   }
   // Hands out call sites, which lead to the functions of the bridge. None is ever made again; should one be, it leads nowhere.
   // defence: no-call-sites
   deleteProperty(Error, 'prepareStackTrace');
   // A setter of the engine's own that freezing does not stop: without traces, calls would have no place.
+  // defence: stack-traces-keep-their-length
   defineProperty(Error, 'stackTraceLimit', { get: () => 10, set() {}, enumerable: false, configurable: false });
 
   const intrinsics = new Set();
@@ -141,6 +143,7 @@
         },
       }),
     ),
+    // defence: internal-error-is-frozen
     InternalError,
     (function () {
       return getOwnPropertyDescriptor(arguments, 'callee').get;
@@ -224,6 +227,7 @@
     }
   }
 
+  // defence: intrinsics-are-frozen
   for (const value of intrinsics) if (value !== globalThis) freeze(value);
   for (const key of ownKeys(globalThis)) {
     const property = getOwnPropertyDescriptor(globalThis, key);

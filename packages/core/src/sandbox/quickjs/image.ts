@@ -108,11 +108,13 @@ export function loadImage(engine: Engine, image: Image): void {
   let offset = 0;
   let zeroFrom = header.runs[0]?.[0] ?? 0;
   for (const [start, end] of header.runs) {
+    // defence: gaps-are-zeroed
     if (start > zeroFrom) memory.fill(0, zeroFrom, start);
     memory.set(content.subarray(offset, offset + end - start), start);
     offset += end - start;
     zeroFrom = end;
   }
+  // defence: heap-is-zeroed
   if (touched > zeroFrom) memory.fill(0, zeroFrom, touched);
   engine.raw.toolscript_pages.value = header.pages;
   engine.raw.__stack_pointer.value = header.stackPointer;

@@ -191,6 +191,7 @@ export class Slot {
   /** Back to the pristine guest. False where the instance must be dropped. */
   recycle(): boolean {
     this.#placeReader?.forget();
+    // defence: broken-or-grown-instances-are-dropped
     if (this.#broken || this.memoryBytes > (this.#image.header.pages + HEADROOM_PAGES) * WASM_PAGE) return false;
     loadImage(this.#engine, this.#image);
     return true;
@@ -240,9 +241,12 @@ export class Slot {
   #check(): void {
     const now = performance.now();
     this.#notePeak();
+    // defence: compute-clock-stops-a-loop
     if (this.#clock.look(now)) throw new SegmentStopped('compute');
+    // defence: wall-clock-stops-a-loop
     if (now > this.#wallDeadline) throw new SegmentStopped('wall');
     const cancelled = this.#slotHost.isCancelled();
+    // defence: cancel-stops-a-loop
     if (cancelled !== undefined) throw new SegmentStopped(cancelled);
     if (now > this.#sliceEnd && this.#slotHost.mustMakeRoom()) this.#endSlice(now);
   }
@@ -333,9 +337,11 @@ export class Slot {
   #limitBehind(end: GuestEnd | undefined): SandboxEnd | undefined {
     if (end?.type !== 'threw') return undefined;
     const { error } = end;
+    // defence: memory-limit-by-the-counter, without it: if (error.message === 'out of memory') return { type: 'limit', limit: 'memory', error };
     if (error.message === 'out of memory' && this.#ranOut(this.#raw.toolscript_oom, this.#memoryErrors))
       return { type: 'limit', limit: 'memory', error };
     const isStack = error.message === 'Maximum call stack size exceeded';
+    // defence: stack-limit-by-the-counter, without it: if (isStack) return { type: 'limit', limit: 'stack', error };
     if (isStack && this.#ranOut(this.#raw.toolscript_stack, this.#stackErrors))
       return { type: 'limit', limit: 'stack', error };
     return undefined;
@@ -377,6 +383,7 @@ export class Slot {
         ? { type: 'limit', limit: error.reason }
         : { type: 'cancelled', reason: error.reason };
     }
+    // defence: memory-limit-behind-a-trap
     if (this.#engine.raw.toolscript_oom.value !== this.#memoryErrors) return { type: 'limit', limit: 'memory' };
     // The engine's native frames overflowed the thread's stack before the engine's own check.
     if (error instanceof RangeError) return { type: 'limit', limit: 'stack' };

@@ -54,6 +54,7 @@ export function restoreMemory(engine: Engine, image: Image, delta: Uint8Array, m
   const count = plain.readUInt32LE(0);
   const heapPages = plain.readUInt32LE(4);
   const body = (HEAD_WORDS + count) * 4;
+  // defence: snapshot-length-fits-its-head
   if (plain.length !== body + count * PAGE) throw new SnapshotError('the memory is cut off');
   growTo(engine, heapPages);
   const memory = engine.memory();
@@ -61,6 +62,7 @@ export function restoreMemory(engine: Engine, image: Image, delta: Uint8Array, m
   const pristine = pristinePages(image);
   for (let index = 0; index < count; index++) {
     const start = plain.readUInt32LE((HEAD_WORDS + index) * 4) * PAGE;
+    // defence: snapshot-pages-within-the-heap
     if (start < first || start >= heapPages * WASM_PAGE) throw new SnapshotError('the memory has a page too many');
     const difference = plain.subarray(body + index * PAGE, body + (index + 1) * PAGE);
     memory.set(xor(difference, pristine(start)), start);
@@ -70,6 +72,7 @@ export function restoreMemory(engine: Engine, image: Image, delta: Uint8Array, m
 
 function inflate(delta: Uint8Array, maxBytes: number): Buffer {
   try {
+    // defence: snapshot-unfolds-within-bounds, without it: return inflateRawSync(delta);
     return inflateRawSync(delta, { maxOutputLength: maxBytes });
   } catch (error) {
     throw new SnapshotError(`the memory cannot be unpacked: ${String(error)}`);

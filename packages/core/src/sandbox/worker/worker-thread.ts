@@ -66,6 +66,7 @@ export class WorkerThread {
     this.#handlers = handlers;
     this.#freeSlots = Array.from({ length: slots }, (_, index) => slots - 1 - index);
     this.#worker = new Worker(entry, {
+      // defence: sandbox-threads-have-no-environment
       env: {},
       argv: [],
       execArgv: [],
@@ -73,6 +74,7 @@ export class WorkerThread {
       stdout: true,
       stderr: true,
       name: 'toolscript-sandbox',
+      // defence: sandbox-threads-have-limits
       resourceLimits: { stackSizeMb: 16, maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 8 },
     });
     this.ready = new Promise((resolve) => {

@@ -1,6 +1,6 @@
 import { BytecodeCompiler } from '#core/sandbox/quickjs/bytecode-compiler.js';
 import { readFrame, readOutbox, type Outbox } from '#core/sandbox/quickjs/outbox.js';
-import { Slot, type SlotSegment } from '#core/sandbox/quickjs/slot.js';
+import { Slot, type SlotHost, type SlotSegment } from '#core/sandbox/quickjs/slot.js';
 import { loadArtefacts } from '#core/sandbox/worker/artefacts.js';
 import { writeInit } from '#core/sandbox/worker/guest-messages.js';
 import { asScript, TEST_LIMITS } from '#core/testing/drive-run.js';
@@ -12,31 +12,43 @@ export interface InProcessSlot {
   readonly limits: SandboxLimits;
   compile(body: string): Uint8Array;
   start(bytecode: Uint8Array): SlotSegment;
+  startWithin(bytecode: Uint8Array, wallMs: number): SlotSegment;
   /** What the guest said in a segment, held to the rules. */
   read(segment: SlotSegment): Outbox;
 }
 
-const quietHost = { isCancelled: () => undefined, mustMakeRoom: () => false };
+const quietHost: SlotHost = { isCancelled: () => undefined, mustMakeRoom: () => false };
 const WALL_MS = 60_000;
 
-export async function openSlot(changes: Partial<SandboxLimits> = {}, toolNames = ['echo']): Promise<InProcessSlot> {
+export interface SlotFaults {
+  host?: SlotHost;
+  /** What the guest is told of its limits, where that is not what the host holds it to. */
+  toldLimits?: Partial<SandboxLimits>;
+}
+
+export async function openSlot(
+  changes: Partial<SandboxLimits> = {},
+  { host = quietHost, toldLimits = {} }: SlotFaults = {},
+): Promise<InProcessSlot> {
   const limits = { ...TEST_LIMITS, ...changes };
   const artefacts = await loadArtefacts(128);
   const compiler = new BytecodeCompiler(artefacts.module, artefacts.compile);
-  const slot = new Slot(artefacts.module, artefacts.execute, quietHost);
+  const slot = new Slot(artefacts.module, artefacts.execute, host);
   const initJson = writeInit({
     runId: 'scr_test',
     sha256: '',
     javascript: '',
-    toolNames,
+    toolNames: ['echo'],
     contextJson: '{}',
     spawn: false,
     seed: [1, 2, 3, 4],
     clockMs: 1,
     wallMs: WALL_MS,
-    limits,
+    limits: { ...limits, ...toldLimits },
     principal: undefined,
   });
+  const startWithin = (bytecode: Uint8Array, wallMs: number) =>
+    slot.start({ bytecode, initJson, clockMs: 1, limits, sliceMs: WALL_MS }, wallMs);
   return {
     slot,
     limits,
@@ -45,7 +57,8 @@ export async function openSlot(changes: Partial<SandboxLimits> = {}, toolNames =
       if (!(bytecode instanceof Uint8Array)) throw new Error(JSON.stringify(bytecode));
       return bytecode;
     },
-    start: (bytecode) => slot.start({ bytecode, initJson, clockMs: 1, limits, sliceMs: WALL_MS }, WALL_MS),
+    start: (bytecode) => startWithin(bytecode, WALL_MS),
+    startWithin,
     read(segment) {
       const { text, places } = readFrame(segment.text);
       return readOutbox(text, places.length, limits);

@@ -1,0 +1,156 @@
+import { deflateRawSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { loadArtefacts } from '#core/sandbox/worker/artefacts.js';
+import { SnapshotError } from '#core/sandbox/quickjs/snapshot.js';
+import { openSlot } from './support/in-process-slot.js';
+
+const ENDLESS = 'for (;;);';
+
+describe('a limit', () => {
+  it('of memory is told by the engine’s own count, not by the words of an error', async () => {
+    const { slot, compile, start, read } = await openSlot({ memoryMb: 8 });
+    const faked = start(compile(`throw new Error('out of memory')`));
+    expect(faked.end).toBeUndefined();
+    expect(read(faked).end).toMatchObject({ type: 'threw' });
+    expect(slot.recycle()).toBe(true);
+    const full = start(compile('const keep = []; for (;;) keep.push(new Array(1000).fill(keep))'));
+    expect(full.end).toMatchObject({ type: 'limit', limit: 'memory' });
+  });
+
+  it('of the stack is told by the engine’s own count, not by the words of an error', async () => {
+    const { slot, compile, start, read } = await openSlot();
+    const faked = start(compile(`throw new RangeError('Maximum call stack size exceeded')`));
+    expect(faked.end).toBeUndefined();
+    expect(read(faked).end).toMatchObject({ type: 'threw' });
+    expect(slot.recycle()).toBe(true);
+    expect(start(compile('const f = () => f() + 1; return f()')).end).toMatchObject({ type: 'limit', limit: 'stack' });
+  });
+
+  it('of compute time ends a loop of which nothing else would end', async () => {
+    const { compile, startWithin } = await openSlot({ computeMs: 50 });
+    expect(startWithin(compile(ENDLESS), 5_000).end).toEqual({ type: 'limit', limit: 'compute' });
+  });
+
+  it('of wall time ends a loop that may compute for longer', async () => {
+    const { compile, startWithin } = await openSlot({ computeMs: 5_000 });
+    expect(startWithin(compile(ENDLESS), 50).end).toEqual({ type: 'limit', limit: 'wall' });
+  });
+
+  it('of calls holds by the host’s own count, whatever the guest was told', async () => {
+    const { slot, compile, start } = await openSlot(
+      { maxCalls: 3, maxBuiltinCalls: 2 },
+      { toldLimits: { maxCalls: 1_000, maxBuiltinCalls: 1_000 } },
+    );
+    const segment = start(compile('for (let n = 0; n < 6; n++) tools.echo({ n }); await new Promise(() => {})'));
+    expect(segment.end).toMatchObject({ type: 'internal', detail: expect.stringContaining('more calls than it may') });
+    expect(slot.recycle()).toBe(false);
+  });
+
+  it('of built-in calls is kept by the guest: the call beyond it is refused in the script', async () => {
+    const { compile, start, read } = await openSlot({ maxBuiltinCalls: 2 });
+    const segment = start(
+      compile(`
+        sleep(1); sleep(1);
+        try { await sleep(1); } catch (error) { return [error.name, error.code]; }`),
+    );
+    expect(segment.end).toBeUndefined();
+    expect(read(segment).end).toMatchObject({
+      type: 'returned',
+      json: '["ToolBudgetExceededError","ToolBudgetExceededError"]',
+    });
+  });
+});
+
+describe('a cancellation', () => {
+  it.each(['cancelled', 'timeout'] as const)('stops a script inside a loop: %s', async (reason) => {
+    let asked = 0;
+    const host = { isCancelled: () => (++asked > 3 ? reason : undefined), mustMakeRoom: () => false };
+    const { slot, compile, start } = await openSlot({ computeMs: 5_000 }, { host });
+    expect(start(compile(ENDLESS)).end).toEqual({ type: 'cancelled', reason });
+    expect(slot.recycle()).toBe(false);
+  });
+});
+
+describe('an instance', () => {
+  it('that was stopped half-way is not used again', async () => {
+    const { slot, compile, start } = await openSlot({ computeMs: 20 });
+    start(compile(ENDLESS));
+    expect(slot.recycle()).toBe(false);
+  });
+
+  it('that grew is not used again', async () => {
+    const { slot, compile, start, read } = await openSlot();
+    expect(read(start(compile('return new Array(2e6).fill(1.5).length'))).end).toMatchObject({ type: 'returned' });
+    expect(slot.recycle()).toBe(false);
+  });
+});
+
+describe('the error of a full heap', () => {
+  it('leads to a class that is frozen, as is all that it shares with other errors', async () => {
+    const { compile, start, read } = await openSlot({ memoryMb: 8 });
+    const segment = start(
+      compile(`
+        const keep = [];
+        try { for (;;) keep.push(new Array(1000).fill(keep)); } catch (error) {
+          keep.length = 0;
+          const { constructor } = error;
+          return [constructor.name, Object.isFrozen(constructor), Object.isFrozen(Object.getPrototypeOf(error))];
+        }`),
+    );
+    expect(read(segment).end).toMatchObject({ type: 'returned', json: '["InternalError",true,true]' });
+  });
+});
+
+describe('a memory to restore', () => {
+  const PAGE = 4096;
+  const ROOM = 16 * 1_048_576;
+
+  /** As a capture writes it, with the page numbers and the heap's end that a test likes. */
+  function memoryOf(pages: readonly number[], heapPages: number): Uint8Array {
+    const words = [pages.length, heapPages, ...pages];
+    const head = Buffer.alloc(words.length * 4);
+    words.forEach((word, index) => head.writeUInt32LE(word, index * 4));
+    return deflateRawSync(Buffer.concat([head, Buffer.alloc(pages.length * PAGE)]));
+  }
+
+  async function restoring(memory: (first: number, heapPages: number) => Uint8Array, maxBytes = ROOM) {
+    const { header } = (await loadArtefacts(128)).execute;
+    const { slot, limits, compile, start } = await openSlot();
+    start(compile('await tools.echo({})'));
+    const snapshot = slot.capture();
+    const { slot: other } = await openSlot();
+    const bytes = memory(header.runs[0]![0] / PAGE, header.pages);
+    return { other, restore: () => other.restore({ ...snapshot, memory: bytes }, limits, 1_000, maxBytes) };
+  }
+
+  it('that holds nothing but the guest’s own pages is taken', async () => {
+    const { restore } = await restoring((first, heapPages) => memoryOf([first, first + 1], heapPages));
+    expect(restore).not.toThrow();
+  });
+
+  it.each<[string, (first: number, heapPages: number) => number]>([
+    ['below the guest, on the engine’s stack', () => 0],
+    ['just below the guest', (first) => first - 1],
+    ['behind the end of the heap', (_first, heapPages) => heapPages * 16],
+    ['far outside', () => 0xffff_ffff],
+  ])('with a page %s is refused, and its instance is not used again', async (_where, page) => {
+    const { other, restore } = await restoring((first, heapPages) => memoryOf([page(first, heapPages)], heapPages));
+    expect(restore).toThrow(SnapshotError);
+    expect(other.recycle()).toBe(false);
+  });
+
+  it('of another length than its head says is refused', async () => {
+    const { restore } = await restoring((first, heapPages) => {
+      const words = Buffer.alloc(16);
+      [1, heapPages, first, 0].forEach((word, index) => words.writeUInt32LE(word, index * 4));
+      return deflateRawSync(Buffer.concat([words, Buffer.alloc(PAGE)]));
+    });
+    expect(restore).toThrow(SnapshotError);
+  });
+
+  it('that unfolds to more than a guest may have is refused', async () => {
+    const pages = (first: number) => Array.from({ length: 512 }, () => first);
+    const { restore } = await restoring((first, heapPages) => memoryOf(pages(first), heapPages), 1_048_576);
+    expect(restore).toThrow(SnapshotError);
+  });
+});
