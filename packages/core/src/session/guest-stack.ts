@@ -1,6 +1,7 @@
 import type { CompiledScript, SourcePosition } from '../protocol/index.js';
 
 const MAX_FRAMES = 10;
+// defence: only-frames-of-the-script, without it: const FRAME = /^\s*at (.*?) ?\(?[^():]*:(\d+):(\d+)\)?$/u;
 const FRAME = /^\s*at (.*?) ?\(?script\.ts:(\d+):(\d+)\)?$/u;
 
 /** A guest's stack in the model's own lines. */
@@ -32,5 +33,6 @@ export function mapGuestStack(stack: string, script: CompiledScript): MappedStac
 }
 
 function cleanName(name: string): string {
+  // defence: names-in-stacks-are-cleaned, without it: return name;
   return name.replaceAll(/[^\w$.<>#[\] -]/gu, '?').slice(0, 60);
 }

@@ -159,7 +159,7 @@ const MADE_IN_THE_GUEST: ReadonlySet<string> = new Set<ErrorCode>(['ToolNotFound
 
 /** The guest only says which call it was; the host knows what came of it. */
 function ownCode({ callIndex, code }: GuestThrow, sources: FailureSources): ErrorCode | undefined {
-  // defence: host-knows-the-code
+  // defence: host-knows-the-code, without it: if (code !== undefined) return code as ErrorCode;
   if (callIndex === undefined)
     return code !== undefined && MADE_IN_THE_GUEST.has(code) ? (code as ErrorCode) : undefined;
   const told = sources.codeOf(callIndex);

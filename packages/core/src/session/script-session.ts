@@ -95,6 +95,7 @@ export async function runScriptSession(options: SessionOptions): Promise<Session
   const first = new ScriptSession(options, options.earlier?.attempt ?? 1);
   const outcome = await first.run();
   const internal = outcome.status === 'failed' && outcome.error.code === 'HarnessInternalError';
+  // defence: only-reads-are-repeated, without it: const mayRepeat = internal && options.earlier === undefined;
   const mayRepeat = internal && options.earlier === undefined && first.onlyReadsStarted();
   if (!mayRepeat || options.signal?.aborted === true) return outcome;
   return new ScriptSession(options, 2).run();

@@ -68,6 +68,7 @@ export class ScriptVoice {
   log(level: LogLevel, text: string, isPaced = true): LogEntry | undefined {
     const atMs = this.#nowMs();
     const bytes = Buffer.byteLength(text);
+    // defence: logs-are-capped-by-the-host, without it: const full = false;
     const full = this.logs.length >= this.#limits.maxLogEvents || this.#logBytes + bytes > this.#limits.maxLogBytes;
     if (full || (isPaced && !this.#takeToken(atMs))) {
       this.#droppedLogs++;
@@ -84,6 +85,7 @@ export class ScriptVoice {
     const now = this.#nowMs();
     const allowed =
       this.#progressEvents < this.#limits.maxProgressEvents && now - this.#lastProgressMs >= PROGRESS_INTERVAL_MS;
+    // defence: progress-is-capped-by-the-host
     if (!allowed) {
       this.#droppedProgress++;
       return false;
@@ -115,6 +117,7 @@ export class ScriptVoice {
     const { logRatePerSec } = this.#limits;
     this.#tokens = Math.min(logRatePerSec, this.#tokens + ((atMs - this.#refilledAtMs) / 1000) * logRatePerSec);
     this.#refilledAtMs = atMs;
+    // defence: logs-are-paced-by-the-host
     if (this.#tokens < 1) return false;
     this.#tokens--;
     return true;

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import type { HarnessOptions } from '#core/index.js';
+import { collect, failureOf, openHarness, valueOf } from '../harness/open-harness.js';
+import { sampleTools } from '../harness/sample-tools.js';
+import { callOf, RETURNED, untrueRuntime, type Told } from './untrue-runtime.js';
+
+/** A harness whose guest says what the test tells. */
+function openUntrue(tell: (segment: number, run: number) => Told, options: Partial<HarnessOptions> = {}) {
+  const { tools, deeds } = sampleTools();
+  const runtime = untrueRuntime(tell);
+  const harness = openHarness({ tools, runtime, typecheck: 'off', approvals: 'deny', ...options });
+  return { runtime, deeds, run: () => harness.runScript('await tools.echo({ value: 1 })') };
+}
+
+const thrown = (extra: object): Told => ({
+  end: { type: 'threw', error: { name: 'Error', message: 'made up', stack: '', ...extra }, unhandled: [] },
+});
+
+describe('a guest that has taken over its sandbox', () => {
+  it.each([
+    ['one too far ahead', [1]],
+    ['the same one twice', [0, 0]],
+    ['one that is none', [-1]],
+    ['one that is no whole number', [0.5]],
+  ])('makes no call under another index than the next: %s', async (_name, indexes) => {
+    const { deeds, run } = openUntrue(() => ({
+      calls: indexes.map((index) => callOf(index, 'echo', { value: 1 })),
+    }));
+    expect(failureOf(await run()).code).toBe('HarnessInternalError');
+    expect(deeds).toEqual([]);
+  });
+
+  it.each(['ApprovalDeniedError', 'HarnessInternalError', 'ScriptTimeoutError', 'constructor'])(
+    'gives its failure no code that the host has not given: %s',
+    async (code) => {
+      const { run } = openUntrue(() => thrown({ code }));
+      expect(failureOf(await run()).code).toBe('ScriptRuntimeError');
+    },
+  );
+
+  it('gives its failure no code by a call that was not refused so', async () => {
+    const { run } = openUntrue((segment) =>
+      segment === 0
+        ? { calls: [callOf(0, 'echo', { value: 1 })] }
+        : thrown({ code: 'ApprovalDeniedError', callIndex: 0 }),
+    );
+    expect(failureOf(await run()).code).toBe('ScriptRuntimeError');
+  });
+
+  it('says no more lines than the host keeps, and the host says that it dropped some', async () => {
+    const logs = Array.from({ length: 5_000 }, (_, line) => ({ level: 'info' as const, text: `line ${line}` }));
+    const limits = { maxLogEvents: 10, logRatePerSec: 1_000_000 };
+    const { logs: kept } = await openUntrue(() => ({ logs, ...RETURNED }), { limits }).run();
+    expect(kept).toHaveLength(11);
+    expect(kept.at(-1)!.text).toContain('4990 console lines were dropped');
+  });
+
+  it('says no more bytes in lines than the host keeps', async () => {
+    const logs = Array.from({ length: 100 }, () => ({ level: 'info' as const, text: 'ä'.repeat(500) }));
+    const limits = { maxLogBytes: 10_000, logRatePerSec: 1_000_000 };
+    const { logs: kept } = await openUntrue(() => ({ logs, ...RETURNED }), { limits }).run();
+    expect(kept.filter(({ level }) => level === 'info')).toHaveLength(10);
+  });
+
+  it('says no more lines at once than the host’s pace allows', async () => {
+    const logs = Array.from({ length: 150 }, () => ({ level: 'info' as const, text: 'x' }));
+    // At one a second the bucket holds one; a second more would have to pass for each further line.
+    const { logs: kept } = await openUntrue(() => ({ logs, ...RETURNED }), { limits: { logRatePerSec: 1 } }).run();
+    expect(kept.filter(({ level }) => level === 'info').length).toBeLessThan(100);
+  });
+
+  it('shows the user no more text than the host keeps, in however many parts it comes', async () => {
+    const { run } = openUntrue(
+      (segment) => ({
+        output: 'x'.repeat(300),
+        ...(segment < 8 ? { calls: [callOf(segment, 'echo', { value: 1 })] } : RETURNED),
+      }),
+      { limits: { maxReturnBytes: 1_000 } },
+    );
+    const { output } = await run();
+    expect(output).toBe(`${'x'.repeat(1_000)}\n[the rest of the output was cut]`);
+  });
+
+  it('tells no more progress than the host passes on', async () => {
+    const progress = Array.from({ length: 500 }, () => ({ message: 'more', kind: 'info' as const }));
+    const { tools } = sampleTools();
+    const runtime = untrueRuntime(() => ({ progress, ...RETURNED }));
+    const harness = openHarness({ tools, runtime, typecheck: 'off' });
+    const events = await collect(harness.processText('<tool-calls>\nawait tools.echo({ value: 1 })\n</tool-calls>'));
+    expect(events.filter(({ payload }) => payload.type === 'script_progress')).toHaveLength(1);
+  });
+});
+
+describe('a script whose sandbox failed', () => {
+  const failsOnce =
+    (...calls: ReturnType<typeof callOf>[]) =>
+    (segment: number, run: number): Told => {
+      if (run > 1) return RETURNED;
+      return segment === 0 ? { calls } : { end: { type: 'internal', detail: 'planted' } };
+    };
+
+  it('is run a second time where nothing but reads had started', async () => {
+    const { runtime, run } = openUntrue(failsOnce(callOf(0, 'echo', { value: 1 })));
+    expect(valueOf(await run())).toBe(1);
+    expect(runtime.runs()).toBe(2);
+  });
+
+  it.each([
+    ['with a write', 'hold'],
+    ['with an effect outside', 'send'],
+  ])('is not run a second time after a call %s', async (_name, tool) => {
+    const { runtime, run, deeds } = openUntrue(
+      failsOnce(callOf(0, 'echo', { value: 1 }), callOf(1, tool, tool === 'send' ? { ms: 60_000 } : {})),
+    );
+    expect(failureOf(await run()).code).toBe('HarnessInternalError');
+    expect(runtime.runs()).toBe(1);
+    expect(deeds.filter((deed) => deed.what === 'started' && deed.tool !== 'echo')).toHaveLength(1);
+  });
+});
