@@ -86,7 +86,9 @@ class PolicyGate implements ApprovalGate {
 
   redeem(approvalId: string, callId: string, inputJson: string): boolean {
     const granted = this.#granted.get(approvalId);
+    // defence: approvals-are-used-once
     this.#granted.delete(approvalId);
+    // defence: approvals-are-bound, without it: return granted !== undefined;
     return granted !== undefined && granted.callId === callId && granted.sha256 === sha256(inputJson);
   }
 
@@ -99,6 +101,7 @@ class PolicyGate implements ApprovalGate {
     if (approval === 'never') return false;
     if (approval === 'always') return true;
     if (approval === 'policy') return effect !== 'read';
+    // defence: predicates-that-fail-ask, without it: return untilAborted(call.signal, false, () => this.#askPredicate(call));
     return untilAborted(call.signal, true, () => this.#askPredicate(call));
   }
 
@@ -111,6 +114,7 @@ class PolicyGate implements ApprovalGate {
       principal: call.principal,
       app: call.app,
     });
+    // defence: odd-answers-of-predicates-ask, without it: return answer === true;
     return answer !== false;
   }
 
@@ -192,7 +196,9 @@ class PolicyGate implements ApprovalGate {
         resolve(waited);
       };
       const onAbort = (): void => finish({ type: 'aborted' });
+      // defence: approvals-expire, without it: const timer = undefined;
       const timer = setTimeout(() => finish({ type: 'timeout' }), this.#options.approvalTimeoutMs);
+      // defence: approvals-end-with-their-call
       signal.addEventListener('abort', onAbort, { once: true });
       void settled(ask).then((waited) => finish(waited));
     });
@@ -212,6 +218,7 @@ class PolicyGate implements ApprovalGate {
   /** A user may put other arguments in place of the script's: they are held to the tool and to the rules as those were. */
   #applyEdit(call: GateCall, input: unknown, said: Partial<DecisionCommon>): GateDecision {
     const edited = call.tool.validateInput(input);
+    // defence: edits-fit-the-tool, without it: if (!edited.ok) return this.#grant(call, 'person', JSON.stringify(input), said);
     if (!edited.ok) {
       const first = edited.issues[0];
       const detail = first === undefined ? '' : ` (${first.path}: ${first.message})`;
@@ -264,6 +271,7 @@ function readAnswer(answer: unknown): Answer | undefined {
   if (answer === 'approve' || answer === 'deny') return { decision: answer };
   if (typeof answer !== 'object' || answer === null) return undefined;
   const { decision, input, note, remember } = answer as Record<string, unknown>;
+  // defence: only-decisions-decide, without it: if (decision !== 'approve' && decision !== 'deny') return { decision: 'approve' };
   if (decision !== 'approve' && decision !== 'deny') return undefined;
   if (remember !== undefined && !isRemember(remember)) return undefined;
   if (note !== undefined && typeof note !== 'string') return undefined;

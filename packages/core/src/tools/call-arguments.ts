@@ -17,6 +17,7 @@ export function checkArguments(tool: Tool, { argsJson, argsProblem }: FacadeCall
   });
   if (argsProblem !== undefined) return wrong(argsProblem);
   const bytes = Buffer.byteLength(argsJson);
+  // defence: argument-bytes-are-capped
   if (bytes > maxBytes) return wrong(`they are ${bytes} bytes of JSON, and ${maxBytes} are allowed`);
   const parsed = argsJson === '' ? { ok: true as const, value: {} } : parseJson(argsJson);
   if (!parsed.ok) return wrong(parsed.reason);

@@ -7,6 +7,7 @@ const MAX_MESSAGE_LENGTH = 2_000;
 const MAX_DATA_LENGTH = 16_384;
 
 export function guestError(code: ErrorCode, message: string, data?: unknown): GuestError {
+  // defence: error-messages-are-cut, without it: const cut = message;
   const cut = message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH)}…` : message;
   return data === undefined ? { code, message: cut } : { code, message: cut, data };
 }
@@ -18,7 +19,9 @@ export function guestError(code: ErrorCode, message: string, data?: unknown): Gu
 export function describeThrown(thrown: unknown, toolName: string): GuestError {
   try {
     const message = messageOf(thrown) || `The tool "${toolName}" failed.`;
+    // defence: errors-cross-as-messages-alone, without it: if (!(thrown instanceof ToolCallError)) return guestError('ToolExecutionError', message, jsonData({ ...(thrown as object) }));
     if (!(thrown instanceof ToolCallError)) return guestError('ToolExecutionError', message);
+    // defence: only-catchable-codes-cross, without it: const code = thrown.code;
     const code = CATCHABLE_CODES.includes(thrown.code) ? thrown.code : 'ToolExecutionError';
     return guestError(code, message, jsonData(thrown.data));
   } catch {
@@ -37,7 +40,9 @@ function messageOf(thrown: unknown): string {
 function jsonData(data: unknown): unknown {
   try {
     const json = JSON.stringify(data);
+    // defence: error-data-is-bounded
     if (json === undefined || json.length > MAX_DATA_LENGTH || jsonDepthExceeds(json, MAX_JSON_DEPTH)) return undefined;
+    // defence: error-data-is-a-copy, without it: return data;
     return JSON.parse(json);
   } catch {
     return undefined;

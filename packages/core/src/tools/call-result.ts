@@ -25,6 +25,7 @@ function serialise(tool: Tool, result: unknown, maxBytes: number): CheckedResult
   let json = JSON.stringify(result) as string | undefined;
   if (json === undefined && result !== undefined)
     return refused(tool, `its result is not JSON data but a ${typeof result}`);
+  // defence: result-depth-is-capped
   if (json !== undefined && jsonDepthExceeds(json, MAX_JSON_DEPTH)) {
     return refused(tool, `its result is nested deeper than ${MAX_JSON_DEPTH} levels`);
   }
@@ -39,6 +40,7 @@ function serialise(tool: Tool, result: unknown, maxBytes: number): CheckedResult
     json = JSON.stringify(validated.value);
   }
   const bytes = json === undefined ? 0 : Buffer.byteLength(json);
+  // defence: result-bytes-are-capped
   if (bytes > maxBytes)
     return refused(tool, `its result is ${bytes} bytes of JSON and ${maxBytes} may cross; ask for less`);
   if (json === undefined) return { ok: true, json: '', value: undefined };

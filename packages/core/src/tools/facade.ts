@@ -140,11 +140,14 @@ class CallFacade implements Facade, CallVoice, GateEar {
 
   /** exists → exposed → within budget → arguments valid. All of it in the same tick as the call. */
   #admit(call: FacadeCall, deliver: (result: CallResult) => void): void {
+    // defence: no-call-after-the-end
     if (this.#closed)
       return deliver(refusal('ToolExecutionError', 'The script has ended; no tool can be called any more.'));
+    // defence: call-ids-are-used-once
     if (this.#records.has(call.callId))
       return deliver(refusal('ToolExecutionError', 'A call of this id was made before.'));
     const tool = this.#options.registry.get(call.tool);
+    // defence: only-exposed-tools, without it: if (tool === undefined) return deliver({ ok: false, error: this.#notFound(call.tool, tool) });
     if (tool === undefined || !this.#options.exposed.has(tool.name)) {
       return deliver({ ok: false, error: this.#notFound(call.tool, tool) });
     }
@@ -181,6 +184,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
       ...(detached !== undefined && { detached }),
     };
     const found = this.#options.registry.get(waiting.tool);
+    // defence: only-exposed-tools-are-taken-up, without it: const tool = found;
     const tool = found !== undefined && this.#options.exposed.has(found.name) ? found : undefined;
     const record = new CallRecord(
       call,
@@ -285,6 +289,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
       this.#refuse(record, status, guestError(code, decision.reason));
       return false;
     }
+    // defence: approvals-are-redeemed
     if (!this.#options.gate.redeem(decision.approvalId, record.call.callId, decision.inputJson)) {
       this.#refuse(
         record,

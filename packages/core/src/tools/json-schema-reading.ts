@@ -90,6 +90,7 @@ class SchemaReader {
     if (!isSchemaNode(node)) return this.#refuse(path, 'a schema must be an object, true or false');
     if (typeof node === 'boolean') return node;
     this.#count += 1;
+    // defence: schema-size-is-capped
     if (path.length > MAX_SCHEMA_DEPTH || this.#count > MAX_SCHEMAS)
       return this.#refuse(path.slice(0, 8), 'the schema is too large');
     const read: MutableSchema = {};
@@ -212,6 +213,7 @@ class SchemaReader {
     if (pattern === undefined) return;
     if (typeof pattern !== 'string') return void this.#refuse([...path, 'pattern'], 'must be a string');
     const verdict = judgePattern(pattern);
+    // defence: unsafe-patterns-are-not-tested
     if (!verdict.safe)
       return this.#note(path, `is not checked against the pattern ${quote(pattern)}: ${verdict.reason}`);
     const tested = this.#probed({ pattern }, COST_OF_PATTERN);
@@ -291,6 +293,7 @@ function implies(condition: MutableSchema, consequence: MutableSchema): MutableS
 
 /** Sets an own property, also for `__proto__`. */
 function setOwn(record: MutableSchema, key: string, value: unknown): void {
+  // defence: schema-members-are-own, without it: record[key] = value;
   Object.defineProperty(record, key, { value, enumerable: true, configurable: true, writable: true });
 }
 

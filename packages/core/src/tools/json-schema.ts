@@ -77,6 +77,7 @@ class SchemaChecker {
   constructor(jsonSchema: JsonObject, where: string) {
     const spend = (cost: number): void => {
       this.#budget -= cost;
+      // defence: schema-work-has-a-budget
       if (this.#budget < 0) throw new BudgetExceeded();
     };
     const { schema, notes } = readJsonSchema(jsonSchema, where, spend);

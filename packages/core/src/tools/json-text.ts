@@ -4,6 +4,7 @@ export type ParsedJson = { ok: true; value: JsonValue } | { ok: false; reason: s
 
 /** Parses JSON text that may come from anywhere: depth is checked before the parser sees it. Never throws. */
 export function parseJson(text: string): ParsedJson {
+  // defence: argument-depth-is-capped
   if (jsonDepthExceeds(text, MAX_JSON_DEPTH)) {
     return { ok: false, reason: `it is nested deeper than ${MAX_JSON_DEPTH} levels` };
   }
@@ -46,6 +47,7 @@ function copyAt(value: unknown, path: (string | number)[], renameKey: (key: stri
   if (typeof value !== 'object') {
     throw new NotJsonError([...path], `expected plain JSON data, received ${typeof value}`);
   }
+  // defence: copied-depth-is-capped
   if (path.length >= MAX_JSON_DEPTH) {
     throw new NotJsonError(path.slice(0, 3), `is nested deeper than ${MAX_JSON_DEPTH} levels`);
   }
@@ -68,9 +70,11 @@ function copyArray(
 
 function copyRecord(value: object, path: (string | number)[], renameKey: (key: string) => string): JsonValue {
   const prototype: unknown = Object.getPrototypeOf(value);
+  // defence: only-plain-records
   if (prototype !== null && prototype !== Object.prototype && prototype !== BareRecord.prototype) {
     throw new NotJsonError([...path], `expected plain JSON data, received ${className(value)}`);
   }
+  // defence: records-inherit-nothing, without it: const copy: Record<string, JsonValue> = {};
   const copy = new BareRecord();
   for (const key of Object.keys(value)) {
     const member = (value as Record<string, unknown>)[key];

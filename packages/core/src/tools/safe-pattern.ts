@@ -16,6 +16,7 @@ const LEAST_USEFUL_LENGTH = 16;
 const MAX_GROUP_DEPTH = 20;
 
 export function judgePattern(source: string): PatternVerdict {
+  // defence: pattern-length
   if (source.length > MAX_PATTERN_LENGTH) return unsafe(`it is longer than ${MAX_PATTERN_LENGTH} characters`);
   if (!isValid(source)) return unsafe('it is not a valid regular expression');
   try {
@@ -134,6 +135,7 @@ class PatternReader {
 
   #group(): PartShape {
     this.#depth += 1;
+    // defence: pattern-depth
     if (this.#depth > MAX_GROUP_DEPTH) throw new UnsafePattern('its groups are nested too deeply');
     this.#position += 1;
     const opening = /^\?(?::|=|!|<=|<!|<[^>]*>)/.exec(this.#source.slice(this.#position));
@@ -150,6 +152,7 @@ class PatternReader {
     this.#position += quantifier[0].length;
     const { least, most } = quantifierRange(quantifier);
     if (most === 0) throw new UnsafePattern('it repeats something zero times');
+    // defence: no-nested-repetition
     if (most > 1 && (atom.repetitions > 0 || !atom.decided)) {
       throw new UnsafePattern('it repeats what can repeat or choose by itself');
     }
@@ -167,6 +170,7 @@ class PatternReader {
 
   #skipEscape(): void {
     const next = this.#source[this.#position + 1] as string;
+    // defence: no-back-references
     if (/[1-9k]/.test(next)) throw new UnsafePattern('it refers back to what it matched');
     this.#position += 2;
     const braced = /^\{[^}]*\}/.exec(this.#source.slice(this.#position));

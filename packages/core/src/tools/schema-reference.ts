@@ -13,6 +13,7 @@ export function isSchemaNode(value: unknown): value is SchemaNode {
 
 /** A reference within the document it stands in: `#`, `#/…` or `#anchor`. All others point outside. */
 export function isLocalReference(reference: unknown): reference is string {
+  // defence: references-stay-inside, without it: return typeof reference === 'string';
   return typeof reference === 'string' && reference.startsWith('#');
 }
 
@@ -29,6 +30,7 @@ function resolvePointer(root: SchemaNode, pointer: string): unknown {
   let target: unknown = root;
   for (const part of pointer.split('/')) {
     const key = decodePointerPart(part);
+    // defence: references-follow-own-members, without it: if (key === undefined || typeof target !== 'object' || target === null) return undefined;
     if (key === undefined || typeof target !== 'object' || target === null || !Object.hasOwn(target, key))
       return undefined;
     target = (target as Record<string, unknown>)[key];

@@ -301,6 +301,16 @@ describe('a call that is not admitted', () => {
     expect(facade.callsMade()).toBe(3);
   });
 
+  it('under the id of a call that was made before does not run', async () => {
+    const { facade, call, statuses } = setUp();
+    void call('slow');
+    const again = await facade.call({ callId: 'c0', callIndex: 1, tool: 'put', argsJson: '{}' });
+    expect(messageOf(again)).toBe('A call of this id was made before.');
+    await tick();
+    expect(held).toHaveLength(1);
+    expect(statuses()).toEqual(['unknown']);
+  });
+
   it('after the end of the script does not run', async () => {
     const { facade, call } = setUp();
     await facade.abortAll('the script ended', 0);
@@ -412,6 +422,30 @@ describe('what a tool throws', () => {
       code: 'ToolExecutionError',
       message: 'no',
     });
+  });
+
+  it('hands over no member of its own, whatever it is called', async () => {
+    const error = Object.assign(new Error('no'), { data: { token: 'secret' }, cause: 'inner', note: 'host' });
+    expect(await thrownBy(error)).toEqual({ code: 'ToolExecutionError', message: 'no' });
+    expect(await thrownBy({ message: 'no', data: { token: 'secret' } })).toEqual({
+      code: 'ToolExecutionError',
+      message: 'no',
+    });
+  });
+
+  it('hands over data only as far as it is JSON, small and shallow', async () => {
+    const dataOf = async (data: unknown) => (await thrownBy(new ToolCallError('ToolExecutionError', 'no', data)))?.data;
+    let deep: unknown = 1;
+    for (let level = 0; level < 200; level++) deep = [deep];
+    expect(await dataOf({ text: 'x'.repeat(20_000) })).toBeUndefined();
+    expect(await dataOf(deep)).toBeUndefined();
+    class Client {
+      readonly url = 'https://example.test';
+      toJSON() {
+        return { shown: true };
+      }
+    }
+    expect(await dataOf({ client: new Client(), call: quiet })).toStrictEqual({ client: { shown: true } });
   });
 
   it('may be anything', async () => {

@@ -244,6 +244,38 @@ describe('a JSON Schema from outside', () => {
     expect(input(growing).validate({ x: {} })).toEqual({ ok: true, value: { x: { x: {} } } });
   });
 
+  it('is refused where it is nested too deeply to be read', () => {
+    let deep: object = { type: 'number' };
+    for (let level = 0; level < 80; level++) deep = { not: deep };
+    expect(() => input({ type: 'object', properties: { x: deep } })).toThrow('the schema is too large');
+  });
+
+  it('takes no data that is deeper than may cross', () => {
+    let deep: unknown = 1;
+    for (let level = 0; level < 150; level++) deep = [deep];
+    const open = { type: 'object', additionalProperties: true };
+    expect(problems(open, { x: deep })).toContain('is nested deeper than 100 levels');
+  });
+
+  it('takes no data but plain records and lists', () => {
+    const open = { type: 'object', additionalProperties: true };
+    class Client {
+      readonly url = 'https://example.test';
+    }
+    for (const odd of [new Client(), new Map(), Object.create({ inherited: 1 }) as object])
+      expect(problems(open, { x: odd })).toContain('expected plain JSON data');
+  });
+
+  it('tells a member that is called __proto__ from what all objects inherit', () => {
+    const schema = JSON.parse(
+      '{"type":"object","properties":{"__proto__":{"type":"number"}},"additionalProperties":false}',
+    ) as object;
+    const text = '{"__proto__":1}';
+    const result = input(schema).validate(JSON.parse(text));
+    expect(result.ok && JSON.stringify(result.value)).toBe(text);
+    expect(input(schema).validate(JSON.parse('{"__proto__":{"a":1}}'))).toMatchObject({ ok: false });
+  });
+
   it('does not run a pattern that could take long, and says so', () => {
     const compiled = input({ type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } });
     expect(compiled.notes.join()).toMatch(/not checked against the pattern .* repeats/);
