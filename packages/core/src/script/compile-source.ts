@@ -35,6 +35,7 @@ export function compileSource({ source, toolNames, wantsFacts }: CompileRequest)
   if (badPattern !== undefined) return syntaxFailure([badPattern, ...otherPatterns], report);
   const violations = findViolations(script.index);
   const [violation] = violations;
+  // defence: banned-constructs-are-refused
   if (violation !== undefined) {
     for (const { construct, message, offset } of violations) {
       report.add({ severity: 'error', code: policyCode(construct), message, offset });

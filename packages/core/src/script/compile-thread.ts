@@ -62,6 +62,7 @@ export class CompileThread {
   }
 
   #start(): void {
+    // defence: stuck-threads-are-few
     if (this.#abandoned >= MOST_ABANDONED) return this.#refuseAll({ type: 'busy' });
     if (this.#everStarted) this.#restarts++;
     this.#everStarted = true;
@@ -77,11 +78,13 @@ export class CompileThread {
     const worker = new Worker(this.#options.entry, {
       name: 'toolscript-compiler',
       argv: [],
+      // defence: compile-thread-has-no-environment
       env: {},
       execArgv: [],
       stdin: false,
       stdout: true,
       stderr: true,
+      // defence: compile-thread-has-limits
       resourceLimits: { stackSizeMb: STACK_MB, maxOldGenerationSizeMb: HEAP_MB },
     });
     worker.on('message', (message: ThreadMessage) => this.#heard(worker, message));
@@ -121,6 +124,7 @@ export class CompileThread {
   #send(worker: Worker): void {
     const job = this.#queue.shift();
     if (job === undefined) return;
+    // defence: compile-deadline, without it: const timer = setTimeout(() => {}, 0);
     const timer = setTimeout(() => this.#deadline(worker, job), this.#options.deadlineMs);
     this.#state = { name: 'busy', worker, job, timer };
     worker.ref();

@@ -190,6 +190,7 @@ function failed(failure: ScriptFailure, diagnostics: readonly Diagnostic[] = [])
 }
 
 function refuseTooLarge(source: string, maxSourceBytes: number): ScriptFailure | undefined {
+  // defence: source-ceiling, without it: const maxBytes = maxSourceBytes;
   const maxBytes = Math.min(maxSourceBytes, SOURCE_CEILING_BYTES);
   if (source.length * 3 <= maxBytes) return undefined;
   const bytes = Buffer.byteLength(source, 'utf8');

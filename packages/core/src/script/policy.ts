@@ -23,6 +23,7 @@ const FORWARDERS = new Set(['call', 'apply', 'bind']);
 /** Every banned construct, in source order. Reads such as `error.constructor.name` are ordinary. */
 export function findViolations(index: SyntaxIndex): PolicyViolation[] {
   const found: PolicyViolation[] = [];
+  // defence: no-modules
   for (const visit of index.modular) push(found, modularViolation(visit));
   const context = codeMakerContext(index);
   for (const visit of index.calls) push(found, callViolation(visit, context));
@@ -117,11 +118,14 @@ function callViolation(visit: Visit, context: CodeMakerContext): PolicyViolation
 function calleeViolation(callee: Node, call: Node, context: CodeMakerContext): PolicyViolation | undefined {
   const target = calledValue(callee);
   const offset = call.start;
+  // defence: no-require
   if (target.type === 'Identifier' && target.name === 'require' && !context.isDeclared('require')) {
     return { construct: 'require', message: '`require` is not available in scripts.', hint: USE_TOOLS, offset };
   }
   const maker = codeMakerName(target, context);
+  // defence: no-code-makers
   if (maker !== undefined) return dynamicCode(maker, offset);
+  // defence: no-forwarded-code-makers
   if (target.type === 'MemberExpression' && FORWARDERS.has(memberName(target) ?? '')) {
     const forwarded = codeMakerName(calledValue(target.object), context);
     if (forwarded !== undefined) return dynamicCode(forwarded, offset);
@@ -140,6 +144,7 @@ function reflectViolation(
   if (object.type !== 'Identifier' || object.name !== 'Reflect') return undefined;
   const [first] = call.arguments;
   const maker = first === undefined ? undefined : codeMakerName(calledValue(first), context);
+  // defence: no-reflected-code-makers, without it: return undefined;
   return maker === undefined ? undefined : dynamicCode(maker, call.start);
 }
 

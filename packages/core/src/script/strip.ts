@@ -28,6 +28,7 @@ export function stripTypes(text: string, index: SyntaxIndex): Stripped {
   }
   const code = guarded.restore(result.code);
   const most = text.length * MOST_GROWTH + ALLOWANCE;
+  // defence: stripped-code-is-capped
   if (code.length > most) return { ok: false, type: 'too_large', length: code.length, most };
   return { ok: true, code, mappings: result.map?.mappings ?? '' };
 }

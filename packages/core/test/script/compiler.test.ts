@@ -53,6 +53,19 @@ describe('size', () => {
   });
 });
 
+describe('what is left when the types are taken out', () => {
+  it('is refused where it is many times longer than the source', async () => {
+    const members = Array.from({ length: 1_500 }, (_, index) => `m${index}`).join();
+    const source = `enum ${'E'.repeat(300)} { ${members} }\nreturn 1`;
+    expect(source.length).toBeLessThan(20_480);
+    const result = await fresh().compile(source, options);
+    expect(result).toMatchObject({
+      ok: false,
+      failure: { code: 'ScriptTooLargeError', message: expect.stringContaining('characters of JavaScript; at most') },
+    });
+  });
+});
+
 describe('the cache', () => {
   it('gives the same script again and says so', async () => {
     const compiler = fresh();

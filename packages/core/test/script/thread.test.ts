@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CompileThread } from '#core/script/compile-thread.js';
+import { CompileThread, STACK_MB } from '#core/script/compile-thread.js';
 
 /** A thread that answers with its number, and does what the source says. */
 const ENTRY = `
 import { spawnSync } from 'node:child_process';
-import { parentPort, threadId } from 'node:worker_threads';
+import { parentPort, resourceLimits, threadId } from 'node:worker_threads';
 parentPort.on('message', ({ source }) => {
   if (source === 'die') process.exit(3);
   if (source === 'throw') setImmediate(() => { throw new Error('inside'); });
@@ -16,7 +16,7 @@ parentPort.on('message', ({ source }) => {
   else if (source === 'stuck') spawnSync('sleep', ['4']);
   else if (source === 'broken') parentPort.postMessage({ type: 'broken', detail: 'why' });
   else if (source === 'memory') { const all = []; for (;;) all.push(new Array(1e5).fill({})); }
-  else parentPort.postMessage({ type: 'answer', answer: { threadId, source, env: Object.keys(process.env), argv: process.argv.slice(2) } });
+  else parentPort.postMessage({ type: 'answer', answer: { threadId, source, env: Object.keys(process.env), argv: process.argv.slice(2), resourceLimits } });
 });
 parentPort.postMessage({ type: 'ready' });
 `;
@@ -90,6 +90,13 @@ describe('the compile thread', () => {
   it('inherits neither environment nor arguments', async () => {
     const result = await ask(fresh(), 'a');
     expect(result).toMatchObject({ type: 'answer', answer: { env: [], argv: [] } });
+  });
+
+  it('has bounds for its stack and its heap', async () => {
+    expect(await ask(fresh(), 'a')).toMatchObject({
+      type: 'answer',
+      answer: { resourceLimits: { stackSizeMb: STACK_MB, maxOldGenerationSizeMb: 256 } },
+    });
   });
 
   it('answers what is under way and what waits when it is closed', async () => {

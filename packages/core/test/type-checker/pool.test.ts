@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -51,6 +52,21 @@ describe('a check', () => {
     const script = `const a: import(${JSON.stringify(fileURLToPath(import.meta.url))}).A = 1; return a`;
     expect(await codes(open(), script)).toEqual([2307]);
   });
+
+  it.skipIf(process.platform !== 'linux')(
+    'is made in a process that has nothing of the host’s environment',
+    async () => {
+      process.env['TOOLSCRIPT_TEST_SECRET'] = 'secret';
+      onTestFinished(() => void delete process.env['TOOLSCRIPT_TEST_SECRET']);
+      const pool = open();
+      await pool.warm(TOOLS);
+      const [pid] = pool.pids();
+      const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
+        .split('\0')
+        .map((entry) => entry.split('=')[0]);
+      expect(names.filter((name) => name !== '')).toEqual(['GOGC', 'GOMEMLIMIT']);
+    },
+  );
 
   it.each([
     ['a recursive type', ENDLESS],

@@ -25,6 +25,7 @@ export class CheckerProcess {
     this.#child = spawn(executable, ['--api', '--async', '--cwd', ROOT, `--callbacks=${CALLBACKS.join(',')}`], {
       stdio: ['pipe', 'pipe', 'ignore'],
       cwd: ROOT,
+      // defence: checker-has-no-environment
       env: GARBAGE_COLLECTION,
       windowsHide: true,
     });
