@@ -76,6 +76,7 @@ export async function findRecoverable(
   if (story.script.start.principal !== principal) return refused(scriptId, 'This script is another principal’s.');
   if (story.ended !== undefined) return refused(scriptId, 'This script has ended; there is nothing to go on with.');
   const claim = await store.claim.current(scriptId);
+  // defence: living-processes-keep-their-scripts
   if (claim?.isHeld === true) return refused(scriptId, 'A living process goes on with this script.');
   const epoch = claim?.epoch ?? 0;
   const suspension = story.suspension === undefined ? undefined : open(parts, story.suspension);
@@ -159,6 +160,7 @@ function isAnswer(said: unknown): boolean {
 export function openFor(parts: RunnerParts, text: string, principal: string | undefined): Suspension | RunEnd {
   const suspension = open(parts, text);
   if (typeof suspension === 'string') return refused(undefined, suspension);
+  // defence: resume-asks-for-the-principal, without it: return suspension;
   if (suspension.header.principal === principal) return suspension;
   return refused(suspension.header.scriptId, 'This suspension is another principal’s.');
 }

@@ -122,6 +122,7 @@ function decrypt({ id, secret }: DerivedKey, header: SuspensionHeader, nonce: Bu
     .setAAD(associated(header, id))
     .setAuthTag(sealed.subarray(-TAG_BYTES));
   try {
+    // defence: sealed-bytes-are-verified, without it: return decipher.update(sealed.subarray(0, -TAG_BYTES));
     return Buffer.concat([decipher.update(sealed.subarray(0, -TAG_BYTES)), decipher.final()]);
   } catch {
     throw new SealError('it was changed, or cut off, since it was made');
@@ -131,6 +132,7 @@ function decrypt({ id, secret }: DerivedKey, header: SuspensionHeader, nonce: Bu
 /** In an order of its own, so that the order of a JSON text's members does not matter. */
 function associated(header: SuspensionHeader, keyId: string): Buffer {
   const { kind, version, scriptId, epoch, principal, threadId, createdAtMs, images } = header;
+  // defence: header-is-sealed-in, without it: return Buffer.from('');
   return Buffer.from(
     JSON.stringify([kind, version, scriptId, epoch, principal ?? null, threadId, createdAtMs, images, keyId]),
   );
@@ -138,6 +140,7 @@ function associated(header: SuspensionHeader, keyId: string): Buffer {
 
 function derive(key: SuspensionKey): DerivedKey {
   const bytes = typeof key === 'string' ? Buffer.from(key, 'utf8') : key;
+  // defence: suspension-keys-are-long
   if (bytes.length < MIN_KEY_BYTES)
     throw new ToolscriptUsageError(`suspensionKey has ${bytes.length} bytes; it needs at least ${MIN_KEY_BYTES}.`);
   const secret = Buffer.from(hkdfSync('sha256', bytes, '', 'toolscript suspension 1', 32));

@@ -144,6 +144,7 @@ export async function takeOver(
   const { store } = parts;
   const next = epoch + 1;
   if (store === undefined) return processClaims.take(scriptId, epoch) ? { journal: undefined, epoch: next } : undefined;
+  // defence: one-resume-in-a-store, without it: await store.claim.take(scriptId, epoch);
   if (!(await store.claim.take(scriptId, epoch))) return undefined;
   const journal = new StoreJournal(store, scriptId, next, { version: 1, atMs: Date.now(), identity: frame.identity });
   return { journal, epoch: next };
@@ -154,6 +155,7 @@ class ProcessClaims {
   readonly #epochs = new Map<string, number>();
 
   take(scriptId: string, epoch: number): boolean {
+    // defence: one-resume-in-a-process
     if ((this.#epochs.get(scriptId) ?? 0) > epoch) return false;
     this.#epochs.delete(scriptId);
     this.#epochs.set(scriptId, epoch + 1);

@@ -79,6 +79,7 @@ export class WallClock {
   }
 
   #arm(): void {
+    // defence: wall-clock-rings
     this.#timer = setTimeout(() => this.#ring(), Math.max(0, this.remainingMs()));
   }
 

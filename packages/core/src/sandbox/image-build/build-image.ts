@@ -110,6 +110,7 @@ function bootGuest(
   sources: GuestSources,
 ): { engine: Engine; entries: GuestEntries } {
   const engine = new Engine(module, quietHost);
+  // defence: no-code-from-text, without it: engine.initialize({ intrinsics: ALL_INTRINSICS, maxStackBytes: STACK_BYTES });
   engine.initialize({ intrinsics: INTRINSICS_WITHOUT_EVAL, maxStackBytes: STACK_BYTES });
   const evaluate = (source: string) => engine.evaluate(compiler.compile(source, 'toolscript', { keepLines: false }));
   for (const source of sources.standardLibrary) evaluate(source);
