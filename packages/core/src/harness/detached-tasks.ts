@@ -25,6 +25,7 @@ export class DetachedTasks {
   of(principal: string | undefined): ScriptTasks {
     const find = (id: string): DetachedTask | undefined => {
       const task = this.#tasks.get(id);
+      // defence: tasks-belong-to-a-principal, without it: return task;
       return task?.principal === principal ? task : undefined;
     };
     return {

@@ -17,6 +17,18 @@ describe('a limit', () => {
     expect(full.end).toMatchObject({ type: 'limit', limit: 'memory' });
   });
 
+  it('of memory is told, too, where none is left to say what the script said', async () => {
+    const { slot, compile, start } = await openSlot({ memoryMb: 8 });
+    const segment = start(
+      compile(`
+        const calls = [];
+        for (let n = 0; n < 300; n++) calls.push(tools.echo({ text: 'x'.repeat(50_000) }));
+        await Promise.all(calls)`),
+    );
+    expect(segment.end).toEqual({ type: 'limit', limit: 'memory' });
+    expect(slot.recycle()).toBe(false);
+  });
+
   it('of the stack is told by the engine’s own count, not by the words of an error', async () => {
     const { slot, compile, start, read } = await openSlot();
     const faked = start(compile(`throw new RangeError('Maximum call stack size exceeded')`));

@@ -23,9 +23,8 @@ describe('a guest that has taken over its sandbox', () => {
     ['one that is none', [-1]],
     ['one that is no whole number', [0.5]],
   ])('makes no call under another index than the next: %s', async (_name, indexes) => {
-    const { deeds, run } = openUntrue(() => ({
-      calls: indexes.map((index) => callOf(index, 'echo', { value: 1 })),
-    }));
+    const calls = indexes.map((index) => callOf(index, 'echo', { value: 1 }));
+    const { deeds, run } = openUntrue((segment) => (segment === 0 ? { calls } : RETURNED));
     expect(failureOf(await run()).code).toBe('HarnessInternalError');
     expect(deeds).toEqual([]);
   });

@@ -202,6 +202,7 @@ export class WorkerThread {
     const allowedMs = run === IDLE ? SILENT_MS : this.#segmentLimit(run) + OVERDUE_MS;
     if (run !== this.#seen.run || entered !== this.#seen.entered) this.#seen = { run, entered, at: now };
     else if (now - this.#seen.at > allowedMs) {
+      // defence: hung-threads-are-ended
       this.#lose(HUNG, run === IDLE ? undefined : run);
       return;
     }
