@@ -74,6 +74,7 @@ class PolicyGate implements ApprovalGate {
   async decideAgain(call: GateCall, request: ApprovalRequest): Promise<GateDecision> {
     const { approvalId } = request;
     const rule = matchRule(this.#policy.rules, this.#ruled(call));
+    // defence: prohibitions-are-asked-again
     if (rule?.action === 'deny') return denied(call, 'rule', 'a rule forbids it', { approvalId });
     const decision = this.#options.decisions?.get(approvalId);
     if (decision !== undefined) return this.#applyAnswer(call, approvalId, readAnswer(decision));
@@ -95,6 +96,7 @@ class PolicyGate implements ApprovalGate {
   #needsDecision(call: GateCall): boolean | Promise<boolean> {
     if (this.#hasProhibitions) {
       const rule = matchRule(this.#policy.rules, this.#ruled(call));
+      // defence: prohibitions-hold-for-free-calls
       if (rule !== undefined && isNamedProhibition(rule)) return true;
     }
     const { approval, effect } = call.tool;

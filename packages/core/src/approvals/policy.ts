@@ -129,8 +129,10 @@ function ruleMatches(rule: ApprovalRule, call: RuledCall): boolean {
  * as soon as one thing does, and also where the tool cannot say what it touches.
  */
 function permissionsMatch(rule: ApprovalRule, pattern: string, permissions: readonly string[] | undefined): boolean {
+  // defence: prohibitions-hold-where-a-tool-cannot-say, without it: if (rule.action !== 'approve') return permissions?.some((permission) => matchesPattern(pattern, permission)) ?? false;
   if (rule.action !== 'approve')
     return permissions === undefined || permissions.some((permission) => matchesPattern(pattern, permission));
+  // defence: approvals-cover-all-that-is-touched, without it: return permissions === undefined || permissions.some((permission) => matchesPattern(pattern, permission));
   return (
     permissions !== undefined &&
     permissions.length > 0 &&

@@ -140,7 +140,6 @@ function associated(header: SuspensionHeader, keyId: string): Buffer {
 
 function derive(key: SuspensionKey): DerivedKey {
   const bytes = typeof key === 'string' ? Buffer.from(key, 'utf8') : key;
-  // defence: suspension-keys-are-long
   if (bytes.length < MIN_KEY_BYTES)
     throw new ToolscriptUsageError(`suspensionKey has ${bytes.length} bytes; it needs at least ${MIN_KEY_BYTES}.`);
   const secret = Buffer.from(hkdfSync('sha256', bytes, '', 'toolscript suspension 1', 32));

@@ -371,6 +371,17 @@ describe('a person', () => {
     expect(ask).not.toHaveBeenCalled();
   });
 
+  it('who was asked is not heard any more, once the call was given up', async () => {
+    const controller = new AbortController();
+    let answer: (decision: 'approve') => void = nothing;
+    const ask = vi.fn(() => new Promise<'approve'>((resolve) => (answer = resolve)));
+    const pending = createGate(ask, { approvalTimeoutMs: 60_000 }).decide(callOf({ signal: controller.signal }));
+    await vi.waitUntil(() => ask.mock.calls.length === 1);
+    controller.abort();
+    answer('approve');
+    expect(summary(await pending)).toBe('cancelled by host');
+  });
+
   it('who says to remember is not asked again about that tool in this script, for approval and denial', async () => {
     for (const decision of ['approve', 'deny'] as const) {
       const ask = vi.fn(() => ({

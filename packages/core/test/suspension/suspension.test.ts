@@ -150,6 +150,12 @@ describe('a script whose calls nobody decides about here', () => {
       'ToolNotFoundError',
       'There is no tool "note".',
     ]);
+    const hidden = suspended(await open().runScript(source));
+    const hiding = open({ expose: { tools: ['mark', 'read'] } });
+    expect(valueOf(await hiding.resume(hidden.suspension, decideAll(hidden, 'approve')))).toEqual([
+      'ToolNotFoundError',
+      'The tool "note" is not available here.',
+    ]);
     const forbidden = suspended(await open().runScript(source));
     const strict = open({ approvals: [{ tool: 'note', action: 'deny' }] });
     expect(valueOf(await strict.resume(forbidden.suspension, decideAll(forbidden, 'approve')))).toEqual([
