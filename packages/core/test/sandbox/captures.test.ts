@@ -1,8 +1,15 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { SandboxCall, SandboxCapture, SandboxEnd, SandboxJob, SandboxRun } from '#core/protocol/index.js';
+import type {
+  ImageSource,
+  SandboxCall,
+  SandboxCapture,
+  SandboxEnd,
+  SandboxJob,
+  SandboxRun,
+} from '#core/protocol/index.js';
 import { QuickJsPool } from '#core/sandbox/index.js';
-import { loadArtefacts } from '#core/sandbox/worker/artefacts.js';
+import { keepableArtefacts, loadArtefacts } from '#core/sandbox/worker/artefacts.js';
 import { asScript, driveRun, returned, TEST_LIMITS } from '#core/testing/index.js';
 import { openSlot } from './support/in-process-slot.js';
 
@@ -50,10 +57,14 @@ class Stepper {
     return stepper;
   }
 
-  static async restore(on: QuickJsPool, capture: SandboxCapture, job: SandboxJob): Promise<Stepper> {
+  static async restore(
+    on: QuickJsPool,
+    capture: SandboxCapture,
+    job: SandboxJob,
+    images: ImageSource = () => Promise.resolve(undefined),
+  ): Promise<Stepper> {
     const stepper = new Stepper();
-    const none = () => Promise.resolve(undefined);
-    await stepper.#until(() => (stepper.run = on.restore(capture, job, stepper.observer, none)), 1);
+    await stepper.#until(() => (stepper.run = on.restore(capture, job, stepper.observer, images)), 1);
     return stepper;
   }
 
@@ -155,6 +166,17 @@ describe('a run that stands still', () => {
     const elsewhere = await Stepper.restore(pool, { ...capture, images: ['a', 'b'] }, job);
     expect(elsewhere.end).toMatchObject({ type: 'unrestorable' });
     expect(returned(await driveRun(pool, 'return 2'))).toBe(2);
+  });
+
+  it('is not restored with an image that is not the one of its name', async () => {
+    const job = jobFor(BODY);
+    const capture = (await (await Stepper.start(pool, job)).run.capture!())!;
+    const [engine, image] = capture.images as [string, string];
+    const kept = await keepableArtefacts();
+    const source: ImageSource = (name) => Promise.resolve(kept.get(name === engine ? engine : image));
+    const renamed = { ...capture, images: [engine, 'f'.repeat(64)] };
+    const resumed = await Stepper.restore(pool, renamed, job, source);
+    expect(resumed.end).toMatchObject({ type: 'unrestorable', detail: expect.stringContaining('is damaged') });
   });
 
   it('the same segments replayed give the same memory, bit by bit', async () => {

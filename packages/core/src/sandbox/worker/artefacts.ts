@@ -53,6 +53,7 @@ export async function loadKept(
 async function findKept(name: string, images: ImageSource): Promise<Uint8Array> {
   const bytes = await images(name);
   if (bytes === undefined) throw new SnapshotError(`the image ${name} is not kept`);
+  // defence: kept-images-are-verified
   if (sha256(bytes) !== name) throw new SnapshotError(`the image ${name} is damaged`);
   return bytes;
 }

@@ -11,6 +11,7 @@ export class WaitingRuns<Run> {
 
   /** False when the queue is full. `onExpired` is called once where the wait takes too long. */
   add(run: Run, principal: string | undefined, waitMs: number, onExpired: () => void): boolean {
+    // defence: queue-is-bounded
     if (this.#timers.size >= this.capacity) return false;
     const key = principal ?? '';
     const queue = this.#queues.get(key);
@@ -43,6 +44,7 @@ export class WaitingRuns<Run> {
     const queue = this.#queues.get(entry.principal)!;
     queue.splice(queue.indexOf(run), 1);
     // To the back of the line: the next principal is served first.
+    // defence: principals-take-turns, without it: if (queue.length === 0) this.#queues.delete(entry.principal);
     this.#queues.delete(entry.principal);
     if (queue.length > 0) this.#queues.set(entry.principal, queue);
   }
