@@ -240,10 +240,11 @@ describe('a call that is not admitted', () => {
 
   it('of a tool that is not exposed does not run', async () => {
     const { call } = setUp({ exposed: ['slow'] });
-    const result = await call('put');
-    expect(codeOf(result)).toBe('ToolNotFoundError');
-    expect(messageOf(result)).toContain('not available here');
+    const result = call('put');
+    await tick();
     expect(held).toEqual([]);
+    expect(codeOf(await result)).toBe('ToolNotFoundError');
+    expect(messageOf(await result)).toContain('not available here');
   });
 
   it.each([
@@ -304,18 +305,20 @@ describe('a call that is not admitted', () => {
   it('under the id of a call that was made before does not run', async () => {
     const { facade, call, statuses } = setUp();
     void call('slow');
-    const again = await facade.call({ callId: 'c0', callIndex: 1, tool: 'put', argsJson: '{}' });
-    expect(messageOf(again)).toBe('A call of this id was made before.');
+    const again = facade.call({ callId: 'c0', callIndex: 1, tool: 'put', argsJson: '{}' });
     await tick();
     expect(held).toHaveLength(1);
+    expect(messageOf(await again)).toBe('A call of this id was made before.');
     expect(statuses()).toEqual(['unknown']);
   });
 
   it('after the end of the script does not run', async () => {
     const { facade, call } = setUp();
     await facade.abortAll('the script ended', 0);
-    expect(codeOf(await call('slow'))).toBe('ToolExecutionError');
+    const result = call('slow');
+    await tick();
     expect(held).toEqual([]);
+    expect(codeOf(await result)).toBe('ToolExecutionError');
     expect(facade.operations()).toEqual([]);
   });
 });
