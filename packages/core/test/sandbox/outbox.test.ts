@@ -46,7 +46,11 @@ describe("a message of the guest's", () => {
     ['a length below zero', said({ calls: [['add', -1]] }, '{}'), 1],
     ['a length beyond the text', said({ calls: [['add', 99]] }, '{}'), 1],
     ['a length of 10⁷', said({ calls: [['add', 10_000_000]] }, '{}'), 1],
-    ['arguments of 2 MB', said({ calls: [['add', 2 << 20]] }, 'x'.repeat(2 << 20)), 1],
+    [
+      'arguments that are longer than may cross',
+      said({ calls: [['add', TEST_LIMITS.maxToolInputBytes + 1]] }, 'x'.repeat(TEST_LIMITS.maxToolInputBytes + 1)),
+      1,
+    ],
     ['arguments of no call', said({ calls: [['add', 1]] }, '{}'), 1],
     ['an end under the mark of a script that goes on', said({ end: ['returned', '1'] })],
     ['the mark of an end without one', said({}, '', '!')],

@@ -49,8 +49,13 @@ describe('the worker pool', () => {
     await pool.warm();
     const never = new Promise(() => {});
     void driveRun(pool, 'await tools.echo({})', { host: () => never });
-    void driveRun(pool, 'return 1');
-    expect((await driveRun(pool, 'return 2')).end).toMatchObject({ type: 'busy' });
+    const ended: string[] = [];
+    const waiting = driveRun(pool, 'return 1', { limits: { queueWaitMs: 1_000 } }).then(() => ended.push('waiting'));
+    const { end } = await driveRun(pool, 'return 2', { limits: { queueWaitMs: 20_000 } });
+    ended.push('turned away');
+    await waiting;
+    expect(end).toMatchObject({ type: 'busy' });
+    expect(ended).toEqual(['turned away', 'waiting']);
   });
 
   it('principals take turns in the queue', async () => {
