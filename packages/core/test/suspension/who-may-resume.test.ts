@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { memoryStore, type HarnessOptions } from '#core/index.js';
+import { z } from 'zod';
+import { defineTool, memoryStore, type HarnessOptions } from '#core/index.js';
 import type { ApprovalRequest, ApprovalRule, Decision } from '#core/protocol/index.js';
 import { decideAll, failureOf, open, suspended, valueOf, type Effects } from './world.js';
 
@@ -110,5 +111,24 @@ describe('a decision for the plan', () => {
     ],
   ])('covers no other arguments %s', async (_name, source) => {
     expect((await asked(source)).at(-1)).toBe('not planned {"text":"prod","by":"script"}');
+  });
+
+  it('covers no arguments that no text could show, though they are the defaults', async () => {
+    const planned: boolean[] = [];
+    const stamp = defineTool({
+      name: 'stamp',
+      description: 'Has defaults for all that it takes',
+      effect: 'external',
+      approval: 'always',
+      input: z.object({ by: z.string().default('script') }),
+      execute: ({ by }) => by,
+    });
+    const approvals = (request: ApprovalRequest): Decision => {
+      planned.push(request.planned);
+      return 'approve';
+    };
+    const source = "const by = ['script'].join(); return await tools.stamp({ by })";
+    expect(valueOf(await open({ tools: [stamp], approvals }).runScript(source))).toBe('script');
+    expect(planned).toEqual([false]);
   });
 });
