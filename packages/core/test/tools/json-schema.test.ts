@@ -124,6 +124,7 @@ describe('a JSON Schema from outside', () => {
     ['other.json#/a', /points outside/],
     ['#/$defs/missing', /points to nothing/],
     [{}, /points outside/],
+    ['#/__proto__', /points to nothing/],
   ])('is refused when it refers to %j', (reference, message) => {
     expect(() => input({ type: 'object', properties: { x: { $ref: reference } } })).toThrow(ToolscriptUsageError);
     expect(() => input({ type: 'object', properties: { x: { $ref: reference } } })).toThrow(message);
@@ -328,6 +329,8 @@ describe('a JSON Schema from outside', () => {
     'a*'.repeat(20),
     'a?'.repeat(30) + 'a'.repeat(30),
     '(',
+    'a'.repeat(1_001),
+    `${'('.repeat(21)}a${')'.repeat(21)}`,
   ])('is judged unsafe: %s', (source) => {
     expect(judgePattern(source).safe).toBe(false);
   });
