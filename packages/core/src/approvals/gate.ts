@@ -296,11 +296,7 @@ function isPlanned({ plan, tool, line, inputJson }: GateCall): boolean {
     // defence: plan-covers-literal-arguments
     if (!Object.hasOwn(planned, 'input')) return false;
     const effective = tool.validateInput(planned.input);
-<<<<<<< HEAD
-    // defence: plan-covers-the-same-arguments, without it: return true;
-=======
     // defence: plan-covers-the-same-arguments, without it: return effective.ok;
->>>>>>> 6b4d238 (harness, approvals: state what stands in place of each mark, and test a plan of defaults alone)
     return effective.ok && JSON.stringify(effective.value) === inputJson;
   });
 }
