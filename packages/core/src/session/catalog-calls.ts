@@ -1,8 +1,9 @@
 import type { CallResult, ToolCatalog } from '../tools/index.js';
 import { readArguments, textArgument } from './builtin-arguments.js';
 
-/** Different questions of one script whose answers are kept. */
+/** Different questions of one script whose answers are kept, and the most characters of one. */
 const MAX_KEPT = 64;
+const MAX_QUESTION_UNITS = 1_024;
 
 /** Answers a script's `catalog.search`, `catalog.describe` and `catalog.list`; the same question once. */
 export class CatalogCalls {
@@ -18,7 +19,8 @@ export class CatalogCalls {
     const known = this.#answers.get(questionJson);
     if (known !== undefined) return known;
     const made = answerCatalog(this.#catalog, questionJson);
-    if (this.#answers.size < MAX_KEPT) this.#answers.set(questionJson, made);
+    if (this.#answers.size < MAX_KEPT && questionJson.length <= MAX_QUESTION_UNITS)
+      this.#answers.set(questionJson, made);
     return made;
   }
 }

@@ -52,7 +52,7 @@ export class ZodBounds {
     return (payload, context) => {
       const { value } = payload;
       if (typeof value !== 'object' || value === null || payload.issues.length > 0) return run(payload, context);
-      // defence: validation-memory
+      // Each schema and value are looked at once.
       if (memory.has(value)) return copyOf(memory.get(value) as Payload);
       // defence: validation-runs
       if (++this.#runs > this.#maxRuns) this.#allowMore();

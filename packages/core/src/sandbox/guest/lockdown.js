@@ -105,7 +105,6 @@
   Error.prepareStackTrace = (_error, sites) => sites;
   const CallSitePrototype = getPrototypeOf(new Error().stack[0]);
   Error.prepareStackTrace = undefined;
-  // defence: call-sites-lead-nowhere
   for (const key of ownKeys(CallSitePrototype)) deleteProperty(CallSitePrototype, key);
   freeze(CallSitePrototype);
 

@@ -1,0 +1,38 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseSync } from 'oxc-parser';
+import { describe, expect, it } from 'vitest';
+import { findMarks, readTable, withoutDefence } from '../defences.mjs';
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+const marks = findMarks();
+const table = readTable();
+
+describe('the defences', () => {
+  it('are marked in the sources under names of their own', () => {
+    expect(marks.length).toBeGreaterThan(150);
+    const names = marks.map(({ name }) => name);
+    expect(names.filter((name, index) => names.indexOf(name) < index)).toEqual([]);
+  });
+
+  it('and the rows of docs/security.md are the same', () => {
+    expect(table.map(({ name }) => name).toSorted()).toEqual(marks.map(({ name }) => name).toSorted());
+  });
+
+  it('have tests that exist under the titles that the table gives', () => {
+    const missing = table.filter(({ file, title }) => {
+      const path = join(root, file);
+      return !existsSync(path) || !readFileSync(path, 'utf8').includes(title);
+    });
+    expect(missing).toEqual([]);
+  });
+
+  it('can each be taken out, and leave code behind that can be read', () => {
+    for (const mark of marks) {
+      const source = withoutDefence(mark);
+      const lang = mark.file.endsWith('.js') ? 'js' : 'ts';
+      expect(parseSync(mark.file.replace(/\.cts$/u, '.ts'), source, { lang }).errors, mark.name).toEqual([]);
+    }
+  });
+});
