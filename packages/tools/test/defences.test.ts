@@ -9,7 +9,8 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { listDir } from '#tools/files/list-dir.js';
 import { withLocks } from '#tools/files/place-locks.js';
@@ -41,6 +42,16 @@ describe('work in slices', () => {
     await new WorkSlices({ signal: undefined }).pass();
     clearImmediate(other);
     expect(turns).toBe(1);
+  });
+});
+
+describe('the folder for locks and journals', () => {
+  it.each(['', 'here'])('never lies in the current folder, also where the home is %j', (home) => {
+    const [program, folder] = [fileURLToPath(new URL('support/state-folder.mjs', import.meta.url)), temporaryFolder()];
+    const { XDG_STATE_HOME: _state, ...env } = process.env;
+    const found = execFileSync(process.execPath, [program], { cwd: folder, env: { ...env, HOME: home } }).toString();
+    expect(isAbsolute(found)).toBe(true);
+    expect(readdirSync(folder)).toEqual([]);
   });
 });
 

@@ -104,7 +104,9 @@ describe.skipIf(!canBeStranger)('a user without an account (skipped where the te
   });
 
   it('works with a home that cannot be written, as long as nothing is kept', () => {
-    const env = { HOME: '/' };
+    const home = temporaryFolder();
+    chmodSync(home, 0o755);
+    const env = { HOME: home };
     expect(asStranger(['eval', '-e', 'return 1'], env)).toMatchObject({ status: 0, stderr: '' });
     const trust = asStranger(['trust'], env);
     expect(trust).toMatchObject({ status: 2, stdout: '' });

@@ -13,7 +13,9 @@ export function makeStateFolder(environment: Readonly<Record<string, string | un
 }
 
 function isPrivate(path: string | undefined): path is string {
-  return path !== undefined && makePrivateFolder(path);
+  // A relative home would put it into whatever folder is the current one, where a project could forge it.
+  // defence: state-folder-is-absolute, without it: return path !== undefined && makePrivateFolder(path);
+  return path !== undefined && isAbsolute(path) && makePrivateFolder(path);
 }
 
 /** A user without an entry in the system's list has no home, and asking for it throws. */

@@ -75,7 +75,9 @@ describe.skipIf(blocked !== undefined || process.platform !== 'linux')('a sandbo
     ['is relative', 'here'],
     ['is empty', ''],
   ])('where the home %s', (_, home) => {
-    expect(run(code(temporaryFolder()), [], '/', { ...process.env, HOME: home })).toBe('x\n');
+    expect(
+      run(code(temporaryFolder()), [], '/', { ...process.env, HOME: home, XDG_STATE_HOME: temporaryFolder() }),
+    ).toBe('x\n');
   });
 
   const unknown = ['setpriv', '--reuid=54321', '--regid=54321', '--clear-groups'];
