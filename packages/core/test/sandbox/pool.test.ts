@@ -103,6 +103,18 @@ describe('the worker pool', () => {
     expect(returned(await neighbour)).toBe('alive');
   });
 
+  it('a guest that breaks a rule ends its script, and its instance is never used again', async () => {
+    const pool = makePool({ size: 1 }, 'forging-entry.mjs');
+    const calls: string[] = [];
+    const forged = await driveRun(pool, '/* FORGE */ return await tools.echo({})', {
+      host: (name) => calls.push(name),
+    });
+    expect(forged.end).toMatchObject({ type: 'internal', detail: expect.stringContaining('breaks a rule') });
+    expect(calls).toEqual([]);
+    expect(returned(await driveRun(pool, 'return "next"'))).toBe('next');
+    expect(pool.stats()).toMatchObject({ instancesDropped: 1, workersReplaced: 0 });
+  });
+
   it('threads that die at birth end the wait with a clear end, not a loop', async () => {
     const pool = makePool({ size: 2 }, 'stillborn-entry.mjs');
     const { end } = await driveRun(pool, 'return 1');

@@ -41,8 +41,8 @@ const slotHost: SlotHost = {
   isCancelled: () => control.cancelled(currentSlot),
   mustMakeRoom: () => control.scripts() > 1,
 };
-/** Slots of another engine or image; they serve one script. */
-const foreign = new WeakSet<Slot>();
+/** Slots of another engine or image, and those whose guest broke a rule. */
+const forOneScript = new WeakSet<Slot>();
 let dropped = 0;
 let droppedBytes = 0;
 let liveBytes = 0;
@@ -105,6 +105,8 @@ function execute(command: WorkerCommand): void {
     case 'capture':
       return capture(command[1]);
     case 'drop':
+      // defence: instances-of-breaches-are-dropped
+      if (command[2]) dropWhenEnded(command[1]);
       end(command[1]);
       pushReport(command[1], endedSegment({ type: 'cancelled', reason: 'cancelled' }), true, true);
   }
@@ -135,7 +137,7 @@ function restore(run: number, { slot: index, snapshot, sliceMs, limits, maxMemor
   let slot: Slot | undefined;
   try {
     slot = other === undefined ? (pristine.pop() ?? makeSlot()) : new Slot(other.module, other.execute, slotHost);
-    if (other !== undefined) foreign.add(slot);
+    if (other !== undefined) forOneScript.add(slot);
     slot.restore(snapshot, limits, sliceMs, maxMemoryBytes);
   } catch (error) {
     report(run, endedSegment({ type: 'unrestorable', detail: String(error) }), true);
@@ -187,6 +189,12 @@ function settle(run: number, batchJson: string, settled: number[], clockMs: numb
   report(run, segment, true);
 }
 
+/** The slot is never used again. */
+function dropWhenEnded(run: number): void {
+  const running = live.get(run);
+  if (running !== undefined) forOneScript.add(running.slot);
+}
+
 const ended: Slot[] = [];
 
 function end(run: number): void {
@@ -201,7 +209,7 @@ function end(run: number): void {
 function recycleEnded(): void {
   while (ended.length > 0) {
     const slot = ended.pop()!;
-    if (!foreign.has(slot) && slot.recycle()) {
+    if (!forOneScript.has(slot) && slot.recycle()) {
       if (pristine.length < MOST_PRISTINE) pristine.push(slot);
     } else {
       dropped++;

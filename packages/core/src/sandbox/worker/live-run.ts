@@ -35,6 +35,8 @@ export class LiveRun implements SandboxRun {
   lane: Lane = 'fast';
   /** How long it may compute in the slow lane while others wait there; 0 before its first turn. */
   sliceMs = 0;
+  /** Its guest broke a rule of the bridge. */
+  isBroken = false;
   /** Commands of it that its worker has not answered. */
   outstanding = 0;
   /** How often its worker died while it was busy with this run. */

@@ -22,8 +22,11 @@ export type WorkerCommand =
   | [type: 'settle', run: number, batchJson: string, settled: number[], clockMs: number, wallMs: number]
   /** Answered by `captured`, with the snapshot where there is one; the run is over then. */
   | [type: 'capture', run: number]
-  /** The run is over for the host; whatever the script still does is of no interest. Answered by `released`. */
-  | [type: 'drop', run: number];
+  /**
+   * The run is over for the host; whatever the script still does is of no interest. `isBroken`: its guest broke a rule,
+   * and its instance is never used again. Answered by `released`.
+   */
+  | [type: 'drop', run: number, isBroken: boolean];
 
 export interface RunStart {
   slot: number;

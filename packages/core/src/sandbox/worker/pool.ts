@@ -430,6 +430,7 @@ export class QuickJsPool implements SandboxRuntime {
       if ((report[1] & ReportKind.ended) !== 0) this.#release(run);
       run.observer.onSegment(segment);
     } catch (error) {
+      run.isBroken = true;
       this.#end(run, { type: 'internal', detail: `a segment could not be read: ${String(error)}` });
     }
   }
@@ -449,7 +450,7 @@ export class QuickJsPool implements SandboxRuntime {
   #drain(run: LiveRun, worker: WorkerThread): void {
     this.#draining.set(run.key, { worker, slot: run.slot });
     worker.segmentLimits.set(run.key, 0);
-    worker.send(['drop', run.key]);
+    worker.send(['drop', run.key, run.isBroken]);
     run.worker = undefined;
   }
 
