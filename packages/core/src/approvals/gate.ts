@@ -230,7 +230,7 @@ class PolicyGate implements ApprovalGate {
     const rule = matchRule(this.#policy.rules, this.#ruled(call, JSON.parse(inputJson) as JsonValue));
     // defence: edits-obey-deny-rules
     if (rule?.action === 'deny')
-      return denied(call, 'rule', 'a rule forbids the arguments that a person put in place', said);
+      return denied(call, 'rule', 'a rule forbids the arguments that the user put in place', said);
     return this.#grant(call, 'person', inputJson, said);
   }
 
@@ -289,7 +289,7 @@ export function isRemember(value: unknown): value is Remember {
   return value === 'script' || value === 'plan' || value === 'workspace';
 }
 
-/** Whoever decided about the plan saw these very arguments. Those that no text could show are in no plan. */
+/** The user who decided about the plan saw these arguments. Computed arguments are in no plan. */
 function isPlanned({ plan, tool, line, inputJson }: GateCall): boolean {
   return plan.some((planned) => {
     if (planned.tool !== tool.name || planned.line !== line) return false;

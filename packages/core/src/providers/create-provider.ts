@@ -283,7 +283,7 @@ function fetchFor(url: URL, environment: Environment): Fetch {
   return proxy === undefined ? (to, init) => fetch(to, init) : proxyFetch(proxy);
 }
 
-/** Whoever is on the way can read what plain HTTP carries. */
+/** Everybody on the way can read what plain HTTP carries. */
 function refuseOpenKey(url: URL, { apiKey, headers, fetch, environment, allowInsecureHttp }: ProviderOptions): void {
   if (url.protocol !== 'http:' || allowInsecureHttp === true) return;
   if ((apiKey ?? '') === '' && secretHeaders(headers).length === 0) return;

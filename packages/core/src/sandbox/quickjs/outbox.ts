@@ -248,7 +248,7 @@ function readEnd([type, ...parts]: readonly unknown[], limits: SandboxLimits): G
   }
 }
 
-/** JSON text of the script's value, within the limits that the guest was told. */
+/** JSON text of the script's value, within the guest's own limits. */
 function readValue(value: unknown, maxBytes: number): string | undefined {
   if (value === undefined) return undefined;
   const json = boundedText(value, maxBytes);
