@@ -10,7 +10,7 @@ import type { Operation, ScriptFailure } from '#core/protocol/index.js';
 const LIFE = fileURLToPath(new URL('life.mjs', import.meta.url));
 
 /** Every script of a process is somewhere else when the process is killed. */
-const PROCESSES = Number(process.env['TOOLSCRIPT_KILLS'] ?? 25);
+const PROCESSES = Number(process.env['TOOLSCRIPT_KILLS'] ?? (process.env['CI'] === undefined ? 8 : 25));
 const SCRIPTS = 8;
 
 /** sfc32 would do as well; this one is short. */
