@@ -9,17 +9,20 @@ export const PROGRESS_INTERVAL_MS = 500;
 /** How long unawaited tool calls are given to end after they were aborted. */
 export const ABORT_GRACE_MS = 250;
 
+/** The longest that a timer can be set to, in ms. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+
 const whole = (max = Number.MAX_SAFE_INTEGER) => z.number().int().min(0).max(max);
 const positive = (max = Number.MAX_SAFE_INTEGER) => z.number().int().min(1).max(max);
 
 /** Every limit of one script run. `docs/reference/limits.md` lists the same names and defaults. */
 export const LimitsSchema = z.strictObject({
   /** Wall clock in ms while the script or its tools run; stands still while approvals are all it waits for. */
-  timeoutMs: positive(2 ** 31 - 1).default(30_000),
+  timeoutMs: positive(MAX_TIMER_MS).default(30_000),
   /** The script's own CPU time in ms. */
-  computeMs: positive(2 ** 31 - 1).default(10_000),
+  computeMs: positive(MAX_TIMER_MS).default(10_000),
   /** How long a decision is waited for, in ms. */
-  approvalTimeoutMs: positive(2 ** 31 - 1).default(60_000),
+  approvalTimeoutMs: positive(MAX_TIMER_MS).default(60_000),
   /** Guest heap in MiB. */
   memoryMb: z.number().int().min(4).max(1024).default(96),
   /** Guest stack in bytes. */
@@ -43,7 +46,7 @@ export const LimitsSchema = z.strictObject({
   maxLogBytes: whole().default(262_144),
   allowDetachedPromises: z.boolean().default(false),
   /** How long a script waits for a free sandbox, in ms. */
-  queueWaitMs: whole(2 ** 31 - 1).default(5_000),
+  queueWaitMs: whole(MAX_TIMER_MS).default(5_000),
   maxProgressEvents: whole().default(50),
 });
 

@@ -1,4 +1,4 @@
-import type { CompiledScript, SandboxCall } from '../protocol/index.js';
+import { MAX_TIMER_MS, type CompiledScript, type SandboxCall } from '../protocol/index.js';
 import type { CallResult, Facade, FacadeEvent, PendingCalls, ToolCatalog, WaitingCall } from '../tools/index.js';
 import { BuiltinAnswers } from './builtin-answers.js';
 import { readArguments, textArgument } from './builtin-arguments.js';
@@ -7,9 +7,6 @@ import type { EarlierLife } from './earlier-life.js';
 import type { RejectedCall } from './outcome-failure.js';
 import type { OpenTask, ScriptTasks, TaskReport } from './script-tasks.js';
 import { TaskCalls, taskIdStart } from './task-calls.js';
-
-/** The longest that a timer can be set to. */
-const MAX_SLEEP_MS = 2 ** 31 - 1;
 
 interface CallsOptions {
   scriptId: string;
@@ -224,7 +221,7 @@ export class ScriptCalls {
 
   #sleep(call: SandboxCall): void {
     const { ms } = readArguments(call.argsJson);
-    const wanted = typeof ms === 'number' ? Math.max(0, Math.min(MAX_SLEEP_MS, ms)) : 0;
+    const wanted = typeof ms === 'number' ? Math.max(0, Math.min(MAX_TIMER_MS, ms)) : 0;
     this.#timers.set(
       call.callIndex,
       setTimeout(() => {

@@ -1,5 +1,6 @@
 import {
   ABORT_GRACE_MS,
+  MAX_TIMER_MS,
   type ApprovalRequest,
   type CompiledScript,
   type ImageSource,
@@ -100,9 +101,6 @@ export async function runScriptSession(options: SessionOptions): Promise<Session
   if (!mayRepeat || options.signal?.aborted === true) return outcome;
   return new ScriptSession(options, 2).run();
 }
-
-/** The longest that a timer can be set to. */
-const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
 type SessionState = 'waiting' | 'replaying' | 'segment' | 'starting' | 'standing' | 'suspending' | 'finishing' | 'done';
 
@@ -230,7 +228,7 @@ class ScriptSession {
       wallMs: limits.timeoutMs,
       principal: this.#options.principal,
       // A new script can be sent again later; one that was taken up has nobody else to go on with it.
-      limits: earlier === undefined ? sandbox : { ...sandbox, queueWaitMs: LONGEST_WAIT_MS },
+      limits: earlier === undefined ? sandbox : { ...sandbox, queueWaitMs: MAX_TIMER_MS },
     };
   }
 

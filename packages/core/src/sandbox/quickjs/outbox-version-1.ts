@@ -1,6 +1,6 @@
 import type { SandboxLimits } from '../../protocol/index.js';
 import { NO_PLACE, type Place } from './call-sites.js';
-import { GuestBreach } from './outbox.js';
+import { GuestBreach, parseRecord } from './outbox.js';
 
 /**
  * Scripts that were suspended by a release whose guest spoke version 1 of the protocol. There the guest counted its
@@ -16,9 +16,9 @@ export function upgradeOutbox(
   text: string,
   firstCall: number,
   limits: SandboxLimits,
-): { text: string; places: readonly Place[] } {
+): { text: string; places: Place[] } {
   const [, mark = '', json = '', args = ''] = /^\d+([:!])([^\n]*)\n([^]*)$/u.exec(text) ?? [];
-  const { calls = [], ...said } = parse(json);
+  const { calls = [], ...said } = parseRecord(json);
   const known = readCalls(calls, args).toSorted((left, right) => left.index - right.index);
   const isNext = known.every(({ index }, position) => index === firstCall + position);
   if (!isNext || firstCall + known.length > limits.maxCalls + limits.maxBuiltinCalls)
@@ -41,12 +41,4 @@ function readCalls(calls: unknown, args: string): { index: number; entry: unknow
     from += length;
     return { index, entry: [name, length, ...problem], args: text };
   });
-}
-
-function parse(json: string): Record<string, unknown> {
-  try {
-    return JSON.parse(json) as Record<string, unknown>;
-  } catch {
-    throw new GuestBreach("the guest's message is not JSON");
-  }
 }

@@ -72,7 +72,7 @@ export function readOutbox(text: string, callsMade: number, limits: SandboxLimit
   check(ended || text.startsWith(GOES_ON), 'no mark at the start');
   const lineEnd = text.indexOf('\n');
   check(lineEnd > 0 && lineEnd <= maxLineUnits(limits), 'no end of the line, or a longer one');
-  const said = record(parse(text.slice(1, lineEnd)));
+  const said = parseRecord(text.slice(1, lineEnd));
   for (const name of Object.keys(said)) check(MEMBERS.has(name), 'a member that nobody knows');
   const { calls = [], logs = [], progress = [], output = '', dropped = [0, 0], end } = said;
   // defence: one-end-of-a-script
@@ -154,6 +154,11 @@ const LEVELS: ReadonlySet<unknown> = new Set<LogLevel>(['log', 'info', 'warn', '
 // defence: outbox-rules, without it: function check(_holds: boolean, _what: string): asserts _holds {}
 function check(holds: boolean, what: string): asserts holds {
   if (!holds) throw new GuestBreach(`the guest's message breaks a rule: ${what}`);
+}
+
+/** Throws a `GuestBreach`. */
+export function parseRecord(json: string): Readonly<Record<string, unknown>> {
+  return record(parse(json));
 }
 
 function parse(json: string): unknown {

@@ -92,7 +92,7 @@ export class Slot {
   #waiting = new Set<number>();
   #nextCall = 0;
   /** Of the calls that the segment has made so far. */
-  #places: readonly Place[] = [];
+  #places: Place[] = [];
   #placeReader: PlaceReader | undefined;
   #limits: SandboxLimits | undefined;
   #racing = new Set<number>();
@@ -159,8 +159,8 @@ export class Slot {
       racing: [...this.#racing],
       rejections: [...this.#rejections.values()].map(({ promise, reason }) => [promise, reason]),
       ranOutOf: {
-        memory: raw.toolscript_oom.value !== this.#memoryErrors,
-        stack: raw.toolscript_stack.value !== this.#stackErrors,
+        memory: this.#ranOutOfMemory,
+        stack: this.#ranOutOfStack,
       },
     };
   }
@@ -221,7 +221,7 @@ export class Slot {
     // defence: calls-are-bounded-by-the-host
     if (this.#limits === undefined || this.#nextCall + this.#places.length >= maxCallsOf(this.#limits))
       throw new GuestBreach('the guest makes more calls than it may');
-    (this.#places as Place[]).push(this.#placeReader?.read(this.#engine.words(), this.#engine.memory()) ?? NO_PLACE);
+    this.#places.push(this.#placeReader?.read(this.#engine.words(), this.#engine.memory()) ?? NO_PLACE);
   }
 
   /** Holds on to both values: a promise that is freed could give its address to the next. */
@@ -314,9 +314,7 @@ export class Slot {
     for (let index = firstCall; index < this.#nextCall; index++) this.#waiting.add(index);
     if (this.#waiting.size === 0) {
       segment.ended = true;
-      segment.end = this.#ranOut(this.#raw.toolscript_oom, this.#memoryErrors)
-        ? { type: 'limit', limit: 'memory' }
-        : { type: 'stalled' };
+      segment.end = this.#ranOutOfMemory ? { type: 'limit', limit: 'memory' } : { type: 'stalled' };
     } else {
       segment.unobservable = this.#lostRaces();
     }
@@ -338,21 +336,20 @@ export class Slot {
     if (end?.type !== 'threw') return undefined;
     const { error } = end;
     // defence: memory-limit-by-the-counter, without it: if (error.message === 'out of memory') return { type: 'limit', limit: 'memory', error };
-    if (error.message === 'out of memory' && this.#ranOut(this.#raw.toolscript_oom, this.#memoryErrors))
-      return { type: 'limit', limit: 'memory', error };
+    if (error.message === 'out of memory' && this.#ranOutOfMemory) return { type: 'limit', limit: 'memory', error };
     const isStack = error.message === 'Maximum call stack size exceeded';
     // defence: stack-limit-by-the-counter, without it: if (isStack) return { type: 'limit', limit: 'stack', error };
-    if (isStack && this.#ranOut(this.#raw.toolscript_stack, this.#stackErrors))
-      return { type: 'limit', limit: 'stack', error };
+    if (isStack && this.#ranOutOfStack) return { type: 'limit', limit: 'stack', error };
     return undefined;
   }
 
-  get #raw() {
-    return this.#engine.raw;
+  /** By the engine's own counters, since the script began. */
+  get #ranOutOfMemory(): boolean {
+    return this.#engine.raw.toolscript_oom.value !== this.#memoryErrors;
   }
 
-  #ranOut(counter: { value: number }, before: number): boolean {
-    return counter.value !== before;
+  get #ranOutOfStack(): boolean {
+    return this.#engine.raw.toolscript_stack.value !== this.#stackErrors;
   }
 
   #unhandled(): GuestThrow[] {
@@ -384,11 +381,10 @@ export class Slot {
         : { type: 'cancelled', reason: error.reason };
     }
     // defence: memory-limit-behind-a-trap
-    if (this.#engine.raw.toolscript_oom.value !== this.#memoryErrors) return { type: 'limit', limit: 'memory' };
+    if (this.#ranOutOfMemory) return { type: 'limit', limit: 'memory' };
     // The engine's native frames overflowed the thread's stack before the engine's own check.
     if (error instanceof RangeError) return { type: 'limit', limit: 'stack' };
-    if (error instanceof EngineError && this.#engine.raw.toolscript_stack.value !== this.#stackErrors)
-      return { type: 'limit', limit: 'stack' };
+    if (error instanceof EngineError && this.#ranOutOfStack) return { type: 'limit', limit: 'stack' };
     return { type: 'internal', detail: error instanceof Error ? `${error.name}: ${error.message}` : String(error) };
   }
 }

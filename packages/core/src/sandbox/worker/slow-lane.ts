@@ -1,12 +1,10 @@
+import { MAX_TIMER_MS } from '../../protocol/index.js';
 import type { LiveRun } from './live-run.js';
 import { WaitingRuns } from './waiting-runs.js';
 import type { WorkerThread } from './worker-thread.js';
 
 /** How long a script may compute in the lane before it makes room for one that waits; doubled each time it did. */
 const FIRST_SLICE_MS = 250;
-
-/** The longest that a timer can be set to. */
-const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
 /** What the lane asks of its pool. */
 export interface SlowLaneHost {
@@ -37,7 +35,7 @@ export class SlowLane {
   want(run: LiveRun): void {
     const since = performance.now();
     const { queueWaitMs } = run.job.limits;
-    const waitMs = isNew(run) ? queueWaitMs : Math.min(LONGEST_WAIT_MS, run.wallMs + queueWaitMs);
+    const waitMs = isNew(run) ? queueWaitMs : Math.min(MAX_TIMER_MS, run.wallMs + queueWaitMs);
     // defence: slow-lane-has-a-clock
     this.#turns.add(run, run.job.principal, waitMs, () => {
       this.#turns.remove(run);
