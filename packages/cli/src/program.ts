@@ -73,6 +73,7 @@ function createProgram(settle: Settle): Command {
   addRun(program, settle);
   addEval(program, settle);
   addResume(program, settle);
+  addRecover(program, settle);
   addApprovals(program, settle);
   addReplay(program, settle);
   addThreads(program, settle);
@@ -186,6 +187,32 @@ function addEval(program: Command, settle: Settle): void {
       settle(status);
     });
   addScriptOptions(command);
+}
+
+function addRecover(program: Command, settle: Settle): void {
+  const command = program
+    .command('recover')
+    .argument('<id>', 'the script, or the beginning of its id')
+    .description('Go on with a script that was cut off; what had completed is not repeated')
+    .option('--force', 'even from a process that may still go on with it: a call that it is making may take effect')
+    .addOption(
+      new Option('--then <who>', 'who decides about calls after that (default: ask, at a terminal)').choices([
+        'auto',
+        'deny',
+        'ask',
+      ]),
+    )
+    .option('--json', 'print what run or eval would: one event a line, or the outcome')
+    .addHelpText('after', example('toolscript recover scr_abc_0', 'toolscript recover scr_abc_0 --force'))
+    .action(async (id: string, flags: ResumeFlags) => {
+      const status = await withEngines(async (engines) => {
+        const { resumeScript } = await import('./commands/resume.js');
+        return resumeScript(id, flags, engines);
+      });
+      settle(status);
+    });
+  addSandboxOptions(command);
+  addExposureOptions(command, 'the workspace: only the one that the script was started in');
 }
 
 function addResume(program: Command, settle: Settle): void {

@@ -106,10 +106,10 @@ export class ChatSession {
   }
 
   /** Goes on with a script that was cut off. Its outcome is in the conversation when the next prompt comes. */
-  recover(scriptId: string, signal: AbortSignal): Promise<number> {
+  recover(scriptId: string, signal: AbortSignal, force = false): Promise<number> {
     const queue = new EventQueue<StreamEvent>();
     const { harness } = this.#settings.workbench;
-    const recovering = harness.recover(scriptId, { signal, onEvent: (event) => queue.push(event) });
+    const recovering = harness.recover(scriptId, { signal, force, onEvent: (event) => queue.push(event) });
     // What goes wrong is told behind the events.
     recovering.catch(() => {}).finally(() => queue.end());
     return this.#play(recovered(queue, recovering));

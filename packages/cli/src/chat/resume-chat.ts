@@ -4,7 +4,7 @@ import type { AskedAbout } from '../commands/resume.js';
 import { dataFolder } from '../configuration/locations.js';
 import { EXIT } from '../exit-status.js';
 import type { Engines } from '../harness/engines.js';
-import { inspectKept } from '../kept/inspect.js';
+import { inspectWhole } from '../kept/inspect.js';
 import { ownCommand } from '../terminal/own-command.js';
 import { Screen } from '../terminal/screen.js';
 import { ThreadFolder } from '../threads/thread-folder.js';
@@ -17,22 +17,25 @@ export interface ResumeChatWishes {
   scriptId: string;
   flags: ChatFlags;
   engines: Engines;
+  /** Even from a process that may still go on with it. */
+  force: boolean;
   decide: (asked: AskedAbout) => Promise<Decisions>;
 }
 
 /** Goes on with a script of a conversation, and lets the model go on with what came of it. */
-export async function resumeChat({ scriptId, flags, engines, decide }: ResumeChatWishes): Promise<number> {
+export async function resumeChat({ scriptId, flags, engines, force, decide }: ResumeChatWishes): Promise<number> {
   const screen = new Screen(process.stdout, process.stderr, process.env);
   const turns = new TurnInterruption();
   const interrupt = () => turns.interrupt();
   const opened = await openChat({ flags, engines, screen, stdinIsTaken: false, interrupt });
   try {
     demandEnabled(opened.settings);
-    const details = await inspectKept(opened.workbench.harness, scriptId);
+    const details = await inspectWhole(opened.workbench.harness, scriptId);
     const { status } = await turns.during(opened.workbench.approvals, async (signal) => {
       const { harness, approvals, rules, validateInput } = opened.workbench;
       const decisions = await decide({ harness, approvals, rules, validateInput, signal, details });
-      return goOn(opened, scriptId, details.suspension, decisions, { signal, screen, isJson: flags.json === true });
+      const how = { signal, screen, isJson: flags.json === true, force };
+      return goOn(opened, scriptId, details.suspension, decisions, how);
     });
     await tellWhatWaits(opened, screen, flags.json === true);
     return status;
@@ -50,12 +53,12 @@ async function goOn(
   scriptId: string,
   suspension: string | undefined,
   decisions: Decisions,
-  { signal, screen, isJson }: { signal: AbortSignal; screen: Screen; isJson: boolean },
+  { signal, screen, isJson, force }: { signal: AbortSignal; screen: Screen; isJson: boolean; force: boolean },
 ): Promise<number> {
   const begin = () => (isJson ? undefined : screen.line(resumedBanner(scriptId, screen.style)));
   if (suspension === undefined) {
     begin();
-    const status = await session.recover(scriptId, signal);
+    const status = await session.recover(scriptId, signal, force);
     if (!isJson && status === EXIT.completed)
       screen.line(`To tell the model of it: ${ownCommand()} --thread ${thread.id} "go on"`);
     return status;

@@ -4,10 +4,9 @@ import { EXIT } from '../exit-status.js';
 import { openEngines } from '../harness/engines.js';
 import { openHarness } from '../harness/open-harness.js';
 import { findScript } from '../kept/find-script.js';
-import { inspectKept } from '../kept/inspect.js';
+import { forgetHint, inspectKept } from '../kept/inspect.js';
 import { openKept, type Kept } from '../kept/kept.js';
 import { placeOf, type Origin } from '../kept/origin-folder.js';
-import { ownCommand } from '../terminal/own-command.js';
 import { Screen } from '../terminal/screen.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
@@ -34,13 +33,13 @@ interface ListedScript extends KeptScript {
 export async function listApprovals({ json = false, all = false }: ListFlags): Promise<number> {
   const [screen, kept] = [openScreen(), openKept(process.env)];
   const scripts = (await listScripts(kept.store)).filter(
-    ({ state }) => all || state === 'suspended' || state === 'interrupted',
+    ({ state }) => all || state === 'suspended' || state === 'interrupted' || state === 'damaged',
   );
   const listed = await Promise.all(scripts.map((script) => withWorkspace(kept, script)));
   if (json) screen.write(`${jsonText(listed, 2)}\n`);
   else for (const line of listLines(listed, Date.now(), screen)) screen.line(line);
-  for (const id of kept.store.damaged)
-    screen.warn(`toolscript: What is kept of ${id} is damaged. To forget it: ${ownCommand()} approvals delete ${id}`);
+  for (const { scriptId, state } of scripts)
+    if (state === 'damaged') screen.warn(`toolscript: What is kept of ${scriptId} is damaged. ${forgetHint(scriptId)}`);
   return EXIT.completed;
 }
 
@@ -80,20 +79,11 @@ async function inspect(
 /** Forgets one script, whatever became of it. Nothing of it is run. */
 export async function deleteApproval(id: string, { json = false }: ApprovalsFlags): Promise<number> {
   const [screen, kept] = [openScreen(), openKept(process.env)];
-  const { scriptId, state } = await findOrDamaged(kept, id);
+  const { scriptId, state } = await findScript(kept, id);
   if (state === 'running') throw new UsageError(`${scriptId} is running, in another process. Stop that one first.`);
   await kept.store.journal.delete(scriptId);
   screen.line(json ? jsonText({ deleted: [scriptId] }) : `Forgotten: ${scriptId}`);
   return EXIT.completed;
-}
-
-async function findOrDamaged(kept: Kept, id: string): Promise<Pick<KeptScript, 'scriptId' | 'state'>> {
-  try {
-    return await findScript(kept, id);
-  } catch (error) {
-    if (kept.store.damaged.includes(id)) return { scriptId: id, state: 'interrupted' };
-    throw error;
-  }
 }
 
 /** Forgets what is old. */

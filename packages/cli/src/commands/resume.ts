@@ -9,7 +9,7 @@ import type { Engines } from '../harness/engines.js';
 import { findScript, theOne } from '../kept/find-script.js';
 import { openKept } from '../kept/kept.js';
 import type { Origin } from '../kept/origin-folder.js';
-import { inspectKept } from '../kept/inspect.js';
+import { inspectWhole } from '../kept/inspect.js';
 import { ownCommand } from '../terminal/own-command.js';
 import { shellWord } from '../terminal/shell-word.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
@@ -27,6 +27,8 @@ export interface ResumeFlags extends Omit<ScriptFlags, 'approve' | 'mode' | 'lim
   note?: string;
   input?: string;
   remember?: Remember;
+  /** Even from a process that may still go on with it. */
+  force?: boolean;
   /** Who decides about further calls. */
   then?: Approve;
   /** Of a script of a conversation: in place of the model that it was with. */
@@ -40,11 +42,12 @@ export async function resumeScript(id: string, flags: ResumeFlags, engines: Engi
   const { scriptId, state } = await findScript(kept, id);
   const origin = await kept.origins.of(scriptId);
   const cwd = await workspaceOf(scriptId, origin, flags.cwd);
-  const { approve: _approve, then, ...settings } = flags;
+  const { approve: _approve, then, force: _force, ...settings } = flags;
   // A conversation that was forgotten has nobody to tell; the script goes on by itself.
   if (origin?.thread !== undefined && isThreadKept(origin.thread)) {
     const chatFlags = { ...settings, cwd, thread: origin.thread, ...(then === undefined ? {} : { approve: then }) };
-    return resumeChat({ scriptId, flags: chatFlags, engines, decide: (asked) => decisionsFor(asked, flags) });
+    const force = flags.force === true;
+    return resumeChat({ scriptId, flags: chatFlags, engines, force, decide: (asked) => decisionsFor(asked, flags) });
   }
   const printsOutcome = flags.json === true && (origin?.command !== 'run' || state === 'interrupted');
   return onScriptStage<EventView>({
@@ -58,7 +61,7 @@ export async function resumeScript(id: string, flags: ResumeFlags, engines: Engi
     },
     async act(stage, view) {
       demandEnabled(stage.settings);
-      const details = await inspectKept(stage.harness, scriptId);
+      const details = await inspectWhole(stage.harness, scriptId);
       const outcome = await goOn(stage, view, details, flags);
       if (outcome === undefined) return stage.count.status;
       if (printsOutcome) stage.screen.write(`${jsonText(withValue(outcome))}\n`);
@@ -87,8 +90,12 @@ async function goOn(
   const { scriptId, suspension } = details;
   const decisions = await decisionsFor({ ...stage, details }, flags);
   if (suspension === undefined) {
+    if (details.state === 'running' && flags.force !== true)
+      throw new UsageError(
+        `${scriptId} runs in another process. Where that one is gone for certain: ${ownCommand()} recover ${scriptId} --force`,
+      );
     begin(stage, view, details);
-    return harness.recover(scriptId, { signal, onEvent });
+    return harness.recover(scriptId, { signal, onEvent, force: flags.force === true });
   }
   if (Object.keys(decisions).length === 0) {
     count.suspendedScript = scriptId;

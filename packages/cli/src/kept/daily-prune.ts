@@ -17,7 +17,7 @@ export async function pruneDaily({ store, folder }: Kept): Promise<void> {
     if (last !== undefined && Date.now() - last.mtimeMs < DAY_MS) return;
     if (last === undefined) writeFileSync(mark, '', { mode: 0o600 });
     else utimesSync(mark, new Date(), new Date());
-    await pruneScripts(store, { waitingAfterMs: Number.POSITIVE_INFINITY });
+    await pruneScripts(store);
   } catch {
     // Tidying can wait for another day; `toolscript approvals prune` says what is wrong.
   }

@@ -2,22 +2,22 @@ import type { Harness, KeptScriptDetails } from '@toolscript/core';
 import { ownCommand } from '../terminal/own-command.js';
 import { UsageError } from '../usage-error.js';
 
-/** All of a kept script. Throws a UsageError where what is kept does not open. */
+/** All of a kept script that can be read. Throws a UsageError where there is none. */
 export async function inspectKept(harness: Pick<Harness, 'inspect'>, scriptId: string): Promise<KeptScriptDetails> {
-  let details: KeptScriptDetails | undefined;
-  try {
-    details = await harness.inspect(scriptId);
-  } catch (error) {
-    throw new UsageError(
-      `${scriptId} cannot be opened: ${whyNot(error)}. To forget it: ${ownCommand()} approvals delete ${scriptId}`,
-    );
-  }
+  const details = await harness.inspect(scriptId);
   if (details === undefined) throw new UsageError(`There is no kept script ${scriptId} any more.`);
   return details;
 }
 
-/** Errors of a seal are known by name; everything else that reading can throw comes of damaged text. */
-function whyNot(error: unknown): string {
-  if (error instanceof UsageError) throw error;
-  return error instanceof Error && error.name === 'SealError' ? error.message : 'what is kept of it is damaged';
+/** The same, of a script that is to go on. Throws a UsageError where what is kept of it does not open. */
+export async function inspectWhole(harness: Pick<Harness, 'inspect'>, scriptId: string): Promise<KeptScriptDetails> {
+  const details = await inspectKept(harness, scriptId);
+  const { problem, state } = details;
+  if (problem !== undefined && (state === 'suspended' || state === 'damaged'))
+    throw new UsageError(`${scriptId} cannot be opened: ${problem}. ${forgetHint(scriptId)}`);
+  return details;
+}
+
+export function forgetHint(scriptId: string): string {
+  return `To forget it: ${ownCommand()} approvals delete ${scriptId}`;
 }

@@ -13,8 +13,6 @@ export class ScriptStore implements HarnessStore {
   readonly claim: Claims;
   readonly journal: Journals;
   readonly images: HarnessStore['images'];
-  /** Scripts whose last line cannot be read. */
-  readonly damaged: string[] = [];
   readonly #held = new Map<string, number>();
   /** Something of a script was kept here. */
   hasKept = false;
@@ -28,13 +26,14 @@ export class ScriptStore implements HarnessStore {
     this.images = store.images;
     this.claim = {
       current: (scriptId) => store.claim.current(scriptId),
-      take: async (scriptId, fromEpoch) => {
+      take: async (scriptId, fromEpoch, options) => {
         this.#demandStaying();
         if (fromEpoch === 0 && this.#origin !== undefined) await origins.note(scriptId, this.#origin);
-        const isTaken = await store.claim.take(scriptId, fromEpoch);
-        if (isTaken) this.#held.set(scriptId, fromEpoch + 1);
-        return isTaken;
+        const taken = await store.claim.take(scriptId, fromEpoch, options);
+        if (taken !== undefined) this.#held.set(scriptId, taken.epoch);
+        return taken;
       },
+      renew: (scriptId, epoch) => store.claim.renew(scriptId, epoch),
       release: async (scriptId, epoch) => {
         if (this.#isLeft) return;
         if (this.#held.get(scriptId) === epoch) this.#held.delete(scriptId);
@@ -48,15 +47,7 @@ export class ScriptStore implements HarnessStore {
         return store.journal.append(scriptId, epoch, lines, options);
       },
       read: (scriptId) => store.journal.read(scriptId),
-      list: async () => {
-        const all = await store.journal.list();
-        this.damaged.splice(
-          0,
-          Infinity,
-          ...all.filter(({ lastLine }) => !isJsonLine(lastLine)).map(({ scriptId }) => scriptId),
-        );
-        return all.filter(({ scriptId }) => !this.damaged.includes(scriptId));
-      },
+      list: (query) => store.journal.list(query),
       delete: async (scriptId) => {
         await store.journal.delete(scriptId);
         await origins.forget(scriptId);
@@ -84,14 +75,5 @@ export class ScriptStore implements HarnessStore {
 
   #demandStaying(): void {
     if (this.#isLeft) throw new Error('the program is being ended');
-  }
-}
-
-function isJsonLine(line: string): boolean {
-  if (line === '') return true;
-  try {
-    return typeof JSON.parse(line) === 'object';
-  } catch {
-    return false;
   }
 }

@@ -70,11 +70,12 @@ export function detailLines(
   nowMs: number,
   style: Style,
 ): string[] {
-  const { scriptId, state, updatedAtMs, plan, operations, logs, output, pendingApprovals, ended } = details;
+  const { scriptId, state, updatedAtMs, plan, operations, logs, output, pendingApprovals, ended, problem } = details;
   const done = operations.filter(({ status }) => status !== 'awaiting_approval');
   return [
     `${style.bold(`script ${scriptId}`)}  ${WORDS[state]}  ${ago(nowMs - updatedAtMs)}`,
     `in ${origin === undefined ? 'an unknown folder' : visibleLine(origin.workspace)}`,
+    ...(problem === undefined ? [] : [style.red(visibleLine(problem))]),
     ...(ended?.status === 'failed'
       ? [`${style.red(ended.code ?? 'failed')}: ${visibleLine(ended.message ?? '')}`]
       : []),

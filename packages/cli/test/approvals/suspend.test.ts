@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StreamEventSchema } from '@toolscript/core/protocol';
 import { describe, expect, it } from 'vitest';
@@ -185,18 +185,22 @@ describe('what is kept', () => {
     expect(other.status).toBe(2);
     expect(other.stderr).toContain('a key that is not known here');
     writeFileSync(place.kept('suspension.key'), key);
-    const journal = place.kept('scripts', 'journal', `${id}.jsonl`);
-    const text = readFileSync(journal, 'utf8');
-    const spoilt = text.replaceAll(
-      /(sealed\\":\\"[\w+/]{40})(.)/gu,
-      (_all, before: string, character: string) => before + (character === 'A' ? 'B' : 'A'),
+    const folder = place.kept('scripts', 'claims', id);
+    const slot = join(
+      folder,
+      readdirSync(folder).find((name) => name.startsWith('slot-'))!,
     );
-    expect(spoilt).not.toBe(text);
-    writeFileSync(journal, spoilt);
+    const sealed = readFileSync(slot, 'utf8');
+    writeFileSync(slot, sealed.replace(/(sealed":"[\w+/]{40})./u, '$1!'));
     const changed = await place.toolscript(['resume', id, '--approve']);
     expect(changed.status).toBe(2);
-    expect(changed.stderr).toContain('changed');
-    writeFileSync(journal, text.slice(0, text.length - 40).replace(/"approvals":.*/su, '"approv\n.'));
+    expect(changed.stderr).toContain(`To go on with it: toolscript resume ${id}`);
+    expect((await place.toolscript(['approvals', 'show', id])).stdout).toContain('can no longer be read');
+    const journal = place.kept('scripts', 'journal', `${id}.jsonl`);
+    truncateSync(journal, statSync(journal).size - 40);
+    const cut = await place.toolscript(['resume', id, '--approve']);
+    expect(cut.status).toBe(2);
+    expect(cut.stderr).toContain(`${id} cannot be opened: 1 of its entries at the end of epoch 1 are missing`);
     const damaged = await place.toolscript(['approvals']);
     expect(damaged).toMatchObject({ status: 0 });
     expect(damaged.stderr).toContain(`toolscript approvals delete ${id}`);

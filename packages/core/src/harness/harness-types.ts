@@ -87,7 +87,15 @@ export interface ResumeOptions {
   /** Replaces the harness's approvals, for calls that are still to come. */
   approvals?: ApprovalPolicy;
   onEvent?: (event: StreamEvent) => void;
+  /**
+   * Takes the script from a holder who may still live: the call that it is making may take effect, and is `unknown`
+   * here. Default false.
+   */
+  force?: boolean;
 }
+
+/** What became of `decide`. `undecided`: approvals that still wait for somebody, by their ids. */
+export type Decided = { ok: true; undecided: readonly string[] } | { ok: false; error: ScriptFailure };
 
 export interface InstructionsOptions {
   /** How scripts reach the harness. Default 'tool'. */
@@ -112,17 +120,23 @@ export interface Harness {
   /** Runs the scripts in a model's answer as they arrive. Leaving the loop early ends what runs. */
   processText(text: AnswerText, options?: ProcessTextOptions): AsyncGenerator<StreamEvent, void, undefined>;
   /**
-   * Goes on with a suspended script at the exact place where it waits, in this process or another. `decisions` are
-   * named by `approvalId`; what is left out stays pending. Exactly one of several resumes wins; the others, and what
+   * Goes on with a suspended script at the exact place where it waits, in this process or another: by its suspension,
+   * or, where the harness has a store, by the script's id. `decisions` are named by `approvalId`; what is left out, and
+   * was not decided before with `decide`, stays pending. Exactly one of several resumes wins; the others, and what
    * cannot go on, end in a `SuspensionError`. Of an answer, the rest is played too: see `resumeText`.
    */
-  resume(suspension: string, decisions?: Decisions, options?: ResumeOptions): Promise<Outcome>;
+  resume(suspensionOrScriptId: string, decisions?: Decisions, options?: ResumeOptions): Promise<Outcome>;
   /** As `resume`, for a script that `processText` put aside: yields what happens then, to the end of the answer. */
   resumeText(
-    suspension: string,
+    suspensionOrScriptId: string,
     decisions?: Decisions,
     options?: ResumeOptions,
   ): AsyncGenerator<StreamEvent, void, undefined>;
+  /**
+   * Writes down what somebody has decided about a script of the store that waits, and leaves it where it is: whoever
+   * resumes or recovers it goes on with that. A later decision about the same approval takes its place.
+   */
+  decide(scriptId: string, decisions: Decisions, options?: Pick<ResumeOptions, 'principal'>): Promise<Decided>;
   /**
    * Goes on with a script of the store whose process ended. What had completed is not repeated; of a call with
    * effects that had only started nobody knows what came of it: its await rejects, saying so.

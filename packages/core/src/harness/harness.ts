@@ -1,5 +1,8 @@
+import { hostname } from 'node:os';
 import { createGate } from '../approvals/index.js';
 import {
+  isScriptId,
+  scriptFailure,
   ToolscriptUsageError,
   type HarnessMode,
   type Limits,
@@ -26,6 +29,7 @@ import { makeRunScriptTool, type RunScriptTool } from './as-tool.js';
 import { DetachedTasks } from './detached-tasks.js';
 import { EventStream, newId, type RunIdentity } from './event-stream.js';
 import { inspectScript, type KeptScriptDetails } from './kept-scripts.js';
+import { Leases } from './leases.js';
 import { LazyChecker } from './lazy-checker.js';
 import { ContextWriter } from './script-context.js';
 import { writeInstructions } from './instructions.js';
@@ -42,11 +46,15 @@ import {
 import {
   checkDecisions,
   findRecoverable,
+  decideScript,
   openFor,
   recoverScript,
   replayScript,
   resumeScript,
+  waitsForNobody,
   type Decisions,
+  type Recoverable,
+  type WaitingScript,
 } from './resumption.js';
 import {
   cannotResume,
@@ -55,11 +63,12 @@ import {
   reportSkipped,
   reportUnrunnable,
   runRequest,
+  type RunEnd,
 } from './script-runner.js';
 import type { ScriptItemMembers, ScriptText } from './script-items.js';
 import type { RunHost, RunnerParts } from './script-run.js';
+import type { Keeping } from './store-journal.js';
 import { SuspensionSeal, type SuspensionKey } from './suspension-envelope.js';
-import type { Suspension } from './suspensions.js';
 import { WorkPlans } from './work-plans.js';
 import type {
   RunOptions,
@@ -67,6 +76,7 @@ import type {
   RunScriptOptions,
   CallToolOptions,
   ProcessTextOptions,
+  Decided,
   ResumeOptions,
   InstructionsOptions,
   HarnessStats,
@@ -118,9 +128,9 @@ class ToolscriptHarness implements Harness {
         observed,
       ),
       makeGate,
-      store: options.store,
+      keeping: keepingOf(options),
       images: async (name) => options.store?.images.get(name),
-      keeping: new Map(),
+      keepingImages: new Map(),
       workPlans: new WorkPlans(),
       isClosing: () => this.#closing !== undefined,
       seal: new SuspensionSeal(keysOf(options.suspensionKey)),
@@ -183,38 +193,56 @@ class ToolscriptHarness implements Harness {
     return processAnswer(text, this.#answerOptions(run, { identity, mode, continueOnError, scriptSourceDeltas }));
   }
 
-  async resume(suspension: string, decisions: Decisions = {}, run: ResumeOptions = {}): Promise<Outcome> {
+  async resume(target: string, decisions: Decisions = {}, run: ResumeOptions = {}): Promise<Outcome> {
     this.#assertOpen();
     checkRunOptions(run, 'resume');
     const refusal = this.#refusalToResume();
     if (refusal !== undefined) return failedOutcome(refusal);
-    const opened = this.#openFor(suspension, decisions, run);
-    return 'outcome' in opened ? opened.outcome : this.#resumeOpened(opened, decisions, run);
+    const waiting = await this.#findWaiting(target, decisions, run);
+    return 'outcome' in waiting ? waiting.outcome : this.#resumeOpened(waiting, decisions, run);
   }
 
-  async #resumeOpened(opened: Suspension, decisions: Decisions, run: ResumeOptions): Promise<Outcome> {
-    if (opened.answer === undefined) {
-      const stream = this.#stream(run, opened.frame.identity, opened.nextSeq);
-      return (await resumeScript(this.#parts, opened, decisions, this.#host(run, stream))).outcome;
+  async #resumeOpened(waiting: WaitingScript, decisions: Decisions, run: ResumeOptions): Promise<Outcome> {
+    const { frame, nextSeq, answer } = waiting.suspension;
+    if (answer === undefined) {
+      const stream = this.#stream(run, frame.identity, nextSeq);
+      return (await resumeScript(this.#parts, waiting, decisions, this.#host(run, stream))).outcome;
     }
     let outcome: Outcome | undefined;
-    const events = this.#resumeAnswer(opened, decisions, run, (first) => (outcome = first));
+    const events = this.#resumeAnswer(waiting, decisions, run, (first) => (outcome = first));
     for await (const _event of events);
     return outcome!;
   }
 
   resumeText(
-    suspension: string,
+    target: string,
     decisions: Decisions = {},
     run: ResumeOptions = {},
   ): AsyncGenerator<StreamEvent, void, undefined> {
     this.#assertOpen();
     checkRunOptions(run, 'resumeText');
+    return this.#resumeTarget(target, decisions, run);
+  }
+
+  async *#resumeTarget(
+    target: string,
+    decisions: Decisions,
+    run: ResumeOptions,
+  ): AsyncGenerator<StreamEvent, void, undefined> {
     const refusal = this.#refusalToResume();
-    const opened =
-      refusal === undefined ? this.#openFor(suspension, decisions, run) : { outcome: failedOutcome(refusal) };
-    if ('outcome' in opened) return refusalEvents(opened.outcome, this.#stream(run, this.#identity({})));
-    return this.#resumeAnswer(opened, decisions, run, () => {});
+    const waiting =
+      refusal === undefined ? await this.#findWaiting(target, decisions, run) : { outcome: failedOutcome(refusal) };
+    if ('outcome' in waiting) yield* refusalEvents(waiting.outcome, this.#stream(run, this.#identity({})));
+    else yield* this.#resumeAnswer(waiting, decisions, run, () => {});
+  }
+
+  async decide(scriptId: string, decisions: Decisions, run: Pick<ResumeOptions, 'principal'> = {}): Promise<Decided> {
+    this.#assertOpen();
+    checkRunOptions(run, 'decide');
+    const waiting = await this.#findWaitingScript(scriptId, decisions, run, 'decide');
+    if ('outcome' in waiting) return { ok: false, error: errorOf(waiting.outcome) };
+    const decided = await decideScript(this.#parts, waiting, decisions);
+    return 'outcome' in decided ? { ok: false, error: errorOf(decided.outcome) } : { ok: true, ...decided };
   }
 
   async recover(scriptId: string, run: ResumeOptions = {}): Promise<Outcome> {
@@ -222,11 +250,12 @@ class ToolscriptHarness implements Harness {
     checkRunOptions(run, 'recover');
     const refusal = this.#refusalToResume();
     if (refusal !== undefined) return failedOutcome(refusal, scriptId);
-    const found = await findRecoverable(this.#parts, scriptId, run.principal);
-    if ('outcome' in found) return found.outcome;
-    if ('suspension' in found) return this.#resumeOpened(found.suspension, {}, run);
-    const host = this.#host(run, this.#stream(run, this.#identity({})));
-    return (await recoverScript(this.#parts, found.story, found.epoch, host)).outcome;
+    let found: Recoverable | RunEnd = await findRecoverable(this.#parts, scriptId, run);
+    if ('story' in found) {
+      const host = this.#host(run, this.#stream(run, this.#identity({})));
+      found = await recoverScript(this.#parts, scriptId, host, run);
+    }
+    return 'outcome' in found ? found.outcome : this.#resumeOpened(found, {}, run);
   }
 
   async inspect(
@@ -316,8 +345,13 @@ class ToolscriptHarness implements Harness {
   close(): Promise<void> {
     this.#parts.tasks?.close();
     this.#parts.checker?.close();
-    this.#closing ??= Promise.all([this.#parts.runtime.close(), this.#parts.compiler.close()]).then(() => {});
+    this.#closing ??= this.#end();
     return this.#closing;
+  }
+
+  async #end(): Promise<void> {
+    await Promise.all([this.#parts.runtime.close(), this.#parts.compiler.close()]);
+    await this.#parts.keeping?.leases.close();
   }
 
   #checkerOptions(mode: 'error' | 'warn') {
@@ -364,21 +398,39 @@ class ToolscriptHarness implements Harness {
     return this.mode === 'enabled' ? undefined : cannotResume(this.mode);
   }
 
-  #openFor(suspension: string, decisions: Decisions, run: ResumeOptions) {
-    if (typeof suspension !== 'string') throw new ToolscriptUsageError('resume needs the suspension as a string.');
-    const opened = openFor(this.#parts, suspension, run.principal);
-    if (!('outcome' in opened)) checkDecisions(decisions, opened);
-    return opened;
+  /** What `resume` goes on with: by its sealed text, or by its id in the store. */
+  async #findWaiting(target: string, decisions: Decisions, run: ResumeOptions): Promise<WaitingScript | RunEnd> {
+    if (typeof target !== 'string')
+      throw new ToolscriptUsageError('resume needs the suspension, or the id of a script in the store, as a string.');
+    if (this.#parts.keeping !== undefined && isScriptId(target))
+      return this.#findWaitingScript(target, decisions, run, 'resume');
+    const suspension = openFor(this.#parts, target, run.principal);
+    if ('outcome' in suspension) return suspension;
+    checkDecisions(decisions, suspension);
+    return { suspension, text: target, force: run.force === true };
+  }
+
+  async #findWaitingScript(
+    scriptId: string,
+    decisions: Decisions,
+    run: ResumeOptions,
+    method: string,
+  ): Promise<WaitingScript | RunEnd> {
+    const found = await findRecoverable(this.#parts, scriptId, run, method);
+    if ('outcome' in found) return found;
+    if ('story' in found) return waitsForNobody(scriptId);
+    checkDecisions(decisions, found.suspension);
+    return found;
   }
 
   #resumeAnswer(
-    opened: Suspension,
+    waiting: WaitingScript,
     decisions: Decisions,
     run: ResumeOptions,
     onOutcome: (outcome: Outcome) => void,
   ): AsyncGenerator<StreamEvent, void, undefined> {
-    const { frame, nextSeq, answer } = opened;
-    const { limits, principal } = opened.script.start;
+    const { frame, nextSeq, answer, script } = waiting.suspension;
+    const { limits, principal } = script.start;
     const again = { ...run, limits, ...(principal === undefined ? {} : { principal }) };
     const how = {
       identity: frame.identity,
@@ -390,7 +442,7 @@ class ToolscriptHarness implements Harness {
     const first = async (stream: EventStream, signal: AbortSignal, onTaken: () => void) => {
       const end = await resumeScript(
         this.#parts,
-        opened,
+        waiting,
         decisions,
         { ...this.#host(run, stream), signal, inAnswer: true },
         onTaken,
@@ -450,6 +502,17 @@ async function* refusalEvents(outcome: Outcome, stream: EventStream): AsyncGener
     stream.emit(event.payload);
     yield event;
   }
+}
+
+const DEFAULT_LEASE_MS = 30_000;
+
+function keepingOf({ store, leaseMs = DEFAULT_LEASE_MS, durability = 'process' }: HarnessOptions): Keeping | undefined {
+  if (store === undefined) return undefined;
+  return { leases: new Leases(store, { owner: `${hostname()} ${process.pid}`, leaseMs }), durability };
+}
+
+function errorOf(outcome: Outcome): ScriptFailure {
+  return outcome.status === 'failed' ? outcome.error : scriptFailure('SuspensionError', 'The script went on.');
 }
 
 function keysOf(key: HarnessOptions['suspensionKey']): readonly SuspensionKey[] | (() => readonly SuspensionKey[]) {

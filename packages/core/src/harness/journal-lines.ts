@@ -1,4 +1,4 @@
-import type { Decision, Operation, Settlement } from '../protocol/index.js';
+import type { Decision, JournalContent, Operation, Settlement } from '../protocol/index.js';
 import type { InterruptedScript, ScriptStart, TapeBatch, TapeCall } from '../session/index.js';
 import type { EndedCall } from '../tools/index.js';
 import { withResult } from './call-results.js';
@@ -21,57 +21,82 @@ export type JournalLine =
     }
   /** Calls that no delivery has told of yet. */
   | { t: 'made'; calls: readonly TapeCall[] }
-  | { t: 'suspended'; atMs: number; suspension: string; approvals: readonly WaitingApproval[] }
-  | { t: 'resumed'; atMs: number; decisions: Readonly<Record<string, Decision>> }
-  | { t: 'ended'; atMs: number; status: 'completed' | 'failed'; code?: string; message?: string };
+  /** The suspension stands in the script's slot; version 1 has it in the line. */
+  | { t: 'suspended'; atMs: number; suspension?: string }
+  /** Somebody has decided, and nobody has gone on yet. */
+  | { t: 'decided'; atMs: number; decisions: StoredDecisions }
+  | { t: 'resumed'; atMs: number; decisions: StoredDecisions }
+  | EndedLine;
+
+/** By approval. */
+export type StoredDecisions = Readonly<Record<string, Decision>>;
+
+export interface EndedLine {
+  t: 'ended';
+  atMs: number;
+  status: 'completed' | 'failed';
+  code?: string;
+  message?: string;
+}
 
 export interface StartedLine {
   t: 'started';
-  version: 1;
+  /** 1: suspensions stand in lines. */
+  version: 1 | 2;
   atMs: number;
   identity: RunIdentity;
+  /** Not in version 1, which was `process`. */
+  durability?: 'process' | 'power';
   start: ScriptStart;
-}
-
-/** What a list shows of an approval that is waited for. */
-export interface WaitingApproval {
-  approvalId: string;
-  tool: string;
-  line?: number;
 }
 
 /** What a journal tells. */
 export interface JournalStory {
   identity: RunIdentity;
+  durability: 'process' | 'power';
   startedAtMs: number;
   updatedAtMs: number;
   script: InterruptedScript;
   /** The newest suspension, where nothing has gone on since. */
   suspension: string | undefined;
-  ended: Extract<JournalLine, { t: 'ended' }> | undefined;
+  /** There is one that cannot be read any more. */
+  isSuspensionLost: boolean;
+  /** Somebody has gone on with it, and of that nothing is known but what was decided. */
+  isResumed: boolean;
+  /** What was decided about it. */
+  decisions: StoredDecisions;
+  ended: EndedLine | undefined;
 }
 
 /** Undefined where the lines do not begin with a script's start that this version knows. */
-export function readStory(lines: readonly string[]): JournalStory | undefined {
+export function readStory({ lines, slot }: Pick<JournalContent, 'lines' | 'slot'>): JournalStory | undefined {
   const all = lines.map((line) => JSON.parse(line) as JournalLine);
   if (all[0]?.t !== 'started') return undefined;
   // A script that was run a second time had done nothing the first time.
   const [first, ...rest] = all.slice(all.findLastIndex(({ t }) => t === 'started'));
-  if (first?.t !== 'started' || first.version !== 1) return undefined;
-  const reader = new StoryReader();
+  if (first?.t !== 'started' || (first.version !== 1 && first.version !== 2)) return undefined;
+  const reader = new StoryReader(slot);
   for (const line of rest) reader.take(line);
   return {
     identity: first.identity,
+    durability: first.durability ?? 'process',
     startedAtMs: first.atMs,
     updatedAtMs: Math.max(first.atMs, ...rest.map((line) => ('atMs' in line ? line.atMs : 0))),
     script: reader.script(first.start),
     suspension: reader.suspension,
+    isSuspensionLost: reader.isSuspensionLost,
+    isResumed: reader.isResumed,
+    decisions: reader.decisions,
     ended: reader.ended,
   };
 }
 
 class StoryReader {
+  readonly #slot: string | undefined;
   suspension: string | undefined;
+  isSuspensionLost = false;
+  isResumed = false;
+  decisions: StoredDecisions = {};
   ended: JournalStory['ended'];
   readonly #calls: TapeCall[] = [];
   readonly #batches: TapeBatch[] = [];
@@ -79,25 +104,37 @@ class StoryReader {
   readonly #intents = new Map<number, EndedCall>();
   readonly #undelivered = new Map<number, Settlement>();
 
+  constructor(slot: string | undefined) {
+    this.#slot = slot;
+  }
+
   take(line: JournalLine): void {
     switch (line.t) {
       case 'intent':
-        this.suspension = undefined;
+        this.#goesOn();
         this.#intents.set(line.callIndex, { callIndex: line.callIndex, operation: line.operation });
         return;
       case 'finished':
         this.#undelivered.set(line.settlement.callIndex, line.settlement);
         return this.#end(line.ended, line.settlement);
       case 'delivered':
-        this.suspension = undefined;
+        this.#goesOn();
         return this.#deliver(line);
       case 'made':
         this.#calls.push(...line.calls);
         return;
       case 'suspended':
-        this.suspension = line.suspension;
+        this.suspension = line.suspension ?? this.#slot;
+        this.isSuspensionLost = this.suspension === undefined;
+        this.isResumed = false;
+        this.decisions = {};
         return;
       case 'resumed':
+        this.isResumed = true;
+        this.decisions = { ...this.decisions, ...line.decisions };
+        return;
+      case 'decided':
+        this.decisions = { ...this.decisions, ...line.decisions };
         return;
       case 'ended':
         this.ended = line;
@@ -116,6 +153,11 @@ class StoryReader {
       unknown,
       ready: [...this.#undelivered.values()],
     };
+  }
+
+  #goesOn(): void {
+    this.suspension = undefined;
+    this.isSuspensionLost = false;
   }
 
   #deliver({ clockMs, calls, settlements, ended }: Extract<JournalLine, { t: 'delivered' }>): void {

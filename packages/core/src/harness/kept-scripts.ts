@@ -1,29 +1,33 @@
-import type { ApprovalRequest, HarnessStore, LogEntry, Operation, PlannedCall } from '../protocol/index.js';
-import { readStory, type JournalLine, type JournalStory, type WaitingApproval } from './journal-lines.js';
+import type {
+  ApprovalRequest,
+  HarnessStore,
+  JournalContent,
+  ListQuery,
+  LogEntry,
+  Operation,
+  PlannedCall,
+  ListedScript,
+  StoredState,
+  WaitingApproval,
+} from '../protocol/index.js';
+import { readStory, type JournalStory } from './journal-lines.js';
 import type { RunnerParts } from './script-run.js';
-import { readSuspensionHeader } from './suspension-envelope.js';
+import { SealError } from './suspension-envelope.js';
 import { openSuspension } from './suspensions.js';
 
 /**
  * Where a kept script stands. `running`: a living process goes on with it. `interrupted`: its process ended;
- * `recover` goes on with it. `damaged`: what is kept of it cannot be read.
+ * `recover` goes on with it. `damaged`: what is kept of it cannot be read, and nobody can go on with it.
  */
-export type KeptState = 'suspended' | 'running' | 'interrupted' | 'ended' | 'damaged';
+export type KeptState = StoredState;
 
 /** A script of a store, as a list shows it. */
-export interface KeptScript {
-  scriptId: string;
-  state: KeptState;
-  /** In ms since 1970. */
-  updatedAtMs: number;
-  bytes: number;
+export interface KeptScript extends ListedScript {
   /** What it waits for, where it is suspended. */
   approvals: readonly WaitingApproval[];
-  /** How it ended, where it has. */
-  ended?: { status: 'completed' | 'failed'; code?: string; message?: string };
 }
 
-/** Everything of a kept script that a person may want to see before deciding. */
+/** Everything of a kept script that a person may want to see before deciding. Of a damaged one, what can be read. */
 export interface KeptScriptDetails extends KeptScript {
   source: string;
   principal: string | undefined;
@@ -37,45 +41,72 @@ export interface KeptScriptDetails extends KeptScript {
   output: string;
   /** What `resume` takes. */
   suspension?: string;
+  /** Why not all of it can be shown. */
+  problem?: string;
 }
 
 /** The scripts of a store, oldest change first. Needs no key. */
-export async function listScripts(store: HarnessStore): Promise<KeptScript[]> {
-  const scripts: KeptScript[] = [];
-  for (const { scriptId, updatedAtMs, bytes, lastLine } of await store.journal.list()) {
-    // Taken, and never written to: nothing has happened.
-    if (lastLine === '') continue;
-    scripts.push({ scriptId, updatedAtMs, bytes, ...(await stateOf(store, scriptId, lastLine)) });
-  }
-  return scripts;
+export async function listScripts(store: HarnessStore, query: ListQuery = {}): Promise<KeptScript[]> {
+  const { scripts } = await store.journal.list(query);
+  // Taken, and never written to: nothing has happened.
+  return scripts.filter(({ bytes }) => bytes > 0).map((script) => ({ ...script, approvals: script.approvals ?? [] }));
 }
 
-/** Undefined where there is no such script. Throws a `SealError` where its suspension does not open. */
+/** Undefined where there is no such script. */
 export async function inspectScript(parts: RunnerParts, scriptId: string): Promise<KeptScriptDetails | undefined> {
-  const { store } = parts;
-  const lines = await store?.journal.read(scriptId);
-  const story = lines === undefined ? undefined : readStory(lines);
-  if (store === undefined || lines === undefined || story === undefined) return undefined;
-  const about = await stateOf(store, scriptId, lines.at(-1)!);
-  const { start } = story.script;
-  const known = about.state === 'suspended' ? ofSuspension(parts, story.suspension!) : ofTape(story);
+  const store = parts.keeping?.leases.store;
+  const content = await store?.journal.read(scriptId);
+  if (store === undefined || content === undefined) return undefined;
+  const story = storyOrNothing(content);
+  const claim = await store.claim.current(scriptId);
+  const known = knownOf(parts, story);
+  const problem =
+    content.damage?.message ?? known.problem ?? (story === undefined ? 'its start is missing' : undefined);
   return {
     scriptId,
-    ...about,
-    updatedAtMs: story.updatedAtMs,
-    bytes: lines.reduce((sum, line) => sum + line.length, 0),
-    source: start.script.source,
-    principal: start.principal,
-    startedAtMs: story.startedAtMs,
-    plan: start.script.plan,
+    state: stateOf(content, story, claim?.isHeld === true),
+    approvals: known.pendingApprovals.map((request) => waitingApproval(request, story)),
+    ...(story?.ended === undefined ? {} : { ended: endOf(story.ended) }),
+    updatedAtMs: story?.updatedAtMs ?? 0,
+    bytes: content.lines.reduce((sum, line) => sum + line.length, 0),
+    source: story?.script.start.script.source ?? '',
+    principal: story?.script.start.principal,
+    startedAtMs: story?.startedAtMs ?? 0,
+    plan: story?.script.start.script.plan ?? [],
     ...known,
+    ...(problem === undefined ? {} : { problem }),
+  };
+}
+
+function stateOf({ damage }: JournalContent, story: JournalStory | undefined, isHeld: boolean): KeptState {
+  if (damage !== undefined || story === undefined) return 'damaged';
+  if (story.ended !== undefined) return 'ended';
+  if (story.suspension !== undefined && !story.isResumed) return 'suspended';
+  return isHeld ? 'running' : 'interrupted';
+}
+
+function endOf({ status, code, message }: NonNullable<JournalStory['ended']>): NonNullable<KeptScript['ended']> {
+  return { status, ...(code === undefined ? {} : { code }), ...(message === undefined ? {} : { message }) };
+}
+
+function waitingApproval(
+  { approvalId, tool, line }: ApprovalRequest,
+  story: JournalStory | undefined,
+): WaitingApproval {
+  const decision = story?.decisions[approvalId];
+  const decided = typeof decision === 'object' ? decision.decision : decision;
+  return {
+    approvalId,
+    tool,
+    ...(line === undefined ? {} : { line }),
+    ...(decided === undefined ? {} : { decided }),
   };
 }
 
 export interface PruneOptions {
   /** Scripts that ended longer ago than this are forgotten. In ms; default 7 days. */
   endedAfterMs?: number;
-  /** Scripts that nobody has decided about, or gone on with, for this long. In ms; default 90 days. */
+  /** Scripts that nobody has decided about, or gone on with, for this long. In ms; default: never. */
   waitingAfterMs?: number;
   /** Default: now, in ms since 1970. */
   nowMs?: number;
@@ -83,72 +114,78 @@ export interface PruneOptions {
 
 const DAY_MS = 86_400_000;
 
+/** Scripts of a list that are looked at together. */
+const PAGE = 100;
+
 /** Forgets what is old, and the engines and images that no suspension names any more. Gives what was forgotten. */
 export async function pruneScripts(
   store: HarnessStore,
-  { endedAfterMs = 7 * DAY_MS, waitingAfterMs = 90 * DAY_MS, nowMs = Date.now() }: PruneOptions = {},
+  { endedAfterMs = 7 * DAY_MS, waitingAfterMs = Number.POSITIVE_INFINITY, nowMs = Date.now() }: PruneOptions = {},
 ): Promise<{ scripts: string[]; images: string[] }> {
-  const gone = { scripts: [] as string[], images: [] as string[] };
   // A script that is put aside at this very moment may lose its image; it goes along its tape then.
-  const images = await store.images.list();
-  const needed = new Set<string>();
-  for (const { scriptId, updatedAtMs, lastLine } of await store.journal.list()) {
-    const { state } = await stateOf(store, scriptId, lastLine);
-    const ageMs = nowMs - updatedAtMs;
-    if (state !== 'running' && ageMs > (state === 'ended' ? endedAfterMs : waitingAfterMs)) {
+  const images = new Set(await store.images.list());
+  const scripts = [
+    ...(await forgetOlder(store, 'ended', nowMs - endedAfterMs)),
+    ...(await forgetOlder(store, 'suspended', nowMs - waitingAfterMs)),
+    ...(await forgetOlder(store, 'interrupted', nowMs - waitingAfterMs)),
+  ];
+  await withoutNeeded(store, images);
+  for (const name of images) await store.images.delete(name);
+  return { scripts, images: [...images] };
+}
+
+async function forgetOlder(store: HarnessStore, state: StoredState, thanMs: number): Promise<string[]> {
+  const gone: string[] = [];
+  if (thanMs < 0) return gone;
+  for (;;) {
+    const { scripts, next } = await store.journal.list({ state, limit: PAGE });
+    const old = scripts.filter(({ updatedAtMs }) => updatedAtMs < thanMs);
+    for (const { scriptId } of old) {
       await store.journal.delete(scriptId);
-      gone.scripts.push(scriptId);
-    } else for (const name of await imagesOf(store, scriptId)) needed.add(name);
+      gone.push(scriptId);
+    }
+    if (old.length < scripts.length || next === undefined) return gone;
   }
-  for (const name of images) {
-    if (needed.has(name)) continue;
-    await store.images.delete(name);
-    gone.images.push(name);
-  }
-  return gone;
 }
 
-async function imagesOf(store: HarnessStore, scriptId: string): Promise<readonly string[]> {
-  const lines = (await store.journal.read(scriptId)) ?? [];
-  const last = lines.findLast((line) => line.startsWith('{"t":"suspended"'));
-  const line = parsed(last ?? '');
-  if (line === undefined || line === 'damaged' || line.t !== 'suspended') return [];
+/** Takes away those that a script needs. Ends as soon as none is left, which is soon where nothing is to be forgotten. */
+async function withoutNeeded(store: HarnessStore, images: Set<string>): Promise<void> {
+  let after: string | undefined;
+  while (images.size > 0) {
+    const query = { state: 'suspended' as const, limit: PAGE, ...(after === undefined ? {} : { after }) };
+    const { scripts, next } = await store.journal.list(query);
+    for (const script of scripts) for (const name of script.images ?? []) images.delete(name);
+    if (next === undefined) return;
+    after = next;
+  }
+}
+
+interface Known extends Pick<
+  KeptScriptDetails,
+  'operations' | 'pendingApprovals' | 'logs' | 'output' | 'suspension' | 'problem'
+> {}
+
+function knownOf(parts: RunnerParts, story: JournalStory | undefined): Known {
+  if (story === undefined) return { operations: [], pendingApprovals: [], logs: [], output: '' };
+  const { suspension } = story;
+  if (story.isSuspensionLost) return { ...ofTape(story), problem: 'what it waits for can no longer be read' };
+  if (suspension === undefined || story.ended !== undefined) return ofTape(story);
   try {
-    return readSuspensionHeader(line.suspension).images;
-  } catch {
-    // Whatever it is, it needs no image that we know of.
-    return [];
+    const { suspension: text, pendingApprovals, ...known } = ofSuspension(parts, suspension);
+    return story.isResumed ? { ...known, pendingApprovals: [] } : { ...known, pendingApprovals, suspension: text };
+  } catch (error) {
+    if (error instanceof SealError) return { ...ofTape(story), problem: error.message };
+    throw error;
   }
 }
 
-async function stateOf(
-  store: HarnessStore,
-  scriptId: string,
-  lastLine: string,
-): Promise<Pick<KeptScript, 'state' | 'approvals' | 'ended'>> {
-  const line = parsed(lastLine);
-  if (line === 'damaged') return { state: 'damaged', approvals: [] };
-  if (line?.t === 'ended') {
-    const { status, code, message } = line;
-    const why = { ...(code === undefined ? {} : { code }), ...(message === undefined ? {} : { message }) };
-    return { state: 'ended', approvals: [], ended: { status, ...why } };
-  }
-  if (line?.t === 'suspended') return { state: 'suspended', approvals: line.approvals };
-  const claim = await store.claim.current(scriptId);
-  return { state: claim?.isHeld === true ? 'running' : 'interrupted', approvals: [] };
-}
-
-/** Undefined where nothing was written. */
-function parsed(line: string): JournalLine | 'damaged' | undefined {
-  if (line === '') return undefined;
+function storyOrNothing(content: JournalContent): JournalStory | undefined {
   try {
-    return JSON.parse(line) as JournalLine;
+    return readStory(content);
   } catch {
-    return 'damaged';
+    return undefined;
   }
 }
-
-type Known = Pick<KeptScriptDetails, 'operations' | 'pendingApprovals' | 'logs' | 'output' | 'suspension'>;
 
 function ofSuspension(parts: RunnerParts, suspension: string): Known {
   const { script } = openSuspension(parts, suspension);

@@ -16,6 +16,7 @@ import {
 import { readPolicy } from '../approvals/index.js';
 import type { Compiler } from '../script/index.js';
 import type { AuditLog } from './audit.js';
+import type { Durability } from './store-journal.js';
 import type { SuspensionKey } from './suspension-envelope.js';
 import { didYouMean } from '../text/nearest-names.js';
 
@@ -44,6 +45,16 @@ export interface HarnessOptions {
   suspensionKey?: SuspensionKey | readonly SuspensionKey[] | (() => SuspensionKey);
   /** Where scripts that wait, or are cut off, are kept. Default: only in what `runScript` gives back. */
   store?: HarnessStore;
+  /**
+   * What a call with effects waits for before it is made: that its intent survives the death of this process, or a
+   * power cut too ('power', one flush of the disk for each). Default 'process'.
+   */
+  durability?: Durability;
+  /**
+   * For how long a store believes that this process goes on with a script without hearing from it, in ms; then others
+   * may. Default 30 000.
+   */
+  leaseMs?: number;
   /** Told of every decision, and of the start and end of every call with effects. */
   audit?: AuditLog;
   workers?: { size?: number; maxScriptsPerWorker?: number; queueWaitMs?: number; slotsPerWorker?: number };
@@ -114,6 +125,8 @@ const HarnessOptionsSchema = z.strictObject({
       'expected { claim, journal, images }',
     )
     .optional(),
+  durability: z.enum(['process', 'power']).optional(),
+  leaseMs: whole.min(1_000).max(86_400_000).optional(),
   audit: z.function().optional(),
   workers: z
     .strictObject({
@@ -162,7 +175,7 @@ function refuseWhatIsToCome(options: Record<string, unknown>): void {
 }
 
 const RUN_OPTIONS = ['app', 'principal', 'context', 'limits', 'signal', 'approvals', 'onEvent'];
-const RESUME_OPTIONS = ['app', 'principal', 'signal', 'approvals', 'onEvent'];
+const RESUME_OPTIONS = ['app', 'principal', 'signal', 'approvals', 'onEvent', 'force'];
 const MODES = ['enabled', 'dry-run', 'disabled'];
 const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
   runScript: [...RUN_OPTIONS, 'mode', 'language', 'threadId', 'turnId', 'item', 'refusal'],
@@ -172,6 +185,7 @@ const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
   resume: RESUME_OPTIONS,
   resumeText: RESUME_OPTIONS,
   recover: RESUME_OPTIONS,
+  decide: ['principal'],
   replay: ['signal', 'onEvent', 'principal'],
 };
 

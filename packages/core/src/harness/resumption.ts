@@ -1,11 +1,5 @@
 import { isRemember } from '../approvals/index.js';
-import {
-  DEFAULT_LIMITS,
-  scriptFailure,
-  ToolscriptUsageError,
-  type Decision,
-  type ScriptFailure,
-} from '../protocol/index.js';
+import { DEFAULT_LIMITS, ToolscriptUsageError, type Decision, type JournalContent } from '../protocol/index.js';
 import { restoreScript } from '../script/index.js';
 import {
   afterInterruption,
@@ -14,92 +8,166 @@ import {
   type EarlierLife,
   type ScriptStart,
 } from '../session/index.js';
-import { readStory, type JournalStory } from './journal-lines.js';
+import type { JournalStory } from './journal-lines.js';
+import {
+  damagedBy,
+  heldBy,
+  keepingOf,
+  mayIgnore,
+  refused,
+  RESUMED_ONCE,
+  storyOf,
+  take,
+  takenOver,
+  takeWaiting,
+  UNKNOWN_VERSION,
+} from './takes.js';
 import { announce, announceStatus, executionItem } from './script-items.js';
-import { endRun, failedOutcome, type RunEnd } from './script-runner.js';
-import { runSession, tellOperator, type RunHost, type RunnerParts } from './script-run.js';
+import { endRun, type RunEnd } from './script-runner.js';
+import { runSession, type RunHost, type RunnerParts } from './script-run.js';
+import { listedAs } from './store-journal.js';
 import { SealError } from './suspension-envelope.js';
-import { openSuspension, takeOver, type ScriptFrame, type Suspension, type TakenOver } from './suspensions.js';
+import {
+  openSuspension,
+  suspendedStatus,
+  takeInProcess,
+  type ScriptFrame,
+  type Suspension,
+  type TakenOver,
+} from './suspensions.js';
 
 /** By approval. What is left out stays pending. */
 export type Decisions = Readonly<Record<string, Decision>>;
 
+/** A script that waits: its suspension, and the text of it. `force`: even where somebody may still hold it. */
+export interface WaitingScript {
+  suspension: Suspension;
+  text: string;
+  force?: boolean;
+}
+
 /** Goes on with a script at the very place where it waits. `onTaken`: from here on it is this process's. */
 export async function resumeScript(
   parts: RunnerParts,
-  suspension: Suspension,
+  { suspension, text, force = false }: WaitingScript,
   decisions: Decisions,
   host: RunHost,
   onTaken: () => void = () => {},
 ): Promise<RunEnd> {
-  const { header, frame, script } = suspension;
-  const kept = await takeOverFor(parts, header, frame);
-  if ('outcome' in kept) return kept;
-  try {
-    await kept.journal?.resumed({ atMs: Date.now(), decisions });
-  } catch (error) {
-    tellOperator(parts, header.scriptId, `the resume could not be written down: ${String(error)}`);
-    // So that `recover` can go on with it, here too.
-    await parts.store?.claim.release(header.scriptId, kept.epoch).catch(() => {});
-    return refused(
-      header.scriptId,
-      'The decisions could not be written down, so nothing of them was done; the script still waits in its store.',
-    );
+  const { header, frame, script, memory } = suspension;
+  const { scriptId } = header;
+  const again = { start: script.start, earlier: afterSuspension(script), frame, memory };
+  if (parts.keeping === undefined) {
+    const kept = takeInProcess(header);
+    if (kept === undefined) return refused(scriptId, RESUMED_ONCE);
+    onTaken();
+    return goOn(parts, host, { ...again, kept, decisions });
   }
-  onTaken();
-  return goOn(parts, host, {
-    start: script.start,
-    earlier: afterSuspension(script),
-    frame,
-    kept,
-    decisions,
-    memory: suspension.memory,
+  const line = { t: 'resumed', atMs: Date.now(), decisions } as const;
+  const taken = await takeWaiting(parts, header, text, {
+    force,
+    lines: [JSON.stringify(line)],
+    status: { state: 'running', ...listedAs(frame.identity, script.start.principal) },
   });
+  if ('outcome' in taken) return taken;
+  onTaken();
+  const kept = takenOver(parts, taken, scriptId, frame.identity, script.start.principal);
+  const recorded = storyOf(taken.content)?.decisions;
+  return goOn(parts, host, { ...again, kept, decisions: { ...recorded, ...decisions } });
 }
 
-/** What the store has of a script that somebody has to go on with. */
-export type Recoverable =
-  /** It waits for people; where it had been resumed and nothing came of that, it still does. */
-  { suspension: Suspension } | { story: JournalStory; epoch: number };
+export function waitsForNobody(scriptId: string): RunEnd {
+  return refused(scriptId, 'This script waits for no decision: it was cut off. `recover` goes on with it.');
+}
+
+/** What the store has of a script that somebody has to go on with. `story`: it was cut off. */
+export type Recoverable = WaitingScript | { story: JournalStory };
 
 /** Looks for a script whose process ended, or that waits; or says why nobody can go on with it. */
 export async function findRecoverable(
   parts: RunnerParts,
   scriptId: string,
-  principal: string | undefined,
+  { principal, force = false }: { principal?: string | undefined; force?: boolean | undefined },
+  method = 'recover',
 ): Promise<Recoverable | RunEnd> {
-  const { store } = parts;
-  if (store === undefined) throw new ToolscriptUsageError('recover needs a harness with a store.');
-  const story = await readKept(parts, scriptId);
-  if (typeof story === 'string') return refused(scriptId, story);
+  const { store } = keepingOf(parts, method).leases;
+  const content = await store.journal.read(scriptId);
+  if (content === undefined) return refused(scriptId, `There is no script "${scriptId}" in the store.`);
+  const found = recoverable(parts, scriptId, content, { principal, force });
+  if ('outcome' in found) return found;
+  const claim = await store.claim.current(scriptId);
+  // defence: living-processes-keep-their-scripts
+  if (claim?.isHeld === true && !force) return refused(scriptId, heldBy(claim.owner));
+  return found;
+}
+
+function recoverable(
+  parts: RunnerParts,
+  scriptId: string,
+  content: JournalContent,
+  { principal, force = false }: { principal?: string | undefined; force?: boolean | undefined },
+): Recoverable | RunEnd {
+  const { damage } = content;
+  // defence: damaged-journals-do-not-go-on
+  if (damage !== undefined && !mayIgnore(damage, content, force)) return refused(scriptId, damagedBy(damage));
+  const story = storyOf(content);
+  if (story === undefined) return refused(scriptId, UNKNOWN_VERSION);
   // defence: recover-asks-for-the-principal
   if (story.script.start.principal !== principal) return refused(scriptId, 'This script is another principal’s.');
   if (story.ended !== undefined) return refused(scriptId, 'This script has ended; there is nothing to go on with.');
-  const claim = await store.claim.current(scriptId);
-  // defence: living-processes-keep-their-scripts
-  if (claim?.isHeld === true) return refused(scriptId, 'A living process goes on with this script.');
-  const epoch = claim?.epoch ?? 0;
-  const suspension = story.suspension === undefined ? undefined : open(parts, story.suspension);
+  // One that cannot be read any more: the tape leads to the same place.
+  if (story.suspension === undefined) return { story };
+  const suspension = open(parts, story.suspension);
   if (typeof suspension === 'string') return refused(scriptId, suspension);
-  if (suspension === undefined) return { story, epoch };
-  return { suspension: { ...suspension, header: { ...suspension.header, epoch } } };
+  return { suspension, text: story.suspension, force };
 }
 
-/** Goes on with a script that was cut off. What its first process told of it has no end; it is told anew. */
+/**
+ * Goes on with a script that was cut off: what its journal says when it is taken counts, not what it said before; where
+ * it turns out to wait for people, it is given back. What its first process told of it has no end; it is told anew.
+ */
 export async function recoverScript(
   parts: RunnerParts,
-  { script }: JournalStory,
-  epoch: number,
+  scriptId: string,
   host: RunHost,
-): Promise<RunEnd> {
+  asked: { principal?: string | undefined; force?: boolean | undefined },
+): Promise<RunEnd | WaitingScript> {
+  const keeping = keepingOf(parts, 'recover');
+  const lines = [JSON.stringify({ t: 'resumed', atMs: Date.now(), decisions: {} })];
+  const taken = await take(parts, scriptId, { ...asked, lines });
+  if ('outcome' in taken) return taken;
+  const found = recoverable(parts, scriptId, taken.content, asked);
+  if (!('story' in found)) {
+    await keeping.leases.release(scriptId, taken.epoch);
+    return found;
+  }
+  const { script, decisions } = found.story;
   const { start } = script;
   const { stream } = host;
   const text = { source: start.script.source, language: 'ts', format: 'tool' } as const;
-  const kept = await takeOverFor(parts, { scriptId: start.scriptId, epoch }, { identity: stream.identity });
-  if ('outcome' in kept) return kept;
   const item = stream.isHeard ? announce(stream, executionItem(text, restoreScript(start.script))) : undefined;
   const frame: ScriptFrame = { identity: stream.identity, language: text.language, format: text.format, item };
-  return goOn(parts, host, { start, earlier: afterInterruption(script), frame, kept, decisions: {} });
+  const kept = takenOver(parts, taken, scriptId, stream.identity, start.principal);
+  return goOn(parts, host, { start, earlier: afterInterruption(script), frame, kept, decisions });
+}
+
+/** Writes down what somebody has decided about a script that waits, and leaves it where it is. */
+export async function decideScript(
+  parts: RunnerParts,
+  { suspension: { header, script }, text }: WaitingScript,
+  decisions: Decisions,
+): Promise<RunEnd | { undecided: readonly string[] }> {
+  const keeping = keepingOf(parts, 'decide');
+  const before = await keeping.leases.store.journal.read(header.scriptId);
+  const known = { ...(before === undefined ? {} : storyOf(before)?.decisions), ...decisions };
+  const requests = script.calls.waiting.map(({ request }) => request);
+  const taken = await takeWaiting(parts, header, text, {
+    lines: [JSON.stringify({ t: 'decided', atMs: Date.now(), decisions })],
+    status: suspendedStatus({ ...script.start, ...header }, requests, known),
+  });
+  if ('outcome' in taken) return taken;
+  await keeping.leases.release(header.scriptId, taken.epoch);
+  return { undecided: requests.map(({ approvalId }) => approvalId).filter((id) => known[id] === undefined) };
 }
 
 /** Runs a kept script again along its tape, and no further: no tool is called, and nothing is written. */
@@ -109,8 +177,11 @@ export async function replayScript(
   host: RunHost,
   principal: string | undefined,
 ): Promise<RunEnd> {
-  const story = await readKept(parts, scriptId);
-  if (typeof story === 'string') return refused(scriptId, story);
+  const content = await keepingOf(parts, 'replay').leases.store.journal.read(scriptId);
+  if (content === undefined) return refused(scriptId, `There is no script "${scriptId}" in the store.`);
+  if (content.damage !== undefined) return refused(scriptId, damagedBy(content.damage));
+  const story = storyOf(content);
+  if (story === undefined) return refused(scriptId, UNKNOWN_VERSION);
   // defence: replay-asks-for-the-principal
   if (story.script.start.principal !== principal) return refused(scriptId, 'This script is another principal’s.');
   const { start } = story.script;
@@ -174,17 +245,6 @@ function open(parts: RunnerParts, text: string): Suspension | string {
   }
 }
 
-async function readKept({ store }: RunnerParts, scriptId: string): Promise<JournalStory | string> {
-  if (store === undefined) throw new ToolscriptUsageError('This needs a harness with a store.');
-  const lines = await store.journal.read(scriptId);
-  if (lines === undefined) return `There is no script "${scriptId}" in the store.`;
-  try {
-    return readStory(lines) ?? 'This script was kept by a version that is not known here.';
-  } catch {
-    return 'What is kept of this script is damaged.';
-  }
-}
-
 interface Again {
   start: ScriptStart;
   earlier: EarlierLife;
@@ -211,28 +271,8 @@ async function goOn(parts: RunnerParts, host: RunHost, again: Again): Promise<Ru
   return endRun(parts, { end, frame, stream, kept, inAnswer: host.inAnswer, reported });
 }
 
-async function takeOverFor(
-  parts: RunnerParts,
-  script: { scriptId: string; epoch: number },
-  frame: Pick<ScriptFrame, 'identity'>,
-): Promise<TakenOver | RunEnd> {
-  try {
-    const taken = await takeOver(parts, script, frame);
-    if (taken !== undefined) return taken;
-    return refused(script.scriptId, 'Somebody has gone on with this script already; a suspension is resumed once.');
-  } catch (error) {
-    tellOperator(parts, script.scriptId, `the script could not be taken over: ${String(error)}`);
-    return refused(script.scriptId, 'The store failed, so nothing was done; the script still waits. Try again later.');
-  }
-}
-
 function runOf({ scriptId, script, limits, principal, toolNames, contextJson, seed, clockMs }: ScriptStart) {
   // A release that suspended it may not have known every limit.
   const known = { ...DEFAULT_LIMITS, ...limits };
   return { scriptId, script: restoreScript(script), limits: known, principal, toolNames, contextJson, seed, clockMs };
-}
-
-function refused(scriptId: string | undefined, message: string): RunEnd {
-  const failure: ScriptFailure = scriptFailure('SuspensionError', message);
-  return { outcome: failedOutcome(failure, scriptId), refused: true };
 }

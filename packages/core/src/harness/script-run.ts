@@ -4,7 +4,6 @@ import type {
   CompiledScript,
   Decision,
   GateMemory,
-  HarnessStore,
   ImageSource,
   Limits,
   SandboxRuntime,
@@ -25,6 +24,7 @@ import type { EventStream } from './event-stream.js';
 import type { LazyChecker } from './lazy-checker.js';
 import type { ContextWriter } from './script-context.js';
 import { sessionPayload } from './session-payloads.js';
+import type { Keeping } from './store-journal.js';
 import type { WorkPlans } from './work-plans.js';
 import type { SuspensionSeal } from './suspension-envelope.js';
 
@@ -49,10 +49,10 @@ export interface RunnerParts {
     more?: Omit<GateOptions, 'approvalTimeoutMs'>,
   ) => ReturnType<typeof createGate>;
   /** Undefined: scripts are kept by this process only. */
-  store: HarnessStore | undefined;
+  keeping: Keeping | undefined;
   images: ImageSource;
   /** Engines and images that are being kept at this moment, by name. */
-  keeping: Map<string, Promise<void>>;
+  keepingImages: Map<string, Promise<void>>;
   seal: SuspensionSeal;
   suspendAfterMs: number | undefined;
   audit: Audit | undefined;

@@ -12,7 +12,7 @@ import {
   type ScriptFailure,
 } from '../protocol/index.js';
 import { roundMs, unwrittenJournal, type SessionEnd, type SuspendedEnd } from '../session/index.js';
-import { newId, type EventStream } from './event-stream.js';
+import { newId, type EventStream, type RunIdentity } from './event-stream.js';
 import {
   announce,
   announceOutcome,
@@ -23,7 +23,7 @@ import {
   type ScriptText,
 } from './script-items.js';
 import { runSession, tellOperator, type RunnerParts } from './script-run.js';
-import { StoreJournal } from './store-journal.js';
+import { listedAs, StoreJournal, type Keeping } from './store-journal.js';
 import { Putting, type ScriptFrame, type TakenOver } from './suspensions.js';
 
 /** One script to run. */
@@ -99,10 +99,7 @@ async function runCompiled(
 ): Promise<RunEnd> {
   const { limits, principal, stream, approvals, app, signal } = request;
   const { identity } = stream;
-  const journal =
-    parts.store === undefined
-      ? undefined
-      : new StoreJournal(parts.store, scriptId, 0, { version: 1, atMs: Date.now(), identity });
+  const journal = parts.keeping === undefined ? undefined : newJournal(parts.keeping, scriptId, identity, principal);
   const end = await runSession(parts, {
     approvals,
     app,
@@ -163,18 +160,21 @@ export async function endRun(
   try {
     outcome = putting.outcome(inAnswer ? '' : await putting.seal(nextSeq, undefined));
   } catch (error) {
-    outcome = notKept(parts, end, error);
+    outcome = notKept(parts, end, error, kept.journal);
     await noteEnd(parts, kept.journal, outcome);
   }
   if (frame.item !== undefined) announceOutcome(stream, frame.item, outcome, reported);
   return outcome.status === 'suspended' ? { outcome, putting } : { outcome };
 }
 
-/** The script waits for people and cannot be kept: it ends here. */
-function notKept(parts: RunnerParts, end: SuspendedEnd, error: unknown): Outcome {
+/** The script waits for people and cannot be kept. With a store it is cut off here, and can be recovered. */
+function notKept(parts: RunnerParts, end: SuspendedEnd, error: unknown, journal: StoreJournal | undefined): Outcome {
   tellOperator(parts, end.scriptId, `the script could not be put aside: ${String(error)}`);
   const { suspended: _suspended, pendingApprovals: _pendingApprovals, ...rest } = end;
-  const failure = scriptFailure('SuspensionError', 'The script waits for a decision, and it could not be put aside.');
+  const failure = scriptFailure(
+    journal === undefined ? 'SuspensionError' : 'StoreError',
+    'The script waits for a decision, and it could not be put aside.',
+  );
   const operations = end.operations.map((operation) =>
     operation.status === 'awaiting_approval' ? { ...operation, status: 'not_started' as const } : operation,
   );
@@ -186,14 +186,29 @@ async function noteEnd(parts: RunnerParts, journal: StoreJournal | undefined, ou
   const { status, scriptId } = outcome;
   const why = outcome.status === 'failed' ? { code: outcome.error.code, message: outcome.error.message } : {};
   try {
-    // Whoever closes the harness gives up a process, not its scripts.
-    const isGivenUp = parts.isClosing() && outcome.status === 'failed' && outcome.error.code === 'ScriptCancelledError';
-    if (isGivenUp) await journal.letGo();
+    if (isCutOff(parts, outcome)) await journal.letGo();
     else await journal.ended({ atMs: Date.now(), status, ...why });
   } catch (error) {
     // What happened has happened; that it is not written down is for the operator.
     tellOperator(parts, scriptId, `the journal could not be closed: ${String(error)}`);
   }
+}
+
+/** Somebody may go on with it: the store failed, or whoever closes the harness gives up a process, not its scripts. */
+function isCutOff(parts: RunnerParts, outcome: Outcome): boolean {
+  if (outcome.status !== 'failed') return false;
+  const { code } = outcome.error;
+  return code === 'StoreError' || (parts.isClosing() && code === 'ScriptCancelledError');
+}
+
+function newJournal(
+  keeping: Keeping,
+  scriptId: string,
+  identity: RunIdentity,
+  principal: string | undefined,
+): StoreJournal {
+  const about = { version: 2, atMs: Date.now(), identity, durability: keeping.durability } as const;
+  return new StoreJournal(keeping, scriptId, 0, about, listedAs(identity, principal));
 }
 
 /** A block that never becomes a script: its item, and an output that says why. */

@@ -1,8 +1,32 @@
-import type { HarnessStore, Operation, Settlement } from '../protocol/index.js';
+import {
+  StaleEpochError,
+  type AppendOptions,
+  type Operation,
+  type ScriptStatus,
+  type Settlement,
+} from '../protocol/index.js';
 import type { Delivery, ScriptJournal, ScriptStart } from '../session/index.js';
 import type { EndedCall } from '../tools/index.js';
 import { withoutResult } from './call-results.js';
-import type { JournalLine, StartedLine } from './journal-lines.js';
+import type { RunIdentity } from './event-stream.js';
+import type { EndedLine, JournalLine, StartedLine } from './journal-lines.js';
+import type { Leases } from './leases.js';
+
+/** `power`: what was going to be done is on the disk before it is done. */
+export type Durability = 'process' | 'power';
+
+/** Where journals of a harness are kept, and how. */
+export interface Keeping {
+  readonly leases: Leases;
+  readonly durability: Durability;
+}
+
+/** Whose script it is, in lists. */
+export type ListedAs = Pick<ScriptStatus, 'threadId' | 'principal'>;
+
+export function listedAs({ threadId }: RunIdentity, principal: string | undefined): ListedAs {
+  return { threadId, ...(principal === undefined ? {} : { principal }) };
+}
 
 /**
  * Writes one script's journal to a store. Nothing is written for a script that does nothing but read: what it
@@ -10,11 +34,15 @@ import type { JournalLine, StartedLine } from './journal-lines.js';
  */
 export class StoreJournal implements ScriptJournal {
   readonly isKept = true;
-  readonly #store: HarnessStore;
+  readonly #leases: Leases;
+  readonly #durability: Durability;
   readonly #scriptId: string;
   readonly #about: Omit<StartedLine, 't' | 'start'>;
+  readonly #listedAs: ListedAs;
   #epoch: number;
   #lines: string[] = [];
+  /** The next append says so: the script has just been opened. */
+  #status: ScriptStatus | undefined;
   #isOpen: boolean;
   #opening: Promise<void> | undefined;
   /** The last append, where it is under way. */
@@ -23,13 +51,22 @@ export class StoreJournal implements ScriptJournal {
   #hasWritten: boolean;
 
   /** `epoch`: that was taken already; 0 where the script is new. */
-  constructor(store: HarnessStore, scriptId: string, epoch: number, about: Omit<StartedLine, 't' | 'start'>) {
-    this.#store = store;
+  constructor(
+    { leases, durability }: Keeping,
+    scriptId: string,
+    epoch: number,
+    about: Omit<StartedLine, 't' | 'start'>,
+    listedAs: ListedAs,
+  ) {
+    this.#leases = leases;
+    this.#durability = durability;
     this.#scriptId = scriptId;
     this.#about = about;
+    this.#listedAs = listedAs;
     this.#epoch = epoch;
     this.#isOpen = epoch > 0;
     this.#hasWritten = epoch > 0;
+    if (this.#isOpen) this.#hold();
   }
 
   get epoch(): number {
@@ -46,7 +83,7 @@ export class StoreJournal implements ScriptJournal {
   intended(callIndex: number, operation: Operation): void | Promise<void> {
     if (operation.effect === 'read') return;
     this.#push({ t: 'intent', callIndex, operation });
-    return this.#write();
+    return this.#write({ flush: this.#durability === 'power' });
   }
 
   finished(call: EndedCall, settlement: Settlement): void | Promise<void> {
@@ -69,55 +106,80 @@ export class StoreJournal implements ScriptJournal {
     if (calls.length > 0) this.#push({ t: 'made', calls });
   }
 
-  /** Survives a power cut when it is done. */
-  async suspended(line: Omit<Extract<JournalLine, { t: 'suspended' }>, 't'>): Promise<void> {
-    this.#push({ t: 'suspended', ...line });
-    await this.#write(true);
-    await this.#store.claim.release(this.#scriptId, this.#epoch);
+  /**
+   * Survives a power cut when it is done. Rejects where the store does not have it. Where the store has it and could
+   * not say so, `onDoubt` hears why.
+   */
+  async suspended(suspension: string, status: ScriptStatus, onDoubt: (error: unknown) => void): Promise<void> {
+    this.#push({ t: 'suspended', atMs: Date.now() });
+    try {
+      await this.#write({ flush: true, slot: suspension, status });
+    } catch (error) {
+      if (!(await this.#has(suspension))) throw error;
+      onDoubt(error);
+    }
+    await this.#leases.release(this.#scriptId, this.#epoch);
   }
 
-  async resumed(line: Omit<Extract<JournalLine, { t: 'resumed' }>, 't'>): Promise<void> {
-    this.#push({ t: 'resumed', ...line });
-    await this.#write();
-  }
-
-  /** A script that ended well and wrote nothing before leaves nothing. */
-  async ended(line: Omit<Extract<JournalLine, { t: 'ended' }>, 't'>): Promise<void> {
+  /** A script that ended well and wrote nothing before leaves nothing. Rejects where that is not written down (yet). */
+  async ended(line: Omit<EndedLine, 't'>): Promise<void> {
     if (line.status === 'completed' && !this.#isOpen && this.#opening === undefined) return;
     this.#push({ t: 'ended', ...line });
-    await this.#write();
-    await this.#store.claim.release(this.#scriptId, this.#epoch);
+    const { atMs: _atMs, ...ended } = line;
+    const options = { status: { state: 'ended' as const, ...this.#listedAs, ended }, slot: null };
+    const lines = this.#lines;
+    try {
+      await this.#write(options);
+    } catch (error) {
+      if (this.#isOpen && !(error instanceof StaleEpochError)) this.#endLater(lines, options);
+      throw error;
+    }
+    await this.#leases.release(this.#scriptId, this.#epoch);
   }
 
-  /** The script is cut off here: somebody may recover it. */
+  /** The script is cut off here: somebody may recover it. Never rejects. */
   async letGo(): Promise<void> {
     if (!this.#isOpen && this.#opening === undefined) return;
-    await this.#write();
-    await this.#store.claim.release(this.#scriptId, this.#epoch);
+    try {
+      await this.#write();
+    } catch {
+      // What is kept is enough to go on from.
+    }
+    await this.#leases.release(this.#scriptId, this.#epoch);
+  }
+
+  /** Something that was to be written is not, or somebody else has the script. */
+  get hasFailed(): boolean {
+    return this.#failure !== undefined;
   }
 
   #push(line: JournalLine): void {
     this.#lines.push(JSON.stringify(line));
   }
 
-  #write(flush = false): void | Promise<void> {
+  #write(options: AppendOptions = {}): void | Promise<void> {
     if (!this.#isOpen) {
       this.#opening ??= this.#open();
-      return this.#opening.then(() => this.#append(flush));
+      return this.#opening.then(() => this.#append(options));
     }
-    return this.#append(flush);
+    return this.#append(options);
   }
 
   /** After an append that failed there is none: a journal that lacks lines in its middle tells something else. */
-  #append(flush: boolean): void | Promise<void> {
+  #append(options: AppendOptions): void | Promise<void> {
     if (this.#failure !== undefined) throw this.#failure.error;
     const lines = this.#lines;
     this.#lines = [];
     // Its lines went with an append that is under way.
-    if (lines.length === 0 && !flush) return this.#appending;
+    if (lines.length === 0 && options.flush !== true) return this.#appending;
+    const status = options.status ?? this.#status;
+    this.#status = undefined;
     let written: void | Promise<void>;
     try {
-      written = this.#store.journal.append(this.#scriptId, this.#epoch, lines, { flush });
+      written = this.#journal.append(this.#scriptId, this.#epoch, lines, {
+        ...options,
+        ...(status === undefined ? {} : { status }),
+      });
     } catch (error) {
       this.#failure = { error };
       throw error;
@@ -139,8 +201,32 @@ export class StoreJournal implements ScriptJournal {
   }
 
   async #open(): Promise<void> {
-    if (!(await this.#store.claim.take(this.#scriptId, 0))) throw new Error(`${this.#scriptId} is taken already`);
-    this.#epoch = 1;
+    const taken = await this.#leases.store.claim.take(this.#scriptId, 0, this.#leases.holder);
+    if (taken === undefined) throw new Error(`${this.#scriptId} is taken already`);
+    this.#epoch = taken.epoch;
     this.#isOpen = true;
+    this.#status = { state: 'running', ...this.#listedAs };
+    this.#hold();
+  }
+
+  #hold(): void {
+    const lost = new StaleEpochError(`Somebody else has gone on with ${this.#scriptId}`);
+    this.#leases.hold(this.#scriptId, this.#epoch, () => (this.#failure ??= { error: lost }));
+  }
+
+  async #has(suspension: string): Promise<boolean> {
+    const content = await this.#journal.read(this.#scriptId).catch(() => undefined);
+    return content?.slot === suspension && content.damage === undefined;
+  }
+
+  /** With what could not be written before it. */
+  #endLater(lines: readonly string[], options: AppendOptions): void {
+    this.#leases.finishLater(this.#scriptId, this.#epoch, async () =>
+      this.#journal.append(this.#scriptId, this.#epoch, lines, options),
+    );
+  }
+
+  get #journal() {
+    return this.#leases.store.journal;
   }
 }

@@ -94,12 +94,6 @@ export class SuspensionSeal {
   }
 }
 
-/** The header of a suspension, which nobody has vouched for yet. Throws a `SealError`. */
-export function readSuspensionHeader(text: string): SuspensionHeader {
-  const { keyId: _keyId, nonce: _nonce, sealed: _sealed, ...header } = readEnvelope(text);
-  return header;
-}
-
 function readEnvelope(text: string): z.infer<typeof EnvelopeSchema> {
   let value: unknown;
   try {

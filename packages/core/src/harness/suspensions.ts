@@ -1,18 +1,22 @@
 import type {
   AnswerSegment,
+  ApprovalRequest,
+  Decision,
   GateMemory,
   HarnessStore,
   Outcome,
   SandboxCapture,
   ScriptFormat,
   ScriptLanguage,
+  ScriptStatus,
 } from '../protocol/index.js';
 import type { SuspendedEnd, SuspendedScript } from '../session/index.js';
 import type { RunIdentity } from './event-stream.js';
 import type { ItemNames } from './script-items.js';
-import type { RunnerParts } from './script-run.js';
+import { tellOperator, type RunnerParts } from './script-run.js';
 import { resultsOf, withoutResult, withResult } from './call-results.js';
-import { StoreJournal } from './store-journal.js';
+import type { StoredDecisions } from './journal-lines.js';
+import type { StoreJournal } from './store-journal.js';
 import type { SuspensionHeader } from './suspension-envelope.js';
 
 /** What is left of an answer behind a script that waits. */
@@ -78,13 +82,12 @@ export class Putting {
     const { suspended } = this.#end;
     if (suspended.capture !== undefined) await keepImages(this.#parts, suspended.capture.images);
     await this.#journal?.opened();
-    const text = this.#write(nextSeq, answer);
-    const approvals = this.#end.pendingApprovals.map(({ approvalId, tool, line }) => ({
-      approvalId,
-      tool,
-      ...(line === undefined ? {} : { line }),
-    }));
-    await this.#journal?.suspended({ atMs: Date.now(), suspension: text, approvals });
+    const header = this.#header();
+    const text = this.#write(header, nextSeq, answer);
+    const status = suspendedStatus(header, this.#end.pendingApprovals);
+    await this.#journal?.suspended(text, status, (error) =>
+      tellOperator(this.#parts, this.scriptId, `the suspension may not survive a power cut: ${String(error)}`),
+    );
     return text;
   }
 
@@ -93,21 +96,24 @@ export class Putting {
     return { ...rest, suspension };
   }
 
-  #write(nextSeq: number, answer: AnswerRest | undefined): string {
-    const { capture, calls, ...rest } = this.#end.suspended;
-    const script = { ...rest, calls: { ...calls, ended: calls.ended.map((call) => withoutResult(call)) } };
-    const { principal } = script.start;
-    const { state = new Uint8Array(), ...about } = capture ?? {};
-    const header: SuspensionHeader = {
+  #header(): SuspensionHeader {
+    const { capture, start } = this.#end.suspended;
+    return {
       kind: 'toolscript.suspension',
       version: 1,
       scriptId: this.#end.scriptId,
       epoch: this.#journal?.epoch ?? this.#epoch,
-      ...(principal === undefined ? {} : { principal }),
+      ...(start.principal === undefined ? {} : { principal: start.principal }),
       threadId: this.#frame.identity.threadId,
       createdAtMs: Date.now(),
       images: [...(capture?.images ?? [])],
     };
+  }
+
+  #write(header: SuspensionHeader, nextSeq: number, answer: AnswerRest | undefined): string {
+    const { capture, calls, ...rest } = this.#end.suspended;
+    const script = { ...rest, calls: { ...calls, ended: calls.ended.map((call) => withoutResult(call)) } };
+    const { state = new Uint8Array(), ...about } = capture ?? {};
     const data: SealedData = {
       frame: this.#frame,
       nextSeq,
@@ -135,19 +141,31 @@ export interface TakenOver {
   epoch: number;
 }
 
-/** Taken over by exactly one; what the journal says from here on is the new epoch's. */
-export async function takeOver(
-  parts: RunnerParts,
-  { scriptId, epoch }: { scriptId: string; epoch: number },
-  frame: Pick<ScriptFrame, 'identity'>,
-): Promise<TakenOver | undefined> {
-  const { store } = parts;
-  const next = epoch + 1;
-  if (store === undefined) return processClaims.take(scriptId, epoch) ? { journal: undefined, epoch: next } : undefined;
-  // defence: one-resume-in-a-store, without it: await store.claim.take(scriptId, epoch);
-  if (!(await store.claim.take(scriptId, epoch))) return undefined;
-  const journal = new StoreJournal(store, scriptId, next, { version: 1, atMs: Date.now(), identity: frame.identity });
-  return { journal, epoch: next };
+/** What a list shows of a script that waits. `decisions`: what was decided already. */
+export function suspendedStatus(
+  { threadId, principal, images }: Pick<SuspensionHeader, 'threadId' | 'principal' | 'images'>,
+  requests: readonly Pick<ApprovalRequest, 'approvalId' | 'tool' | 'line'>[],
+  decisions: StoredDecisions = {},
+): ScriptStatus {
+  const approvals = requests.map(({ approvalId, tool, line }) => {
+    const decision = decisions[approvalId];
+    return {
+      approvalId,
+      tool,
+      ...(line === undefined ? {} : { line }),
+      ...(decision === undefined ? {} : { decided: answerOf(decision) }),
+    };
+  });
+  return { state: 'suspended', threadId, ...(principal === undefined ? {} : { principal }), approvals, images };
+}
+
+function answerOf(decision: Decision): 'approve' | 'deny' {
+  return typeof decision === 'string' ? decision : decision.decision;
+}
+
+/** Without a store. Taken over by exactly one of this process. */
+export function takeInProcess({ scriptId, epoch }: { scriptId: string; epoch: number }): TakenOver | undefined {
+  return processClaims.take(scriptId, epoch) ? { journal: undefined, epoch: epoch + 1 } : undefined;
 }
 
 /** Where there is no store, it is the process that knows what was resumed: a suspension, once, in all its harnesses. */
@@ -170,15 +188,16 @@ const processClaims = new ProcessClaims();
 
 /** So that the script can go on when this version's engine and image are long gone. */
 async function keepImages(parts: RunnerParts, names: readonly string[]): Promise<void> {
-  const { store, keeping } = parts;
-  if (store === undefined) return;
+  const { keeping, keepingImages } = parts;
+  if (keeping === undefined) return;
+  const { store } = keeping.leases;
   await Promise.all(
     names.map((name) => {
-      const before = keeping.get(name);
+      const before = keepingImages.get(name);
       if (before !== undefined) return before;
       // Scripts that are put aside at the same moment need the same ones.
-      const keep = keepImage(parts, store, name).finally(() => keeping.delete(name));
-      keeping.set(name, keep);
+      const keep = keepImage(parts, store, name).finally(() => keepingImages.delete(name));
+      keepingImages.set(name, keep);
       return keep;
     }),
   );

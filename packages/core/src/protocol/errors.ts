@@ -121,6 +121,12 @@ export const ERROR_TABLE = {
     'Run the script again; if it fails again, report it.',
     true,
   ),
+  StoreError: row(
+    'executing',
+    'The store of scripts failed, so the script was cut off.',
+    'Read the operations; do not repeat what was done.',
+    false,
+  ),
   SuspensionError: row(
     'executing',
     'A suspended script cannot be resumed.',

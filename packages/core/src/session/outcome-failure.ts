@@ -28,6 +28,8 @@ export interface FailureSources {
   rejectedCall(callIndex: number): RejectedCall | undefined;
   /** The code with which the host rejected any call. */
   readonly codeOf: (callIndex: number) => string | undefined;
+  /** Why the journal could not be written, where that ended the script. */
+  readonly unwritten: 'failed' | 'taken' | undefined;
   facts: { elapsedMs: number; completedTools: number; pendingTools: number };
 }
 
@@ -77,10 +79,20 @@ export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailu
         metadata: facts,
       });
     case 'internal':
+      if (sources.unwritten !== undefined) return unwrittenFailure(sources.unwritten, facts);
       return scriptFailure('HarnessInternalError', 'Toolscript itself failed while running the script.', {
         metadata: facts,
       });
   }
+}
+
+/** The script is cut off as by the death of its process. */
+function unwrittenFailure(why: 'failed' | 'taken', facts: FailureSources['facts']): ScriptFailure {
+  const message =
+    why === 'taken'
+      ? 'Somebody else has gone on with this script; what it did here has ended.'
+      : 'The store of scripts failed, so the script was cut off here. What it has done is kept; it can be recovered.';
+  return scriptFailure('StoreError', message, { metadata: facts });
 }
 
 function thrownFailure(error: GuestThrow, sources: FailureSources): ScriptFailure {

@@ -1,6 +1,7 @@
 import {
   ABORT_GRACE_MS,
   MAX_TIMER_MS,
+  StaleEpochError,
   type ApprovalRequest,
   type CompiledScript,
   type ImageSource,
@@ -95,11 +96,21 @@ export interface SuspendedEnd extends Omit<Outcome, 'status' | 'value' | 'error'
 export async function runScriptSession(options: SessionOptions): Promise<SessionEnd> {
   const first = new ScriptSession(options, options.earlier?.attempt ?? 1);
   const outcome = await first.run();
-  const internal = outcome.status === 'failed' && outcome.error.code === 'HarnessInternalError';
-  // defence: only-reads-are-repeated, without it: const mayRepeat = internal && options.earlier === undefined;
-  const mayRepeat = internal && options.earlier === undefined && first.onlyReadsStarted();
+  const isOurs = outcome.status === 'failed' && OUR_FAILURES.has(outcome.error.code);
+  // defence: only-reads-are-repeated, without it: const mayRepeat = isOurs && options.earlier === undefined;
+  const mayRepeat = isOurs && options.earlier === undefined && first.onlyReadsStarted();
   if (!mayRepeat || options.signal?.aborted === true) return outcome;
-  return new ScriptSession(options, 2).run();
+  const second = new ScriptSession(options, 2);
+  return repeatable(await second.run(), second);
+}
+
+/** Not the script's own. */
+const OUR_FAILURES: ReadonlySet<string> = new Set(['HarnessInternalError', 'StoreError']);
+
+/** A script that the store cut off may be run again where it has done nothing. */
+function repeatable(end: SessionEnd, session: ScriptSession): SessionEnd {
+  const isNothingDone = end.status === 'failed' && end.error.code === 'StoreError' && session.onlyReadsStarted();
+  return isNothingDone ? { ...end, error: { ...end.error, retryable: true } } : end;
 }
 
 type SessionState = 'waiting' | 'replaying' | 'segment' | 'starting' | 'standing' | 'suspending' | 'finishing' | 'done';
@@ -120,6 +131,8 @@ class ScriptSession {
   readonly #options: SessionOptions;
   readonly #attempt: number;
   readonly #callPrefix: string;
+  /** Why the journal could not be written, where it could not. */
+  #unwritten: 'failed' | 'taken' | undefined;
   readonly #facade: Facade;
   readonly #voice: ScriptVoice;
   readonly #clock: WallClock;
@@ -488,6 +501,7 @@ class ScriptSession {
   #cannotWrite(error: unknown): void {
     if (this.#state === 'finishing' || this.#state === 'done') return;
     this.#run?.cancel('cancelled');
+    this.#unwritten = error instanceof StaleEpochError ? 'taken' : 'failed';
     void this.#finish({ type: 'internal', detail: `the journal could not be written: ${String(error)}` });
   }
 
@@ -622,6 +636,7 @@ class ScriptSession {
       detached: this.#calls.detached,
       rejected: this.#calls.rejected,
       codeOf: (callIndex) => this.#tape.errorCode(callIndex),
+      unwritten: this.#unwritten,
       voice: this.#voice,
       metadata: this.#metadata(durationMs),
     });

@@ -28,6 +28,8 @@ export interface OutcomeParts {
   rejected: ReadonlyMap<number, RejectedCall>;
   /** The code with which the host rejected a call. */
   readonly codeOf: (callIndex: number) => string | undefined;
+  /** Why the journal could not be written, where that ended the script. */
+  readonly unwritten: 'failed' | 'taken' | undefined;
   voice: ScriptVoice;
   metadata: OutcomeMetadata;
 }
@@ -58,10 +60,10 @@ export function endedOutcome(parts: OutcomeParts): EndedOutcome {
 }
 
 function failure(parts: OutcomeParts, operations: readonly Operation[]): ScriptFailure | undefined {
-  const { end, script, limits, rejected } = parts;
+  const { end, script, limits, rejected, codeOf, unwritten } = parts;
   if (end.type === 'returned') return detachedFailure(parts.stillRunning);
   const facts = { elapsedMs: Math.round(parts.metadata.durationMs), ...countCalls(operations) };
-  return failureOf(end, { script, limits, rejectedCall: (index) => rejected.get(index), codeOf: parts.codeOf, facts });
+  return failureOf(end, { script, limits, rejectedCall: (index) => rejected.get(index), codeOf, unwritten, facts });
 }
 
 function droppedProgress(dropped: number, { maxProgressEvents }: Limits): Diagnostic[] {

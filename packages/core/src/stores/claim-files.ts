@@ -1,102 +1,266 @@
-import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { StaleEpochError, type Claim } from '../protocol/index.js';
-import { isScriptId } from './names.js';
-import { isAlive, ownIdentity, parseIdentity, type ProcessIdentity } from './process-identity.js';
-import { hasCode, namesIn, openForReading, syncFolder, type StoreFolder } from './store-folder.js';
+import { isScriptId } from '../protocol/index.js';
+import { isAlive, isOfAnotherBoot, ownIdentity, parseIdentity, type ProcessIdentity } from './process-identity.js';
+import {
+  createFile,
+  files,
+  hasCode,
+  namesIn,
+  openForWriting,
+  readWhole,
+  removeFile,
+  syncFolder,
+  writeWhole,
+  type StoreFolder,
+} from './store-folder.js';
+
+/** Of a claim of which nothing can be read: its writer may be in the middle of it. */
+const UNREADABLE_LEASE_MS = 30_000;
+
+const COUNT_DIGITS = 12;
+const FLUSHED_AT = COUNT_DIGITS + 1;
+const FLAG_AT = 2 * (COUNT_DIGITS + 1);
+const HEAD = /^(\d{12}) (\d{12}) ([hr])\n/u;
+
+/** What stands in a claim's file. */
+interface ClaimFile {
+  /** Batches of the epoch that were appended to the journal, and those of them that had been flushed. Undefined in version 1. */
+  readonly counts: EpochCounts | undefined;
+  readonly isReleased: boolean;
+  readonly owner: string;
+  readonly leaseMs: number;
+  readonly holder: ProcessIdentity | undefined;
+  /** The holder's last sign of life, in ms since 1970. */
+  readonly touchedAtMs: number;
+}
+
+export interface EpochCounts {
+  readonly appended: number;
+  readonly flushed: number;
+  /** The machine has been started anew since, or it was another one. */
+  readonly isOfAnotherBoot: boolean;
+}
 
 /**
- * `claims/<script>/<epoch>`: who took the epoch. The name is taken by link(2), which succeeds once; an epoch's file
- * stays until the script is forgotten, so that a later epoch is seen by looking for the next number.
- * `<epoch>.released` beside it: the holder let go.
+ * `claims/<script>/<epoch>`: who took the epoch. The name is taken by link(2), which succeeds once; the file stays
+ * until the script is forgotten, so that a later epoch is seen by looking for the next number. The file's head has a
+ * fixed length and is written in place:
+ *
+ *     000000000012 000000000010 h      batches of the epoch in the journal, flushed ones, "h"eld or "r"eleased
+ *     {"owner":"…","leaseMs":30000,…}  the holder
+ *
+ * The counts tell when the end of a journal is lost. The file's time of change is the holder's last sign of life.
+ * Version 1: the identity alone, and a file `<epoch>.released` beside it.
  */
 export class ClaimFiles {
   readonly #folder: StoreFolder;
-  #own: ProcessIdentity | undefined;
+  readonly #knowsProcesses: boolean;
+  /** What this process has let go while its file could not be written. */
+  readonly #letGo = new Set<string>();
 
-  constructor(folder: StoreFolder) {
+  /** `knowsProcesses`: whether a holder lives is asked of the system, where it can know. */
+  constructor(folder: StoreFolder, knowsProcesses: boolean) {
     this.#folder = folder;
+    this.#knowsProcesses = knowsProcesses;
   }
 
   /** 0 where there is no claim. */
-  newestEpoch(scriptId: string): number {
-    const epochs = namesIn(this.#path(scriptId)).filter((name) => /^[1-9]\d{0,15}$/u.test(name));
-    return epochs.reduce((newest, name) => Math.max(newest, Number(name)), 0);
+  async newestEpoch(scriptId: string): Promise<number> {
+    return (await this.#epochs(scriptId)).reduce((newest, epoch) => Math.max(newest, epoch), 0);
   }
 
   async claim(scriptId: string, epoch: number): Promise<Claim> {
-    return { epoch, isHeld: await this.#isHeld(scriptId, epoch) };
+    const file = await this.#read(scriptId, epoch);
+    return {
+      epoch,
+      isHeld: file !== undefined && this.#isHeld(scriptId, epoch, file),
+      owner: file?.owner ?? '',
+      expiresAtMs: file === undefined ? 0 : file.touchedAtMs + file.leaseMs,
+    };
   }
 
-  /** False where somebody else has it. Later epochs than the first survive a power cut: the journal names them. */
-  async take(scriptId: string, epoch: number): Promise<boolean> {
-    this.#own ??= ownIdentity();
-    this.#folder.makeFolder('claims', scriptId);
+  /** The open file; undefined where somebody else has it. */
+  async take(scriptId: string, epoch: number, owner: string, leaseMs: number): Promise<number | undefined> {
+    const file = await this.#create(scriptId, epoch, JSON.stringify({ owner, leaseMs, ...ownIdentity() }));
+    if (file === undefined) return undefined;
     try {
-      if (!this.#folder.place(this.#path(scriptId, `${epoch}`), JSON.stringify(this.#own))) return false;
-      if (epoch > 1) await this.#sync(scriptId);
-      return true;
+      // Later epochs than the first survive a power cut: the journal names them.
+      if (epoch > 1) await syncFolder(this.#path(scriptId));
+      return file;
     } catch (error) {
-      // The script was forgotten in between.
-      if (hasCode(error, 'ENOENT')) return false;
+      await files.close(file);
+      await this.release(scriptId, epoch).catch(() => {});
       throw error;
     }
   }
 
-  release(scriptId: string, epoch: number): void {
-    if (this.newestEpoch(scriptId) !== epoch) return;
+  /** Whole from the first moment. Undefined where the name is taken. */
+  async #create(scriptId: string, epoch: number, holder: string): Promise<number | undefined> {
+    const partial = await this.#folder.partialPath();
+    const file = await createFile(partial);
     try {
-      this.#folder.place(this.#path(scriptId, `${epoch}.released`), '');
+      await writeWhole(file, headOf(0, 0) + holder);
+      await this.#folder.within(['claims', scriptId], () => files.link(partial, this.#path(scriptId, `${epoch}`)));
+      return file;
     } catch (error) {
-      if (!hasCode(error, 'ENOENT')) throw error;
+      await files.close(file);
+      if (hasCode(error, 'EEXIST')) return undefined;
+      throw error;
+    } finally {
+      await removeFile(partial).catch(() => {});
     }
   }
 
-  /** Cheap: it comes before every append. */
-  demandCurrent(scriptId: string, epoch: number): void {
-    const isCurrent = existsSync(this.#path(scriptId, `${epoch}`)) && !existsSync(this.#path(scriptId, `${epoch + 1}`));
-    if (!isCurrent) throw new StaleEpochError(`Epoch ${epoch} of ${scriptId} is not the current one`);
+  /** For `noteAppended` and `noteFlushed`. Throws a `StaleEpochError` where it is not the newest epoch. */
+  async openCurrent(scriptId: string, epoch: number): Promise<number> {
+    const file = await openForWriting(this.#path(scriptId, `${epoch}`));
+    try {
+      if (file === undefined) throw stale(scriptId, epoch);
+      await this.demandCurrent(scriptId, epoch);
+      return file;
+    } catch (error) {
+      if (file !== undefined) await files.close(file);
+      throw error;
+    }
   }
 
-  scriptIds(): readonly string[] {
-    return namesIn(this.#folder.path('claims')).filter(isScriptId);
+  /** Written in place, so that it needs no space. */
+  async noteAppended(file: number, appended: number): Promise<void> {
+    await writeWhole(file, digits(appended), 0);
   }
 
-  /** When the script was last taken or released, in ms since 1970; undefined where it never was. */
-  changedAtMs(scriptId: string): number | undefined {
-    return statSync(this.#path(scriptId), { throwIfNoEntry: false })?.mtimeMs;
+  async noteFlushed(file: number, flushed: number): Promise<void> {
+    await writeWhole(file, digits(flushed), FLUSHED_AT);
+  }
+
+  /** False where it is not the newest epoch. */
+  async renew(scriptId: string, epoch: number): Promise<boolean> {
+    if ((await this.newestEpoch(scriptId)) !== epoch) return false;
+    return this.#onFile(scriptId, epoch, async (file) => {
+      const now = Date.now() / 1_000;
+      await files.futimes(file, now, now);
+    });
+  }
+
+  /** Where it cannot be written, this process knows all the same. Needs no space on the disk. */
+  async release(scriptId: string, epoch: number): Promise<void> {
+    const key = `${scriptId}/${epoch}`;
+    this.#letGo.add(key);
+    await this.#onFile(scriptId, epoch, (file) => writeWhole(file, 'r', FLAG_AT));
+    this.#letGo.delete(key);
+  }
+
+  async demandCurrent(scriptId: string, epoch: number): Promise<void> {
+    if ((await this.newestEpoch(scriptId)) !== epoch) throw stale(scriptId, epoch);
+  }
+
+  /** By epoch, of those that tell. */
+  async counts(scriptId: string): Promise<ReadonlyMap<number, EpochCounts>> {
+    const found = new Map<number, EpochCounts>();
+    for (const epoch of await this.#epochs(scriptId)) {
+      const counts = (await this.#read(scriptId, epoch))?.counts;
+      if (counts !== undefined) found.set(epoch, counts);
+    }
+    return found;
+  }
+
+  async scriptIds(): Promise<readonly string[]> {
+    return (await namesIn(this.#folder.path('claims'))).filter(isScriptId);
+  }
+
+  /** When the script was last taken, in ms since 1970; undefined where it never was. */
+  async changedAtMs(scriptId: string, epoch: number): Promise<number | undefined> {
+    return (await this.#read(scriptId, epoch))?.touchedAtMs;
   }
 
   /** All its epochs at once: a holder finds either its own or none. */
-  forget(scriptId: string): void {
-    if (!existsSync(this.#path(scriptId))) return;
-    const partial = this.#folder.partialPath();
+  async forget(scriptId: string): Promise<void> {
+    if ((await namesIn(this.#path(scriptId))).length === 0) return;
+    const partial = await this.#folder.partialPath();
     try {
-      renameSync(this.#path(scriptId), partial);
+      await files.rename(this.#path(scriptId), partial);
     } catch (error) {
       if (!hasCode(error, 'ENOENT')) throw error;
     }
-    rmSync(partial, { recursive: true, force: true });
+    await files.rm(partial, { recursive: true, force: true });
   }
 
-  async #isHeld(scriptId: string, epoch: number): Promise<boolean> {
-    if (existsSync(this.#path(scriptId, `${epoch}.released`))) return false;
-    const file = await openForReading(this.#path(scriptId, `${epoch}`));
+  async #epochs(scriptId: string): Promise<readonly number[]> {
+    const names = await namesIn(this.#path(scriptId));
+    return names.filter((name) => /^[1-9]\d{0,15}$/u.test(name)).map(Number);
+  }
+
+  #isHeld(scriptId: string, epoch: number, file: ClaimFile): boolean {
+    if (file.isReleased || this.#letGo.has(`${scriptId}/${epoch}`)) return false;
+    const lives = this.#knowsProcesses && file.holder !== undefined ? isAlive(file.holder, ownIdentity()) : undefined;
+    // A sign of life from the future is none: somebody's clock was set.
+    return lives ?? Math.abs(Date.now() - file.touchedAtMs) <= file.leaseMs;
+  }
+
+  /** Undefined where there is none. */
+  async #read(scriptId: string, epoch: number): Promise<ClaimFile | undefined> {
+    const found = await readWhole(this.#path(scriptId, `${epoch}`));
+    if (found === undefined) return undefined;
+    const text = found.bytes.toString('utf8');
+    const [head = '', appended, flushed, flag] = HEAD.exec(text) ?? [];
+    const rest = text.slice(head.length);
+    const holder = parseIdentity(rest);
+    const isOld = head === '' && (await this.#hasOldRelease(scriptId, epoch));
+    return {
+      counts:
+        appended === undefined
+          ? undefined
+          : {
+              appended: Number(appended),
+              flushed: Number(flushed),
+              isOfAnotherBoot: holder !== undefined && isOfAnotherBoot(holder, ownIdentity()),
+            },
+      isReleased: flag === 'r' || isOld,
+      ...readTerms(rest),
+      holder,
+      touchedAtMs: found.stat.mtimeMs,
+    };
+  }
+
+  async #hasOldRelease(scriptId: string, epoch: number): Promise<boolean> {
+    return (await namesIn(this.#path(scriptId))).includes(`${epoch}.released`);
+  }
+
+  /** False where there is no such file. */
+  async #onFile(scriptId: string, epoch: number, act: (file: number) => Promise<void>): Promise<boolean> {
+    const file = await openForWriting(this.#path(scriptId, `${epoch}`));
     if (file === undefined) return false;
     try {
-      const holder = parseIdentity(await file.readFile('utf8'));
-      this.#own ??= ownIdentity();
-      return holder !== undefined && isAlive(holder, this.#own);
+      await act(file);
+      return true;
     } finally {
-      await file.close();
+      await files.close(file);
     }
-  }
-
-  async #sync(scriptId: string): Promise<void> {
-    await syncFolder(this.#path(scriptId));
-    await syncFolder(this.#folder.path('claims'));
   }
 
   #path(scriptId: string, ...names: string[]): string {
     return this.#folder.path('claims', scriptId, ...names);
+  }
+}
+
+export function stale(scriptId: string, epoch: number): StaleEpochError {
+  return new StaleEpochError(`Epoch ${epoch} of ${scriptId} is not the current one`);
+}
+
+function headOf(appended: number, flushed: number): string {
+  return `${digits(appended)} ${digits(flushed)} h\n`;
+}
+
+function digits(count: number): string {
+  return String(count).padStart(COUNT_DIGITS, '0');
+}
+
+function readTerms(json: string): { owner: string; leaseMs: number } {
+  try {
+    const { owner, leaseMs } = JSON.parse(json) as { owner?: unknown; leaseMs?: unknown };
+    const isLease = typeof leaseMs === 'number' && leaseMs > 0;
+    return { owner: typeof owner === 'string' ? owner : '', leaseMs: isLease ? leaseMs : UNREADABLE_LEASE_MS };
+  } catch {
+    return { owner: '', leaseMs: UNREADABLE_LEASE_MS };
   }
 }

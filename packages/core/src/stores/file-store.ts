@@ -4,112 +4,250 @@ import type {
   Claim,
   ClaimStore,
   HarnessStore,
+  JournalContent,
+  JournalDamage,
   JournalStore,
-  JournalSummary,
+  ListQuery,
+  ScriptPage,
+  TakeOptions,
+  Taken,
 } from '../protocol/index.js';
-import { ClaimFiles } from './claim-files.js';
+import { ClaimFiles, stale, type EpochCounts } from './claim-files.js';
 import { ImageFiles } from './image-files.js';
 import { JournalFiles } from './journal-files.js';
+import type { JournalText } from './journal-text.js';
 import { checkScriptId } from './names.js';
+import { ScriptLister } from './script-lister.js';
+import { ScriptWriter, type WriterStart } from './script-writer.js';
+import { StatusIndex } from './status-index.js';
 import { StoreFolder } from './store-folder.js';
 
 export interface FileStoreOptions {
-  /** Default 64 MiB. */
+  /** Of a script's journal and slot. Default 64 MiB. */
   maxScriptBytes?: number;
+  /**
+   * Whether a claim's holder still lives is asked of the system, where holder and asker share machine, start of the
+   * machine and PID namespace; elsewhere, and where this is false, its lease decides. Default true.
+   */
+  knowsProcesses?: boolean;
 }
+
+/** Scripts whose files stay open between two appends. */
+const MOST_OPEN = 64;
 
 /**
  * Keeps scripts in a folder of a local disk, for any number of processes of one user. Nothing is made before the
- * first write. Appends are synchronous; only with `flush` is there something to await.
+ * first write. No operation holds the event loop.
  */
 export function fileStore(folder: string, options: FileStoreOptions = {}): HarnessStore {
   const own = new StoreFolder(resolve(folder));
-  const claims = new ClaimFiles(own);
-  const journals = new JournalFiles(own, options.maxScriptBytes ?? 64 * 1_048_576);
+  const scripts = new ScriptFiles(own, options);
   return {
-    claim: new FileClaims(claims, journals),
-    journal: new FileJournals(claims, journals),
+    claim: new FileClaims(scripts),
+    journal: new FileJournals(scripts),
     images: new ImageFiles(own),
   };
 }
 
-/** Claims and journal know of each other: whoever takes a script over fences its journal before reading it. */
+/** What claims and journal share: whoever takes a script over fences its journal before reading it. */
+class ScriptFiles {
+  readonly claims: ClaimFiles;
+  readonly journals: JournalFiles;
+  readonly index: StatusIndex;
+  readonly lister: ScriptLister;
+  readonly maxScriptBytes: number;
+  /** Least recently used first. */
+  readonly #writers = new Map<string, Promise<ScriptWriter>>();
+
+  constructor(folder: StoreFolder, { maxScriptBytes = 64 * 1_048_576, knowsProcesses = true }: FileStoreOptions) {
+    this.claims = new ClaimFiles(folder, knowsProcesses);
+    this.journals = new JournalFiles(folder);
+    this.index = new StatusIndex(folder);
+    this.lister = new ScriptLister(this.claims, this.journals, this.index, (scriptId) => this.content(scriptId));
+    this.maxScriptBytes = maxScriptBytes;
+  }
+
+  /** The first claim may be lost in a power cut that the journal survived; then the journal says. */
+  async epochOf(scriptId: string): Promise<number> {
+    const epoch = await this.claims.newestEpoch(scriptId);
+    return epoch > 0 ? epoch : (await this.journals.read(scriptId)).text.newestEpoch;
+  }
+
+  async content(scriptId: string): Promise<JournalContent & { text: JournalText; bytes: number }> {
+    // In this order the journal has at least what the counts say.
+    const counts = await this.claims.counts(scriptId);
+    const { text, bytes } = await this.journals.read(scriptId);
+    const slot = text.slot === undefined ? undefined : await this.journals.readSlot(scriptId, text.slot);
+    return { lines: text.lines, slot, damage: damageOf(text, counts), text, bytes: bytes.length };
+  }
+
+  /** The writer of an epoch; made where this store has written nothing of it yet. */
+  writer(scriptId: string, epoch: number): Promise<ScriptWriter> {
+    const key = `${scriptId}/${epoch}`;
+    const writer = this.#writers.get(key) ?? this.#adopt(scriptId, epoch);
+    this.#writers.delete(key);
+    this.#writers.set(key, writer);
+    writer.catch(() => this.#writers.delete(key));
+    if (this.#writers.size > MOST_OPEN) void this.#closeOldest();
+    return writer;
+  }
+
+  startWriter(scriptId: string, epoch: number, start: WriterStart, claim: number): ScriptWriter {
+    const writer = new ScriptWriter(scriptId, epoch, this, start, claim);
+    this.#writers.set(`${scriptId}/${epoch}`, Promise.resolve(writer));
+    return writer;
+  }
+
+  async closeWriter(scriptId: string, epoch: number): Promise<void> {
+    const key = `${scriptId}/${epoch}`;
+    const writer = this.#writers.get(key);
+    this.#writers.delete(key);
+    await writer?.then(
+      (open) => open.close(),
+      () => {},
+    );
+  }
+
+  async closeWriters(scriptId: string): Promise<void> {
+    for (const key of this.#writers.keys()) {
+      const [id, epoch] = key.split('/');
+      if (id === scriptId) await this.closeWriter(scriptId, Number(epoch));
+    }
+  }
+
+  async #adopt(scriptId: string, epoch: number): Promise<ScriptWriter> {
+    const claim = await this.claims.openCurrent(scriptId, epoch);
+    const { text, bytes } = await this.journals.read(scriptId);
+    const start = { next: text.counts.get(epoch) ?? 0, bytes: bytes.length };
+    return new ScriptWriter(scriptId, epoch, this, start, claim);
+  }
+
+  /** One that is in use is closed when it has ended what it does, and opened again where it is needed. */
+  async #closeOldest(): Promise<void> {
+    for (const [key, writer] of this.#writers) {
+      this.#writers.delete(key);
+      await writer.then(
+        (open) => open.close(),
+        () => {},
+      );
+      return;
+    }
+  }
+}
+
 class FileClaims implements ClaimStore {
-  constructor(
-    readonly claims: ClaimFiles,
-    readonly journals: JournalFiles,
-  ) {}
+  constructor(readonly scripts: ScriptFiles) {}
 
   async current(scriptId: string): Promise<Claim | undefined> {
     checkScriptId(scriptId);
-    const epoch = await this.#epochOf(scriptId);
-    return epoch === 0 ? undefined : this.claims.claim(scriptId, epoch);
+    const epoch = await this.scripts.epochOf(scriptId);
+    return epoch === 0 ? undefined : this.scripts.claims.claim(scriptId, epoch);
   }
 
-  async take(scriptId: string, fromEpoch: number): Promise<boolean> {
+  async take(scriptId: string, fromEpoch: number, options: TakeOptions): Promise<Taken | undefined> {
     checkScriptId(scriptId);
-    if ((await this.#epochOf(scriptId)) !== fromEpoch) return false;
-    if (!(await this.claims.take(scriptId, fromEpoch + 1))) return false;
-    if (fromEpoch > 0) this.journals.fence(scriptId, fromEpoch + 1);
-    return true;
+    const { claims, index } = this.scripts;
+    if ((await this.scripts.epochOf(scriptId)) !== fromEpoch) return undefined;
+    // defence: held-claims-need-force
+    if (fromEpoch > 0 && options.force !== true && (await claims.claim(scriptId, fromEpoch)).isHeld) return undefined;
+    const epoch = fromEpoch + 1;
+    await index.running(scriptId);
+    const claim = await claims.take(scriptId, epoch, options.owner, options.leaseMs);
+    if (claim === undefined) return undefined;
+    try {
+      return { epoch, ...(await this.#begin(scriptId, epoch, options, claim)) };
+    } catch (error) {
+      await this.scripts.closeWriter(scriptId, epoch).catch(() => {});
+      await claims.release(scriptId, epoch).catch(() => {});
+      throw error;
+    }
+  }
+
+  async renew(scriptId: string, epoch: number): Promise<boolean> {
+    checkScriptId(scriptId);
+    return this.scripts.claims.renew(scriptId, epoch);
   }
 
   async release(scriptId: string, epoch: number): Promise<void> {
     checkScriptId(scriptId);
-    this.claims.release(scriptId, epoch);
+    await this.scripts.closeWriter(scriptId, epoch).catch(() => {});
+    await this.scripts.claims.release(scriptId, epoch);
   }
 
-  /** The first claim may be lost in a power cut that the journal survived; then the journal says. */
-  async #epochOf(scriptId: string): Promise<number> {
-    const epoch = this.claims.newestEpoch(scriptId);
-    if (epoch > 0 || this.journals.size(scriptId) === undefined) return epoch;
-    return (await this.journals.read(scriptId)).newestEpoch;
+  /** Fences off what older epochs still write, with the taker's own lines, and reads what stands above. */
+  async #begin(
+    scriptId: string,
+    epoch: number,
+    { lines = [], status }: TakeOptions,
+    claim: number,
+  ): Promise<JournalContent> {
+    const { scripts } = this;
+    const before = epoch === 1 ? undefined : await scripts.journals.read(scriptId);
+    const writer = scripts.startWriter(scriptId, epoch, { next: 0, bytes: before?.bytes.length ?? 0 }, claim);
+    if (before === undefined && lines.length === 0 && status === undefined)
+      return { lines: [], slot: undefined, damage: undefined };
+    await writer.append({
+      lines,
+      status: status ?? before?.text.status,
+      isFence: true,
+      mostBytes: Number.POSITIVE_INFINITY,
+    });
+    if (before === undefined) return { lines: [], slot: undefined, damage: undefined };
+    await scripts.index.wake(scriptId);
+    if (status !== undefined) await scripts.lister.rest(scriptId, status);
+    const { lines: all, slot, damage } = await scripts.content(scriptId);
+    return { lines: all.slice(0, all.length - lines.length), slot, damage };
   }
 }
 
 class FileJournals implements JournalStore {
-  constructor(
-    readonly claims: ClaimFiles,
-    readonly journals: JournalFiles,
-  ) {}
+  constructor(readonly scripts: ScriptFiles) {}
 
-  append(scriptId: string, epoch: number, lines: readonly string[], options?: AppendOptions): void | Promise<void> {
+  async append(
+    scriptId: string,
+    epoch: number,
+    lines: readonly string[],
+    { flush, slot, status }: AppendOptions = {},
+  ): Promise<void> {
     checkScriptId(scriptId);
-    this.claims.demandCurrent(scriptId, epoch);
-    if (lines.length === 0) return;
-    if (options?.flush === true) return this.journals.appendAndFlush(scriptId, epoch, lines);
-    this.journals.append(scriptId, epoch, lines);
+    if (!(Number.isSafeInteger(epoch) && epoch > 0)) throw stale(scriptId, epoch);
+    const { scripts } = this;
+    const writer = await scripts.writer(scriptId, epoch);
+    await writer.append({ lines, status, slot, flush, mostBytes: scripts.maxScriptBytes });
+    if (status !== undefined && status.state !== 'running') await scripts.lister.rest(scriptId, status);
   }
 
-  async read(scriptId: string): Promise<readonly string[] | undefined> {
+  async read(scriptId: string): Promise<JournalContent | undefined> {
     checkScriptId(scriptId);
-    const { lines } = await this.journals.read(scriptId);
-    return lines.length === 0 ? undefined : lines;
+    const { lines, slot, damage } = await this.scripts.content(scriptId);
+    return lines.length === 0 && damage === undefined ? undefined : { lines, slot, damage };
   }
 
-  async list(): Promise<readonly JournalSummary[]> {
-    const summaries: JournalSummary[] = [];
-    for (const scriptId of new Set([...this.journals.scriptIds(), ...this.claims.scriptIds()])) {
-      const summary = await this.#summary(scriptId);
-      if (summary !== undefined) summaries.push(summary);
-    }
-    return summaries.sort((one, other) => one.updatedAtMs - other.updatedAtMs);
+  list(query: ListQuery = {}): Promise<ScriptPage> {
+    return this.scripts.lister.list(query);
   }
 
   async delete(scriptId: string): Promise<void> {
     checkScriptId(scriptId);
+    const { claims, journals, index } = this.scripts;
+    await this.scripts.closeWriters(scriptId);
+    if ((await claims.newestEpoch(scriptId)) > 0) await index.forget(scriptId);
     // In this order a holder that is still there is refused before its journal goes.
-    this.claims.forget(scriptId);
-    this.journals.delete(scriptId);
+    await claims.forget(scriptId);
+    await journals.delete(scriptId);
+    await index.forgotten(scriptId);
   }
+}
 
-  /** Undefined where it was deleted meanwhile. */
-  async #summary(scriptId: string): Promise<JournalSummary | undefined> {
-    const size = this.journals.size(scriptId);
-    const updatedAtMs = size?.changedAtMs ?? this.claims.changedAtMs(scriptId);
-    if (updatedAtMs === undefined) return undefined;
-    if (size === undefined) return { scriptId, updatedAtMs, bytes: 0, lastLine: '' };
-    const lastLine = await this.journals.lastLine(scriptId, this.claims.newestEpoch(scriptId));
-    return { scriptId, updatedAtMs, bytes: size.bytes, lastLine };
+/** `counts`: what the claims say that was appended. */
+function damageOf(text: JournalText, counts: ReadonlyMap<number, EpochCounts>): JournalDamage | undefined {
+  if (text.gap !== undefined) return { message: text.gap, isUnflushedTail: false };
+  for (const [epoch, { appended, flushed, isOfAnotherBoot }] of counts) {
+    const found = text.counts.get(epoch) ?? 0;
+    if (found >= appended) continue;
+    const message = `${appended - found} of its entries at the end of epoch ${epoch} are missing`;
+    const isNewest = epoch === Math.max(...counts.keys());
+    return { message, isUnflushedTail: isNewest && isOfAnotherBoot && found >= flushed };
   }
+  return undefined;
 }

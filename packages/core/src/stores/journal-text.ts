@@ -1,74 +1,153 @@
-import { ToolscriptUsageError } from '../protocol/index.js';
+import { crc32 } from 'node:zlib';
+import { ToolscriptUsageError, type ScriptStatus } from '../protocol/index.js';
 
 // The text of a journal. It is only ever appended to, by several processes that may die or be slow, so that what
 // stands in it must say by itself what counts:
 //
-//     3 {"a":1}          epoch 3 appended one line
+//     #3.0*0 5f1c3a90        the first batch of epoch 3, of no parts: a fence
 //     .
-//     3*2 {"b":1}        epoch 3 appended two lines
-//     +{"b":2}
-//     .
-//     4*0                epoch 4 took the script over (a fence)
+//     #3.1*3 0c22e1d4        its second batch, of three parts; behind the space the CRC-32 of what precedes and follows
+//     +{"a":1}               a line
+//     !{"state":"running"}   the script's status
+//     @slot-3-1 812 9a01b3ff the file of the slot, its bytes and their CRC-32; "@" alone: the slot is empty
 //     .
 //
-// Each append begins with a line feed and ends with the dot, and counts when the dot is there. What was cut off has no
-// dot, and cannot get one from an append after it: that begins with its own first line. Lines of an older epoch below
-// those of a newer one, or below its fence, were written by somebody who did not know yet; they do not count.
+// Each batch begins with a line feed and ends with the dot, and counts when all of it is there and has its CRC. What
+// was cut off has no dot, and cannot get one from a batch after it: that begins with a head of its own. Batches of an
+// older epoch below one of a newer were written by somebody who did not know yet; they do not count. The numbers of an
+// epoch's batches have no gaps: where one is missing, what stood there is lost. The same number twice is the same
+// batch, tried again.
+//
+// Journals of version 1 have batches without number and CRC ("3 {…}", "3*2 {…}" and "+{…}" for further lines).
 
-/** Epoch, lines of the batch where it is not one, and the first line. */
-const HEAD = /^(\d{1,16})(?:\*(\d{1,9}))? ([^]*)$/u;
+const HEAD = /^#(\d{1,16})\.(\d{1,12})\*(\d{1,9}) ([0-9a-f]{8})$/u;
+const HEAD_1 = /^(\d{1,16})(?:\*(\d{1,9}))? ([^]*)$/u;
+const SLOT = /^(slot-\d{1,16}-\d{1,12}) (\d{1,16}) ([0-9a-f]{8})$/u;
+
+/** Where the newest text of a script's slot is. */
+export interface SlotReference {
+  readonly name: string;
+  readonly bytes: number;
+  readonly crc: string;
+}
+
+export interface BatchParts {
+  readonly lines: readonly string[];
+  readonly status?: ScriptStatus | undefined;
+  /** Null: the slot is empty from here on. */
+  readonly slot?: SlotReference | null | undefined;
+}
 
 export interface JournalText {
   readonly lines: readonly string[];
+  readonly status: ScriptStatus | undefined;
+  readonly slot: SlotReference | undefined;
   /** 0 where nothing counts. */
   readonly newestEpoch: number;
+  /** How many batches of each epoch count. Not of version 1. */
+  readonly counts: ReadonlyMap<number, number>;
+  /** What is missing in the middle. */
+  readonly gap: string | undefined;
 }
 
-export function writeBatch(epoch: number, lines: readonly string[]): string {
+export function writeBatch(epoch: number, number: number, { lines, status, slot }: BatchParts): string {
   if (lines.some((line) => /[\n\p{Surrogate}]/u.test(line)))
     throw new ToolscriptUsageError('A line of a journal is well-formed text without line feeds');
-  const head = lines.length === 1 ? `${epoch} ` : `${epoch}*${lines.length} `;
-  return `\n${head}${lines.join('\n+')}\n.`;
+  const parts = lines.map((line) => `+${line}`);
+  if (status !== undefined) parts.push(`!${JSON.stringify(status)}`);
+  if (slot !== undefined) parts.push(slot === null ? '@' : `@${slot.name} ${slot.bytes} ${slot.crc}`);
+  const name = `${epoch}.${number}*${parts.length}`;
+  const body = parts.map((part) => `${part}\n`).join('');
+  return `\n#${name} ${checksum(`${name}\n${body}`)}\n${body}.`;
 }
 
-/** What is below a fence counts only where its epoch is not older. */
-export function writeFence(epoch: number): string {
-  return writeBatch(epoch, []);
+/** Eight hexadecimal digits. */
+export function checksum(content: string | Uint8Array): string {
+  return crc32(content).toString(16).padStart(8, '0');
 }
 
 interface Batch {
   readonly epoch: number;
+  /** Undefined: of version 1. */
+  readonly number: number | undefined;
+  readonly crc: string;
   readonly size: number;
-  readonly lines: string[];
+  readonly parts: string[];
 }
 
-/** `text` may begin in the middle of a journal, after any line feed. */
 export function readJournalText(text: string): JournalText {
-  const lines: string[] = [];
-  let newestEpoch = 0;
+  const reader = new JournalReader();
   let batch: Batch | undefined;
+  let isOld = true;
   for (const line of text.split('\n')) {
-    if (line === '.' && isWhole(batch) && batch.epoch >= newestEpoch) {
-      newestEpoch = batch.epoch;
-      for (const whole of batch.lines) lines.push(whole);
-    }
-    batch = line.startsWith('+') ? continueBatch(batch, line.slice(1)) : beginBatch(line);
+    if (line === '.' && isWhole(batch)) reader.take(batch);
+    if (isPart(line, batch)) batch?.parts.push(line);
+    else batch = beginBatch(line) ?? (isOld ? beginBatch1(line) : undefined);
+    // What looks like version 1 below it is a part of a batch that is damaged.
+    isOld &&= batch?.number === undefined;
   }
-  return { lines, newestEpoch };
+  return reader;
+}
+
+class JournalReader implements JournalText {
+  readonly lines: string[] = [];
+  status: ScriptStatus | undefined;
+  slot: SlotReference | undefined;
+  newestEpoch = 0;
+  readonly counts = new Map<number, number>();
+  gap: string | undefined;
+
+  take(batch: Batch): void {
+    // defence: batches-below-a-fence-do-not-count
+    if (batch.epoch < this.newestEpoch) return;
+    if (batch.number !== undefined && !this.#isNext(batch.epoch, batch.number)) return;
+    this.newestEpoch = batch.epoch;
+    for (const part of batch.parts) this.#takePart(part);
+  }
+
+  #isNext(epoch: number, number: number): boolean {
+    const expected = this.counts.get(epoch) ?? 0;
+    if (number < expected) return false;
+    if (number > expected)
+      this.gap ??= `${number - expected} of its entries before entry ${number} of epoch ${epoch} are missing`;
+    this.counts.set(epoch, number + 1);
+    return true;
+  }
+
+  #takePart(part: string): void {
+    const content = part.slice(1);
+    if (part.startsWith('+')) this.lines.push(content);
+    else if (part.startsWith('!')) this.status = JSON.parse(content) as ScriptStatus;
+    else this.slot = readSlotReference(content);
+  }
+}
+
+function readSlotReference(text: string): SlotReference | undefined {
+  const [, name, bytes, crc] = SLOT.exec(text) ?? [];
+  return name === undefined || crc === undefined ? undefined : { name, bytes: Number(bytes), crc };
 }
 
 function isWhole(batch: Batch | undefined): batch is Batch {
-  return batch !== undefined && batch.lines.length === batch.size;
+  if (batch === undefined || batch.parts.length !== batch.size) return false;
+  if (batch.number === undefined) return true;
+  const name = `${batch.epoch}.${batch.number}*${batch.size}`;
+  return checksum(`${name}\n${batch.parts.map((part) => `${part}\n`).join('')}`) === batch.crc;
 }
 
 /** Undefined where the line begins none. */
 function beginBatch(line: string): Batch | undefined {
-  const [, epoch, size = '1', first = ''] = HEAD.exec(line) ?? [];
-  if (epoch === undefined) return undefined;
-  return { epoch: Number(epoch), size: Number(size), lines: size === '0' ? [] : [first] };
+  const [, epoch, number, size, crc] = HEAD.exec(line) ?? [];
+  if (epoch === undefined || crc === undefined) return undefined;
+  return { epoch: Number(epoch), number: Number(number), crc, size: Number(size), parts: [] };
 }
 
-function continueBatch(batch: Batch | undefined, line: string): Batch | undefined {
-  batch?.lines.push(line);
-  return batch;
+function beginBatch1(line: string): Batch | undefined {
+  const [, epoch, size = '1', first = ''] = HEAD_1.exec(line) ?? [];
+  if (epoch === undefined) return undefined;
+  const parts = size === '0' ? [] : [`+${first}`];
+  return { epoch: Number(epoch), number: undefined, crc: '', size: Number(size), parts };
+}
+
+function isPart(line: string, batch: Batch | undefined): boolean {
+  return line.startsWith('+') || (batch?.number !== undefined && (line.startsWith('!') || line.startsWith('@')));
 }

@@ -1,19 +1,28 @@
 import {
   JournalFullError,
   StaleEpochError,
+  type AppendOptions,
   type Claim,
   type ClaimStore,
   type HarnessStore,
   type ImageStore,
+  type JournalContent,
   type JournalStore,
-  type JournalSummary,
+  type ListQuery,
+  type ScriptPage,
+  type ScriptStatus,
+  type ListedScript,
+  type TakeOptions,
+  type Taken,
 } from '../protocol/index.js';
 import { demandHash } from './image-files.js';
 import { writeBatch } from './journal-text.js';
 import { checkScriptId, checkSha256 } from './names.js';
+import { fits } from './script-lister.js';
+import { nameOf } from './status-index.js';
 
 export interface MemoryStoreOptions {
-  /** Default 64 MiB. */
+  /** Of a script's journal and slot. Default 64 MiB. */
   maxScriptBytes?: number;
 }
 
@@ -29,13 +38,17 @@ export function memoryStore(options: MemoryStoreOptions = {}): HarnessStore {
 
 interface Script {
   epoch: number;
-  isReleased: boolean;
+  owner: string;
+  leaseMs: number;
+  /** Of the monotonic clock; undefined where it is released. */
+  touchedAt: number | undefined;
   updatedAtMs: number;
   bytes: number;
   readonly lines: string[];
+  slot: string | undefined;
+  status: ScriptStatus;
 }
 
-/** Oldest change first. */
 type Scripts = Map<string, Script>;
 
 class MemoryClaims implements ClaimStore {
@@ -44,23 +57,42 @@ class MemoryClaims implements ClaimStore {
   async current(scriptId: string): Promise<Claim | undefined> {
     checkScriptId(scriptId);
     const script = this.scripts.get(scriptId);
-    return script === undefined ? undefined : { epoch: script.epoch, isHeld: !script.isReleased };
+    if (script === undefined) return undefined;
+    const { epoch, owner, leaseMs, touchedAt = -Infinity } = script;
+    const leftMs = leaseMs - (performance.now() - touchedAt);
+    return { epoch, isHeld: isHeld(script), owner, expiresAtMs: Date.now() + Math.max(0, leftMs) };
   }
 
-  async take(scriptId: string, fromEpoch: number): Promise<boolean> {
+  async take(
+    scriptId: string,
+    fromEpoch: number,
+    { owner, leaseMs, force = false, lines = [], status }: TakeOptions,
+  ): Promise<Taken | undefined> {
     checkScriptId(scriptId);
     const script = this.scripts.get(scriptId) ?? newScript();
-    if (script.epoch !== fromEpoch) return false;
-    script.epoch += 1;
-    script.isReleased = false;
+    if (script.epoch !== fromEpoch || (isHeld(script) && !force)) return undefined;
+    const text = writeBatch(fromEpoch + 1, 0, { lines, status });
+    const content = contentOf(script);
+    Object.assign(script, { epoch: fromEpoch + 1, owner, leaseMs, touchedAt: performance.now() });
+    script.lines.push(...lines);
+    script.status = status ?? script.status;
+    script.bytes += lines.length === 0 ? 0 : text.length;
     change(this.scripts, scriptId, script);
+    return { epoch: script.epoch, ...content };
+  }
+
+  async renew(scriptId: string, epoch: number): Promise<boolean> {
+    checkScriptId(scriptId);
+    const script = this.scripts.get(scriptId);
+    if (script?.epoch !== epoch) return false;
+    script.touchedAt = performance.now();
     return true;
   }
 
   async release(scriptId: string, epoch: number): Promise<void> {
     checkScriptId(scriptId);
     const script = this.scripts.get(scriptId);
-    if (script?.epoch === epoch) script.isReleased = true;
+    if (script?.epoch === epoch) script.touchedAt = undefined;
   }
 }
 
@@ -70,32 +102,42 @@ class MemoryJournals implements JournalStore {
     readonly maxScriptBytes: number,
   ) {}
 
-  append(scriptId: string, epoch: number, lines: readonly string[]): void {
+  append(
+    scriptId: string,
+    epoch: number,
+    lines: readonly string[],
+    { slot, status }: Omit<AppendOptions, 'flush'> = {},
+  ): void {
     checkScriptId(scriptId);
     const script = this.scripts.get(scriptId);
     if (script?.epoch !== epoch) throw new StaleEpochError(`Epoch ${epoch} of ${scriptId} is not the current one`);
-    if (lines.length === 0) return;
-    const bytes = script.bytes + Buffer.byteLength(writeBatch(epoch, lines));
-    if (bytes > this.maxScriptBytes)
-      throw new JournalFullError(`The journal of ${scriptId} would have more than ${this.maxScriptBytes} bytes`);
+    if (lines.length === 0 && slot === undefined && status === undefined) return;
+    const bytes = script.bytes + Buffer.byteLength(writeBatch(epoch, 0, { lines, status }));
+    const slotBytes = Buffer.byteLength((slot === undefined ? script.slot : slot) ?? '');
+    if (bytes + slotBytes > this.maxScriptBytes)
+      throw new JournalFullError(`The store keeps no more bytes of ${scriptId}`);
     script.bytes = bytes;
     script.lines.push(...lines);
+    if (slot !== undefined) script.slot = slot ?? undefined;
+    script.status = status ?? script.status;
     change(this.scripts, scriptId, script);
   }
 
-  async read(scriptId: string): Promise<readonly string[] | undefined> {
+  async read(scriptId: string): Promise<JournalContent | undefined> {
     checkScriptId(scriptId);
-    const lines = this.scripts.get(scriptId)?.lines ?? [];
-    return lines.length === 0 ? undefined : [...lines];
+    const script = this.scripts.get(scriptId);
+    return script === undefined || script.lines.length === 0 ? undefined : contentOf(script);
   }
 
-  async list(): Promise<readonly JournalSummary[]> {
-    return [...this.scripts].map(([scriptId, { updatedAtMs, bytes, lines }]) => ({
-      scriptId,
-      updatedAtMs,
-      bytes,
-      lastLine: lines.at(-1) ?? '',
-    }));
+  async list(query: ListQuery = {}): Promise<ScriptPage> {
+    const { after = '', limit = Number.POSITIVE_INFINITY } = query;
+    const all = [...this.scripts]
+      .map(([scriptId, script]) => storedScript(scriptId, script))
+      .toSorted((one, other) => (positionOf(one) < positionOf(other) ? -1 : 1))
+      .filter((script) => fits(script, query) && positionOf(script) > after);
+    const scripts = all.slice(0, limit);
+    const last = scripts.at(-1);
+    return { scripts, ...(last === undefined || all.length === scripts.length ? {} : { next: positionOf(last) }) };
   }
 
   async delete(scriptId: string): Promise<void> {
@@ -133,7 +175,36 @@ class MemoryImages implements ImageStore {
 }
 
 function newScript(): Script {
-  return { epoch: 0, isReleased: false, updatedAtMs: 0, bytes: 0, lines: [] };
+  return {
+    epoch: 0,
+    owner: '',
+    leaseMs: 0,
+    touchedAt: undefined,
+    updatedAtMs: 0,
+    bytes: 0,
+    lines: [],
+    slot: undefined,
+    status: { state: 'running' },
+  };
+}
+
+function isHeld({ touchedAt, leaseMs }: Script): boolean {
+  return touchedAt !== undefined && performance.now() - touchedAt <= leaseMs;
+}
+
+function contentOf({ lines, slot }: Script): JournalContent {
+  return { lines: [...lines], slot, damage: undefined };
+}
+
+function storedScript(scriptId: string, script: Script): ListedScript {
+  const { state, ...status } = script.status;
+  const awake = isHeld(script) ? 'running' : 'interrupted';
+  const { updatedAtMs, bytes } = script;
+  return { scriptId, ...status, state: state === 'running' ? awake : state, updatedAtMs, bytes };
+}
+
+function positionOf({ updatedAtMs, scriptId }: ListedScript): string {
+  return nameOf(updatedAtMs, scriptId);
 }
 
 function change(scripts: Scripts, scriptId: string, script: Script): void {

@@ -1,4 +1,4 @@
-import { ToolscriptUsageError } from '../protocol/index.js';
+import { isScriptId, ToolscriptUsageError } from '../protocol/index.js';
 
 /** Names become parts of paths; throws for what could lead elsewhere. */
 export function checkScriptId(scriptId: string): void {
@@ -6,10 +6,6 @@ export function checkScriptId(scriptId: string): void {
     throw new ToolscriptUsageError(
       `${JSON.stringify(scriptId)} is no script id: 1 to 128 letters, digits, "_" and "-"`,
     );
-}
-
-export function isScriptId(name: string): boolean {
-  return /^[A-Za-z0-9_-]{1,128}$/u.test(name);
 }
 
 export function checkSha256(sha256: string): void {

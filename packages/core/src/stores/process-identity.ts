@@ -1,58 +1,86 @@
-import { readFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /** Says which process it was, in a way that a later process with the same number is not taken for it. */
 export interface ProcessIdentity {
+  /** Of this very process: whoever has it is this one. */
+  readonly instance: string | undefined;
   readonly pid: number;
   /** In clock ticks since the machine started; undefined where the system does not say. */
   readonly startTime: string | undefined;
   readonly bootId: string | undefined;
+  /** Process numbers mean something within it only. */
+  readonly pidNamespace: string | undefined;
   readonly hostname: string;
 }
 
+const INSTANCE = randomBytes(12).toString('base64url');
+
+let own: ProcessIdentity | undefined;
+
 export function ownIdentity(): ProcessIdentity {
-  return {
+  own ??= {
+    instance: INSTANCE,
     pid: process.pid,
     startTime: readProcess(process.pid)?.startTime,
     bootId: readProc('sys/kernel/random/boot_id')?.trim(),
+    pidNamespace: readPidNamespace(),
     hostname: hostname(),
   };
+  return own;
 }
 
 /**
- * A process of another host counts as alive: nobody here can know. So does one of which this system says too
- * little, where its number is in use.
+ * Undefined where nobody here can know: its machine, its start of the machine or its PID namespace is another one, or
+ * this system says too little.
  */
-export function isAlive(identity: ProcessIdentity, own: ProcessIdentity): boolean {
-  if (identity.hostname !== own.hostname) return true;
-  if (identity.bootId !== own.bootId || !hasProcess(identity.pid)) return false;
+export function isAlive(identity: ProcessIdentity, own: ProcessIdentity): boolean | undefined {
+  if (identity.instance !== undefined && identity.instance === own.instance) return true;
+  if (!isSameWorld(identity, own) || identity.startTime === undefined) return undefined;
   const found = readProcess(identity.pid);
-  if (found === undefined || identity.startTime === undefined) return true;
-  return found.startTime === identity.startTime && !found.isZombie;
+  return found !== undefined && found.startTime === identity.startTime && !found.isZombie;
+}
+
+/** The machine has been started anew since that process ran, or it was another machine. */
+export function isOfAnotherBoot(identity: ProcessIdentity, own: ProcessIdentity): boolean {
+  return identity.bootId === undefined || identity.bootId !== own.bootId;
 }
 
 /** Undefined where the text is no identity, as after a power cut. */
 export function parseIdentity(text: string): ProcessIdentity | undefined {
   try {
-    const { pid, startTime, bootId, hostname } = JSON.parse(text) as Record<keyof ProcessIdentity, unknown>;
+    const { instance, pid, startTime, bootId, pidNamespace, hostname } = JSON.parse(text) as Record<
+      keyof ProcessIdentity,
+      unknown
+    >;
     const isSound = typeof hostname === 'string' && Number.isSafeInteger(pid) && (pid as number) > 0;
-    if (!isSound || !isOptionalText(startTime) || !isOptionalText(bootId)) return undefined;
-    return { pid: pid as number, startTime, bootId, hostname };
+    if (!isSound || ![instance, startTime, bootId, pidNamespace].every(isOptionalText)) return undefined;
+    return { instance, pid, startTime, bootId, pidNamespace, hostname } as ProcessIdentity;
   } catch {
     return undefined;
   }
 }
 
-function isOptionalText(value: unknown): value is string | undefined {
-  return value === undefined || typeof value === 'string';
+/** What of an identity tells whether its process lives, as a part of a file's name. */
+export function markOf({ pid, startTime = '', bootId = '', pidNamespace = '' }: ProcessIdentity): string {
+  return [pid, startTime, bootId, pidNamespace].join('_');
 }
 
-function hasProcess(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
+/** Undefined where the text is no mark. */
+export function identityOfMark(mark: string): ProcessIdentity | undefined {
+  const [pid, startTime, bootId, pidNamespace] = mark.split('_').map((part) => part || undefined);
+  if (pid === undefined || !/^[1-9]\d{0,9}$/u.test(pid)) return undefined;
+  return { instance: undefined, pid: Number(pid), startTime, bootId, pidNamespace, hostname: '' };
+}
+
+function isSameWorld(identity: ProcessIdentity, own: ProcessIdentity): boolean {
+  if (own.bootId === undefined || identity.bootId !== own.bootId) return false;
+  return own.pidNamespace !== undefined && identity.pidNamespace === own.pidNamespace;
+}
+
+function isOptionalText(value: unknown): value is string | undefined {
+  return value === undefined || typeof value === 'string';
 }
 
 /** Undefined where there is no /proc, or no such process. */
@@ -62,6 +90,14 @@ function readProcess(pid: number): { startTime: string; isZombie: boolean } | un
   // The second field is the program's name in parentheses, with whatever it contains; state is the third field.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return { startTime: fields[22 - 3] ?? '', isZombie: fields[0] === 'Z' || fields[0] === 'X' };
+}
+
+function readPidNamespace(): string | undefined {
+  try {
+    return readlinkSync('/proc/self/ns/pid').replaceAll(/\D/gu, '');
+  } catch {
+    return undefined;
+  }
 }
 
 function readProc(path: string): string | undefined {

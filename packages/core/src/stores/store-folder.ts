@@ -1,40 +1,68 @@
 import { randomBytes } from 'node:crypto';
 import {
-  chmodSync,
-  closeSync,
+  chmod,
+  close,
   constants,
-  existsSync,
-  fchmodSync,
+  fchmod,
+  fdatasync,
+  fstat,
   fsync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  unlinkSync,
-  writeSync,
+  futimes,
+  link,
+  lstat,
+  mkdir,
+  open,
+  read,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  unlink,
+  write,
+  type Stats,
 } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { identityOfMark, isAlive, markOf, ownIdentity } from './process-identity.js';
 
-/** Whoever made what is older than this has died. */
-const LEFTOVER_MS = 3_600_000;
+/** What a process left whose end nobody here can see: it has died long ago. */
+const LEFTOVER_MS = 7 * 86_400_000;
 
 /** Windows has neither; opening a pipe must not wait for its other end. */
 const CAREFUL = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
+/** The file operations of a store: each of them leaves the event loop free. */
+export const files = {
+  chmod: promisify(chmod),
+  close: promisify(close),
+  fchmod: promisify(fchmod),
+  fdatasync: promisify(fdatasync),
+  fstat: promisify(fstat),
+  fsync: promisify(fsync),
+  futimes: promisify(futimes),
+  link: promisify(link),
+  lstat: promisify(lstat),
+  mkdir: promisify(mkdir),
+  open: promisify(open),
+  read: promisify(read),
+  readdir: promisify(readdir) as (path: string) => Promise<string[]>,
+  readFile: promisify(readFile) as (file: number) => Promise<Buffer>,
+  rename: promisify(rename),
+  rm: promisify(rm),
+  unlink: promisify(unlink),
+  write: promisify(write),
+};
+
 /**
  * The folder of a file store: makes what is not there, for its owner alone, and opens what is, without following
  * links. A new file is written in `partial/` and then linked or renamed to its name, so that under its name it is
- * whole from the first moment; what a killed process left in `partial/` is removed some time later.
+ * whole from the first moment; what a killed process left in `partial/` is removed later.
  */
 export class StoreFolder {
   readonly #root: string;
-  /** The root and the folders in it. There may be many below those. */
-  readonly #checked = new Set<string>();
-  #isSwept = false;
+  /** The root and the folders in it, that are there. There may be many below those. */
+  readonly #checked = new Map<string, Promise<void>>();
+  #sweeping: Promise<void> | undefined;
 
   constructor(root: string) {
     this.#root = root;
@@ -44,100 +72,155 @@ export class StoreFolder {
     return join(this.#root, ...names);
   }
 
-  /** Makes a folder of ours, and those above it that are missing. */
-  makeFolder(...names: string[]): void {
-    const path = this.path(...names);
-    if (this.#checked.has(path) && existsSync(path)) return;
-    if (names.length > 0) this.makeFolder(...names.slice(0, -1));
-    makeMissing(path);
-    if (names.length > 0) makePrivate(path);
-    if (names.length < 2) this.#checked.add(path);
-  }
-
-  /** A free name in `partial/`. What is left there is removed later. */
-  partialPath(): string {
-    this.makeFolder('partial');
-    this.#sweep();
-    return this.path('partial', randomBytes(12).toString('base64url'));
-  }
-
-  /** A new file in `partial/`, to be linked or renamed. */
-  createPartial(): { path: string; file: number } {
-    const path = this.partialPath();
-    const file = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | CAREFUL, 0o600);
-    fchmodSync(file, 0o600);
-    return { path, file };
-  }
-
-  /** False where the name is taken. Its folder must be there. */
-  place(path: string, content: string): boolean {
-    const partial = this.createPartial();
+  /** Runs `act`, and once more after making the folder (and those above it) where it is missing. */
+  async within<Result>(names: readonly string[], act: () => Promise<Result>): Promise<Result> {
+    await this.#check(names.slice(0, 1));
     try {
-      writeWhole(partial.file, Buffer.from(content));
-      linkSync(partial.path, path);
-      return true;
+      return await act();
     } catch (error) {
-      if (hasCode(error, 'EEXIST')) return false;
-      throw error;
+      if (!hasCode(error, 'ENOENT')) throw error;
+      await this.#make(names);
+      return act();
+    }
+  }
+
+  /** A free name in `partial/`. */
+  async partialPath(): Promise<string> {
+    await this.within(['partial'], async () => files.lstat(this.path('partial')));
+    this.#sweeping ??= this.#sweep();
+    await this.#sweeping;
+    return this.path('partial', `${markOf(ownIdentity())}.${randomBytes(12).toString('base64url')}`);
+  }
+
+  /** A new file in `partial/` with this content; `flush`: it survives a power cut. */
+  async createPartial(content: string | Uint8Array, flush = false): Promise<string> {
+    const path = await this.partialPath();
+    const file = await createFile(path);
+    try {
+      await writeWhole(file, content);
+      if (flush) await files.fsync(file);
     } finally {
-      closeSync(partial.file);
-      unlinkSync(partial.path);
+      await files.close(file);
+    }
+    return path;
+  }
+
+  /** Folders of ours that are there are for their owner alone. */
+  #check(names: readonly string[]): Promise<void> {
+    const path = this.path(...names);
+    const known = this.#checked.get(path);
+    if (known !== undefined) return known;
+    const checking = this.#demandOwn(names);
+    this.#checked.set(path, checking);
+    checking.catch(() => this.#checked.delete(path));
+    return checking;
+  }
+
+  async #demandOwn(names: readonly string[]): Promise<void> {
+    const stat = await orUndefined(this.path(...names), () => files.lstat(this.path(...names)));
+    if (stat !== undefined && names.length > 0) await makePrivate(this.path(...names), stat);
+  }
+
+  /** With those above it that are missing. */
+  async #make(names: readonly string[]): Promise<void> {
+    try {
+      await makeFolder(this.path(...names));
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT')) throw error;
+      this.#checked.clear();
+      if (names.length > 0) await this.#make(names.slice(0, -1));
+      else await makeAbove(this.path());
+      await makeFolder(this.path(...names));
     }
   }
 
-  #sweep(): void {
-    if (this.#isSwept) return;
-    this.#isSwept = true;
-    for (const name of namesIn(this.path('partial'))) {
+  /** Once for each store: what others left there. */
+  async #sweep(): Promise<void> {
+    for (const name of await namesIn(this.path('partial'))) {
       const path = this.path('partial', name);
-      const stat = lstatSync(path, { throwIfNoEntry: false });
-      if (stat !== undefined && stat.mtimeMs < Date.now() - LEFTOVER_MS) rmSync(path, { recursive: true, force: true });
+      const stat = await orUndefined(path, () => files.lstat(path));
+      if (stat !== undefined && this.#isLeftOver(name, stat)) await files.rm(path, { recursive: true, force: true });
     }
   }
-}
 
-/** In one write, or with an error: only a full disk or a quota cuts one short. */
-export function writeWhole(file: number, bytes: Uint8Array): void {
-  const written = writeSync(file, bytes);
-  if (written < bytes.length) throw new Error(`Only ${written} of ${bytes.length} bytes could be written`);
-}
-
-/** Undefined where there is no such file. */
-export function openForAppend(path: string): number | undefined {
-  return orUndefined(path, () => openSync(path, constants.O_WRONLY | constants.O_APPEND | CAREFUL));
-}
-
-/** Undefined where there is no such file. */
-export async function openForReading(path: string): Promise<FileHandle | undefined> {
-  let file: FileHandle;
-  try {
-    file = await open(path, constants.O_RDONLY | CAREFUL);
-  } catch (error) {
-    return orUndefined(path, () => {
-      throw error;
-    });
+  /** By its maker's end, not by a clock, wherever that can be seen. */
+  #isLeftOver(name: string, stat: Stats): boolean {
+    const maker = identityOfMark(name.split('.')[0] ?? '');
+    const lives = maker === undefined ? undefined : isAlive(maker, ownIdentity());
+    return lives === undefined ? stat.mtimeMs < Date.now() - LEFTOVER_MS : !lives;
   }
-  if ((await file.stat()).isFile()) return file;
-  await file.close();
-  throw new Error(`${path} is no regular file`);
+}
+
+/** Without a link in its place; for its owner alone. Rejects with EEXIST where the name is taken. */
+export async function createFile(path: string): Promise<number> {
+  const file = await files.open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | CAREFUL, 0o600);
+  // The umask may have taken away what the owner needs.
+  if (process.platform !== 'win32') await files.fchmod(file, 0o600);
+  return file;
+}
+
+/** Rejects where not all of it could be written: on a full disk or a quota. */
+export async function writeWhole(file: number, content: string | Uint8Array, at: number | null = null): Promise<void> {
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+  const { bytesWritten } = await files.write(file, bytes, 0, bytes.length, at);
+  if (bytesWritten < bytes.length) throw new Error(`Only ${bytesWritten} of ${bytes.length} bytes could be written`);
+}
+
+/** Made where there is none, in a folder that is there. */
+export async function openForAppend(path: string): Promise<number> {
+  const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | CAREFUL;
+  const file = await withoutLink(path, () => files.open(path, flags, 0o600));
+  const stat = await files.fstat(file);
+  if (!stat.isFile()) {
+    await files.close(file);
+    throw new Error(`${path} is no regular file`);
+  }
+  if ((stat.mode & 0o777) !== 0o600 && process.platform !== 'win32') await files.fchmod(file, 0o600);
+  return file;
+}
+
+/** For writing in the middle. Undefined where there is no such file. */
+export function openForWriting(path: string): Promise<number | undefined> {
+  return orUndefined(path, () => files.open(path, constants.O_WRONLY | CAREFUL));
+}
+
+/** Undefined where there is no such file. */
+export async function readWhole(path: string): Promise<{ bytes: Buffer; stat: Stats } | undefined> {
+  const file = await orUndefined(path, () => files.open(path, constants.O_RDONLY | CAREFUL));
+  if (file === undefined) return undefined;
+  try {
+    const stat = await files.fstat(file);
+    if (!stat.isFile()) throw new Error(`${path} is no regular file`);
+    return { bytes: await files.readFile(file), stat };
+  } finally {
+    await files.close(file);
+  }
+}
+
+/** Of the name itself, where it is a link. Undefined where there is nothing. */
+export function statFile(path: string): Promise<Stats | undefined> {
+  return orUndefined(path, () => files.lstat(path));
 }
 
 /** What stands in the folder; nothing where there is none. */
-export function namesIn(path: string): readonly string[] {
-  return orUndefined(path, () => readdirSync(path)) ?? [];
+export async function namesIn(path: string): Promise<readonly string[]> {
+  return (await orUndefined(path, () => files.readdir(path))) ?? [];
 }
 
-export const syncFile = promisify(fsync);
+/** Whether it was there. */
+export async function removeFile(path: string): Promise<boolean> {
+  return (await orUndefined(path, () => files.unlink(path).then(() => true))) === true;
+}
 
 /** Makes new and removed names in the folder survive a power cut. */
 export async function syncFolder(path: string): Promise<void> {
   // Windows neither opens folders nor needs it.
   if (process.platform === 'win32') return;
-  const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | CAREFUL);
+  const folder = await files.open(path, constants.O_RDONLY | constants.O_DIRECTORY | CAREFUL);
   try {
-    await folder.sync();
+    await files.fsync(folder);
   } finally {
-    await folder.close();
+    await files.close(folder);
   }
 }
 
@@ -145,33 +228,51 @@ export function hasCode(error: unknown, code: string): boolean {
   return (error as NodeJS.ErrnoException | undefined)?.code === code;
 }
 
-function orUndefined<Result>(path: string, look: () => Result): Result | undefined {
+async function orUndefined<Result>(path: string, look: () => Promise<Result>): Promise<Result | undefined> {
   try {
-    return look();
+    return await withoutLink(path, look);
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+async function withoutLink<Result>(path: string, look: () => Promise<Result>): Promise<Result> {
+  try {
+    return await look();
+  } catch (error) {
     if (hasCode(error, 'ELOOP'))
       throw new Error(`${path} is a link, which the store does not follow`, { cause: error });
     throw error;
   }
 }
 
-function makeMissing(path: string): void {
+/** One that was there is left as it is, unless it is no folder. */
+async function makeFolder(path: string): Promise<void> {
   try {
-    mkdirSync(path, 0o700);
-    // The umask may have taken away what the owner needs.
-    chmodSync(path, 0o700);
+    await files.mkdir(path, 0o700);
   } catch (error) {
-    if (hasCode(error, 'EEXIST')) return;
-    if (!hasCode(error, 'ENOENT') || dirname(path) === path) throw error;
-    makeMissing(dirname(path));
-    makeMissing(path);
+    if (!hasCode(error, 'EEXIST')) throw error;
+    if (!(await files.lstat(path)).isDirectory()) throw new Error(`${path} is no folder`, { cause: error });
+    return;
+  }
+  // The umask may have taken away what the owner needs.
+  await makePrivate(path, await files.lstat(path));
+}
+
+async function makeAbove(path: string): Promise<void> {
+  const above = dirname(path);
+  if (above === path) return;
+  try {
+    await makeFolder(above);
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error;
+    await makeAbove(above);
+    await makeFolder(above);
   }
 }
 
-/** A root that was there before is left as it is; the folders in it are ours. */
-function makePrivate(path: string): void {
-  const stat = lstatSync(path);
+async function makePrivate(path: string, stat: Stats): Promise<void> {
   if (!stat.isDirectory()) throw new Error(`${path} is no folder`);
-  if ((stat.mode & 0o777) !== 0o700) chmodSync(path, 0o700);
+  if ((stat.mode & 0o777) !== 0o700 && process.platform !== 'win32') await files.chmod(path, 0o700);
 }

@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { fileStore, memoryStore } from '#core/stores/index.js';
-import { storeConformance } from '#core/testing/index.js';
+import { storeConformance, type MakeStore } from '#core/testing/index.js';
 import type { HarnessStore } from '#core/protocol/index.js';
 
 const root = mkdtempSync(join(tmpdir(), 'stores-'));
@@ -12,21 +13,77 @@ let made = 0;
 
 const laws = storeConformance().map((law) => [law.name, law] as const);
 
+/** Another handle to the data of a store in memory is the store itself. */
+const makeMemoryStore: MakeStore = ({ beside, ...options } = {}) => beside ?? memoryStore(options);
+
+const folders = new WeakMap<HarnessStore, string>();
+
+const makeFileStore: MakeStore = ({ beside, leasesOnly = false, ...options } = {}) => {
+  const folder = (beside && folders.get(beside)) ?? join(root, `${made++}`, 'deep');
+  const store = fileStore(folder, { ...options, knowsProcesses: !leasesOnly });
+  folders.set(store, folder);
+  return store;
+};
+
 describe('the memory store', () => {
-  it.each(laws)('%s', (_name, law) => law.check(memoryStore));
+  it.each(laws)('%s', (_name, law) => law.check(makeMemoryStore));
 });
 
 describe('the file store', () => {
-  it.each(laws)('%s', (_name, law) => law.check((options) => fileStore(join(root, `${made++}`, 'deep'), options)));
+  it.each(laws)('%s', (_name, law) => law.check(makeFileStore));
 });
 
 /** Each weakness, and a law that must see it. */
 const WEAKNESSES: readonly [law: string, weaken: (store: HarnessStore) => HarnessStore][] = [
   [
     'exactly one of many concurrent takers wins',
-    (store) => ({ ...store, claim: weakened(store.claim, { take: async () => true }) }),
+    (store) => ({
+      ...store,
+      claim: weakened(store.claim, {
+        take: async (_id, epoch) => ({ epoch: epoch + 1, lines: [], slot: undefined, damage: undefined }),
+      }),
+    }),
+  ],
+  [
+    'exactly one of many takers wins, over two handles',
+    // Looks, and then writes.
+    (store) => {
+      const take: HarnessStore['claim']['take'] = async (scriptId, fromEpoch, options) => {
+        const epoch = (await store.claim.current(scriptId))?.epoch ?? 0;
+        await delay(1);
+        if (epoch !== fromEpoch) return undefined;
+        const taken = await store.claim.take(scriptId, fromEpoch, options);
+        return taken ?? { epoch: fromEpoch + 1, lines: [], slot: undefined, damage: undefined };
+      };
+      return { ...store, claim: weakened(store.claim, { take }) };
+    },
+  ],
+  [
+    'what was appended before a take is in what it gives back, and nothing counts afterwards',
+    // Reads the journal, and then takes.
+    (store) => {
+      const take: HarnessStore['claim']['take'] = async (scriptId, fromEpoch, options) => {
+        const before = await store.journal.read(scriptId);
+        await delay(2);
+        const taken = await store.claim.take(scriptId, fromEpoch, options);
+        return taken && { ...taken, lines: before?.lines ?? [] };
+      };
+      return { ...store, claim: weakened(store.claim, { take }) };
+    },
   ],
   ['a stale epoch cannot append', (store) => ({ ...store, journal: weakened(store.journal, { append: () => {} }) })],
+  [
+    'a claim that somebody holds is taken by force only',
+    (store) => {
+      const take: HarnessStore['claim']['take'] = (scriptId, fromEpoch, options) =>
+        store.claim.take(scriptId, fromEpoch, { ...options, force: true });
+      return { ...store, claim: weakened(store.claim, { take }) };
+    },
+  ],
+  [
+    'a lease that is renewed goes on; the renewal of another epoch says that it is lost',
+    (store) => ({ ...store, claim: weakened(store.claim, { renew: async () => true }) }),
+  ],
   [
     'images refuse bytes of another hash',
     (store) => ({ ...store, images: weakened(store.images, { put: async () => {} }) }),
@@ -49,6 +106,6 @@ function weakened<Port extends object>(port: Port, weak: Partial<Port>): Port {
 describe('the suite', () => {
   it.each(WEAKNESSES)('finds a store that breaks "%s"', async (name, weaken) => {
     const law = storeConformance().find((law) => law.name === name);
-    await expect(law!.check((options) => weaken(memoryStore(options)))).rejects.toThrow();
+    await expect(law!.check(async (options) => weaken(await makeMemoryStore(options)))).rejects.toThrow();
   });
 });

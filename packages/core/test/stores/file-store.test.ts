@@ -17,20 +17,28 @@ import { dirname, join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fileStore } from '#core/stores/index.js';
+import { markOf, ownIdentity } from '#core/stores/process-identity.js';
 import type { HarnessStore } from '#core/protocol/index.js';
 import { newFolder } from './support/new-folder.js';
 
 const IMAGE = new Uint8Array(100_000).fill(1, 5, 50);
+const OTHER = Buffer.from('another image');
+const OTHER_HASH = createHash('sha256').update(OTHER).digest('hex');
 const IMAGE_HASH = createHash('sha256').update(IMAGE).digest('hex');
+
+const HOLDER = { owner: 'a test', leaseMs: 60_000, force: true };
+
+const linesOf = async ({ journal }: Pick<HarnessStore, 'journal'>, scriptId = 'scr_a') =>
+  (await journal.read(scriptId))?.lines;
 
 const journalOf = (folder: string, scriptId = 'scr_a') => join(folder, 'journal', `${scriptId}.jsonl`);
 
 /** Uses every port once. */
 async function fill({ claim, journal, images }: HarnessStore): Promise<void> {
-  await claim.take('scr_a', 0);
+  await claim.take('scr_a', 0, HOLDER);
   await journal.append('scr_a', 1, ['one'], { flush: true });
   await claim.release('scr_a', 1);
-  await claim.take('scr_a', 1);
+  await claim.take('scr_a', 1, HOLDER);
   await images.put(IMAGE_HASH, IMAGE);
 }
 
@@ -49,11 +57,11 @@ describe('the folder', () => {
     const folder = newFolder();
     const { claim, journal, images } = fileStore(folder);
     expect(await claim.current('scr_a')).toBe(undefined);
-    expect(await claim.take('scr_a', 1)).toBe(false);
+    expect(await claim.take('scr_a', 1, HOLDER)).toBe(undefined);
     await claim.release('scr_a', 1);
-    expect(() => journal.append('scr_a', 1, ['line'])).toThrow('not the current one');
-    expect(await journal.read('scr_a')).toBe(undefined);
-    expect(await journal.list()).toEqual([]);
+    await expect(journal.append('scr_a', 1, ['line'])).rejects.toThrow('not the current one');
+    expect(await linesOf({ journal })).toBe(undefined);
+    expect((await journal.list()).scripts).toEqual([]);
     await journal.delete('scr_a');
     expect(await images.has(IMAGE_HASH)).toBe(false);
     expect(await images.get(IMAGE_HASH)).toBe(undefined);
@@ -72,7 +80,7 @@ describe('the folder', () => {
       await fill(store);
       expect(modes(folder)).toMatchObject({ folders: new Set([0o700]), files: new Set([0o600]) });
       expect(modes(folder).count).toBeGreaterThan(9);
-      expect(await store.journal.read('scr_a')).toEqual(['one']);
+      expect(await linesOf(store)).toEqual(['one']);
     },
   );
 
@@ -89,9 +97,9 @@ describe('the folder', () => {
     const store = fileStore(folder);
     await fill(store);
     rmSync(folder, { recursive: true });
-    expect(await store.journal.list()).toEqual([]);
+    expect((await store.journal.list()).scripts).toEqual([]);
     await fill(store);
-    expect(await store.journal.read('scr_a')).toEqual(['one']);
+    expect(await linesOf(store)).toEqual(['one']);
   });
 
   it('is left without traces of what was being written', async () => {
@@ -101,20 +109,27 @@ describe('the folder', () => {
     await store.journal.delete('scr_a');
     await store.images.delete(IMAGE_HASH);
     expect(new Set(readdirSync(folder, { recursive: true, encoding: 'utf8' }))).toEqual(
-      new Set(['claims', 'images', 'journal', 'partial']),
+      new Set(['claims', 'images', 'journal', 'partial', 'status', join('status', 'running')]),
     );
   });
 
-  it('loses what killed processes left an hour ago, and nothing younger', async () => {
-    const folder = newFolder();
-    await fill(fileStore(folder));
-    for (const name of ['old', 'young']) writeFileSync(join(folder, 'partial', name), 'half');
-    mkdirSync(join(folder, 'partial/old-claims/deep'), { recursive: true });
-    const longAgo = new Date(Date.now() - 3_700_000);
-    for (const name of ['old', 'old-claims']) utimesSync(join(folder, 'partial', name), longAgo, longAgo);
-    await fileStore(folder).claim.take('scr_b', 0);
-    expect(readdirSync(join(folder, 'partial'))).toEqual(['young']);
-  });
+  it.runIf(process.platform === 'linux')(
+    'loses what processes left that have ended, however young, and of nobody else what is younger than a week',
+    async () => {
+      const folder = newFolder();
+      await fill(fileStore(folder));
+      const own = markOf(ownIdentity());
+      const dead = own.replace(`${process.pid}_`, `${2 ** 22 + 1}_`);
+      const names = { [`${dead}.a`]: 0, [`${own}.b`]: 400, 'somebody.c': 400, 'somebody.d': 100 };
+      for (const [name, hours] of Object.entries(names)) {
+        mkdirSync(join(folder, 'partial', name, 'deep'), { recursive: true });
+        const then = new Date(Date.now() - hours * 3_600_000);
+        utimesSync(join(folder, 'partial', name), then, then);
+      }
+      await fileStore(folder).images.put(OTHER_HASH, OTHER);
+      expect(readdirSync(join(folder, 'partial')).toSorted()).toEqual([`${own}.b`, 'somebody.d'].toSorted());
+    },
+  );
 });
 
 describe.runIf(process.platform !== 'win32')('what is planted', () => {
@@ -123,12 +138,12 @@ describe.runIf(process.platform !== 'win32')('what is planted', () => {
     const { claim, journal } = fileStore(folder);
     const victim = join(dirname(folder), 'victim');
     if (target === 'a file') writeFileSync(victim, '\n1 secret\n.');
-    await claim.take('scr_a', 0);
+    await claim.take('scr_a', 0, HOLDER);
     mkdirSync(join(folder, 'journal'));
     symlinkSync(victim, journalOf(folder));
-    expect(() => journal.append('scr_a', 1, ['line'])).toThrow('is a link');
+    await expect(journal.append('scr_a', 1, ['line'])).rejects.toThrow('is a link');
     await expect(journal.read('scr_a')).rejects.toThrow('is a link');
-    expect(await journal.list()).toMatchObject([{ scriptId: 'scr_a', bytes: 0, lastLine: '' }]);
+    expect((await journal.list()).scripts).toMatchObject([{ scriptId: 'scr_a', state: 'damaged' }]);
     await journal.delete('scr_a');
     expect(existsSync(victim) && readFileSync(victim, 'utf8')).toBe(target === 'a file' && '\n1 secret\n.');
   });
@@ -158,10 +173,10 @@ describe.runIf(process.platform !== 'win32')('what is planted', () => {
   it('a pipe in place of a journal neither holds up nor is written', async () => {
     const folder = newFolder();
     const { claim, journal } = fileStore(folder);
-    await claim.take('scr_a', 0);
+    await claim.take('scr_a', 0, HOLDER);
     mkdirSync(join(folder, 'journal'));
     execFileSync('mkfifo', [journalOf(folder)]);
-    expect(() => journal.append('scr_a', 1, ['line'])).toThrow();
+    await expect(journal.append('scr_a', 1, ['line'])).rejects.toThrow();
     await expect(journal.read('scr_a')).rejects.toThrow('no regular file');
   });
 });
@@ -175,10 +190,10 @@ describe('the journal’s file', () => {
       fc.asyncProperty(fc.array(fc.array(line, { maxLength: 5 }), { maxLength: 6 }), async (batches) => {
         const scriptId = `scr_${made++}`;
         for (const [epoch, batch] of batches.entries()) {
-          await store.claim.take(scriptId, epoch);
+          await store.claim.take(scriptId, epoch, HOLDER);
           await store.journal.append(scriptId, epoch + 1, batch);
         }
-        expect((await store.journal.read(scriptId)) ?? []).toEqual(batches.flat());
+        expect((await linesOf(store, scriptId)) ?? []).toEqual(batches.flat());
       }),
       { numRuns: 150 },
     );
@@ -187,7 +202,7 @@ describe('the journal’s file', () => {
   it('an append after a torn one, at every byte, stands on its own', async () => {
     const folder = newFolder();
     const { claim, journal } = fileStore(folder);
-    await claim.take('scr_a', 0);
+    await claim.take('scr_a', 0, HOLDER);
     await journal.append('scr_a', 1, ['first']);
     const { size } = statSync(journalOf(folder));
     await journal.append('scr_a', 1, ['é1', 'é2']);
@@ -195,22 +210,20 @@ describe('the journal’s file', () => {
     for (let bytes = size; bytes < whole.length; bytes++) {
       writeFileSync(journalOf(folder), whole);
       truncateSync(journalOf(folder), bytes);
-      expect(await journal.read('scr_a')).toEqual(['first']);
-      expect((await journal.list())[0]?.lastLine).toBe('first');
+      expect(await linesOf({ journal })).toEqual(['first']);
       await journal.append('scr_a', 1, ['after']);
-      expect(await journal.read('scr_a')).toEqual(['first', 'after']);
-      expect((await journal.list())[0]?.lastLine).toBe('after');
+      expect(await linesOf({ journal })).toEqual(['first', 'after']);
     }
   });
 
   it('a journal of which only a torn append is left has no lines', async () => {
     const folder = newFolder();
     const { claim, journal } = fileStore(folder);
-    await claim.take('scr_a', 0);
+    await claim.take('scr_a', 0, HOLDER);
     await journal.append('scr_a', 1, ['line']);
     truncateSync(journalOf(folder), 5);
-    expect(await journal.read('scr_a')).toBe(undefined);
-    expect(await journal.list()).toMatchObject([{ scriptId: 'scr_a', bytes: 5, lastLine: '' }]);
+    expect(await journal.read('scr_a')).toMatchObject({ lines: [], damage: { isUnflushedTail: false } });
+    expect((await journal.list()).scripts).toMatchObject([{ scriptId: 'scr_a', bytes: 5, state: 'damaged' }]);
   });
 
   it.each([
@@ -220,42 +233,40 @@ describe('the journal’s file', () => {
   ])('what a slow writer still writes after the take does not count (%i times %i bytes)', async (times, bytes) => {
     const folder = newFolder();
     const { claim, journal } = fileStore(folder);
-    await claim.take('scr_a', 0);
+    await claim.take('scr_a', 0, HOLDER);
     await journal.append('scr_a', 1, ['one']);
-    await claim.take('scr_a', 1);
+    await claim.take('scr_a', 1, HOLDER);
     appendFileSync(journalOf(folder), `\n1 ${'x'.repeat(bytes)}\n.`.repeat(times));
-    expect(await journal.read('scr_a')).toEqual(['one']);
-    expect((await journal.list())[0]?.lastLine).toBe('one');
+    expect(await linesOf({ journal })).toEqual(['one']);
     await journal.append('scr_a', 2, ['two']);
     appendFileSync(journalOf(folder), `\n1*2 ${'x'.repeat(bytes)}\n+x\n.`.repeat(times));
-    expect(await journal.read('scr_a')).toEqual(['one', 'two']);
-    expect((await journal.list())[0]?.lastLine).toBe('two');
+    expect(await linesOf({ journal })).toEqual(['one', 'two']);
   });
 
   it('survives the loss of its claims: the next taker goes on above its epochs', async () => {
     const folder = newFolder();
     const { claim, journal } = fileStore(folder);
-    await claim.take('scr_a', 0);
-    await claim.take('scr_a', 1);
+    await claim.take('scr_a', 0, HOLDER);
+    await claim.take('scr_a', 1, HOLDER);
     await journal.append('scr_a', 2, ['two']);
     rmSync(join(folder, 'claims'), { recursive: true });
-    expect(await claim.current('scr_a')).toEqual({ epoch: 2, isHeld: false });
-    expect(() => journal.append('scr_a', 2, ['stale'])).toThrow('not the current one');
-    expect(await claim.take('scr_a', 0)).toBe(false);
-    expect(await claim.take('scr_a', 2)).toBe(true);
+    expect(await claim.current('scr_a')).toMatchObject({ epoch: 2, isHeld: false });
+    expect(await claim.take('scr_a', 0, HOLDER)).toBe(undefined);
+    expect((await claim.take('scr_a', 2, HOLDER))?.epoch).toBe(3);
     await journal.append('scr_a', 3, ['three']);
-    expect(await journal.read('scr_a')).toEqual(['two', 'three']);
+    await expect(journal.append('scr_a', 2, ['stale'])).rejects.toThrow('not the current one');
+    expect(await linesOf({ journal })).toEqual(['two', 'three']);
   });
 
   it('foreign files are not listed', async () => {
     const folder = newFolder();
     const { claim, journal } = fileStore(folder);
-    await claim.take('scr_a', 0);
+    await claim.take('scr_a', 0, HOLDER);
     await journal.append('scr_a', 1, ['one']);
     for (const name of ['journal/notes.txt', 'journal/a b.jsonl', 'journal/.jsonl', 'claims/.hidden'])
       writeFileSync(join(folder, name), 'x');
     mkdirSync(join(folder, 'journal/folder.jsonl'));
-    expect((await journal.list()).map(({ scriptId }) => scriptId)).toEqual(['scr_a']);
+    expect((await journal.list()).scripts.map(({ scriptId }) => scriptId)).toEqual(['scr_a']);
   });
 });
 

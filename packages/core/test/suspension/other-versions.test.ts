@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, memoryStore, QuickJsPool } from '#core/index.js';
 import type { HarnessStore, SandboxRuntime } from '#core/protocol/index.js';
-import { decideAll, failureOf, open, suspended, valueOf, type Effects } from './world.js';
+import { decideAll, failureOf, HOLDER, open, suspended, valueOf, type Effects } from './world.js';
 
 const release = new URL('earlier-release/', import.meta.url);
 const readRelease = (name: string) => readFileSync(new URL(name, release));
@@ -18,7 +18,8 @@ async function storeWithRelease(): Promise<HarnessStore> {
     await store.images.put(createHash('sha256').update(bytes).digest('hex'), bytes);
   }
   const { scriptId } = JSON.parse(readRelease('suspension.json').toString()) as { scriptId: string };
-  await store.claim.take(scriptId, 0);
+  await store.claim.take(scriptId, 0, HOLDER);
+  await store.claim.release(scriptId, 1);
   return store;
 }
 

@@ -464,7 +464,7 @@ Done.`;
     const effects: Effects = [];
     const seen: StreamEvent[] = [];
     const reading = collect(open({ effects, store }).processText(arriving(), { onEvent: (event) => seen.push(event) }));
-    await vi.waitFor(() => expect(seen.map(({ payload }) => payload.type)).toContain('item_update'));
+    await vi.waitFor(() => expect(seen.map(({ payload }) => payload.type)).toContain('item_update'), 60_000);
     expect((await listScripts(store)).map(({ state }) => state)).toEqual([]);
     finish(['Now', ...rest].join(''));
     const events = await reading;

@@ -3,6 +3,9 @@ import { expect, onTestFinished } from 'vitest';
 import { createHarness, defineTool, type Harness, type HarnessOptions } from '#core/index.js';
 import type { Decision, Outcome } from '#core/protocol/index.js';
 
+/** Whoever takes a script in a test. */
+export const HOLDER = { owner: 'a test', leaseMs: 60_000, force: true };
+
 const KEY = 'a secret of more than thirty-two bytes';
 
 /** What happened outside, in order: one entry for each call that took effect. */

@@ -5,13 +5,14 @@ import { fileStore } from '#core/stores/index.js';
 
 const [task, folder, scriptId] = process.argv.slice(2);
 const { claim, journal } = fileStore(folder);
+const HOLDER = { owner: 'a process', leaseMs: 60_000 };
 const say = (text) => writeSync(1, `${text}\n`);
 
 const TASKS = {
   /** Takes the script from each epoch that it is told, at the moment it is told; the winner appends. */
   race() {
     const takeFrom = async (epoch) => {
-      const isTaken = await claim.take(scriptId, epoch);
+      const isTaken = (await claim.take(scriptId, epoch, { ...HOLDER, force: true })) !== undefined;
       if (isTaken) await journal.append(scriptId, epoch + 1, [`${epoch + 1} by ${process.pid}`]);
       process.send(isTaken);
     };
@@ -22,8 +23,8 @@ const TASKS = {
   /** Goes on with the script: numbered lines, some of them long, some in batches. */
   async append() {
     const epoch = (await claim.current(scriptId))?.epoch ?? 0;
-    if (!(await claim.take(scriptId, epoch))) throw new Error('not taken');
-    const before = (await journal.read(scriptId)) ?? [];
+    if (!(await claim.take(scriptId, epoch, HOLDER))) throw new Error('not taken');
+    const before = (await journal.read(scriptId))?.lines ?? [];
     for (let first = before.length; ;) {
       const lines = Array.from({ length: 1 + (first % 4) }, (_, index) => lineOf(first + index));
       await journal.append(scriptId, epoch + 1, lines, { flush: first % 50 === 3 });
@@ -37,10 +38,10 @@ const TASKS = {
     for (let made = 0; ; made++) {
       const scriptId = `scr_${process.pid}_${made}`;
       say(scriptId);
-      await claim.take(scriptId, 0);
+      await claim.take(scriptId, 0, HOLDER);
       await journal.append(scriptId, 1, ['one', 'two']);
       await claim.release(scriptId, 1);
-      await claim.take(scriptId, 1);
+      await claim.take(scriptId, 1, HOLDER);
       await journal.append(scriptId, 2, ['three']);
       if (made % 3 === 0) await journal.delete(scriptId);
     }
@@ -48,7 +49,7 @@ const TASKS = {
 
   /** Takes the script and stays. */
   async hold() {
-    await claim.take(scriptId, 0);
+    await claim.take(scriptId, 0, HOLDER);
     say(process.pid);
     setInterval(() => {}, 1_000);
   },

@@ -1,0 +1,130 @@
+import {
+  scriptFailure,
+  type JournalContent,
+  type JournalDamage,
+  type TakeOptions,
+  ToolscriptUsageError,
+} from '../protocol/index.js';
+import type { RunIdentity } from './event-stream.js';
+import { readStory, type JournalStory } from './journal-lines.js';
+import { failedOutcome, type RunEnd } from './script-runner.js';
+import { tellOperator, type RunnerParts } from './script-run.js';
+import { listedAs, StoreJournal, type Keeping } from './store-journal.js';
+import type { SuspensionHeader } from './suspension-envelope.js';
+import type { TakenOver } from './suspensions.js';
+
+export const RESUMED_ONCE = 'Somebody has gone on with this script already; a suspension is resumed once.';
+export const UNKNOWN_VERSION = 'This script was kept by a version that is not known here.';
+
+export function heldBy(owner: string): string {
+  return `A living process goes on with this script${owner === '' ? '' : ` (${owner})`}.`;
+}
+
+export function damagedBy({ message }: JournalDamage): string {
+  return `What is kept of this script is damaged: ${message}. Nobody can go on with it, because a call could be made twice; inspect it, or delete it.`;
+}
+
+/** What was not flushed when the machine stopped can be done without where nothing was done that had not been flushed. */
+export function mayIgnore({ isUnflushedTail }: JournalDamage, { lines }: JournalContent, force: boolean): boolean {
+  return isUnflushedTail && (force || readStory({ lines, slot: undefined })?.durability === 'power');
+}
+
+export function storyOf(content: JournalContent): JournalStory | undefined {
+  try {
+    return readStory(content);
+  } catch {
+    return undefined;
+  }
+}
+
+export function keepingOf({ keeping }: RunnerParts, what: string): Keeping {
+  if (keeping === undefined) throw new ToolscriptUsageError(`${what} needs a harness with a store.`);
+  return keeping;
+}
+
+export interface KeptScriptTaken {
+  epoch: number;
+  /** As of the take. */
+  content: JournalContent;
+}
+
+/**
+ * Takes a script that waits, where it still waits as this suspension says: nobody has gone on with it since, whatever
+ * its epoch is by now.
+ */
+export async function takeWaiting(
+  parts: RunnerParts,
+  { scriptId, epoch }: SuspensionHeader,
+  text: string,
+  options: { force?: boolean } & Pick<TakeOptions, 'lines' | 'status'>,
+): Promise<KeptScriptTaken | RunEnd> {
+  const stillWaits = (content: JournalContent | undefined, current: number): boolean => {
+    // A harness without a store had put it aside.
+    const story = content === undefined ? undefined : storyOf(content);
+    return story === undefined ? current === epoch : story.suspension === text && story.ended === undefined;
+  };
+  const before = await readOrRefuse(parts, scriptId);
+  if ('outcome' in before) return before;
+  // defence: one-resume-in-a-store, without it: return { epoch: epoch + 1, content: { lines: [], slot: text, damage: undefined } };
+  if (!stillWaits(before.content, before.epoch)) return refused(scriptId, RESUMED_ONCE);
+  const taken = await take(parts, scriptId, options);
+  if ('outcome' in taken) return taken;
+  const isSame = before.content === undefined || stillWaits(taken.content, taken.epoch - 1);
+  if (isSame) return taken;
+  await keepingOf(parts, 'resume').leases.release(scriptId, taken.epoch);
+  return refused(scriptId, RESUMED_ONCE);
+}
+
+async function readOrRefuse(
+  parts: RunnerParts,
+  scriptId: string,
+): Promise<{ content: JournalContent | undefined; epoch: number } | RunEnd> {
+  const { store } = keepingOf(parts, 'resume').leases;
+  try {
+    const content = await store.journal.read(scriptId);
+    return { content, epoch: (await store.claim.current(scriptId))?.epoch ?? 0 };
+  } catch (error) {
+    return storeFailed(parts, scriptId, error);
+  }
+}
+
+/** From whoever has it, or had it. Exactly one of several takers gets it. */
+export async function take(
+  parts: RunnerParts,
+  scriptId: string,
+  options: { force?: boolean | undefined } & Pick<TakeOptions, 'lines' | 'status'>,
+): Promise<KeptScriptTaken | RunEnd> {
+  const { store, holder } = keepingOf(parts, 'resume').leases;
+  const { force = false, ...more } = options;
+  try {
+    const claim = await store.claim.current(scriptId);
+    if (claim?.isHeld === true && !force) return refused(scriptId, heldBy(claim.owner));
+    const taken = await store.claim.take(scriptId, claim?.epoch ?? 0, { ...holder, ...more, force });
+    return taken === undefined ? refused(scriptId, RESUMED_ONCE) : { epoch: taken.epoch, content: taken };
+  } catch (error) {
+    return storeFailed(parts, scriptId, error);
+  }
+}
+
+export function takenOver(
+  parts: RunnerParts,
+  { epoch }: KeptScriptTaken,
+  scriptId: string,
+  identity: RunIdentity,
+  principal: string | undefined,
+): TakenOver {
+  const keeping = keepingOf(parts, 'resume');
+  const about = { version: 2, atMs: Date.now(), identity, durability: keeping.durability } as const;
+  return { journal: new StoreJournal(keeping, scriptId, epoch, about, listedAs(identity, principal)), epoch };
+}
+
+export function refused(scriptId: string | undefined, message: string): RunEnd {
+  return { outcome: failedOutcome(scriptFailure('SuspensionError', message), scriptId), refused: true };
+}
+
+/** Nothing was done: the script stands in its store as it did. */
+function storeFailed(parts: RunnerParts, scriptId: string, error: unknown): RunEnd {
+  tellOperator(parts, scriptId, `the store failed: ${String(error)}`);
+  const message = 'The store failed, so nothing was done; the script stands there as before. Try again later.';
+  return { outcome: failedOutcome(scriptFailure('StoreError', message, { retryable: true }), scriptId), refused: true };
+}
