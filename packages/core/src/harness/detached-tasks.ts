@@ -69,6 +69,7 @@ class DetachedTask implements OpenTask {
   readonly principal: string | undefined;
   readonly #start: Omit<TaskStart, 'abort'>;
   readonly #startedAtMs = Date.now();
+  readonly #since = performance.now();
   #output = new OutputTail();
   #putsOut = false;
   readonly #listeners = new Set<() => void>();
@@ -77,7 +78,8 @@ class DetachedTask implements OpenTask {
   #abort: TaskStart['abort'] | undefined;
   #status: TaskStatus = 'running';
   #isCancelling = false;
-  #endedAtMs: number | undefined;
+  /** Once it has ended. */
+  #durationMs: number | undefined;
   #resultJson: string | undefined;
   #error: { code: string; message: string } | undefined;
 
@@ -131,7 +133,7 @@ class DetachedTask implements OpenTask {
       tool: this.#start.tool,
       status: this.#status,
       startedAtMs: this.#startedAtMs,
-      durationMs: (this.#endedAtMs ?? Date.now()) - this.#startedAtMs,
+      durationMs: this.#durationMs ?? Math.round(performance.now() - this.#since),
     };
   }
 
@@ -156,7 +158,7 @@ class DetachedTask implements OpenTask {
   #end(status: TaskStatus, error: { code: string; message: string } | undefined): void {
     if (this.#status !== 'running') return;
     this.#status = status;
-    this.#endedAtMs = Date.now();
+    this.#durationMs = Math.round(performance.now() - this.#since);
     if (error !== undefined) this.#error = { code: error.code, message: error.message };
     this.#abort = undefined;
     const listeners = [...this.#listeners];

@@ -20,6 +20,7 @@ import {
 import type { CallResult, EndedCall, Facade, FacadeEvent, ToolCatalog, WaitingCall } from '../tools/index.js';
 import type { EarlierLife } from './earlier-life.js';
 import { roundMs, withoutRepairedReturn } from './final-operations.js';
+import { GuestClock } from './guest-clock.js';
 import type { ScriptJournal } from './journal.js';
 import { sandboxLimits } from './sandbox-limits.js';
 import { ScriptCalls } from './script-calls.js';
@@ -136,6 +137,7 @@ class ScriptSession {
   readonly #facade: Facade;
   readonly #voice: ScriptVoice;
   readonly #clock: WallClock;
+  readonly #guestClock: GuestClock;
   readonly #tape: ScriptTape;
   readonly #calls: ScriptCalls;
   /** Where the journal wants to know how calls ended: until they are delivered. */
@@ -153,7 +155,6 @@ class ScriptSession {
   #isTimed = false;
   #suspendTimer: NodeJS.Timeout | undefined;
   #journalledCalls: number;
-  #guestClockMs: number;
   #computeMs: number;
   #memoryBytes: number;
   #compilationCacheHit: boolean;
@@ -179,7 +180,7 @@ class ScriptSession {
     this.#tape = new ScriptTape(earlier?.tape);
     this.#journalledCalls = this.#tape.callCount;
     this.#ready = [...(earlier?.ready ?? [])];
-    this.#guestClockMs = spent?.guestClockMs ?? options.clockMs;
+    this.#guestClock = new GuestClock(spent?.guestClockMs ?? options.clockMs);
     this.#computeMs = spent?.computeMs ?? 0;
     this.#memoryBytes = spent?.memoryBytes ?? 0;
     this.#compilationCacheHit = spent?.compilationCacheHit ?? true;
@@ -343,7 +344,7 @@ class ScriptSession {
     const batch = replay.next();
     if (batch !== undefined && segment.end === undefined) {
       for (const { callIndex } of batch.settlements) this.#replayed.delete(callIndex);
-      this.#guestClockMs = batch.clockMs;
+      this.#guestClock.replay(batch.clockMs);
       this.#run?.settle(batch.settlements, batch.clockMs, this.#clock.remainingMs());
       return;
     }
@@ -372,6 +373,7 @@ class ScriptSession {
     this.#isTimed = true;
     this.#state = 'standing';
     this.#clock.run();
+    this.#guestClock.resume(Date.now());
     for (const call of earlier.waiting) this.#calls.takeUp(call);
     for (const callIndex of earlier.running) this.#calls.reattach(callIndex);
     for (const call of open) {
@@ -447,8 +449,7 @@ class ScriptSession {
   #deliver(): void {
     if (this.#state !== 'standing' || this.#ready.length === 0 || this.#delivering) return;
     const settlements = this.#takeBatch();
-    this.#guestClockMs = Math.max(this.#guestClockMs, Date.now());
-    const batch = { clockMs: this.#guestClockMs, settlements };
+    const batch = { clockMs: this.#guestClock.advance(), settlements };
     this.#state = 'segment';
     this.#tape.told(batch);
     try {
@@ -486,7 +487,7 @@ class ScriptSession {
     for (const { callIndex } of ended) this.#ended.delete(callIndex);
     const calls = this.#tape.callsFrom(this.#journalledCalls);
     this.#journalledCalls += calls.length;
-    return this.#options.journal.delivered({ clockMs: this.#guestClockMs, calls, settlements, ended });
+    return this.#options.journal.delivered({ clockMs: this.#guestClock.shownMs, calls, settlements, ended });
   }
 
   #tell(settlements: readonly Settlement[]): void {
@@ -494,7 +495,7 @@ class ScriptSession {
     this.#calls.delivered();
     this.#updateClock();
     this.#clock.turnBegins();
-    this.#run?.settle(settlements, this.#guestClockMs, this.#clock.remainingMs());
+    this.#run?.settle(settlements, this.#guestClock.shownMs, this.#clock.remainingMs());
   }
 
   /** Somebody else has gone on with the script, or the store has failed: nothing more may happen. */
@@ -565,7 +566,7 @@ class ScriptSession {
       wall: this.#clock.reading(),
       elapsedMs: performance.now() - this.#startedAt,
       atMs: Date.now(),
-      guestClockMs: this.#guestClockMs,
+      guestClockMs: this.#guestClock.shownMs,
       computeMs: this.#computeMs,
       memoryBytes: this.#memoryBytes,
       cacheHit: this.#options.cacheHit,

@@ -123,7 +123,10 @@ export function callsOf({ output_items: items }: Response): FunctionCallItem[] {
 
 /** Time that passes only when it is told to, or at once, as it is asked for. */
 export class FakeClock {
+  /** What has passed, for whoever measures. */
   time = 1_700_000_000_000;
+  /** How far somebody has moved the system's time. */
+  jumpedMs = 0;
   chance = 0.5;
   /** The times that were waited for, in ms. */
   readonly waits: number[] = [];
@@ -135,6 +138,10 @@ export class FakeClock {
   }
 
   now(): number {
+    return this.time + this.jumpedMs;
+  }
+
+  elapsed(): number {
     return this.time;
   }
 

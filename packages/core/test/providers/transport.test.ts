@@ -246,6 +246,20 @@ describe('a whole answer', () => {
     expect(items).toMatchObject([{ content: expect.stringContaining('More. More. '), cancelled: true }]);
   });
 
+  test.each([-3_600_000, 3_600_000])('has its time, also where the system clock jumps by %d ms', async (jumpMs) => {
+    const clock = new FakeClock();
+    const steady = endless(() => {
+      clock.time += 1000;
+      clock.jumpedMs = clock.time % 2000 === 0 ? jumpMs : 0;
+    });
+    const { provider } = over([steady], { clock, answerTimeoutMs: 60_000, idleTimeoutMs: 5000 });
+    const { error, output_items: items } = await ask(provider, REQUEST);
+    expect(error?.code).toBe('AnswerTimeout');
+    const said = (items[0] as { content: string }).content;
+    expect(said.length).toBeGreaterThan(100);
+    expect(said.length).toBeLessThan(1000);
+  });
+
   test('that is waited for ends at its time, where that is sooner than silence is too long', async () => {
     const clock = new FakeClock((ms) => ms === 900);
     const silent = ok(

@@ -45,7 +45,10 @@ interface Kept {
   readonly list: FileList;
   readonly stamps: ReadonlyMap<string, Stamp>;
   readonly changeCount: number;
+  /** By the system's clock, as the times of files are. */
   readonly madeAtMs: number;
+  /** By the monotonic clock. */
+  readonly since: number;
 }
 
 /** The lists of one workspace, at most `MAX_LISTS`, the least used dropped first. */
@@ -79,9 +82,8 @@ export class FileLists {
     this.#forget = setTimeout(() => this.#kept.clear(), MAX_AGE_MS).unref();
   }
 
-  async #holds({ stamps, changeCount, madeAtMs }: Kept, signal: AbortSignal | undefined): Promise<boolean> {
-    const age = Date.now() - madeAtMs;
-    if (age < 0 || age > MAX_AGE_MS || this.#workspace.changeCount() !== changeCount) return false;
+  async #holds({ stamps, changeCount, since }: Kept, signal: AbortSignal | undefined): Promise<boolean> {
+    if (performance.now() - since > MAX_AGE_MS || this.#workspace.changeCount() !== changeCount) return false;
     const slices = new WorkSlices({ signal });
     for (const [place, stamp] of stamps) {
       if (!sameStamp(stampOf(place), stamp)) return false;
@@ -92,6 +94,7 @@ export class FileLists {
 
   async #make(scope: SearchScope, cwd: string, signal: AbortSignal | undefined): Promise<Kept> {
     const madeAtMs = Date.now();
+    const since = performance.now();
     const changeCount = this.#workspace.changeCount();
     const slices = new WorkSlices({ signal });
     const { paths, isCut } = await listFiles(scope, cwd, slices);
@@ -99,7 +102,7 @@ export class FileLists {
     let prepared: readonly Prepared[] | undefined;
     const targets = async (work: WorkSlices): Promise<readonly Prepared[]> =>
       (prepared ??= await prepareAll(paths, work));
-    return { list: { paths, isCut, targets }, stamps, changeCount, madeAtMs };
+    return { list: { paths, isCut, targets }, stamps, changeCount, madeAtMs, since };
   }
 }
 

@@ -1,7 +1,9 @@
 /** Time and chance, so that a test needs no waiting. */
 export interface Clock {
-  /** In ms since 1970. */
+  /** In ms since 1970, for dates that a server names. */
   now(): number;
+  /** In ms since any moment; goes on evenly when the system's time is changed. */
+  elapsed(): number;
   /** Calls back after `ms`. What it gives takes that back. */
   after(ms: number, call: () => void): () => void;
   /** From 0 to below 1. */
@@ -10,6 +12,7 @@ export interface Clock {
 
 export const SYSTEM_CLOCK: Clock = Object.freeze({
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   after(ms: number, call: () => void) {
     const timer = setTimeout(call, ms);
     return () => clearTimeout(timer);

@@ -31,10 +31,10 @@ export async function* watchBody(
     for (;;) {
       // defence: answer-time-of-a-trickle
       if (left.ms <= 0) throw tooLong(watch.answerTimeoutMs);
-      const begun = watch.clock.now();
+      const begun = watch.clock.elapsed();
       const piece = await nextPiece(reader.read(), watch, left.ms);
       if (piece.done) return;
-      left.ms -= watch.clock.now() - begun;
+      left.ms -= watch.clock.elapsed() - begun;
       left.bytes -= piece.value.length;
       // defence: answer-bytes
       if (left.bytes < 0) throw tooLarge(watch.maxAnswerBytes);

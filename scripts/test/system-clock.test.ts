@@ -1,0 +1,29 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+
+/**
+ * Where the system's time may be subtracted or added to: its other end was written by another process, or by the file
+ * system. `stores` keeps nothing but such times.
+ */
+const BETWEEN_PROCESSES = new Set([
+  'packages/cli/src/commands/threads.ts',
+  'packages/cli/src/kept/daily-prune.ts',
+  'packages/core/src/session/script-session.ts',
+  'packages/tools/src/files/change-journal.ts',
+  'packages/tools/src/files/place-locks.ts',
+]);
+
+const ARITHMETIC = /Date\.now\(\)\s*[-+<>]|(?:[-+<]|(?<!=)>)=?\s*Date\.now\(\)/u;
+
+const sources = ['core', 'tools', 'cli'].flatMap((name) => {
+  const folder = `packages/${name}/src/`;
+  const paths = readdirSync(new URL(`../../${folder}`, import.meta.url), { recursive: true, encoding: 'utf8' });
+  return paths.filter((path) => path.endsWith('.ts')).map((path) => folder + path.replaceAll('\\', '/'));
+});
+const EXEMPT = /^packages\/core\/src\/(?:stores|testing)\//u;
+
+it('durations are measured by the monotonic clock: nothing is reckoned with the system’s time within a process', () => {
+  const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+  const found = sources.filter((path) => !EXEMPT.test(path) && ARITHMETIC.test(read(path)));
+  expect(new Set(found)).toEqual(BETWEEN_PROCESSES);
+});
