@@ -18,6 +18,7 @@ import {
   type Settlement,
 } from '../protocol/index.js';
 import type { CallResult, EndedCall, Facade, FacadeEvent, ToolCatalog, WaitingCall } from '../tools/index.js';
+import { CallJournal } from './call-journal.js';
 import type { EarlierLife } from './earlier-life.js';
 import { roundMs, withoutRepairedReturn } from './final-operations.js';
 import { GuestClock } from './guest-clock.js';
@@ -140,8 +141,7 @@ class ScriptSession {
   readonly #guestClock: GuestClock;
   readonly #tape: ScriptTape;
   readonly #calls: ScriptCalls;
-  /** Where the journal wants to know how calls ended: until they are delivered. */
-  readonly #ended = new Map<number, EndedCall>();
+  readonly #journal: CallJournal;
   readonly #startedAt: number;
   readonly #job: SandboxJob;
   #state: SessionState = 'waiting';
@@ -154,7 +154,6 @@ class ScriptSession {
   #delivering = false;
   #isTimed = false;
   #suspendTimer: NodeJS.Timeout | undefined;
-  #journalledCalls: number;
   #computeMs: number;
   #memoryBytes: number;
   #compilationCacheHit: boolean;
@@ -178,7 +177,7 @@ class ScriptSession {
       spent === undefined ? 0 : spent.wall.pausedMs + sleptMs,
     );
     this.#tape = new ScriptTape(earlier?.tape);
-    this.#journalledCalls = this.#tape.callCount;
+    this.#journal = new CallJournal(journal, this.#tape, (error) => this.#cannotWrite(error));
     this.#ready = [...(earlier?.ready ?? [])];
     this.#guestClock = new GuestClock(spent?.guestClockMs ?? options.clockMs);
     this.#computeMs = spent?.computeMs ?? 0;
@@ -407,12 +406,7 @@ class ScriptSession {
     else if (event.type !== 'progress') this.#options.onEvent(event);
     else if (this.#voice.mayProgress())
       this.#options.onEvent({ type: 'progress', message: event.message, kind: 'info', callId: event.callId });
-    if (event.type === 'tool_call_done' && this.#options.journal.isKept) this.#noteEnded(event.operation);
-  }
-
-  #noteEnded(operation: Operation): void {
-    const callIndex = Number(operation.callId.slice(this.#callPrefix.length + 1));
-    this.#ended.set(callIndex, { callIndex, operation });
+    if (event.type === 'tool_call_done') this.#journal.ended(indexOf(event.operation.callId), event.operation);
   }
 
   #startCall(call: SandboxCall): void {
@@ -424,7 +418,8 @@ class ScriptSession {
     if (this.#state === 'finishing' || this.#state === 'done' || this.#state === 'suspending') return;
     const settlement: Settlement = { callIndex: call.callIndex, ...result };
     this.#ready.push(settlement);
-    if (this.#state === 'segment') this.#writeFinished(settlement);
+    // The guest may compute for long: what has taken effect by then is known even if the process ends first.
+    if (this.#state === 'segment') this.#journal.finished(settlement);
     if (this.#delivering) return;
     this.#delivering = true;
     // Everything that settles in this tick goes in one batch.
@@ -434,18 +429,6 @@ class ScriptSession {
     });
   }
 
-  /** The guest may compute for long: what has taken effect by then is known even if the process ends first. */
-  #writeFinished(settlement: Settlement): void {
-    const ended = this.#ended.get(settlement.callIndex);
-    if (ended === undefined || ended.operation.effect === 'read') return;
-    try {
-      const written = this.#options.journal.finished(ended, settlement);
-      written?.catch((error: unknown) => this.#cannotWrite(error));
-    } catch (error) {
-      this.#cannotWrite(error);
-    }
-  }
-
   #deliver(): void {
     if (this.#state !== 'standing' || this.#ready.length === 0 || this.#delivering) return;
     const settlements = this.#takeBatch();
@@ -453,7 +436,7 @@ class ScriptSession {
     this.#state = 'segment';
     this.#tape.told(batch);
     try {
-      const written = this.#options.journal.isKept ? this.#writeDelivery(settlements) : undefined;
+      const written = this.#journal.delivered(batch.clockMs, settlements);
       if (written === undefined) this.#tell(settlements);
       else
         written.then(
@@ -480,14 +463,6 @@ class ScriptSession {
       return all;
     }
     return this.#ready.splice(0, count);
-  }
-
-  #writeDelivery(settlements: readonly Settlement[]): void | Promise<void> {
-    const ended = settlements.flatMap(({ callIndex }) => this.#ended.get(callIndex) ?? []);
-    for (const { callIndex } of ended) this.#ended.delete(callIndex);
-    const calls = this.#tape.callsFrom(this.#journalledCalls);
-    this.#journalledCalls += calls.length;
-    return this.#options.journal.delivered({ clockMs: this.#guestClock.shownMs, calls, settlements, ended });
   }
 
   #tell(settlements: readonly Settlement[]): void {
@@ -537,7 +512,7 @@ class ScriptSession {
     const operations = this.#facade.operations();
     const calls = this.#facade.suspend();
     const open = this.#calls.close();
-    this.#options.journal.made(this.#tape.callsFrom(this.#journalledCalls));
+    this.#journal.suspended();
     const capture = await this.#run?.capture?.().catch(() => undefined);
     // It may have been cancelled meanwhile.
     if ((this.#state as SessionState) !== 'suspending') return;

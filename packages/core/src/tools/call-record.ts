@@ -140,3 +140,20 @@ export class CallRecord {
     return this.tool.effect === 'read' && this.abortReason !== undefined ? 'aborted' : 'unknown';
   }
 }
+
+/** Until each call has settled, or the grace is over. */
+export function settledWithin(records: readonly CallRecord[], graceMs: number): Promise<void> {
+  const open = records.filter((record) => !record.isSettled);
+  if (open.length === 0) return Promise.resolve();
+  return new Promise((resolve) => {
+    let left = open.length;
+    const timer = setTimeout(resolve, graceMs);
+    const oneLess = (): void => {
+      left -= 1;
+      if (left > 0) return;
+      clearTimeout(timer);
+      resolve();
+    };
+    for (const record of open) record.onSettled(oneLess);
+  });
+}

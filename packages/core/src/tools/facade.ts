@@ -8,8 +8,9 @@ import type { GateDecision } from '../protocol/approval-gate.js';
 import { checkArguments } from './call-arguments.js';
 import { callContext, type CallVoice } from './call-context.js';
 import { describeThrown, guestError } from './call-errors.js';
+import { CallCounts } from './call-counts.js';
 import { CallQueue } from './call-queue.js';
-import { CallRecord, type CallEnd, type CallState } from './call-record.js';
+import { CallRecord, settledWithin, type CallEnd } from './call-record.js';
 import { checkResult } from './call-result.js';
 import type {
   CallResult,
@@ -23,6 +24,7 @@ import type {
   WaitingCall,
 } from './facade-types.js';
 import { CallForGate, type GateEar } from './gate-call.js';
+import { goneTool, waitingCall } from './waiting-calls.js';
 import { deepFreeze } from '../text/deep-freeze.js';
 import { didYouMean } from '../text/nearest-names.js';
 
@@ -43,18 +45,9 @@ class CallFacade implements Facade, CallVoice, GateEar {
   readonly #startMs: number;
   readonly #records = new Map<string, CallRecord>();
   readonly #queue: CallQueue;
-  readonly #counts: Record<CallState, number> = {
-    deciding: 0,
-    awaiting_approval: 0,
-    queued: 0,
-    executing: 0,
-    settled: 0,
-  };
+  readonly #counts = new CallCounts();
   #made: number;
   #wrongBytes = 0;
-  #parked = 0;
-  /** Detached tasks that execute. */
-  #detached = 0;
   /** What listeners were last told of the wait. */
   #told = { onlyApprovals: false, parked: 0 };
   #closed = false;
@@ -130,8 +123,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
   }
 
   pending(): PendingCalls {
-    const { executing, queued, deciding, awaiting_approval: awaitingApproval } = this.#counts;
-    return { executing, detached: this.#detached, queued: queued + deciding, awaitingApproval, parked: this.#parked };
+    return this.#counts.pending();
   }
 
   callsMade(): number {
@@ -195,7 +187,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
       deliver,
     );
     this.#records.set(callId, record);
-    this.#counts.deciding += 1;
+    this.#counts.enter(record);
     record.request = request;
     this.#moveTo(record, 'awaiting_approval');
     if (tool === undefined) return this.#refuse(record, 'not_started', this.#notFound(waiting.tool, found));
@@ -218,7 +210,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
     const startedAtMs = Math.max(0, this.#options.clock.nowMs() - this.#startMs);
     const record = new CallRecord(call, tool, deepFreeze(input), inputJson, startedAtMs, deliver);
     this.#records.set(call.callId, record);
-    this.#counts[record.state] += 1;
+    this.#counts.enter(record);
     return record;
   }
 
@@ -270,14 +262,14 @@ class CallFacade implements Facade, CallVoice, GateEar {
     // Nothing will ever ask for the decision: its script has ended.
     if (this.#closed) return this.#abort(record, 'the script ended before anybody decided');
     record.isParked = true;
-    this.#parked += 1;
+    this.#counts.park();
     this.#noteWaiting();
   }
 
   #unpark(record: CallRecord): void {
     if (!record.isParked) return;
     record.isParked = false;
-    this.#parked -= 1;
+    this.#counts.unpark();
   }
 
   /** True where the call may run. */
@@ -345,10 +337,9 @@ class CallFacade implements Facade, CallVoice, GateEar {
   /** Never throws. */
   #execute(record: CallRecord): void {
     if (record.isSettled) return;
+    this.#counts.leave(record);
     record.startExecution(this.#options.clock.nowMs());
-    this.#counts.queued -= 1;
-    this.#counts.executing += 1;
-    if (record.call.detached === true) this.#detached += 1;
+    this.#counts.enter(record);
     this.#announceStart(record);
     const failed = (thrown: unknown): void => this.#finishFailed(record, thrown);
     try {
@@ -434,8 +425,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
     const error = guestError('ToolExecutionError', `The call of ${record.tool.name} was aborted: ${reason}.`);
     if (record.state === 'executing') {
       record.deliver({ ok: false, error });
-      this.#counts.executing -= 1;
-      if (record.call.detached === true) this.#detached -= 1;
+      this.#counts.leave(record);
       // A tool that ignores its signal must not keep others waiting.
       this.#releasePlace(record);
     } else {
@@ -459,15 +449,12 @@ class CallFacade implements Facade, CallVoice, GateEar {
 
   #settle(record: CallRecord, end: CallEnd): void {
     this.#unpark(record);
-    const abandoned = record.state === 'executing' && record.abortReason !== undefined;
-    if (!abandoned) {
-      this.#counts[record.state] -= 1;
-      if (record.state === 'executing' && record.call.detached === true) this.#detached -= 1;
-    }
+    const wasGivenUp = record.state === 'executing' && record.abortReason !== undefined;
+    if (!wasGivenUp) this.#counts.leave(record);
     record.leaveQueue?.();
     record.leaveQueue = undefined;
     record.settle(end, this.#options.clock.nowMs());
-    this.#counts.settled += 1;
+    this.#counts.enter(record);
     if (this.#options.tellsCalls !== false) this.#emit({ type: 'tool_call_done', operation: this.#operation(record) });
     this.#releasePlace(record);
     this.#noteWaiting();
@@ -480,18 +467,16 @@ class CallFacade implements Facade, CallVoice, GateEar {
   }
 
   #moveTo(record: CallRecord, state: 'awaiting_approval' | 'queued'): void {
-    this.#counts[record.state] -= 1;
+    this.#counts.leave(record);
     record.state = state;
-    this.#counts[state] += 1;
+    this.#counts.enter(record);
     this.#noteWaiting();
   }
 
   #noteWaiting(): void {
-    const { awaiting_approval, deciding, queued, executing } = this.#counts;
-    // A detached task is nobody's reason to wait.
-    const onlyApprovals = awaiting_approval > 0 && deciding + queued + executing === this.#detached;
-    if (onlyApprovals === this.#told.onlyApprovals && this.#parked === this.#told.parked) return;
-    this.#told = { onlyApprovals, parked: this.#parked };
+    const { waitsForApprovalsOnly: onlyApprovals, parked } = this.#counts;
+    if (onlyApprovals === this.#told.onlyApprovals && parked === this.#told.parked) return;
+    this.#told = { onlyApprovals, parked };
     this.#emit({ type: 'waiting_changed', ...this.#told });
   }
 
@@ -509,59 +494,10 @@ class CallFacade implements Facade, CallVoice, GateEar {
   }
 }
 
-function waitingCall(record: CallRecord, request: ApprovalRequest): WaitingCall {
-  const { callId, callIndex, line, snippet, detached } = record.call;
-  return {
-    callIndex,
-    callId,
-    tool: record.tool.name,
-    effect: record.tool.effect,
-    inputJson: record.inputJson,
-    ...(line !== undefined && { line }),
-    ...(snippet !== undefined && { snippet }),
-    ...(detached !== undefined && { detached }),
-    startedAtMs: record.startedAtMs,
-    request,
-  };
-}
-
-/** What stands in an operation for a tool that was there when its script was suspended. */
-function goneTool({ tool, effect }: WaitingCall): Tool {
-  return {
-    name: tool,
-    description: '',
-    inputSchema: {},
-    outputSchema: undefined,
-    approval: 'always',
-    effect,
-    validateInput: () => ({ ok: false, issues: [] }),
-    validateOutput: () => ({ ok: false, issues: [] }),
-    permissions: undefined,
-    preview: undefined,
-    execute: () => undefined,
-  };
-}
-
 function notRecorded(tool: Tool): GuestError {
   return guestError('ToolExecutionError', `The call of ${tool.name} could not be recorded, so it was not made.`);
 }
 
 function refusal(code: ErrorCode, message: string): CallResult {
   return { ok: false, error: guestError(code, message) };
-}
-
-function settledWithin(records: readonly CallRecord[], graceMs: number): Promise<void> {
-  const open = records.filter((record) => !record.isSettled);
-  if (open.length === 0) return Promise.resolve();
-  return new Promise((resolve) => {
-    let left = open.length;
-    const timer = setTimeout(resolve, graceMs);
-    const oneLess = (): void => {
-      left -= 1;
-      if (left > 0) return;
-      clearTimeout(timer);
-      resolve();
-    };
-    for (const record of open) record.onSettled(oneLess);
-  });
 }

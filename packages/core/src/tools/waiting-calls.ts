@@ -1,0 +1,38 @@
+import type { ApprovalRequest } from '../protocol/approvals.js';
+import type { Tool } from '../protocol/tools.js';
+import type { CallRecord } from './call-record.js';
+import type { WaitingCall } from './facade-types.js';
+
+/** A call that waits for a decision, as it is kept while its script is suspended. */
+export function waitingCall(record: CallRecord, request: ApprovalRequest): WaitingCall {
+  const { callId, callIndex, line, snippet, detached } = record.call;
+  return {
+    callIndex,
+    callId,
+    tool: record.tool.name,
+    effect: record.tool.effect,
+    inputJson: record.inputJson,
+    ...(line !== undefined && { line }),
+    ...(snippet !== undefined && { snippet }),
+    ...(detached !== undefined && { detached }),
+    startedAtMs: record.startedAtMs,
+    request,
+  };
+}
+
+/** What stands in an operation for a tool that was there when its script was suspended. */
+export function goneTool({ tool, effect }: WaitingCall): Tool {
+  return {
+    name: tool,
+    description: '',
+    inputSchema: {},
+    outputSchema: undefined,
+    approval: 'always',
+    effect,
+    validateInput: () => ({ ok: false, issues: [] }),
+    validateOutput: () => ({ ok: false, issues: [] }),
+    permissions: undefined,
+    preview: undefined,
+    execute: () => undefined,
+  };
+}
