@@ -1,5 +1,15 @@
 import type { GuestError, Operation } from '../protocol/index.js';
-import type { OpenTask, ScriptTasks, TaskReport, TaskStart, TaskStatus, TaskSummary } from '../session/index.js';
+import {
+  hasEnded,
+  type OpenTask,
+  type OpenTaskStatus,
+  type RestoredTask,
+  type ScriptTasks,
+  type TaskReport,
+  type TaskStart,
+  type TaskStatus,
+  type TaskSummary,
+} from '../session/index.js';
 
 /** Ended tasks that can still be read, and the characters that all of them may hold. The last one always stays. */
 const MAX_ENDED = 100;
@@ -30,6 +40,7 @@ export class DetachedTasks {
     };
     return {
       open: (start) => this.#open(start, principal),
+      restore: (task, operation) => this.#restore(task, operation, principal),
       list: () =>
         [...this.#tasks.values()].filter((task) => task.principal === principal).map((task) => task.summary()),
       read: (id) => find(id)?.report(),
@@ -53,6 +64,15 @@ export class DetachedTasks {
     return task;
   }
 
+  #restore({ startedAtMs, ...about }: RestoredTask, operation: Operation, principal: string | undefined): void {
+    if (this.#tasks.has(about.id)) return;
+    const { tool, input } = operation;
+    const start = { ...about, tool, inputJson: JSON.stringify(input) };
+    const task: DetachedTask = new DetachedTask(start, principal, () => this.#keepEnded(task), startedAtMs);
+    this.#tasks.set(about.id, task);
+    task.ended(operation);
+  }
+
   #keepEnded(task: DetachedTask): void {
     this.#ended.push(task);
     this.#endedLength += task.length;
@@ -68,7 +88,7 @@ class DetachedTask implements OpenTask {
   readonly id: string;
   readonly principal: string | undefined;
   readonly #start: Omit<TaskStart, 'abort'>;
-  readonly #startedAtMs = Date.now();
+  readonly #startedAtMs: number;
   readonly #since = performance.now();
   #output = new OutputTail();
   #putsOut = false;
@@ -76,36 +96,46 @@ class DetachedTask implements OpenTask {
   readonly #onEnded: () => void;
   /** Holds the whole session of the script that started it: let go at the end. */
   #abort: TaskStart['abort'] | undefined;
-  #status: TaskStatus = 'running';
+  #status: TaskStatus = 'queued';
   #isCancelling = false;
   /** Once it has ended. */
   #durationMs: number | undefined;
   #resultJson: string | undefined;
   #error: { code: string; message: string } | undefined;
 
-  constructor({ abort, ...start }: TaskStart, principal: string | undefined, onEnded: () => void) {
+  constructor(
+    { abort, ...start }: Omit<TaskStart, 'abort'> & Partial<Pick<TaskStart, 'abort'>>,
+    principal: string | undefined,
+    onEnded: () => void,
+    startedAtMs = Date.now(),
+  ) {
     this.id = start.id;
     this.principal = principal;
     this.#start = start;
     this.#abort = abort;
     this.#onEnded = onEnded;
+    this.#startedAtMs = startedAtMs;
+  }
+
+  stands(status: OpenTaskStatus): void {
+    if (!this.#hasEnded) this.#status = status;
   }
 
   said(message: string): void {
-    if (this.#status === 'running' && !this.#putsOut) this.#output.add(`${message}\n`);
+    if (!this.#hasEnded && !this.#putsOut) this.#output.add(`${message}\n`);
   }
 
   put(text: string): void {
-    if (this.#status !== 'running') return;
+    if (this.#hasEnded) return;
     if (!this.#putsOut) this.#output = new OutputTail();
     this.#putsOut = true;
     this.#output.add(text);
   }
 
-  ended({ status, result, error }: Operation): void {
-    if (this.#status !== 'running') return;
+  ended({ status, result, error, durationMs }: Operation): void {
+    if (this.#hasEnded) return;
     if (result !== undefined) this.#resultJson = JSON.stringify(result);
-    this.#end(statusOf(status, error !== undefined), error);
+    this.#end(statusOf(status, error !== undefined), error, this.#abort === undefined ? durationMs : undefined);
   }
 
   rejected(error: GuestError): void {
@@ -113,9 +143,9 @@ class DetachedTask implements OpenTask {
     if (!this.#isCancelling) this.#end('failed', error);
   }
 
-  /** Whether it was running. */
+  /** Whether it had not ended. */
   cancel(reason: string): boolean {
-    if (this.#status !== 'running') return false;
+    if (this.#hasEnded) return false;
     this.#isCancelling = true;
     this.#abort?.(reason);
     return true;
@@ -133,7 +163,7 @@ class DetachedTask implements OpenTask {
       tool: this.#start.tool,
       status: this.#status,
       startedAtMs: this.#startedAtMs,
-      durationMs: this.#durationMs ?? Math.round(performance.now() - this.#since),
+      durationMs: this.#durationMs ?? this.#age(),
     };
   }
 
@@ -155,10 +185,18 @@ class DetachedTask implements OpenTask {
     return tool.length + inputJson.length + this.#output.text.length + (this.#resultJson?.length ?? 0);
   }
 
-  #end(status: TaskStatus, error: { code: string; message: string } | undefined): void {
-    if (this.#status !== 'running') return;
+  #age(): number {
+    return Math.round(performance.now() - this.#since);
+  }
+
+  get #hasEnded(): boolean {
+    return hasEnded(this.#status);
+  }
+
+  #end(status: TaskStatus, error: { code: string; message: string } | undefined, durationMs = this.#age()): void {
+    if (this.#hasEnded) return;
     this.#status = status;
-    this.#durationMs = Math.round(performance.now() - this.#since);
+    this.#durationMs = Math.round(durationMs);
     if (error !== undefined) this.#error = { code: error.code, message: error.message };
     this.#abort = undefined;
     const listeners = [...this.#listeners];
@@ -170,7 +208,7 @@ class DetachedTask implements OpenTask {
 
 /** A call that was aborted before it could start has no error of its own. */
 function statusOf(status: Operation['status'], hasError: boolean): TaskStatus {
-  if (status === 'completed') return 'completed';
+  if (status === 'completed' || status === 'unknown') return status;
   return status === 'aborted' || (status === 'not_started' && !hasError) ? 'cancelled' : 'failed';
 }
 

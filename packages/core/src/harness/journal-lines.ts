@@ -9,7 +9,7 @@ export type JournalLine =
   | StartedLine
   /** Before a call with effects. */
   | { t: 'intent'; callIndex: number; operation: Operation }
-  /** A call with effects ended while the guest was busy. */
+  /** A call with effects, or a detached task, ended while the guest was busy or suspended, or after it had ended. */
   | { t: 'finished'; settlement: Settlement; ended: EndedCall }
   /** Before the guest is told. */
   | {
@@ -103,6 +103,7 @@ class StoryReader {
   readonly #endedCalls = new Map<number, EndedCall>();
   readonly #intents = new Map<number, EndedCall>();
   readonly #undelivered = new Map<number, Settlement>();
+  readonly #delivered = new Set<number>();
 
   constructor(slot: string | undefined) {
     this.#slot = slot;
@@ -111,11 +112,13 @@ class StoryReader {
   take(line: JournalLine): void {
     switch (line.t) {
       case 'intent':
-        this.#goesOn();
+        // A detached task that was queued may start while its script is suspended.
+        if (this.isResumed) this.#goesOn();
         this.#intents.set(line.callIndex, { callIndex: line.callIndex, operation: line.operation });
         return;
       case 'finished':
-        this.#undelivered.set(line.settlement.callIndex, line.settlement);
+        if (!this.#delivered.has(line.settlement.callIndex))
+          this.#undelivered.set(line.settlement.callIndex, line.settlement);
         return this.#end(line.ended, line.settlement);
       case 'delivered':
         this.#goesOn();
@@ -165,6 +168,7 @@ class StoryReader {
     this.#batches.push({ clockMs, settlements });
     for (const settlement of settlements) {
       this.#undelivered.delete(settlement.callIndex);
+      this.#delivered.add(settlement.callIndex);
       const call = ended.find(({ callIndex }) => callIndex === settlement.callIndex);
       if (call !== undefined) this.#end(call, settlement);
     }

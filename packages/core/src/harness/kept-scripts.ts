@@ -171,7 +171,7 @@ function knownOf(parts: RunnerParts, story: JournalStory | undefined): Known {
   if (story.isSuspensionLost) return { ...ofTape(story), problem: 'what it waits for can no longer be read' };
   if (suspension === undefined || story.ended !== undefined) return ofTape(story);
   try {
-    const { suspension: text, pendingApprovals, ...known } = ofSuspension(parts, suspension);
+    const { suspension: text, pendingApprovals, ...known } = ofSuspension(parts, suspension, story.script);
     return story.isResumed ? { ...known, pendingApprovals: [] } : { ...known, pendingApprovals, suspension: text };
   } catch (error) {
     if (error instanceof SealError) return { ...ofTape(story), problem: error.message };
@@ -187,9 +187,14 @@ function storyOrNothing(content: JournalContent): JournalStory | undefined {
   }
 }
 
-function ofSuspension(parts: RunnerParts, suspension: string): Known {
+function ofSuspension(parts: RunnerParts, suspension: string, written: JournalStory['script']): Known {
   const { script } = openSuspension(parts, suspension);
-  const { ended, waiting } = script.calls;
+  const { waiting } = script.calls;
+  // Detached tasks end while their script is suspended.
+  const endedSince = new Map(written.ended.map((call) => [call.callIndex, call]));
+  const ended = script.calls.ended.map((call) =>
+    call.operation.status === 'detached' ? (endedSince.get(call.callIndex) ?? call) : call,
+  );
   const waitingNow = waiting.map(({ callIndex, callId, tool, effect, inputJson, startedAtMs, line }) => ({
     callIndex,
     operation: {

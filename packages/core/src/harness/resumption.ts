@@ -6,7 +6,9 @@ import {
   afterSuspension,
   unwrittenJournal,
   type EarlierLife,
+  type TaskEnd,
   type ScriptStart,
+  type SuspendedScript,
 } from '../session/index.js';
 import type { JournalStory } from './journal-lines.js';
 import {
@@ -56,12 +58,12 @@ export async function resumeScript(
 ): Promise<RunEnd> {
   const { header, frame, script, memory } = suspension;
   const { scriptId } = header;
-  const again = { start: script.start, earlier: afterSuspension(script), frame, memory };
+  const again = { start: script.start, frame, memory };
   if (parts.keeping === undefined) {
     const kept = takeInProcess(header);
     if (kept === undefined) return refused(scriptId, RESUMED_ONCE);
     onTaken();
-    return goOn(parts, host, { ...again, kept, decisions });
+    return goOn(parts, host, { ...again, earlier: afterSuspension(script, new Map()), kept, decisions });
   }
   const line = { t: 'resumed', atMs: Date.now(), decisions } as const;
   const taken = await takeWaiting(parts, header, text, {
@@ -72,8 +74,9 @@ export async function resumeScript(
   if ('outcome' in taken) return taken;
   onTaken();
   const kept = takenOver(parts, taken, scriptId, frame.identity, script.start.principal);
-  const recorded = storyOf(taken.content)?.decisions;
-  return goOn(parts, host, { ...again, kept, decisions: { ...recorded, ...decisions } });
+  const story = storyOf(taken.content);
+  const earlier = afterSuspension(script, writtenTaskEnds(script, story));
+  return goOn(parts, host, { ...again, earlier, kept, decisions: { ...story?.decisions, ...decisions } });
 }
 
 export function waitsForNobody(scriptId: string): RunEnd {
@@ -243,6 +246,18 @@ function open(parts: RunnerParts, text: string): Suspension | string {
     if (error instanceof SealError) return `This suspension cannot be resumed: ${error.message}.`;
     throw error;
   }
+}
+
+/** How tasks ended that ran when the script was suspended, as far as the journal says so. Nobody adds to it any more. */
+function writtenTaskEnds({ running }: SuspendedScript, story: JournalStory | undefined): ReadonlyMap<number, TaskEnd> {
+  const results = new Map(story?.script.ready.map((settlement) => [settlement.callIndex, settlement]));
+  const ended = story?.script.ended ?? [];
+  return new Map(
+    ended.flatMap(({ callIndex, operation }): [number, TaskEnd][] => {
+      const result = results.get(callIndex);
+      return result === undefined || !running.includes(callIndex) ? [] : [[callIndex, { operation, result }]];
+    }),
+  );
 }
 
 interface Again {

@@ -49,6 +49,8 @@ export class StoreJournal implements ScriptJournal {
   #appending: Promise<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
   #hasWritten: boolean;
+  /** Where the script has ended or is suspended; its detached tasks may go on. */
+  #closedAs: ScriptStatus | undefined;
 
   /** `epoch`: that was taken already; 0 where the script is new. */
   constructor(
@@ -112,6 +114,7 @@ export class StoreJournal implements ScriptJournal {
    */
   async suspended(suspension: string, status: ScriptStatus, onDoubt: (error: unknown) => void): Promise<void> {
     this.#push({ t: 'suspended', atMs: Date.now() });
+    this.#closedAs = status;
     try {
       await this.#write({ flush: true, slot: suspension, status });
     } catch (error) {
@@ -123,10 +126,12 @@ export class StoreJournal implements ScriptJournal {
 
   /** A script that ended well and wrote nothing before leaves nothing. Rejects where that is not written down (yet). */
   async ended(line: Omit<EndedLine, 't'>): Promise<void> {
-    if (line.status === 'completed' && !this.#isOpen && this.#opening === undefined) return;
     this.#push({ t: 'ended', ...line });
     const { atMs: _atMs, ...ended } = line;
-    const options = { status: { state: 'ended' as const, ...this.#listedAs, ended }, slot: null };
+    const status = { state: 'ended' as const, ...this.#listedAs, ended };
+    this.#closedAs = status;
+    if (line.status === 'completed' && !this.#isOpen && this.#opening === undefined) return;
+    const options = { status, slot: null };
     const lines = this.#lines;
     try {
       await this.#write(options);
@@ -205,8 +210,10 @@ export class StoreJournal implements ScriptJournal {
     if (taken === undefined) throw new Error(`${this.#scriptId} is taken already`);
     this.#epoch = taken.epoch;
     this.#isOpen = true;
-    this.#status = { state: 'running', ...this.#listedAs };
-    this.#hold();
+    this.#status = this.#closedAs ?? { state: 'running', ...this.#listedAs };
+    // A detached task has started after its script: nobody has to go on with that.
+    if (this.#closedAs === undefined) this.#hold();
+    else await this.#leases.release(this.#scriptId, this.#epoch);
   }
 
   #hold(): void {

@@ -31,6 +31,8 @@ export const LimitsSchema = z.strictObject({
   maxReturnBytes: positive().default(131_072),
   maxToolCalls: whole().default(32),
   maxConcurrentToolCalls: positive().default(4),
+  /** Detached tasks of one script that run at once; they take no place from its calls. */
+  maxConcurrentDetachedTasks: positive().default(4),
   /** Calls of `sleep`, `catalog` and `tools.spawn` but `exec`, which are no tool calls. */
   maxBuiltinCalls: whole(100_000).default(500),
   /** Bytes of each output stream that a process tool keeps. */

@@ -3,7 +3,8 @@ import type { ToolEffect } from './tools.js';
 
 /**
  * What is known about a call. `unknown`: it had started and nobody can say whether it took effect.
- * `not_started`: it was asked for and nothing of it ran.
+ * `not_started`: it was asked for and nothing of it ran, or will.
+ * `detached`: it outlives its script; it waits for its turn, or runs.
  */
 export type OperationStatus =
   | 'completed'

@@ -3,13 +3,21 @@ import type { EndedCall } from '../tools/index.js';
 import type { ScriptJournal } from './journal.js';
 import type { ScriptTape } from './tape.js';
 
-/** What a session writes to its script's journal about the calls: how they ended, and what the guest was told. */
+/**
+ * What a session writes to its script's journal about the calls: what is about to start, how it ended, and what the
+ * guest was told. A call has an answer for the guest and an end of its own. They mostly come together; a call that was
+ * aborted is answered before it has ended, and a detached task may end long after the script.
+ */
 export class CallJournal {
   readonly #journal: ScriptJournal;
   readonly #tape: ScriptTape;
   readonly #onFailure: (error: unknown) => void;
+  /** Calls whose ends are to be known after a crash: those with effects, and detached tasks. */
+  readonly #awaited = new Set<number>();
+  /** Answers that are out, or will never be delivered, of calls that have not ended. */
+  readonly #answers = new Map<number, Settlement>();
   /** How calls ended, until that is delivered. */
-  readonly #ended = new Map<number, EndedCall>();
+  readonly #ends = new Map<number, EndedCall>();
   #writtenCalls: number;
 
   /** `onFailure`: told of what is written without being awaited. */
@@ -20,27 +28,42 @@ export class CallJournal {
     this.#writtenCalls = tape.callCount;
   }
 
-  ended(callIndex: number, operation: Operation): void {
-    if (this.#journal.isKept) this.#ended.set(callIndex, { callIndex, operation });
+  /** The end of this call will be written. */
+  awaitEnd(callIndex: number): void {
+    if (this.#journal.isKept) this.#awaited.add(callIndex);
   }
 
-  /** A settlement that cannot be delivered now. What only reads is made again where the process ends first. */
-  finished(settlement: Settlement): void {
-    const ended = this.#ended.get(settlement.callIndex);
-    if (ended === undefined || ended.operation.effect === 'read') return;
-    try {
-      const written = this.#journal.finished(ended, settlement);
-      written?.catch((error: unknown) => this.#onFailure(error));
-    } catch (error) {
-      this.#onFailure(error);
+  /** Before a call is executed. Where it throws or rejects, the call is not made. */
+  intended(callIndex: number, operation: Operation): void | Promise<void> {
+    if (operation.effect !== 'read') this.#awaited.add(callIndex);
+    return this.#journal.intended(callIndex, operation);
+  }
+
+  ended(callIndex: number, operation: Operation): void {
+    if (!this.#journal.isKept) return;
+    this.#ends.set(callIndex, { callIndex, operation });
+    const answer = this.#answers.get(callIndex);
+    if (answer !== undefined) this.answered(answer);
+  }
+
+  /** An answer that cannot be delivered now, or ever. What only reads is made again where the process ends first. */
+  answered(answer: Settlement): void {
+    const { callIndex } = answer;
+    if (!this.#awaited.has(callIndex)) return;
+    const end = this.#ends.get(callIndex);
+    if (end === undefined) {
+      this.#answers.set(callIndex, answer);
+      return;
     }
+    this.#answers.delete(callIndex);
+    this.#awaited.delete(callIndex);
+    this.#write(() => this.#journal.finished(end, answer));
   }
 
   /** Before the guest is told. Throws or rejects where that could not be written. */
   delivered(clockMs: number, settlements: readonly Settlement[]): void | Promise<void> {
     if (!this.#journal.isKept) return undefined;
-    const ended = settlements.flatMap(({ callIndex }) => this.#ended.get(callIndex) ?? []);
-    for (const { callIndex } of ended) this.#ended.delete(callIndex);
+    const ended = settlements.flatMap((settlement) => this.#endOf(settlement) ?? []);
     return this.#journal.delivered({ clockMs, calls: this.#newCalls(), settlements, ended });
   }
 
@@ -49,9 +72,26 @@ export class CallJournal {
     this.#journal.made(this.#newCalls());
   }
 
+  #endOf(settlement: Settlement): EndedCall | undefined {
+    const { callIndex } = settlement;
+    const end = this.#ends.get(callIndex);
+    this.#ends.delete(callIndex);
+    if (end !== undefined) this.#awaited.delete(callIndex);
+    else if (this.#awaited.has(callIndex)) this.#answers.set(callIndex, settlement);
+    return end;
+  }
+
   #newCalls() {
     const calls = this.#tape.callsFrom(this.#writtenCalls);
     this.#writtenCalls += calls.length;
     return calls;
+  }
+
+  #write(write: () => void | Promise<void>): void {
+    try {
+      write()?.catch((error: unknown) => this.#onFailure(error));
+    } catch (error) {
+      this.#onFailure(error);
+    }
   }
 }

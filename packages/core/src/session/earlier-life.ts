@@ -1,5 +1,5 @@
-import type { SandboxCapture, SandboxCall, Settlement } from '../protocol/index.js';
-import type { EndedCall, WaitingCall } from '../tools/index.js';
+import type { Operation, SandboxCapture, SandboxCall, Settlement } from '../protocol/index.js';
+import type { CallResult, EndedCall, WaitingCall } from '../tools/index.js';
 import type { RejectedCall } from './outcome-failure.js';
 import type { VoiceState } from './script-voice.js';
 import type { InterruptedScript, SpentSoFar, SuspendedScript } from './suspended-script.js';
@@ -16,7 +16,10 @@ export interface EarlierLife {
   readonly waiting: readonly WaitingCall[];
   /** Calls of which nothing is known but that they had started. */
   readonly unknown: ReadonlySet<number>;
+  /** Detached tasks that had not ended, by the indexes of their calls. */
   readonly running: readonly number[];
+  /** What is written of their ends, by the same. */
+  readonly taskEnds: ReadonlyMap<number, TaskEnd>;
   readonly open: readonly SandboxCall[];
   readonly ready: readonly Settlement[];
   readonly rejected: readonly (readonly [callIndex: number, call: RejectedCall])[];
@@ -30,7 +33,12 @@ export interface EarlierLife {
   readonly endsWithTape?: boolean;
 }
 
-export function afterSuspension(script: SuspendedScript): EarlierLife {
+export interface TaskEnd {
+  readonly operation: Operation;
+  readonly result: CallResult;
+}
+
+export function afterSuspension(script: SuspendedScript, taskEnds: ReadonlyMap<number, TaskEnd>): EarlierLife {
   const { start, tape, capture, calls, running, open, rejected, voice, spent } = script;
   const { made, ended, waiting } = calls;
   return {
@@ -42,6 +50,7 @@ export function afterSuspension(script: SuspendedScript): EarlierLife {
     waiting,
     unknown: new Set(),
     running,
+    taskEnds,
     open,
     ready: [],
     rejected,
@@ -63,6 +72,7 @@ export function afterInterruption(script: InterruptedScript): EarlierLife {
     waiting: [],
     unknown: new Set(unknown.map(({ callIndex }) => callIndex)),
     running: [],
+    taskEnds: new Map(),
     open: [],
     ready,
     rejected: ended.flatMap((call) => rejectedCall(call)),

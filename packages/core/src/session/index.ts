@@ -1,9 +1,19 @@
-export { afterInterruption, afterSuspension, type EarlierLife } from './earlier-life.js';
+export { afterInterruption, afterSuspension, type EarlierLife, type TaskEnd } from './earlier-life.js';
 export { roundMs } from './final-operations.js';
 export { unwrittenJournal, type Delivery, type ScriptJournal } from './journal.js';
 export { runScriptSession, type SessionEnd, type SessionFacadeHooks, type SuspendedEnd } from './script-session.js';
 export type { ScriptStart } from './script-start.js';
-export type { OpenTask, ScriptTasks, TaskReport, TaskStart, TaskStatus, TaskSummary } from './script-tasks.js';
+export {
+  hasEnded,
+  type OpenTask,
+  type OpenTaskStatus,
+  type RestoredTask,
+  type ScriptTasks,
+  type TaskReport,
+  type TaskStart,
+  type TaskStatus,
+  type TaskSummary,
+} from './script-tasks.js';
 export type { SessionEvent } from './session-events.js';
 export type { InterruptedScript, SuspendedScript } from './suspended-script.js';
 export type { TapeBatch, TapeCall } from './tape.js';

@@ -3,9 +3,9 @@ import type { CallResult, Facade, FacadeEvent, PendingCalls, ToolCatalog, Waitin
 import { BuiltinAnswers } from './builtin-answers.js';
 import { readArguments, textArgument } from './builtin-arguments.js';
 import { CatalogCalls } from './catalog-calls.js';
-import type { EarlierLife } from './earlier-life.js';
+import type { EarlierCalls } from './earlier-calls.js';
 import type { RejectedCall } from './outcome-failure.js';
-import type { OpenTask, ScriptTasks, TaskReport } from './script-tasks.js';
+import type { OpenTask, ScriptTasks } from './script-tasks.js';
 import { TaskCalls, taskIdStart } from './task-calls.js';
 
 interface CallsOptions {
@@ -13,7 +13,8 @@ interface CallsOptions {
   script: CompiledScript;
   catalog: ToolCatalog;
   tasks: ScriptTasks | undefined;
-  earlier: EarlierLife | undefined;
+  earlier: EarlierCalls | undefined;
+  rejectedBefore: readonly (readonly [callIndex: number, call: RejectedCall])[];
   facade: Facade;
   /** What the ids of the script's calls begin with. */
   callPrefix: string;
@@ -40,9 +41,9 @@ export class ScriptCalls {
   #sourceLines: readonly string[] | undefined;
 
   constructor(options: CallsOptions) {
-    const { scriptId, tasks, earlier, settle } = options;
+    const { scriptId, tasks, rejectedBefore, settle } = options;
     this.#options = options;
-    this.rejected = new Map(earlier?.rejected);
+    this.rejected = new Map(rejectedBefore);
     this.#taskIdStart = taskIdStart(scriptId);
     this.#builtins = new BuiltinAnswers(settle);
     this.#catalog = new CatalogCalls(options.catalog);
@@ -94,20 +95,10 @@ export class ScriptCalls {
     this.#follow(this.#options.facade.takeUp(call), { callIndex }, { toolName: tool, callId, position }, task);
   }
 
-  /** A detached task that ran when its script was put aside. Only the process that started it knows how it ends. */
-  reattach(callIndex: number): void {
-    const { tasks, settle } = this.#options;
-    const id = `${this.#taskIdStart}${callIndex}`;
-    const report = tasks?.read(id);
-    if (report === undefined) this.tellUnknown({ callIndex });
-    else if (report.status !== 'running') settle({ callIndex }, resultOf(report));
-    else tasks?.onEnd(id, () => settle({ callIndex }, resultOf(tasks.read(id) ?? report)));
-  }
-
   /** A call that had started when its process ended. */
   tellUnknown(call: { callIndex: number }): void {
     const { earlier, settle } = this.#options;
-    const known = earlier?.ended.find(({ callIndex }) => callIndex === call.callIndex)?.operation;
+    const known = earlier?.operation(call.callIndex);
     const toolName = known?.tool ?? 'tool';
     const message = `The call of ${toolName} had started when its process ended. Whether it took effect is not known; it was not made again.`;
     const position = known?.line === undefined ? undefined : { line: known.line, column: 1 };
@@ -133,6 +124,9 @@ export class ScriptCalls {
     if (this.detached.size === 0) return;
     if (event.type === 'output') this.detached.get(event.callId)?.put(event.text);
     if (event.type === 'progress') this.detached.get(event.callId)?.said(event.message);
+    if (event.type === 'tool_call_start') this.detached.get(event.callId)?.stands('running');
+    if (event.type === 'approval_requested') this.detached.get(event.request.callId)?.stands('awaiting_approval');
+    if (event.type === 'approval_resolved') this.detached.get(event.callId)?.stands('queued');
     if (event.type === 'tool_call_done') this.detached.get(event.operation.callId)?.ended(event.operation);
   }
 
@@ -140,8 +134,7 @@ export class ScriptCalls {
   waitForPeopleOnly({ awaitingApproval, executing, detached, queued }: PendingCalls): boolean {
     return (
       awaitingApproval > 0 &&
-      executing === detached &&
-      queued === 0 &&
+      executing + queued === detached &&
       this.#unanswered === awaitingApproval + detached &&
       this.#timers.size === 0 &&
       this.#builtins.isIdle &&
@@ -248,9 +241,4 @@ export class ScriptCalls {
   #refuse(call: SandboxCall, code: string, message: string): void {
     this.#options.settle(call, { ok: false, error: { code, message } });
   }
-}
-
-function resultOf({ status, result, error }: TaskReport): CallResult {
-  if (status === 'completed') return { ok: true, json: result === undefined ? '' : JSON.stringify(result) };
-  return { ok: false, error: error ?? { code: 'ToolExecutionError', message: 'The task was cancelled.' } };
 }

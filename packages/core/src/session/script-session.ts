@@ -17,8 +17,9 @@ import {
   type SandboxSegment,
   type Settlement,
 } from '../protocol/index.js';
-import type { CallResult, EndedCall, Facade, FacadeEvent, ToolCatalog, WaitingCall } from '../tools/index.js';
+import type { CallResult, Facade, FacadeEvent, SuspendedCalls, ToolCatalog, WaitingCall } from '../tools/index.js';
 import { CallJournal } from './call-journal.js';
+import { EarlierCalls } from './earlier-calls.js';
 import type { EarlierLife } from './earlier-life.js';
 import { roundMs, withoutRepairedReturn } from './final-operations.js';
 import { GuestClock } from './guest-clock.js';
@@ -26,13 +27,12 @@ import type { ScriptJournal } from './journal.js';
 import { sandboxLimits } from './sandbox-limits.js';
 import { ScriptCalls } from './script-calls.js';
 import type { ScriptStart } from './script-start.js';
-import type { ScriptTasks, TaskReport } from './script-tasks.js';
+import type { ScriptTasks } from './script-tasks.js';
 import { ScriptVoice } from './script-voice.js';
 import type { SessionEvent } from './session-events.js';
 import { endedOutcome, type EndedOutcome } from './session-outcome.js';
 import type { SpentSoFar, SuspendedScript } from './suspended-script.js';
 import { ScriptTape, TapeReader } from './tape.js';
-import { taskIdStart } from './task-calls.js';
 import { WallClock } from './wall-clock.js';
 
 export interface SessionOptions {
@@ -69,7 +69,7 @@ export interface SessionFacadeHooks {
   /** Milliseconds since the script's start. */
   nowMs: () => number;
   onEvent: (event: FacadeEvent) => void;
-  earlier: { made: number; ended: readonly EndedCall[] } | undefined;
+  earlier: Pick<SuspendedCalls, 'made' | 'ended'> | undefined;
   onIntent: ((operation: Operation, callIndex: number) => void | Promise<void>) | undefined;
 }
 
@@ -141,6 +141,7 @@ class ScriptSession {
   readonly #guestClock: GuestClock;
   readonly #tape: ScriptTape;
   readonly #calls: ScriptCalls;
+  readonly #earlierCalls: EarlierCalls | undefined;
   readonly #journal: CallJournal;
   readonly #startedAt: number;
   readonly #job: SandboxJob;
@@ -184,18 +185,21 @@ class ScriptSession {
     this.#memoryBytes = spent?.memoryBytes ?? 0;
     this.#compilationCacheHit = spent?.compilationCacheHit ?? true;
     this.#job = this.#makeJob();
+    const { clockMs, tasks } = options;
+    this.#earlierCalls = earlier === undefined ? undefined : new EarlierCalls(earlier, { scriptId, clockMs, tasks });
     this.#facade = options.makeFacade({
       nowMs,
       onEvent: (event) => this.#onFacadeEvent(event),
-      earlier: earlier === undefined ? undefined : { made: earlier.made, ended: earlier.ended },
-      onIntent: journal.isKept ? (operation, callIndex) => journal.intended(callIndex, operation) : undefined,
+      earlier: this.#earlierCalls,
+      onIntent: journal.isKept ? (operation, callIndex) => this.#journal.intended(callIndex, operation) : undefined,
     });
     this.#calls = new ScriptCalls({
       scriptId,
       script: options.script,
       catalog: options.catalog,
       tasks: options.tasks,
-      earlier,
+      earlier: this.#earlierCalls,
+      rejectedBefore: earlier?.rejected ?? [],
       facade: this.#facade,
       callPrefix: this.#callPrefix,
       settle: (call, result) => this.#settle(call, result),
@@ -374,8 +378,9 @@ class ScriptSession {
     this.#clock.run();
     this.#guestClock.resume(Date.now());
     for (const call of earlier.waiting) this.#calls.takeUp(call);
-    for (const callIndex of earlier.running) this.#calls.reattach(callIndex);
+    this.#earlierCalls?.followTasks((callIndex, operation, result) => this.#taskEnded(callIndex, operation, result));
     for (const call of open) {
+      if (call.name === '$spawn') this.#earlierCalls?.restoreTask(call.callIndex);
       if (earlier.unknown.has(call.callIndex)) this.#calls.tellUnknown(call);
       else if (!answered.has(call.callIndex)) this.#startCall(call);
     }
@@ -409,17 +414,27 @@ class ScriptSession {
     if (event.type === 'tool_call_done') this.#journal.ended(indexOf(event.operation.callId), event.operation);
   }
 
+  /** A task that an earlier life of the script had started. */
+  #taskEnded(callIndex: number, operation: Operation, result: CallResult | undefined): void {
+    this.#journal.awaitEnd(callIndex);
+    this.#journal.ended(callIndex, operation);
+    if (result === undefined) this.#calls.tellUnknown({ callIndex });
+    else this.#settle({ callIndex }, result);
+  }
+
   #startCall(call: SandboxCall): void {
     this.#tape.called(call);
+    if (call.name === '$spawn') this.#journal.awaitEnd(call.callIndex);
     this.#calls.start(call);
   }
 
   #settle(call: { callIndex: number }, result: CallResult): void {
-    if (this.#state === 'finishing' || this.#state === 'done' || this.#state === 'suspending') return;
     const settlement: Settlement = { callIndex: call.callIndex, ...result };
+    const isOver = this.#state === 'finishing' || this.#state === 'done' || this.#state === 'suspending';
+    // The guest may compute for long, or hear no more: what has taken effect is known even if the process ends first.
+    if (isOver || this.#state === 'segment') this.#journal.answered(settlement);
+    if (isOver) return;
     this.#ready.push(settlement);
-    // The guest may compute for long: what has taken effect by then is known even if the process ends first.
-    if (this.#state === 'segment') this.#journal.finished(settlement);
     if (this.#delivering) return;
     this.#delivering = true;
     // Everything that settles in this tick goes in one batch.
@@ -475,10 +490,16 @@ class ScriptSession {
 
   /** Somebody else has gone on with the script, or the store has failed: nothing more may happen. */
   #cannotWrite(error: unknown): void {
-    if (this.#state === 'finishing' || this.#state === 'done') return;
+    const detail = `the journal could not be written: ${String(error)}`;
+    if (this.#state === 'finishing') return;
+    if (this.#state === 'done') {
+      // A task that ended after its script. Where somebody else has resumed that, its end is unknown there.
+      if (!(error instanceof StaleEpochError)) this.#options.onEvent({ type: 'internal', detail });
+      return;
+    }
     this.#run?.cancel('cancelled');
     this.#unwritten = error instanceof StaleEpochError ? 'taken' : 'failed';
-    void this.#finish({ type: 'internal', detail: `the journal could not be written: ${String(error)}` });
+    void this.#finish({ type: 'internal', detail });
   }
 
   #updateClock(): void {
@@ -508,7 +529,6 @@ class ScriptSession {
     this.#state = 'suspending';
     clearTimeout(this.#suspendTimer);
     this.#clock.pause();
-    const { detached } = this.#calls;
     const operations = this.#facade.operations();
     const calls = this.#facade.suspend();
     const open = this.#calls.close();
@@ -524,9 +544,7 @@ class ScriptSession {
       tape: this.#tape.stored(),
       capture,
       calls,
-      running: calls.ended
-        .filter(({ operation: { callId, status } }) => status === 'detached' && detached.has(callId))
-        .map(({ callIndex }) => callIndex),
+      running: calls.ended.filter(({ operation }) => operation.status === 'detached').map(({ callIndex }) => callIndex),
       open,
       rejected: [...this.#calls.rejected],
       voice: this.#voice.state(),
@@ -618,21 +636,15 @@ class ScriptSession {
     });
   }
 
-  /** Where the script could not go on, the calls that waited have not started; detached ones are as they are now. */
+  /** Where the script could not go on, the calls that waited have not started. */
   #operations(): Operation[] {
-    const { earlier, tasks } = this.#options;
+    const { earlier } = this.#options;
     const operations = this.#facade.operations();
     if (earlier === undefined) return operations;
-    const running = new Set(earlier.running.map((callIndex) => this.#calls.callId(callIndex)));
-    const now = operations.map((operation) =>
-      running.has(operation.callId)
-        ? taskOperation(operation, tasks?.read(`${taskIdStart(this.#options.scriptId)}${indexOf(operation.callId)}`))
-        : operation,
-    );
     // It may have ended before they were taken up again.
-    const known = new Set(now.map(({ callId }) => callId));
+    const known = new Set(operations.map(({ callId }) => callId));
     const waiting = earlier.waiting.filter(({ callId }) => !known.has(callId)).map((call) => notStarted(call));
-    return [...now, ...waiting].toSorted((left, right) => indexOf(left.callId) - indexOf(right.callId));
+    return [...operations, ...waiting].toSorted((left, right) => indexOf(left.callId) - indexOf(right.callId));
   }
 
   #metadata(durationMs: number): OutcomeMetadata {
@@ -647,18 +659,6 @@ class ScriptSession {
       runtime: this.#options.runtime.name,
     };
   }
-}
-
-function taskOperation(operation: Operation, report: TaskReport | undefined): Operation {
-  if (report === undefined) return { ...operation, status: 'unknown' };
-  if (report.status === 'running') return operation;
-  const { status, result, error } = report;
-  return {
-    ...operation,
-    status: status === 'cancelled' ? 'aborted' : status,
-    ...(result === undefined ? {} : { result }),
-    ...(error === undefined ? {} : { error: { code: error.code as never, message: error.message } }),
-  };
 }
 
 function notStarted({ callId, tool, inputJson, effect, startedAtMs, line }: WaitingCall): Operation {

@@ -10,9 +10,11 @@ export interface ScriptTasks {
   /** In order of start. */
   list(): TaskSummary[];
   read(id: string): TaskReport | undefined;
-  /** Whether the task was running. It has ended only when its tool has. */
+  /** False where the task had ended. It ends only when its tool has. */
   cancel(id: string): boolean;
-  /** Calls back once, when a running task has ended. The function it gives takes that back. */
+  /** A task of another process, of which no more will be heard. A task of the same id stays as it is. */
+  restore(task: RestoredTask, operation: Operation): void;
+  /** Calls back once, when a task that has not ended ends. The function it gives takes that back. */
   onEnd(id: string, listener: () => void): () => void;
 }
 
@@ -26,8 +28,17 @@ export interface TaskStart {
   abort: (reason: string) => void;
 }
 
+export interface RestoredTask {
+  id: string;
+  scriptId: string;
+  /** In ms since 1970. */
+  startedAtMs: number;
+}
+
 /** What the session tells of a task that it started. */
 export interface OpenTask {
+  /** Where it stands; at first it is queued. */
+  stands(status: OpenTaskStatus): void;
   /** What it tells of its progress: shown where it puts out nothing. */
   said(message: string): void;
   /** What it puts out. */
@@ -37,7 +48,15 @@ export interface OpenTask {
   rejected(error: GuestError): void;
 }
 
-export type TaskStatus = 'running' | 'completed' | 'failed' | 'cancelled';
+/** `queued`: it waits for one of the places of its script's tasks. */
+export type OpenTaskStatus = 'queued' | 'awaiting_approval' | 'running';
+
+/** `unknown`: its process ended, or went on with it alone, before anybody wrote its end. */
+export type TaskStatus = OpenTaskStatus | 'completed' | 'failed' | 'cancelled' | 'unknown';
+
+export function hasEnded(status: TaskStatus): boolean {
+  return status !== 'queued' && status !== 'awaiting_approval' && status !== 'running';
+}
 
 export interface TaskSummary {
   id: string;
@@ -45,7 +64,7 @@ export interface TaskSummary {
   status: TaskStatus;
   /** In ms since 1970. */
   startedAtMs: number;
-  /** Until now, where it runs. */
+  /** Until now, where it has not ended. */
   durationMs: number;
 }
 

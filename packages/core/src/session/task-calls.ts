@@ -1,7 +1,7 @@
 import type { SandboxCall } from '../protocol/index.js';
 import type { CallResult } from '../tools/index.js';
 import { readArguments, textArgument } from './builtin-arguments.js';
-import type { ScriptTasks } from './script-tasks.js';
+import { hasEnded, type ScriptTasks } from './script-tasks.js';
 
 const MAX_SHOWN_ID = 80;
 
@@ -70,7 +70,8 @@ export class TaskCalls {
   }
 
   #wait(call: SandboxCall, id: string): void {
-    if (this.#tasks.read(id)?.status !== 'running') return this.#report(call, id);
+    const status = this.#tasks.read(id)?.status;
+    if (status === undefined || hasEnded(status)) return this.#report(call, id);
     const stop = this.#tasks.onEnd(id, () => {
       this.#waits.delete(call.callIndex);
       this.#report(call, id);

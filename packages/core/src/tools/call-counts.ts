@@ -10,7 +10,7 @@ export class CallCounts {
     executing: 0,
     settled: 0,
   };
-  /** Detached tasks that execute. */
+  /** Detached tasks that are queued or execute. */
   #detached = 0;
   #parked = 0;
 
@@ -53,6 +53,6 @@ export class CallCounts {
 
   #count({ state, call }: CallRecord, by: 1 | -1): void {
     this.#states[state] += by;
-    if (call.detached === true && state === 'executing') this.#detached += by;
+    if (call.detached === true && (state === 'queued' || state === 'executing')) this.#detached += by;
   }
 }

@@ -130,8 +130,8 @@ export class CallRecord {
   /** What can be said of a call that has not settled. */
   #currentStatus(): OperationStatus {
     if (this.state === 'awaiting_approval') return 'awaiting_approval';
-    if (this.state !== 'executing') return 'not_started';
     if (this.call.detached === true && this.abortReason === undefined) return 'detached';
+    if (this.state !== 'executing') return 'not_started';
     return this.statusOfUnfinished();
   }
 

@@ -35,7 +35,7 @@ export interface Facade {
   takeUp(call: WaitingCall): Promise<CallResult>;
   /** Every call that was made has settled. */
   readonly isQuiet: boolean;
-  /** In call order. What is true now: a call that runs is `unknown`, or `detached`. */
+  /** In call order. What is true now: a call that runs is `unknown`; a task that outlives the script is `detached`, also before it runs. */
   operations(): Operation[];
   pending(): PendingCalls;
   /** Calls that were taken from the budget, also denied and invalid ones; those of unknown tools are not. */
@@ -67,7 +67,7 @@ export type CallResult =
 export interface PendingCalls {
   /** Without those that were aborted and have not settled yet. */
   readonly executing: number;
-  /** Of those that execute: tasks that outlive the script. */
+  /** Of those that execute or are queued: tasks that outlive the script. */
   readonly detached: number;
   readonly queued: number;
   readonly awaitingApproval: number;
@@ -138,6 +138,7 @@ export interface FacadeOptions {
     Limits,
     | 'maxToolCalls'
     | 'maxConcurrentToolCalls'
+    | 'maxConcurrentDetachedTasks'
     | 'maxToolInputBytes'
     | 'maxToolResultBytes'
     | 'maxToolOutputBytes'

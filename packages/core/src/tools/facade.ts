@@ -45,6 +45,8 @@ class CallFacade implements Facade, CallVoice, GateEar {
   readonly #startMs: number;
   readonly #records = new Map<string, CallRecord>();
   readonly #queue: CallQueue;
+  /** Of detached tasks: however long they take, the script's calls do not wait for them. */
+  readonly #taskQueue: CallQueue;
   readonly #counts = new CallCounts();
   #made: number;
   #wrongBytes = 0;
@@ -57,6 +59,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
     this.#startMs = options.startedAtMs ?? options.clock.nowMs();
     this.#made = options.earlier?.made ?? 0;
     this.#queue = new CallQueue(options.limits.maxConcurrentToolCalls);
+    this.#taskQueue = new CallQueue(options.limits.maxConcurrentDetachedTasks);
   }
 
   call(call: FacadeCall): Promise<CallResult> {
@@ -317,7 +320,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
 
   #enqueue(record: CallRecord): void {
     this.#moveTo(record, 'queued');
-    record.leaveQueue = this.#queue.join(() => {
+    record.leaveQueue = this.#queueOf(record).join(() => {
       record.holdsPlace = true;
       this.#recordIntent(record).then(
         () => this.#execute(record),
@@ -463,7 +466,11 @@ class CallFacade implements Facade, CallVoice, GateEar {
   #releasePlace(record: CallRecord): void {
     if (!record.holdsPlace) return;
     record.holdsPlace = false;
-    this.#queue.leave();
+    this.#queueOf(record).leave();
+  }
+
+  #queueOf({ call }: CallRecord): CallQueue {
+    return call.detached === true ? this.#taskQueue : this.#queue;
   }
 
   #moveTo(record: CallRecord, state: 'awaiting_approval' | 'queued'): void {

@@ -6,7 +6,9 @@ import { CATCHABLE_CODES } from '../protocol/errors.js';
  */
 export const GUEST_DECLARATIONS = `interface ToolTask { readonly id: string; readonly done: Promise<any>; cancel(): Promise<boolean>; }
 interface ToolTaskSummary {
-  readonly id: string; readonly tool: string; readonly status: 'running' | 'completed' | 'failed' | 'cancelled';
+  readonly id: string; readonly tool: string;
+  /** \`queued\`: it waits for its turn. \`unknown\`: its process ended before it did. */
+  readonly status: 'queued' | 'awaiting_approval' | 'running' | 'completed' | 'failed' | 'cancelled' | 'unknown';
   /** In ms since 1970. */
   readonly startedAtMs: number; readonly durationMs: number;
 }
@@ -24,7 +26,7 @@ interface ToolSpawner {
   read(id: string): Promise<ToolTaskReport>;
   /** What is known of a task when it has ended. */
   wait(id: string): Promise<ToolTaskReport>;
-  /** Whether the task was running. */
+  /** False where the task had ended. */
   cancel(id: string): Promise<boolean>;
 }
 interface ToolSummary { readonly name: string; readonly description: string; }

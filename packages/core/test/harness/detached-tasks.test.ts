@@ -316,7 +316,7 @@ describe('a task of a script that is run a second time', () => {
     first.rejected({ code: 'ToolExecutionError', message: 'aborted' });
     const operation = { callId: 'c', tool: 'echo', input: {}, effect: 'read', startedAtMs: 0, durationMs: 0 } as const;
     first.ended({ ...operation, status: 'aborted' });
-    expect(tasks.list()).toMatchObject([{ id: start.id, status: 'running' }]);
+    expect(tasks.list()).toMatchObject([{ id: start.id, status: 'queued' }]);
     second.said('new');
     second.ended({ ...operation, status: 'completed', result: 1 });
     second.ended({ ...operation, status: 'failed' });

@@ -1,0 +1,106 @@
+import type { Operation } from '../protocol/index.js';
+import type { CallResult, EndedCall, SuspendedCalls } from '../tools/index.js';
+import type { EarlierLife } from './earlier-life.js';
+import { hasEnded, type ScriptTasks, type TaskReport } from './script-tasks.js';
+import { taskIdStart } from './task-calls.js';
+
+interface EarlierCallsOptions {
+  scriptId: string;
+  /** The guest's clock at the script's start, in ms since 1970. */
+  clockMs: number;
+  tasks: ScriptTasks | undefined;
+}
+
+/** Told how a task ended. `result` undefined: nobody knows. */
+type OnTaskEnd = (callIndex: number, operation: Operation, result: CallResult | undefined) => void;
+
+/**
+ * What is known of the calls that a script had made before it was suspended or interrupted. Of the detached tasks that
+ * ran when it was suspended, this process knows the end where it started them, and the script's journal where another
+ * process wrote it there; otherwise nobody does.
+ */
+export class EarlierCalls implements Pick<SuspendedCalls, 'made' | 'ended'> {
+  readonly made: number;
+  readonly #options: EarlierCallsOptions;
+  readonly #calls: Map<number, EndedCall>;
+  /** Tasks whose ends the script has not heard of, and which this process cannot end any more. */
+  readonly #ended = new Map<number, CallResult | undefined>();
+  /** Tasks that run in this process. */
+  readonly #running: number[] = [];
+
+  constructor(earlier: EarlierLife, options: EarlierCallsOptions) {
+    this.made = earlier.made;
+    this.#options = options;
+    this.#calls = new Map(earlier.ended.map((call) => [call.callIndex, call]));
+    for (const callIndex of earlier.running) this.#findTask(callIndex, earlier);
+  }
+
+  get ended(): EndedCall[] {
+    return [...this.#calls.values()];
+  }
+
+  operation(callIndex: number): Operation | undefined {
+    return this.#calls.get(callIndex)?.operation;
+  }
+
+  /** Tells the ends of tasks: of those that have ended at once, of the others when it comes. */
+  followTasks(onEnd: OnTaskEnd): void {
+    for (const [callIndex, result] of this.#ended) onEnd(callIndex, this.operation(callIndex)!, result);
+    for (const callIndex of this.#running)
+      this.#options.tasks?.onEnd(this.#taskId(callIndex), () => {
+        const report = this.#options.tasks?.read(this.#taskId(callIndex));
+        if (report === undefined) return;
+        this.#setEnd(callIndex, operationOf(this.operation(callIndex)!, report));
+        onEnd(callIndex, this.operation(callIndex)!, resultOf(report));
+      });
+  }
+
+  /** Later scripts of this process find the task, too. */
+  restoreTask(callIndex: number): void {
+    const operation = this.operation(callIndex);
+    if (operation === undefined) return;
+    const { scriptId, clockMs, tasks } = this.#options;
+    const startedAtMs = Math.round(clockMs + operation.startedAtMs);
+    tasks?.restore({ id: this.#taskId(callIndex), scriptId, startedAtMs }, operation);
+  }
+
+  #findTask(callIndex: number, { taskEnds }: EarlierLife): void {
+    const operation = this.operation(callIndex);
+    if (operation === undefined) return;
+    const report = this.#options.tasks?.read(this.#taskId(callIndex));
+    if (report !== undefined && !hasEnded(report.status)) {
+      this.#running.push(callIndex);
+      return;
+    }
+    const written = taskEnds.get(callIndex);
+    if (report !== undefined) this.#setEnd(callIndex, operationOf(operation, report));
+    else this.#setEnd(callIndex, written?.operation ?? { ...operation, status: 'unknown' });
+    this.#ended.set(callIndex, report === undefined ? written?.result : resultOf(report));
+    if (report === undefined) this.restoreTask(callIndex);
+  }
+
+  #setEnd(callIndex: number, operation: Operation): void {
+    this.#calls.set(callIndex, { callIndex, operation });
+  }
+
+  #taskId(callIndex: number): string {
+    return `${taskIdStart(this.#options.scriptId)}${callIndex}`;
+  }
+}
+
+function operationOf(operation: Operation, { status, result, error, durationMs }: TaskReport): Operation {
+  return {
+    ...operation,
+    status: status === 'completed' || status === 'failed' || status === 'unknown' ? status : 'aborted',
+    durationMs,
+    ...(result === undefined ? {} : { result }),
+    ...(error === undefined ? {} : { error: { code: error.code as never, message: error.message } }),
+  };
+}
+
+/** Undefined where nobody knows. */
+function resultOf({ status, result, error }: TaskReport): CallResult | undefined {
+  if (status === 'unknown') return undefined;
+  if (status === 'completed') return { ok: true, json: result === undefined ? '' : JSON.stringify(result) };
+  return { ok: false, error: error ?? { code: 'ToolExecutionError', message: 'The task was cancelled.' } };
+}
