@@ -94,7 +94,7 @@ export class AgentRun {
     this.#log.emit({ type: 'response_start' });
     let callId: string | undefined;
     const outcome = await harness.resume(suspension, decisions, {
-      ...present({ approvals: work.approvals, principal: work.principal }),
+      ...present({ approvals: work.approvals, principal: work.principal, limits: work.limits }),
       app: work.app,
       signal,
       onEvent: ({ payload }) => {

@@ -18,6 +18,11 @@ import { renderForPerson } from './render.js';
 export interface GateOptions {
   /** How long a person is waited for, in ms. */
   readonly approvalTimeoutMs: number;
+  /**
+   * How long a request can be decided about, also while its script is suspended, in ms. Default: as long as the script
+   * is kept.
+   */
+  readonly expiresAfterMs?: number | undefined;
   /** Characters of `rendered`. Default 4000. */
   readonly maxRenderedLength?: number;
   /** Where nobody can be asked, a call waits for its script to be resumed. Default false: it is denied. */
@@ -37,6 +42,7 @@ interface Answer {
   input?: unknown;
   note?: string;
   remember?: Remember;
+  expiresAt?: number;
 }
 
 /**
@@ -71,11 +77,20 @@ class PolicyGate implements ApprovalGate {
     return needed.then((isNeeded) => (isNeeded ? this.#decideByPolicy(call) : undefined));
   }
 
+  isOpen(request: ApprovalRequest): boolean {
+    return this.#options.decisions?.has(request.approvalId) !== true && !this.#hasExpired(request);
+  }
+
   async decideAgain(call: GateCall, request: ApprovalRequest): Promise<GateDecision> {
     const { approvalId } = request;
     const rule = matchRule(this.#policy.rules, this.#ruled(call));
     // defence: prohibitions-are-asked-again
     if (rule?.action === 'deny') return denied(call, 'rule', 'a rule forbids it', { approvalId });
+    // defence: denying-policies-are-asked-again
+    if (rule === undefined && this.#policy.otherwise === 'deny')
+      return denied(call, 'policy', this.#policy.denial, { approvalId });
+    // defence: approvals-expire-while-suspended
+    if (this.#hasExpired(request)) return expired(call, approvalId);
     const decision = this.#options.decisions?.get(approvalId);
     if (decision !== undefined) return this.#applyAnswer(call, approvalId, readAnswer(decision));
     return this.#park(call, approvalId);
@@ -91,6 +106,15 @@ class PolicyGate implements ApprovalGate {
     this.#granted.delete(approvalId);
     // defence: approvals-are-bound, without it: return granted !== undefined;
     return granted !== undefined && granted.callId === callId && granted.sha256 === sha256(inputJson);
+  }
+
+  /** What an earlier release asked has no time of its own. */
+  #hasExpired({
+    createdAt = Number.POSITIVE_INFINITY,
+    expiresAt = Number.POSITIVE_INFINITY,
+  }: ApprovalRequest): boolean {
+    const { expiresAfterMs = Number.POSITIVE_INFINITY } = this.#options;
+    return isPast(Math.min(expiresAt, createdAt + expiresAfterMs));
   }
 
   #needsDecision(call: GateCall): boolean | Promise<boolean> {
@@ -173,6 +197,8 @@ class PolicyGate implements ApprovalGate {
   async #makeRequest(call: GateCall): Promise<ApprovalRequest> {
     const { tool, callId, scriptId, input, inputJson, line, snippet, plan } = call;
     const context = contextOf(input);
+    const createdAt = Date.now();
+    const { expiresAfterMs } = this.#options;
     return {
       approvalId: `apr_${randomUUID()}`,
       callId,
@@ -187,6 +213,8 @@ class PolicyGate implements ApprovalGate {
       rendered: await renderCall(tool, input, call.signal, this.#options.maxRenderedLength),
       plan,
       planned: isPlanned(call),
+      createdAt,
+      ...(expiresAfterMs !== undefined && { expiresAt: createdAt + expiresAfterMs }),
     };
   }
 
@@ -208,6 +236,8 @@ class PolicyGate implements ApprovalGate {
 
   #applyAnswer(call: GateCall, approvalId: string, answer: Answer | undefined): GateDecision {
     if (answer === undefined) return denied(call, 'host', 'the answer was not a decision', { approvalId });
+    // defence: decisions-expire
+    if (answer.expiresAt !== undefined && isPast(answer.expiresAt)) return expired(call, approvalId);
     const { note, remember } = answer;
     const said = { approvalId, ...(note !== undefined && { note }), ...(remember !== undefined && { remember }) };
     if (remember === 'plan') this.#plan = answer.decision;
@@ -272,17 +302,24 @@ function untilAborted<T>(signal: AbortSignal, otherwise: T, run: () => Promise<T
 function readAnswer(answer: unknown): Answer | undefined {
   if (answer === 'approve' || answer === 'deny') return { decision: answer };
   if (typeof answer !== 'object' || answer === null) return undefined;
-  const { decision, input, note, remember } = answer as Record<string, unknown>;
+  const { decision, input, note, remember, expiresAt } = answer as Record<string, unknown>;
   // defence: only-decisions-decide, without it: if (decision !== 'approve' && decision !== 'deny') return { decision: 'approve' };
   if (decision !== 'approve' && decision !== 'deny') return undefined;
   if (remember !== undefined && !isRemember(remember)) return undefined;
   if (note !== undefined && typeof note !== 'string') return undefined;
+  if (expiresAt !== undefined && !isTime(expiresAt)) return undefined;
   return {
     decision,
     ...(input !== undefined && { input }),
     ...(note !== undefined && { note }),
     ...(remember !== undefined && { remember }),
+    ...(expiresAt !== undefined && { expiresAt }),
   };
+}
+
+/** In ms since 1970. */
+export function isTime(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
 }
 
 export function isRemember(value: unknown): value is Remember {
@@ -318,6 +355,16 @@ function denied(call: GateCall, by: ApprovalDecider, why: string, said: Partial<
     ...said,
     approvalId: said.approvalId ?? `apr_${randomUUID()}`,
   };
+}
+
+/** By the system's clock: the other time comes from another process. */
+function isPast(timeMs: number): boolean {
+  return timeMs <= Date.now();
+}
+
+function expired(call: GateCall, approvalId: string): GateDecision {
+  const reason = `The time to decide about the call of ${call.tool.name} is over.`;
+  return { decision: 'timeout', approvalId, by: 'clock', reason };
 }
 
 function cancelled(approvalId: string): GateDecision {

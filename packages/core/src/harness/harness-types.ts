@@ -84,8 +84,10 @@ export interface ResumeOptions {
   /** Whose run it is: the same as when it was put aside. */
   principal?: string;
   signal?: AbortSignal;
-  /** Replaces the harness's approvals, for calls that are still to come. */
+  /** Replaces the harness's approvals. A call that it denies does not run, also where somebody has approved it. */
   approvals?: ApprovalPolicy;
+  /** Changes to the harness's limits. Of each limit that either sets, and that of the script, the smaller one holds. */
+  limits?: Partial<LimitsInput>;
   onEvent?: (event: StreamEvent) => void;
   /**
    * Takes the script from a holder who may still live: the call that it is making may take effect, and is `unknown`

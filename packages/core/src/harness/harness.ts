@@ -50,10 +50,12 @@ import {
   openFor,
   recoverScript,
   replayScript,
+  resumedLimits,
   resumeScript,
   waitsForNobody,
   type Decisions,
   type Recoverable,
+  type ResumeHost,
   type WaitingScript,
 } from './resumption.js';
 import {
@@ -66,7 +68,7 @@ import {
   type RunEnd,
 } from './script-runner.js';
 import type { ScriptItemMembers, ScriptText } from './script-items.js';
-import type { RunHost, RunnerParts } from './script-run.js';
+import type { RunnerParts } from './script-run.js';
 import type { Keeping } from './store-journal.js';
 import { SuspensionSeal, type SuspensionKey } from './suspension-envelope.js';
 import { WorkPlans } from './work-plans.js';
@@ -158,7 +160,7 @@ class ToolscriptHarness implements Harness {
     if (typeof source !== 'string') throw new ToolscriptUsageError('runScript needs the script as a string.');
     const mode = run.mode ?? this.mode;
     if (mode === 'disabled') return failedOutcome(disabledFailure());
-    const { limits, approvals, app, principal, context, signal } = this.#shared(run);
+    const { limits, approvals, approvalExpiryMs, app, principal, context, signal } = this.#shared(run);
     const stream = this.#stream(run, this.#identity(run));
     const language = run.language ?? 'ts';
     const { refusal } = run;
@@ -173,6 +175,7 @@ class ToolscriptHarness implements Harness {
       mode,
       limits,
       approvals,
+      approvalExpiryMs,
       app,
       principal,
       context,
@@ -271,7 +274,7 @@ class ToolscriptHarness implements Harness {
     this.#assertOpen();
     checkRunOptions(run, 'replay');
     const host = this.#host({ ...run, approvals: 'deny' }, this.#stream(run, this.#identity({})));
-    return (await replayScript(this.#parts, scriptId, host, run.principal)).outcome;
+    return (await replayScript(this.#parts, scriptId, { ...host, ceilings: {} }, run.principal)).outcome;
   }
 
   async callTool(name: string, input: unknown, run: CallToolOptions = {}): Promise<Operation> {
@@ -371,6 +374,7 @@ class ToolscriptHarness implements Harness {
     return {
       limits: run.limits === undefined ? this.#limits : resolveLimits(this.#limits, run.limits),
       approvals: run.approvals ?? this.#options.approvals,
+      approvalExpiryMs: run.limits?.approvalTimeoutMs ?? this.#options.limits?.approvalTimeoutMs,
       app: run.app,
       principal: run.principal,
       context: run.context ?? {},
@@ -382,14 +386,24 @@ class ToolscriptHarness implements Harness {
     return new EventStream(identity, [this.#options.onEvent, run.onEvent], nextSeq);
   }
 
-  #host(run: ResumeOptions, stream: EventStream): RunHost {
+  #host(run: ResumeOptions, stream: EventStream): ResumeHost {
+    const ceilings = this.#ceilings(run);
     return {
       approvals: run.approvals ?? this.#options.approvals,
+      approvalExpiryMs: ceilings.approvalTimeoutMs,
+      ceilings,
       app: run.app,
       signal: run.signal,
       stream,
       inAnswer: false,
     };
+  }
+
+  /** Of scripts that were started under other limits: those that somebody has set, here or for the resume. */
+  #ceilings(run: ResumeOptions): Partial<LimitsInput> {
+    const ceilings = { ...this.#options.limits, ...queueWait(this.#options), ...run.limits };
+    resolveLimits(ceilings, undefined);
+    return ceilings;
   }
 
   /** Nothing runs in this mode, whatever was suspended elsewhere; the script stays where it is. */
@@ -430,7 +444,8 @@ class ToolscriptHarness implements Harness {
     onOutcome: (outcome: Outcome) => void,
   ): AsyncGenerator<StreamEvent, void, undefined> {
     const { frame, nextSeq, answer, script } = waiting.suspension;
-    const { limits, principal } = script.start;
+    const { principal } = script.start;
+    const limits = resumedLimits(script.start, this.#ceilings(run));
     const again = { ...run, limits, ...(principal === undefined ? {} : { principal }) };
     const how = {
       identity: frame.identity,

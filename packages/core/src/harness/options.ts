@@ -175,7 +175,7 @@ function refuseWhatIsToCome(options: Record<string, unknown>): void {
 }
 
 const RUN_OPTIONS = ['app', 'principal', 'context', 'limits', 'signal', 'approvals', 'onEvent'];
-const RESUME_OPTIONS = ['app', 'principal', 'signal', 'approvals', 'onEvent', 'force'];
+const RESUME_OPTIONS = ['app', 'principal', 'limits', 'signal', 'approvals', 'onEvent', 'force'];
 const MODES = ['enabled', 'dry-run', 'disabled'];
 const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
   runScript: [...RUN_OPTIONS, 'mode', 'language', 'threadId', 'turnId', 'item', 'refusal'],

@@ -1,5 +1,13 @@
-import { isRemember } from '../approvals/index.js';
-import { DEFAULT_LIMITS, ToolscriptUsageError, type Decision, type JournalContent } from '../protocol/index.js';
+import { isRemember, isTime } from '../approvals/index.js';
+import {
+  DEFAULT_LIMITS,
+  ToolscriptUsageError,
+  withinCeilings,
+  type Decision,
+  type JournalContent,
+  type Limits,
+  type LimitsInput,
+} from '../protocol/index.js';
 import { restoreScript } from '../script/index.js';
 import {
   afterInterruption,
@@ -41,6 +49,11 @@ import {
 /** By approval. What is left out stays pending. */
 export type Decisions = Readonly<Record<string, Decision>>;
 
+/** Whoever resumes. `ceilings`: the limits that hold where they are smaller than the script's own. */
+export interface ResumeHost extends RunHost {
+  ceilings: Partial<LimitsInput>;
+}
+
 /** A script that waits: its suspension, and the text of it. `force`: even where somebody may still hold it. */
 export interface WaitingScript {
   suspension: Suspension;
@@ -53,7 +66,7 @@ export async function resumeScript(
   parts: RunnerParts,
   { suspension, text, force = false }: WaitingScript,
   decisions: Decisions,
-  host: RunHost,
+  host: ResumeHost,
   onTaken: () => void = () => {},
 ): Promise<RunEnd> {
   const { header, frame, script, memory } = suspension;
@@ -115,6 +128,8 @@ function recoverable(
   if (damage !== undefined && !mayIgnore(damage, content, force)) return refused(scriptId, damagedBy(damage));
   const story = storyOf(content);
   if (story === undefined) return refused(scriptId, UNKNOWN_VERSION);
+  const foreign = foreignBridge(parts, story.script.start);
+  if (foreign !== undefined) return refused(scriptId, foreign);
   // defence: recover-asks-for-the-principal
   if (story.script.start.principal !== principal) return refused(scriptId, 'This script is another principal’s.');
   if (story.ended !== undefined) return refused(scriptId, 'This script has ended; there is nothing to go on with.');
@@ -132,7 +147,7 @@ function recoverable(
 export async function recoverScript(
   parts: RunnerParts,
   scriptId: string,
-  host: RunHost,
+  host: ResumeHost,
   asked: { principal?: string | undefined; force?: boolean | undefined },
 ): Promise<RunEnd | WaitingScript> {
   const keeping = keepingOf(parts, 'recover');
@@ -177,7 +192,7 @@ export async function decideScript(
 export async function replayScript(
   parts: RunnerParts,
   scriptId: string,
-  host: RunHost,
+  host: ResumeHost,
   principal: string | undefined,
 ): Promise<RunEnd> {
   const content = await keepingOf(parts, 'replay').leases.store.journal.read(scriptId);
@@ -190,7 +205,7 @@ export async function replayScript(
   const { start } = story.script;
   const end = await runSession(parts, {
     ...host,
-    ...runOf(start),
+    ...runOf(start, host),
     cacheHit: false,
     journal: unwrittenJournal,
     earlier: { ...afterInterruption(story.script), endsWithTape: true },
@@ -213,7 +228,7 @@ export function checkDecisions(decisions: unknown, { script }: Suspension): asse
       );
     if (!isDecision(decision))
       throw new ToolscriptUsageError(
-        `resume: the decision about ${approvalId} must be "approve", "deny" or { decision, input?, note?, remember? }, where note is text and remember "script", "plan" or "workspace".`,
+        `resume: the decision about ${approvalId} must be "approve", "deny" or { decision, input?, note?, remember?, expiresAt? }, where note is text, remember "script", "plan" or "workspace", and expiresAt a number of ms since 1970.`,
       );
   }
 }
@@ -221,8 +236,9 @@ export function checkDecisions(decisions: unknown, { script }: Suspension): asse
 /** What the gate could not read would be taken for a refusal, and the suspension would be used up. */
 function isDecision(decision: unknown): boolean {
   if (typeof decision !== 'object' || decision === null) return isAnswer(decision);
-  const { decision: said, note, remember } = decision as Record<string, unknown>;
+  const { decision: said, note, remember, expiresAt } = decision as Record<string, unknown>;
   const isNote = note === undefined || typeof note === 'string';
+  if (expiresAt !== undefined && !isTime(expiresAt)) return false;
   return isAnswer(said) && isNote && (remember === undefined || isRemember(remember));
 }
 
@@ -235,8 +251,21 @@ export function openFor(parts: RunnerParts, text: string, principal: string | un
   const suspension = open(parts, text);
   if (typeof suspension === 'string') return refused(undefined, suspension);
   // defence: resume-asks-for-the-principal, without it: return suspension;
-  if (suspension.header.principal === principal) return suspension;
+  if (suspension.header.principal === principal) return ofKnownBridge(parts, suspension);
   return refused(suspension.header.scriptId, 'This suspension is another principal’s.');
+}
+
+function ofKnownBridge(parts: RunnerParts, suspension: Suspension): Suspension | RunEnd {
+  const foreign = foreignBridge(parts, suspension.script.start);
+  return foreign === undefined ? suspension : refused(suspension.header.scriptId, foreign);
+}
+
+/** Why nobody here can go on with a script: its tape tells of calls that this release would not understand. */
+function foreignBridge({ runtime }: RunnerParts, { bridge }: ScriptStart): string | undefined {
+  const known = runtime.bridge?.known;
+  // defence: known-bridges-only
+  if (bridge === undefined || known === undefined || known.includes(bridge)) return undefined;
+  return `This script was started by a release whose scripts speak version ${bridge} of the bridge; known here: ${known.join(', ')}. Resume it with that release or a later one.`;
 }
 
 function open(parts: RunnerParts, text: string): Suspension | string {
@@ -269,25 +298,31 @@ interface Again {
   memory?: Suspension['memory'];
 }
 
-async function goOn(parts: RunnerParts, host: RunHost, again: Again): Promise<RunEnd> {
+async function goOn(parts: RunnerParts, host: ResumeHost, again: Again): Promise<RunEnd> {
   const { start, earlier, frame, kept, decisions, memory } = again;
   const { stream } = host;
   if (frame.item !== undefined) announceStatus(stream, frame.item.id, 'executing');
+  const run = runOf(start, host);
   const end = await runSession(parts, {
     ...host,
-    ...runOf(start),
+    ...run,
     cacheHit: earlier.spent?.cacheHit ?? false,
     journal: kept.journal ?? unwrittenJournal,
     earlier,
     decisions: new Map(Object.entries(decisions)),
     ...(memory === undefined ? {} : { memory }),
   });
-  const reported = { source: start.script.source, tokenBudget: start.limits.modelOutputTokens };
+  const reported = { source: start.script.source, tokenBudget: run.limits.modelOutputTokens };
   return endRun(parts, { end, frame, stream, kept, inAnswer: host.inAnswer, reported });
 }
 
-function runOf({ scriptId, script, limits, principal, toolNames, contextJson, seed, clockMs }: ScriptStart) {
-  // A release that suspended it may not have known every limit.
-  const known = { ...DEFAULT_LIMITS, ...limits };
-  return { scriptId, script: restoreScript(script), limits: known, principal, toolNames, contextJson, seed, clockMs };
+function runOf(start: ScriptStart, { ceilings }: Pick<ResumeHost, 'ceilings'>) {
+  const { scriptId, script, principal, toolNames, contextJson, seed, clockMs } = start;
+  const limits = resumedLimits(start, ceilings);
+  return { scriptId, script: restoreScript(script), limits, principal, toolNames, contextJson, seed, clockMs };
+}
+
+/** A release that suspended the script may not have known every limit. */
+export function resumedLimits({ limits }: ScriptStart, ceilings: Partial<LimitsInput>): Limits {
+  return withinCeilings({ ...DEFAULT_LIMITS, ...limits }, ceilings);
 }

@@ -65,6 +65,8 @@ export interface RunnerParts {
 export interface RunHost {
   inAnswer: boolean;
   approvals: ApprovalPolicy | undefined;
+  /** How long a suspended call can be decided about. Undefined: as long as it is kept. */
+  approvalExpiryMs: number | undefined;
   app: unknown;
   signal: AbortSignal | undefined;
   stream: EventStream;
@@ -115,8 +117,8 @@ export function runSession(parts: RunnerParts, run: ScriptRun): Promise<SessionE
 }
 
 function makeFacade(parts: RunnerParts, run: ScriptRun, hooks: SessionFacadeHooks) {
-  const { limits, decisions, memory, stream, journal } = run;
-  const gate = parts.makeGate(run.approvals, limits, { parks: true, decisions, memory });
+  const { limits, decisions, memory, stream, journal, approvalExpiryMs: expiresAfterMs } = run;
+  const gate = parts.makeGate(run.approvals, limits, { parks: true, decisions, memory, expiresAfterMs });
   const tellsCalls = stream.isHeard || parts.tasks !== undefined || parts.audit !== undefined || journal.isKept;
   return createFacade({
     registry: parts.registry,

@@ -31,6 +31,7 @@ export interface ScriptRequest extends ScriptText {
   mode: HarnessMode;
   limits: Limits;
   approvals: ApprovalPolicy | undefined;
+  approvalExpiryMs: number | undefined;
   app: unknown;
   principal: string | undefined;
   context: JsonObject;
@@ -97,11 +98,12 @@ async function runCompiled(
   request: ScriptRequest,
   { scriptId, script, cacheHit, item }: Prepared,
 ): Promise<RunEnd> {
-  const { limits, principal, stream, approvals, app, signal } = request;
+  const { limits, principal, stream, approvals, approvalExpiryMs, app, signal } = request;
   const { identity } = stream;
   const journal = parts.keeping === undefined ? undefined : newJournal(parts.keeping, scriptId, identity, principal);
   const end = await runSession(parts, {
     approvals,
+    approvalExpiryMs,
     app,
     signal,
     stream,

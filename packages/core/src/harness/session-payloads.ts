@@ -73,5 +73,7 @@ function approvalToEvent(request: ApprovalRequest) {
     ...(request.snippet === undefined ? {} : { snippet: request.snippet }),
     ...(request.context === undefined ? {} : { context: request.context }),
     rendered: request.rendered,
+    ...(request.createdAt === undefined ? {} : { created_at: request.createdAt }),
+    ...(request.expiresAt === undefined ? {} : { expires_at: request.expiresAt }),
   };
 }

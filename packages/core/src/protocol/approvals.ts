@@ -21,6 +21,10 @@ export interface ApprovalRequest {
   plan: readonly PlannedCall[];
   /** The plan lists this call with these very arguments: a decision for the plan covers it. */
   planned: boolean;
+  /** In ms since 1970. Undefined where an earlier release asked. */
+  createdAt?: number;
+  /** A decision that comes later counts for nothing. In ms since 1970; undefined: it may come at any time. */
+  expiresAt?: number;
 }
 
 export type Decision =
@@ -32,6 +36,8 @@ export type Decision =
       input?: unknown;
       note?: string;
       remember?: Remember;
+      /** Where the script is resumed later, the decision counts for nothing. In ms since 1970; default: it stays. */
+      expiresAt?: number;
     };
 
 /**

@@ -14,6 +14,9 @@ export const ApprovalRequestEventSchema = z.looseObject({
   snippet: z.string().optional(),
   context: z.string().optional(),
   rendered: z.string(),
+  /** In ms since 1970. */
+  created_at: z.number().optional(),
+  expires_at: z.number().optional(),
 });
 
 const itemType = z.enum([

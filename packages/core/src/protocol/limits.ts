@@ -67,4 +67,13 @@ export const LimitChangesSchema = z.strictObject(
   ) as unknown as ChangesShape,
 );
 
+/** The smaller one of each limit and its ceiling. */
+export function withinCeilings(limits: Limits, ceilings: Partial<LimitsInput>): Limits {
+  const within = Object.entries(limits).map(([name, limit]) => {
+    const ceiling = ceilings[name as keyof Limits] ?? limit;
+    return [name, typeof limit === 'boolean' ? limit && ceiling === true : Math.min(limit, Number(ceiling))];
+  });
+  return Object.fromEntries(within) as Limits;
+}
+
 export const DEFAULT_LIMITS: Limits = Object.freeze(LimitsSchema.parse({}));

@@ -10,6 +10,11 @@ import type { LogLevel } from './outcome.js';
  */
 export interface SandboxRuntime {
   readonly name: string;
+  /**
+   * How host and guest speak to each other: the version of scripts that start here, and those of scripts that can go on
+   * here. Left out: every script can.
+   */
+  readonly bridge?: { readonly version: number; readonly known: readonly number[] };
   /** Starts what is slow to start; resolves when a script would run at once. Idempotent. */
   warm(): Promise<void>;
   /** Never throws; a run that cannot start ends with a segment that says so. */

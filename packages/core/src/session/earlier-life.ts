@@ -1,4 +1,11 @@
-import type { Operation, SandboxCapture, SandboxCall, Settlement } from '../protocol/index.js';
+import {
+  DEFAULT_LIMITS,
+  type Limits,
+  type Operation,
+  type SandboxCapture,
+  type SandboxCall,
+  type Settlement,
+} from '../protocol/index.js';
 import type { CallResult, EndedCall, WaitingCall } from '../tools/index.js';
 import type { RejectedCall } from './outcome-failure.js';
 import type { VoiceState } from './script-voice.js';
@@ -8,6 +15,9 @@ import type { StoredTape } from './tape.js';
 /** What a session goes on from: a script that was put aside, or one whose process ended. */
 export interface EarlierLife {
   readonly attempt: number;
+  readonly bridge: number | undefined;
+  /** With which the script was started, or went on before. */
+  readonly limits: Limits;
   /** Undefined: the tape is the only way. */
   readonly capture: SandboxCapture | undefined;
   readonly tape: StoredTape;
@@ -43,6 +53,8 @@ export function afterSuspension(script: SuspendedScript, taskEnds: ReadonlyMap<n
   const { made, ended, waiting } = calls;
   return {
     attempt: start.attempt,
+    bridge: start.bridge,
+    limits: { ...DEFAULT_LIMITS, ...start.limits },
     capture,
     tape,
     made,
@@ -65,6 +77,8 @@ export function afterInterruption(script: InterruptedScript): EarlierLife {
   const known = [...ended, ...unknown];
   return {
     attempt: start.attempt,
+    bridge: start.bridge,
+    limits: { ...DEFAULT_LIMITS, ...start.limits },
     capture: undefined,
     tape,
     made: known.length,

@@ -1,7 +1,44 @@
-import type { Limits, SandboxLimits } from '../protocol/index.js';
+import { MAX_TIMER_MS, type Limits, type SandboxLimits } from '../protocol/index.js';
 
 /** More calls than this past the budget are refused in the guest, without troubling the host. */
 const CALL_FLOOD_MARGIN = 100;
+
+/** What of an earlier life the sandbox's limits depend on. */
+interface EarlierLimits {
+  /** With which the guest was started. */
+  readonly limits: Limits;
+  readonly tape: { readonly calls: readonly (readonly [name: string, ...rest: unknown[]])[] };
+}
+
+/**
+ * For a script that goes on under limits that may be lower than those that it started with. What it has done already
+ * it may do again along its tape: calls beyond that, and larger arguments, are refused by the host.
+ */
+export function resumedSandboxLimits(limits: Limits, earlier: EarlierLimits): SandboxLimits {
+  const { maxCalls, maxBuiltinCalls, ...own } = sandboxLimits(limits);
+  const builtinCalls = earlier.tape.calls.filter(([name]) => isBuiltin(name)).length;
+  const toolCalls = earlier.tape.calls.length - builtinCalls;
+  return {
+    ...own,
+    maxCalls: Math.max(maxCalls, toolCalls + CALL_FLOOD_MARGIN),
+    maxBuiltinCalls: Math.max(maxBuiltinCalls, builtinCalls),
+    maxToolInputBytes: earlier.limits.maxToolInputBytes,
+    // A new script can be sent again later; one that was suspended has nobody else to go on with it.
+    queueWaitMs: MAX_TIMER_MS,
+  };
+}
+
+/** Whether a guest that was started under one of them holds itself to the other. */
+export function isSameForTheGuest(left: Limits, right: Limits): boolean {
+  const { queueWaitMs: _leftWait, maxToolInputBytes: _leftInput, ...own } = sandboxLimits(left);
+  const other = sandboxLimits(right);
+  return Object.entries(own).every(([name, limit]) => other[name as keyof SandboxLimits] === limit);
+}
+
+/** A detached task is a tool call. */
+function isBuiltin(name: string): boolean {
+  return name.startsWith('$') && name !== '$spawn';
+}
 
 const limitsOf = new WeakMap<Limits, SandboxLimits>();
 

@@ -1,6 +1,5 @@
 import {
   ABORT_GRACE_MS,
-  MAX_TIMER_MS,
   StaleEpochError,
   type ApprovalRequest,
   type CompiledScript,
@@ -24,7 +23,7 @@ import type { EarlierLife } from './earlier-life.js';
 import { roundMs, withoutRepairedReturn } from './final-operations.js';
 import { GuestClock } from './guest-clock.js';
 import type { ScriptJournal } from './journal.js';
-import { sandboxLimits } from './sandbox-limits.js';
+import { isSameForTheGuest, resumedSandboxLimits, sandboxLimits } from './sandbox-limits.js';
 import { ScriptCalls } from './script-calls.js';
 import type { ScriptStart } from './script-start.js';
 import type { ScriptTasks } from './script-tasks.js';
@@ -173,7 +172,7 @@ class ScriptSession {
     const nowMs = () => performance.now() - this.#startedAt;
     this.#voice = new ScriptVoice(limits, nowMs, earlier?.voice);
     this.#clock = new WallClock(
-      spent?.wall.remainingMs ?? limits.timeoutMs,
+      remainingWallMs(limits, earlier),
       () => this.#run?.cancel('timeout'),
       spent === undefined ? 0 : spent.wall.pausedMs + sleptMs,
     );
@@ -216,9 +215,15 @@ class ScriptSession {
       }
       signal?.addEventListener('abort', this.#onAbort, { once: true });
       if (earlier === undefined && journal.isKept) journal.started(this.#start());
-      if (earlier?.capture === undefined || runtime.restore === undefined) this.#begin();
+      if (earlier?.capture === undefined || runtime.restore === undefined || !this.#isGuestOfItsLimits(earlier))
+        this.#begin();
       else this.#run = runtime.restore(earlier.capture, this.#job, this.#observer, this.#options.images);
     });
+  }
+
+  /** The limits that a guest holds itself to lie in its memory: where others hold now, it goes along its tape. */
+  #isGuestOfItsLimits({ limits }: EarlierLife): boolean {
+    return isSameForTheGuest(limits, this.#options.limits);
   }
 
   onlyReadsStarted(): boolean {
@@ -232,7 +237,6 @@ class ScriptSession {
 
   #makeJob(): SandboxJob {
     const { script, limits, tasks, earlier } = this.#options;
-    const sandbox = sandboxLimits(limits);
     return {
       runId: this.#options.scriptId,
       sha256: script.codeSha256,
@@ -244,17 +248,22 @@ class ScriptSession {
       clockMs: this.#options.clockMs,
       wallMs: limits.timeoutMs,
       principal: this.#options.principal,
-      // A new script can be sent again later; one that was taken up has nobody else to go on with it.
-      limits: earlier === undefined ? sandbox : { ...sandbox, queueWaitMs: MAX_TIMER_MS },
+      limits: earlier === undefined ? sandboxLimits(limits) : resumedSandboxLimits(limits, earlier),
     };
   }
 
   #start(): ScriptStart {
-    const { scriptId, script, seed, clockMs, toolNames, contextJson, limits, principal, tasks } = this.#options;
+    const { scriptId, script, seed, clockMs, toolNames, contextJson, principal, tasks, runtime } = this.#options;
+    const { earlier } = this.#options;
     const spawn = tasks !== undefined;
+    const bridge = earlier === undefined ? runtime.bridge?.version : earlier.bridge;
+    // The guest may send what it could when it was started; the facade holds it to the limit of now.
+    const { maxToolInputBytes } = earlier?.limits ?? this.#options.limits;
+    const limits = { ...this.#options.limits, maxToolInputBytes };
     const stored = script.stored();
     const attempt = this.#attempt;
-    return { scriptId, script: stored, attempt, seed, clockMs, toolNames, spawn, contextJson, limits, principal };
+    const own = { scriptId, script: stored, attempt, seed, clockMs, toolNames, spawn, contextJson, limits, principal };
+    return bridge === undefined ? own : { ...own, bridge };
   }
 
   /** From the script's beginning: for the first time, or along its tape. */
@@ -352,7 +361,7 @@ class ScriptSession {
       return;
     }
     this.#replay = undefined;
-    if (segment.end?.type === 'cancelled') return void this.#finish(segment.end);
+    if (segment.end?.type === 'cancelled' || segment.end?.type === 'limit') return void this.#finish(segment.end);
     if (batch !== undefined || (segment.end !== undefined && !isNew)) return this.#diverged('it ended before');
     if (segment.end !== undefined) return void this.#finish(segment.end);
     if (this.#options.earlier?.endsWithTape === true) this.#run?.cancel('cancelled');
@@ -659,6 +668,12 @@ class ScriptSession {
       runtime: this.#options.runtime.name,
     };
   }
+}
+
+/** What is left of the wall clock, where the limit may be lower than before. */
+function remainingWallMs({ timeoutMs }: Limits, earlier: EarlierLife | undefined): number {
+  if (earlier?.spent === undefined) return timeoutMs;
+  return earlier.spent.wall.remainingMs - (earlier.limits.timeoutMs - timeoutMs);
 }
 
 function notStarted({ callId, tool, inputJson, effect, startedAtMs, line }: WaitingCall): Operation {

@@ -16,4 +16,6 @@ export interface ScriptStart {
   readonly contextJson: string;
   readonly limits: Limits;
   readonly principal: string | undefined;
+  /** The version of the bridge of the runtime that started it; see `SandboxRuntime`. */
+  readonly bridge?: number;
 }

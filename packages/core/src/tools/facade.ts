@@ -159,11 +159,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
       return this.#refuse(record, 'failed', guestError('ToolValidationError', checked.message, checked.data));
     }
     const record = this.#addRecord(call, tool, checked.value, checked.json, deliver);
-    const pending = this.#askGate(record);
-    if (pending === undefined) return this.#enqueue(record);
-    void this.#decide(record, pending).catch((thrown: unknown) =>
-      this.#refuse(record, 'failed', describeThrown(thrown, tool.name)),
-    );
+    this.#askGate(record);
   }
 
   /** The tool may have changed meanwhile: the call is held to what holds now. */
@@ -197,10 +193,19 @@ class CallFacade implements Facade, CallVoice, GateEar {
     const checked = checkArguments(tool, call, this.#options.limits.maxToolInputBytes);
     if (!checked.ok)
       return this.#refuse(record, 'not_started', guestError('ToolValidationError', checked.message, checked.data));
-    const decided = this.#options.gate.decideAgain(this.#gateCall(record), request);
-    void this.#decide(record, decided).catch((thrown: unknown) =>
-      this.#refuse(record, 'failed', describeThrown(thrown, tool.name)),
-    );
+    if (checked.json !== inputJson && this.#options.gate.isOpen(request)) return this.#askAnew(record, checked);
+    this.#follow(record, this.#options.gate.decideAgain(this.#gateCall(record), request));
+  }
+
+  /** The tool has got defaults since: what was shown is not what would run, and nobody has approved it. */
+  #askAnew(record: CallRecord, { value, json }: { value: JsonValue; json: string }): void {
+    this.#cancelApproval(record);
+    record.input = deepFreeze(value);
+    record.inputJson = json;
+    this.#counts.leave(record);
+    record.state = 'deciding';
+    this.#counts.enter(record);
+    this.#askGate(record);
   }
 
   #addRecord(
@@ -238,8 +243,16 @@ class CallFacade implements Facade, CallVoice, GateEar {
     );
   }
 
-  #askGate(record: CallRecord): Promise<GateDecision | undefined> | undefined {
-    return this.#options.gate.decide(this.#gateCall(record));
+  #askGate(record: CallRecord): void {
+    const pending = this.#options.gate.decide(this.#gateCall(record));
+    if (pending === undefined) this.#enqueue(record);
+    else this.#follow(record, pending);
+  }
+
+  #follow(record: CallRecord, pending: Promise<GateDecision | undefined>): void {
+    void this.#decide(record, pending).catch((thrown: unknown) =>
+      this.#refuse(record, 'failed', describeThrown(thrown, record.tool.name)),
+    );
   }
 
   #gateCall(record: CallRecord): CallForGate {

@@ -11,6 +11,7 @@ import type {
   Settlement,
 } from '../../protocol/index.js';
 import type { SlotSnapshot } from '../quickjs/slot.js';
+import { KNOWN_PROTOCOLS, PROTOCOL_VERSION } from '../quickjs/image.js';
 import { keepableArtefacts, loadArtefacts, loadKept, type Artefacts, type ExecuteArtefacts } from './artefacts.js';
 import { readCapture, writeCapture } from './captures.js';
 import { ColumnReader } from './columns.js';
@@ -66,6 +67,7 @@ const SLOW_LANE_IDLE_MS = 5_000;
  */
 export class QuickJsPool implements SandboxRuntime {
   readonly name = 'quickjs';
+  readonly bridge = { version: PROTOCOL_VERSION, known: KNOWN_PROTOCOLS };
   readonly #options: Required<QuickJsOptions>;
   readonly #entry: URL;
   readonly #workers: WorkerThread[] = [];
