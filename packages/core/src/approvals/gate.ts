@@ -83,17 +83,29 @@ class PolicyGate implements ApprovalGate {
 
   async decideAgain(call: GateCall, request: ApprovalRequest): Promise<GateDecision> {
     const { approvalId } = request;
-    const rule = matchRule(this.#policy.rules, this.#ruled(call));
-    // defence: prohibitions-are-asked-again
-    if (rule?.action === 'deny') return denied(call, 'rule', 'a rule forbids it', { approvalId });
-    // defence: denying-policies-are-asked-again
-    if (rule === undefined && this.#policy.otherwise === 'deny')
-      return denied(call, 'policy', this.#policy.denial, { approvalId });
+    const denial = this.#denial(call, { approvalId });
+    if (denial !== undefined) return denial;
     // defence: approvals-expire-while-suspended
     if (this.#hasExpired(request)) return expired(call, approvalId);
     const decision = this.#options.decisions?.get(approvalId);
     if (decision !== undefined) return this.#applyAnswer(call, approvalId, readAnswer(decision));
     return this.#park(call, approvalId);
+  }
+
+  forbids(call: GateCall): GateDecision | undefined {
+    const needed = call.tool.approval !== 'never';
+    const rule = matchRule(this.#policy.rules, this.#ruled(call));
+    return needed || (rule !== undefined && isNamedProhibition(rule)) ? this.#denial(call) : undefined;
+  }
+
+  #denial(call: GateCall, said: Partial<DecisionCommon> = {}): GateDecision | undefined {
+    const rule = matchRule(this.#policy.rules, this.#ruled(call));
+    // defence: prohibitions-are-asked-again
+    if (rule?.action === 'deny') return denied(call, 'rule', 'a rule forbids it', said);
+    // defence: denying-policies-are-asked-again
+    if (rule === undefined && this.#policy.otherwise === 'deny')
+      return denied(call, 'policy', this.#policy.denial, said);
+    return undefined;
   }
 
   memory(): GateMemory {

@@ -1,6 +1,6 @@
 import type { Decision, JournalContent, Operation, Settlement } from '../protocol/index.js';
 import type { InterruptedScript, ScriptStart, TapeBatch, TapeCall } from '../session/index.js';
-import type { EndedCall } from '../tools/index.js';
+import type { CallIntent, EndedCall } from '../tools/index.js';
 import { withResult } from './call-results.js';
 import type { RunIdentity } from './event-stream.js';
 
@@ -8,7 +8,7 @@ import type { RunIdentity } from './event-stream.js';
 export type JournalLine =
   | StartedLine
   /** Before a call with effects. */
-  | { t: 'intent'; callIndex: number; operation: Operation }
+  | { t: 'intent'; callIndex: number; operation: Operation; isRepeatable?: boolean }
   /** A call with effects, or a detached task, ended while the guest was busy or suspended, or after it had ended. */
   | { t: 'finished'; settlement: Settlement; ended: EndedCall }
   /** Before the guest is told. */
@@ -101,7 +101,7 @@ class StoryReader {
   readonly #calls: TapeCall[] = [];
   readonly #batches: TapeBatch[] = [];
   readonly #endedCalls = new Map<number, EndedCall>();
-  readonly #intents = new Map<number, EndedCall>();
+  readonly #intents = new Map<number, CallIntent>();
   readonly #undelivered = new Map<number, Settlement>();
   readonly #delivered = new Set<number>();
 
@@ -114,7 +114,11 @@ class StoryReader {
       case 'intent':
         // A detached task that was queued may start while its script is suspended.
         if (this.isResumed) this.#goesOn();
-        this.#intents.set(line.callIndex, { callIndex: line.callIndex, operation: line.operation });
+        this.#intents.set(line.callIndex, {
+          callIndex: line.callIndex,
+          operation: line.operation,
+          isRepeatable: line.isRepeatable === true,
+        });
         return;
       case 'finished':
         if (!this.#delivered.has(line.settlement.callIndex))
@@ -145,9 +149,9 @@ class StoryReader {
   }
 
   script(start: ScriptStart): InterruptedScript {
-    const unknown = [...this.#intents.values()].map(({ callIndex, operation }) => ({
-      callIndex,
-      operation: { ...operation, status: 'unknown' as const },
+    const unknown = [...this.#intents.values()].map((intent) => ({
+      ...intent,
+      operation: { ...intent.operation, status: 'unknown' as const },
     }));
     return {
       start,

@@ -1,12 +1,6 @@
-import {
-  StaleEpochError,
-  type AppendOptions,
-  type Operation,
-  type ScriptStatus,
-  type Settlement,
-} from '../protocol/index.js';
+import { StaleEpochError, type AppendOptions, type ScriptStatus, type Settlement } from '../protocol/index.js';
 import type { Delivery, ScriptJournal, ScriptStart } from '../session/index.js';
-import type { EndedCall } from '../tools/index.js';
+import type { CallIntent, EndedCall } from '../tools/index.js';
 import { withoutResult } from './call-results.js';
 import type { RunIdentity } from './event-stream.js';
 import type { EndedLine, JournalLine, StartedLine } from './journal-lines.js';
@@ -82,9 +76,9 @@ export class StoreJournal implements ScriptJournal {
     this.#push({ t: 'started', start, ...this.#about });
   }
 
-  intended(callIndex: number, operation: Operation): void | Promise<void> {
+  intended({ callIndex, operation, isRepeatable }: CallIntent): void | Promise<void> {
     if (operation.effect === 'read') return;
-    this.#push({ t: 'intent', callIndex, operation });
+    this.#push({ t: 'intent', callIndex, operation, ...(isRepeatable && { isRepeatable }) });
     return this.#write({ flush: this.#durability === 'power' });
   }
 

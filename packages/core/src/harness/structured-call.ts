@@ -60,6 +60,7 @@ export async function callOnce(parts: RunnerParts, call: StructuredCall): Promis
 const dryRunGate: ApprovalGate = {
   decide: (call) => Promise.resolve(notInDryRun(call)),
   decideAgain: (call) => Promise.resolve(notInDryRun(call)),
+  forbids: notInDryRun,
   isOpen: () => false,
   redeem: () => false,
   memory: () => ({ tools: [] }),

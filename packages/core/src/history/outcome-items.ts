@@ -94,6 +94,7 @@ export function operationToItem(operation: Operation): OperationItem {
     started_at_ms: operation.startedAtMs,
     duration_ms: operation.durationMs,
     ...present('line', operation.line),
+    ...present('retry_of', operation.retryOf),
   };
 }
 

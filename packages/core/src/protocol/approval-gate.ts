@@ -15,6 +15,8 @@ export interface ApprovalGate {
    * call or text, or was taken before; then nothing may run.
    */
   redeem(approvalId: string, callId: string, inputJson: string): boolean;
+  /** What the policy of now says against a call that was let through before, in an earlier process. */
+  forbids(call: GateCall): GateDecision | undefined;
   /** Whether nobody has decided about this request while the script was suspended, and somebody still may. */
   isOpen(request: ApprovalRequest): boolean;
   /** As `decide`, for a call that waited for this request when its script was suspended. */

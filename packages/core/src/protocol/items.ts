@@ -61,6 +61,7 @@ export const OperationItemSchema = z.looseObject({
   started_at_ms: z.number(),
   duration_ms: z.number(),
   line: z.number().optional(),
+  retry_of: z.string().optional(),
 });
 
 /** Of one result: most images that are handed to a model, and the most bytes of each. */

@@ -23,6 +23,8 @@ export interface Operation {
   /** The effective input: validated, defaults applied. What the script sent, where it was not valid. */
   input: unknown;
   effect: ToolEffect;
+  /** The id of the call whose end was unknown, and which this one makes again under its idempotency key. */
+  retryOf?: string;
   status: OperationStatus;
   result?: unknown;
   /** The call completed, but its result was too large to carry. */

@@ -120,7 +120,7 @@ export interface GuestError {
   readonly data?: unknown;
 }
 
-/** A call the guest made. `name` is a tool's name, or one of the runtime's own: `$sleep`, `$catalog`, `$spawn`, `$tasks`. */
+/** A call the guest made. `name` is a tool's name, or one of the runtime's own: `$sleep`, `$catalog`, `$spawn`, `$tasks`, `$retry`. */
 export interface SandboxCall {
   /** 0, 1, 2 … in call order within the run. */
   readonly callIndex: number;

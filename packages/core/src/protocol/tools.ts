@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from './json.js';
 
-/** What a call changes. Reads may be repeated after a crash; the others never are. */
+/** What a call changes. Reads may be repeated after a crash; of the others, those of tools that are `idempotent`. */
 export type ToolEffect = 'read' | 'write' | 'external';
 
 /** What a tool's `execute` is told about its call. */
@@ -13,7 +13,7 @@ export interface ToolCallContext {
   readonly signal: AbortSignal;
   readonly callId: string;
   readonly scriptId: string | undefined;
-  /** The same after a resume or a replay: script id and call index. */
+  /** The same after a resume or a replay, and for a repetition or a retry of the call: script id and call index. */
   readonly idempotencyKey: string;
   /** Tells a person how far the call is. */
   readonly progress: (message: string) => void;
@@ -55,6 +55,8 @@ export interface Tool {
   readonly outputSchema: JsonObject | undefined;
   readonly approval: ApprovalMode | ApprovalPredicate;
   readonly effect: ToolEffect;
+  /** The tool itself makes a repetition under the same `idempotencyKey` harmless: after a crash the call is repeated. */
+  readonly idempotent?: boolean;
   /** Checks strictly (unknown keys are errors) and applies defaults. Never throws. */
   readonly validateInput: (input: unknown) => Validated;
   readonly validateOutput: (output: unknown) => Validated;

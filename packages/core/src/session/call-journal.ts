@@ -1,5 +1,5 @@
 import type { Operation, Settlement } from '../protocol/index.js';
-import type { EndedCall } from '../tools/index.js';
+import type { CallIntent, EndedCall } from '../tools/index.js';
 import type { ScriptJournal } from './journal.js';
 import type { ScriptTape } from './tape.js';
 
@@ -34,9 +34,9 @@ export class CallJournal {
   }
 
   /** Before a call is executed. Where it throws or rejects, the call is not made. */
-  intended(callIndex: number, operation: Operation): void | Promise<void> {
-    if (operation.effect !== 'read') this.#awaited.add(callIndex);
-    return this.#journal.intended(callIndex, operation);
+  intended(intent: CallIntent): void | Promise<void> {
+    if (intent.operation.effect !== 'read') this.#awaited.add(intent.callIndex);
+    return this.#journal.intended(intent);
   }
 
   ended(callIndex: number, operation: Operation): void {

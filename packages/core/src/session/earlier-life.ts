@@ -26,6 +26,8 @@ export interface EarlierLife {
   readonly waiting: readonly WaitingCall[];
   /** Calls of which nothing is known but that they had started. */
   readonly unknown: ReadonlySet<number>;
+  /** Of those, the ones whose tools said that they may be repeated. */
+  readonly repeatable: ReadonlySet<number>;
   /** Detached tasks that had not ended, by the indexes of their calls. */
   readonly running: readonly number[];
   /** What is written of their ends, by the same. */
@@ -61,6 +63,7 @@ export function afterSuspension(script: SuspendedScript, taskEnds: ReadonlyMap<n
     ended,
     waiting,
     unknown: new Set(),
+    repeatable: new Set(),
     running,
     taskEnds,
     open,
@@ -85,6 +88,7 @@ export function afterInterruption(script: InterruptedScript): EarlierLife {
     ended: known,
     waiting: [],
     unknown: new Set(unknown.map(({ callIndex }) => callIndex)),
+    repeatable: new Set(unknown.filter(({ isRepeatable }) => isRepeatable).map(({ callIndex }) => callIndex)),
     running: [],
     taskEnds: new Map(),
     open: [],

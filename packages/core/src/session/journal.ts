@@ -1,5 +1,5 @@
-import type { Operation, Settlement } from '../protocol/index.js';
-import type { EndedCall } from '../tools/index.js';
+import type { Settlement } from '../protocol/index.js';
+import type { CallIntent, EndedCall } from '../tools/index.js';
 import type { ScriptStart } from './script-start.js';
 import type { TapeCall } from './tape.js';
 
@@ -13,7 +13,7 @@ export interface ScriptJournal {
   readonly isKept: boolean;
   started(start: ScriptStart): void;
   /** Before a call is executed. Where it throws or rejects, the call is not made. */
-  intended(callIndex: number, operation: Operation): void | Promise<void>;
+  intended(intent: CallIntent): void | Promise<void>;
   /** A call with effects has ended while the guest cannot be told. */
   finished(call: EndedCall, settlement: Settlement): void | Promise<void>;
   /** The script is put aside: the calls that it made since the last delivery. */

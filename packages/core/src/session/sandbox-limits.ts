@@ -35,9 +35,9 @@ export function isSameForTheGuest(left: Limits, right: Limits): boolean {
   return Object.entries(own).every(([name, limit]) => other[name as keyof SandboxLimits] === limit);
 }
 
-/** A detached task is a tool call. */
+/** A detached task and a retry are tool calls. */
 function isBuiltin(name: string): boolean {
-  return name.startsWith('$') && name !== '$spawn';
+  return name.startsWith('$') && name !== '$spawn' && name !== '$retry';
 }
 
 const limitsOf = new WeakMap<Limits, SandboxLimits>();

@@ -1,5 +1,14 @@
 import { MAX_TIMER_MS, type CompiledScript, type SandboxCall } from '../protocol/index.js';
-import type { CallResult, Facade, FacadeEvent, PendingCalls, ToolCatalog, WaitingCall } from '../tools/index.js';
+import { idempotencyKey, unknownEnd } from '../tools/index.js';
+import type {
+  CallResult,
+  Facade,
+  FacadeCall,
+  FacadeEvent,
+  PendingCalls,
+  ToolCatalog,
+  WaitingCall,
+} from '../tools/index.js';
 import { BuiltinAnswers } from './builtin-answers.js';
 import { readArguments, textArgument } from './builtin-arguments.js';
 import { CatalogCalls } from './catalog-calls.js';
@@ -20,6 +29,11 @@ interface CallsOptions {
   callPrefix: string;
   /** Called once for every call, in a tick of its own or at once. */
   settle: (call: { callIndex: number }, result: CallResult) => void;
+}
+
+/** A tool call as the script asked for it. */
+interface ToolCall extends Pick<FacadeCall, 'tool' | 'argsJson' | 'isRepeated' | 'retries'> {
+  task?: OpenTask | undefined;
 }
 
 /** What becomes of the calls that one script makes: tools, `sleep`, the catalog and tasks, until each is settled. */
@@ -51,10 +65,12 @@ export class ScriptCalls {
       this.#taskCalls = new TaskCalls(tasks, this.#taskIdStart, (call, make) => this.#builtins.add(call, make));
   }
 
-  start(call: SandboxCall): void {
-    if (!call.name.startsWith('$')) return this.#callTool(call, call.name, call.argsJson);
+  /** `isRepeated`: it had started in an earlier process. */
+  start(call: SandboxCall, isRepeated = false): void {
+    const how = isRepeated ? { isRepeated } : {};
+    if (!call.name.startsWith('$')) return this.#callTool(call, { tool: call.name, argsJson: call.argsJson, ...how });
     try {
-      this.#startBuiltin(call);
+      this.#startBuiltin(call, how);
     } catch {
       this.#refuse(call, 'ToolValidationError', 'The arguments are wrong.');
     }
@@ -66,7 +82,7 @@ export class ScriptCalls {
   }
 
   /** Throws where the guest sent arguments that its bridge would not write. */
-  #startBuiltin(call: SandboxCall): void {
+  #startBuiltin(call: SandboxCall, how: Pick<ToolCall, 'isRepeated'>): void {
     if (call.argsProblem !== undefined)
       return this.#refuse(call, 'ToolValidationError', `The arguments are wrong: ${call.argsProblem}.`);
     // It was put aside where tasks could be detached, and goes on where they cannot.
@@ -78,7 +94,9 @@ export class ScriptCalls {
       case '$catalog':
         return this.#builtins.add(call, () => this.#catalog.answer(call.argsJson));
       case '$spawn':
-        return this.#spawn(call);
+        return this.#spawn(call, how);
+      case '$retry':
+        return this.#retry(call);
       case '$tasks':
         return this.#taskCalls?.ask(call);
       default:
@@ -100,11 +118,12 @@ export class ScriptCalls {
     const { earlier, settle } = this.#options;
     const known = earlier?.operation(call.callIndex);
     const toolName = known?.tool ?? 'tool';
-    const message = `The call of ${toolName} had started when its process ended. Whether it took effect is not known; it was not made again.`;
-    const position = known?.line === undefined ? undefined : { line: known.line, column: 1 };
     const callId = this.callId(call.callIndex);
+    const error = unknownEnd(toolName, callId, this.#keyOf(known?.retryOf ?? callId));
+    const position = known?.line === undefined ? undefined : { line: known.line, column: 1 };
+    const { message } = error;
     this.rejected.set(call.callIndex, { code: 'ToolExecutionError', message, toolName, callId, position });
-    settle(call, { ok: false, error: { code: 'ToolExecutionError', message, data: { status: 'unknown' } } });
+    settle(call, { ok: false, error });
   }
 
   /** A call that lost its race, and that nothing in the script can observe any more. Detached ones go on. */
@@ -167,7 +186,11 @@ export class ScriptCalls {
     return `${this.#options.callPrefix}_${callIndex}`;
   }
 
-  #callTool(call: SandboxCall, tool: string, argsJson: string, task?: OpenTask): void {
+  #keyOf(callId: string): string {
+    return idempotencyKey(this.#options.scriptId, { callId, callIndex: indexOfCall(callId) });
+  }
+
+  #callTool(call: SandboxCall, { task, ...asked }: ToolCall): void {
     const { script, facade } = this.#options;
     const position = script.originalPosition(call.line, call.column);
     const callId = this.callId(call.callIndex);
@@ -177,14 +200,13 @@ export class ScriptCalls {
     const pending = facade.call({
       callId,
       callIndex: call.callIndex,
-      tool,
-      argsJson,
+      ...asked,
       argsProblem: call.argsProblem,
       line: position?.line,
       snippet,
       detached: task !== undefined,
     });
-    this.#follow(pending, call, { toolName: tool, callId, position }, task);
+    this.#follow(pending, call, { toolName: asked.tool, callId, position }, task);
   }
 
   #follow(
@@ -224,11 +246,24 @@ export class ScriptCalls {
     );
   }
 
-  #spawn(call: SandboxCall): void {
+  #spawn(call: SandboxCall, how: Pick<ToolCall, 'isRepeated'>): void {
     const { name, args = {} } = readArguments(call.argsJson);
     const inputJson = JSON.stringify(args);
     const tool = textArgument(name);
-    this.#callTool(call, tool, inputJson, this.#openTask(call.callIndex, tool, inputJson));
+    this.#callTool(call, { tool, argsJson: inputJson, task: this.#openTask(call.callIndex, tool, inputJson), ...how });
+  }
+
+  /** Only what this script has called, and nobody knows the end of; it is made with the arguments of then. */
+  #retry(call: SandboxCall): void {
+    const { call: callIndex } = readArguments(call.argsJson);
+    const first = typeof callIndex === 'number' ? this.#options.earlier?.operation(callIndex) : undefined;
+    // defence: only-unknown-calls-are-retried
+    if (first?.status !== 'unknown')
+      return this.#refuse(call, 'ToolValidationError', 'Only a call whose end is unknown can be made again.');
+    const inputJson = JSON.stringify(first.input);
+    const callId = first.retryOf ?? first.callId;
+    const retries = { callId, idempotencyKey: this.#keyOf(callId), inputJson };
+    this.#callTool(call, { tool: first.tool, argsJson: inputJson, retries });
   }
 
   #openTask(callIndex: number, tool: string, inputJson: string): OpenTask | undefined {
@@ -241,4 +276,8 @@ export class ScriptCalls {
   #refuse(call: SandboxCall, code: string, message: string): void {
     this.#options.settle(call, { ok: false, error: { code, message } });
   }
+}
+
+function indexOfCall(callId: string): number {
+  return Number(callId.slice(callId.lastIndexOf('_') + 1));
 }

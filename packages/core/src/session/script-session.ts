@@ -16,7 +16,15 @@ import {
   type SandboxSegment,
   type Settlement,
 } from '../protocol/index.js';
-import type { CallResult, Facade, FacadeEvent, SuspendedCalls, ToolCatalog, WaitingCall } from '../tools/index.js';
+import type {
+  CallIntent,
+  CallResult,
+  Facade,
+  FacadeEvent,
+  SuspendedCalls,
+  ToolCatalog,
+  WaitingCall,
+} from '../tools/index.js';
 import { CallJournal } from './call-journal.js';
 import { EarlierCalls } from './earlier-calls.js';
 import type { EarlierLife } from './earlier-life.js';
@@ -69,7 +77,7 @@ export interface SessionFacadeHooks {
   nowMs: () => number;
   onEvent: (event: FacadeEvent) => void;
   earlier: Pick<SuspendedCalls, 'made' | 'ended'> | undefined;
-  onIntent: ((operation: Operation, callIndex: number) => void | Promise<void>) | undefined;
+  onIntent: ((intent: CallIntent) => void | Promise<void>) | undefined;
 }
 
 /** A script's end, or what there is to keep of one that waits for people. */
@@ -190,7 +198,7 @@ class ScriptSession {
       nowMs,
       onEvent: (event) => this.#onFacadeEvent(event),
       earlier: this.#earlierCalls,
-      onIntent: journal.isKept ? (operation, callIndex) => this.#journal.intended(callIndex, operation) : undefined,
+      onIntent: journal.isKept ? (intent) => this.#journal.intended(intent) : undefined,
     });
     this.#calls = new ScriptCalls({
       scriptId,
@@ -390,12 +398,21 @@ class ScriptSession {
     this.#earlierCalls?.followTasks((callIndex, operation, result) => this.#taskEnded(callIndex, operation, result));
     for (const call of open) {
       if (call.name === '$spawn') this.#earlierCalls?.restoreTask(call.callIndex);
-      if (earlier.unknown.has(call.callIndex)) this.#calls.tellUnknown(call);
+      if (earlier.unknown.has(call.callIndex)) this.#startAgain(call, earlier);
       else if (!answered.has(call.callIndex)) this.#startCall(call);
     }
     for (const callIndex of unobservable) this.#calls.abandon(callIndex);
     this.#updateClock();
     this.#deliver();
+  }
+
+  /** Nobody knows how the call ended: it is made again where both the tool of then and that of now say that it may. */
+  #startAgain(call: SandboxCall, { repeatable }: EarlierLife): void {
+    const operation = this.#earlierCalls?.operation(call.callIndex);
+    // defence: only-idempotent-calls-are-repeated
+    if (operation === undefined || !repeatable.has(call.callIndex) || !this.#facade.mayRepeat(operation))
+      return this.#calls.tellUnknown(call);
+    this.#startCall(call, true);
   }
 
   #note(segment: SandboxSegment, isTold = true): void {
@@ -431,10 +448,10 @@ class ScriptSession {
     else this.#settle({ callIndex }, result);
   }
 
-  #startCall(call: SandboxCall): void {
+  #startCall(call: SandboxCall, isRepeated = false): void {
     this.#tape.called(call);
     if (call.name === '$spawn') this.#journal.awaitEnd(call.callIndex);
-    this.#calls.start(call);
+    this.#calls.start(call, isRepeated);
   }
 
   #settle(call: { callIndex: number }, result: CallResult): void {

@@ -1,5 +1,5 @@
 import type { SandboxCall, SandboxCapture } from '../protocol/index.js';
-import type { EndedCall, SuspendedCalls } from '../tools/index.js';
+import type { CallIntent, EndedCall, SuspendedCalls } from '../tools/index.js';
 import type { RejectedCall } from './outcome-failure.js';
 import type { ScriptStart } from './script-start.js';
 import type { VoiceState } from './script-voice.js';
@@ -39,14 +39,14 @@ export interface SpentSoFar {
 
 /**
  * A script that was cut off by the end of its process, as its journal tells it. A call that had started and has
- * no result may have taken effect: nobody knows, and it is never made again.
+ * no result may have taken effect: nobody knows, and it is only made again where its tool says that it may.
  */
 export interface InterruptedScript {
   readonly start: ScriptStart;
   readonly tape: StoredTape;
   /** Calls with a known end, and calls of which nothing is known but that they had started. */
   readonly ended: readonly EndedCall[];
-  readonly unknown: readonly EndedCall[];
+  readonly unknown: readonly CallIntent[];
   /** Results that came too late to be delivered. */
   readonly ready: StoredTape['batches'][number]['settlements'];
 }

@@ -21,6 +21,14 @@ const SIGNAL: PropertyDescriptor & ThisType<LazyContext> = {
   configurable: true,
 };
 
+/** Under which a tool can know a call again. */
+export function idempotencyKey(
+  scriptId: string | undefined,
+  { callId, callIndex }: { callId: string; callIndex: number },
+): string {
+  return scriptId === undefined ? callId : `${scriptId}:${callIndex}`;
+}
+
 /**
  * A tool's view of its call: a plain object. `signal` is made when it is read, which most tools never do; what is
  * copied from a context, or inherits from it, has it too.
@@ -30,13 +38,13 @@ export function callContext(
   record: CallRecord,
   voice: CallVoice,
 ): ToolCallContext {
-  const { callId, callIndex, detached } = record.call;
+  const { callId, callIndex, detached, retries } = record.call;
   const context: LazyContext = {
     app,
     principal,
     callId,
     scriptId,
-    idempotencyKey: scriptId === undefined ? callId : `${scriptId}:${callIndex}`,
+    idempotencyKey: retries?.idempotencyKey ?? idempotencyKey(scriptId, { callId, callIndex }),
     progress: (message) => voice.progress(record, message),
     output: detached === true ? (text) => voice.output(record, text) : undefined,
     maxOutputBytes: limits.maxToolOutputBytes,

@@ -12,6 +12,15 @@ export function guestError(code: ErrorCode, message: string, data?: unknown): Gu
   return data === undefined ? { code, message: cut } : { code, message: cut, data };
 }
 
+/** Of a call that had started when its process ended. `idempotencyKey`: under which the script may make it again. */
+export function unknownEnd(tool: string, callId: string, idempotencyKey: string): GuestError {
+  return guestError(
+    'ToolExecutionError',
+    `The call of ${tool} had started when its process ended. Whether it took effect is not known; it was not made again. \`await error.retry()\` makes it again, under the same idempotency key.`,
+    { status: 'unknown', callId, idempotencyKey },
+  );
+}
+
 /**
  * What a script learns of what a tool threw: a catchable code, the message and JSON data. Never a stack,
  * a cause, or a member that the tool did not mean for it. Never throws, whatever was thrown.

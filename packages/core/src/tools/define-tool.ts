@@ -34,6 +34,11 @@ export interface ToolDefinition<Input extends ZodSchema | undefined, Output exte
     | ((input: ToolInput<Input>, call: ApprovalQuestion) => boolean | Promise<boolean>);
   /** Default `external`. */
   effect?: ToolEffect;
+  /**
+   * The tool itself makes a repetition under the same `idempotencyKey` harmless. A call that had started when its
+   * process ended is then repeated under its old key; otherwise it rejects as unknown. Default false.
+   */
+  idempotent?: boolean;
   /** What the call touches, for rules to match on. */
   permissions?: (input: ToolInput<Input>) => readonly string[];
   /** What a person who decides is shown instead of the arguments. */
@@ -80,6 +85,7 @@ export function defineTool<
     outputSchema: output && deepFreeze(output.jsonSchema),
     approval: definition.approval ?? 'policy',
     effect: definition.effect ?? 'external',
+    idempotent: definition.idempotent ?? false,
     validateInput: (value: unknown) => input.validate(value === undefined ? {} : value),
     validateOutput: output?.validate ?? acceptAnything.validate,
     permissions: definition.permissions,
@@ -99,6 +105,7 @@ const MEMBERS = [
   'outputSchema',
   'approval',
   'effect',
+  'idempotent',
   'permissions',
   'preview',
   'shows',
@@ -154,7 +161,9 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
     throw new ToolscriptUsageError(`${tool} needs a description: a string for the model.`);
   if (typeof definition['execute'] !== 'function')
     throw new ToolscriptUsageError(`${tool} needs a function "execute".`);
-  const { approval, effect, permissions, preview, shows } = definition;
+  const { approval, effect, idempotent, permissions, preview, shows } = definition;
+  if (idempotent !== undefined && typeof idempotent !== 'boolean')
+    throw new ToolscriptUsageError(`"idempotent" of ${lower(tool)} must be true or false.`);
   if (shows !== undefined && shows !== 'plan')
     throw new ToolscriptUsageError(`"shows" of ${lower(tool)} must be "plan", or be left out.`);
   if (approval !== undefined && typeof approval !== 'function' && !APPROVALS.includes(approval)) {

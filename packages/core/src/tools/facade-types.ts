@@ -35,6 +35,8 @@ export interface Facade {
   takeUp(call: WaitingCall): Promise<CallResult>;
   /** Every call that was made has settled. */
   readonly isQuiet: boolean;
+  /** Whether a call that had started in an earlier process may be made again by itself, with the very same arguments. */
+  mayRepeat(operation: Operation): boolean;
   /** In call order. What is true now: a call that runs is `unknown`; a task that outlives the script is `detached`, also before it runs. */
   operations(): Operation[];
   pending(): PendingCalls;
@@ -57,6 +59,18 @@ export interface FacadeCall {
   readonly snippet?: string;
   /** A task that outlives the script: `abortAll` leaves it alone. */
   readonly detached?: boolean;
+  /** The call had been counted and let through in an earlier process, see `Facade.mayRepeat`. */
+  readonly isRepeated?: boolean;
+  /** The call whose end is unknown, and which the script makes again. */
+  readonly retries?: Retried;
+}
+
+interface Retried {
+  readonly callId: string;
+  /** The call goes under this key, and not under one of its own. */
+  readonly idempotencyKey: string;
+  /** The arguments of then; the call is refused where its tool makes others of them now. */
+  readonly inputJson: string;
 }
 
 /** `json` is the result's JSON text; empty for `undefined`. */
@@ -84,6 +98,12 @@ export interface SuspendedCalls {
   readonly waiting: readonly WaitingCall[];
 }
 
+/** A call that is about to execute. */
+export interface CallIntent extends EndedCall {
+  /** Its tool is idempotent: where the process ends now, the call may be repeated. */
+  readonly isRepeatable: boolean;
+}
+
 export interface EndedCall {
   readonly callIndex: number;
   readonly operation: Operation;
@@ -99,6 +119,7 @@ export interface WaitingCall {
   readonly line?: number;
   readonly snippet?: string;
   readonly detached?: boolean;
+  readonly retries?: Retried;
   readonly startedAtMs: number;
   readonly request: ApprovalRequest;
 }
@@ -160,5 +181,5 @@ export interface FacadeOptions {
   /** What is known of the calls that were made before the script was suspended. */
   readonly earlier?: Pick<SuspendedCalls, 'made' | 'ended'> | undefined;
   /** Told of every call before it executes, and awaited. A rejection keeps the call from running. */
-  readonly onIntent?: ((operation: Operation, callIndex: number) => void | Promise<void>) | undefined;
+  readonly onIntent?: ((intent: CallIntent) => void | Promise<void>) | undefined;
 }

@@ -6,8 +6,8 @@ import type { GuestError } from '../protocol/sandbox.js';
 import type { Tool } from '../protocol/tools.js';
 import type { GateDecision } from '../protocol/approval-gate.js';
 import { checkArguments } from './call-arguments.js';
-import { callContext, type CallVoice } from './call-context.js';
-import { describeThrown, guestError } from './call-errors.js';
+import { callContext, idempotencyKey, type CallVoice } from './call-context.js';
+import { describeThrown, guestError, unknownEnd } from './call-errors.js';
 import { CallCounts } from './call-counts.js';
 import { CallQueue } from './call-queue.js';
 import { CallRecord, settledWithin, type CallEnd } from './call-record.js';
@@ -97,7 +97,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
   suspend(): SuspendedCalls {
     this.#closed = true;
     const waiting: WaitingCall[] = [];
-    const ended: EndedCall[] = [...(this.#options.earlier?.ended ?? [])];
+    const ended = this.#earlierEnds();
     for (const record of this.#records.values()) {
       if (record.state === 'awaiting_approval' && record.request !== undefined)
         waiting.push(waitingCall(record, record.request));
@@ -111,18 +111,33 @@ class CallFacade implements Facade, CallVoice, GateEar {
     return new Promise((resolve) => this.#takeUp(waiting, resolve));
   }
 
+  mayRepeat({ tool: name, input }: Operation): boolean {
+    const tool = this.#options.registry.get(name);
+    if (tool?.idempotent !== true || !this.#options.exposed.has(tool.name)) return false;
+    const validated = tool.validateInput(input);
+    // defence: repeated-calls-have-the-same-arguments
+    return validated.ok && JSON.stringify(validated.value) === JSON.stringify(input);
+  }
+
   get isQuiet(): boolean {
     return this.#records.size === this.#counts.settled;
   }
 
   operations(): Operation[] {
-    const { earlier } = this.#options;
     const now = [...this.#records.values()].sort((left, right) => left.call.callIndex - right.call.callIndex);
-    if (earlier === undefined) return now.map((record) => this.#operation(record));
+    if (this.#options.earlier === undefined) return now.map((record) => this.#operation(record));
     const calls = now.map((record) => ({ callIndex: record.call.callIndex, operation: this.#operation(record) }));
-    return [...earlier.ended, ...calls]
+    return [...this.#earlierEnds(), ...calls]
       .sort((left, right) => left.callIndex - right.callIndex)
       .map(({ operation }) => operation);
+  }
+
+  /** Without those of calls that were made again since. */
+  #earlierEnds(): EndedCall[] {
+    const { earlier } = this.#options;
+    if (earlier === undefined) return [];
+    const again = new Set([...this.#records.values()].map(({ call }) => call.callIndex));
+    return earlier.ended.filter(({ callIndex }) => !again.has(callIndex));
   }
 
   pending(): PendingCalls {
@@ -147,10 +162,10 @@ class CallFacade implements Facade, CallVoice, GateEar {
       return deliver({ ok: false, error: this.#notFound(call.tool, tool) });
     }
     // defence: budget-before-validation
-    if (this.#made >= this.#options.limits.maxToolCalls) {
+    if (call.isRepeated !== true && this.#made >= this.#options.limits.maxToolCalls) {
       return this.#refuse(this.#addRecord(call, tool, null, '', deliver), 'not_started', this.#budgetError());
     }
-    this.#made += 1;
+    if (call.isRepeated !== true) this.#made += 1;
     const checked = checkArguments(tool, call, this.#maxInputBytes());
     if (!checked.ok) {
       // defence: wrong-arguments
@@ -159,12 +174,16 @@ class CallFacade implements Facade, CallVoice, GateEar {
       return this.#refuse(record, 'failed', guestError('ToolValidationError', checked.message, checked.data));
     }
     const record = this.#addRecord(call, tool, checked.value, checked.json, deliver);
-    this.#askGate(record);
+    // defence: retries-have-the-same-arguments
+    if (call.retries !== undefined && call.retries.inputJson !== checked.json)
+      return this.#refuse(record, 'failed', guestError('ToolValidationError', otherArguments(tool)));
+    if (call.isRepeated === true) this.#recheck(record);
+    else this.#askGate(record);
   }
 
   /** The tool may have changed meanwhile: the call is held to what holds now. */
   #takeUp(waiting: WaitingCall, deliver: (result: CallResult) => void): void {
-    const { callId, callIndex, inputJson, line, snippet, detached, request } = waiting;
+    const { callId, callIndex, inputJson, line, snippet, detached, retries, request } = waiting;
     const call: FacadeCall = {
       callId,
       callIndex,
@@ -173,6 +192,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
       ...(line !== undefined && { line }),
       ...(snippet !== undefined && { snippet }),
       ...(detached !== undefined && { detached }),
+      ...(retries !== undefined && { retries }),
     };
     const found = this.#options.registry.get(waiting.tool);
     // defence: only-exposed-tools-are-taken-up, without it: const tool = found;
@@ -247,6 +267,18 @@ class CallFacade implements Facade, CallVoice, GateEar {
     const pending = this.#options.gate.decide(this.#gateCall(record));
     if (pending === undefined) this.#enqueue(record);
     else this.#follow(record, pending);
+  }
+
+  #unknownEnd({ call, tool }: CallRecord): GuestError {
+    return unknownEnd(tool.name, call.callId, idempotencyKey(this.#options.scriptId, call));
+  }
+
+  /** Somebody has let the call through before it started, in an earlier process. */
+  #recheck(record: CallRecord): void {
+    const denial = this.#options.gate.forbids(this.#gateCall(record));
+    // defence: prohibitions-hold-for-repeated-calls
+    if (denial !== undefined) return this.#refuse(record, 'unknown', this.#unknownEnd(record));
+    this.#enqueue(record);
   }
 
   #follow(record: CallRecord, pending: Promise<GateDecision | undefined>): void {
@@ -347,7 +379,11 @@ class CallFacade implements Facade, CallVoice, GateEar {
     const recorded = this.#options.onIntent;
     if (recorded === undefined) return DONE;
     // What it throws at once is a rejection too.
-    return DONE.then(() => recorded({ ...this.#operation(record), status: 'unknown' }, record.call.callIndex));
+    const { callIndex } = record.call;
+    const isRepeatable = record.tool.idempotent === true;
+    return DONE.then(() =>
+      recorded({ callIndex, operation: { ...this.#operation(record), status: 'unknown' }, isRepeatable }),
+    );
   }
 
   /** Never throws. */
@@ -428,8 +464,8 @@ class CallFacade implements Facade, CallVoice, GateEar {
     record.deliver({ ok: false, error });
   }
 
-  /** Ends a call of which nothing has run. */
-  #refuse(record: CallRecord, status: 'failed' | 'denied' | 'not_started', error: GuestError): void {
+  /** Ends a call that this facade has not run. */
+  #refuse(record: CallRecord, status: 'failed' | 'denied' | 'not_started' | 'unknown', error: GuestError): void {
     if (record.isSettled) return;
     this.#settle(record, { status, error });
     record.deliver({ ok: false, error });
@@ -512,6 +548,10 @@ class CallFacade implements Facade, CallVoice, GateEar {
       // The host's listener failed; the call goes on.
     }
   }
+}
+
+function otherArguments(tool: Tool): string {
+  return `The tool ${tool.name} takes other arguments now than those of the call that was to be made again.`;
 }
 
 function notRecorded(tool: Tool): GuestError {

@@ -1,5 +1,8 @@
 import { CATCHABLE_CODES } from '../protocol/errors.js';
 
+const RETRY =
+  '/** Where `data.status` is "unknown": makes the call again, under its idempotency key. */ retry?(): Promise<any>; ';
+
 /**
  * The globals of a script that do not depend on its tools, as TypeScript declarations. With
  * `declarationsFor(…)` before it, this is all that a script can see beside the language itself.
@@ -58,4 +61,4 @@ declare function text(value: any): void;
 declare function emit(value: any): void;
 /** Counts against the script's wall clock. */
 declare function sleep(ms: number): Promise<void>;
-${CATCHABLE_CODES.map((code) => `declare class ${code} extends Error { readonly code: '${code}'; readonly data?: any; }\n`).join('')}`;
+${CATCHABLE_CODES.map((code) => `declare class ${code} extends Error { readonly code: '${code}'; readonly data?: any; ${code === 'ToolExecutionError' ? RETRY : ''}}\n`).join('')}`;

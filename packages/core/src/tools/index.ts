@@ -10,6 +10,8 @@ export {
   type ToolInput,
   type ToolResult,
 } from './define-tool.js';
+export { idempotencyKey } from './call-context.js';
+export { unknownEnd } from './call-errors.js';
 export { createFacade } from './facade.js';
 export type * from './facade-types.js';
 export * from './guest-declarations.js';

@@ -3,6 +3,10 @@ import { z } from 'zod';
 import { createHarness, defineTool, listScripts, memoryStore, type Harness, type HarnessOptions } from '#core/index.js';
 import type { Decision, HarnessStore, Operation, Outcome, StreamEvent } from '#core/protocol/index.js';
 
+/** However slow the machine is. */
+const eventually = <Result>(look: () => Result | Promise<Result>) =>
+  vi.waitFor(look, { timeout: 60_000, interval: 10 });
+
 const KEY = 'a secret of more than thirty-two bytes';
 
 interface Report {
@@ -131,7 +135,7 @@ describe('the places of detached tasks', () => {
     const harness = open({ approvals: () => new Promise((resolve) => (approve = resolve)) });
     const id = valueOf(await harness.runScript('return tools.spawn.exec("note").id')) as string;
     const status = async () => valueOf(await harness.runScript(`return (await tools.spawn.read("${id}")).status`));
-    await vi.waitFor(async () => expect(await status()).toBe('awaiting_approval'));
+    await eventually(async () => expect(await status()).toBe('awaiting_approval'));
     approve('approve');
     expect(valueOf(await harness.runScript(`return (await tools.spawn.wait("${id}")).result`))).toBe('noted');
   });
@@ -144,7 +148,7 @@ describe('a detached task that has not begun when its script ends', () => {
     expect(statusesOf(outcome)).toEqual(Array.from({ length: 5 }, () => 'detached'));
     expect(ends()).toEqual([]);
     release();
-    await vi.waitFor(() => expect(ends()).toEqual(Array.from({ length: 5 }, () => 'completed')));
+    await eventually(() => expect(ends()).toEqual(Array.from({ length: 5 }, () => 'completed')));
   });
 
   it('leaves its script ended for everybody who looks at the store, also where its intent is all that was written', async () => {
@@ -153,7 +157,7 @@ describe('a detached task that has not begun when its script ends', () => {
     const harness = open({ approvals: () => new Promise((resolve) => (approve = resolve)) });
     const { scriptId } = await harness.runScript('tools.spawn.exec("note"); return 1');
     approve('approve');
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const details = await harness.inspect(scriptId);
       expect(details?.operations.map(({ status }) => status)).toEqual(['completed']);
     });
@@ -172,7 +176,7 @@ describe('the end of a detached task', () => {
     const statuses = async () => (await harness.inspect(scriptId))?.operations.map(({ status }) => status);
     expect(await statuses()).toEqual(['unknown', 'completed']);
     release();
-    await vi.waitFor(async () => expect(await statuses()).toEqual(['completed', 'completed']));
+    await eventually(async () => expect(await statuses()).toEqual(['completed', 'completed']));
     expect(await listScripts(store)).toMatchObject([{ state: 'ended' }]);
     const left = open({ store: await afterTheDeathOfAll(store) });
     expect((await left.inspect(scriptId))?.operations[0]).toMatchObject({ result: { held: 'one' } });
@@ -189,7 +193,7 @@ describe('the end of a detached task', () => {
     expect(statusesOf(first)).toEqual(['detached', 'awaiting_approval']);
     release();
     const look = () => harness.inspect(first.scriptId);
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect((await look())!.operations.map(({ status }) => status)).toEqual(['completed', 'awaiting_approval']),
     );
     expect((await look())!.state).toBe('suspended');
@@ -259,8 +263,8 @@ describe('the end of a detached task', () => {
     const first = suspended(await harness.runScript(source));
     expect(statusesOf(first)).toEqual(['detached', 'detached', 'detached', 'awaiting_approval']);
     release();
-    await vi.waitFor(() => expect(ends()).toHaveLength(3));
-    await vi.waitFor(async () =>
+    await eventually(() => expect(ends()).toHaveLength(3));
+    await eventually(async () =>
       expect((await harness.inspect(first.scriptId))!.operations.map(({ status }) => status)).toEqual([
         'completed',
         'completed',

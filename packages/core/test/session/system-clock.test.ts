@@ -2,6 +2,10 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { createHarness, defineTool, memoryStore, type HarnessOptions } from '#core/index.js';
 import type { Outcome } from '#core/protocol/index.js';
 
+/** However slow the machine is. */
+const eventually = <Result>(look: () => Result | Promise<Result>) =>
+  vi.waitFor(look, { timeout: 60_000, interval: 10 });
+
 const HOUR_MS = 3_600_000;
 /** Far more than anything here takes, far less than a jump. */
 const PLAUSIBLE_MS = HOUR_MS / 2;
@@ -109,7 +113,7 @@ describe.each(JUMPS)('when the system clock jumps %s by an hour', (_where, jumpM
     });
     expect(valueOf(await late)).toBe('ApprovalTimeoutError');
     const inTime = harness.runScript('return await tools.note()', { limits: { approvalTimeoutMs: 60_000 } });
-    await vi.waitFor(() => expect(asked).toHaveLength(2));
+    await eventually(() => expect(asked).toHaveLength(2));
     jump();
     await new Promise((resolve) => setTimeout(resolve, 20));
     asked[1]!('approve');
@@ -121,7 +125,7 @@ describe.each(JUMPS)('when the system clock jumps %s by an hour', (_where, jumpM
   it('a script waits for a free sandbox as long as the limit says', async () => {
     const { harness, jump, release } = open(jumpMs, { workers: { size: 1, slotsPerWorker: 1, queueWaitMs: 80 } });
     const first = harness.runScript('return await tools.hold()');
-    await vi.waitFor(() => expect(harness.stats().sandbox.running).toBe(1));
+    await eventually(() => expect(harness.stats().sandbox.running).toBe(1));
     setTimeout(jump, 20);
     const refused = await harness.runScript('return 1');
     expect(refused).toMatchObject({ status: 'failed', error: { code: 'HarnessBusyError' } });

@@ -244,7 +244,7 @@ function bridge(speaks: number, imageProtocol?: number): SandboxRuntime {
     run: (job, observer) => {
       const run = pool.run(job, observer);
       const capture = async () => {
-        const captured = await run.capture();
+        const captured = await run.capture?.();
         return captured && imageProtocol !== undefined
           ? { ...captured, images: [...(await changed()).keys()] }
           : captured;

@@ -282,8 +282,8 @@ describe('a script whose calls nobody decides about here', () => {
     await expect(resume({ [approvalId]: { decision: 'approve', note: 1 } })).rejects.toThrow(/note is text/u);
     await expect(resume('approve')).rejects.toThrow(/must be an object/u);
     await expect(open().resume(7 as never)).rejects.toThrow(/as a string/u);
-    await expect(open().resume(outcome.suspension, {}, { limits: {} } as never)).rejects.toThrow(
-      /unknown option "limits"/u,
+    await expect(open().resume(outcome.suspension, {}, { context: {} } as never)).rejects.toThrow(
+      /unknown option "context"/u,
     );
   });
 

@@ -79,7 +79,7 @@ function setUp(setup: Setup = {}) {
       events.push(event);
       setup.onEvent?.(event);
     },
-    ...(setup.onIntent && { onIntent: setup.onIntent }),
+    ...(setup.onIntent && { onIntent: ({ operation }) => setup.onIntent?.(operation) }),
   });
   const call = (tool: string, args: unknown = {}, extra: object = {}): Promise<CallResult> => {
     const callIndex = index++;

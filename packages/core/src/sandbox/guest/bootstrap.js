@@ -131,6 +131,11 @@
     if (data !== undefined)
       defineProperty(error, 'data', { value: data, writable: true, configurable: true, enumerable: true });
     weakSet(errorRecords, error, record);
+    // Nobody knows how the call ended. The host decides whether it may be made again.
+    if (data?.status === 'unknown' && typeof data.idempotencyKey === 'string' && record.call !== undefined) {
+      const retry = freeze(() => send('"$retry"', { call: record.call }));
+      defineProperty(error, 'retry', { value: retry, writable: true, configurable: true, enumerable: false });
+    }
     return error;
   }
 
