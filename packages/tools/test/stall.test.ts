@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Tool } from '@toolscript/core/protocol';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { codingTools } from '@toolscript/tools';
-import { MAX_STALL_MS, shortestStall } from './support/stall.js';
+import { MAX_STALL_MS, shortestStall } from '../../core/test/support/stall.js';
 import { put, temporaryFolder } from './support/temporary-folder.js';
 
 const MEGABYTE = 1024 * 1024;

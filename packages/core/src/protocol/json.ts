@@ -16,29 +16,58 @@ export const MAX_JSON_DEPTH = 100;
 const QUOTE = 34;
 const BACKSLASH = 92;
 
-/** True where brackets outside strings nest deeper than `limit`. One pass, no recursion. */
-export function jsonDepthExceeds(text: string, limit: number): boolean {
-  let depth = 0;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (code === QUOTE) {
-      index = endOfString(text, index);
-    } else if (code === 91 || code === 123) {
-      depth += 1;
-      if (depth > limit) return true;
-    } else if (code === 93 || code === 125) {
-      depth -= 1;
-    }
-  }
-  return false;
+/** What JSON text holds, as far as it was read. */
+export interface JsonExtent {
+  /** Levels of lists and objects within each other. */
+  readonly depth: number;
+  /** Values at every level, lists and objects too, and names of members. */
+  readonly values: number;
 }
 
-function endOfString(text: string, start: number): number {
-  let index = start + 1;
-  while (index < text.length) {
-    const code = text.charCodeAt(index);
-    if (code === QUOTE) return index;
-    index += code === BACKSLASH ? 2 : 1;
+/** Measures JSON text without reading it: one pass, no recursion. Stops where it is deeper than `maxDepth`. */
+export function measureJson(text: string, maxDepth: number): JsonExtent {
+  let depth = 0;
+  let deepest = 0;
+  let values = 1;
+  for (let index = 0; index < text.length && deepest <= maxDepth; index++) {
+    switch (text.charCodeAt(index)) {
+      case QUOTE:
+        index = endOfString(text, index);
+        break;
+      case 44:
+      case 58:
+        values += 1;
+        break;
+      case 91:
+      case 123:
+        depth += 1;
+        if (depth > deepest) deepest = depth;
+        break;
+      case 93:
+      case 125:
+        depth -= 1;
+        if (!isOpening(text.charCodeAt(index - 1))) values += 1;
+        break;
+    }
   }
-  return index;
+  return { depth: deepest, values };
+}
+
+/** True where brackets outside strings nest deeper than `limit`. */
+export function jsonDepthExceeds(text: string, limit: number): boolean {
+  return measureJson(text, limit).depth > limit;
+}
+
+function isOpening(code: number): boolean {
+  return code === 91 || code === 123;
+}
+
+/** The index of the closing quote; the length of a text that has none. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let escapes = 0;
+    while (text.charCodeAt(end - 1 - escapes) === BACKSLASH) escapes += 1;
+    if (escapes % 2 === 0) return end;
+  }
+  return text.length;
 }

@@ -39,8 +39,12 @@ export const LimitsSchema = z.strictObject({
   maxToolOutputBytes: positive().default(262_144),
   /** JSON bytes of one tool result. */
   maxToolResultBytes: positive().default(1_048_576),
+  /** Values at every level of one tool result, and names of members. */
+  maxToolResultValues: positive().default(100_000),
   /** JSON bytes of one tool call's arguments. */
   maxToolInputBytes: positive().default(1_048_576),
+  /** Values at every level of one tool call's arguments, and names of members: they are validated in one go. */
+  maxToolInputValues: positive().default(30_000),
   /** Tokens of a result that re-enter the conversation. */
   modelOutputTokens: positive().default(8_000),
   maxLogEvents: whole().default(200),

@@ -8,8 +8,19 @@ export type CheckedArguments =
   | { ok: true; value: JsonValue; json: string }
   | { ok: false; message: string; sent: JsonValue; data?: unknown };
 
+export interface ArgumentLimits {
+  /** Bytes of JSON. */
+  readonly maxBytes: number;
+  /** Values at every level, and names of members. */
+  readonly maxValues: number;
+}
+
 /** Validates the arguments and serialises the effective input, once. `sent` is what is recorded of wrong ones. */
-export function checkArguments(tool: Tool, { argsJson, argsProblem }: FacadeCall, maxBytes: number): CheckedArguments {
+export function checkArguments(
+  tool: Tool,
+  { argsJson, argsProblem }: FacadeCall,
+  { maxBytes, maxValues }: ArgumentLimits,
+): CheckedArguments {
   const wrong = (reason: string): CheckedArguments => ({
     ok: false,
     message: `The arguments of ${tool.name} are wrong: ${reason}.`,
@@ -19,7 +30,7 @@ export function checkArguments(tool: Tool, { argsJson, argsProblem }: FacadeCall
   const bytes = Buffer.byteLength(argsJson);
   // defence: argument-bytes-are-capped
   if (bytes > maxBytes) return wrong(`they are ${bytes} bytes of JSON, and ${maxBytes} are allowed`);
-  const parsed = argsJson === '' ? { ok: true as const, value: {} } : parseJson(argsJson);
+  const parsed = argsJson === '' ? { ok: true as const, value: {} } : parseJson(argsJson, maxValues);
   if (!parsed.ok) return wrong(parsed.reason);
   const validated = tool.validateInput(parsed.value);
   if (!validated.ok) {

@@ -1,4 +1,4 @@
-import { jsonDepthExceeds, MAX_JSON_DEPTH } from '../protocol/json.js';
+import { MAX_JSON_DEPTH, measureJson } from '../protocol/json.js';
 import type { Tool } from '../protocol/tools.js';
 import { issueLines } from './validation-issues.js';
 
@@ -7,28 +7,41 @@ export type CheckedResult =
   | { readonly ok: true; readonly json: string; readonly value: unknown }
   | { readonly ok: false; readonly reason: string };
 
+export interface ResultLimits {
+  /** Bytes of JSON. */
+  readonly maxToolResultBytes: number;
+  /** Values at every level, and names of members. */
+  readonly maxToolResultValues: number;
+}
+
 /**
- * A tool's return value as JSON text: checked against the output schema, capped in depth and bytes. The tool
+ * A tool's return value as JSON text: checked against the output schema, capped in depth, values and bytes. The tool
  * has run by now, so every refusal says so. Never throws.
  */
-export function checkResult(tool: Tool, result: unknown, maxBytes: number): CheckedResult {
+export function checkResult(tool: Tool, result: unknown, limits: ResultLimits): CheckedResult {
   try {
-    return serialise(tool, result, maxBytes);
+    return serialise(tool, result, limits);
   } catch {
     return refused(tool, 'its result is not JSON data');
   }
 }
 
-function serialise(tool: Tool, result: unknown, maxBytes: number): CheckedResult {
-  const lost = findLost(result, 'result', 0);
-  if (lost !== undefined) return refused(tool, `its result is not JSON data: ${lost}`);
+function serialise(
+  tool: Tool,
+  result: unknown,
+  { maxToolResultBytes: maxBytes, maxToolResultValues: maxValues }: ResultLimits,
+): CheckedResult {
+  const { lost, values } = new ResultLook(result, maxValues);
+  if (lost !== undefined) return refused(tool, `its result is not JSON data: result${lost}`);
+  // defence: result-values-are-capped
+  if (values > maxValues)
+    return refused(tool, `its result holds more than ${maxValues} values and names of members; ask for less`);
   let json = JSON.stringify(result) as string | undefined;
   if (json === undefined && result !== undefined)
     return refused(tool, `its result is not JSON data but a ${typeof result}`);
+  const extent = json === undefined ? { depth: 0, values: 0 } : measureJson(json, MAX_JSON_DEPTH);
   // defence: result-depth-is-capped
-  if (json !== undefined && jsonDepthExceeds(json, MAX_JSON_DEPTH)) {
-    return refused(tool, `its result is nested deeper than ${MAX_JSON_DEPTH} levels`);
-  }
+  if (extent.depth > MAX_JSON_DEPTH) return refused(tool, `its result is nested deeper than ${MAX_JSON_DEPTH} levels`);
   let read: { json: string | undefined; value: unknown } | undefined;
   if (tool.outputSchema !== undefined) {
     read = { json, value: json === undefined ? undefined : JSON.parse(json) };
@@ -48,26 +61,51 @@ function serialise(tool: Tool, result: unknown, maxBytes: number): CheckedResult
   return { ok: true, json, value: read?.json === json ? read.value : JSON.parse(json) };
 }
 
-/** What JSON would silently empty: a Map or Set becomes `{}`. Deeper than JSON may cross is refused later. */
-function findLost(value: unknown, path: string, depth: number): string | undefined {
-  if (typeof value !== 'object' || value === null || depth > MAX_JSON_DEPTH) return undefined;
-  if (value instanceof Map || value instanceof Set) return `${path} is a ${value instanceof Map ? 'Map' : 'Set'}`;
-  if (value instanceof Promise) return `${path} is a Promise that was not awaited`;
-  if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) {
-      const found =
-        typeof value[index] === 'object' ? findLost(value[index], `${path}[${index}]`, depth + 1) : undefined;
-      if (found !== undefined) return found;
+/** Looks through a result for what JSON would silently empty, such as a Map, and counts what it holds. */
+class ResultLook {
+  /** Values and names of members, as far as was looked. */
+  values = 1;
+  /** The path below the result, and what is there. Deeper than JSON may cross is refused later. */
+  readonly lost: string | undefined;
+  readonly #maxValues: number;
+
+  constructor(result: unknown, maxValues: number) {
+    this.#maxValues = maxValues;
+    this.lost = this.#look(result, 0);
+  }
+
+  #look(value: unknown, depth: number): string | undefined {
+    if (typeof value !== 'object' || value === null || this.values > this.#maxValues) return undefined;
+    const odd = oddObject(value);
+    if (odd !== undefined) return ` is ${odd}`;
+    if (depth > MAX_JSON_DEPTH || typeof (value as { toJSON?: unknown }).toJSON === 'function') return undefined;
+    return Array.isArray(value) ? this.#list(value, depth) : this.#members(value as Record<string, unknown>, depth);
+  }
+
+  #list(list: readonly unknown[], depth: number): string | undefined {
+    this.values += list.length;
+    for (const [index, entry] of list.entries()) {
+      const lost = this.#look(entry, depth + 1);
+      if (lost !== undefined) return `[${index}]${lost}`;
     }
     return undefined;
   }
-  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return undefined;
-  for (const key of Object.keys(value)) {
-    const member = (value as Record<string, unknown>)[key];
-    const found = typeof member === 'object' ? findLost(member, `${path}.${key}`, depth + 1) : undefined;
-    if (found !== undefined) return found;
+
+  #members(record: Record<string, unknown>, depth: number): string | undefined {
+    const keys = Object.keys(record);
+    this.values += 2 * keys.length;
+    for (const key of keys) {
+      const lost = this.#look(record[key], depth + 1);
+      if (lost !== undefined) return `.${key}${lost}`;
+    }
+    return undefined;
   }
-  return undefined;
+}
+
+function oddObject(value: object): string | undefined {
+  if (value instanceof Map) return 'a Map';
+  if (value instanceof Set) return 'a Set';
+  return value instanceof Promise ? 'a Promise that was not awaited' : undefined;
 }
 
 function refused(tool: Tool, reason: string): CheckedResult {

@@ -161,7 +161,9 @@ export interface FacadeOptions {
     | 'maxConcurrentToolCalls'
     | 'maxConcurrentDetachedTasks'
     | 'maxToolInputBytes'
+    | 'maxToolInputValues'
     | 'maxToolResultBytes'
+    | 'maxToolResultValues'
     | 'maxToolOutputBytes'
     | 'approvalTimeoutMs'
   >;

@@ -5,7 +5,7 @@ import type { Operation } from '../protocol/operations.js';
 import type { GuestError } from '../protocol/sandbox.js';
 import type { Tool } from '../protocol/tools.js';
 import type { GateDecision } from '../protocol/approval-gate.js';
-import { checkArguments } from './call-arguments.js';
+import { checkArguments, type ArgumentLimits } from './call-arguments.js';
 import { callContext, idempotencyKey, type CallVoice } from './call-context.js';
 import { describeThrown, guestError, unknownEnd } from './call-errors.js';
 import { CallCounts } from './call-counts.js';
@@ -166,7 +166,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
       return this.#refuse(this.#addRecord(call, tool, null, '', deliver), 'not_started', this.#budgetError());
     }
     if (call.isRepeated !== true) this.#made += 1;
-    const checked = checkArguments(tool, call, this.#maxInputBytes());
+    const checked = checkArguments(tool, call, this.#argumentLimits());
     if (!checked.ok) {
       // defence: wrong-arguments
       this.#wrongBytes += call.argsJson.length;
@@ -210,7 +210,8 @@ class CallFacade implements Facade, CallVoice, GateEar {
     record.request = request;
     this.#moveTo(record, 'awaiting_approval');
     if (tool === undefined) return this.#refuse(record, 'not_started', this.#notFound(waiting.tool, found));
-    const checked = checkArguments(tool, call, this.#options.limits.maxToolInputBytes);
+    const { maxToolInputBytes, maxToolInputValues } = this.#options.limits;
+    const checked = checkArguments(tool, call, { maxBytes: maxToolInputBytes, maxValues: maxToolInputValues });
     if (!checked.ok)
       return this.#refuse(record, 'not_started', guestError('ToolValidationError', checked.message, checked.data));
     if (checked.json !== inputJson && this.#options.gate.isOpen(request)) return this.#askAnew(record, checked);
@@ -250,9 +251,10 @@ class CallFacade implements Facade, CallVoice, GateEar {
   }
 
   /** Large arguments take long to refuse: a script that sent many of them may send small ones only. */
-  #maxInputBytes(): number {
-    const { maxToolInputBytes } = this.#options.limits;
-    return this.#wrongBytes > MAX_WRONG_BYTES ? Math.min(maxToolInputBytes, MAX_BYTES_AFTER) : maxToolInputBytes;
+  #argumentLimits(): ArgumentLimits {
+    const { maxToolInputBytes, maxToolInputValues: maxValues } = this.#options.limits;
+    const isWrong = this.#wrongBytes > MAX_WRONG_BYTES;
+    return { maxBytes: isWrong ? Math.min(maxToolInputBytes, MAX_BYTES_AFTER) : maxToolInputBytes, maxValues };
   }
 
   #budgetError(): GuestError {
@@ -443,7 +445,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
 
   #finishCompleted(record: CallRecord, result: unknown): void {
     if (record.isSettled) return;
-    const checked = checkResult(record.tool, result, this.#options.limits.maxToolResultBytes);
+    const checked = checkResult(record.tool, result, this.#options.limits);
     if (checked.ok) {
       const { json, value } = checked;
       const { observed, principal } = this.#options;

@@ -36,7 +36,9 @@ export function explainSchemaErrors(
     });
 }
 
-const MAX_ERRORS_READ = 2_000;
+const MAX_ERRORS_READ = 200;
+/** Issues that are put into words; a reader is shown a few of them. */
+const MAX_ISSUES = 50;
 
 /** Keywords that only say that something inside of them failed, and that is said by itself. */
 const CONTAINERS = new Set([
@@ -65,7 +67,7 @@ class Explanation {
 
   explain(errors: readonly OutputUnit[]): LocatedIssue[] {
     const issues: LocatedIssue[] = [];
-    for (let index = 0; index < errors.length; index++) {
+    for (let index = 0; index < errors.length && issues.length < MAX_ISSUES; index++) {
       const unit = errors[index] as OutputUnit;
       if (CONTAINERS.has(unit.keyword)) continue;
       const inner = HOLDERS.has(unit.keyword) ? innerErrors(errors, index) : [];

@@ -25,7 +25,14 @@ const USE_PROBE = '$recursiveAnchor';
 
 const MAX_SCHEMA_DEPTH = 64;
 const MAX_SCHEMAS = 20_000;
+/** Lists of more items are not looked through for an item that they have twice. */
 const MAX_UNIQUE_ITEMS = 500;
+const FEW_UNIQUE_ITEMS = 20;
+/** Each item is compared with every other. */
+const COST_OF_FEW_UNIQUE_ITEMS = 20;
+const COST_OF_UNIQUE_ITEMS = 12_000;
+/** Of an `enum`, or names in `required`, that are looked through as long as one schema takes. */
+const CHOICES_AT_ONCE = 20;
 const MAX_PATTERN_KEY_LENGTH = 300;
 const COST_OF_PATTERN = 20;
 
@@ -97,7 +104,7 @@ class SchemaReader {
     const reference = node['$ref'] ?? node['$dynamicRef'] ?? node['$recursiveRef'];
     if (reference !== undefined) read['$ref'] = this.#reference(reference, path);
     if (reference === undefined || !this.#legacyReferences) this.#keywords(node, read, path);
-    return this.#probed(read);
+    return this.#probed(read, costOf(read));
   }
 
   #keywords(node: JsonObject, read: MutableSchema, path: readonly string[]): void {
@@ -222,8 +229,13 @@ class SchemaReader {
 
   #uniqueItems(node: JsonObject, read: MutableSchema): void {
     if (node['uniqueItems'] !== true) return;
-    const tested = this.#probed({ uniqueItems: true }, COST_OF_PATTERN);
-    this.#alsoMatch(read, implies(this.#probed({ type: 'array', maxItems: MAX_UNIQUE_ITEMS }), tested));
+    const test = (minItems: number, maxItems: number, cost: number): void =>
+      this.#alsoMatch(
+        read,
+        implies(this.#probed({ type: 'array', minItems, maxItems }), this.#probed({ uniqueItems: true }, cost)),
+      );
+    test(0, FEW_UNIQUE_ITEMS, COST_OF_FEW_UNIQUE_ITEMS);
+    test(FEW_UNIQUE_ITEMS + 1, MAX_UNIQUE_ITEMS, COST_OF_UNIQUE_ITEMS);
   }
 
   #allowNull(read: MutableSchema): void {
@@ -284,6 +296,13 @@ class SchemaReader {
   #refuse(path: readonly string[], reason: string): never {
     throw new ToolscriptUsageError(`${this.#where} is not a usable JSON Schema at ${placeOf(path)}: ${reason}.`);
   }
+}
+
+/** What one use costs beside the schemas inside. The errors of a union's branches are copied at each level above it. */
+function costOf({ enum: choices, required, anyOf, oneOf }: MutableSchema): number {
+  const length = (list: unknown): number => (Array.isArray(list) ? list.length : 0);
+  const lookedThrough = length(choices) + length(required);
+  return 1 + Math.floor(lookedThrough / CHOICES_AT_ONCE) + 2 * (length(anyOf) + length(oneOf));
 }
 
 function implies(condition: MutableSchema, consequence: MutableSchema): MutableSchema {

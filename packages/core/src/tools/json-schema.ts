@@ -11,14 +11,14 @@ import { plainIssue, unknownKey } from './validation-issues.js';
 import type { CompiledSchema } from './zod-schema.js';
 
 /**
- * How many schemas one validation may use, patterns counting more. It grows with the data, because a sensible
- * schema looks at each value a few times; only one that explodes needs more.
+ * How many schemas one validation may use, patterns and long lists of choices counting more. A use takes one to two
+ * microseconds, so that all of them stay below the time for which the event loop may be held. It grows with the data
+ * where there is more than arguments hold by default.
  */
-const LEAST_BUDGET = 20_000;
-const BUDGET_PER_VALUE = 30;
-const LARGEST_BUDGET = 1_000_000;
+const LEAST_BUDGET = 25_000;
+const BUDGET_PER_VALUE = 1;
 /** What collecting every issue may use; where that is not enough the first one is told. */
-const BUDGET_OF_ISSUES = 20_000;
+const BUDGET_OF_ISSUES = 3_000;
 /** Unknown keys that are put into words; a reader is shown a few of them. */
 const MAX_ISSUES = 50;
 
@@ -101,14 +101,19 @@ class SchemaChecker {
   #guarded(value: unknown, check: (copy: JsonValue) => ValidationIssue[]): Validated {
     try {
       const copy = copyJson(value);
-      this.#budget = Math.min(LARGEST_BUDGET, LEAST_BUDGET + BUDGET_PER_VALUE * countValues(copy));
+      this.#budget = Math.max(LEAST_BUDGET, BUDGET_PER_VALUE * countValues(copy));
       const issues = check(copy);
       return issues.length === 0 ? { ok: true, value: copy } : { ok: false, issues };
     } catch (error) {
       if (error instanceof NotJsonError) return { ok: false, issues: [plainIssue(error.path, error.message)] };
       return {
         ok: false,
-        issues: [plainIssue([], 'cannot be checked: the data, or the schema of this tool, is too complex')],
+        issues: [
+          plainIssue(
+            [],
+            'cannot be checked: the data, or the schema of this tool, is too complex; send less in one call',
+          ),
+        ],
       };
     }
   }

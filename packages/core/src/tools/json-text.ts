@@ -1,12 +1,19 @@
-import { jsonDepthExceeds, MAX_JSON_DEPTH, type JsonValue } from '../protocol/json.js';
+import { MAX_JSON_DEPTH, measureJson, type JsonValue } from '../protocol/json.js';
 
 export type ParsedJson = { ok: true; value: JsonValue } | { ok: false; reason: string };
 
-/** Parses JSON text that may come from anywhere: depth is checked before the parser sees it. Never throws. */
-export function parseJson(text: string): ParsedJson {
+/**
+ * Parses JSON text that may come from anywhere: its depth, and how many values and names of members it has, are
+ * checked before the parser sees it. `maxValues`: default any number. Never throws.
+ */
+export function parseJson(text: string, maxValues = Infinity): ParsedJson {
+  const { depth, values } = measureJson(text, MAX_JSON_DEPTH);
   // defence: argument-depth-is-capped
-  if (jsonDepthExceeds(text, MAX_JSON_DEPTH)) {
-    return { ok: false, reason: `it is nested deeper than ${MAX_JSON_DEPTH} levels` };
+  if (depth > MAX_JSON_DEPTH) return { ok: false, reason: `it is nested deeper than ${MAX_JSON_DEPTH} levels` };
+  // defence: argument-values-are-capped
+  if (values > maxValues) {
+    const reason = `they hold ${values} values and names of members, and ${maxValues} are allowed; send fewer in one call`;
+    return { ok: false, reason };
   }
   try {
     return { ok: true, value: JSON.parse(text) as JsonValue };

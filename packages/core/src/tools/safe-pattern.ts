@@ -1,3 +1,5 @@
+import { isDecidedLoop, readQuantifier } from './pattern-loops.js';
+
 /**
  * Decides whether a regular expression from outside may run on the host, and on how long a text.
  *
@@ -6,42 +8,60 @@
  * itself is refused, and for the rest the text's length is bounded such that the worst case stays small.
  */
 export type PatternVerdict =
-  | { readonly safe: true; /** Longer texts must not be tested. */ readonly maxLength: number }
+  | {
+      readonly safe: true;
+      /** Longer texts must not be tested. */
+      readonly maxLength: number;
+      /** Steps of the engine that the test of a text of so many characters may take, at the worst. */
+      readonly steps: (length: number) => number;
+    }
   | { readonly safe: false; readonly reason: string };
 
+export interface PatternOptions {
+  /** Of the regular expression. Default `u`. */
+  readonly flags?: string;
+  /** Steps that one test may take in the worst case. Default 100 000: below a millisecond. */
+  readonly maxSteps?: number;
+}
+
 const MAX_PATTERN_LENGTH = 1_000;
-/** Steps that one test may take in the worst case: below a millisecond. */
 const MAX_STEPS = 100_000;
 const LEAST_USEFUL_LENGTH = 16;
 const MAX_GROUP_DEPTH = 20;
 
-export function judgePattern(source: string): PatternVerdict {
+export function judgePattern(
+  source: string,
+  { flags = 'u', maxSteps = MAX_STEPS }: PatternOptions = {},
+): PatternVerdict {
   // defence: pattern-length
   if (source.length > MAX_PATTERN_LENGTH) return unsafe(`it is longer than ${MAX_PATTERN_LENGTH} characters`);
-  if (!isValid(source)) return unsafe('it is not a valid regular expression');
+  if (!isValid(source, flags)) return unsafe('it is not a valid regular expression');
+  if (flags.includes('v')) return unsafe('it has the flag v');
   try {
-    const shape = new PatternReader(source).read();
-    return boundLength(shape);
+    return boundLength(new PatternReader(source, flags).read(), maxSteps);
   } catch (error) {
     if (error instanceof UnsafePattern) return unsafe(error.message);
     throw error;
   }
 }
 
-function isValid(source: string): boolean {
+function isValid(source: string, flags: string): boolean {
   try {
-    return new RegExp(source, 'u') instanceof RegExp;
+    return new RegExp(source, flags) instanceof RegExp;
   } catch {
     return false;
   }
 }
 
-function boundLength(shape: PatternShape): PatternVerdict {
+function boundLength(shape: PatternShape, maxSteps: number): PatternVerdict {
   const power = shape.repetitions + (shape.anchored ? 0 : 1);
-  const budget = MAX_STEPS / (shape.choices * shape.counted);
-  if (power === 0) return budget >= 1 ? { safe: true, maxLength: MAX_STEPS } : unsafe('it tries too many alternatives');
+  const factor = shape.choices * shape.counted;
+  const budget = maxSteps / factor;
+  const steps = (length: number): number => factor * length ** power;
+  if (power === 0)
+    return budget >= 1 ? { safe: true, maxLength: maxSteps, steps } : unsafe('it tries too many alternatives');
   const maxLength = Math.floor(budget ** (1 / power));
-  return maxLength >= LEAST_USEFUL_LENGTH ? { safe: true, maxLength } : unsafe('it may take too long');
+  return maxLength >= LEAST_USEFUL_LENGTH ? { safe: true, maxLength, steps } : unsafe('it may take too long');
 }
 
 function unsafe(reason: string): PatternVerdict {
@@ -70,18 +90,20 @@ interface PartShape {
   decided: boolean;
 }
 
-/** Reads a pattern that is known to be valid with the `u` flag. */
+/** Reads a pattern that is known to be valid with its flags. */
 class PatternReader {
   readonly #source: string;
+  readonly #flags: string;
   #position = 0;
   #depth = 0;
 
-  constructor(source: string) {
+  constructor(source: string, flags: string) {
     this.#source = source;
+    this.#flags = flags;
   }
 
   read(): PatternShape {
-    const anchored = this.#source.startsWith('^');
+    const anchored = this.#source.startsWith('^') && !this.#flags.includes('m');
     const part = this.#alternatives();
     return {
       repetitions: part.repetitions,
@@ -115,7 +137,8 @@ class PatternReader {
   #sequence(): PartShape {
     const whole: PartShape = { repetitions: 0, choices: 1, counted: 1, decided: true };
     while (this.#position < this.#source.length && !'|)'.includes(this.#source[this.#position] as string)) {
-      const part = this.#quantified(this.#atom());
+      const start = this.#position;
+      const part = this.#quantified(this.#atom(), start);
       whole.repetitions += part.repetitions;
       whole.choices *= part.choices;
       whole.counted = Math.max(whole.counted, part.counted);
@@ -146,17 +169,20 @@ class PatternReader {
     return inner;
   }
 
-  #quantified(atom: PartShape): PartShape {
-    const quantifier = /^(?:[*+?]|\{(\d+)(,(\d*))?\})\??/.exec(this.#source.slice(this.#position));
-    if (quantifier === null) return atom;
-    this.#position += quantifier[0].length;
-    const { least, most } = quantifierRange(quantifier);
+  #quantified(atom: PartShape, start: number): PartShape {
+    const quantifier = readQuantifier(this.#source, this.#position);
+    if (quantifier === undefined) return atom;
+    const { least, most } = quantifier;
+    const repeated = this.#source.slice(start, this.#position);
+    this.#position += quantifier.length;
     if (most === 0) throw new UnsafePattern('it repeats something zero times');
-    // defence: no-nested-repetition
-    if (most > 1 && (atom.repetitions > 0 || !atom.decided)) {
-      throw new UnsafePattern('it repeats what can repeat or choose by itself');
-    }
     const counted = atom.counted * Math.max(1, Number.isFinite(most) ? most : least);
+    const isAmbiguous = most > 1 && (atom.repetitions > 0 || !atom.decided);
+    // Wherever such a repetition ends, there is one way to have come there.
+    if (isAmbiguous && isDecidedLoop(repeated, this.#flags))
+      return { repetitions: 1, choices: atom.choices, counted, decided: false };
+    // defence: no-nested-repetition
+    if (isAmbiguous) throw new UnsafePattern('it repeats what can repeat or choose by itself');
     if (least === most) return { ...atom, counted };
     if (most === 1) return { ...atom, choices: atom.choices * 2, decided: false };
     return { repetitions: atom.repetitions + 1, choices: atom.choices, counted, decided: atom.decided };
@@ -173,6 +199,7 @@ class PatternReader {
     // defence: no-back-references
     if (/[1-9k]/.test(next)) throw new UnsafePattern('it refers back to what it matched');
     this.#position += 2;
+    if (!this.#flags.includes('u')) return;
     const braced = /^\{[^}]*\}/.exec(this.#source.slice(this.#position));
     if (/[pPu]/.test(next) && braced !== null) this.#position += braced[0].length;
   }
@@ -182,16 +209,6 @@ class PatternReader {
     this.#position += 1;
     return true;
   }
-}
-
-function quantifierRange(quantifier: RegExpExecArray): { least: number; most: number } {
-  const kind = (quantifier[0] as string)[0];
-  if (kind === '*') return { least: 0, most: Infinity };
-  if (kind === '+') return { least: 1, most: Infinity };
-  if (kind === '?') return { least: 0, most: 1 };
-  const least = Number(quantifier[1]);
-  if (quantifier[2] === undefined) return { least, most: least };
-  return { least, most: quantifier[3] === '' ? Infinity : Number(quantifier[3]) };
 }
 
 function hasTopLevelAlternative(source: string): boolean {

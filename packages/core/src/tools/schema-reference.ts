@@ -58,14 +58,24 @@ function findAnchor(root: SchemaNode, anchor: string): unknown {
   return undefined;
 }
 
+/** What schemas of one root expand to, where it is asked for again and again. */
+export type Expansions = Map<SchemaNode, readonly JsonObject[]>;
+
 /**
  * The keys that a value at `path` may have by the schema, for messages. Follows local references and all
- * branches of unions.
+ * branches of unions. `expansions`: of earlier questions about the same root.
  */
-export function knownKeysAt(root: SchemaNode, path: readonly (string | number)[]): string[] {
-  let schemas: JsonObject[] = expand(root, root);
-  // Branches of a recursive schema lead to the same schemas again.
-  for (const part of path) schemas = [...new Set(schemas.flatMap((schema) => childSchemas(root, schema, part)))];
+export function knownKeysAt(
+  root: SchemaNode,
+  path: readonly (string | number)[],
+  expansions: Expansions = new Map(),
+): string[] {
+  let schemas = expandOnce(root, root, expansions);
+  for (const part of path) {
+    const children = new Set(schemas.map((schema) => childSchema(schema, part)));
+    // Branches of a recursive schema lead to the same schemas again.
+    schemas = [...new Set([...children].flatMap((child) => (child ? expandOnce(root, child, expansions) : [])))];
+  }
   const keys = new Set<string>();
   for (const schema of schemas) {
     if (isRecord(schema['properties'])) for (const key of Object.keys(schema['properties'])) keys.add(key);
@@ -73,14 +83,20 @@ export function knownKeysAt(root: SchemaNode, path: readonly (string | number)[]
   return [...keys];
 }
 
-function childSchemas(root: SchemaNode, schema: JsonObject, part: string | number): JsonObject[] {
+function expandOnce(root: SchemaNode, schema: SchemaNode, expansions: Expansions): readonly JsonObject[] {
+  let expanded = expansions.get(schema);
+  if (expanded === undefined) expansions.set(schema, (expanded = expand(root, schema)));
+  return expanded;
+}
+
+function childSchema(schema: JsonObject, part: string | number): SchemaNode | undefined {
   const properties = schema['properties'];
   const prefix = schema['prefixItems'];
   let child: unknown;
   if (typeof part === 'number') child = Array.isArray(prefix) && part < prefix.length ? prefix[part] : schema['items'];
   else if (isRecord(properties) && Object.hasOwn(properties, part)) child = properties[part];
   else child = schema['additionalProperties'];
-  return isSchemaNode(child) ? expand(root, child) : [];
+  return isSchemaNode(child) ? child : undefined;
 }
 
 const BRANCH_KEYWORDS = ['allOf', 'anyOf', 'oneOf'] as const;

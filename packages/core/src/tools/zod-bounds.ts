@@ -1,66 +1,177 @@
 import type { z } from 'zod';
+import type { TextCheck } from './zod-patterns.js';
 import type { ZodSchema } from './zod-schema.js';
 
 type Payload = z.core.ParsePayload;
 type Issue = Payload['issues'][number];
 type Run = ZodSchema['_zod']['run'];
 
-/** Runs of the schemas below in one validation. A sensible schema needs a few for each value. */
-const LEAST_RUNS = 10_000;
-const RUNS_PER_VALUE = 30;
+/**
+ * Steps of one validation; each is about a tenth of a microsecond, so that all of them stay below the time for which
+ * the event loop may be held. A list of 30 000 numbers takes 30 000, and each row of four members takes 10.
+ */
+const LEAST_STEPS = 200_000;
+/** For data of more values than arguments have by default. */
+const STEPS_PER_VALUE = 7;
+const STEPS_PER_ISSUE = 10;
+/** Where an issue of something inside is given its path. */
+const STEPS_PER_PATH = 2;
+/** Issues of one value and all inside of it that are found; no more are put into words. */
+const MAX_ISSUES = 50;
 
 /** Kinds of schemas that look at one value several times. Where they are recursive, that doubles at each level. */
 const REPEATING: readonly string[] = ['union', 'intersection', 'pipe'];
+/** Kinds that gather the issues of many values. */
+const HOLDING: readonly string[] = ['array', 'tuple', 'record'];
+
+/** What ends a validation, or the part of it that has found enough. */
+class WorkEnded extends Error {}
 
 /**
- * Keeps one validation from looking at the same value with the same schema again: the work grows with the
- * schemas times the values, and not with the power of the value's depth.
+ * Bounds the work of one validation, whatever the schema and the data. Each use of a schema and each issue is counted
+ * in steps. No value is looked at twice with one schema of those that repeat: the work grows with the schemas times the
+ * values, and not with the power of the value's depth. A list or record with enough issues is not looked at further.
  */
 export class ZodBounds {
   readonly #memories: Map<object, Payload>[] = [];
-  #runs = 0;
-  #maxRuns = LEAST_RUNS;
+  #steps = 0;
+  #maxSteps = LEAST_STEPS;
   #data: unknown;
+  /** What the schema that runs now looks at. */
+  #holder: Payload | undefined;
+  /** An intersection takes back issues of one side, so all of them must be known. */
+  #intersections = 0;
 
   /** Changes the schema, which must be a copy of the user's. */
-  bound(schema: ZodSchema, kind: string): void {
-    if (!REPEATING.includes(kind)) return;
-    const memory = new Map<object, Payload>();
-    this.#memories.push(memory);
+  bound(schema: ZodSchema, kind: string, textChecks: readonly TextCheck[]): void {
     // oxlint-disable-next-line no-underscore-dangle -- where zod keeps what it runs
     const internals = schema._zod as { run: Run };
-    internals.run = this.#remembering(internals.run, memory);
+    internals.run = this.#boundRun(internals.run, kind, textChecks);
   }
 
   /** A validation of `data` begins. Forgets what the one before has found. */
   begin(data: unknown): void {
     this.#data = data;
-    if (this.#runs === 0) return;
-    this.#runs = 0;
-    this.#maxRuns = LEAST_RUNS;
-    for (const memory of this.#memories) memory.clear();
+    this.#steps = 0;
+    this.#maxSteps = LEAST_STEPS;
+    this.#holder = undefined;
+    this.#intersections = 0;
+    for (const memory of this.#memories) if (memory.size > 0) memory.clear();
   }
 
-  /** Counted only for data that needs it. */
-  #allowMore(): void {
-    const max = LEAST_RUNS + RUNS_PER_VALUE * countValues(this.#data);
-    if (this.#runs > max) throw new Error('the data, or the schema of this tool, is too complex');
-    this.#maxRuns = max;
+  #boundRun(run: Run, kind: string, textChecks: readonly TextCheck[]): Run {
+    if (textChecks.length > 0) return this.#counted(this.#testingTexts(run, textChecks));
+    if (kind === 'object') return this.#holding(this.#countingKeys(run));
+    if (kind === 'intersection') return this.#remembering(this.#holding(this.#intersecting(run)));
+    if (REPEATING.includes(kind)) return this.#remembering(this.#holding(run));
+    return HOLDING.includes(kind) ? this.#holding(run) : this.#counted(run);
   }
 
-  #remembering(run: Run, memory: Map<object, Payload>): Run {
+  #counted(run: Run): Run {
+    return (payload, context) => {
+      this.#enter();
+      const before = payload.issues.length;
+      return this.#countIssues(run(payload, context) as Payload, before, STEPS_PER_ISSUE);
+    };
+  }
+
+  /** What was found before the work ended is an answer too. */
+  #holding(run: Run): Run {
+    return (payload, context) => {
+      this.#enter();
+      const holder = this.#holder;
+      const intersections = this.#intersections;
+      const before = payload.issues.length;
+      this.#holder = payload;
+      try {
+        return this.#countIssues(run(payload, context) as Payload, before, STEPS_PER_PATH);
+      } catch (error) {
+        this.#intersections = intersections;
+        if (!(error instanceof WorkEnded) || payload.issues.length === 0 || intersections > 0) throw error;
+        return payload;
+      } finally {
+        this.#holder = holder;
+      }
+    };
+  }
+
+  #intersecting(run: Run): Run {
+    return (payload, context) => {
+      this.#intersections += 1;
+      const result = run(payload, context);
+      this.#intersections -= 1;
+      return result;
+    };
+  }
+
+  /** Unknown keys are looked at without a schema. */
+  #countingKeys(run: Run): Run {
+    return (payload, context) => {
+      const { value } = payload;
+      if (typeof value === 'object' && value !== null) this.#spend(Object.keys(value).length);
+      return run(payload, context);
+    };
+  }
+
+  /** A text that is too long for one of its patterns is refused, not passed over: the tool relies on the pattern. */
+  #testingTexts(run: Run, checks: readonly TextCheck[]): Run {
+    return (payload, context) => {
+      const { value } = payload;
+      if (typeof value === 'string') {
+        const tooLong = checks.find(({ maxLength }) => value.length > maxLength);
+        // defence: texts-of-patterns-are-bounded
+        if (tooLong !== undefined) return withIssue(payload, tooLong.refusal);
+        for (const check of checks) this.#spend(check.steps(value.length));
+      }
+      return run(payload, context);
+    };
+  }
+
+  #remembering(run: Run): Run {
+    const memory = new Map<object, Payload>();
+    this.#memories.push(memory);
     return (payload, context) => {
       const { value } = payload;
       if (typeof value !== 'object' || value === null || payload.issues.length > 0) return run(payload, context);
       // Each schema and value are looked at once.
-      if (memory.has(value)) return copyOf(memory.get(value) as Payload);
-      // defence: validation-runs
-      if (++this.#runs > this.#maxRuns) this.#allowMore();
+      const known = memory.get(value);
+      if (known !== undefined) return copyOf(known);
       const result = run(payload, context) as Payload;
       memory.set(value, copyOf(result));
       return result;
     };
   }
+
+  #enter(): void {
+    // defence: issues-are-bounded
+    if (this.#holder !== undefined && this.#holder.issues.length > MAX_ISSUES && this.#intersections === 0)
+      throw new WorkEnded();
+    this.#spend(1);
+  }
+
+  /** Of a result that has come; one that is still awaited is refused by zod. */
+  #countIssues(result: Payload, before: number, steps: number): Payload {
+    if (result.issues !== undefined) this.#steps += steps * (result.issues.length - before);
+    return result;
+  }
+
+  #spend(steps: number): void {
+    this.#steps += steps;
+    // defence: validation-runs
+    if (this.#steps > this.#maxSteps) this.#allowMore();
+  }
+
+  /** Counted only for data that needs it. */
+  #allowMore(): void {
+    this.#maxSteps = Math.max(LEAST_STEPS, STEPS_PER_VALUE * countValues(this.#data));
+    if (this.#steps > this.#maxSteps)
+      throw new WorkEnded('the data, or the schema of this tool, is too complex; send less in one call');
+  }
+}
+
+function withIssue(payload: Payload, message: string): Payload {
+  payload.issues.push({ code: 'custom', input: payload.value, message, path: [] } as unknown as Issue);
+  return payload;
 }
 
 /** Objects, arrays and what they hold. */

@@ -3,10 +3,11 @@ import { ToolscriptUsageError } from '../protocol/errors.js';
 import type { JsonObject, JsonValue } from '../protocol/json.js';
 import type { Validated } from '../protocol/tools.js';
 import { copyJson, NotJsonError } from './json-text.js';
-import { knownKeysAt } from './schema-reference.js';
+import { knownKeysAt, type Expansions } from './schema-reference.js';
 import { plainIssue } from './validation-issues.js';
 import { ZodBounds } from './zod-bounds.js';
 import { explainZodIssues } from './zod-issues.js';
+import { textChecksOf, UnsafeZodPattern, type TextCheck } from './zod-patterns.js';
 
 /**
  * zod schemas for data that crosses as JSON.
@@ -38,7 +39,7 @@ export function compileZodSchema(schema: ZodSchema, direction: 'input' | 'output
   const copy = rebuilt.copy(schema, []);
   const jsonSchema = toJsonSchema(copy, direction, rebuilt.descriptions, where);
   rebuilt.finish();
-  const bounded: BoundedSchema = { schema: copy, bounds: rebuilt.bounds };
+  const bounded: BoundedSchema = { schema: copy, bounds: rebuilt.bounds, expansions: new Map() };
   return { jsonSchema, validate: (value) => validateWithZod(bounded, jsonSchema, value), notes: [] };
 }
 
@@ -70,6 +71,8 @@ const PROTO_STAND_IN = '__proto__\u0000';
 interface BoundedSchema {
   readonly schema: ZodSchema;
   readonly bounds: ZodBounds;
+  /** Of the JSON Schema, for messages. */
+  readonly expansions: Expansions;
 }
 
 /** Ends at the first issue wherever zod can. */
@@ -77,8 +80,6 @@ const FIRST_ISSUE = { reportInput: true, async: false, abortEarly: true };
 const ALL_ISSUES = { reportInput: true, async: false };
 /** Values in data of which all issues are collected. Of larger data the first ones are told. */
 const MAX_VALUES = 2_000;
-/** Issues that are put into words; a reader is shown a few of them. */
-const MAX_ISSUES = 50;
 
 function validateWithZod(bounded: BoundedSchema, jsonSchema: JsonObject, value: unknown): Validated {
   try {
@@ -91,7 +92,10 @@ function validateWithZod(bounded: BoundedSchema, jsonSchema: JsonObject, value: 
     const result = runZod(bounded, data, FIRST_ISSUE);
     if (result.issues.length > 0) {
       const issues = worded(hasMoreValues(data, MAX_VALUES) ? result.issues : runZod(bounded, data, ALL_ISSUES).issues);
-      return { ok: false, issues: explainZodIssues(issues, (path) => knownKeysAt(jsonSchema, path)) };
+      return {
+        ok: false,
+        issues: explainZodIssues(issues, (path) => knownKeysAt(jsonSchema, path, bounded.expansions)),
+      };
     }
     return { ok: true, value: renamed ? restoreProto(result.value) : (result.value as JsonValue) };
   } catch (error) {
@@ -109,8 +113,6 @@ function runZod({ schema, bounds }: BoundedSchema, value: unknown, context: z.co
 }
 
 function worded(issues: readonly z.core.$ZodRawIssue[]): z.core.$ZodIssue[] {
-  // defence: issues-put-into-words
-  issues = issues.slice(0, MAX_ISSUES);
   return issues.map((issue) => z.core.util.finalizeIssue(issue, ALL_ISSUES, z.core.config()));
 }
 
@@ -165,10 +167,10 @@ class SchemaCopy {
     // oxlint-disable-next-line no-underscore-dangle -- where zod keeps a schema's definition
     const definition = schema._zod.def as unknown as Definition;
     this.#refuseWhatJsonCannotCarry(definition, path);
-    const changed = this.#copyDefinition(definition, path);
-    const copy = changed === undefined ? schema : z.core.clone(schema, changed as never);
+    const textChecks = this.#textChecks(schema, path);
+    const copy = z.core.clone(schema, (this.#copyDefinition(definition, path) ?? definition) as never);
     this.#copies.set(schema, copy);
-    if (changed !== undefined) this.bounds.bound(copy, definition.type);
+    this.bounds.bound(copy, definition.type, textChecks);
     const description = z.globalRegistry.get(schema as z.ZodType);
     if (description !== undefined) this.descriptions.add(copy, description as never);
     return copy;
@@ -256,10 +258,22 @@ class SchemaCopy {
 
   #refuseWhatJsonCannotCarry(definition: Definition, path: readonly string[]): void {
     const replacement = replacementFor(definition);
-    if (replacement === undefined) return;
-    const place = path.length === 0 ? 'the schema itself' : path.join('').replace(/^\./, '');
-    throw new ToolscriptUsageError(`${this.#where} cannot cross as JSON at ${place}: ${replacement}.`);
+    if (replacement !== undefined)
+      throw new ToolscriptUsageError(`${this.#where} cannot cross as JSON at ${placeOf(path)}: ${replacement}.`);
   }
+
+  #textChecks(schema: ZodSchema, path: readonly string[]): TextCheck[] {
+    try {
+      return textChecksOf(schema);
+    } catch (error) {
+      if (!(error instanceof UnsafeZodPattern)) throw error;
+      throw new ToolscriptUsageError(`${this.#where} cannot be checked at ${placeOf(path)}: ${error.message}.`);
+    }
+  }
+}
+
+function placeOf(path: readonly string[]): string {
+  return path.length === 0 ? 'the schema itself' : path.join('').replace(/^\./, '');
 }
 
 const REPLACEMENTS: Readonly<Record<string, string>> = {

@@ -500,6 +500,16 @@ describe('a result', () => {
     expect(operation).not.toHaveProperty('result');
   });
 
+  it('that holds too many values says that the call took effect', async () => {
+    const limits = { maxToolResultValues: 5 };
+    expect((await resultOf({ a: [1, 2] }, { limits })).answer).toEqual({ ok: true, json: '{"a":[1,2]}' });
+    const { answer, operation } = await resultOf({ a: [1, 2, 3] }, { limits });
+    expect(messageOf(answer)).toBe(
+      'The tool "probe" ran and took effect, but its result holds more than 5 values and names of members; ask for less.',
+    );
+    expect(operation).toMatchObject(tookEffect);
+  });
+
   it('that is no JSON says that the call took effect', async () => {
     const cyclic: Record<string, unknown> = {};
     cyclic['self'] = cyclic;

@@ -302,12 +302,21 @@ describe('a JSON Schema from outside', () => {
     let judgedSafe = 0;
     fc.assert(
       fc.property(pattern, pattern, (first, second) => {
-        for (const source of [first, `(${first})${second}`, `(${first}|${second})+`, `^(${first})*$`]) {
+        for (const source of [
+          first,
+          `(${first})${second}`,
+          `(${first}|${second})+`,
+          `^(${first})*$`,
+          `^(?:-${first})*${second}$`,
+          `^(?:${first}-)+${second}(?:-${second})*$`,
+        ]) {
           const verdict = judgePattern(source);
           if (!verdict.safe) continue;
           judgedSafe += 1;
           const expression = new RegExp(source, 'u');
-          for (const end of ['', '!', 'b']) expression.test('a'.repeat(Math.max(0, verdict.maxLength - 1)) + end);
+          const longest = Math.max(0, verdict.maxLength - 1);
+          for (const text of ['a', 'a-', '-a', '-ab', 'aaaa-'])
+            for (const end of ['', '!', 'b']) expression.test(text.repeat(longest).slice(0, longest) + end);
         }
       }),
       { numRuns: 150 },
@@ -323,6 +332,10 @@ describe('a JSON Schema from outside', () => {
     '(a?){50}',
     '(\\w+\\s?)*$',
     '^(([a-z])+.)+[A-Z]([a-z])+$',
+    '^(?:-?[a-z]+)*$',
+    '^(?:-[a-z]+[a-z]*)*$',
+    '^(?:-[a-z]+[x-]+)*$',
+    '^(?:\\w+\\b)*$',
     '(a)\\1',
     '(a{1000}){1000}',
     '(?:a{1,50}){1,50}',
@@ -344,6 +357,10 @@ describe('a JSON Schema from outside', () => {
     '^#(?:[0-9a-f]{3}){1,2}$',
     '^v?\\d+\\.\\d+$',
     '^(foo|bar)+$',
+    '^[a-z0-9]+(?:-[a-z0-9]+)*$',
+    '^(?:[a-z]+\\.)+[a-z]{2,}$',
+    '^(\\w+,\\s*)*\\w+$',
+    '^(?:[0-9][a-z0-9]*\\.)*$',
   ])('is judged safe: %s', (source) => {
     expect(judgePattern(source).safe).toBe(true);
   });

@@ -1,0 +1,101 @@
+/*
+ * Repetition within repetition takes a backtracking engine exponential time only where a text can be cut into rounds
+ * in several ways. `(-[a-z]+)*` is harmless: a round begins at each hyphen and nowhere else.
+ */
+
+export interface Quantifier {
+  readonly least: number;
+  /** `Infinity` where there is no end. */
+  readonly most: number;
+  /** Characters of the pattern. */
+  readonly length: number;
+}
+
+/** The quantifier at this place of a pattern; undefined where there is none. */
+export function readQuantifier(source: string, position: number): Quantifier | undefined {
+  const found = /^(?:([*+?])|\{(\d+)(,(\d*))?\})\??/.exec(source.slice(position, position + 64));
+  if (found === null) return undefined;
+  const [{ length }, symbol, from, comma, to] = found;
+  if (symbol !== undefined)
+    return { least: symbol === '+' ? 1 : 0, most: symbol === '?' ? 1 : Number.POSITIVE_INFINITY, length };
+  const least = Number(from);
+  if (comma === undefined) return { least, most: least, length };
+  return { least, most: to === '' ? Number.POSITIVE_INFINITY : Number(to), length };
+}
+
+/** One character of a round, and how often it may stand there. */
+interface LoopAtom {
+  readonly source: string;
+  readonly least: number;
+  readonly most: number;
+}
+
+const GROUP = /^\((?:\?:|\?<[A-Za-z_$][\w$]*>|(?!\?))([^]*)\)$/;
+/** A class, an escape that stands for a character, or the character itself. */
+const ATOM =
+  /\[\^?(?:\\.|[^\]\\])*\]|\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[\dA-Fa-f]{4}|x[\dA-Fa-f]{2}|c[A-Za-z]|[^bB1-9kuxcpP])|[^\\()[\]|^$*+?{}]/suy;
+
+/**
+ * Whether a repeated group is made of single characters such that, wherever one of them may be repeated or left out,
+ * the next character of the text decides it. `source`: the group with its parentheses.
+ */
+export function isDecidedLoop(source: string, flags: string): boolean {
+  const body = GROUP.exec(source)?.[1];
+  const atoms = body === undefined ? undefined : readAtoms(body);
+  if (atoms === undefined || !atoms.some(({ least }) => least > 0)) return false;
+  const sets = new Map(atoms.map((atom) => [atom.source, characterSet(atom.source, flags)]));
+  return atoms.every(
+    (atom, index) =>
+      atom.least === atom.most ||
+      followers(atoms, index).every((next) => areDisjoint(sets.get(atom.source)!, sets.get(next.source)!)),
+  );
+}
+
+/** Undefined where the round has more than single characters. */
+function readAtoms(body: string): LoopAtom[] | undefined {
+  const atoms: LoopAtom[] = [];
+  for (let position = 0; position < body.length;) {
+    ATOM.lastIndex = position;
+    const source = ATOM.exec(body)?.[0];
+    if (source === undefined) return undefined;
+    position += source.length;
+    const { least, most, length } = readQuantifier(body, position) ?? { least: 1, most: 1, length: 0 };
+    position += length;
+    atoms.push({ source, least, most });
+  }
+  return atoms;
+}
+
+/** What may stand behind a character of the round: up to the first that must, in this round or in the next. */
+function followers(atoms: readonly LoopAtom[], index: number): LoopAtom[] {
+  const found: LoopAtom[] = [];
+  for (let step = 1; step <= atoms.length; step += 1) {
+    const next = atoms[(index + step) % atoms.length]!;
+    found.push(next);
+    if (next.least > 0) break;
+  }
+  return found;
+}
+
+/** Code units that an atom matches, and whether it may match characters beyond them. */
+interface CharacterSet {
+  readonly units: Uint8Array;
+  readonly hasOthers: boolean;
+}
+
+const UNITS = 0x1_0000;
+
+function characterSet(source: string, flags: string): CharacterSet {
+  const pattern = new RegExp(`^(?:${source})$`, flags.replace(/[gymd]/g, ''));
+  const units = new Uint8Array(UNITS);
+  for (let unit = 0; unit < UNITS; unit += 1) if (pattern.test(String.fromCharCode(unit))) units[unit] = 1;
+  // Only with the flag u does an atom stand for a character of two units.
+  const hasOthers = flags.includes('u') && (/[^\0-\x7f]|^\.$|^\[\^|\\[pPDWSu]/.test(source) || flags.includes('i'));
+  return { units, hasOthers };
+}
+
+function areDisjoint(one: CharacterSet, other: CharacterSet): boolean {
+  if (one.hasOthers && other.hasOthers) return false;
+  for (let unit = 0; unit < UNITS; unit += 1) if (one.units[unit] === 1 && other.units[unit] === 1) return false;
+  return true;
+}
