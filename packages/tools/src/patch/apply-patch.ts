@@ -94,7 +94,7 @@ async function applyWhole(
   signal: AbortSignal | undefined,
 ): Promise<ApplyPatchResult> {
   try {
-    const { operations, notes, cwd } = await readPatch(patch, workdir);
+    const { operations, notes, cwd } = await readPatch(patch, workdir, signal);
     const findPlaces = (): Promise<string[]> => new PatchPlanner(workspace, cwd, signal).checkPaths(operations);
     const plan = async (): Promise<PatchPlanner> => {
       const planner = new PatchPlanner(workspace, cwd, signal);
@@ -120,7 +120,7 @@ async function applyOneByOne(
 ): Promise<ApplyPatchResult> {
   const done: PatchChange[] = [];
   try {
-    const { operations, notes, cwd } = await readPatch(patch, workdir);
+    const { operations, notes, cwd } = await readPatch(patch, workdir, signal);
     const findPlaces = (): Promise<string[]> => new PatchPlanner(workspace, cwd, signal).checkPaths(operations);
     await changeFiles(workspace, signal, findPlaces, async () => {
       for (const operation of operations) {

@@ -3,12 +3,18 @@ import { failure } from '../failure.js';
 import { parseCodexFormat } from './codex-format.js';
 import { pathsOf, type PatchOperation } from './operations.js';
 import { readShellCommand } from './shell-command.js';
+import { WorkSlices } from '../work-slices.js';
 import { isUnifiedDiff, parseUnifiedDiff } from './unified-format.js';
 import { isShellCommand, unwrapPatch, type PatchText } from './unwrap.js';
 
 /** Files that one patch may change. */
 const MAX_FILES = 1_000;
-const MAX_LINES = 100_000;
+/** Characters of all names in a patch. Each is resolved, folder by folder, in the turn in which a rule asks for it. */
+const MAX_NAME_CHARACTERS = 100_000;
+/** A patch is read in one go, because approval rules ask at once what it touches: this takes some 25 ms. */
+const MAX_LINES = 50_000;
+/** Texts of fewer characters are read in the turn in which they come. */
+const MAX_SHORT_TEXT = 65_536;
 
 /** A patch in either format, read but not looked up. */
 export interface ParsedPatch {
@@ -25,9 +31,13 @@ export function parsePatch(text: string, cwd?: string): ParsedPatch {
   return parseText(unwrapPatch(text), text, cwd);
 }
 
-/** The same; a patch inside a shell command is read with bash's grammar too, and both must agree. */
-export async function readPatch(text: string, cwd?: string): Promise<ParsedPatch> {
+/**
+ * The same, a long text in a turn of its own; a patch inside a shell command is read with bash's grammar too, and both
+ * must agree. Throws a ToolCallError after an abort.
+ */
+export async function readPatch(text: string, cwd?: string, signal?: AbortSignal): Promise<ParsedPatch> {
   refuseTooManyLines(text);
+  if (text.length > MAX_SHORT_TEXT) await new WorkSlices({ signal }).pass();
   const command = text.trimStart();
   if (!isShellCommand(command.slice(0, 40))) return parsePatch(text, cwd);
   const skipped = text.slice(0, text.length - command.length).split('\n').length - 1;
@@ -56,7 +66,6 @@ function parseText(patch: PatchText, text: string, cwd: string | undefined): Par
   return { operations: fewEnough(operations), notes, cwd: place };
 }
 
-/** A patch is read in one go. */
 function refuseTooManyLines(text: string): void {
   let lines = 1;
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines += 1;
@@ -72,6 +81,13 @@ function fewEnough(operations: readonly PatchOperation[]): readonly PatchOperati
     throw failure(
       'too_large',
       `The patch changes ${operations.length} files, and at most ${MAX_FILES} go into one. Split it.`,
+    );
+  const characters = operations.flatMap(pathsOf).reduce((total, path) => total + path.length, 0);
+  // defence: patch-names-total-cap
+  if (characters > MAX_NAME_CHARACTERS)
+    throw failure(
+      'too_large',
+      `The names in the patch have ${characters} characters, and at most ${MAX_NAME_CHARACTERS} go into one. Split it.`,
     );
   return operations;
 }

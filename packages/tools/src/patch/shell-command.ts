@@ -29,24 +29,56 @@ const ALLOWED = new Set(
 
 let loading: Promise<Parser | undefined> | undefined;
 
+/** Characters of a command without what its heredoc holds. More are no command that only applies a patch. */
+const MAX_COMMAND_CHARACTERS = 10_000;
+const HEREDOC = /<<(-?)\s*(['"]?)(\w+)\2/;
+
 /**
  * The patch inside a shell command. Undefined where bash could not read the text either, or where the grammar is
  * not installed. Throws a ToolCallError for a command that does more than apply one patch.
  */
 export async function readShellCommand(text: string): Promise<PatchText | undefined> {
+  const lines = text.replaceAll('\r\n', '\n').split('\n');
+  const end = heredocEnd(lines);
+  // What the heredoc holds is text, whatever it is, and can take the grammar seconds.
+  const command = end === undefined ? lines : [lines[0]!, 'x', ...lines.slice(end)];
+  // defence: command-characters-cap
+  if (command.reduce((total, line) => total + line.length + 1, 0) > MAX_COMMAND_CHARACTERS) throw doesMore();
+  const found = await readCommand(command.join('\n'));
+  if (found === undefined) return undefined;
+  const [first, last] = end === undefined ? [found.first, found.last] : [1, end];
+  const patch = trimBlank({ lines: lines.slice(first, last), skipped: first });
+  return found.directory === undefined ? patch : { ...patch, directory: found.directory };
+}
+
+/** The line that ends the heredoc that the first line begins. */
+function heredocEnd(lines: readonly string[]): number | undefined {
+  const [, dash, , word] = HEREDOC.exec(lines[0]!.slice(0, MAX_COMMAND_CHARACTERS)) ?? [];
+  if (word === undefined) return undefined;
+  const end = lines.findIndex((line, at) => at > 0 && (dash === '-' ? line.replace(/^\t+/, '') : line) === word);
+  return end === -1 ? undefined : end;
+}
+
+/** A heredoc in a command, as bash reads it: its first line, the line that ends it, and the folder of `cd`. */
+interface FoundHeredoc {
+  readonly first: number;
+  readonly last: number;
+  readonly directory: string | undefined;
+}
+
+async function readCommand(text: string): Promise<FoundHeredoc | undefined> {
   loading ??= loadParser();
   const parser = await loading;
-  const plain = text.replaceAll('\r\n', '\n');
-  const tree = parser?.parse(plain);
+  const tree = parser?.parse(text);
   if (!tree) return undefined;
   try {
-    return tree.rootNode.hasError ? undefined : patchIn(tree.rootNode, plain);
+    return tree.rootNode.hasError ? undefined : heredocIn(tree.rootNode);
   } finally {
     tree.delete();
   }
 }
 
-function patchIn(root: Node, text: string): PatchText {
+function heredocIn(root: Node): FoundHeredoc {
   const [statement, ...others] = root.namedChildren;
   const commands: Node[] = [];
   if (!statement || others.length > 0 || !isOnlyAllowed(root, commands)) throw doesMore();
@@ -54,9 +86,7 @@ function patchIn(root: Node, text: string): PatchText {
   const [end] = root.descendantsOfType('heredoc_end');
   const directory = directoryOf(commands.map((command) => command.namedChildren.map((child) => child?.text ?? '')));
   if (!body || !end) throw doesMore();
-  const lines = text.split('\n').slice(body.startPosition.row, end.startPosition.row);
-  const patch = trimBlank({ lines, skipped: body.startPosition.row });
-  return directory === undefined ? patch : { ...patch, directory };
+  return { first: body.startPosition.row, last: end.startPosition.row, directory };
 }
 
 function isOnlyAllowed(node: Node, commands: Node[], depth = 0): boolean {

@@ -7,6 +7,8 @@ const BARE_HUNK = /^@@(?:$|[^@])/;
 /** What may stand between one file and the next: other programs' headings, a mail's signature, a log's message. */
 const HEADING = /^(?:Index: |={3,}\s*$|Only in |From |commit |diff |Binary files )/;
 const UNUSUAL_FILE = /^(?:120000|160000)$/;
+/** A header that names files has two names at most, each of 4096 bytes that may be quoted as four characters. */
+const MAX_HEADER_CHARACTERS = 40_000;
 const KINDS: Readonly<Record<string, HunkLine['kind']>> = { ' ': 'keep', '+': 'add', '-': 'remove' };
 
 export interface ParsedDiff {
@@ -110,6 +112,7 @@ class UnifiedParser {
     const header: FileHeader = { start: this.#at };
     const first = this.#lines[this.#at]!;
     if (first.startsWith('diff --git ')) {
+      this.#refuseLong(first);
       const names = readGitNames(first.slice('diff --git '.length));
       if (names) header.git = withoutPrefixes(names);
       this.#at += 1;
@@ -130,6 +133,7 @@ class UnifiedParser {
 
   /** Blanks at the edges of a name are lost on the way so often that a name which seems to have them is not trusted. */
   #name(text: string): string {
+    this.#refuseLong(text);
     const name = readName(text);
     if (name !== name.trim() && !text.startsWith('"'))
       throw this.#refusal('a name with blanks at its edges must be in double quotes');
@@ -309,6 +313,11 @@ class UnifiedParser {
     let at = from;
     while (at < this.#lines.length && this.#lines[at] === '') at += 1;
     return at;
+  }
+
+  #refuseLong(line: string): void {
+    // defence: patch-names-cap
+    if (line.length > MAX_HEADER_CHARACTERS) throw this.#refusal('no name of a file is so long');
   }
 
   #refuseBinary(line: string): void {

@@ -89,9 +89,45 @@ describe('limits of a patch', () => {
     expect(error.message).toContain('at most 1000 go into one');
   });
 
-  it('refuse too many lines', async () => {
-    const error = await refusal(() => applyPatch('\n'.repeat(100_001), { root: temporaryFolder() }));
+  it('refuse names that are too long together', async () => {
+    const adds = Array.from({ length: 600 }, (_, at) => `*** Add File: ${'q/'.repeat(90)}${at}\n+x\n`).join('');
+    const error = await refusal(() =>
+      applyPatch(`*** Begin Patch\n${adds}*** End Patch`, { root: temporaryFolder(), dryRun: true }),
+    );
     expect(error.message).toContain('at most 100000 go into one');
+  });
+
+  it('refuse too many lines', async () => {
+    const error = await refusal(() => applyPatch('\n'.repeat(50_001), { root: temporaryFolder() }));
+    expect(error.message).toContain('at most 50000 go into one');
+  });
+
+  it.each(['diff --git a/NAME b/NAME', '--- a/NAME\n+++ b/x', '--- "a/NAME"\n+++ b/x'])(
+    'refuse a name that is too long for any file: %s',
+    async (header) => {
+      const patch = `${header.replaceAll('NAME', 'n'.repeat(41_000))}\n@@ -1 +1 @@\n-x\n+y\n`;
+      const error = await refusal(() => applyPatch(patch, { root: temporaryFolder() }));
+      expect(error.message).toContain('no name of a file is so long');
+    },
+  );
+
+  it('refuse a long command around a patch before it is read', async () => {
+    const commands = ['rm x; '.repeat(5_000), `cd ${'a'.repeat(20_000)} && `];
+    for (const command of commands) {
+      const patch = `apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: n\n+x\n*** End Patch\nEOF\n${command}`;
+      const error = await refusal(() => applyPatch(patch, { root: temporaryFolder() }));
+      expect(error.message).toContain('does more than apply one patch');
+    }
+  });
+
+  it('do not count what a heredoc holds', async () => {
+    const root = temporaryFolder();
+    const lines = Array.from({ length: 5_000 }, (_, at) => `+$(line "${at}`);
+    await applyPatch(
+      ['apply_patch <<EOF', '*** Begin Patch', '*** Add File: n', ...lines, '*** End Patch', 'EOF'].join('\n'),
+      { root },
+    );
+    expect(texts(root)['n']).toHaveLength(lines.reduce((total, line) => total + line.length, 0));
   });
 
   it('refuse files that are larger than 64 MB together', async () => {
