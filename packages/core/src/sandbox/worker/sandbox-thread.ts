@@ -1,0 +1,292 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { SandboxEnd, SandboxLimits } from '../../protocol/index.js';
+import { BytecodeCompiler } from '../quickjs/bytecode-compiler.js';
+import { Slot, type MakeEngine, type SlotHost, type SlotSegment, type SlotSnapshot } from '../quickjs/slot.js';
+import { BytecodeLedger } from './bytecode-ledger.js';
+import { Control } from './control.js';
+import {
+  ReportKind,
+  type RunRestore,
+  type RunStart,
+  type WorkerBirth,
+  type WorkerCommand,
+  type WorkerReport,
+} from './messages.js';
+import { onMessages } from './short-waits.js';
+
+/** Idle instances kept for reuse, and how many of them stay when nothing has run for a while. */
+const MOST_PRISTINE = 128;
+const MOST_WHEN_IDLE = 8;
+const IDLE_MS = 2_000;
+/** What a script ahead in a batch has to say is not held back longer than this by those behind it. */
+const REPORT_MS = 5;
+
+/**
+ * A worker thread with several sandboxes. It executes commands in the order they come, one segment at a
+ * time; a script that waits for its tools holds a slot, not the worker.
+ */
+export class SandboxThread {
+  readonly #port: MessagePort;
+  readonly #birth: WorkerBirth;
+  readonly #makeEngine: MakeEngine | undefined;
+  readonly #control: Control;
+  readonly #compiler: BytecodeCompiler;
+  readonly #bytecodes: BytecodeLedger<Uint8Array | SandboxEnd>;
+  readonly #live = new Map<number, { slot: Slot; index: number; bytes: number }>();
+  readonly #pristine: Slot[] = [];
+  readonly #slotHost: SlotHost;
+  /** Slots of another engine or image, and those whose guest broke a rule. */
+  readonly #forOneScript = new WeakSet<Slot>();
+  readonly #ended: Slot[] = [];
+  #currentSlot = 0;
+  #lastLimits: SandboxLimits | undefined;
+  #dropped = 0;
+  #droppedBytes = 0;
+  #liveBytes = 0;
+  #reports: WorkerReport[] = [];
+  /** What the pool was last told of this worker's memory. */
+  #reportedBytes = 0;
+  #reportedDropped = 0;
+  #trimming: NodeJS.Timeout | undefined;
+
+  /** `makeEngine`: tests give sandboxes an engine with faults. */
+  constructor(port: MessagePort, birth: WorkerBirth, makeEngine?: MakeEngine) {
+    this.#port = port;
+    this.#birth = birth;
+    this.#makeEngine = makeEngine;
+    // Copied from shared memory once: copying from there is slower, and every script is given such a copy.
+    birth.execute.content = birth.execute.content.slice();
+    this.#control = new Control(birth.control);
+    this.#compiler = new BytecodeCompiler(birth.module, birth.compile);
+    this.#bytecodes = new BytecodeLedger(birth.bytecodeCacheSize);
+    this.#slotHost = {
+      isCancelled: () => this.#control.cancelled(this.#currentSlot),
+      mustMakeRoom: () => this.#control.scripts() > 1,
+    };
+  }
+
+  serve(): void {
+    onMessages(
+      this.#port,
+      () => this.#control.messages(),
+      (commands) => this.#executeAll(commands as WorkerCommand[]),
+    );
+    this.#pristine.push(this.#makeSlot());
+    this.#port.postMessage('ready');
+  }
+
+  #executeAll(commands: readonly WorkerCommand[]): void {
+    let reportedAt = performance.now();
+    for (const command of commands) {
+      // A sandbox that was just used is warm: the next script of the batch gets it.
+      this.#recycleEnded();
+      this.#execute(command);
+      if (performance.now() - reportedAt < REPORT_MS) continue;
+      this.#sendReports();
+      reportedAt = performance.now();
+    }
+    this.#sendReports();
+    this.#recycleEnded();
+    this.#trimWhenIdle();
+  }
+
+  #sendReports(): void {
+    const out = this.#reports;
+    this.#reports = [];
+    if (out.length > 0) this.#port.postMessage(out);
+  }
+
+  #trimWhenIdle(): void {
+    if (this.#pristine.length <= MOST_WHEN_IDLE || this.#trimming !== undefined) return;
+    this.#trimming = setTimeout(() => {
+      this.#trimming = undefined;
+      if (this.#live.size === 0) this.#pristine.length = Math.min(this.#pristine.length, MOST_WHEN_IDLE);
+      else this.#trimWhenIdle();
+    }, IDLE_MS).unref();
+  }
+
+  #makeSlot(): Slot {
+    const { module, execute } = this.#birth;
+    return new Slot(module, execute, this.#slotHost, this.#makeEngine);
+  }
+
+  #execute(command: WorkerCommand): void {
+    switch (command[0]) {
+      case 'run':
+        return this.#start(command[1], command[2]);
+      case 'settle':
+        return this.#settle(command[1], command[2], command[3], command[4], command[5]);
+      case 'restore':
+        return this.#restore(command[1], command[2]);
+      case 'capture':
+        return this.#capture(command[1]);
+      case 'drop':
+        // defence: instances-of-breaches-are-dropped
+        if (command[2]) this.#dropWhenEnded(command[1]);
+        this.#end(command[1]);
+        this.#pushReport(command[1], endedSegment({ type: 'cancelled', reason: 'cancelled' }), true, true);
+    }
+  }
+
+  #start(run: number, begin: RunStart): void {
+    if (begin.limits !== undefined) this.#lastLimits = begin.limits;
+    const cached = this.#bytecodes.use(begin.sha256);
+    const cacheHit = cached !== undefined;
+    this.#control.enter(run);
+    this.#currentSlot = begin.slot;
+    const bytecode = cached ?? this.#compile(begin);
+    const slot = bytecode instanceof Uint8Array ? this.#takeSlot() : bytecode;
+    if (!(slot instanceof Slot) || !(bytecode instanceof Uint8Array)) {
+      this.#control.leave();
+      this.#report(run, endedSegment(slot as SandboxEnd), cacheHit);
+      return;
+    }
+    this.#live.set(run, { slot, index: begin.slot, bytes: 0 });
+    const { initJson, clockMs, wallMs, sliceMs } = begin;
+    const segment = slot.start({ bytecode, initJson, clockMs, limits: this.#lastLimits!, sliceMs }, wallMs);
+    this.#control.leave();
+    this.#report(run, segment, cacheHit);
+  }
+
+  /** The guest stands still afterwards, as it did when it was captured. */
+  #restore(run: number, { slot: index, snapshot, sliceMs, limits, maxMemoryBytes, other }: RunRestore): void {
+    let slot: Slot | undefined;
+    try {
+      slot =
+        other === undefined
+          ? (this.#pristine.pop() ?? this.#makeSlot())
+          : new Slot(other.module, other.execute, this.#slotHost);
+      if (other !== undefined) this.#forOneScript.add(slot);
+      slot.restore(snapshot, limits, sliceMs, maxMemoryBytes);
+    } catch (error) {
+      this.#report(run, endedSegment({ type: 'unrestorable', detail: String(error) }), true);
+      return;
+    }
+    this.#live.set(run, { slot, index, bytes: 0 });
+    this.#countBytes(run);
+    this.#pushAnswer(run, ReportKind.restored);
+  }
+
+  #capture(run: number): void {
+    const running = this.#live.get(run);
+    let snapshot: SlotSnapshot | undefined;
+    try {
+      snapshot = running?.slot.capture();
+    } catch {
+      // It goes on as it is.
+    }
+    if (snapshot !== undefined) this.#end(run);
+    this.#pushAnswer(run, ReportKind.captured, snapshot);
+  }
+
+  #takeSlot(): Slot | SandboxEnd {
+    try {
+      return this.#pristine.pop() ?? this.#makeSlot();
+    } catch (error) {
+      return internalEnd(`no sandbox could be made: ${String(error)}`);
+    }
+  }
+
+  #compile({ sha256, javascript }: RunStart): Uint8Array | SandboxEnd {
+    const made =
+      javascript === undefined ? internalEnd('bytecode was expected in the cache') : this.#compiler.compile(javascript);
+    this.#bytecodes.add(sha256, made);
+    return made;
+  }
+
+  #settle(run: number, batchJson: string, settled: number[], clockMs: number, wallMs: number): void {
+    const running = this.#live.get(run);
+    if (running === undefined) {
+      // It ended before this reached it; every command has its answer all the same.
+      this.#pushReport(run, endedSegment({ type: 'cancelled', reason: 'cancelled' }), true, false);
+      return;
+    }
+    this.#control.enter(run);
+    this.#currentSlot = running.index;
+    const segment = running.slot.settle(batchJson, settled, clockMs, wallMs);
+    this.#control.leave();
+    this.#report(run, segment, true);
+  }
+
+  /** The slot is never used again. */
+  #dropWhenEnded(run: number): void {
+    const running = this.#live.get(run);
+    if (running !== undefined) this.#forOneScript.add(running.slot);
+  }
+
+  #end(run: number): void {
+    const running = this.#live.get(run);
+    if (running === undefined) return;
+    this.#live.delete(run);
+    this.#liveBytes -= running.bytes;
+    this.#ended.push(running.slot);
+  }
+
+  /** Between the commands of a batch, and after the last one's report is on its way. */
+  #recycleEnded(): void {
+    while (this.#ended.length > 0) {
+      const slot = this.#ended.pop()!;
+      if (!this.#forOneScript.has(slot) && slot.recycle()) {
+        if (this.#pristine.length < MOST_PRISTINE) this.#pristine.push(slot);
+      } else {
+        this.#dropped++;
+        this.#droppedBytes += slot.memoryBytes;
+      }
+    }
+  }
+
+  #report(run: number, segment: SlotSegment, cacheHit: boolean): void {
+    this.#countBytes(run);
+    if (segment.ended) this.#end(run);
+    this.#pushReport(run, segment, cacheHit, false);
+  }
+
+  #pushReport(run: number, segment: SlotSegment, cacheHit: boolean, released: boolean): void {
+    const { ended, end, moved, unhandled, unobservable } = segment;
+    const kind =
+      (moved === true ? ReportKind.moved : ended ? ReportKind.ended : 0) |
+      (released ? ReportKind.released : 0) |
+      (cacheHit ? ReportKind.cacheHit : 0);
+    const report: WorkerReport = [run, kind, segment.text, segment.computeMs, segment.memoryBytes];
+    const isPlain = end === undefined && unhandled.length === 0 && unobservable.length === 0;
+    if (!isPlain || this.#reportedBytes !== this.#liveBytes || this.#reportedDropped !== this.#dropped) {
+      report.push({ end, unhandled, unobservable, ...this.#memory() });
+      this.#reportedBytes = this.#liveBytes;
+      this.#reportedDropped = this.#dropped;
+    }
+    this.#reports.push(report);
+  }
+
+  /** An answer that is no segment. */
+  #pushAnswer(run: number, kind: number, snapshot?: SlotSnapshot): void {
+    const said = snapshot === undefined ? {} : { snapshot };
+    this.#reports.push([
+      run,
+      kind,
+      '',
+      0,
+      0,
+      { end: undefined, unhandled: [], unobservable: [], ...this.#memory(), ...said },
+    ]);
+  }
+
+  #memory() {
+    return { dropped: this.#dropped, droppedBytes: this.#droppedBytes, workerBytes: this.#liveBytes };
+  }
+
+  #countBytes(run: number): void {
+    const running = this.#live.get(run);
+    if (running === undefined) return;
+    const bytes = running.slot.memoryBytes;
+    this.#liveBytes += bytes - running.bytes;
+    running.bytes = bytes;
+  }
+}
+
+function endedSegment(end: SandboxEnd): SlotSegment {
+  return { text: '', end, ended: true, unhandled: [], unobservable: [], computeMs: 0, memoryBytes: 0 };
+}
+
+function internalEnd(detail: string): SandboxEnd {
+  return { type: 'internal', detail };
+}
