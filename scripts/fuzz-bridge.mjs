@@ -1,5 +1,6 @@
 // `npm run fuzz:bridge [-- --cases N --seed S]`: generated hostile scripts, with memory and stack that end at any
-// moment, against the bridge between guest and host. `-- --replay FILE` runs one case again.
+// moment, against the bridge between guest and host, an eighth of them through a whole harness with its threads.
+// `-- --replay FILE` runs one case again.
 import { prepare, root } from './prepare.mjs';
 import { spawnSync } from 'node:child_process';
 import { join, resolve } from 'node:path';

@@ -1,16 +1,22 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { runCampaign, type Finding } from './bridge-fuzz/campaign.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCampaign, runHarnessCampaign, type Finding } from './bridge-fuzz/campaign.js';
 import type { FuzzCase } from './bridge-fuzz/fuzz-case.js';
-import { buildGuest, countBlocks } from './bridge-fuzz/guest-images.js';
+import { buildGuest, countBlocks, failLines } from './bridge-fuzz/guest-images.js';
 import { GuestUnderTest } from './bridge-fuzz/guest-under-test.js';
+import { HarnessUnderTest } from './bridge-fuzz/harness-under-test.js';
+import type { ThreadFault } from './bridge-fuzz/thread-memory.js';
 
 /** `npm run fuzz:bridge` sets these. */
 const { FUZZ_CASES, FUZZ_SEED = '1', FUZZ_REPLAY, CI } = process.env;
 const CASES = Number(FUZZ_CASES ?? (CI === undefined ? 300 : 2_000));
+/** Of them through a whole harness with its threads, where one takes longer. */
+const HARNESS_CASES = Math.floor(CASES / 8);
 const SEED = Number(FUZZ_SEED);
+const isCampaign = FUZZ_CASES !== undefined;
+const isReplay = FUZZ_REPLAY !== undefined;
 /** Far more than a case takes on a busy machine. */
 const TIMEOUT_MS = 120_000 + CASES * 200;
 
@@ -26,22 +32,30 @@ function describeFinding({ index, fuzzCase, report }: Finding): string {
   ].join('\n');
 }
 
+const describeAll = (findings: readonly Finding[]) => findings.map(describeFinding).join('\n\n');
+
 describe('the bridge between guest and host', () => {
   let counted: GuestUnderTest;
   let shipped: GuestUnderTest;
+  let harness: HarnessUnderTest;
+  let kept: readonly FuzzCase[] = [];
 
   beforeAll(async () => {
-    counted = await GuestUnderTest.open(await buildGuest(countBlocks));
+    counted = await GuestUnderTest.open(await buildGuest((bootstrap) => countBlocks(failLines(bootstrap))));
     shipped = await GuestUnderTest.open();
+    harness = await HarnessUnderTest.open();
   });
+  afterAll(() => harness.close());
 
-  it.skipIf(FUZZ_REPLAY !== undefined)(
+  it.skipIf(isReplay)(
     'keeps its promises for generated hostile scripts and for faults at any moment',
     async () => {
-      const report = await runCampaign({ seed: SEED, cases: CASES, guests: [counted, shipped], maxFindings: 1 });
-      if (FUZZ_CASES !== undefined)
+      const cases = CASES - HARNESS_CASES;
+      const report = await runCampaign({ seed: SEED, cases, guests: [counted, shipped], maxFindings: 1 });
+      kept = report.kept;
+      if (isCampaign)
         console.log(`${report.cases} cases, ${report.features} things reached, room ran out in ${report.ranOut}`);
-      expect(report.findings.map(describeFinding).join('\n\n')).toBe('');
+      expect(describeAll(report.findings)).toBe('');
       // A generator whose scripts or faults do nothing would find nothing.
       expect(report.features).toBeGreaterThan(300);
       expect(report.ranOut).toBeGreaterThan(CASES / 20);
@@ -49,9 +63,21 @@ describe('the bridge between guest and host', () => {
     TIMEOUT_MS,
   );
 
-  it.skipIf(FUZZ_REPLAY === undefined)('keeps its promises for the one case that is run again', () => {
+  it.skipIf(isReplay)(
+    'keeps them in a whole harness with its threads, for whatever the host sees of a script',
+    async () => {
+      const findings = await runHarnessCampaign({ seed: SEED, cases: HARNESS_CASES, harness, kept, maxFindings: 1 });
+      if (isCampaign) console.log(`${HARNESS_CASES} cases in a harness: ${[...harness.reached].toSorted().join(', ')}`);
+      expect(describeAll(findings)).toBe('');
+      const due = ['completed', 'ScriptMemoryError', 'tool_call_done', 'approval_resolved'];
+      expect([...harness.reached]).toEqual(expect.arrayContaining(due));
+    },
+    TIMEOUT_MS,
+  );
+
+  it.skipIf(!isReplay)('keeps its promises for the one case that is run again', async () => {
     const fuzzCase = JSON.parse(readFileSync(FUZZ_REPLAY!, 'utf8')) as FuzzCase;
-    for (const guest of [counted, shipped]) expect(guest.run(fuzzCase).violations).toEqual([]);
+    for (const guest of [counted, shipped, harness]) expect((await guest.run(fuzzCase)).violations).toEqual([]);
   });
 });
 
@@ -65,7 +91,7 @@ const withText = (from: string, to: string) => (bootstrap: string) => {
   return bootstrap.replace(from, to);
 };
 
-describe.skipIf(FUZZ_CASES !== undefined || FUZZ_REPLAY !== undefined)('a fault planted in the bridge', () => {
+describe.skipIf(isCampaign || isReplay)('a fault planted in the bridge', () => {
   it.each([
     ['a budget that nested calls exceed', without(/\/\/ defence: budget-after-arguments\n.*\n/u)],
     ['arguments that are cut', withText('text += stringify(member);', 'text += stringify(slice(member, 0, 20));')],
@@ -73,9 +99,35 @@ describe.skipIf(FUZZ_CASES !== undefined || FUZZ_REPLAY !== undefined)('a fault 
       'calls that are told twice',
       without(/outboxCalls = \[\];\n\s*outboxArguments = \[\];\n\s*outboxUnits = 0;\n\s*(?=return one)/u),
     ],
+    [
+      'a half-written call that stays when a line fails',
+      without('outboxCalls.length = outboxArguments.length = count;'),
+    ],
+    [
+      'a call that is counted before it is whole',
+      (bootstrap: string) =>
+        withText(
+          'outboxCalls[count] = entry;',
+          'nextCall++; outboxCalls[count] = entry;',
+        )(without(/nextCall\+\+;\n(?=\s*outboxUnits)/u)(bootstrap)),
+    ],
   ])('is found within few cases: %s', async (_name, plant) => {
-    const guest = await GuestUnderTest.open(await buildGuest((bootstrap) => countBlocks(plant(bootstrap))));
+    const guest = await GuestUnderTest.open(await buildGuest((bootstrap) => countBlocks(failLines(plant(bootstrap)))));
     const { findings } = await runCampaign({ seed: 1, cases: 1_000, guests: [guest], maxFindings: 1 });
     expect(findings).toHaveLength(1);
   });
+});
+
+describe.skipIf(isCampaign || isReplay)('a fault planted in a sandbox thread', () => {
+  it.each<ThreadFault>(['changes arguments', 'skips cleaning', 'ends itself', 'repeats messages'])(
+    'is found within few cases: one that %s',
+    async (fault) => {
+      const harness = await HarnessUnderTest.open(fault);
+      try {
+        expect(await runHarnessCampaign({ seed: 1, cases: 100, harness, kept: [], maxFindings: 1 })).toHaveLength(1);
+      } finally {
+        await harness.close();
+      }
+    },
+  );
 });

@@ -1,7 +1,8 @@
 import { makeCase, mutateCase, type FuzzCase } from './fuzz-case.js';
 import type { CaseReport, GuestUnderTest } from './guest-under-test.js';
+import type { HarnessUnderTest } from './harness-under-test.js';
 import { Random } from './random.js';
-import { sweepFaults } from './sweep.js';
+import { callsThatAsk, sweepFaults, sweepLines } from './sweep.js';
 
 export interface Finding {
   readonly index: number;
@@ -14,12 +15,14 @@ export interface CampaignReport {
   readonly features: number;
   readonly ranOut: number;
   readonly findings: readonly Finding[];
+  /** Cases that reached something new. */
+  readonly kept: readonly FuzzCase[];
 }
 
 export interface CampaignOptions {
   readonly seed: number;
   readonly cases: number;
-  /** Guests that take turns. One that counts its blocks leads the search. */
+  /** Guests that take turns. The first, which counts its blocks and whose lines can fail, leads the search. */
   readonly guests: readonly GuestUnderTest[];
   readonly maxFindings: number;
 }
@@ -28,22 +31,24 @@ export interface CampaignOptions {
 const MAX_KEPT = 2_000;
 
 /**
- * Makes cases out of nothing, out of those that reached something new, and from the sweep of faults. What it does follows from the seed and
- * the code alone: scripts are stopped by the work that they have done, never by a clock.
+ * Makes cases out of nothing, out of those that reached something new, and from the sweeps of faults and of failing
+ * lines. What it does follows from the seed and the code alone: scripts are stopped by the work that they have done,
+ * never by a clock.
  */
 export async function runCampaign(options: CampaignOptions): Promise<CampaignReport> {
   const random = new Random(options.seed);
   const reached = new Set<string>();
   const kept: FuzzCase[] = [];
   const findings: Finding[] = [];
-  const sweep = sweepFaults(random);
-  let swept = sweep.next();
+  const generator = generated(kept, random);
+  const makers = [sweptFaults(random), generator, sweptLines(random), generator];
   let ranOut = 0;
   for (let index = 0; index < options.cases && findings.length < options.maxFindings; index++) {
-    const isSwept = index % 3 === 0;
-    const fuzzCase = isSwept ? swept.value : nextCase(kept, random);
-    const report = options.guests[Math.floor(index / 3) % options.guests.length]!.run(fuzzCase);
-    if (isSwept) swept = sweep.next(report.ranOut);
+    const maker = makers[index % makers.length]!;
+    const fuzzCase = maker.next();
+    const turn = Math.floor(index / makers.length) % options.guests.length;
+    const report = options.guests[maker.isForFirst === true ? 0 : turn]!.run(fuzzCase);
+    maker.ran?.(report);
     if (report.ranOut) ranOut++;
     if (report.violations.length > 0) findings.push({ index, fuzzCase, report });
     const found = report.features.filter((feature) => !reached.has(feature));
@@ -52,10 +57,54 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRep
     // A test runner wants a turn now and then.
     if (index % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
-  return { cases: options.cases, features: reached.size, ranOut, findings };
+  return { cases: options.cases, features: reached.size, ranOut, findings, kept };
 }
 
-function nextCase(kept: readonly FuzzCase[], random: Random): FuzzCase {
-  if (kept.length === 0 || random.oneIn(5)) return makeCase(random);
-  return mutateCase(random.pick(kept), random.pick(kept), random);
+export interface HarnessCampaignOptions {
+  readonly seed: number;
+  readonly cases: number;
+  readonly harness: HarnessUnderTest;
+  /** Cases to begin with, beside those that are made. */
+  readonly kept: readonly FuzzCase[];
+  readonly maxFindings: number;
+}
+
+/** The same kinds of cases through a whole harness. Which cases these are follows from the seed; how they go, from the machine too. */
+export async function runHarnessCampaign(options: HarnessCampaignOptions): Promise<readonly Finding[]> {
+  const random = new Random(options.seed);
+  const findings: Finding[] = [];
+  const makers = [sweptFaults(random), generated(options.kept, random), generated(options.kept, random)];
+  for (let index = 0; index < options.cases && findings.length < options.maxFindings; index++) {
+    const maker: CaseMaker = index === 0 ? { next: callsThatAsk } : makers[index % makers.length]!;
+    const fuzzCase = maker.next();
+    const report = await options.harness.run(fuzzCase);
+    maker.ran?.(report);
+    if (report.violations.length > 0) findings.push({ index, fuzzCase, report });
+  }
+  return findings;
+}
+
+/** Makes one case after the other; may be told what the last one came to. */
+interface CaseMaker {
+  next(): FuzzCase;
+  ran?(report: CaseReport): void;
+  /** Its cases mean something in the first guest only. */
+  readonly isForFirst?: true;
+}
+
+function sweptFaults(random: Random): CaseMaker {
+  const sweep = sweepFaults(random);
+  let swept = sweep.next();
+  return { next: () => swept.value, ran: ({ ranOut }) => (swept = sweep.next(ranOut)) };
+}
+
+function sweptLines(random: Random): CaseMaker {
+  const sweep = sweepLines(random);
+  let swept = sweep.next();
+  return { next: () => swept.value, ran: ({ passed }) => (swept = sweep.next(passed)), isForFirst: true };
+}
+
+function generated(kept: readonly FuzzCase[], random: Random): CaseMaker {
+  const isNew = () => kept.length === 0 || random.oneIn(5);
+  return { next: () => (isNew() ? makeCase(random) : mutateCase(random.pick(kept), random.pick(kept), random)) };
 }

@@ -40,6 +40,7 @@ export class FaultyEngine extends Engine {
   #moments = 0;
   #lifts: { kind: Fault['kind']; at: number }[] = [];
   #timesBefore = 0;
+  #lineFails = false;
   /** Values that take the small blocks. */
   #taken: EngineValue[] = [];
 
@@ -60,8 +61,9 @@ export class FaultyEngine extends Engine {
     this.#image = image;
   }
 
-  /** For the next script; `memory` and `stack` are its own limits in bytes. */
-  plan(faults: readonly Fault[], memory: number, stack: number): void {
+  /** For the next script; `memory` and `stack` are its own limits in bytes. `lineFails`: a line of its bridge will. */
+  plan(faults: readonly Fault[], memory: number, stack: number, lineFails = false): void {
+    this.#lineFails = lineFails;
     this.#faults = faults;
     this.#limits = { memory, stack };
     this.#seen = new Map();
@@ -90,7 +92,10 @@ export class FaultyEngine extends Engine {
 
   override callWithText(callee: EngineValue, text: string): void {
     this.hasFlushed = false;
-    this.reach(callee === this.#image.header.entries.begin ? 'begin' : 'settle');
+    const isBegin = callee === this.#image.header.entries.begin;
+    // The host takes the failure for the lack of memory that it stands for.
+    if (isBegin && this.#lineFails) this.raw.toolscript_oom.value++;
+    this.reach(isBegin ? 'begin' : 'settle');
     super.callWithText(callee, text);
   }
 

@@ -1,6 +1,7 @@
 import type { SandboxLimits } from '#core/protocol/index.js';
 import { TEST_LIMITS } from '#core/testing/drive-run.js';
 import type { Fault, FaultPoint } from './faulty-engine.js';
+import type { LineFailure } from './guest-images.js';
 import type { Random } from './random.js';
 import { makeEnding, makeStatements, mutate, type Statement } from './script-tree.js';
 
@@ -9,6 +10,8 @@ export interface FuzzCase {
   readonly statements: readonly Statement[];
   readonly ending: Statement;
   readonly faults: readonly Fault[];
+  /** Only in a guest whose lines can fail. */
+  readonly lineFailure?: LineFailure;
   readonly limits: Partial<SandboxLimits>;
   readonly spawn: boolean;
   /** In which order pending calls are settled, and how many at once. */
@@ -86,5 +89,5 @@ export function mutateCase(parent: FuzzCase, other: FuzzCase, random: Random): F
         statements = mutate(statements, other.statements, random);
     }
   }
-  return { statements, ending, faults, limits, spawn: parent.spawn, settling, movesAfter };
+  return { ...parent, statements, ending, faults, limits, settling, movesAfter };
 }

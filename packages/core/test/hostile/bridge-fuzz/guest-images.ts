@@ -99,6 +99,95 @@ export function countBlocks(bootstrap: string): string {
   return declareCounters(applyInserts(bootstrap, inserts));
 }
 
+/** Words before the plan of a failing line, by which the host finds it in the guest's memory. */
+const PLAN_MARK = [0x3c6ef372, 0x510e527f, 0x1f83d9ab, 0x5be0cd19] as const;
+const MAX_LINES = 1_000;
+const PLAN = { line: 4, countdown: 5, passed: 6, length: 6 + MAX_LINES } as const;
+
+/** A statement of the bootstrap that fails, as any may that takes memory or stack: `line` among those, the `nth` time. */
+export interface LineFailure {
+  readonly line: number;
+  readonly nth: number;
+}
+
+/**
+ * The bootstrap with a point before each statement that can fail, at which it does when the host says so. Without it
+ * a failure between two certain lines needs a heap that has room for the one and none for the other.
+ */
+export function failLines(bootstrap: string): string {
+  const inserts: { at: number; text: string; isEnd: boolean }[] = [];
+  let lines = 0;
+  const point = () => {
+    const line = lines++;
+    return `__plan[${PLAN.passed + line}]++; if (__plan[${PLAN.line}] === ${line} && __plan[${PLAN.countdown}]-- === 0) throw __failure; `;
+  };
+  const visit = (node: SyntaxNode, isInBlock: boolean, depth: number) => {
+    const inFunction = depth + (/Function/u.test(node.type) ? 1 : 0);
+    // The whole bootstrap is a function itself, whose statements run when the image is built.
+    if (inFunction > 1 && SIMPLE_STATEMENTS.has(node.type) && canFail(node)) {
+      inserts.push({ at: node.start, text: isInBlock ? point() : `{ ${point()}`, isEnd: false });
+      if (!isInBlock) inserts.push({ at: node.end, text: ' }', isEnd: true });
+    }
+    const holdsList = node.type === 'BlockStatement' || node.type === 'SwitchCase';
+    for (const child of childrenOf(node)) visit(child, holdsList, inFunction);
+  };
+  visit(parseSync('bootstrap.js', bootstrap, { lang: 'js' }).program as unknown as SyntaxNode, true, 0);
+  if (lines > MAX_LINES) throw new Error(`${lines} lines are more than there is room for`);
+  const declared = `'use strict'; const __plan = new Int32Array(${PLAN.length}); __plan.set([${PLAN_MARK.join(', ')}, -1]); const __failure = new Error('a line failed');`;
+  return applyInserts(bootstrap, inserts).replace("'use strict';", declared);
+}
+
+const SIMPLE_STATEMENTS: ReadonlySet<string> = new Set([
+  'ExpressionStatement',
+  'VariableDeclaration',
+  'ReturnStatement',
+]);
+const TAKES_MEMORY =
+  /^(?:CallExpression|NewExpression|ArrayExpression|ObjectExpression|TemplateLiteral|FunctionExpression|ArrowFunctionExpression|ClassExpression)$/u;
+
+/** It takes memory or stack: it calls, makes something, joins text, or lets a list grow. */
+function canFail(node: SyntaxNode): boolean {
+  if (TAKES_MEMORY.test(node.type)) return true;
+  if (node.type === 'BinaryExpression' && node['operator'] === '+') return true;
+  if (node.type === 'AssignmentExpression' && assignmentCanFail(node)) return true;
+  return childrenOf(node).some(canFail);
+}
+
+function assignmentCanFail(node: SyntaxNode): boolean {
+  const [left, right] = [node['left'] as SyntaxNode, node['right'] as SyntaxNode];
+  if (left.type === 'MemberExpression' && left['computed'] === true) return true;
+  const isCount = right.type === 'Literal' || (right['property'] as SyntaxNode | undefined)?.['name'] === 'length';
+  return node['operator'] === '+=' && !isCount;
+}
+
+const PLAN_BYTES = Buffer.from(Int32Array.from(PLAN_MARK).buffer);
+
+/** The plan within the memory of a guest whose lines can fail; undefined where they cannot. */
+export class LinePlan {
+  private constructor(readonly at: number) {}
+
+  static find(memory: Uint8Array, from: number): LinePlan | undefined {
+    const at = Buffer.from(memory.buffer, memory.byteOffset, memory.byteLength).indexOf(PLAN_BYTES, from);
+    return at < 0 ? undefined : new LinePlan(at);
+  }
+
+  set(memory: Uint8Array, failure: LineFailure | undefined): void {
+    const words = this.#words(memory);
+    words[PLAN.line] = failure?.line ?? -1;
+    words[PLAN.countdown] = failure?.nth ?? 0;
+  }
+
+  /** How often each line was passed, by its number. */
+  passed(memory: Uint8Array): Map<number, number> {
+    const counts = [...this.#words(memory).subarray(PLAN.passed)].entries();
+    return new Map([...counts].filter(([, count]) => count > 0));
+  }
+
+  #words(memory: Uint8Array): Int32Array {
+    return new Int32Array(memory.buffer, memory.byteOffset + this.at, PLAN.length);
+  }
+}
+
 interface SyntaxNode {
   readonly type: string;
   readonly start: number;

@@ -8,8 +8,9 @@ import { asScript } from '#core/testing/drive-run.js';
 import type { Settlement } from '#core/protocol/index.js';
 import { FaultyEngine } from './faulty-engine.js';
 import { FUZZ_LIMITS, type FuzzCase } from './fuzz-case.js';
-import { COUNTER_MARK } from './guest-images.js';
-import { callLines, check, compareCalls, isBuiltin, readRecord, type ScriptRecord, type SeenCall } from './oracle.js';
+import { COUNTER_MARK, LinePlan } from './guest-images.js';
+import { callLines, check, compareCalls, isBuiltin, type SeenCall } from './oracle.js';
+import { findRecord, readRecord, type ScriptRecord } from './script-record.js';
 import { isForeign, renderScript } from './script-tree.js';
 
 export interface CaseReport {
@@ -20,6 +21,8 @@ export interface CaseReport {
   readonly features: readonly string[];
   /** The engine ran out of memory or stack. */
   readonly ranOut: boolean;
+  /** How often each line of the bootstrap was passed that can fail; none where lines cannot. */
+  readonly passed: ReadonlyMap<number, number>;
 }
 
 /** Interrupts before a script is stopped: a measure of its work that is the same on every machine. */
@@ -49,6 +52,7 @@ export class GuestUnderTest {
   #counters = 0;
   /** The memory of a new instance. */
   #pristine: Buffer | undefined;
+  linePlan: LinePlan | undefined;
 
   private constructor(artefacts: ExecuteArtefacts, compiler: BytecodeCompiler) {
     this.#artefacts = artefacts;
@@ -65,7 +69,8 @@ export class GuestUnderTest {
   run(fuzzCase: FuzzCase): CaseReport {
     const source = asScript(renderScript(fuzzCase.statements, fuzzCase.ending));
     const bytecode = this.#compiler.compile(source);
-    if (!(bytecode instanceof Uint8Array)) return { source, violations: [], features: [], ranOut: false };
+    if (!(bytecode instanceof Uint8Array))
+      return { source, violations: [], features: [], ranOut: false, passed: new Map() };
     const run = new CaseRun(this, fuzzCase, source);
     const startedAt = performance.now();
     run.play(bytecode);
@@ -117,6 +122,7 @@ export class GuestUnderTest {
       return made.engine;
     });
     this.#pristine ??= Buffer.from(slot.inspectMemory().subarray(this.imageStart));
+    this.linePlan ??= LinePlan.find(slot.inspectMemory(), this.imageStart);
     return { slot, engine: made.engine! };
   }
 
@@ -170,6 +176,7 @@ class CaseRun {
   readonly #counts = { logs: 0, progress: 0, builtins: 0 };
   #segments = 0;
   #pending: { index: number; call: SeenCall }[] = [];
+  #passed: ReadonlyMap<number, number> = new Map();
   #ranOut = false;
   /** After the first segment. */
   #ranOutLate = false;
@@ -193,6 +200,7 @@ class CaseRun {
       violations: this.#violations,
       features: [...this.#features],
       ranOut: this.#ranOut,
+      passed: this.#passed,
     };
   }
 
@@ -213,7 +221,9 @@ class CaseRun {
   #take(): Instance {
     const instance = this.#guest.take();
     const { memoryMb, maxStackBytes } = this.#limits;
-    instance.engine.plan(this.#case.faults, memoryMb * 1_048_576, maxStackBytes);
+    const { faults, lineFailure } = this.#case;
+    instance.engine.plan(faults, memoryMb * 1_048_576, maxStackBytes, lineFailure !== undefined);
+    this.#guest.linePlan?.set(instance.slot.inspectMemory(), lineFailure);
     this.#guest.resetInterrupts();
     this.used.push(instance);
     return instance;
@@ -256,6 +266,7 @@ class CaseRun {
     if (!segment.ended) return true;
     this.#compare(instance, finalEnd!);
     for (const block of this.#guest.blocks(bufferOf(slot))) this.#features.add(block);
+    this.#passed = this.#guest.linePlan?.passed(slot.inspectMemory()) ?? this.#passed;
     return false;
   }
 
@@ -285,7 +296,7 @@ class CaseRun {
   }
 
   #compare({ slot, engine }: Instance, end: SandboxEnd): void {
-    const record = readRecord(slot.inspectMemory(), this.#guest.imageStart);
+    const record = readRecord(findRecord(slot.inspectMemory(), this.#guest.imageStart));
     if (record === undefined) return;
     const isComplete = engine.hasFlushed && end.type !== 'internal';
     const rules = { maxCalls: this.#limits.maxCalls, isComplete, isForeign: this.#isForeign };

@@ -1,4 +1,5 @@
-import { CALL_LINE, RECORD, RECORD_MARK } from './script-tree.js';
+import { CALL_LINE } from './script-tree.js';
+import type { ScriptRecord } from './script-record.js';
 
 /** A call as the host read it. */
 export interface SeenCall {
@@ -8,36 +9,8 @@ export interface SeenCall {
   readonly line: number;
 }
 
-/** What the script itself knows of its calls. */
-export interface ScriptRecord {
-  /** The numbers of the calls that were made, in order. */
-  readonly made: readonly number[];
-  /** How many calls were given another call's result. */
-  readonly wrong: number;
-  /** Promises of calls that it listens to, and those of them that were settled. */
-  readonly kept: number;
-  readonly settled: number;
-}
-
 export function check(n: number): number {
   return (Math.imul(n + 1, 2_654_435_761) >>> 0) % 1_000_003;
-}
-
-const MARK_BYTES = Buffer.from(Int32Array.from(RECORD_MARK).buffer);
-
-/** The record in the guest's memory; undefined where the script ended before it made one. */
-export function readRecord(memory: Uint8Array, from: number): ScriptRecord | undefined {
-  const at = Buffer.from(memory.buffer, memory.byteOffset, memory.byteLength).indexOf(MARK_BYTES, from);
-  if (at < 0) return undefined;
-  const words = new Int32Array(memory.buffer, memory.byteOffset + at, RECORD.length);
-  const made = words[RECORD.made]!;
-  if (made < 0 || made > RECORD.length) return undefined;
-  return {
-    made: [...words.subarray(RECORD.calls, Math.min(RECORD.calls + made, RECORD.length))],
-    wrong: words[RECORD.wrong]!,
-    kept: words[RECORD.kept]!,
-    settled: words[RECORD.settled]!,
-  };
 }
 
 /** The bridge's own functions have a budget of their own; a detached task counts as a call of its tool. */

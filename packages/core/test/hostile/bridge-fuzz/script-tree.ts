@@ -1,4 +1,5 @@
 import type { Random } from './random.js';
+import { RECORD, RECORD_MARK } from './script-record.js';
 import { SNIPPETS } from './snippets.js';
 
 /** A statement of a generated script: what stands before and behind its inner statements. */
@@ -14,20 +15,16 @@ export interface Statement {
   readonly foreign?: boolean;
 }
 
-/** Bytes before a script's own record, by which the host finds it in the guest's memory. */
-export const RECORD_MARK = [0x51f0a3c1, 0x2b7e1516, 0x0badcafe, 0x7ea1d00d] as const;
-/** Words of the record. */
-export const RECORD = { made: 4, wrong: 5, kept: 6, settled: 7, calls: 16, length: 1_600 } as const;
-
 /** On every line that has it, a call of a tool stands. */
 export const CALL_LINE = '/*call*/';
 
 /**
  * Each call sends arguments that describe themselves, and notes in a record that takes no memory that it was made:
- * the record is right even where the script has no room left to say anything.
+ * the record is right even where the script has no room left to say anything. A global holds it beyond the script's end.
  */
 const PRELUDE = `const at = Date.now, record = new Int32Array(${RECORD.length});
 record.set([${RECORD_MARK.join(', ')}]);
+globalThis.recordOfCalls = record;
 let next = 0, kept = 0;
 const check = (n) => (Math.imul(n + 1, 2654435761) >>> 0) % 1000003;
 const right = (n) => (reply) => {

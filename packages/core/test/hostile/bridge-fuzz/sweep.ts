@@ -1,5 +1,5 @@
 import type { Fault, FaultPoint } from './faulty-engine.js';
-import type { FuzzCase } from './fuzz-case.js';
+import { makeCase, type FuzzCase } from './fuzz-case.js';
 import type { Random } from './random.js';
 import { call, callThatRuns, leaf, type Statement } from './script-tree.js';
 
@@ -37,6 +37,12 @@ const PROGRAMS: readonly Program[] = [
   { statements: [leaf('at();'), flat], ending: leaf('return { toJSON() { at(); return { next, list: [{}] }; } };') },
   { statements: [leaf('Promise.reject(new Error("lost"));'), at], ending: leaf('throw new Error(long);') },
 ];
+
+/** Calls that a person is asked about, and who decides in every way: see `HostRecord`. */
+export function callsThatAsk(): FuzzCase {
+  const asks = call('inner(ARGS)', '{ n, check: check(n) }');
+  return makeSwept({ statements: Array<Statement>(40).fill(asks), ending: settled });
+}
 
 const MOMENTS: readonly (readonly [FaultPoint, nth: number, lasts: number])[] = [
   ['tick', 1, 250],
@@ -92,14 +98,37 @@ function makeSample(random: Random): FuzzCase {
   return makeSwept(random.pick(PROGRAMS), { point, nth, kind: 'blocks', room: random.size(200), lasts });
 }
 
-function makeSwept({ statements, ending }: Program, fault: Fault): FuzzCase {
+function makeSwept({ statements, ending }: Program, ...faults: readonly Fault[]): FuzzCase {
   return {
     statements,
     ending: { ...ending, awaits: true },
-    faults: [fault],
+    faults,
     limits: {},
     spawn: false,
     settling: { order: 'first', atOnce: 2 },
     movesAfter: [],
   };
+}
+
+/** Cases of one program and line: the failure the first times that the line is passed, and the last time. */
+const MAX_TIMES = 3;
+
+/**
+ * A failure of every line of the bridge in turn that a program passes, at its first passes and its last; then failures
+ * of any line in generated scripts. It is told what the last case passed.
+ */
+export function* sweepLines(random: Random): Generator<FuzzCase, never, ReadonlyMap<number, number>> {
+  const failing: FuzzCase[] = [];
+  let lines = 1;
+  for (const program of PROGRAMS) {
+    const sound = makeSwept(program);
+    const passed = yield sound;
+    for (const [line, times] of passed) {
+      lines = Math.max(lines, line + 1);
+      for (const nth of new Set([...Array(Math.min(times, MAX_TIMES)).keys(), times - 1]))
+        failing.push({ ...sound, lineFailure: { line, nth } });
+    }
+  }
+  while (failing.length > 0) yield failing.splice(random.below(failing.length), 1)[0]!;
+  for (;;) yield { ...makeCase(random), lineFailure: { line: random.below(lines), nth: random.size(12) } };
 }

@@ -1,0 +1,81 @@
+import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
+import type { Fault } from './faulty-engine.js';
+import { RECORD, RECORD_MARK } from './script-record.js';
+
+/** A fault in a sandbox thread itself, which the harness's campaign must find. */
+export type ThreadFault = 'changes arguments' | 'skips cleaning' | 'ends itself' | 'repeats messages';
+
+/** What a script's `context` tells the thread that runs it. */
+export interface ThreadPlan {
+  readonly faults: readonly Fault[];
+  /** The script's limits in bytes. */
+  readonly memory: number;
+  readonly stack: number;
+}
+
+const KEY = 'toolscript: memory that a test shares with its sandbox threads';
+const WORD_BYTES = Int32Array.BYTES_PER_ELEMENT;
+const IS_COMPLETE = 0;
+const RAN_OUT = 1;
+const HEAD = 2;
+
+/**
+ * What a sandbox thread writes of the one script that has a plan, and its test reads: the script's own record of its
+ * calls, as it was when its last message left the guest. It is there before the message is.
+ */
+export class ThreadMemory {
+  readonly #words: Int32Array;
+
+  private constructor(
+    buffer: SharedArrayBuffer,
+    readonly fault: ThreadFault | undefined,
+  ) {
+    this.#words = new Int32Array(buffer);
+  }
+
+  /** For the threads that this one starts from now on. */
+  static share(fault?: ThreadFault): ThreadMemory {
+    const buffer = new SharedArrayBuffer((HEAD + RECORD.length) * WORD_BYTES);
+    setEnvironmentData(KEY, { buffer, fault });
+    return new ThreadMemory(buffer, fault);
+  }
+
+  /** In a thread: what its parent shares. */
+  static shared(): ThreadMemory {
+    const { buffer, fault } = getEnvironmentData(KEY) as { buffer: SharedArrayBuffer; fault: ThreadFault | undefined };
+    return new ThreadMemory(buffer, fault);
+  }
+
+  clear(): void {
+    this.#words.fill(0);
+    this.#words[IS_COMPLETE] = 1;
+  }
+
+  /** A message is being written; until it is whole, the record is that of the message before. */
+  beginMessage(): void {
+    this.#words[IS_COMPLETE] = 0;
+  }
+
+  /** The last message is whole. */
+  endMessage(record: Int32Array | undefined): void {
+    if (record !== undefined) this.#words.set(record, HEAD);
+    this.#words[IS_COMPLETE] = 1;
+  }
+
+  noteRanOut(): void {
+    this.#words[RAN_OUT] = 1;
+  }
+
+  get isComplete(): boolean {
+    return this.#words[IS_COMPLETE] === 1;
+  }
+
+  get ranOut(): boolean {
+    return this.#words[RAN_OUT] === 1;
+  }
+
+  /** A copy; undefined where the script made none. */
+  record(): Int32Array | undefined {
+    return this.#words[HEAD] === RECORD_MARK[0] ? this.#words.slice(HEAD) : undefined;
+  }
+}
