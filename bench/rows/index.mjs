@@ -20,6 +20,7 @@ import * as throughput from './throughput.mjs';
 import * as toolCalls from './tool-calls.mjs';
 import * as turnOverhead from './turn-overhead.mjs';
 import * as typeCheck from './type-check.mjs';
+import * as waitingScripts from './waiting-scripts.mjs';
 import * as warmScript from './warm-script.mjs';
 
 /**
@@ -36,6 +37,7 @@ export const ROWS = [
   schedule,
   throughput,
   neighbour,
+  waitingScripts,
   suspension,
   deltaToEvent,
   turnOverhead,

@@ -57,7 +57,14 @@ export interface HarnessOptions {
   leaseMs?: number;
   /** Told of every decision, and of the start and end of every call with effects. */
   audit?: AuditLog;
-  workers?: { size?: number; maxScriptsPerWorker?: number; queueWaitMs?: number; slotsPerWorker?: number };
+  /** See `QuickJsOptions`; `queueWaitMs` is the limit of that name. */
+  workers?: {
+    size?: number;
+    maxScriptsPerWorker?: number;
+    queueWaitMs?: number;
+    slotsPerWorker?: number;
+    maxPoolBytes?: number;
+  };
   detect?: { tags?: readonly string[]; fences?: boolean };
   /**
    * What becomes of a script that calls a tool wrongly, or certainly fails, as far as TypeScript can see: it is
@@ -134,6 +141,7 @@ const HarnessOptionsSchema = z.strictObject({
       maxScriptsPerWorker: whole.min(1).optional(),
       queueWaitMs: whole.min(0).optional(),
       slotsPerWorker: whole.min(1).max(1024).optional(),
+      maxPoolBytes: whole.min(1).optional(),
     })
     .optional(),
   detect: z

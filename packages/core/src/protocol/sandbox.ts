@@ -187,9 +187,19 @@ export interface GuestThrow {
 
 export interface SandboxStats {
   workers: number;
-  /** Scripts with a live sandbox. */
+  /** Scripts with a live sandbox: those that execute, and those that wait for tools. */
   running: number;
+  /** Of those that run: the ones whose code a thread executes or will execute next. Left out where it is not known. */
+  executing?: number;
+  /** Of those that run: the ones that stand still until a tool answers. Left out where it is not known. */
+  awaitingTools?: number;
+  /** Scripts without a sandbox, which wait for one. */
   waiting: number;
+  /** The same as `waiting`. */
+  queued?: number;
+  /** Bytes that live sandboxes take, and may take together before scripts have to wait. Left out where it is not known. */
+  memoryBytes?: number;
+  maxMemoryBytes?: number;
   completed: number;
   /** Instances dropped after growth, a trap or a limit. */
   instancesDropped: number;

@@ -206,6 +206,11 @@ export class Slot {
     return this.#engine.raw.memory.buffer.byteLength;
   }
 
+  /** What the guest's heap has taken beyond the image. */
+  get grownBytes(): number {
+    return (this.#engine.raw.toolscript_pages.value - this.#image.header.pages) * WASM_PAGE;
+  }
+
   #host(): EngineHost {
     return {
       clockMs: () => this.#clockMs,

@@ -80,15 +80,19 @@ export const ReportKind = {
   captured: 16,
   /** The segment was thrown away, so that others on this thread can run; the run holds no slot any more. */
   moved: 32,
+  /** Nothing but the answer to `run` or `restore`: the system has no memory for a sandbox; the run holds no slot any more. */
+  refused: 64,
 } as const;
 
-interface ReportRest {
+export interface ReportRest {
   end: SandboxEnd | undefined;
   unhandled: readonly GuestThrow[];
   unobservable: readonly number[];
-  /** Instances this worker dropped so far, their bytes, and the bytes of linear memory it holds. */
+  /** Instances this worker dropped so far, their bytes, and what its live ones have grown by. */
   dropped: number;
   droppedBytes: number;
-  workerBytes: number;
+  grownBytes: number;
   snapshot?: SlotSnapshot;
+  /** Why a run was refused. */
+  detail?: string;
 }

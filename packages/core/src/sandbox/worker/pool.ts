@@ -12,24 +12,31 @@ import type {
 } from '../../protocol/index.js';
 import type { SlotSnapshot } from '../quickjs/slot.js';
 import { KNOWN_PROTOCOLS, PROTOCOL_VERSION } from '../quickjs/image.js';
-import { keepableArtefacts, loadArtefacts, loadKept, type Artefacts, type ExecuteArtefacts } from './artefacts.js';
-import { readCapture, writeCapture } from './captures.js';
+import { loadArtefacts, type Artefacts } from './artefacts.js';
+import { writeCapture } from './captures.js';
 import { ColumnReader } from './columns.js';
 import type { CancelReason } from './control.js';
 import { writeBatch, writeInit } from './guest-messages.js';
 import { LiveRun, type Origin } from './live-run.js';
-import { isNew, SlowLane } from './slow-lane.js';
+import { defaultMaxBytes, MemoryBudget, SANDBOX_BYTES } from './memory-budget.js';
 import { ReportKind, type RunRestore, type RunStart, type WorkerReport } from './messages.js';
+import { RestorableImages } from './restorable-images.js';
 import { RunTable } from './run-table.js';
 import { endSegment, readSegment } from './segments.js';
+import { isNew, SlowLane } from './slow-lane.js';
 import { WaitingRuns } from './waiting-runs.js';
 import { HUNG, WorkerThread, type Lane } from './worker-thread.js';
 
 export interface QuickJsOptions {
   /** Worker threads. Default: 2, or the number of cores where that is less. */
   size?: number;
-  /** Scripts that may be live on one worker, most of them waiting for tools. Default 128. */
+  /** Scripts that may be live on one worker, most of them waiting for tools. Default 1 024. */
   slotsPerWorker?: number;
+  /**
+   * Bytes that the sandboxes of all live scripts may take together; a script beyond them waits in the queue. Default:
+   * a quarter of the machine's memory, or of its control group's where that is less.
+   */
+  maxPoolBytes?: number;
   /** Replaces a worker after this many scripts. Default: never. */
   maxScriptsPerWorker?: number;
   /** Scripts that may wait for a free sandbox. Default 10 000. */
@@ -38,17 +45,11 @@ export interface QuickJsOptions {
   maxMemoryMb?: number;
 }
 
-/** Linear memory above which a worker takes no further scripts until some of its own have ended. */
-const WORKER_MEMORY_MARK = 1 << 30;
-
 /** Memory of dropped instances that a worker may still hold: it is freed when V8 gets to it, or with the worker. */
 const RETIRE_BYTES = 1 << 30;
 
 /** Threads that may die before they were ready, in a row, before the pool stops making new ones. */
 const MOST_STILLBIRTHS = 3;
-
-/** Engines and images of other versions that are kept loaded. */
-const MOST_KEPT = 4;
 
 /** A script that computes for this long while others share its worker is moved to the slow lane. */
 const SLICE_MS = 10;
@@ -60,8 +61,8 @@ const MAX_DEATHS = 3;
 const SLOW_LANE_IDLE_MS = 5_000;
 
 /**
- * QuickJS in worker threads, several scripts a worker. Runs wait in turn by principal when every slot is
- * taken; a worker that had to be ended is replaced, and the other scripts it held go on from their tapes on
+ * QuickJS in worker threads, many scripts a worker: as many as its slots and the pool's memory allow. Beyond that
+ * runs wait, in turn by principal. A worker that had to be ended is replaced, and the other scripts it held go on from their tapes on
  * another worker. A script that computes for long while others share its worker is moved in the same way, to a
  * slow lane of workers that serve such scripts only.
  */
@@ -87,8 +88,8 @@ export class QuickJsPool implements SandboxRuntime {
   readonly #retiring = new Set<WorkerThread>();
   /** Runs that lost their worker and wait for room on another. */
   readonly #stranded = new Set<LiveRun>();
-  readonly #kept = new Map<string, Promise<ExecuteArtefacts>>();
-  #keepable: Promise<ReadonlyMap<string, Uint8Array>> | undefined;
+  readonly #images: RestorableImages;
+  readonly #budget: MemoryBudget;
   #spare: WorkerThread | undefined;
   #artefacts: Promise<Artefacts> | undefined;
   #isLoaded = false;
@@ -106,12 +107,15 @@ export class QuickJsPool implements SandboxRuntime {
     this.#entry = entry;
     this.#options = {
       size: options.size ?? Math.min(2, availableParallelism()),
-      slotsPerWorker: options.slotsPerWorker ?? 128,
+      slotsPerWorker: options.slotsPerWorker ?? 1_024,
+      maxPoolBytes: options.maxPoolBytes ?? defaultMaxBytes(),
       maxScriptsPerWorker: options.maxScriptsPerWorker ?? Number.POSITIVE_INFINITY,
       maxWaiting: options.maxWaiting ?? 10_000,
       maxMemoryMb: options.maxMemoryMb ?? 1_088,
     };
     this.#waiting = new WaitingRuns(this.#options.maxWaiting);
+    this.#images = new RestorableImages(this.#options.maxMemoryMb);
+    this.#budget = new MemoryBudget(this.#options.maxPoolBytes, () => this.#grownBytes());
   }
 
   warm(): Promise<void> {
@@ -132,7 +136,7 @@ export class QuickJsPool implements SandboxRuntime {
     this.#runs.add(run);
     if (this.#closed) this.#endSoon(run, { type: 'cancelled', reason: 'cancelled' });
     else
-      this.#findOrigin(capture, images).then(
+      this.#images.originOf(capture, images).then(
         (origin) => {
           run.origin = origin;
           if (run.state === 'waiting' && !this.#dispatch(run)) this.#wait(run);
@@ -147,8 +151,7 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   images(): Promise<ReadonlyMap<string, Uint8Array>> {
-    this.#keepable ??= keepableArtefacts();
-    return this.#keepable;
+    return this.#images.current();
   }
 
   async capture(run: LiveRun): Promise<SandboxCapture | undefined> {
@@ -187,15 +190,28 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   stats(): SandboxStats {
+    const running = this.#runs.all().filter(({ state }) => state === 'running');
+    const awaitingTools = running.filter(({ worker, outstanding }) => worker !== undefined && outstanding <= 0).length;
     return {
       workers: this.#workers.length,
-      running: this.#runs.all().filter(({ state }) => state === 'running').length,
+      running: running.length,
+      executing: running.length - awaitingTools,
+      awaitingTools,
       waiting: this.#waiting.size,
+      queued: this.#waiting.size,
+      memoryBytes: this.#budget.usedBytes,
+      maxMemoryBytes: this.#budget.maxBytes,
       completed: this.#completed,
       instancesDropped: this.#workers.reduce((sum, worker) => sum + worker.droppedInstances, this.#droppedBefore),
       workersReplaced: this.#replaced,
       moved: this.#moved,
     };
+  }
+
+  /** What live sandboxes have grown by, and those that their scripts have left and their threads have not. */
+  #grownBytes(): number {
+    const workers = [...this.#workers, ...this.#slowWorkers, ...this.#retiring];
+    return workers.reduce((sum, worker) => sum + worker.grownBytes, this.#draining.size * SANDBOX_BYTES);
   }
 
   async close(): Promise<void> {
@@ -241,25 +257,6 @@ export class QuickJsPool implements SandboxRuntime {
     return worker;
   }
 
-  async #findOrigin(capture: SandboxCapture, images: ImageSource): Promise<Origin> {
-    const snapshot = readCapture(capture.state);
-    const current = [...(await this.images()).keys()];
-    const isCurrent = capture.images.every((name, index) => name === current[index]);
-    const other = isCurrent ? undefined : await this.#loadKept(capture.images, images);
-    return { snapshot, images: capture.images, other };
-  }
-
-  #loadKept(names: readonly string[], images: ImageSource): Promise<ExecuteArtefacts> {
-    const key = names.join(' ');
-    const known = this.#kept.get(key);
-    if (known !== undefined) return known;
-    const loading = loadKept(names, images, this.#options.maxMemoryMb);
-    loading.catch(() => this.#kept.delete(key));
-    if (this.#kept.size >= MOST_KEPT) this.#kept.clear();
-    this.#kept.set(key, loading);
-    return loading;
-  }
-
   /** Puts a run on the least loaded worker with a free slot. */
   #dispatch(run: LiveRun): boolean {
     if (!this.#isLoaded) return false;
@@ -270,8 +267,8 @@ export class QuickJsPool implements SandboxRuntime {
     let best: WorkerThread | undefined;
     for (const worker of this.#workers)
       if (this.#isOpen(worker) && (best === undefined || isBetter(worker, best))) best = worker;
-    if (best === undefined) return false;
     const first = run.state === 'waiting';
+    if (best === undefined || (first && !this.#budget.hasRoom)) return false;
     const wasBusy = best.isBusy;
     this.#place(run, best);
     if (first && run.origin === undefined) run.observer.onStart();
@@ -282,13 +279,14 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   #isOpen(worker: WorkerThread): boolean {
-    return worker.hasSlot && worker.linearBytes < WORKER_MEMORY_MARK && !this.#isWornOut(worker);
+    return worker.hasSlot && !this.#isWornOut(worker);
   }
 
   /** On an open worker. */
   #place(run: LiveRun, worker: WorkerThread): void {
     run.slot = worker.takeSlot()!;
     run.worker = worker;
+    if (run.state === 'waiting') this.#budget.add();
     run.state = 'running';
     worker.started++;
   }
@@ -386,7 +384,7 @@ export class QuickJsPool implements SandboxRuntime {
     if (run === undefined || run.state === 'ended' || run.worker !== worker) return;
     run.outstanding--;
     if (run.lane === 'slow' && run.outstanding <= 0) this.#slowLane.leave(run);
-    if ((kind & (ReportKind.moved | ReportKind.restored | ReportKind.captured)) !== 0)
+    if ((kind & (ReportKind.moved | ReportKind.restored | ReportKind.captured | ReportKind.refused)) !== 0)
       return this.#receiveAnswer(run, worker, report);
     if (run.toSkip > 0 && (kind & ReportKind.ended) === 0) {
       run.toSkip--;
@@ -399,6 +397,7 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   #receiveAnswer(run: LiveRun, worker: WorkerThread, [, kind, , , , rest]: WorkerReport): void {
+    if ((kind & ReportKind.refused) !== 0) return this.#refused(run, worker, String(rest?.detail));
     if ((kind & ReportKind.moved) !== 0) return this.#moveToSlowLane(run, worker);
     if ((kind & ReportKind.captured) !== 0) return this.#captured(run, rest?.snapshot);
     if (run.hasStood) return;
@@ -412,6 +411,17 @@ export class QuickJsPool implements SandboxRuntime {
     run.capturing = undefined;
     if (snapshot !== undefined) this.#release(run);
     capturing?.(snapshot);
+  }
+
+  /** The system has no memory for one more sandbox: the run waits until another script has ended. */
+  #refused(run: LiveRun, worker: WorkerThread, detail: string): void {
+    if (!this.#budget.learnLimit()) return this.#end(run, { type: 'internal', detail });
+    run.worker = undefined;
+    if (run.lane === 'slow') this.#slowLane.leave(run);
+    this.#freeSlot(worker, run.slot, run.key);
+    this.#startOver(run);
+    if (run.segments === 0) this.#limitWait(run, worker);
+    this.#stranded.add(run);
   }
 
   #moveToSlowLane(run: LiveRun, worker: WorkerThread): void {
@@ -464,6 +474,7 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   #release(run: LiveRun): void {
+    if (run.state === 'running') this.#budget.remove();
     run.state = 'ended';
     clearTimeout(run.notStarted);
     run.capturing?.(undefined);
@@ -562,12 +573,16 @@ export class QuickJsPool implements SandboxRuntime {
 
   /** On another worker, now or when one has room. */
   #restart(run: LiveRun): void {
+    this.#startOver(run);
+    if (!this.#dispatch(run)) this.#stranded.add(run);
+  }
+
+  #startOver(run: LiveRun): void {
     run.toSkip = run.segments;
     this.#runs.delete(run.key);
     run.key = this.#newKey();
     this.#runs.add(run);
     clearTimeout(run.notStarted);
-    if (!this.#dispatch(run)) this.#stranded.add(run);
   }
 
   #serveStranded(): void {

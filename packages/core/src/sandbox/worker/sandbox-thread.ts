@@ -2,10 +2,12 @@ import type { MessagePort } from 'node:worker_threads';
 import type { SandboxEnd, SandboxLimits } from '../../protocol/index.js';
 import { BytecodeCompiler } from '../quickjs/bytecode-compiler.js';
 import { Slot, type MakeEngine, type SlotHost, type SlotSegment, type SlotSnapshot } from '../quickjs/slot.js';
+import type { ExecuteArtefacts } from './artefacts.js';
 import { BytecodeLedger } from './bytecode-ledger.js';
 import { Control } from './control.js';
 import {
   ReportKind,
+  type ReportRest,
   type RunRestore,
   type RunStart,
   type WorkerBirth,
@@ -20,6 +22,8 @@ const MOST_WHEN_IDLE = 8;
 const IDLE_MS = 2_000;
 /** What a script ahead in a batch has to say is not held back longer than this by those behind it. */
 const REPORT_MS = 5;
+/** Growth is told in such steps, so that most scripts have none to tell. */
+const GROWTH_STEP = 262_144;
 
 /**
  * A worker thread with several sandboxes. It executes commands in the order they come, one segment at a
@@ -42,7 +46,7 @@ export class SandboxThread {
   #lastLimits: SandboxLimits | undefined;
   #dropped = 0;
   #droppedBytes = 0;
-  #liveBytes = 0;
+  #grownBytes = 0;
   #reports: WorkerReport[] = [];
   /** What the pool was last told of this worker's memory. */
   #reportedBytes = 0;
@@ -135,12 +139,12 @@ export class SandboxThread {
     this.#control.enter(run);
     this.#currentSlot = begin.slot;
     const bytecode = cached ?? this.#compile(begin);
-    const slot = bytecode instanceof Uint8Array ? this.#takeSlot() : bytecode;
-    if (!(slot instanceof Slot) || !(bytecode instanceof Uint8Array)) {
+    if (!(bytecode instanceof Uint8Array)) {
       this.#control.leave();
-      this.#report(run, endedSegment(slot as SandboxEnd), cacheHit);
-      return;
+      return this.#report(run, endedSegment(bytecode), cacheHit);
     }
+    const slot = this.#takeSlot(run);
+    if (slot === undefined) return this.#control.leave();
     this.#live.set(run, { slot, index: begin.slot, bytes: 0 });
     const { initJson, clockMs, wallMs, sliceMs } = begin;
     const segment = slot.start({ bytecode, initJson, clockMs, limits: this.#lastLimits!, sliceMs }, wallMs);
@@ -150,17 +154,12 @@ export class SandboxThread {
 
   /** The guest stands still afterwards, as it did when it was captured. */
   #restore(run: number, { slot: index, snapshot, sliceMs, limits, maxMemoryBytes, other }: RunRestore): void {
-    let slot: Slot | undefined;
+    const slot = this.#takeSlot(run, other);
+    if (slot === undefined) return;
     try {
-      slot =
-        other === undefined
-          ? (this.#pristine.pop() ?? this.#makeSlot())
-          : new Slot(other.module, other.execute, this.#slotHost);
-      if (other !== undefined) this.#forOneScript.add(slot);
       slot.restore(snapshot, limits, sliceMs, maxMemoryBytes);
     } catch (error) {
-      this.#report(run, endedSegment({ type: 'unrestorable', detail: String(error) }), true);
-      return;
+      return this.#report(run, endedSegment({ type: 'unrestorable', detail: String(error) }), true);
     }
     this.#live.set(run, { slot, index, bytes: 0 });
     this.#countBytes(run);
@@ -176,14 +175,19 @@ export class SandboxThread {
       // It goes on as it is.
     }
     if (snapshot !== undefined) this.#end(run);
-    this.#pushAnswer(run, ReportKind.captured, snapshot);
+    this.#pushAnswer(run, ReportKind.captured, snapshot === undefined ? {} : { snapshot });
   }
 
-  #takeSlot(): Slot | SandboxEnd {
+  /** Undefined where the system has no memory for one; the run was refused then. */
+  #takeSlot(run: number, other?: ExecuteArtefacts): Slot | undefined {
     try {
-      return this.#pristine.pop() ?? this.#makeSlot();
+      if (other === undefined) return this.#pristine.pop() ?? this.#makeSlot();
+      const slot = new Slot(other.module, other.execute, this.#slotHost);
+      this.#forOneScript.add(slot);
+      return slot;
     } catch (error) {
-      return internalEnd(`no sandbox could be made: ${String(error)}`);
+      this.#pushAnswer(run, ReportKind.refused, { detail: `no sandbox could be made: ${String(error)}` });
+      return undefined;
     }
   }
 
@@ -218,7 +222,7 @@ export class SandboxThread {
     const running = this.#live.get(run);
     if (running === undefined) return;
     this.#live.delete(run);
-    this.#liveBytes -= running.bytes;
+    this.#grownBytes -= running.bytes;
     this.#ended.push(running.slot);
   }
 
@@ -249,36 +253,29 @@ export class SandboxThread {
       (cacheHit ? ReportKind.cacheHit : 0);
     const report: WorkerReport = [run, kind, segment.text, segment.computeMs, segment.memoryBytes];
     const isPlain = end === undefined && unhandled.length === 0 && unobservable.length === 0;
-    if (!isPlain || this.#reportedBytes !== this.#liveBytes || this.#reportedDropped !== this.#dropped) {
+    if (!isPlain || this.#reportedBytes !== this.#grownBytes || this.#reportedDropped !== this.#dropped) {
       report.push({ end, unhandled, unobservable, ...this.#memory() });
-      this.#reportedBytes = this.#liveBytes;
+      this.#reportedBytes = this.#grownBytes;
       this.#reportedDropped = this.#dropped;
     }
     this.#reports.push(report);
   }
 
   /** An answer that is no segment. */
-  #pushAnswer(run: number, kind: number, snapshot?: SlotSnapshot): void {
-    const said = snapshot === undefined ? {} : { snapshot };
-    this.#reports.push([
-      run,
-      kind,
-      '',
-      0,
-      0,
-      { end: undefined, unhandled: [], unobservable: [], ...this.#memory(), ...said },
-    ]);
+  #pushAnswer(run: number, kind: number, said: Pick<ReportRest, 'snapshot' | 'detail'> = {}): void {
+    const rest = { end: undefined, unhandled: [], unobservable: [], ...this.#memory(), ...said };
+    this.#reports.push([run, kind, '', 0, 0, rest]);
   }
 
   #memory() {
-    return { dropped: this.#dropped, droppedBytes: this.#droppedBytes, workerBytes: this.#liveBytes };
+    return { dropped: this.#dropped, droppedBytes: this.#droppedBytes, grownBytes: this.#grownBytes };
   }
 
   #countBytes(run: number): void {
     const running = this.#live.get(run);
     if (running === undefined) return;
-    const bytes = running.slot.memoryBytes;
-    this.#liveBytes += bytes - running.bytes;
+    const bytes = Math.floor(running.slot.grownBytes / GROWTH_STEP) * GROWTH_STEP;
+    this.#grownBytes += bytes - running.bytes;
     running.bytes = bytes;
   }
 }

@@ -40,7 +40,8 @@ export class WorkerThread {
   born = false;
   droppedInstances = 0;
   droppedBytes = 0;
-  linearBytes = 0;
+  /** What its live sandboxes take beyond a fresh one each. */
+  grownBytes = 0;
   readonly #worker: Worker;
   readonly #ledger = new BytecodeLedger<true>(BYTECODE_CACHE);
   readonly #freeSlots: number[];
@@ -183,7 +184,7 @@ export class WorkerThread {
       if (rest !== undefined) {
         this.droppedInstances = rest.dropped;
         this.droppedBytes = rest.droppedBytes;
-        this.linearBytes = rest.workerBytes;
+        this.grownBytes = rest.grownBytes;
       }
       this.#handlers.onReport(report);
     }
