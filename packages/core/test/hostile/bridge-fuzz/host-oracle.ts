@@ -133,12 +133,15 @@ function judgeCalls({ source, outcome, host, isForeign, limits, thread }: SeenRu
   const record = readRecord(thread.record());
   const lines = source.split('\n');
   const callsOf = callLines(source);
-  const own = outcome.operations.filter(({ line = 0 }) => !isDetached(lines, line));
-  const misplaced = own.filter(({ line = 0 }) => (isForeign ? line > lines.length : !callsOf.has(line)));
+  const misplaced = outcome.operations.filter(({ line = 0 }) => (isForeign ? line > lines.length : !callsOf.has(line)));
   const faults = misplaced.map(({ tool, line }) => `the call of ${tool} is said to stand on line ${line}`);
   if (record === undefined) return faults;
-  const seen = own.map((operation) => seenCall(operation, host));
-  const rules = { maxCalls: limits.maxToolCalls + CALL_MARGIN, isComplete: isWhole(outcome, thread), isForeign };
+  const seen = outcome.operations.map((operation) => seenCall(operation, host, lines));
+  const rules = {
+    maxCalls: limits.maxToolCalls + CALL_MARGIN,
+    isComplete: isWhole(source, outcome, thread),
+    isForeign,
+  };
   try {
     return [...faults, ...compareCalls(seen, record, rules)];
   } catch (error) {
@@ -146,20 +149,22 @@ function judgeCalls({ source, outcome, host, isForeign, limits, thread }: SeenRu
   }
 }
 
-/** A script that was stopped from outside may have made calls that nobody was told of. */
-function isWhole(outcome: Outcome, thread: ThreadMemory): boolean {
+/**
+ * A script that was stopped from outside may have made calls that nobody was told of. So may one that detaches tasks:
+ * they count as calls, and those that are refused are no operations.
+ */
+function isWhole(source: string, outcome: Outcome, thread: ThreadMemory): boolean {
   const isStopped =
     outcome.status === 'failed' && ['ScriptTimeoutError', 'ScriptCancelledError'].includes(outcome.error.code);
-  return thread.isComplete && !isStopped;
+  return thread.isComplete && !isStopped && !source.includes('tools.spawn.exec');
 }
 
-function isDetached(lines: readonly string[], line: number): boolean {
-  return /tools\.spawn\.exec/u.test(lines[line - 1] ?? '');
-}
-
-function seenCall({ callId, tool, input, error, line = 0 }: Operation, host: HostRecord): SeenCall {
+/** A detached task counts as a call, and stands in no record of the script's. */
+function seenCall(operation: Operation, host: HostRecord, lines: readonly string[]): SeenCall {
+  const { callId, tool, input, error, line = 0 } = operation;
+  const name = /tools\.spawn\.exec/u.test(lines[line - 1] ?? '') ? '$spawn' : tool;
   const argsProblem = error?.code === 'ToolValidationError' ? error.message : undefined;
-  return { name: tool, argsJson: host.asked.get(callId) ?? JSON.stringify(input), argsProblem, line };
+  return { name, argsJson: host.asked.get(callId) ?? JSON.stringify(input), argsProblem, line };
 }
 
 function isRising(callIds: readonly string[]): boolean {
