@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { createHarness, defineTool, listScripts, memoryStore, type Harness, type HarnessOptions } from '#core/index.js';
 import type { Decision, HarnessStore, Operation, Outcome, StreamEvent } from '#core/protocol/index.js';
+import { keepCopy } from '../suspension/world.js';
 
 /** However slow the machine is. */
 const eventually = <Result>(look: () => Result | Promise<Result>) =>
@@ -84,11 +85,9 @@ const tasksOf = async (harness: Harness) =>
 /** What is left of a store whose processes have all died. */
 async function afterTheDeathOfAll(store: HarnessStore): Promise<HarnessStore> {
   const copy = memoryStore();
-  for (const { scriptId } of await store.journal.list()) {
+  for (const { scriptId } of (await store.journal.list()).scripts) {
     const { epoch } = (await store.claim.current(scriptId))!;
-    for (let taken = 0; taken < epoch; taken++) await copy.claim.take(scriptId, taken);
-    await copy.journal.append(scriptId, epoch, (await store.journal.read(scriptId))!);
-    await copy.claim.release(scriptId, epoch);
+    await keepCopy(copy, scriptId, (await store.journal.read(scriptId))!, epoch);
   }
   for (const name of await store.images.list()) await copy.images.put(name, (await store.images.get(name))!);
   return copy;

@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { defineTool, memoryStore, QuickJsPool, ToolscriptUsageError, type HarnessOptions } from '#core/index.js';
-import type { HarnessStore, SandboxRuntime, Tool } from '#core/protocol/index.js';
-import { decideAll, open, suspended, valueOf } from './world.js';
+import type { JournalContent, SandboxRuntime, Tool } from '#core/protocol/index.js';
+import { decideAll, keepCopy, open, suspended, valueOf } from './world.js';
 
 /** However slow the machine is. */
 const eventually = <Result>(look: () => Result | Promise<Result>) =>
@@ -56,21 +56,15 @@ async function afterTheDeath(source: string, tool: Tool, options: Partial<Harnes
   void open({ store, tools: [tool, read], ...options }).runScript(source);
   let lines: readonly string[] = [];
   await eventually(async () => {
-    const [script] = await store.journal.list();
-    lines = (script && (await store.journal.read(script.scriptId))) ?? [];
+    const [script] = (await store.journal.list()).scripts;
+    lines = (script && (await store.journal.read(script.scriptId)))?.lines ?? [];
     expect(lines.at(-1)).toContain('"t":"intent"');
   });
-  const { scriptId } = (await store.journal.list())[0]!;
-  return { scriptId, store: await copied(scriptId, lines) };
+  const { scriptId } = (await store.journal.list()).scripts[0]!;
+  return { scriptId, store: await copied(scriptId, { lines }) };
 }
 
-async function copied(scriptId: string, lines: readonly string[]): Promise<HarnessStore> {
-  const copy = memoryStore();
-  await copy.claim.take(scriptId, 0);
-  await copy.journal.append(scriptId, 1, lines);
-  await copy.claim.release(scriptId, 1);
-  return copy;
-}
+const copied = (scriptId: string, content: Pick<JournalContent, 'lines'>) => keepCopy(memoryStore(), scriptId, content);
 
 const SOURCE = 'return await tools.charge({ amount: 5 }).catch(({ code, data }) => [code, data])';
 const unknownOf = (scriptId: string, index = 0) => [

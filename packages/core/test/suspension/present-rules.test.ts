@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { defineTool, memoryStore, QuickJsPool, ToolscriptUsageError, type HarnessOptions } from '#core/index.js';
 import type { Decision, HarnessStore, SandboxRuntime, StreamEvent } from '#core/protocol/index.js';
-import { decideAll, failureOf, open, suspended, valueOf, type Effects } from './world.js';
+import { decideAll, failureOf, keepCopy, open, suspended, valueOf, type Effects } from './world.js';
 
 const NOTE = 'return await tools.note({ text: "a" }).catch(({ code, message }) => [code, message])';
 
@@ -123,10 +123,8 @@ describe('of the limits of a script and those of the harness that resumes it', (
     const { scriptId } = await open({ store }).runScript(
       'await tools.mark({ text: "a" }); await tools.read({}); return 1',
     );
-    const copy = memoryStore();
-    await copy.claim.take(scriptId, 0);
-    await copy.journal.append(scriptId, 1, (await store.journal.read(scriptId))!.slice(0, 2));
-    await copy.claim.release(scriptId, 1);
+    const lines = (await store.journal.read(scriptId))!.lines.slice(0, 2);
+    const copy = await keepCopy(memoryStore(), scriptId, { lines });
     expect(failureOf(await open({ store: copy, limits }).recover(scriptId)).code).toBe('ToolExecutionError');
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { defineTool, memoryStore } from '#core/index.js';
 import { QuickJsPool } from '#core/sandbox/index.js';
 import type { StreamEvent } from '#core/protocol/index.js';
-import { decideAll, failureOf, HOLDER, open, suspended, tools, valueOf, type Effects } from './world.js';
+import { decideAll, failureOf, keepCopy, open, suspended, tools, valueOf, type Effects } from './world.js';
 
 /** Takes as long as its call says. */
 const slow = defineTool({
@@ -76,10 +76,7 @@ describe('a script that was run a second time before its process ended', () => {
     const once = memoryStore();
     const { scriptId } = await open({ store: once }).runScript(source);
     const lines = (await once.journal.read(scriptId))!.lines.filter((line) => !line.startsWith('{"t":"ended"'));
-    const store = memoryStore();
-    await store.claim.take(scriptId, 0, HOLDER);
-    await store.journal.append(scriptId, 1, [...lines, ...lines]);
-    await store.claim.release(scriptId, 1);
+    const store = await keepCopy(memoryStore(), scriptId, { lines: [...lines, ...lines] });
     const effects: Effects = [];
     expect(valueOf(await open({ store, effects }).recover(scriptId))).toBe('x');
     expect(effects).toEqual([]);

@@ -1,10 +1,23 @@
 import { z } from 'zod';
 import { expect, onTestFinished } from 'vitest';
 import { createHarness, defineTool, type Harness, type HarnessOptions } from '#core/index.js';
-import type { Decision, Outcome } from '#core/protocol/index.js';
+import type { Decision, HarnessStore, JournalContent, Outcome } from '#core/protocol/index.js';
 
 /** Whoever takes a script in a test. */
 export const HOLDER = { owner: 'a test', leaseMs: 60_000, force: true };
+
+/** Into another store: what one has of a script, or a part of it, as after the death of its process. */
+export async function keepCopy(
+  store: HarnessStore,
+  scriptId: string,
+  { lines, slot }: Pick<JournalContent, 'lines'> & { slot?: string | undefined },
+  epoch = 1,
+): Promise<HarnessStore> {
+  for (let from = 0; from < epoch; from++) await store.claim.take(scriptId, from, HOLDER);
+  await store.journal.append(scriptId, epoch, lines, { slot: slot ?? null });
+  await store.claim.release(scriptId, epoch);
+  return store;
+}
 
 const KEY = 'a secret of more than thirty-two bytes';
 
