@@ -130,7 +130,7 @@ type SessionState = 'waiting' | 'replaying' | 'segment' | 'starting' | 'standing
  * busy the machine is.
  */
 const TURN_CALLS = 64;
-const TURN_UNITS = 262_144;
+const TURN_UNITS = 65_536;
 const TURN_MS = 25;
 
 /** Characters of results that go to the guest at once; the rest follows in the next batch. */

@@ -38,6 +38,8 @@ const MAX_SHOWN_NAME = 80;
 /** Of arguments that were wrong, in one script. */
 const MAX_WRONG_BYTES = 2_097_152;
 const MAX_BYTES_AFTER = 65_536;
+/** Characters of JSON behind which there is more to do in the same turn of the event loop. */
+const MAX_UNITS_IN_TURN = 65_536;
 const DONE = Promise.resolve();
 
 class CallFacade implements Facade, CallVoice, GateEar {
@@ -53,6 +55,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
   /** What listeners were last told of the wait. */
   #told = { onlyApprovals: false, parked: 0 };
   #closed = false;
+  #isTurnUsed = false;
 
   constructor(options: FacadeOptions) {
     this.#options = options;
@@ -167,6 +170,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
     }
     if (call.isRepeated !== true) this.#made += 1;
     const checked = checkArguments(tool, call, this.#argumentLimits());
+    this.#useTurn(call.argsJson.length);
     if (!checked.ok) {
       // defence: wrong-arguments
       this.#wrongBytes += call.argsJson.length;
@@ -370,7 +374,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
     record.leaveQueue = this.#queueOf(record).join(() => {
       record.holdsPlace = true;
       this.#recordIntent(record).then(
-        () => this.#execute(record),
+        () => this.#inTurn(() => this.#execute(record)),
         () => this.#refuse(record, 'not_started', notRecorded(record.tool)),
       );
     });
@@ -388,6 +392,22 @@ class CallFacade implements Facade, CallVoice, GateEar {
     );
   }
 
+  /** Runs at once, or in a later turn of the event loop where large data has cost time in this one. */
+  #inTurn(run: () => void): void {
+    // defence: large-data-in-turns, without it: run();
+    if (this.#isTurnUsed) setImmediate(() => this.#inTurn(run));
+    else run();
+  }
+
+  /** Characters of arguments or of a result were read in this turn. */
+  #useTurn(units: number): void {
+    if (units <= MAX_UNITS_IN_TURN || this.#isTurnUsed) return;
+    this.#isTurnUsed = true;
+    setImmediate(() => {
+      this.#isTurnUsed = false;
+    });
+  }
+
   /** Never throws. */
   #execute(record: CallRecord): void {
     if (record.isSettled) return;
@@ -401,7 +421,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
         JSON.parse(record.inputJson) as never,
         callContext(this.#options, record, this),
       );
-      void Promise.resolve(result).then((value) => this.#finish(record, value), failed);
+      void Promise.resolve(result).then((value) => this.#inTurn(() => this.#finish(record, value)), failed);
     } catch (thrown) {
       failed(thrown);
     }
@@ -448,6 +468,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
     const checked = checkResult(record.tool, result, this.#options.limits);
     if (checked.ok) {
       const { json, value } = checked;
+      this.#useTurn(json.length);
       const { observed, principal } = this.#options;
       if (record.tool.outputSchema === undefined) observed?.observe(record.tool, value, principal);
       this.#settle(record, { status: 'completed', result: value });

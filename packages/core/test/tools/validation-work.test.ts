@@ -212,6 +212,9 @@ describe('a bounded validation', () => {
   });
 });
 
+/** Two results of that size would take longer. */
+const MAX_LARGE_RESULT_MS = 2 * MAX_STALL_MS;
+
 describe('a script’s calls', () => {
   function facadeOf(probe: DefinedTool, maxToolCalls: number) {
     return createFacade({
@@ -293,5 +296,19 @@ describe('a script’s calls', () => {
     });
     if (process.env['SHOW_STALLS']) console.log(name, Math.round(stall));
     expect(stall).toBeLessThan(MAX_STALL_MS);
+  });
+
+  it('with large results hold up nothing else, however many there are', async () => {
+    const large = keys(40_000);
+    const probe = tool({ input: z.object({}), execute: () => large });
+    const stall = await shortestStall(() => {
+      const facade = facadeOf(probe, 16);
+      const calls = Array.from({ length: 16 }, (_, callIndex) =>
+        facade.call({ callId: `c${callIndex}`, callIndex, tool: 'probe', argsJson: '{}' }),
+      );
+      return Promise.all(calls);
+    });
+    if (process.env['SHOW_STALLS']) console.log('large results', Math.round(stall));
+    expect(stall).toBeLessThan(MAX_LARGE_RESULT_MS);
   });
 });
