@@ -16,11 +16,12 @@ import { loadArtefacts, type Artefacts } from './artefacts.js';
 import { writeCapture } from './captures.js';
 import { ColumnReader } from './columns.js';
 import type { CancelReason } from './control.js';
-import { writeBatch, writeInit } from './guest-messages.js';
-import { LiveRun, type Origin } from './live-run.js';
+import { writeBatch } from './guest-messages.js';
+import { LiveRun } from './live-run.js';
 import { defaultMaxBytes, MemoryBudget, SANDBOX_BYTES } from './memory-budget.js';
-import { ReportKind, type RunRestore, type RunStart, type WorkerReport } from './messages.js';
+import { ReportKind, type WorkerReport } from './messages.js';
 import { RestorableImages } from './restorable-images.js';
+import { sendRun, sendSettle } from './run-commands.js';
 import { RunTable } from './run-table.js';
 import { endSegment, readSegment } from './segments.js';
 import { isNew, SlowLane } from './slow-lane.js';
@@ -50,9 +51,6 @@ const RETIRE_BYTES = 1 << 30;
 
 /** Threads that may die before they were ready, in a row, before the pool stops making new ones. */
 const MOST_STILLBIRTHS = 3;
-
-/** A script that computes for this long while others share its worker is moved to the slow lane. */
-const SLICE_MS = 10;
 
 /** Workers that may die while they are busy with a script, before it is taken for the cause. */
 const MAX_DEATHS = 3;
@@ -171,15 +169,7 @@ export class QuickJsPool implements SandboxRuntime {
     run.wallMs = wallMs;
     if (run.worker === undefined) return;
     if (run.lane === 'slow') this.#slowLane.want(run);
-    else this.#sendSettle(run, run.worker);
-  }
-
-  /** The last entry of its tape. */
-  #sendSettle(run: LiveRun, worker: WorkerThread): void {
-    const { batchJson, settled, clockMs } = run.tape.at(-1)!;
-    run.outstanding = 1;
-    worker.segmentLimits.set(run.key, run.wallMs);
-    worker.send(['settle', run.key, batchJson, settled, clockMs, run.wallMs]);
+    else sendSettle(run, run.worker);
   }
 
   cancel(run: LiveRun, reason: CancelReason): void {
@@ -273,9 +263,14 @@ export class QuickJsPool implements SandboxRuntime {
     this.#place(run, best);
     if (first && run.origin === undefined) run.observer.onStart();
     if (first && wasBusy) this.#limitWait(run, best);
-    this.#sendRun(run, best);
+    sendRun(run, best, this.#maxMemoryBytes);
     if (this.#isWornOut(best)) this.#relieve();
     return true;
+  }
+
+  /** Of one sandbox. */
+  get #maxMemoryBytes(): number {
+    return this.#options.maxMemoryMb * 1_048_576;
   }
 
   #isOpen(worker: WorkerThread): boolean {
@@ -292,44 +287,9 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   #startTurn(run: LiveRun, worker: WorkerThread): void {
-    if (run.worker === worker) return this.#sendSettle(run, worker);
+    if (run.worker === worker) return sendSettle(run, worker);
     this.#place(run, worker);
-    this.#sendRun(run, worker);
-  }
-
-  #sendRun(run: LiveRun, worker: WorkerThread): void {
-    run.outstanding = 1 + run.tape.length;
-    worker.segmentLimits.set(run.key, run.wallMs);
-    if (run.origin === undefined) worker.send(['run', run.key, this.#startOf(run, worker)]);
-    else worker.send(['restore', run.key, this.#restoreOf(run, run.origin)]);
-    for (const { batchJson, settled, clockMs } of run.tape)
-      worker.send(['settle', run.key, batchJson, settled, clockMs, run.wallMs]);
-    if (run.capturing !== undefined) worker.send(['capture', run.key]);
-  }
-
-  #restoreOf(run: LiveRun, { snapshot, other }: Origin): RunRestore {
-    return {
-      slot: run.slot,
-      snapshot,
-      sliceMs: sliceOf(run),
-      limits: run.job.limits,
-      maxMemoryBytes: this.#options.maxMemoryMb * 1_048_576,
-      other,
-    };
-  }
-
-  #startOf(run: LiveRun, worker: WorkerThread): RunStart {
-    const { job } = run;
-    return {
-      slot: run.slot,
-      sha256: job.sha256,
-      javascript: worker.knows(job.sha256) ? undefined : job.javascript,
-      initJson: writeInit(job),
-      clockMs: job.clockMs,
-      wallMs: run.wallMs,
-      sliceMs: sliceOf(run),
-      limits: worker.isLastLimits(job.limits) ? undefined : job.limits,
-    };
+    sendRun(run, worker, this.#maxMemoryBytes);
   }
 
   /** Made when the first script computes for long, and ended when none does any more. */
@@ -588,10 +548,6 @@ export class QuickJsPool implements SandboxRuntime {
   #serveStranded(): void {
     for (const run of this.#stranded) if (this.#dispatch(run)) this.#stranded.delete(run);
   }
-}
-
-function sliceOf({ lane, sliceMs }: LiveRun): number {
-  return lane === 'slow' ? sliceMs : SLICE_MS;
 }
 
 /** An idle worker rather than a busy one, then the one with fewer live scripts. */
