@@ -1,6 +1,7 @@
 import type { Operation } from '../protocol/index.js';
-import type { CallResult, EndedCall, SuspendedCalls } from '../tools/index.js';
+import type { CallResult, EndedCall, SuspendedCalls, WaitingCall } from '../tools/index.js';
 import type { EarlierLife } from './earlier-life.js';
+import { callIndexOf } from './script-calls.js';
 import { hasEnded, type ScriptTasks, type TaskReport } from './script-tasks.js';
 import { taskIdStart } from './task-calls.js';
 
@@ -23,6 +24,7 @@ export class EarlierCalls implements Pick<SuspendedCalls, 'made' | 'ended'> {
   readonly made: number;
   readonly #options: EarlierCallsOptions;
   readonly #calls: Map<number, EndedCall>;
+  readonly #waiting: readonly WaitingCall[];
   /** Tasks whose ends the script has not heard of, and which this process cannot end any more. */
   readonly #ended = new Map<number, CallResult | undefined>();
   /** Tasks that run in this process. */
@@ -31,6 +33,7 @@ export class EarlierCalls implements Pick<SuspendedCalls, 'made' | 'ended'> {
   constructor(earlier: EarlierLife, options: EarlierCallsOptions) {
     this.made = earlier.made;
     this.#options = options;
+    this.#waiting = earlier.waiting;
     this.#calls = new Map(earlier.ended.map((call) => [call.callIndex, call]));
     for (const callIndex of earlier.running) this.#findTask(callIndex, earlier);
   }
@@ -41,6 +44,13 @@ export class EarlierCalls implements Pick<SuspendedCalls, 'made' | 'ended'> {
 
   operation(callIndex: number): Operation | undefined {
     return this.#calls.get(callIndex)?.operation;
+  }
+
+  /** Where the script ended before the calls that waited were taken up again, they have not started. */
+  withWaiting(operations: readonly Operation[]): Operation[] {
+    const known = new Set(operations.map(({ callId }) => callId));
+    const waiting = this.#waiting.filter(({ callId }) => !known.has(callId)).map((call) => notStarted(call));
+    return [...operations, ...waiting].toSorted((left, right) => callIndexOf(left.callId) - callIndexOf(right.callId));
   }
 
   /** Tells the ends of tasks: of those that have ended at once, of the others when it comes. */
@@ -103,4 +113,10 @@ function resultOf({ status, result, error }: TaskReport): CallResult | undefined
   if (status === 'unknown') return undefined;
   if (status === 'completed') return { ok: true, json: result === undefined ? '' : JSON.stringify(result) };
   return { ok: false, error: error ?? { code: 'ToolExecutionError', message: 'The task was cancelled.' } };
+}
+
+function notStarted({ callId, tool, inputJson, effect, startedAtMs, line }: WaitingCall): Operation {
+  const input: unknown = JSON.parse(inputJson);
+  const place = line === undefined ? {} : { line };
+  return { callId, tool, input, effect, status: 'not_started', startedAtMs, durationMs: 0, ...place };
 }

@@ -1,7 +1,7 @@
 export { afterInterruption, afterSuspension, type EarlierLife, type TaskEnd } from './earlier-life.js';
 export { roundMs } from './final-operations.js';
 export { unwrittenJournal, type Delivery, type ScriptJournal } from './journal.js';
-export { runScriptSession, type SessionEnd, type SessionFacadeHooks, type SuspendedEnd } from './script-session.js';
+export { runScriptSession } from './script-session.js';
 export type { ScriptStart } from './script-start.js';
 export {
   hasEnded,
@@ -15,5 +15,6 @@ export {
   type TaskSummary,
 } from './script-tasks.js';
 export type { SessionEvent } from './session-events.js';
+export type { SessionEnd, SessionFacadeHooks, SuspendedEnd } from './session-options.js';
 export type { InterruptedScript, SuspendedScript } from './suspended-script.js';
 export type { TapeBatch, TapeCall } from './tape.js';

@@ -187,7 +187,7 @@ export class ScriptCalls {
   }
 
   #keyOf(callId: string): string {
-    return idempotencyKey(this.#options.scriptId, { callId, callIndex: indexOfCall(callId) });
+    return idempotencyKey(this.#options.scriptId, { callId, callIndex: callIndexOf(callId) });
   }
 
   #callTool(call: SandboxCall, { task, ...asked }: ToolCall): void {
@@ -278,6 +278,7 @@ export class ScriptCalls {
   }
 }
 
-function indexOfCall(callId: string): number {
+/** The index that the id of a script's call ends with. */
+export function callIndexOf(callId: string): number {
   return Number(callId.slice(callId.lastIndexOf('_') + 1));
 }

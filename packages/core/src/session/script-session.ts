@@ -1,93 +1,31 @@
 import {
   ABORT_GRACE_MS,
   StaleEpochError,
-  type ApprovalRequest,
-  type CompiledScript,
-  type ImageSource,
   type Limits,
   type Operation,
-  type Outcome,
   type OutcomeMetadata,
   type SandboxCall,
   type SandboxEnd,
   type SandboxJob,
   type SandboxRun,
-  type SandboxRuntime,
   type SandboxSegment,
   type Settlement,
 } from '../protocol/index.js';
-import type {
-  CallIntent,
-  CallResult,
-  Facade,
-  FacadeEvent,
-  SuspendedCalls,
-  ToolCatalog,
-  WaitingCall,
-} from '../tools/index.js';
+import type { CallResult, Facade, FacadeEvent } from '../tools/index.js';
 import { CallJournal } from './call-journal.js';
 import { EarlierCalls } from './earlier-calls.js';
 import type { EarlierLife } from './earlier-life.js';
 import { roundMs, withoutRepairedReturn } from './final-operations.js';
 import { GuestClock } from './guest-clock.js';
-import type { ScriptJournal } from './journal.js';
-import { isSameForTheGuest, resumedSandboxLimits, sandboxLimits } from './sandbox-limits.js';
-import { ScriptCalls } from './script-calls.js';
-import type { ScriptStart } from './script-start.js';
-import type { ScriptTasks } from './script-tasks.js';
+import { isSameForTheGuest } from './sandbox-limits.js';
+import { callIndexOf, ScriptCalls } from './script-calls.js';
+import { sandboxJob, scriptStart } from './script-start.js';
 import { ScriptVoice } from './script-voice.js';
-import type { SessionEvent } from './session-events.js';
+import type { SessionEnd, SessionOptions, SuspendedEnd } from './session-options.js';
 import { endedOutcome, type EndedOutcome } from './session-outcome.js';
 import type { SpentSoFar, SuspendedScript } from './suspended-script.js';
 import { ScriptTape, TapeReader } from './tape.js';
 import { WallClock } from './wall-clock.js';
-
-export interface SessionOptions {
-  scriptId: string;
-  script: CompiledScript;
-  cacheHit: boolean;
-  runtime: SandboxRuntime;
-  limits: Limits;
-  /** Makes the script's way to its tools; called again where the script is run a second time. */
-  makeFacade(hooks: SessionFacadeHooks): Facade;
-  catalog: ToolCatalog;
-  /** Names as the script writes them. */
-  toolNames: readonly string[];
-  /** Undefined: scripts cannot detach tasks. */
-  tasks: ScriptTasks | undefined;
-  /** What the script reads as `context`. */
-  contextJson: string;
-  principal: string | undefined;
-  seed: readonly [number, number, number, number];
-  /** The guest's clock at the script's start, in ms since 1970. */
-  clockMs: number;
-  journal: ScriptJournal;
-  signal: AbortSignal | undefined;
-  /** A script that waits for people only is put aside after this time, also where they are being asked. */
-  suspendAfterMs: number | undefined;
-  /** Undefined: the script starts from its beginning. */
-  earlier: EarlierLife | undefined;
-  /** Finds what a captured script is restored with. */
-  images: ImageSource;
-  onEvent(event: SessionEvent): void;
-}
-
-export interface SessionFacadeHooks {
-  /** Milliseconds since the script's start. */
-  nowMs: () => number;
-  onEvent: (event: FacadeEvent) => void;
-  earlier: Pick<SuspendedCalls, 'made' | 'ended'> | undefined;
-  onIntent: ((intent: CallIntent) => void | Promise<void>) | undefined;
-}
-
-/** A script's end, or what there is to keep of one that waits for people. */
-export type SessionEnd = EndedOutcome | SuspendedEnd;
-
-export interface SuspendedEnd extends Omit<Outcome, 'status' | 'value' | 'error' | 'suspension' | 'pendingApprovals'> {
-  status: 'suspended';
-  pendingApprovals: ApprovalRequest[];
-  suspended: SuspendedScript;
-}
 
 /**
  * One script's life, from its place in the queue to its outcome.
@@ -191,7 +129,7 @@ class ScriptSession {
     this.#computeMs = spent?.computeMs ?? 0;
     this.#memoryBytes = spent?.memoryBytes ?? 0;
     this.#compilationCacheHit = spent?.compilationCacheHit ?? true;
-    this.#job = this.#makeJob();
+    this.#job = sandboxJob(options);
     const { clockMs, tasks } = options;
     this.#earlierCalls = earlier === undefined ? undefined : new EarlierCalls(earlier, { scriptId, clockMs, tasks });
     this.#facade = options.makeFacade({
@@ -222,7 +160,7 @@ class ScriptSession {
         return;
       }
       signal?.addEventListener('abort', this.#onAbort, { once: true });
-      if (earlier === undefined && journal.isKept) journal.started(this.#start());
+      if (earlier === undefined && journal.isKept) journal.started(scriptStart(this.#options, this.#attempt));
       if (earlier?.capture === undefined || runtime.restore === undefined || !this.#isGuestOfItsLimits(earlier))
         this.#begin();
       else this.#run = runtime.restore(earlier.capture, this.#job, this.#observer, this.#options.images);
@@ -242,37 +180,6 @@ class ScriptSession {
     onStart: () => this.#onStart(),
     onSegment: (segment: SandboxSegment) => this.#onSegment(segment),
   };
-
-  #makeJob(): SandboxJob {
-    const { script, limits, tasks, earlier } = this.#options;
-    return {
-      runId: this.#options.scriptId,
-      sha256: script.codeSha256,
-      javascript: script.javascript,
-      toolNames: this.#options.toolNames,
-      contextJson: this.#options.contextJson,
-      spawn: tasks !== undefined,
-      seed: this.#options.seed,
-      clockMs: this.#options.clockMs,
-      wallMs: limits.timeoutMs,
-      principal: this.#options.principal,
-      limits: earlier === undefined ? sandboxLimits(limits) : resumedSandboxLimits(limits, earlier),
-    };
-  }
-
-  #start(): ScriptStart {
-    const { scriptId, script, seed, clockMs, toolNames, contextJson, principal, tasks, runtime } = this.#options;
-    const { earlier } = this.#options;
-    const spawn = tasks !== undefined;
-    const bridge = earlier === undefined ? runtime.bridge?.version : earlier.bridge;
-    // The guest may send what it could when it was started; the facade holds it to the limit of now.
-    const { maxToolInputBytes } = earlier?.limits ?? this.#options.limits;
-    const limits = { ...this.#options.limits, maxToolInputBytes };
-    const stored = script.stored();
-    const attempt = this.#attempt;
-    const own = { scriptId, script: stored, attempt, seed, clockMs, toolNames, spawn, contextJson, limits, principal };
-    return bridge === undefined ? own : { ...own, bridge };
-  }
 
   /** From the script's beginning: for the first time, or along its tape. */
   #begin(): void {
@@ -437,7 +344,7 @@ class ScriptSession {
     else if (event.type !== 'progress') this.#options.onEvent(event);
     else if (this.#voice.mayProgress())
       this.#options.onEvent({ type: 'progress', message: event.message, kind: 'info', callId: event.callId });
-    if (event.type === 'tool_call_done') this.#journal.ended(indexOf(event.operation.callId), event.operation);
+    if (event.type === 'tool_call_done') this.#journal.ended(callIndexOf(event.operation.callId), event.operation);
   }
 
   /** A task that an earlier life of the script had started. */
@@ -566,7 +473,7 @@ class ScriptSession {
     this.#state = 'done';
     if (capture === undefined) this.#run?.cancel('cancelled');
     const suspended: SuspendedScript = {
-      start: this.#start(),
+      start: scriptStart(this.#options, this.#attempt),
       tape: this.#tape.stored(),
       capture,
       calls,
@@ -652,7 +559,7 @@ class ScriptSession {
       limits,
       end,
       stillRunning,
-      operations: this.#operations(),
+      operations: this.#earlierCalls?.withWaiting(this.#facade.operations()) ?? this.#facade.operations(),
       detached: this.#calls.detached,
       rejected: this.#calls.rejected,
       codeOf: (callIndex) => this.#tape.errorCode(callIndex),
@@ -660,17 +567,6 @@ class ScriptSession {
       voice: this.#voice,
       metadata: this.#metadata(durationMs),
     });
-  }
-
-  /** Where the script could not go on, the calls that waited have not started. */
-  #operations(): Operation[] {
-    const { earlier } = this.#options;
-    const operations = this.#facade.operations();
-    if (earlier === undefined) return operations;
-    // It may have ended before they were taken up again.
-    const known = new Set(operations.map(({ callId }) => callId));
-    const waiting = earlier.waiting.filter(({ callId }) => !known.has(callId)).map((call) => notStarted(call));
-    return [...operations, ...waiting].toSorted((left, right) => indexOf(left.callId) - indexOf(right.callId));
   }
 
   #metadata(durationMs: number): OutcomeMetadata {
@@ -691,14 +587,4 @@ class ScriptSession {
 function remainingWallMs({ timeoutMs }: Limits, earlier: EarlierLife | undefined): number {
   if (earlier?.spent === undefined) return timeoutMs;
   return earlier.spent.wall.remainingMs - (earlier.limits.timeoutMs - timeoutMs);
-}
-
-function notStarted({ callId, tool, inputJson, effect, startedAtMs, line }: WaitingCall): Operation {
-  const input: unknown = JSON.parse(inputJson);
-  const place = line === undefined ? {} : { line };
-  return { callId, tool, input, effect, status: 'not_started', startedAtMs, durationMs: 0, ...place };
-}
-
-function indexOf(callId: string): number {
-  return Number(callId.slice(callId.lastIndexOf('_') + 1));
 }

@@ -1,4 +1,6 @@
-import type { Limits, StoredScript } from '../protocol/index.js';
+import type { Limits, SandboxJob, StoredScript } from '../protocol/index.js';
+import { resumedSandboxLimits, sandboxLimits } from './sandbox-limits.js';
+import type { SessionOptions } from './session-options.js';
 
 /** What a script starts from; it never changes over the script's life. Plain data. */
 export interface ScriptStart {
@@ -18,4 +20,43 @@ export interface ScriptStart {
   readonly principal: string | undefined;
   /** The version of the bridge of the runtime that started it; see `SandboxRuntime`. */
   readonly bridge?: number;
+}
+
+/** What is kept of a session's options. `attempt`: of the session. */
+export function scriptStart(options: SessionOptions, attempt: number): ScriptStart {
+  const { scriptId, script, seed, clockMs, toolNames, contextJson, principal, tasks, runtime, earlier } = options;
+  const bridge = earlier === undefined ? runtime.bridge?.version : earlier.bridge;
+  // The guest may send what it could when it was started; the facade holds it to the limit of now.
+  const { maxToolInputBytes } = earlier?.limits ?? options.limits;
+  return {
+    scriptId,
+    script: script.stored(),
+    attempt,
+    seed,
+    clockMs,
+    toolNames,
+    spawn: tasks !== undefined,
+    contextJson,
+    limits: { ...options.limits, maxToolInputBytes },
+    principal,
+    ...(bridge === undefined ? {} : { bridge }),
+  };
+}
+
+/** What a runtime is asked to run. */
+export function sandboxJob(options: SessionOptions): SandboxJob {
+  const { scriptId, script, limits, tasks, earlier } = options;
+  return {
+    runId: scriptId,
+    sha256: script.codeSha256,
+    javascript: script.javascript,
+    toolNames: options.toolNames,
+    contextJson: options.contextJson,
+    spawn: tasks !== undefined,
+    seed: options.seed,
+    clockMs: options.clockMs,
+    wallMs: limits.timeoutMs,
+    principal: options.principal,
+    limits: earlier === undefined ? sandboxLimits(limits) : resumedSandboxLimits(limits, earlier),
+  };
 }

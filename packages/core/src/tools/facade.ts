@@ -6,6 +6,7 @@ import type { GuestError } from '../protocol/sandbox.js';
 import type { Tool } from '../protocol/tools.js';
 import type { GateDecision } from '../protocol/approval-gate.js';
 import { checkArguments, type ArgumentLimits } from './call-arguments.js';
+import { notFound, notRecorded, otherArguments, overBudget, refusal } from './call-refusals.js';
 import { callContext, idempotencyKey, type CallVoice } from './call-context.js';
 import { describeThrown, guestError, unknownEnd } from './call-errors.js';
 import { CallCounts } from './call-counts.js';
@@ -26,7 +27,6 @@ import type {
 import { CallForGate, type GateEar } from './gate-call.js';
 import { goneTool, waitingCall } from './waiting-calls.js';
 import { deepFreeze } from '../text/deep-freeze.js';
-import { didYouMean } from '../text/nearest-names.js';
 
 /** One facade serves one script run, or one structured call. */
 export function createFacade(options: FacadeOptions): Facade {
@@ -34,7 +34,6 @@ export function createFacade(options: FacadeOptions): Facade {
 }
 
 const MAX_PROGRESS_LENGTH = 2_000;
-const MAX_SHOWN_NAME = 80;
 /** Of arguments that were wrong, in one script. */
 const MAX_WRONG_BYTES = 2_097_152;
 const MAX_BYTES_AFTER = 65_536;
@@ -166,7 +165,11 @@ class CallFacade implements Facade, CallVoice, GateEar {
     }
     // defence: budget-before-validation
     if (call.isRepeated !== true && this.#made >= this.#options.limits.maxToolCalls) {
-      return this.#refuse(this.#addRecord(call, tool, null, '', deliver), 'not_started', this.#budgetError());
+      return this.#refuse(
+        this.#addRecord(call, tool, null, '', deliver),
+        'not_started',
+        overBudget(this.#options.limits.maxToolCalls),
+      );
     }
     if (call.isRepeated !== true) this.#made += 1;
     const checked = checkArguments(tool, call, this.#argumentLimits());
@@ -180,7 +183,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
     const record = this.#addRecord(call, tool, checked.value, checked.json, deliver);
     // defence: retries-have-the-same-arguments
     if (call.retries !== undefined && call.retries.inputJson !== checked.json)
-      return this.#refuse(record, 'failed', guestError('ToolValidationError', otherArguments(tool)));
+      return this.#refuse(record, 'failed', otherArguments(tool));
     if (call.isRepeated === true) this.#recheck(record);
     else this.#askGate(record);
   }
@@ -247,13 +250,6 @@ class CallFacade implements Facade, CallVoice, GateEar {
     return record;
   }
 
-  #notFound(name: string, hidden: Tool | undefined): GuestError {
-    const shown = name.length > MAX_SHOWN_NAME ? `${name.slice(0, MAX_SHOWN_NAME)}…` : name;
-    const names = this.#options.registry.scriptNames(this.#options.exposed);
-    const what = hidden === undefined ? `There is no tool "${shown}".` : `The tool "${shown}" is not available here.`;
-    return guestError('ToolNotFoundError', `${what}${didYouMean(name, names)}`);
-  }
-
   /** Large arguments take long to refuse: a script that sent many of them may send small ones only. */
   #argumentLimits(): ArgumentLimits {
     const { maxToolInputBytes, maxToolInputValues: maxValues } = this.#options.limits;
@@ -261,12 +257,9 @@ class CallFacade implements Facade, CallVoice, GateEar {
     return { maxBytes: isWrong ? Math.min(maxToolInputBytes, MAX_BYTES_AFTER) : maxToolInputBytes, maxValues };
   }
 
-  #budgetError(): GuestError {
-    const { maxToolCalls } = this.#options.limits;
-    return guestError(
-      'ToolBudgetExceededError',
-      `A script may make ${maxToolCalls} tool calls, and this one has. Make fewer calls, or split the work.`,
-    );
+  #notFound(name: string, hidden: Tool | undefined): GuestError {
+    const { registry, exposed } = this.#options;
+    return notFound(name, registry.scriptNames(exposed), hidden !== undefined);
   }
 
   #askGate(record: CallRecord): void {
@@ -571,16 +564,4 @@ class CallFacade implements Facade, CallVoice, GateEar {
       // The host's listener failed; the call goes on.
     }
   }
-}
-
-function otherArguments(tool: Tool): string {
-  return `The tool ${tool.name} takes other arguments now than those of the call that was to be made again.`;
-}
-
-function notRecorded(tool: Tool): GuestError {
-  return guestError('ToolExecutionError', `The call of ${tool.name} could not be recorded, so it was not made.`);
-}
-
-function refusal(code: ErrorCode, message: string): CallResult {
-  return { ok: false, error: guestError(code, message) };
 }

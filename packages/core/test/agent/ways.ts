@@ -112,7 +112,7 @@ const NATIVE_OF: Readonly<Record<string, readonly string[]>> = {
 const NAMES = ['call_id', 'answer_id', 'script_id'];
 /** The names of a script's calls, which texts hold too. */
 const CALL_NAME = /scr_[\w-]+_call_(?=\d)/gu;
-const MEASURED = /(?:_ms|Ms|_mb|cache_hit)$/u;
+const MEASURED = /(?:_ms|Ms|_mb|cache_hit|created_at)$/u;
 
 /**
  * A history without what must differ between two runs or two wire formats: names become numbers, in order of

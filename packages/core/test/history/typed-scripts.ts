@@ -32,7 +32,7 @@ export function expectWholeItems(events: readonly StreamEvent[]): void {
 }
 
 /** What is another in every run: times, sizes of texts with names in them, what is sealed. */
-const MEASURED = new Set(['metadata', 'at_ms', 'started_at_ms', 'duration_ms', 'suspension', 'usage']);
+const MEASURED = new Set(['metadata', 'at_ms', 'started_at_ms', 'created_at', 'duration_ms', 'suspension', 'usage']);
 
 /** Names in order of their appearance, and nothing of clocks. */
 export function comparable(values: readonly unknown[]): unknown[] {

@@ -464,7 +464,9 @@ Done.`;
     const effects: Effects = [];
     const seen: StreamEvent[] = [];
     const reading = collect(open({ effects, store }).processText(arriving(), { onEvent: (event) => seen.push(event) }));
-    await vi.waitFor(() => expect(seen.map(({ payload }) => payload.type)).toContain('item_update'), 60_000);
+    await vi.waitFor(() => expect(seen.map(({ payload }) => payload.type)).toContain('item_update'), {
+      timeout: 60_000,
+    });
     expect((await listScripts(store)).map(({ state }) => state)).toEqual([]);
     finish(['Now', ...rest].join(''));
     const events = await reading;
@@ -513,7 +515,7 @@ describe('a harness that is closed', () => {
     );
     const closing = open({ effects, store, tools: held });
     const resuming = closing.resume(outcome.suspension, decideAll(outcome, 'approve'));
-    await vi.waitFor(() => expect(effects).toHaveLength(2));
+    await vi.waitFor(() => expect(effects).toHaveLength(2), { timeout: 60_000 });
     await closing.close();
     expect(failureOf(await resuming).code).toBe('ScriptCancelledError');
     expect(await listScripts(store)).toMatchObject([{ state: 'interrupted' }]);

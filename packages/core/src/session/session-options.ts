@@ -1,0 +1,62 @@
+import type {
+  ApprovalRequest,
+  CompiledScript,
+  ImageSource,
+  Limits,
+  Outcome,
+  SandboxRuntime,
+} from '../protocol/index.js';
+import type { CallIntent, Facade, FacadeEvent, SuspendedCalls, ToolCatalog } from '../tools/index.js';
+import type { EarlierLife } from './earlier-life.js';
+import type { ScriptJournal } from './journal.js';
+import type { ScriptTasks } from './script-tasks.js';
+import type { SessionEvent } from './session-events.js';
+import type { EndedOutcome } from './session-outcome.js';
+import type { SuspendedScript } from './suspended-script.js';
+
+export interface SessionOptions {
+  scriptId: string;
+  script: CompiledScript;
+  cacheHit: boolean;
+  runtime: SandboxRuntime;
+  limits: Limits;
+  /** Makes the script's way to its tools; called again where the script is run a second time. */
+  makeFacade(hooks: SessionFacadeHooks): Facade;
+  catalog: ToolCatalog;
+  /** Names as the script writes them. */
+  toolNames: readonly string[];
+  /** Undefined: scripts cannot detach tasks. */
+  tasks: ScriptTasks | undefined;
+  /** What the script reads as `context`. */
+  contextJson: string;
+  principal: string | undefined;
+  seed: readonly [number, number, number, number];
+  /** The guest's clock at the script's start, in ms since 1970. */
+  clockMs: number;
+  journal: ScriptJournal;
+  signal: AbortSignal | undefined;
+  /** A script that waits for people only is put aside after this time, also where they are being asked. */
+  suspendAfterMs: number | undefined;
+  /** Undefined: the script starts from its beginning. */
+  earlier: EarlierLife | undefined;
+  /** Finds what a captured script is restored with. */
+  images: ImageSource;
+  onEvent(event: SessionEvent): void;
+}
+
+export interface SessionFacadeHooks {
+  /** Milliseconds since the script's start. */
+  nowMs: () => number;
+  onEvent: (event: FacadeEvent) => void;
+  earlier: Pick<SuspendedCalls, 'made' | 'ended'> | undefined;
+  onIntent: ((intent: CallIntent) => void | Promise<void>) | undefined;
+}
+
+/** A script's end, or what there is to keep of one that waits for people. */
+export type SessionEnd = EndedOutcome | SuspendedEnd;
+
+export interface SuspendedEnd extends Omit<Outcome, 'status' | 'value' | 'error' | 'suspension' | 'pendingApprovals'> {
+  status: 'suspended';
+  pendingApprovals: ApprovalRequest[];
+  suspended: SuspendedScript;
+}

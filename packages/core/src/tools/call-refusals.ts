@@ -1,0 +1,37 @@
+import type { ErrorCode } from '../protocol/errors.js';
+import type { GuestError } from '../protocol/sandbox.js';
+import type { Tool } from '../protocol/tools.js';
+import { didYouMean } from '../text/nearest-names.js';
+import { guestError } from './call-errors.js';
+import type { CallResult } from './facade-types.js';
+
+/* What a script is told of calls that were not made. */
+
+const MAX_SHOWN_NAME = 80;
+
+/** `isHidden`: there is such a tool, and scripts may not use it here. */
+export function notFound(name: string, names: readonly string[], isHidden: boolean): GuestError {
+  const shown = name.length > MAX_SHOWN_NAME ? `${name.slice(0, MAX_SHOWN_NAME)}…` : name;
+  const what = isHidden ? `The tool "${shown}" is not available here.` : `There is no tool "${shown}".`;
+  return guestError('ToolNotFoundError', `${what}${didYouMean(name, names)}`);
+}
+
+export function overBudget(maxToolCalls: number): GuestError {
+  return guestError(
+    'ToolBudgetExceededError',
+    `A script may make ${maxToolCalls} tool calls, and this one has. Make fewer calls, or split the work.`,
+  );
+}
+
+export function otherArguments(tool: Tool): GuestError {
+  const message = `The tool ${tool.name} takes other arguments now than those of the call that was to be made again.`;
+  return guestError('ToolValidationError', message);
+}
+
+export function notRecorded(tool: Tool): GuestError {
+  return guestError('ToolExecutionError', `The call of ${tool.name} could not be recorded, so it was not made.`);
+}
+
+export function refusal(code: ErrorCode, message: string): CallResult {
+  return { ok: false, error: guestError(code, message) };
+}
