@@ -58,7 +58,7 @@ async function afterTheDeath(source: string, tool: Tool, options: Partial<Harnes
   await eventually(async () => {
     const [script] = (await store.journal.list()).scripts;
     lines = (script && (await store.journal.read(script.scriptId)))?.lines ?? [];
-    expect(lines.at(-1)).toContain('"t":"intent"');
+    expect(lines.at(-1)).toMatch(/"t":"intent".*"tool":"charge"/u);
   });
   const { scriptId } = (await store.journal.list()).scripts[0]!;
   return { scriptId, store: await copied(scriptId, { lines }) };
@@ -190,17 +190,27 @@ describe('a script that is told that nobody knows how its call ended', () => {
 
   it('cannot make another call again, whatever its guest says', async () => {
     const seen: Charge[] = [];
-    const source = `const said = await tools.charge({ amount: 5 }).catch(({ data }) => data.status);
+    const marks: string[] = [];
+    const mark = defineTool({
+      name: 'mark',
+      description: 'Writes something down',
+      effect: 'write',
+      approval: 'never',
+      execute: () => marks.push('marked'),
+    });
+    const source = `await tools.mark();
+      const said = await tools.charge({ amount: 5 }).catch(({ data }) => data.status);
       const refused = [];
-      for (let n = 0; n < 4; n++) refused.push(await tools.read({ n }).catch(({ code }) => code));
+      for (let n = 0; n < 4; n++) refused.push(await tools.read().catch(({ code }) => code));
       return [said, refused]`;
-    const { scriptId, store } = await afterTheDeath(source, charge(seen, { answers: false }));
-    const harness = open({ store, tools: [charge(seen), read], runtime: saying([1, 7, -1, '0']) });
-    expect(valueOf(await harness.recover(scriptId))).toEqual([
-      'unknown',
-      Array.from({ length: 4 }, () => 'ToolValidationError'),
-    ]);
-    expect(seen).toHaveLength(1);
+    const tools = [charge(seen), read, mark];
+    const { scriptId, store } = await afterTheDeath(source, charge(seen, { answers: false }), {
+      tools: [charge(seen, { answers: false }), read, mark],
+    });
+    const harness = open({ store, tools, runtime: saying([0, 7, -1, '1']) });
+    const refused = Array.from({ length: 4 }, () => 'ToolValidationError');
+    expect(valueOf(await harness.recover(scriptId))).toEqual(['unknown', refused]);
+    expect([seen.length, marks.length]).toEqual([1, 1]);
   });
 
   it('finds the function in the types of its globals, and on no other error', async () => {
