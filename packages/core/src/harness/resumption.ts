@@ -24,6 +24,8 @@ import {
   heldBy,
   keepingOf,
   mayIgnore,
+  noSuchScript,
+  readKept,
   refused,
   RESUMED_ONCE,
   storyOf,
@@ -106,12 +108,12 @@ export async function findRecoverable(
   { principal, force = false }: { principal?: string | undefined; force?: boolean | undefined },
   method = 'recover',
 ): Promise<Recoverable | RunEnd> {
-  const { store } = keepingOf(parts, method).leases;
-  const content = await store.journal.read(scriptId);
-  if (content === undefined) return refused(scriptId, `There is no script "${scriptId}" in the store.`);
+  const kept = await readKept(parts, scriptId, method);
+  if ('outcome' in kept) return kept;
+  const { content, claim } = kept;
+  if (content === undefined) return refused(scriptId, noSuchScript(scriptId));
   const found = recoverable(parts, scriptId, content, { principal, force });
   if ('outcome' in found) return found;
-  const claim = await store.claim.current(scriptId);
   // defence: living-processes-keep-their-scripts
   if (claim?.isHeld === true && !force) return refused(scriptId, heldBy(claim.owner));
   return found;
@@ -176,8 +178,9 @@ export async function decideScript(
   decisions: Decisions,
 ): Promise<RunEnd | { undecided: readonly string[] }> {
   const keeping = keepingOf(parts, 'decide');
-  const before = await keeping.leases.store.journal.read(header.scriptId);
-  const known = { ...(before === undefined ? {} : storyOf(before)?.decisions), ...decisions };
+  const kept = await readKept(parts, header.scriptId, 'decide');
+  if ('outcome' in kept) return kept;
+  const known = { ...(kept.content === undefined ? {} : storyOf(kept.content)?.decisions), ...decisions };
   const requests = script.calls.waiting.map(({ request }) => request);
   const taken = await takeWaiting(parts, header, text, {
     lines: [JSON.stringify({ t: 'decided', atMs: Date.now(), decisions })],
@@ -195,8 +198,10 @@ export async function replayScript(
   host: ResumeHost,
   principal: string | undefined,
 ): Promise<RunEnd> {
-  const content = await keepingOf(parts, 'replay').leases.store.journal.read(scriptId);
-  if (content === undefined) return refused(scriptId, `There is no script "${scriptId}" in the store.`);
+  const kept = await readKept(parts, scriptId, 'replay');
+  if ('outcome' in kept) return kept;
+  const { content } = kept;
+  if (content === undefined) return refused(scriptId, noSuchScript(scriptId));
   if (content.damage !== undefined) return refused(scriptId, damagedBy(content.damage));
   const story = storyOf(content);
   if (story === undefined) return refused(scriptId, UNKNOWN_VERSION);

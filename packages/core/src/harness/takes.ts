@@ -1,9 +1,10 @@
 import {
   scriptFailure,
+  type Claim,
   type JournalContent,
   type JournalDamage,
-  type TakeOptions,
   ToolscriptUsageError,
+  type TakeOptions,
 } from '../protocol/index.js';
 import type { RunIdentity } from './event-stream.js';
 import { readStory, type JournalStory } from './journal-lines.js';
@@ -15,6 +16,10 @@ import type { TakenOver } from './suspensions.js';
 
 export const RESUMED_ONCE = 'Somebody has gone on with this script already; a suspension is resumed once.';
 export const UNKNOWN_VERSION = 'This script was kept by a version that is not known here.';
+
+export function noSuchScript(scriptId: string): string {
+  return `There is no script "${scriptId}" in the store.`;
+}
 
 export function heldBy(owner: string): string {
   return `A living process goes on with this script${owner === '' ? '' : ` (${owner})`}.`;
@@ -63,10 +68,10 @@ export async function takeWaiting(
     const story = content === undefined ? undefined : storyOf(content);
     return story === undefined ? current === epoch : story.suspension === text && story.ended === undefined;
   };
-  const before = await readOrRefuse(parts, scriptId);
+  const before = await readKept(parts, scriptId, 'resume');
   if ('outcome' in before) return before;
   // defence: one-resume-in-a-store, without it: return { epoch: epoch + 1, content: { lines: [], slot: text, damage: undefined } };
-  if (!stillWaits(before.content, before.epoch)) return refused(scriptId, RESUMED_ONCE);
+  if (!stillWaits(before.content, before.claim?.epoch ?? 0)) return refused(scriptId, RESUMED_ONCE);
   const taken = await take(parts, scriptId, options);
   if ('outcome' in taken) return taken;
   const isSame = before.content === undefined || stillWaits(taken.content, taken.epoch - 1);
@@ -75,14 +80,15 @@ export async function takeWaiting(
   return refused(scriptId, RESUMED_ONCE);
 }
 
-async function readOrRefuse(
+/** What a store has of a script, and who has it. `method`: of the harness. */
+export async function readKept(
   parts: RunnerParts,
   scriptId: string,
-): Promise<{ content: JournalContent | undefined; epoch: number } | RunEnd> {
-  const { store } = keepingOf(parts, 'resume').leases;
+  method: string,
+): Promise<{ content: JournalContent | undefined; claim: Claim | undefined } | RunEnd> {
+  const { store } = keepingOf(parts, method).leases;
   try {
-    const content = await store.journal.read(scriptId);
-    return { content, epoch: (await store.claim.current(scriptId))?.epoch ?? 0 };
+    return { content: await store.journal.read(scriptId), claim: await store.claim.current(scriptId) };
   } catch (error) {
     return storeFailed(parts, scriptId, error);
   }

@@ -26,7 +26,7 @@ function tool(name, effect, approval) {
   });
 }
 
-const store = fileStore(join(folder, 'store'));
+const store = slow(fileStore(join(folder, 'store')), options.slowMs ?? 0);
 const harness = createHarness({
   tools: [tool('read', 'read', 'never'), tool('mark', 'write', 'never'), tool('note', 'external', 'always')],
   suspensionKey: 'a secret of more than thirty-two bytes',
@@ -56,11 +56,42 @@ async function act() {
     case 'finish-all':
       await Promise.all((await listScripts(store)).map(({ scriptId }) => finish(scriptId)));
       return undefined;
+    case 'watch':
+      await watch();
+      return undefined;
     case 'replay':
       return harness.replay(options.id);
     default:
       throw new Error(`unknown action ${action}`);
   }
+}
+
+/** Goes on with whatever nobody holds, as soon as it can, until there is a file STOP. */
+async function watch() {
+  while (!existsSync(join(folder, 'STOP'))) {
+    const scripts = await listScripts(store);
+    const open = scripts.filter(({ state }) => state === 'interrupted' || state === 'running');
+    await Promise.all(open.map(({ scriptId }) => finish(scriptId)));
+    await delay(1);
+  }
+}
+
+/** A store each of whose operations takes so long. */
+function slow(store, ms) {
+  if (ms === 0) return store;
+  const late = (port) =>
+    new Proxy(port, {
+      get: (target, name) => {
+        const member = target[name];
+        return typeof member !== 'function'
+          ? member
+          : async (...args) => {
+              await delay(ms);
+              return member.apply(target, args);
+            };
+      },
+    });
+  return { claim: late(store.claim), journal: late(store.journal), images: late(store.images) };
 }
 
 /** To the script's end, whatever it takes. */
