@@ -130,10 +130,10 @@ function recoverable(
   if (damage !== undefined && !mayIgnore(damage, content, force)) return refused(scriptId, damagedBy(damage));
   const story = storyOf(content);
   if (story === undefined) return refused(scriptId, UNKNOWN_VERSION);
-  const foreign = foreignBridge(parts, story.script.start);
-  if (foreign !== undefined) return refused(scriptId, foreign);
   // defence: recover-asks-for-the-principal
   if (story.script.start.principal !== principal) return refused(scriptId, 'This script is another principal’s.');
+  const foreign = foreignBridge(parts, story.script.start);
+  if (foreign !== undefined) return refused(scriptId, foreign);
   if (story.ended !== undefined) return refused(scriptId, 'This script has ended; there is nothing to go on with.');
   // One that cannot be read any more: the tape leads to the same place.
   if (story.suspension === undefined) return { story };
