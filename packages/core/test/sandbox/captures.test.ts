@@ -29,7 +29,7 @@ function jobFor(body: string): SandboxJob {
     spawn: false,
     seed: [1, 2, 3, 4],
     clockMs: CLOCK_MS,
-    wallMs: 10_000,
+    wallMs: 60_000,
     principal: undefined,
     limits: TEST_LIMITS,
   };
@@ -70,7 +70,7 @@ class Stepper {
 
   settle(callIndex: number, value: unknown): Promise<void> {
     return this.#until(
-      () => this.run.settle([{ callIndex, ok: true, json: JSON.stringify(value) }], CLOCK_MS + 1, 10_000),
+      () => this.run.settle([{ callIndex, ok: true, json: JSON.stringify(value) }], CLOCK_MS + 1, 60_000),
       1,
     );
   }
