@@ -6,6 +6,7 @@ import * as detector from './detector.mjs';
 import * as economy from './economy.mjs';
 import * as exec from './exec.mjs';
 import * as idle from './idle.mjs';
+import * as keptScripts from './kept-scripts.mjs';
 import * as leftovers from './leftovers.mjs';
 import * as memory from './memory.mjs';
 import * as neighbour from './neighbour.mjs';
@@ -39,6 +40,7 @@ export const ROWS = [
   neighbour,
   waitingScripts,
   suspension,
+  keptScripts,
   deltaToEvent,
   turnOverhead,
   economy,

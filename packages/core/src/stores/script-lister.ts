@@ -3,10 +3,10 @@ import type { ClaimFiles } from './claim-files.js';
 import type { JournalFiles } from './journal-files.js';
 import type { JournalText } from './journal-text.js';
 import { statusOfVersion1 } from './version-1.js';
-import { nameOf, type IndexEntry, type RestingState, type StatusIndex } from './status-index.js';
+import { isResting, nameOf, type IndexEntry, type RestingState, type StatusIndex } from './status-index.js';
 
 /** Files that are read side by side. */
-const AT_ONCE = 16;
+const AT_ONCE = 32;
 
 type Content = JournalContent & { text: JournalText; bytes: number };
 
@@ -44,41 +44,52 @@ export class ScriptLister {
     await this.#index.rest({ ...status, scriptId, state: status.state, updatedAtMs, bytes });
   }
 
-  async list({ state, principal, threadId, after, limit }: ListQuery): Promise<ScriptPage> {
+  async list({
+    state,
+    principal,
+    threadId,
+    after = '',
+    limit = Number.POSITIVE_INFINITY,
+  }: ListQuery): Promise<ScriptPage> {
     await this.#complete();
-    const candidates = await this.#candidates(state);
-    const rest = after === undefined ? candidates : candidates.filter((one) => positionOf(one) > after);
+    const awake = await this.#awake();
     const scripts: ListedScript[] = [];
-    for (let start = 0; start < rest.length; start += AT_ONCE) {
-      const part = rest.slice(start, start + AT_ONCE);
-      const found = await Promise.all(part.map((candidate) => candidate.look()));
-      for (const [index, script] of found.entries()) {
-        if (script === undefined || !fits(script, { state, principal, threadId })) continue;
-        scripts.push(script);
-        if (scripts.length !== limit) continue;
-        const isLast = start + index + 1 === rest.length;
-        return { scripts, ...(isLast ? {} : { next: positionOf(part[index]!) }) };
+    let position = after;
+    // More than a page holds where few of them fit.
+    for (let most = limit; ; most *= 4) {
+      const part = await this.#behind(position, most, state, awake);
+      for (let start = 0; start < part.length; start += AT_ONCE) {
+        const found = await Promise.all(part.slice(start, start + AT_ONCE).map((candidate) => candidate.look()));
+        for (const [index, script] of found.entries()) {
+          if (script === undefined || !fits(script, { state, principal, threadId })) continue;
+          scripts.push(script);
+          if (scripts.length === limit) return { scripts, next: positionOf(part[start + index]!) };
+        }
       }
+      if (part.length < most) return { scripts };
+      position = positionOf(part.at(-1)!);
     }
-    return { scripts };
   }
 
   /** By time. Those of another state than the one that is looked for are left out where that is known. */
-  async #candidates(state: ListQuery['state']): Promise<Candidate[]> {
-    const states: RestingState[] = state === 'suspended' || state === 'ended' ? [state] : ['suspended', 'ended'];
-    const entries = state === 'running' || state === 'interrupted' ? [] : await this.#entries(states);
-    const awake = await this.#awake();
+  async #behind(
+    after: string,
+    most: number,
+    state: ListQuery['state'],
+    awake: readonly Candidate[],
+  ): Promise<Candidate[]> {
+    const states: RestingState[] =
+      state === undefined || state === 'damaged' ? ['suspended', 'ended'] : isResting(state) ? [state] : [];
     const known = new Set(awake.map(({ scriptId }) => scriptId));
+    const entries = await Promise.all(states.map((one) => this.#index.resting(one, after, most)));
     const resting = entries
+      .flat()
       .filter(({ scriptId }) => !known.has(scriptId))
       .map((entry) => ({ ...entry, look: () => this.#resting(entry) }));
-    if (awake.length === 0) return resting;
-    return [...resting, ...awake].sort((one, other) => (positionOf(one) < positionOf(other) ? -1 : 1));
-  }
-
-  async #entries(states: readonly RestingState[]): Promise<IndexEntry[]> {
-    const lists = await Promise.all(states.map((state) => this.#index.resting(state)));
-    return lists.length === 1 ? [...lists[0]!] : lists.flat().sort((one, other) => one.updatedAtMs - other.updatedAtMs);
+    const all = [...resting, ...awake.filter((candidate) => positionOf(candidate) > after)];
+    if (states.length !== 1 || all.length > resting.length)
+      all.sort((one, other) => (positionOf(one) < positionOf(other) ? -1 : 1));
+    return all.slice(0, most);
   }
 
   /** Those that are marked as running, each looked at. */

@@ -2,10 +2,14 @@ import { join } from 'node:path';
 import type { ScriptStatus } from '../protocol/index.js';
 import { checksum } from './journal-text.js';
 import { isScriptId } from '../protocol/index.js';
-import { createFile, files, hasCode, namesIn, readWhole, removeFile, type StoreFolder } from './store-folder.js';
+import { createFile, files, hasCode, namesIn, readSmall, removeFile, type StoreFolder } from './store-folder.js';
 
 /** States in which nothing of a script changes without a take. */
 export type RestingState = 'suspended' | 'ended';
+
+export function isResting(state: string): state is RestingState {
+  return state === 'suspended' || state === 'ended';
+}
 
 /** What a list tells of a script that rests. */
 export interface StatusRecord extends Omit<ScriptStatus, 'state'> {
@@ -81,21 +85,21 @@ export class StatusIndex {
 
   /** What a script that rests wrote last; undefined where there is none, or it is damaged. */
   async record(scriptId: string): Promise<StatusRecord | undefined> {
-    return readRecord(await readWhole(this.#ownPath(scriptId)));
+    return readRecord(await readSmall(this.#ownPath(scriptId)));
   }
 
   async recordOf(entry: IndexEntry): Promise<StatusRecord | undefined> {
-    return readRecord(await readWhole(this.#pathOf(entry)));
+    return readRecord(await readSmall(this.#pathOf(entry)));
   }
 
   async runningIds(): Promise<readonly string[]> {
     return (await namesIn(this.#folder.path('status', 'running'))).filter(isScriptId);
   }
 
-  /** Oldest first. */
-  async resting(state: RestingState): Promise<readonly IndexEntry[]> {
+  /** The oldest of those that stand behind `after`, oldest first; at most so many. */
+  async resting(state: RestingState, after: string, most: number): Promise<readonly IndexEntry[]> {
     const names = await namesIn(this.#folder.path('status', state));
-    return names.toSorted().flatMap((name) => entryOf(name, state));
+    return smallest(names, after, most).flatMap((name) => entryOf(name, state));
   }
 
   /** An entry that leads nowhere. */
@@ -131,6 +135,22 @@ export function nameOf(updatedAtMs: number, scriptId: string): string {
   return `${Math.max(0, Math.floor(updatedAtMs)).toString(36).padStart(TIME_DIGITS, '0')}.${scriptId}`;
 }
 
+/** Sorting ten thousand names to show a hundred would take most of the time. */
+function smallest(names: readonly string[], after: string, most: number): readonly string[] {
+  const behind = names.filter((name) => name > after);
+  if (behind.length <= 2 * most) return behind.sort().slice(0, most);
+  let best: string[] = [];
+  let bound: string | undefined;
+  for (const name of behind) {
+    if (bound !== undefined && name >= bound) continue;
+    best.push(name);
+    if (best.length < 2 * most) continue;
+    best = best.sort().slice(0, most);
+    bound = best.at(-1);
+  }
+  return best.sort().slice(0, most);
+}
+
 function entryOf(name: string, state: RestingState): IndexEntry[] {
   const scriptId = name.slice(TIME_DIGITS + 1);
   const updatedAtMs = Number.parseInt(name.slice(0, TIME_DIGITS), 36);
@@ -153,8 +173,8 @@ function writeRecord(record: StatusRecord): string {
   return `${checksum(json)} ${json}`;
 }
 
-function readRecord(found: { bytes: Buffer } | undefined): StatusRecord | undefined {
-  const text = found?.bytes.toString('utf8') ?? '';
+function readRecord(found: Buffer | undefined): StatusRecord | undefined {
+  const text = found?.toString('utf8') ?? '';
   const json = text.slice(9);
   return text.startsWith(`${checksum(json)} `) ? (JSON.parse(json) as StatusRecord) : undefined;
 }

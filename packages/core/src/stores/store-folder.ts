@@ -197,6 +197,21 @@ export async function readWhole(path: string): Promise<{ bytes: Buffer; stat: St
   }
 }
 
+const SMALL_BYTES = 8_192;
+
+/** A file that is small as a rule, in few operations. Undefined where there is none. */
+export async function readSmall(path: string): Promise<Buffer | undefined> {
+  const file = await orUndefined(path, () => files.open(path, constants.O_RDONLY | CAREFUL));
+  if (file === undefined) return undefined;
+  try {
+    const { buffer, bytesRead } = await files.read(file, Buffer.allocUnsafe(SMALL_BYTES), 0, SMALL_BYTES, null);
+    if (bytesRead < SMALL_BYTES) return buffer.subarray(0, bytesRead);
+    return Buffer.concat([buffer, await files.readFile(file)]);
+  } finally {
+    void files.close(file).catch(() => {});
+  }
+}
+
 /** Of the name itself, where it is a link. Undefined where there is nothing. */
 export function statFile(path: string): Promise<Stats | undefined> {
   return orUndefined(path, () => files.lstat(path));

@@ -141,7 +141,7 @@ describe.each(['suspended', 'interrupted'])('a script that is %s', (state) => {
       // Only what the journal is made of can keep a script from its end.
       if (kind !== 'journal' && kind !== 'claim') expect([...ends.keys()]).toEqual(['completed']);
     },
-    300_000,
+    7_200_000,
   );
 });
 

@@ -136,4 +136,4 @@ it(`processes killed at ${PROCESSES * SCRIPTS} random points of their scripts re
   expect(cutOff).toBeGreaterThan(PROCESSES);
   expect(unknown).toBeGreaterThan(0);
   expect(suspendedBefore + takenOver).toBeGreaterThan(0);
-}, 600_000);
+}, 7_200_000);

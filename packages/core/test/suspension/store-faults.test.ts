@@ -142,6 +142,6 @@ describe.each(['ENOSPC', 'EIO', 'half'])(
       for (let at = Math.floor(Math.random() * STRIDE); at < operations; at += STRIDE)
         if ((await live(fault, at)).hasFailed) failed += 1;
       expect(failed).toBeGreaterThan(operations / STRIDE / 2);
-    }, 600_000);
+    }, 7_200_000);
   },
 );

@@ -1,0 +1,32 @@
+// `npm run torture [-- KILLS]`: at least KILLS processes' scripts (1 000) killed at random points with a recoverer
+// beside them, over a store of files and one that is slow; every file operation of a script's life made to fail with
+// ENOSPC, EIO and half a write; 300 bits flipped and files cut of each kind. Fails where an effect is repeated, a
+// script is lost or stranded, or the host is told something else than the store says.
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { prepare, root } from './prepare.mjs';
+
+const SCRIPTS_A_PROCESS = 8;
+const kills = Number(process.argv[2] ?? 1_000);
+if (!(Number.isSafeInteger(kills) && kills > 0)) {
+  console.error('torture: give a number of kills: npm run torture -- 1000');
+  process.exit(2);
+}
+
+prepare();
+const tests = ['kills', 'store-faults', 'damage'].map((name) => `packages/core/test/suspension/${name}.test.ts`);
+const { status } = spawnSync(
+  process.execPath,
+  [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--testTimeout', '7200000', ...tests],
+  {
+    cwd: root,
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      TOOLSCRIPT_KILLS: String(Math.ceil(kills / SCRIPTS_A_PROCESS)),
+      TOOLSCRIPT_FAULT_STRIDE: '1',
+      TOOLSCRIPT_DAMAGE: '300',
+    },
+  },
+);
+process.exit(status ?? 1);
