@@ -9,6 +9,7 @@ const LIMITS = {
   maxReturnBytes: 131_072,
   maxToolInputBytes: 1_048_576,
   maxCalls: 3_000,
+  maxBuiltinCalls: 500,
   maxLogEvents: 200,
   maxLogBytes: 262_144,
   maxOutputBytes: 131_072,
