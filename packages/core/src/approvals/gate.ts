@@ -183,10 +183,13 @@ class PolicyGate implements ApprovalGate {
         'policy',
         this.#policy.otherwise === 'ask' ? this.#policy.denial : 'nobody can be asked here',
       );
-    const request = await this.#makeRequest(call);
-    if (call.signal.aborted) return cancelled(request.approvalId);
+    const approvalId = requestId(call);
+    const decided = this.#options.decisions?.get(approvalId);
+    // Before its script was cut off.
+    if (decided !== undefined) return this.#applyAnswer(call, approvalId, readAnswer(decided));
+    const request = await this.#makeRequest(call, approvalId);
+    if (call.signal.aborted) return cancelled(approvalId);
     call.onRequest(request);
-    const { approvalId } = request;
     if (ask === undefined) return this.#park(call, approvalId);
     const answer = await this.#waitForAnswer(call.signal, () => ask(request));
     if (answer.type === 'answered' && answer.value === 'suspend' && parks) return this.#park(call, approvalId);
@@ -206,13 +209,13 @@ class PolicyGate implements ApprovalGate {
     return untilAborted(call.signal, cancelled(approvalId), () => new Promise<never>(() => {}));
   }
 
-  async #makeRequest(call: GateCall): Promise<ApprovalRequest> {
+  async #makeRequest(call: GateCall, approvalId: string): Promise<ApprovalRequest> {
     const { tool, callId, scriptId, input, inputJson, line, snippet, plan } = call;
     const context = contextOf(input);
     const createdAt = Date.now();
     const { expiresAfterMs } = this.#options;
     return {
-      approvalId: `apr_${randomUUID()}`,
+      approvalId,
       callId,
       scriptId,
       tool: tool.name,
@@ -377,6 +380,15 @@ function isPast(timeMs: number): boolean {
 function expired(call: GateCall, approvalId: string): GateDecision {
   const reason = `The time to decide about the call of ${call.tool.name} is over.`;
   return { decision: 'timeout', approvalId, by: 'clock', reason };
+}
+
+/**
+ * The same for the same call of a script with the same bytes, also where the script is run again along its tape: what
+ * was decided about it holds then, and for nothing else.
+ */
+function requestId({ scriptId, callId, tool, inputJson }: GateCall): string {
+  if (scriptId === undefined) return `apr_${randomUUID()}`;
+  return `apr_${sha256([scriptId, callId, tool.name, inputJson].join('\n')).slice(0, 32)}`;
 }
 
 function cancelled(approvalId: string): GateDecision {

@@ -1,16 +1,17 @@
 import { resolve } from 'node:path';
-import type {
-  AppendOptions,
-  Claim,
-  ClaimStore,
-  HarnessStore,
-  JournalContent,
-  JournalDamage,
-  JournalStore,
-  ListQuery,
-  ScriptPage,
-  TakeOptions,
-  Taken,
+import {
+  StaleEpochError,
+  type AppendOptions,
+  type Claim,
+  type ClaimStore,
+  type HarnessStore,
+  type JournalContent,
+  type JournalDamage,
+  type JournalStore,
+  type ListQuery,
+  type ScriptPage,
+  type TakeOptions,
+  type Taken,
 } from '../protocol/index.js';
 import { ClaimFiles, stale, type EpochCounts } from './claim-files.js';
 import { ImageFiles } from './image-files.js';
@@ -20,7 +21,7 @@ import { checkScriptId } from './names.js';
 import { ScriptLister } from './script-lister.js';
 import { ScriptWriter, type WriterStart } from './script-writer.js';
 import { StatusIndex } from './status-index.js';
-import { StoreFolder } from './store-folder.js';
+import { files, StoreFolder } from './store-folder.js';
 
 export interface FileStoreOptions {
   /** Of a script's journal and slot. Default 64 MiB. */
@@ -33,7 +34,7 @@ export interface FileStoreOptions {
 }
 
 /** Scripts whose files stay open between two appends. */
-const MOST_OPEN = 64;
+const MOST_OPEN = 128;
 
 /**
  * Keeps scripts in a folder of a local disk, for any number of processes of one user. Nothing is made before the
@@ -57,7 +58,7 @@ class ScriptFiles {
   readonly lister: ScriptLister;
   readonly maxScriptBytes: number;
   /** Least recently used first. */
-  readonly #writers = new Map<string, Promise<ScriptWriter>>();
+  readonly #writers = new Map<string, ScriptWriter>();
 
   constructor(folder: StoreFolder, { maxScriptBytes = 64 * 1_048_576, knowsProcesses = true }: FileStoreOptions) {
     this.claims = new ClaimFiles(folder, knowsProcesses);
@@ -81,20 +82,19 @@ class ScriptFiles {
     return { lines: text.lines, slot, damage: damageOf(text, counts), text, bytes: bytes.length };
   }
 
-  /** The writer of an epoch; made where this store has written nothing of it yet. */
-  writer(scriptId: string, epoch: number): Promise<ScriptWriter> {
+  /** The writer of an epoch, until the claim is let go. */
+  writer(scriptId: string, epoch: number): ScriptWriter {
     const key = `${scriptId}/${epoch}`;
-    const writer = this.#writers.get(key) ?? this.#adopt(scriptId, epoch);
+    const writer = this.#writers.get(key) ?? new ScriptWriter(scriptId, epoch, this);
     this.#writers.delete(key);
     this.#writers.set(key, writer);
-    writer.catch(() => this.#writers.delete(key));
-    if (this.#writers.size > MOST_OPEN) void this.#closeOldest();
+    this.#closeIdle();
     return writer;
   }
 
-  startWriter(scriptId: string, epoch: number, start: WriterStart, claim: number): ScriptWriter {
-    const writer = new ScriptWriter(scriptId, epoch, this, start, claim);
-    this.#writers.set(`${scriptId}/${epoch}`, Promise.resolve(writer));
+  startWriter(scriptId: string, epoch: number, start: WriterStart): ScriptWriter {
+    const writer = new ScriptWriter(scriptId, epoch, this, start);
+    this.#writers.set(`${scriptId}/${epoch}`, writer);
     return writer;
   }
 
@@ -102,35 +102,21 @@ class ScriptFiles {
     const key = `${scriptId}/${epoch}`;
     const writer = this.#writers.get(key);
     this.#writers.delete(key);
-    await writer?.then(
-      (open) => open.close(),
-      () => {},
-    );
+    await writer?.close();
   }
 
   async closeWriters(scriptId: string): Promise<void> {
-    for (const key of this.#writers.keys()) {
-      const [id, epoch] = key.split('/');
-      if (id === scriptId) await this.closeWriter(scriptId, Number(epoch));
-    }
+    for (const [key, { epoch }] of this.#writers)
+      if (key === `${scriptId}/${epoch}`) await this.closeWriter(scriptId, epoch);
   }
 
-  async #adopt(scriptId: string, epoch: number): Promise<ScriptWriter> {
-    const claim = await this.claims.openCurrent(scriptId, epoch);
-    const { text, bytes } = await this.journals.read(scriptId);
-    const start = { next: text.counts.get(epoch) ?? 0, bytes: bytes.length };
-    return new ScriptWriter(scriptId, epoch, this, start, claim);
-  }
-
-  /** One that is in use is closed when it has ended what it does, and opened again where it is needed. */
-  async #closeOldest(): Promise<void> {
-    for (const [key, writer] of this.#writers) {
-      this.#writers.delete(key);
-      await writer.then(
-        (open) => open.close(),
-        () => {},
-      );
-      return;
+  /** They open their files again where they need them. */
+  #closeIdle(): void {
+    let tooMany = this.#writers.size - MOST_OPEN;
+    for (const writer of this.#writers.values()) {
+      if (tooMany <= 0) return;
+      tooMany -= 1;
+      if (writer.isOpen && writer.isIdle) void writer.close().catch(() => {});
     }
   }
 }
@@ -182,8 +168,8 @@ class FileClaims implements ClaimStore {
     claim: number,
   ): Promise<JournalContent> {
     const { scripts } = this;
-    const before = epoch === 1 ? undefined : await scripts.journals.read(scriptId);
-    const writer = scripts.startWriter(scriptId, epoch, { next: 0, bytes: before?.bytes.length ?? 0 }, claim);
+    const before = epoch === 1 ? undefined : await orClose(claim, () => scripts.journals.read(scriptId));
+    const writer = scripts.startWriter(scriptId, epoch, { next: 0, bytes: before?.bytes.length ?? 0, claim });
     if (before === undefined && lines.length === 0 && status === undefined)
       return { lines: [], slot: undefined, damage: undefined };
     await writer.append({
@@ -212,9 +198,15 @@ class FileJournals implements JournalStore {
     checkScriptId(scriptId);
     if (!(Number.isSafeInteger(epoch) && epoch > 0)) throw stale(scriptId, epoch);
     const { scripts } = this;
-    const writer = await scripts.writer(scriptId, epoch);
-    await writer.append({ lines, status, slot, flush, mostBytes: scripts.maxScriptBytes });
-    if (status !== undefined && status.state !== 'running') await scripts.lister.rest(scriptId, status);
+    const writer = scripts.writer(scriptId, epoch);
+    try {
+      await writer.append({ lines, status, slot, flush, mostBytes: scripts.maxScriptBytes });
+    } catch (error) {
+      if (error instanceof StaleEpochError) await scripts.closeWriter(scriptId, epoch);
+      throw error;
+    }
+    // Where that fails, the next list repairs it.
+    if (status !== undefined) await scripts.lister.rest(scriptId, status).catch(() => {});
   }
 
   async read(scriptId: string): Promise<JournalContent | undefined> {
@@ -236,6 +228,15 @@ class FileJournals implements JournalStore {
     await claims.forget(scriptId);
     await journals.delete(scriptId);
     await index.forgotten(scriptId);
+  }
+}
+
+async function orClose<Result>(file: number, act: () => Promise<Result>): Promise<Result> {
+  try {
+    return await act();
+  } catch (error) {
+    await files.close(file);
+    throw error;
   }
 }
 

@@ -22,6 +22,8 @@ export interface WriterStart {
   readonly next: number;
   /** Of the journal, as it was seen. */
   readonly bytes: number;
+  /** The open file of the epoch's claim. */
+  readonly claim: number;
 }
 
 /** What is known of an append that is tried. */
@@ -43,6 +45,7 @@ export class ScriptWriter {
   readonly epoch: number;
   readonly #claims: ClaimFiles;
   readonly #journals: JournalFiles;
+  #isStarted: boolean;
   #next: number;
   #bytes: number;
   #journal: number | undefined;
@@ -52,21 +55,26 @@ export class ScriptWriter {
   /** Appends that have not ended. */
   #pending = 0;
 
-  /** `claim`: the open file of the epoch's claim, where it is open. */
+  /** `start`: of an epoch that was taken just now. Otherwise the journal says where it goes on. */
   constructor(
     scriptId: string,
     epoch: number,
     parts: { claims: ClaimFiles; journals: JournalFiles },
-    start: WriterStart,
-    claim?: number,
+    start?: WriterStart,
   ) {
     this.#scriptId = scriptId;
     this.epoch = epoch;
     this.#claims = parts.claims;
     this.#journals = parts.journals;
-    this.#next = start.next;
-    this.#bytes = start.bytes;
-    this.#claim = claim;
+    this.#isStarted = start !== undefined;
+    this.#next = start?.next ?? 0;
+    this.#bytes = start?.bytes ?? 0;
+    this.#claim = start?.claim;
+  }
+
+  /** Holds files open. */
+  get isOpen(): boolean {
+    return this.#claim !== undefined || this.#journal !== undefined;
   }
 
   get isIdle(): boolean {
@@ -83,9 +91,14 @@ export class ScriptWriter {
     return done;
   }
 
-  /** When it has written everything. It can be used again. */
-  async close(): Promise<void> {
-    await this.#tail;
+  /** When it has written everything. It can be used again: what is appended later waits for it. */
+  close(): Promise<void> {
+    const done = this.#tail.then(() => this.#closeFiles());
+    this.#tail = done.catch(() => {});
+    return done;
+  }
+
+  async #closeFiles(): Promise<void> {
     const open = [this.#journal, this.#claim];
     this.#journal = undefined;
     this.#claim = undefined;
@@ -110,6 +123,7 @@ export class ScriptWriter {
   async #attempt(options: WriteOptions, attempt: Attempt): Promise<void> {
     const { lines, status, slot, flush = false, isFence = false } = options;
     this.#claim ??= await this.#claims.openCurrent(this.#scriptId, this.epoch);
+    if (!this.#isStarted) await this.#start();
     if (lines.length === 0 && status === undefined && slot === undefined && !isFence)
       await this.#claims.demandCurrent(this.#scriptId, this.epoch);
     else if (!attempt.stands) await this.#writeAll(options, attempt);
@@ -124,6 +138,13 @@ export class ScriptWriter {
     // Without it the loss of this batch would not be noticed; the next one says it too.
     if (this.#claim !== undefined) await this.#claims.noteAppended(this.#claim, this.#next).catch(() => {});
     if (reference !== undefined) await this.#journals.removeSlots(this.#scriptId, reference?.name).catch(() => {});
+  }
+
+  async #start(): Promise<void> {
+    const { text, bytes } = await this.#journals.read(this.#scriptId);
+    this.#next = text.counts.get(this.epoch) ?? 0;
+    this.#bytes = bytes.length;
+    this.#isStarted = true;
   }
 
   async #putSlot(text: string, flush: boolean, room: number): Promise<SlotReference> {

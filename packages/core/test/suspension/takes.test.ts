@@ -1,0 +1,156 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { defineTool, fileStore, listScripts, memoryStore } from '#core/index.js';
+import { decideAll, failureOf, keepCopy, open, suspended, tools, valueOf, type Effects } from './world.js';
+
+const TWO = `
+  const [a, b] = await Promise.all([tools.note({ text: 'a' }), tools.note({ text: 'b' }).catch((error) => error.name)]);
+  return [a.noted, b.noted ?? b];`;
+
+/** A tool that says that it was called, and ends when it is told to. */
+function gated(effects: Effects) {
+  let called: () => void = () => {};
+  let end: () => void = () => {};
+  const isCalled = new Promise<void>((resolve) => (called = resolve));
+  const mayEnd = new Promise<void>((resolve) => (end = resolve));
+  const tool = defineTool({
+    name: 'gate',
+    description: 'Ends when it is told to',
+    effect: 'write',
+    approval: 'never',
+    input: z.object({}),
+    async execute() {
+      effects.push('gate');
+      called();
+      await mayEnd;
+      return 'open';
+    },
+  });
+  return { tool, isCalled, end: () => end() };
+}
+
+describe('a decision', () => {
+  it('is written down by one process, shown in the list, and counts for whoever goes on', async () => {
+    const store = memoryStore();
+    const effects: Effects = [];
+    const { scriptId, ...outcome } = suspended(await open({ store, effects }).runScript(TWO));
+    const [first, second] = outcome.pendingApprovals;
+    const decides = open({ store });
+    expect(await decides.decide(scriptId, { [first!.approvalId]: 'approve' })).toEqual({
+      ok: true,
+      undecided: [second!.approvalId],
+    });
+    const [listed] = await listScripts(store);
+    expect(listed).toMatchObject({ state: 'suspended' });
+    expect(listed!.approvals.map(({ decided }) => decided)).toEqual(['approve', undefined]);
+    expect(await decides.decide(scriptId, { [second!.approvalId]: 'deny' })).toEqual({ ok: true, undecided: [] });
+    expect(effects).toEqual([]);
+    expect(valueOf(await open({ store, effects }).recover(scriptId))).toEqual(['a', 'ApprovalDeniedError']);
+    expect(effects).toEqual(['script: a']);
+  });
+
+  it('that comes later takes the place of an earlier one, until the script goes on', async () => {
+    const store = memoryStore();
+    const effects: Effects = [];
+    const harness = open({ store, effects });
+    const { scriptId, ...outcome } = suspended(
+      await harness.runScript('return await tools.note({ text: "a" }).catch((error) => error.name)'),
+    );
+    const [asked] = outcome.pendingApprovals;
+    await harness.decide(scriptId, { [asked!.approvalId]: 'approve' });
+    expect(valueOf(await harness.resume(scriptId, { [asked!.approvalId]: 'deny' }))).toBe('ApprovalDeniedError');
+    expect(effects).toEqual([]);
+    expect(await harness.decide(scriptId, {})).toMatchObject({ ok: false, error: { code: 'SuspensionError' } });
+  });
+
+  it('about a call that its process did not come to is not asked again after a crash', async () => {
+    const store = memoryStore();
+    const source = `
+      const keep = (call) => call.catch((error) => error.data?.status ?? error.name);
+      return await Promise.all([keep(tools.note({ text: 'a' })), keep(tools.note({ text: 'b' }))]);`;
+    const effects: Effects = [];
+    const { scriptId, ...outcome } = suspended(await open({ store, effects }).runScript(source));
+    await open({ store, effects }).resume(scriptId, decideAll({ scriptId, ...outcome }, 'approve'));
+    const { lines } = (await store.journal.read(scriptId))!;
+    const firstIntent = lines.findIndex((line) => line.startsWith('{"t":"intent"'));
+    expect(lines.filter((line) => line.startsWith('{"t":"intent"'))).toHaveLength(2);
+    const died = await keepCopy(memoryStore(), scriptId, { lines: lines.slice(0, firstIntent + 1) });
+    const again: Effects = [];
+    expect(valueOf(await open({ store: died, effects: again }).recover(scriptId))).toEqual(['unknown', { noted: 'b' }]);
+    expect(again).toEqual(['script: b']);
+  });
+
+  it('about a script of another principal, or one that is not there, is refused', async () => {
+    const store = memoryStore();
+    const harness = open({ store });
+    const { scriptId } = suspended(await harness.runScript('await tools.note({ text: "a" })', { principal: 'ada' }));
+    for (const [id, run] of [
+      [scriptId, {}],
+      [scriptId, { principal: 'eve' }],
+      ['scr_none', { principal: 'ada' }],
+    ] as const)
+      expect(await harness.decide(id, {}, run)).toMatchObject({ ok: false, error: { code: 'SuspensionError' } });
+    expect(await harness.decide(scriptId, {}, { principal: 'ada' })).toMatchObject({ ok: true });
+    await expect(harness.decide(scriptId, { apr_x: 'approve' }, { principal: 'ada' })).rejects.toThrow('no approval');
+    await expect(open().decide(scriptId, {})).rejects.toThrow('decide needs a harness with a store');
+  });
+});
+
+describe('a script of the store', () => {
+  it('is resumed by its id, by exactly one of several', async () => {
+    const store = memoryStore();
+    const effects: Effects = [];
+    const outcome = suspended(await open({ store, effects }).runScript('return await tools.note({ text: "a" })'));
+    const decisions = decideAll(outcome, 'approve');
+    const all = await Promise.all([1, 2, 3].map(() => open({ store, effects }).resume(outcome.scriptId, decisions)));
+    expect(all.map(({ status }) => status).toSorted()).toEqual(['completed', 'failed', 'failed']);
+    expect(effects).toEqual(['script: a']);
+    expect(failureOf(await open({ store }).resume(outcome.scriptId, decisions)).code).toBe('SuspensionError');
+    expect(failureOf(await open({ store }).resume('scr_none', {})).message).toContain('There is no script');
+  });
+
+  it('that somebody takes by force stops at its holder before its next effect, and repeats nothing', async () => {
+    const store = memoryStore();
+    const effects: Effects = [];
+    const { tool, isCalled, end } = gated(effects);
+    const more = { store, tools: [...tools(effects), tool] };
+    const source = `
+      await tools.mark({ text: 'a' });
+      const gate = await tools.gate({}).catch((error) => error.data.status);
+      return [gate, await tools.mark({ text: 'b' })];`;
+    const running = open(more).runScript(source);
+    await isCalled;
+    const [{ scriptId, state } = { scriptId: '', state: '' }] = await listScripts(store);
+    expect(state).toBe('running');
+    expect(failureOf(await open(more).recover(scriptId)).message).toMatch(/^A living process goes on/u);
+    expect(valueOf(await open(more).recover(scriptId, { force: true }))).toEqual(['unknown', 'b']);
+    end();
+    expect(failureOf(await running)).toMatchObject({ code: 'StoreError', retryable: false });
+    expect(effects).toEqual(['mark: a', 'gate', 'mark: b']);
+  });
+
+  it('whose holder lives is not taken while its lease is renewed, however long it runs', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'toolscript-lease-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const store = () => fileStore(join(folder, 'kept'), { knowsProcesses: false });
+    const effects: Effects = [];
+    const { tool, isCalled, end } = gated(effects);
+    const more = { tools: [...tools(effects), tool] };
+    const running = open({ ...more, store: store(), leaseMs: 1_000 }).runScript('return await tools.gate({})');
+    await isCalled;
+    const [{ scriptId } = { scriptId: '' }] = await listScripts(store());
+    const other = open({ ...more, store: store() });
+    const until = performance.now() + 3_000;
+    while (performance.now() < until) {
+      expect(failureOf(await other.recover(scriptId)).message).toMatch(/^A living process goes on/u);
+      await delay(20);
+    }
+    end();
+    expect(valueOf(await running)).toBe('open');
+    expect(effects).toEqual(['gate']);
+  });
+});
