@@ -2,7 +2,7 @@
 // turn, builds, and runs the test that docs/security.md names for it. A defence whose test still passes is a hole in
 // the tests. Ends with status 1 where less than 95 % are noticed.
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findMarks, readTable, withoutDefence } from './defences.mjs';
@@ -21,6 +21,8 @@ const chosen = findMarks()
   .filter(({ name }) => names.length === 0 || names.includes(name))
   .filter((_mark, index) => index % shard.of === shard.number - 1);
 const copy = mkdtempSync(join(tmpdir(), 'toolscript-defences-'));
+// Some tests run as another user, who must be able to read it.
+chmodSync(copy, 0o755);
 process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
 copyRepository();
 

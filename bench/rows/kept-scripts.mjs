@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileStore, listScripts, pruneScripts } from '@toolscript/core';
+import { z } from 'zod';
+import { createHarness, defineTool, fileStore, listScripts, pruneScripts } from '@toolscript/core';
 import { alternate, timeRuns } from '../measure.mjs';
 
 const COUNTS = [1_000, 10_000];
@@ -17,7 +18,7 @@ export async function measure({ effort }) {
   try {
     const rows = [];
     for (const count of COUNTS) rows.push(...(await measureStore(fileStore(join(folder, `${count}`)), count, effort)));
-    return rows;
+    return [...rows, await measureRecovery(fileStore(join(folder, 'cut-off')), effort)];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -43,6 +44,38 @@ async function measureStore(store, count, effort) {
       effort.rounds,
     ),
   ];
+}
+
+/** Scripts that wait, taken over and put aside again: what a restart costs. */
+async function measureRecovery(store, effort) {
+  const harness = createHarness({
+    tools: [
+      defineTool({ name: 'ask', description: 'Asks', input: z.object({}), approval: 'always', execute: () => 'yes' }),
+    ],
+    suspensionKey: 'a key of the benchmark, 32 bytes or more',
+    typecheck: 'off',
+    store,
+  });
+  try {
+    const ids = [];
+    for (let made = 0; made < COUNTS[0]; made++)
+      ids.push((await harness.runScript('return await tools.ask({})')).scriptId);
+    let next = 0;
+    const recover = async () => (await harness.recover(ids[next++ % ids.length])).status;
+    return await alternate(
+      {
+        name: 'recover',
+        title: `recovering one of ${COUNTS[0]} scripts that wait`,
+        unit: 'ms',
+        better: 'lower',
+        limit: 30,
+      },
+      [{ name: 'toolscript', role: 'ours', block: () => timeRuns(recover, 'suspended', { forMs: effort.blockMs }) }],
+      effort.rounds,
+    );
+  } finally {
+    await harness.close();
+  }
 }
 
 /** As harnesses do it, without running anything. */

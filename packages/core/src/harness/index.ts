@@ -4,6 +4,7 @@ export { createHarness } from './harness.js';
 export type {
   AsToolOptions,
   CallToolOptions,
+  Decided,
   Harness,
   HarnessStats,
   InstructionsOptions,
@@ -21,6 +22,7 @@ export {
   type PruneOptions,
 } from './kept-scripts.js';
 export type { HarnessOptions } from './options.js';
+export { recoverScripts, type RecoverScriptsOptions } from './recover-scripts.js';
 export type { AnswerText } from './process-text.js';
 export type { Decisions } from './resumption.js';
 export type { ScriptItemMembers } from './script-items.js';

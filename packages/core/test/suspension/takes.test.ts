@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { defineTool, fileStore, listScripts, memoryStore } from '#core/index.js';
-import { decideAll, failureOf, keepCopy, open, suspended, tools, valueOf, type Effects } from './world.js';
+import { defineTool, fileStore, listScripts, memoryStore, recoverScripts } from '#core/index.js';
+import { decideAll, failureOf, HOLDER, keepCopy, open, suspended, tools, valueOf, type Effects } from './world.js';
 
 const TWO = `
   const [a, b] = await Promise.all([tools.note({ text: 'a' }), tools.note({ text: 'b' }).catch((error) => error.name)]);
@@ -97,6 +97,44 @@ describe('a decision', () => {
     expect(await harness.decide(scriptId, {}, { principal: 'ada' })).toMatchObject({ ok: true });
     await expect(harness.decide(scriptId, { apr_x: 'approve' }, { principal: 'ada' })).rejects.toThrow('no approval');
     await expect(open().decide(scriptId, {})).rejects.toThrow('decide needs a harness with a store');
+  });
+});
+
+describe('all scripts that were cut off', () => {
+  it('go on a few at a time, each as its own principal, and what waits stays where it is', async () => {
+    const store = memoryStore();
+    const effects: Effects = [];
+    const first = open({ store, effects });
+    const outcomes = [];
+    for (let index = 0; index < 7; index++) {
+      const principal = index % 2 === 0 ? 'ada' : 'eve';
+      const source = `await tools.mark({ text: '${index}' }); return await tools.note({ text: '${index}' })`;
+      outcomes.push(suspended(await first.runScript(source, { principal })));
+    }
+    const died = memoryStore();
+    for (const [index, { scriptId }] of outcomes.entries()) {
+      const content = (await store.journal.read(scriptId))!;
+      const status = { state: 'running', principal: index % 2 === 0 ? 'ada' : 'eve' } as const;
+      await keepCopy(died, scriptId, { lines: content.lines.filter((line) => !line.startsWith('{"t":"suspended"')) });
+      await died.claim.take(scriptId, 1, { ...HOLDER, status });
+      await died.claim.release(scriptId, 2);
+    }
+    let running = 0;
+    let most = 0;
+    const harness = open({ store: died, effects: [] });
+    const counted = {
+      recover: async (...args: Parameters<typeof harness.recover>) => {
+        most = Math.max(most, ++running);
+        const outcome = await harness.recover(...args);
+        running -= 1;
+        return outcome;
+      },
+    };
+    const ends: string[] = [];
+    const tried = await recoverScripts(counted, died, { atOnce: 3, onOutcome: ({ status }) => ends.push(status) });
+    expect({ tried, most, ends }).toEqual({ tried: 7, most: 3, ends: Array.from({ length: 7 }, () => 'suspended') });
+    expect((await listScripts(died, { state: 'suspended' })).length).toBe(7);
+    expect(await recoverScripts(harness, died)).toBe(0);
   });
 });
 

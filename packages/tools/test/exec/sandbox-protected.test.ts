@@ -202,6 +202,11 @@ withGit('after a sandboxed command, no program of its choice is run by git', () 
     ],
     ['a hook', `${write('.git/hooks/post-index-change', '#!/bin/sh\ntouch ran\n')}; chmod +x .git/hooks/*`, '.'],
     ['a repository in a folder below', `cd src && git init -q && ${write('.git/config', HOSTILE)}`, 'src'],
+    [
+      'a hook of a repository that the command makes',
+      `cd src && git init -q && ${write('.git/hooks/post-index-change', '#!/bin/sh\ntouch ran\n')}; chmod +x .git/hooks/*`,
+      'src',
+    ],
     ['a pointer to a repository', `${bare('own')}; echo 'gitdir: ../own' > src/.git`, 'src'],
     ['a link to a repository', `${bare('own')}; ln -s ../own src/.git`, 'src'],
     [
@@ -218,6 +223,12 @@ withGit('after a sandboxed command, no program of its choice is run by git', () 
     git(folder, 'status');
     const made = execFileSync('find', [folder, '-name', 'ran'], { encoding: 'utf8' });
     expect(made).toBe('');
+  });
+
+  it('a file of git’s own that leads elsewhere is moved away, wherever it leads', async () => {
+    const folder = repository();
+    await createExec(createWorkspace({ roots: folder }))(sh('echo ../nowhere > .git/commondir'));
+    expect(existsSync(join(folder, '.git/commondir'))).toBe(false);
   });
 
   it('the configuration of submodules and of other working folders is kept too', async () => {
