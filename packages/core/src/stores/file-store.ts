@@ -247,8 +247,7 @@ function damageOf(text: JournalText, counts: ReadonlyMap<number, EpochCounts>): 
     const found = text.counts.get(epoch) ?? 0;
     if (found >= appended) continue;
     const message = `${appended - found} of its entries at the end of epoch ${epoch} are missing`;
-    const isNewest = epoch === Math.max(...counts.keys());
-    return { message, isUnflushedTail: isNewest && isOfAnotherBoot && found >= flushed };
+    return { message, isUnflushedTail: isOfAnotherBoot && found >= flushed };
   }
   return undefined;
 }
