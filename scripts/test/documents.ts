@@ -181,7 +181,7 @@ function settled(text: string): string {
   const plain = text
     .replaceAll(/\b\d+(?:\.\d+)?\s?(?:ms|s|µs)\b/gu, '# ms')
     .replaceAll(/\b(scr|run|thr|turn|item|call|evt)_[\w-]{10,}/gu, '$1_#')
-    .replaceAll(/\bapr_[0-9a-f-]{36}/gu, 'apr_#')
+    .replaceAll(/\bapr_(?:[0-9a-f]{32}|[0-9a-f-]{36})/gu, 'apr_#')
     .replaceAll(/\/\S*\/toolscript-[a-z-]+-\w{6}/gu, '/…')
     // What a program says of itself while it runs depends on how fast it does.
     .replaceAll(/^ {2}… .*\n/gmu, '')
