@@ -2,7 +2,6 @@ import { StaleEpochError, type Claim } from '../protocol/index.js';
 import { isScriptId } from '../protocol/index.js';
 import { isAlive, isOfAnotherBoot, ownIdentity, parseIdentity, type ProcessIdentity } from './process-identity.js';
 import {
-  createFile,
   files,
   hasCode,
   namesIn,
@@ -96,8 +95,7 @@ export class ClaimFiles {
 
   /** Whole from the first moment. Undefined where the name is taken. */
   async #create(scriptId: string, epoch: number, holder: string): Promise<number | undefined> {
-    const partial = await this.#folder.partialPath();
-    const file = await createFile(partial);
+    const { path: partial, file } = await this.#folder.openPartial();
     try {
       await writeWhole(file, headOf(0, 0) + holder);
       await this.#folder.within(['claims', scriptId], () => files.link(partial, this.#path(scriptId, `${epoch}`)));
@@ -142,11 +140,16 @@ export class ClaimFiles {
     });
   }
 
-  /** Where it cannot be written, this process knows all the same. Needs no space on the disk. */
-  async release(scriptId: string, epoch: number): Promise<void> {
+  /**
+   * Where it cannot be written, this process knows all the same. Needs no space on the disk. `open`: its file, where it
+   * is open.
+   */
+  async release(scriptId: string, epoch: number, open?: number): Promise<void> {
     const key = `${scriptId}/${epoch}`;
+    const letGo = (file: number) => writeWhole(file, 'r', FLAG_AT);
     this.#letGo.add(key);
-    await this.#onFile(scriptId, epoch, (file) => writeWhole(file, 'r', FLAG_AT));
+    if (open === undefined) await this.#onFile(scriptId, epoch, letGo);
+    else await letGo(open);
     this.#letGo.delete(key);
   }
 
@@ -178,7 +181,7 @@ export class ClaimFiles {
     if ((await namesIn(this.#path(scriptId))).length === 0) return;
     const partial = await this.#folder.partialPath();
     try {
-      await files.rename(this.#path(scriptId), partial);
+      await this.#folder.within(['partial'], () => files.rename(this.#path(scriptId), partial));
     } catch (error) {
       if (!hasCode(error, 'ENOENT')) throw error;
     }

@@ -70,8 +70,8 @@ class ScriptFiles {
 
   /** The first claim may be lost in a power cut that the journal survived; then the journal says. */
   async epochOf(scriptId: string): Promise<number> {
-    const epoch = await this.claims.newestEpoch(scriptId);
-    return epoch > 0 ? epoch : (await this.journals.read(scriptId)).text.newestEpoch;
+    const [epoch, journal] = await Promise.all([this.claims.newestEpoch(scriptId), this.journals.size(scriptId)]);
+    return epoch > 0 || journal.bytes === 0 ? epoch : (await this.journals.read(scriptId)).text.newestEpoch;
   }
 
   async content(scriptId: string): Promise<JournalContent & { text: JournalText; bytes: number }> {
@@ -103,6 +103,14 @@ class ScriptFiles {
     const writer = this.#writers.get(key);
     this.#writers.delete(key);
     await writer?.close();
+  }
+
+  async release(scriptId: string, epoch: number): Promise<void> {
+    const key = `${scriptId}/${epoch}`;
+    const writer = this.#writers.get(key);
+    if (writer === undefined) return this.claims.release(scriptId, epoch);
+    this.#writers.delete(key);
+    await writer.release();
   }
 
   async closeWriters(scriptId: string): Promise<void> {
@@ -156,8 +164,7 @@ class FileClaims implements ClaimStore {
 
   async release(scriptId: string, epoch: number): Promise<void> {
     checkScriptId(scriptId);
-    await this.scripts.closeWriter(scriptId, epoch).catch(() => {});
-    await this.scripts.claims.release(scriptId, epoch);
+    await this.scripts.release(scriptId, epoch);
   }
 
   /** Fences off what older epochs still write, with the taker's own lines, and reads what stands above. */

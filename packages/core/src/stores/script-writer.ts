@@ -91,6 +91,21 @@ export class ScriptWriter {
     return done;
   }
 
+  /** When it has written everything: the claim is let go. It can be used again. */
+  release(): Promise<void> {
+    const done = this.#tail.then(() => this.#release());
+    this.#tail = done.catch(() => {});
+    return done;
+  }
+
+  async #release(): Promise<void> {
+    try {
+      await this.#claims.release(this.#scriptId, this.epoch, this.#claim);
+    } finally {
+      await this.#closeFiles();
+    }
+  }
+
   /** When it has written everything. It can be used again: what is appended later waits for it. */
   close(): Promise<void> {
     const done = this.#tail.then(() => this.#closeFiles());

@@ -84,18 +84,23 @@ export class StoreFolder {
     }
   }
 
-  /** A free name in `partial/`. */
+  /** A free name in `partial/`; use it `within` that folder. */
   async partialPath(): Promise<string> {
-    await this.within(['partial'], async () => files.lstat(this.path('partial')));
-    this.#sweeping ??= this.#sweep();
+    // What cannot be removed now is removed another time.
+    this.#sweeping ??= this.#sweep().catch(() => {});
     await this.#sweeping;
     return this.path('partial', `${markOf(ownIdentity())}.${randomBytes(12).toString('base64url')}`);
   }
 
+  /** A new file in `partial/`, open. */
+  async openPartial(): Promise<{ path: string; file: number }> {
+    const path = await this.partialPath();
+    return { path, file: await this.within(['partial'], () => createFile(path)) };
+  }
+
   /** A new file in `partial/` with this content; `flush`: it survives a power cut. */
   async createPartial(content: string | Uint8Array, flush = false): Promise<string> {
-    const path = await this.partialPath();
-    const file = await createFile(path);
+    const { path, file } = await this.openPartial();
     try {
       await writeWhole(file, content);
       if (flush) await files.fsync(file);
@@ -154,9 +159,13 @@ export class StoreFolder {
 /** Without a link in its place; for its owner alone. Rejects with EEXIST where the name is taken. */
 export async function createFile(path: string): Promise<number> {
   const file = await files.open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | CAREFUL, 0o600);
-  // The umask may have taken away what the owner needs.
-  if (process.platform !== 'win32') await files.fchmod(file, 0o600);
+  if (takesFromOwner()) await files.fchmod(file, 0o600);
   return file;
+}
+
+/** The umask may take away what the owner needs. */
+function takesFromOwner(): boolean {
+  return process.platform !== 'win32' && (process.umask() & 0o700) !== 0;
 }
 
 /** Rejects where not all of it could be written: on a full disk or a quota. */
