@@ -90,10 +90,6 @@ async function goOn(
   const { scriptId, suspension } = details;
   const decisions = await decisionsFor({ ...stage, details }, flags);
   if (suspension === undefined) {
-    if (details.state === 'running' && flags.force !== true)
-      stage.screen.warn(
-        `toolscript: ${scriptId} runs in another process. Where that one is gone for certain: ${ownCommand()} recover ${scriptId} --force`,
-      );
     begin(stage, view, details);
     return harness.recover(scriptId, { signal, onEvent, force: flags.force === true });
   }
