@@ -195,24 +195,11 @@ function addRecover(program: Command, settle: Settle): void {
     .argument('<id>', 'the script, or the beginning of its id')
     .description('Go on with a script that was cut off; what had completed is not repeated')
     .option('--force', 'even from a process that may still go on with it: a call that it is making may take effect')
-    .addOption(
-      new Option('--then <who>', 'who decides about calls after that (default: ask, at a terminal)').choices([
-        'auto',
-        'deny',
-        'ask',
-      ]),
-    )
+    .addOption(thenOption())
     .option('--json', 'print what run or eval would: one event a line, or the outcome')
     .addHelpText('after', example('toolscript recover scr_abc_0', 'toolscript recover scr_abc_0 --force'))
-    .action(async (id: string, flags: ResumeFlags) => {
-      const status = await withEngines(async (engines) => {
-        const { resumeScript } = await import('./commands/resume.js');
-        return resumeScript(id, flags, engines);
-      });
-      settle(status);
-    });
-  addSandboxOptions(command);
-  addExposureOptions(command, 'the workspace: only the one that the script was started in');
+    .action(resumeAction(settle));
+  addResumeSettings(command);
 }
 
 function addResume(program: Command, settle: Settle): void {
@@ -230,13 +217,7 @@ function addResume(program: Command, settle: Settle): void {
         'what else the decision holds for: every further call of the tool in this script, every call of its plan, or what a rule for the workspace can say',
       ).choices(['script', 'plan', 'workspace']),
     )
-    .addOption(
-      new Option('--then <who>', 'who decides about calls after that (default: ask, at a terminal)').choices([
-        'auto',
-        'deny',
-        'ask',
-      ]),
-    )
+    .addOption(thenOption())
     .option('--agent <name>', 'of a script of a conversation: go on with another agent')
     .option('--model <name>', 'of a script of a conversation: go on with another model')
     .option('--json', 'print what run or eval would: one event a line, or the outcome')
@@ -248,13 +229,26 @@ function addResume(program: Command, settle: Settle): void {
         'toolscript resume scr_abc_0 --deny --note "not on a Friday"',
       ),
     )
-    .action(async (id: string, flags: ResumeFlags) => {
-      const status = await withEngines(async (engines) => {
-        const { resumeScript } = await import('./commands/resume.js');
-        return resumeScript(id, flags, engines);
-      });
-      settle(status);
+    .action(resumeAction(settle));
+  addResumeSettings(command);
+}
+
+function thenOption(): Option {
+  const option = new Option('--then <who>', 'who decides about calls after that (default: ask, at a terminal)');
+  return option.choices(['auto', 'deny', 'ask']);
+}
+
+function resumeAction(settle: Settle) {
+  return async (id: string, flags: ResumeFlags): Promise<void> => {
+    const status = await withEngines(async (engines) => {
+      const { resumeScript } = await import('./commands/resume.js');
+      return resumeScript(id, flags, engines);
     });
+    settle(status);
+  };
+}
+
+function addResumeSettings(command: Command): void {
   addSandboxOptions(command);
   addExposureOptions(command, 'the workspace: only the one that the script was started in');
 }

@@ -69,7 +69,7 @@ export interface JournalStory {
 }
 
 /** Undefined where the lines do not begin with a script's start that this version knows. */
-export function readStory({ lines, slot }: Pick<JournalContent, 'lines' | 'slot'>): JournalStory | undefined {
+function readStory({ lines, slot }: Pick<JournalContent, 'lines' | 'slot'>): JournalStory | undefined {
   const all = lines.map((line) => JSON.parse(line) as JournalLine);
   if (all[0]?.t !== 'started') return undefined;
   // A script that was run a second time had done nothing the first time.
@@ -89,6 +89,15 @@ export function readStory({ lines, slot }: Pick<JournalContent, 'lines' | 'slot'
     decisions: reader.decisions,
     ended: reader.ended,
   };
+}
+
+/** The same; undefined also where a line cannot be read. */
+export function storyOf(content: Pick<JournalContent, 'lines' | 'slot'>): JournalStory | undefined {
+  try {
+    return readStory(content);
+  } catch {
+    return undefined;
+  }
 }
 
 class StoryReader {

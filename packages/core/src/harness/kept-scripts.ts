@@ -10,10 +10,10 @@ import type {
   StoredState,
   WaitingApproval,
 } from '../protocol/index.js';
-import { readStory, type JournalStory } from './journal-lines.js';
+import { storyOf, type JournalStory } from './journal-lines.js';
 import type { RunnerParts } from './script-run.js';
 import { SealError } from './suspension-envelope.js';
-import { openSuspension } from './suspensions.js';
+import { openSuspension, waitingApprovals } from './suspensions.js';
 
 /**
  * Where a kept script stands. `running`: a living process goes on with it. `interrupted`: its process ended;
@@ -57,7 +57,7 @@ export async function inspectScript(parts: RunnerParts, scriptId: string): Promi
   const store = parts.keeping?.leases.store;
   const content = await store?.journal.read(scriptId);
   if (store === undefined || content === undefined) return undefined;
-  const story = storyOrNothing(content);
+  const story = storyOf(content);
   const claim = await store.claim.current(scriptId);
   const known = knownOf(parts, story);
   const problem =
@@ -65,7 +65,7 @@ export async function inspectScript(parts: RunnerParts, scriptId: string): Promi
   return {
     scriptId,
     state: stateOf(content, story, claim?.isHeld === true),
-    approvals: known.pendingApprovals.map((request) => waitingApproval(request, story)),
+    approvals: waitingApprovals(known.pendingApprovals, story?.decisions),
     ...(story?.ended === undefined ? {} : { ended: endOf(story.ended) }),
     updatedAtMs: story?.updatedAtMs ?? 0,
     bytes: content.lines.reduce((sum, line) => sum + line.length, 0),
@@ -87,20 +87,6 @@ function stateOf({ damage }: JournalContent, story: JournalStory | undefined, is
 
 function endOf({ status, code, message }: NonNullable<JournalStory['ended']>): NonNullable<KeptScript['ended']> {
   return { status, ...(code === undefined ? {} : { code }), ...(message === undefined ? {} : { message }) };
-}
-
-function waitingApproval(
-  { approvalId, tool, line }: ApprovalRequest,
-  story: JournalStory | undefined,
-): WaitingApproval {
-  const decision = story?.decisions[approvalId];
-  const decided = typeof decision === 'object' ? decision.decision : decision;
-  return {
-    approvalId,
-    tool,
-    ...(line === undefined ? {} : { line }),
-    ...(decided === undefined ? {} : { decided }),
-  };
 }
 
 export interface PruneOptions {
@@ -176,14 +162,6 @@ function knownOf(parts: RunnerParts, story: JournalStory | undefined): Known {
   } catch (error) {
     if (error instanceof SealError) return { ...ofTape(story), problem: error.message };
     throw error;
-  }
-}
-
-function storyOrNothing(content: JournalContent): JournalStory | undefined {
-  try {
-    return readStory(content);
-  } catch {
-    return undefined;
   }
 }
 

@@ -18,7 +18,7 @@ import {
   type ScriptStart,
   type SuspendedScript,
 } from '../session/index.js';
-import type { JournalStory } from './journal-lines.js';
+import { storyOf, type JournalStory } from './journal-lines.js';
 import {
   damagedBy,
   heldBy,
@@ -28,7 +28,6 @@ import {
   readKept,
   refused,
   RESUMED_ONCE,
-  storyOf,
   take,
   takenOver,
   takeWaiting,

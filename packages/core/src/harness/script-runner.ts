@@ -12,7 +12,7 @@ import {
   type ScriptFailure,
 } from '../protocol/index.js';
 import { roundMs, unwrittenJournal, type SessionEnd, type SuspendedEnd } from '../session/index.js';
-import { newId, type EventStream, type RunIdentity } from './event-stream.js';
+import { newId, type EventStream } from './event-stream.js';
 import {
   announce,
   announceOutcome,
@@ -23,7 +23,7 @@ import {
   type ScriptText,
 } from './script-items.js';
 import { runSession, tellOperator, type RunnerParts } from './script-run.js';
-import { listedAs, StoreJournal, type Keeping } from './store-journal.js';
+import { StoreJournal } from './store-journal.js';
 import { Putting, type ScriptFrame, type TakenOver } from './suspensions.js';
 
 /** One script to run. */
@@ -100,7 +100,8 @@ async function runCompiled(
 ): Promise<RunEnd> {
   const { limits, principal, stream, approvals, approvalExpiryMs, app, signal } = request;
   const { identity } = stream;
-  const journal = parts.keeping === undefined ? undefined : newJournal(parts.keeping, scriptId, identity, principal);
+  const journal =
+    parts.keeping === undefined ? undefined : new StoreJournal(parts.keeping, scriptId, 0, { identity, principal });
   const end = await runSession(parts, {
     approvals,
     approvalExpiryMs,
@@ -201,16 +202,6 @@ function isCutOff(parts: RunnerParts, outcome: Outcome): boolean {
   if (outcome.status !== 'failed') return false;
   const { code } = outcome.error;
   return code === 'StoreError' || (parts.isClosing() && code === 'ScriptCancelledError');
-}
-
-function newJournal(
-  keeping: Keeping,
-  scriptId: string,
-  identity: RunIdentity,
-  principal: string | undefined,
-): StoreJournal {
-  const about = { version: 2, atMs: Date.now(), identity, durability: keeping.durability } as const;
-  return new StoreJournal(keeping, scriptId, 0, about, listedAs(identity, principal));
 }
 
 /** A block that never becomes a script: its item, and an output that says why. */

@@ -51,14 +51,13 @@ export class StoreJournal implements ScriptJournal {
     { leases, durability }: Keeping,
     scriptId: string,
     epoch: number,
-    about: Omit<StartedLine, 't' | 'start'>,
-    listedAs: ListedAs,
+    { identity, principal }: { identity: RunIdentity; principal: string | undefined },
   ) {
     this.#leases = leases;
     this.#durability = durability;
     this.#scriptId = scriptId;
-    this.#about = about;
-    this.#listedAs = listedAs;
+    this.#about = { version: 2, atMs: Date.now(), identity, durability };
+    this.#listedAs = listedAs(identity, principal);
     this.#epoch = epoch;
     this.#isOpen = epoch > 0;
     this.#hasWritten = epoch > 0;

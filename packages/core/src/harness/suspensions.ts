@@ -9,6 +9,7 @@ import type {
   ScriptFormat,
   ScriptLanguage,
   ScriptStatus,
+  WaitingApproval,
 } from '../protocol/index.js';
 import type { SuspendedEnd, SuspendedScript } from '../session/index.js';
 import type { RunIdentity } from './event-stream.js';
@@ -147,7 +148,16 @@ export function suspendedStatus(
   requests: readonly Pick<ApprovalRequest, 'approvalId' | 'tool' | 'line'>[],
   decisions: StoredDecisions = {},
 ): ScriptStatus {
-  const approvals = requests.map(({ approvalId, tool, line }) => {
+  const approvals = waitingApprovals(requests, decisions);
+  return { state: 'suspended', threadId, ...(principal === undefined ? {} : { principal }), approvals, images };
+}
+
+/** What a list shows of requests. `decisions`: what was decided already. */
+export function waitingApprovals(
+  requests: readonly Pick<ApprovalRequest, 'approvalId' | 'tool' | 'line'>[],
+  decisions: StoredDecisions = {},
+): WaitingApproval[] {
+  return requests.map(({ approvalId, tool, line }) => {
     const decision = decisions[approvalId];
     return {
       approvalId,
@@ -156,7 +166,6 @@ export function suspendedStatus(
       ...(decision === undefined ? {} : { decided: answerOf(decision) }),
     };
   });
-  return { state: 'suspended', threadId, ...(principal === undefined ? {} : { principal }), approvals, images };
 }
 
 function answerOf(decision: Decision): 'approve' | 'deny' {

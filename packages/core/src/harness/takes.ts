@@ -7,10 +7,10 @@ import {
   type TakeOptions,
 } from '../protocol/index.js';
 import type { RunIdentity } from './event-stream.js';
-import { readStory, type JournalStory } from './journal-lines.js';
+import { storyOf } from './journal-lines.js';
 import { failedOutcome, type RunEnd } from './script-runner.js';
 import { tellOperator, type RunnerParts } from './script-run.js';
-import { listedAs, StoreJournal, type Keeping } from './store-journal.js';
+import { StoreJournal, type Keeping } from './store-journal.js';
 import type { SuspensionHeader } from './suspension-envelope.js';
 import type { TakenOver } from './suspensions.js';
 
@@ -31,15 +31,7 @@ export function damagedBy({ message }: JournalDamage): string {
 
 /** What was not flushed when the machine stopped can be done without where nothing was done that had not been flushed. */
 export function mayIgnore({ isUnflushedTail }: JournalDamage, { lines }: JournalContent, force: boolean): boolean {
-  return isUnflushedTail && (force || readStory({ lines, slot: undefined })?.durability === 'power');
-}
-
-export function storyOf(content: JournalContent): JournalStory | undefined {
-  try {
-    return readStory(content);
-  } catch {
-    return undefined;
-  }
+  return isUnflushedTail && (force || storyOf({ lines, slot: undefined })?.durability === 'power');
 }
 
 export function keepingOf({ keeping }: RunnerParts, what: string): Keeping {
@@ -119,9 +111,7 @@ export function takenOver(
   identity: RunIdentity,
   principal: string | undefined,
 ): TakenOver {
-  const keeping = keepingOf(parts, 'resume');
-  const about = { version: 2, atMs: Date.now(), identity, durability: keeping.durability } as const;
-  return { journal: new StoreJournal(keeping, scriptId, epoch, about, listedAs(identity, principal)), epoch };
+  return { journal: new StoreJournal(keepingOf(parts, 'resume'), scriptId, epoch, { identity, principal }), epoch };
 }
 
 export function refused(scriptId: string | undefined, message: string): RunEnd {

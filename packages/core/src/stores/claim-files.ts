@@ -1,5 +1,4 @@
-import { StaleEpochError, type Claim } from '../protocol/index.js';
-import { isScriptId } from '../protocol/index.js';
+import { isScriptId, StaleEpochError, type Claim } from '../protocol/index.js';
 import { isAlive, isOfAnotherBoot, ownIdentity, parseIdentity, type ProcessIdentity } from './process-identity.js';
 import {
   files,

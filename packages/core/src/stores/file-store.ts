@@ -175,16 +175,11 @@ class FileClaims implements ClaimStore {
     claim: number,
   ): Promise<JournalContent> {
     const { scripts } = this;
-    const before = epoch === 1 ? undefined : await orClose(claim, () => scripts.journals.read(scriptId));
-    const writer = scripts.startWriter(scriptId, epoch, { next: 0, bytes: before?.bytes.length ?? 0, claim });
+    const before = epoch === 1 ? undefined : await orClose(claim, () => scripts.journals.size(scriptId));
+    const writer = scripts.startWriter(scriptId, epoch, { next: 0, bytes: before?.bytes ?? 0, claim });
     if (before === undefined && lines.length === 0 && status === undefined)
       return { lines: [], slot: undefined, damage: undefined };
-    await writer.append({
-      lines,
-      status: status ?? before?.text.status,
-      isFence: true,
-      mostBytes: Number.POSITIVE_INFINITY,
-    });
+    await writer.append({ lines, status, isFence: true, mostBytes: Number.POSITIVE_INFINITY });
     if (before === undefined) return { lines: [], slot: undefined, damage: undefined };
     await scripts.index.wake(scriptId);
     if (status !== undefined) await scripts.lister.rest(scriptId, status);

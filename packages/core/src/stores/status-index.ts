@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import type { ScriptStatus } from '../protocol/index.js';
 import { checksum } from './journal-text.js';
-import { isScriptId } from '../protocol/index.js';
+import { isScriptId, type ScriptStatus } from '../protocol/index.js';
 import { createFile, files, hasCode, namesIn, readSmall, removeFile, type StoreFolder } from './store-folder.js';
 
 /** States in which nothing of a script changes without a take. */
