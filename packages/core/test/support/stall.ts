@@ -2,15 +2,20 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /*
- * How long work holds the event loop. Counted in processor time of this thread where the system tells it, so that
- * other programs on the machine add nothing to it; elsewhere in time that passes.
+ * How long work holds the event loop, as a multiple of fixed reference work that is measured beside it: a processor
+ * that is slower, or that shares its caches, slows both. Counted in processor time of this thread where the system
+ * tells it; elsewhere in time that passes.
  */
 
-/** The goal is 50 ms on a quiet machine. The rest is for caches that are shared, and for a processor that is slower. */
+/** What the reference work takes on a quiet machine: the unit that measurements are told in. */
+const REFERENCE_MS = 10;
+/** The goal is 50 ms on a quiet machine. The rest is for what the reference does not see. */
 const MAX_CPU_STALL_MS = 100;
 /** Where other programs count too. */
 const MAX_WALL_STALL_MS = 500;
-const ATTEMPTS = 3;
+const ATTEMPTS = 5;
+/** The reference is measured as compiled code. */
+let warmups = 5;
 
 interface ThreadCpu {
   threadCpuUsage?: () => { user: number; system: number };
@@ -19,7 +24,7 @@ interface ThreadCpu {
 const usage = (process as ThreadCpu).threadCpuUsage?.bind(process);
 const schedstat = usage === undefined && process.platform === 'linux' ? openSchedstat() : undefined;
 
-/** The limit of a test, in ms of `shortestStall` and `shortestRun`. */
+/** The limit of a test, in ms of a quiet machine, as `shortestStall` and `shortestRun` tell it. */
 export const MAX_STALL_MS = usage === undefined && schedstat === undefined ? MAX_WALL_STALL_MS : MAX_CPU_STALL_MS;
 
 /** The longest time in ms that `work` held up the event loop, in the best of a few attempts. */
@@ -39,9 +44,35 @@ export function shortestRun(work: () => unknown): Promise<number> {
 /** A machine that disturbs the first attempt gets more of them. */
 async function best(measure: () => number | Promise<number>): Promise<number> {
   let shortest = Number.POSITIVE_INFINITY;
-  for (let attempt = 1; attempt <= ATTEMPTS && shortest > MAX_STALL_MS; attempt += 1)
-    shortest = Math.min(shortest, await measure());
+  for (let attempt = 1; attempt <= ATTEMPTS && shortest > MAX_STALL_MS; attempt += 1) {
+    const before = slowness();
+    const ms = await measure();
+    shortest = Math.min(shortest, ms / Math.max(before, slowness()));
+  }
   return shortest;
+}
+
+/** How many times slower this machine is at this moment than a quiet one; never less than 1. */
+function slowness(): number {
+  while (warmups > 0) {
+    warmups -= 1;
+    referenceWork();
+  }
+  const before = busyMs();
+  referenceWork();
+  return Math.max(1, (busyMs() - before) / REFERENCE_MS);
+}
+
+/** Objects, strings and maps, as validation and checks make them. */
+function referenceWork(): number {
+  const rows = Array.from({ length: 8_000 }, (_, index) => ({
+    id: index,
+    name: `row ${index}`,
+    parts: [index, `${index}`],
+  }));
+  const copies = JSON.parse(JSON.stringify(rows)) as typeof rows;
+  const byName = new Map(copies.map((row) => [row.name, { ...row }]));
+  return [...byName.keys()].toSorted().length;
 }
 
 /** Between two turns of a timer that is due every few milliseconds. */
