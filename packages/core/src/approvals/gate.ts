@@ -30,6 +30,11 @@ export interface GateOptions {
   /** Decisions that were made meanwhile, by the request's `approvalId`. */
   readonly decisions?: ReadonlyMap<string, Decision> | undefined;
   readonly memory?: GateMemory | undefined;
+  /**
+   * Told of each decision that the host gives while the script runs, before it counts. What it cannot write down is its
+   * own to act on.
+   */
+  readonly onDecided?: ((approvalId: string, decision: Decision) => void | Promise<void>) | undefined;
 }
 
 /** `policy` undefined: nobody can be asked. Throws a `ToolscriptUsageError` for a wrong policy. */
@@ -200,7 +205,18 @@ class PolicyGate implements ApprovalGate {
     }
     if (answer.type === 'failed')
       return denied(call, 'host', answer.reason ?? 'the question could not be put to anybody', { approvalId });
-    return this.#applyAnswer(call, approvalId, readAnswer(answer.value));
+    const read = readAnswer(answer.value);
+    if (read !== undefined) await this.#noteDecision(approvalId, read);
+    if (call.signal.aborted) return cancelled(approvalId);
+    return this.#applyAnswer(call, approvalId, read);
+  }
+
+  async #noteDecision(approvalId: string, decision: Answer): Promise<void> {
+    try {
+      await this.#options.onDecided?.(approvalId, decision as Decision);
+    } catch {
+      // A journal that has failed lets no call start.
+    }
   }
 
   /** Until the call is given up: its script is suspended, or ends. */

@@ -118,7 +118,13 @@ export function runSession(parts: RunnerParts, run: ScriptRun): Promise<SessionE
 
 function makeFacade(parts: RunnerParts, run: ScriptRun, hooks: SessionFacadeHooks) {
   const { limits, decisions, memory, stream, journal, approvalExpiryMs: expiresAfterMs } = run;
-  const gate = parts.makeGate(run.approvals, limits, { parks: true, decisions, memory, expiresAfterMs });
+  const gate = parts.makeGate(run.approvals, limits, {
+    parks: true,
+    decisions,
+    memory,
+    expiresAfterMs,
+    onDecided: journal.isKept ? (approvalId, decision) => journal.decided(approvalId, decision) : undefined,
+  });
   const tellsCalls = stream.isHeard || parts.tasks !== undefined || parts.audit !== undefined || journal.isKept;
   return createFacade({
     registry: parts.registry,

@@ -1,4 +1,10 @@
-import { StaleEpochError, type AppendOptions, type ScriptStatus, type Settlement } from '../protocol/index.js';
+import {
+  StaleEpochError,
+  type AppendOptions,
+  type Decision,
+  type ScriptStatus,
+  type Settlement,
+} from '../protocol/index.js';
 import type { Delivery, ScriptJournal, ScriptStart } from '../session/index.js';
 import type { CallIntent, EndedCall } from '../tools/index.js';
 import { withoutResult } from './call-results.js';
@@ -43,6 +49,7 @@ export class StoreJournal implements ScriptJournal {
   #appending: Promise<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
   #hasWritten: boolean;
+  #onLost: (error: unknown) => void = () => {};
   /** Where the script has ended or is suspended; its detached tasks may go on. */
   #closedAs: ScriptStatus | undefined;
 
@@ -73,6 +80,15 @@ export class StoreJournal implements ScriptJournal {
     // A journal of which nothing is kept may begin again.
     if (!this.#hasWritten) this.#failure = undefined;
     this.#push({ t: 'started', start, ...this.#about });
+  }
+
+  whenLost(act: (error: unknown) => void): void {
+    this.#onLost = act;
+  }
+
+  decided(approvalId: string, decision: Decision): void | Promise<void> {
+    this.#push({ t: 'decided', atMs: Date.now(), decisions: { [approvalId]: decision } });
+    return this.#write();
   }
 
   intended({ callIndex, operation, isRepeatable }: CallIntent): void | Promise<void> {
@@ -211,7 +227,10 @@ export class StoreJournal implements ScriptJournal {
 
   #hold(): void {
     const lost = new StaleEpochError(`Somebody else has gone on with ${this.#scriptId}`);
-    this.#leases.hold(this.#scriptId, this.#epoch, () => (this.#failure ??= { error: lost }));
+    this.#leases.hold(this.#scriptId, this.#epoch, () => {
+      this.#failure ??= { error: lost };
+      this.#onLost(lost);
+    });
   }
 
   async #has(suspension: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-import type { Settlement } from '../protocol/index.js';
+import type { Decision, Settlement } from '../protocol/index.js';
 import type { CallIntent, EndedCall } from '../tools/index.js';
 import type { ScriptStart } from './script-start.js';
 import type { TapeCall } from './tape.js';
@@ -12,6 +12,10 @@ export interface ScriptJournal {
   /** Nothing is written at all: whoever would say much need not. */
   readonly isKept: boolean;
   started(start: ScriptStart): void;
+  /** Tells once where another process has taken the script over: nothing more may happen here. */
+  whenLost(act: (error: unknown) => void): void;
+  /** The host decided about a call that waits. Where it throws or rejects, that is not kept. */
+  decided(approvalId: string, decision: Decision): void | Promise<void>;
   /** Before a call is executed. Where it throws or rejects, the call is not made. */
   intended(intent: CallIntent): void | Promise<void>;
   /** A call with effects has ended while the guest cannot be told. */
@@ -35,6 +39,8 @@ export interface Delivery {
 export const unwrittenJournal: ScriptJournal = {
   isKept: false,
   started: () => {},
+  whenLost: () => {},
+  decided: () => {},
   intended: () => {},
   finished: () => {},
   made: () => {},

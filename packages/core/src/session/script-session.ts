@@ -160,6 +160,7 @@ class ScriptSession {
         return;
       }
       signal?.addEventListener('abort', this.#onAbort, { once: true });
+      journal.whenLost((error) => this.#cannotWrite(error));
       if (earlier === undefined && journal.isKept) journal.started(scriptStart(this.#options, this.#attempt));
       if (earlier?.capture === undefined || runtime.restore === undefined || !this.#isGuestOfItsLimits(earlier))
         this.#begin();

@@ -2,9 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { defineTool, fileStore, listScripts, memoryStore, recoverScripts } from '#core/index.js';
+import type { ApprovalRequest } from '#core/protocol/index.js';
 import { decideAll, failureOf, HOLDER, keepCopy, open, suspended, tools, valueOf, type Effects } from './world.js';
 
 const TWO = `
@@ -82,6 +83,32 @@ describe('a decision', () => {
     const again: Effects = [];
     expect(valueOf(await open({ store: died, effects: again }).recover(scriptId))).toEqual(['unknown', { noted: 'b' }]);
     expect(again).toEqual(['script: b']);
+  });
+
+  it('that a callback made is not asked again after a crash, also where its call had not started', async () => {
+    const store = memoryStore();
+    const effects: Effects = [];
+    const { tool, isCalled, end } = gated(effects);
+    const asked: string[] = [];
+    const approvals = (request: ApprovalRequest) => {
+      asked.push(request.tool);
+      return 'approve' as const;
+    };
+    const more = { store, approvals, tools: [...tools(effects), tool], limits: { maxConcurrentToolCalls: 1 } };
+    const source = `
+      const gate = tools.gate({}).catch((error) => error.data.status);
+      return Promise.all([gate, tools.note({ text: 'a' })]);`;
+    const running = open(more).runScript(source);
+    await isCalled;
+    await vi.waitFor(() => expect(asked).toEqual(['note']));
+    const [{ scriptId } = { scriptId: '' }] = await listScripts(store);
+    await vi.waitFor(async () => expect((await store.journal.read(scriptId))?.lines.join()).toContain('"t":"decided"'));
+    expect(effects).toEqual(['gate']);
+    expect(valueOf(await open(more).recover(scriptId, { force: true }))).toEqual(['unknown', { noted: 'a' }]);
+    expect(asked).toEqual(['note']);
+    end();
+    expect(failureOf(await running)).toMatchObject({ code: 'StoreError', retryable: false });
+    expect(effects).toEqual(['gate', 'script: a']);
   });
 
   it('about a script of another principal, or one that is not there, is refused', async () => {
@@ -169,6 +196,20 @@ describe('a script of the store', () => {
     end();
     expect(failureOf(await running)).toMatchObject({ code: 'StoreError', retryable: false });
     expect(effects).toEqual(['mark: a', 'gate', 'mark: b']);
+  });
+
+  it('that somebody takes by force stops at its holder when that renews its lease', async () => {
+    const store = memoryStore();
+    const more = { store, leaseMs: 1_000 };
+    const waiting = "await tools.mark({ text: 'a' }); await sleep(60_000); return 1";
+    const running = open({ ...more, limits: { timeoutMs: 60_000 } }).runScript(waiting);
+    const listed = await vi.waitFor(async () => {
+      const [found] = await listScripts(store);
+      expect((await store.journal.read(found!.scriptId))?.lines.join()).toContain('"t":"delivered"');
+      return found!;
+    });
+    expect(await store.claim.take(listed.scriptId, 1, HOLDER)).toBeDefined();
+    expect(failureOf(await running)).toMatchObject({ code: 'StoreError', retryable: false });
   });
 
   it('whose holder lives is not taken while its lease is renewed, however long it runs', async () => {
