@@ -12,13 +12,15 @@ const AT_ONCE = 32;
 
 export const name = 'kept-scripts';
 
+const SOURCE = 'return await tools.ask({})';
+
 /** What a store of files costs that keeps many scripts which wait. */
 export async function measure({ effort }) {
   const folder = mkdtempSync(join(tmpdir(), 'toolscript-bench-kept-'));
   try {
     const rows = [];
     for (const count of COUNTS) rows.push(...(await measureStore(fileStore(join(folder, `${count}`)), count, effort)));
-    return [...rows, await measureRecovery(fileStore(join(folder, 'cut-off')), effort)];
+    return rows;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -26,29 +28,54 @@ export async function measure({ effort }) {
 
 async function measureStore(store, count, effort) {
   await fill(store, count);
+  const many = count.toLocaleString('en-US').replace(',', ' ');
+  const row = (what, title, limit, block) =>
+    alternate(
+      { name: `${what}-${count}`, title, unit: 'ms', better: 'lower', limit },
+      [{ name: 'toolscript', role: 'ours', block }],
+      effort.rounds,
+    );
   const timed = { forMs: effort.blockMs };
   const list = async () => (await listScripts(store, { state: 'suspended', limit: PAGE })).length;
   const prune = async () => (await pruneScripts(store)).scripts.length;
-  const many = count.toLocaleString('en-US').replace(',', ' ');
-  const row = { unit: 'ms', better: 'lower' };
-  const ours = (block) => [{ name: 'toolscript', role: 'ours', block }];
-  return [
-    await alternate(
-      { ...row, name: `list-${count}`, title: `a page of ${PAGE} of ${many} scripts that wait`, limit: 10 },
-      ours(() => timeRuns(list, PAGE, timed)),
-      effort.rounds,
-    ),
-    await alternate(
-      { ...row, name: `prune-${count}`, title: `pruning ${many} scripts, none of them old`, limit: 100 },
-      ours(() => timeRuns(prune, 0, timed)),
-      effort.rounds,
-    ),
-  ];
+  const harness = open(store);
+  const suspend = () => harness.runScript(SOURCE);
+  const resume = async ({ scriptId, pendingApprovals: [{ approvalId }] }) =>
+    (await harness.resume(scriptId, { [approvalId]: 'approve' })).status;
+  const recover = async ({ scriptId }) => (await harness.recover(scriptId)).status;
+  try {
+    await harness.warm();
+    return [
+      await row('list', `a page of ${PAGE} of ${many} scripts that wait`, 10, () => timeRuns(list, PAGE, timed)),
+      await row('prune', `pruning ${many} scripts, none of them old`, 100, () => timeRuns(prune, 0, timed)),
+      await row('suspend', `suspending a script beside ${many} that wait`, 15, () =>
+        timeRuns(async () => (await suspend()).status, 'suspended', timed),
+      ),
+      await row('resume', `resuming one of ${many} by its id`, 15, () => timeEach(suspend, resume, 'completed', timed)),
+      await row('recover', `taking over one of ${many} that waits, and suspending it again`, 30, () =>
+        timeEach(suspend, recover, 'suspended', timed),
+      ),
+    ];
+  } finally {
+    await harness.close();
+  }
 }
 
-/** Scripts that wait, taken over and put aside again: what a restart costs. */
-async function measureRecovery(store, effort) {
-  const harness = createHarness({
+/** What `work` takes, each time with something new from `prepare`, which is not counted. */
+async function timeEach(prepare, work, answer, { forMs }) {
+  const samples = [];
+  for (const until = performance.now() + forMs; performance.now() < until || samples.length === 0;) {
+    const prepared = await prepare();
+    const started = performance.now();
+    const result = await work(prepared);
+    samples.push(performance.now() - started);
+    assert.equal(result, answer);
+  }
+  return samples;
+}
+
+function open(store) {
+  return createHarness({
     tools: [
       defineTool({ name: 'ask', description: 'Asks', input: z.object({}), approval: 'always', execute: () => 'yes' }),
     ],
@@ -56,26 +83,6 @@ async function measureRecovery(store, effort) {
     typecheck: 'off',
     store,
   });
-  try {
-    const ids = [];
-    for (let made = 0; made < COUNTS[0]; made++)
-      ids.push((await harness.runScript('return await tools.ask({})')).scriptId);
-    let next = 0;
-    const recover = async () => (await harness.recover(ids[next++ % ids.length])).status;
-    return await alternate(
-      {
-        name: 'recover',
-        title: `recovering one of ${COUNTS[0]} scripts that wait`,
-        unit: 'ms',
-        better: 'lower',
-        limit: 30,
-      },
-      [{ name: 'toolscript', role: 'ours', block: () => timeRuns(recover, 'suspended', { forMs: effort.blockMs }) }],
-      effort.rounds,
-    );
-  } finally {
-    await harness.close();
-  }
 }
 
 /** As harnesses do it, without running anything. */

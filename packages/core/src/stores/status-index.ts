@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { checksum } from './journal-text.js';
 import { isScriptId, type ScriptStatus } from '../protocol/index.js';
+import { FolderListings } from './folder-listings.js';
 import { createFile, files, hasCode, namesIn, readSmall, removeFile, type StoreFolder } from './store-folder.js';
 
 /** States in which nothing of a script changes without a take. */
@@ -42,6 +43,7 @@ const TIME_DIGITS = 9;
  */
 export class StatusIndex {
   readonly #folder: StoreFolder;
+  readonly #listings = new FolderListings();
 
   constructor(folder: StoreFolder) {
     this.#folder = folder;
@@ -97,7 +99,7 @@ export class StatusIndex {
 
   /** The oldest of those that stand behind `after`, oldest first; at most so many. */
   async resting(state: RestingState, after: string, most: number): Promise<readonly IndexEntry[]> {
-    const names = await namesIn(this.#folder.path('status', state));
+    const names = await this.#listings.names(this.#folder.path('status', state));
     return smallest(names, after, most).flatMap((name) => entryOf(name, state));
   }
 

@@ -15,9 +15,10 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as fc from 'fast-check';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { fileStore } from '#core/stores/index.js';
 import { markOf, ownIdentity } from '#core/stores/process-identity.js';
+import { files } from '#core/stores/store-folder.js';
 import type { HarnessStore } from '#core/protocol/index.js';
 import { newFolder } from './support/new-folder.js';
 
@@ -267,6 +268,32 @@ describe('the journal’s file', () => {
       writeFileSync(join(folder, name), 'x');
     mkdirSync(join(folder, 'journal/folder.jsonl'));
     expect((await journal.list()).scripts.map(({ scriptId }) => scriptId)).toEqual(['scr_a']);
+  });
+});
+
+describe('the list', () => {
+  const put = async ({ claim, journal }: HarnessStore, scriptId: string) => {
+    await claim.take(scriptId, 0, HOLDER);
+    await journal.append(scriptId, 1, ['one'], { status: { state: 'suspended' } });
+    await claim.release(scriptId, 1);
+  };
+  const listed = async ({ journal }: HarnessStore) =>
+    (await journal.list({ state: 'suspended' })).scripts.map(({ scriptId }) => scriptId);
+
+  it('reads a folder once while nothing changes in it, and sees what another process put there or removed', async () => {
+    const folder = newFolder();
+    const [store, other] = [fileStore(folder), fileStore(folder)];
+    await put(other, 'scr_a');
+    const suspended = join(folder, 'status/suspended');
+    utimesSync(suspended, new Date(0), new Date(0));
+    const readdir = vi.spyOn(files, 'readdir');
+    onTestFinished(() => readdir.mockRestore());
+    for (let page = 0; page < 3; page++) expect(await listed(store)).toEqual(['scr_a']);
+    expect(readdir.mock.calls.filter(([path]) => path === suspended)).toHaveLength(1);
+    await put(other, 'scr_b');
+    expect(await listed(store)).toEqual(['scr_a', 'scr_b']);
+    await other.journal.delete('scr_a');
+    expect(await listed(store)).toEqual(['scr_b']);
   });
 });
 
