@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { ApprovalRule, HarnessMode, Limits } from '@toolscript/core/protocol';
+import { AGENT_LIMITS, type ApprovalRule, type HarnessMode, type Limits } from '@toolscript/core/protocol';
 import { nearestName } from '../nearest-name.js';
 import type { Environment } from '../terminal/style.js';
 import { shellWord } from '../terminal/shell-word.js';
@@ -66,8 +66,6 @@ export interface Settings {
   sources: string[];
 }
 
-/** Wall clock of a script that a person started, in ms. */
-const DEFAULT_TIMEOUT_MS = 600_000;
 const ENVIRONMENT_NAMES = ['TOOLSCRIPT_APPROVE', 'TOOLSCRIPT_MODE', 'TOOLSCRIPT_AGENT'];
 
 /**
@@ -89,7 +87,7 @@ export async function loadSettings(
   const runtime = flags.runtime ?? own?.runtime ?? 'quickjs';
   if (runtime === 'isolated-vm')
     throw new UsageError('The runtime isolated-vm is not available in this version. Use quickjs.');
-  const ownLimits = { timeoutMs: DEFAULT_TIMEOUT_MS, ...own?.limits };
+  const ownLimits = { ...AGENT_LIMITS, ...own?.limits };
   const narrowed = narrowLimits(ownLimits, workspace?.limits ?? {});
   for (const name of narrowed.wider)
     warn(`${WORKSPACE_FILE}: "limits.${name}" would widen the limit in force, so it does not count.`);

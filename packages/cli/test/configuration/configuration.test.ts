@@ -55,7 +55,7 @@ describe('configuration', () => {
   it('of a workspace counts only when the person has trusted it', async () => {
     const there = place({ workspace: { limits: { maxToolCalls: 3 } } });
     const before = await effective(there);
-    expect(before.value?.calls).toBe(32);
+    expect(before.value?.calls).toBe(256);
     expect(before.stderr).toBe(
       `toolscript: ${join(there.cwd, 'toolscript.config.json')} does not count, because you have not trusted this folder. To trust it: toolscript trust ${there.cwd}\n`,
     );
@@ -64,7 +64,7 @@ describe('configuration', () => {
     const after = await effective(there);
     expect({ calls: after.value?.calls, stderr: after.stderr }).toEqual({ calls: 3, stderr: '' });
     await toolscript(['trust', there.cwd, '--remove'], { env: there.env });
-    expect((await effective(there)).value?.calls).toBe(32);
+    expect((await effective(there)).value?.calls).toBe(256);
     expect(readdirSync(join(there.configFile, '..', 'trusted'))).toEqual([]);
   });
 

@@ -1,5 +1,13 @@
 import type { Harness } from '../harness/index.js';
-import type { FunctionTool, HarnessMode, ModelProvider, ModelTool, Tool } from '../protocol/index.js';
+import {
+  AGENT_LIMITS,
+  type FunctionTool,
+  type HarnessMode,
+  type LimitsInput,
+  type ModelProvider,
+  type ModelTool,
+  type Tool,
+} from '../protocol/index.js';
 import type { AgentConfig } from './agent-config.js';
 import { SCRIPT_TOOL } from './answer-work.js';
 
@@ -56,6 +64,15 @@ function functionTool({ name, description, inputSchema }: Tool, names: Map<strin
   return { type: 'function', name: offered, description, inputSchema };
 }
 
+/** The changes to a harness's limits under which an agent's scripts run: what nobody has set is what agents need. */
+export function agentLimits(
+  { hostLimits }: Harness,
+  { limits }: Pick<AgentConfig, 'limits'>,
+  ofRun?: Partial<LimitsInput>,
+): Partial<LimitsInput> {
+  return { ...AGENT_LIMITS, ...hostLimits, ...limits, ...ofRun };
+}
+
 /** The system text of an agent's runs, for a host that keeps it with a thread. Undefined: there is none. */
 export function agentSystem(
   harness: Harness,
@@ -81,6 +98,7 @@ export function systemText(harness: Harness, agent: AgentConfig, mode: HarnessMo
           harness.instructions({
             carrier,
             afterScript,
+            limits: agentLimits(harness, agent),
             ...(tokenBudget === undefined ? {} : { tokenBudget }),
           }),
         ];

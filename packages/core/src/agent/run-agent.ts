@@ -13,7 +13,7 @@ import type {
 import { newId } from '../text/new-id.js';
 import { defineAgent, type AgentInput } from './agent-config.js';
 import { AgentRun } from './agent-run.js';
-import { agentFor, offerTools } from './offered-tools.js';
+import { agentFor, agentLimits, offerTools } from './offered-tools.js';
 import { RunLog } from './run-log.js';
 
 interface CommonOptions {
@@ -129,14 +129,14 @@ function prepare(options: CommonOptions, signal: AbortSignal, listen: (event: St
   const log = new RunLog({ runId, threadId, turnId, nextSeq }, history, listen);
   const mode = options.mode ?? agent.mode ?? harness.mode;
   const offered = offerTools(harness, agent, mode);
-  const limits = options.limits === undefined ? agent.limits : { ...agent.limits, ...options.limits };
+  const limits = agentLimits(harness, agent, options.limits);
   const results: unknown[] = [];
   const work = {
     harness,
     log,
     mode,
     limits,
-    modelOutputTokens: limits?.modelOutputTokens ?? harness.limits.modelOutputTokens,
+    modelOutputTokens: limits.modelOutputTokens ?? harness.limits.modelOutputTokens,
     approvals: options.approvals,
     app: options.app,
     principal: options.principal,

@@ -106,6 +106,8 @@ export interface InstructionsOptions {
   afterScript?: 'stop' | 'continue';
   /** Most tokens of the whole text, which shows as much of the tools as that allows. Default 3 000. */
   tokenBudget?: number;
+  /** Changes to the limits that the text names: those under which the scripts will run. */
+  limits?: Partial<LimitsInput>;
 }
 
 export interface HarnessStats {
@@ -154,6 +156,8 @@ export interface Harness {
   readonly mode: HarnessMode;
   /** Of a run that changes none. */
   readonly limits: Limits;
+  /** Those of `limits` that the host has set; the others are defaults. */
+  readonly hostLimits: Partial<LimitsInput>;
   /** Finds scripts in one answer, as `processText` does. */
   detector(options?: Pick<DetectorOptions, 'sourceDeltas'>): Detector;
   /** The tools that scripts and structured calls may use. */

@@ -104,7 +104,7 @@ class ToolscriptHarness implements Harness {
 
   constructor(options: HarnessOptions) {
     this.#options = options;
-    this.#limits = resolveLimits({ ...options.limits, ...queueWait(options) }, undefined);
+    this.#limits = resolveLimits(this.hostLimits, undefined);
     const registry = createRegistry(options.tools);
     const exposed = resolveExposure(options.expose ?? {}, registry, options.packs as never);
     const { queueWaitMs: _queueWaitMs, ...workers } = options.workers ?? {};
@@ -148,6 +148,10 @@ class ToolscriptHarness implements Harness {
 
   get limits(): Limits {
     return this.#limits;
+  }
+
+  get hostLimits(): Partial<LimitsInput> {
+    return { ...this.#options.limits, ...queueWait(this.#options) };
   }
 
   detector({ sourceDeltas = false }: Pick<DetectorOptions, 'sourceDeltas'> = {}): Detector {
@@ -309,12 +313,13 @@ class ToolscriptHarness implements Harness {
 
   instructions(options: InstructionsOptions = {}): string {
     const { carrier = 'tool', tokenBudget = DEFAULT_INSTRUCTION_TOKENS, afterScript } = options;
-    const key = `${carrier} ${tokenBudget} ${afterScript}`;
+    const limits = resolveLimits(this.#limits, options.limits);
+    const key = JSON.stringify([carrier, tokenBudget, afterScript, limits]);
     if (this.#instructions?.key === key) return this.#instructions.text;
     const text = writeInstructions({
       carrier,
       afterScript,
-      limits: this.#limits,
+      limits,
       tag: this.#options.detect?.tags?.[0] ?? 'tool-calls',
       tools: this.tools(),
       spawn: this.#parts.tasks !== undefined,
@@ -401,7 +406,7 @@ class ToolscriptHarness implements Harness {
 
   /** Of scripts that were started under other limits: those that somebody has set, here or for the resume. */
   #ceilings(run: ResumeOptions): Partial<LimitsInput> {
-    const ceilings = { ...this.#options.limits, ...queueWait(this.#options), ...run.limits };
+    const ceilings = { ...this.hostLimits, ...run.limits };
     resolveLimits(ceilings, undefined);
     return ceilings;
   }

@@ -55,14 +55,14 @@ function headFor({ carrier, afterScript, limits, tag, spawn, tokenBudget }: Inst
   );
 }
 
-const TOOL_GUIDE =
-  'You can act by writing TypeScript: call the tool `run_script` with `{ code }`. The script runs in a sandbox that reaches nothing but the tools below.';
+const REACH = 'It runs in a sandbox that reaches nothing but the tools below.';
 
-const CUSTOM_GUIDE =
-  'You can act by writing TypeScript: call the tool `run_script` with the script itself as its input, no JSON around it. The script runs in a sandbox that reaches nothing but the tools below.';
+const TOOL_GUIDE = `You can act by writing TypeScript: call the tool \`run_script\` with \`{ code }\`. ${REACH}`;
+
+const CUSTOM_GUIDE = `You can act by writing TypeScript: call the tool \`run_script\` with the script itself as its input, no JSON around it. ${REACH}`;
 
 function textGuide(tag: string, afterScript: InstructionParts['afterScript']): string {
-  const guide = `You can act by writing TypeScript between <${tag}> and </${tag}>. The script runs in a sandbox that reaches nothing but the tools below.`;
+  const guide = `You can act by writing TypeScript between <${tag}> and </${tag}>. ${REACH}`;
   return afterScript === undefined ? guide : `${guide} ${RESULT_IN_TEXT} ${BEHIND_SCRIPT[afterScript]}`;
 }
 
@@ -78,23 +78,21 @@ function textExample(tag: string): string {
 }
 
 const RULES = [
-  'Rules for scripts:',
-  '- Top-level `await` and `return` work. Return plain data; it is what you will read. Keep it small: filter and count in the script.',
-  "- `await tools.NAME({ … })` calls a tool. Await every call; use `Promise.all` for calls that do not depend on each other. A name that does not exist throws; ask with `'NAME' in tools`.",
-  '- A failed call throws. Catch what you can handle: `ToolExecutionError`, `ToolValidationError`, `ApprovalDeniedError`, `ApprovalTimeoutError`.',
-  '- `console.log(…)` is for you, `text(…)` is shown to the user, `await sleep(ms)` waits. There are no imports, timers, network or file access besides the tools.',
-  '- Some calls wait for a person. If one is denied, do not repeat it.',
-  '- After a failure you get the error with its line and a table of the operations. Go on from there; do not repeat what is done.',
+  '- Top-level `await` and `return` work. Return small plain data, which you will read: filter and count in the script.',
+  "- `await tools.NAME({ … })` calls a tool; `Promise.all` makes independent calls at once. `'NAME' in tools` tells whether it exists.",
+  '- A failed call throws `ToolExecutionError`, `ToolValidationError`, `ApprovalDeniedError` or `ApprovalTimeoutError`. Do not repeat a call that a person denied.',
+  '- `console.log(…)` is for you, `text(…)` for the user, `await sleep(ms)` waits. There are no imports, network or files besides the tools.',
+  '- After a failure you get the error with its line and the operations. Go on from there; do not repeat what is done.',
 ].join('\n');
 
 const SPAWN_RULE =
   "- `tools.spawn.exec('NAME', { … })` starts a call that goes on after the script and gives `{ id, done }`. Later scripts find it with `await tools.spawn.list()`, `read(id)`, `wait(id)` and `cancel(id)`.";
 
 const SHORT_RULES =
-  'Top-level `await` and `return` work; return small plain data. `await tools.NAME({ … })` calls a tool, and a failed call throws. There are no imports, timers, network or files.';
+  'Top-level `await` and `return` work; return small plain data. `await tools.NAME({ … })` calls a tool, and a failed call throws. There are no imports, network or files.';
 
 function limitsSentence(limits: Limits): string {
-  return `Limits of one script: ${limits.maxToolCalls} tool calls, ${limits.maxConcurrentToolCalls} at once; ${limits.timeoutMs / 1000} s; ${limits.maxSourceBytes} bytes of source; ${limits.maxReturnBytes} bytes returned.`;
+  return `One script: ${limits.maxToolCalls} tool calls, ${limits.maxConcurrentToolCalls} at once; ${limits.timeoutMs / 1000} s; ${limits.maxSourceBytes} bytes of source; ${limits.maxReturnBytes} bytes returned.`;
 }
 
 function section(catalog: string, note: string): string {

@@ -98,7 +98,7 @@ export const ERROR_TABLE = {
   ToolBudgetExceededError: row(
     'executing',
     'The script made more tool calls than it may.',
-    'Make fewer calls, or split the work.',
+    'Make the calls that are left in the next script, or fewer calls.',
     true,
     true,
   ),

@@ -71,6 +71,13 @@ export const LimitChangesSchema = z.strictObject(
   ) as unknown as ChangesShape,
 );
 
+/** What agents and the command line set instead of the defaults: their scripts do a person's work. */
+export const AGENT_LIMITS = Object.freeze({
+  timeoutMs: 600_000,
+  maxToolCalls: 256,
+  maxConcurrentToolCalls: 16,
+} satisfies Partial<LimitsInput>);
+
 /** The smaller one of each limit and its ceiling. */
 export function withinCeilings(limits: Limits, ceilings: Partial<LimitsInput>): Limits {
   const within = Object.entries(limits).map(([name, limit]) => {

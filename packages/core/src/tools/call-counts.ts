@@ -38,8 +38,13 @@ export class CallCounts {
 
   /** Whether decisions of people are all that is waited for; a detached task is nobody's reason to wait. */
   get waitsForApprovalsOnly(): boolean {
-    const { awaiting_approval: awaiting, deciding, queued, executing } = this.#states;
-    return awaiting > 0 && deciding + queued + executing === this.#detached;
+    return this.#states.awaiting_approval > 0 && this.underWay === 0;
+  }
+
+  /** Calls that nobody has to decide about; without detached tasks. */
+  get underWay(): number {
+    const { deciding, queued, executing } = this.#states;
+    return deciding + queued + executing - this.#detached;
   }
 
   get parked(): number {

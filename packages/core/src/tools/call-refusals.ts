@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../protocol/errors.js';
+import type { Operation, OperationStatus } from '../protocol/operations.js';
 import type { GuestError } from '../protocol/sandbox.js';
 import type { Tool } from '../protocol/tools.js';
 import { didYouMean } from '../text/nearest-names.js';
@@ -16,10 +17,14 @@ export function notFound(name: string, names: readonly string[], isHidden: boole
   return guestError('ToolNotFoundError', `${what}${didYouMean(name, names)}`);
 }
 
-export function overBudget(maxToolCalls: number): GuestError {
+/** `operations`: of the calls that the script made, and of those that were refused like this one. */
+export function overBudget(maxToolCalls: number, operations: readonly Operation[]): GuestError {
+  const counts = new Map<OperationStatus, number>();
+  for (const { status } of operations) if (status !== 'not_started') counts.set(status, (counts.get(status) ?? 0) + 1);
+  const made = [...counts].map(([status, count]) => `${count} ${status.replace('_', ' ')}`).join(', ');
   return guestError(
     'ToolBudgetExceededError',
-    `A script may make ${maxToolCalls} tool calls, and this one has. Make fewer calls, or split the work.`,
+    `A script may make ${maxToolCalls} tool calls, and this one has${made === '' ? '' : ` (${made})`}. Make the calls that are left in the next script, or fewer calls.`,
   );
 }
 

@@ -51,6 +51,8 @@ class CallFacade implements Facade, CallVoice, GateEar {
   readonly #counts = new CallCounts();
   #made: number;
   #wrongBytes = 0;
+  /** Beyond the budget. */
+  readonly #held = new Set<CallRecord>();
   /** What listeners were last told of the wait. */
   #told = { onlyApprovals: false, parked: 0 };
   #closed = false;
@@ -165,11 +167,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
     }
     // defence: budget-before-validation
     if (call.isRepeated !== true && this.#made >= this.#options.limits.maxToolCalls) {
-      return this.#refuse(
-        this.#addRecord(call, tool, null, '', deliver),
-        'not_started',
-        overBudget(this.#options.limits.maxToolCalls),
-      );
+      return this.#hold(this.#addRecord(call, tool, null, '', deliver));
     }
     if (call.isRepeated !== true) this.#made += 1;
     const checked = checkArguments(tool, call, this.#argumentLimits());
@@ -186,6 +184,27 @@ class CallFacade implements Facade, CallVoice, GateEar {
       return this.#refuse(record, 'failed', otherArguments(tool));
     if (call.isRepeated === true) this.#recheck(record);
     else this.#askGate(record);
+  }
+
+  /**
+   * A call beyond the budget is refused when the calls before it have ended: a script that ends by the refusal would
+   * take those under way with it.
+   */
+  #hold(record: CallRecord): void {
+    this.#held.add(record);
+    this.#refuseHeld();
+  }
+
+  #refuseHeld(): void {
+    if (this.#held.size === 0 || this.#counts.underWay > this.#held.size) return;
+    // The last call's own result comes before the refusals.
+    queueMicrotask(() => {
+      if (this.#counts.underWay > this.#held.size) return;
+      const held = [...this.#held];
+      this.#held.clear();
+      const error = overBudget(this.#options.limits.maxToolCalls, this.operations());
+      for (const record of held) this.#refuse(record, 'not_started', error);
+    });
   }
 
   /** The tool may have changed meanwhile: the call is held to what holds now. */
@@ -516,6 +535,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
   }
 
   #settle(record: CallRecord, end: CallEnd): void {
+    this.#held.delete(record);
     this.#unpark(record);
     const wasGivenUp = record.state === 'executing' && record.abortReason !== undefined;
     if (!wasGivenUp) this.#counts.leave(record);
@@ -546,6 +566,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
   }
 
   #noteWaiting(): void {
+    this.#refuseHeld();
     const { waitsForApprovalsOnly: onlyApprovals, parked } = this.#counts;
     if (onlyApprovals === this.#told.onlyApprovals && parked === this.#told.parked) return;
     this.#told = { onlyApprovals, parked };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { resumeAgent, type RunAgentOptions } from '#core/agent/index.js';
+import { agentSystem, defineAgent, resumeAgent, type RunAgentOptions } from '#core/agent/index.js';
 import type { HarnessOptions } from '#core/index.js';
 import type { ApprovalRequest, HarnessMode, OutputItem } from '#core/protocol/index.js';
 import { collectRun, essences, expectClean, openWorld, type Played } from './running.js';
@@ -286,6 +286,32 @@ describe('what a run is given is over the agentâ€™s, which is over the harnessâ€
       const [first] = played.history.filter((item) => item.type === 'script_execution_output');
       expect(first!.result).toEqual([20_000, 48]);
       expect(calls).toEqual(['note {"text":"0"}', 'note {"text":"1"}']);
+    }
+  });
+
+  test('an agent whose limits nobody has set may make 256 calls, 16 at once, and its model is told so', async () => {
+    const script40 =
+      'return (await Promise.all(Array.from({ length: 40 }, (_, n) => tools.add({ a: n, b: 0 })))).length;';
+    const takes = await playOnEach({
+      agent: {},
+      turns: [
+        {
+          parts: [
+            script(
+              'const { timeoutMs, remainingToolBudget, maxConcurrentToolCalls } = context.sandbox;\nreturn [timeoutMs, remainingToolBudget, maxConcurrentToolCalls];',
+            ),
+          ],
+        },
+        { parts: [script(script40)] },
+        says('Forty.'),
+      ],
+    });
+    for (const { played, harness } of takes) {
+      const results = played.history.flatMap((item) => (item.type === 'script_execution_output' ? [item.result] : []));
+      expect(results).toEqual([[600_000, 256, 16], 40]);
+      const agent = defineAgent({ slug: 'worker' });
+      const system = agentSystem(harness, { capabilities: { customTools: false } as never }, agent);
+      expect(system).toContain('One script: 256 tool calls, 16 at once; 600 s;');
     }
   });
 

@@ -302,6 +302,40 @@ describe('a call that is not admitted', () => {
     expect(facade.callsMade()).toBe(3);
   });
 
+  it('beyond the budget is refused when the calls before it have ended, and says what came of them', async () => {
+    const { call, facade, statuses } = setUp({ limits: { maxToolCalls: 3, maxConcurrentToolCalls: 2 } });
+    const order: string[] = [];
+    const calls = Array.from({ length: 5 }, (_, index) =>
+      call('slow').then((result) => {
+        order.push(`${index} ${codeOf(result)}`);
+        return result;
+      }),
+    );
+    await tick();
+    held[0]?.resolve(0);
+    await tick();
+    expect(order).toEqual(['0 none']);
+    expect(facade.pending()).toMatchObject({ executing: 2 });
+    held[1]?.reject(new Error('no'));
+    held[2]?.resolve(2);
+    const results = await Promise.all(calls);
+    expect(order.slice(0, 3).toSorted()).toEqual(['0 none', '1 ToolExecutionError', '2 none']);
+    expect(order.slice(3)).toEqual(['3 ToolBudgetExceededError', '4 ToolBudgetExceededError']);
+    expect(messageOf(results[4]!)).toBe(
+      'A script may make 3 tool calls, and this one has (2 completed, 1 failed). Make the calls that are left in the next script, or fewer calls.',
+    );
+    expect(statuses()).toEqual(['completed', 'failed', 'completed', 'not_started', 'not_started']);
+  });
+
+  it('beyond the budget waits for no person and no detached task', async () => {
+    const tools = [heldTool('slow'), toolReturning(() => 1, { name: 'asks', approval: 'always' })];
+    const { call } = setUp({ tools, limits: { maxToolCalls: 2 }, policy: () => new Promise(() => {}) });
+    void call('asks');
+    void call('slow', {}, { detached: true });
+    await tick();
+    expect(codeOf(await call('slow'))).toBe('ToolBudgetExceededError');
+  });
+
   it('under the id of a call that was made before does not run', async () => {
     const { facade, call, statuses } = setUp();
     void call('slow');

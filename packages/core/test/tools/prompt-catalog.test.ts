@@ -52,7 +52,7 @@ describe('the tools in the instructions', () => {
     for (const tokenBudget of [1_000, 1_500, 3_000, 8_000, 20_000]) {
       const text = instructionsOf(tools, tokenBudget);
       expect(countTokens(text)).toBeLessThanOrEqual(tokenBudget);
-      expect(countTokens(text)).toBeGreaterThanOrEqual(tokenBudget * 0.75);
+      expect(countTokens(text)).toBeGreaterThanOrEqual(tokenBudget * 0.8);
       const [shown = 0, total] = saidIn(text);
       expect(total).toBe(1_000);
       expect(shown).toBeLessThan(1_000);
@@ -96,7 +96,7 @@ describe('the tools in the instructions', () => {
       const text = instructionsOf(tools, 4_000);
       const used = countTokens(text) / 4_000;
       expect(used).toBeLessThanOrEqual(1);
-      expect(used).toBeGreaterThanOrEqual(['English', 'German', 'French'].includes(language) ? 0.75 : 0.6);
+      expect(used).toBeGreaterThanOrEqual(language === 'English' ? 0.82 : 0.6);
       expect(saidIn(text)[0]).toBeLessThan(400);
     },
   );
@@ -170,8 +170,8 @@ describe('the tools in the instructions', () => {
 
   it('give way to shorter rules in a small budget, and are refused where nothing has room', () => {
     const tools = mcpTools(servers(3, 30));
-    expect(instructionsOf(tools, 3_000)).toContain('Rules for scripts:');
-    expect(instructionsOf(tools, 300)).not.toContain('Rules for scripts:');
+    expect(instructionsOf(tools, 3_000)).toContain('After a failure');
+    expect(instructionsOf(tools, 300)).not.toContain('After a failure');
     expect(instructionsOf(tools, 300)).toMatch(/tools shown|catalog\.search/u);
     for (const tokenBudget of [0, 5, -1, Number.NaN])
       expect(() => instructionsOf(tools, tokenBudget)).toThrow(ToolscriptUsageError);
