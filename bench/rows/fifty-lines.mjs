@@ -23,14 +23,14 @@ interface Summary {
 
 // Only sources count.
 const root = 'src';
-const listing = await tools.listDir({ dirPath: root });
+const listing = await tools.listDir({ path: root });
 const names: string[] = listing.names.filter((name: string) => name.endsWith('.ts'));
 const hits: Hit[] = [];
 const errors: Summary['errors'] = [];
 
 for (const name of names) {
   try {
-    const { lines } = await tools.readFile({ filePath: \`\${root}/\${name}\`, limit: ${100 + variant} });
+    const { lines } = await tools.readFile({ path: \`\${root}/\${name}\`, limit: ${100 + variant} });
     lines.forEach((text: string, index: number) => {
       if (/TODO|FIXME/.test(text)) hits.push({ file: name, line: index + 1, text: text.trim() });
     });

@@ -54,15 +54,15 @@ function fileTools() {
       ...read,
       name: 'listDir',
       description: 'Names in a folder.',
-      input: z.object({ dirPath: z.string() }),
+      input: z.object({ path: z.string() }),
       execute: () => ({ names: Object.keys(FILES) }),
     }),
     defineTool({
       ...read,
       name: 'readFile',
       description: 'The lines of a file.',
-      input: z.object({ filePath: z.string(), limit: z.number() }),
-      execute: ({ filePath }) => ({ lines: FILES[filePath.split('/').at(-1)] }),
+      input: z.object({ path: z.string(), limit: z.number() }),
+      execute: ({ path }) => ({ lines: FILES[path.split('/').at(-1)] }),
     }),
     defineTool({
       ...read,

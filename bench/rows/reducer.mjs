@@ -84,7 +84,7 @@ function emitTurn(emit, turn) {
 }
 
 function emitCall(emit, callId) {
-  const input = { filePath: 'src/alpha.ts' };
+  const input = { path: 'src/alpha.ts' };
   emit({
     type: 'tool_call_start',
     call_id: callId,

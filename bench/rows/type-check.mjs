@@ -131,8 +131,8 @@ function manyTools() {
       execute: () => ({}),
     });
   const used = [
-    tool('listDir', { dirPath: z.string() }, { names: z.array(z.string()) }),
-    tool('readFile', { filePath: z.string(), limit: z.number() }, { lines: z.array(z.string()) }),
+    tool('listDir', { path: z.string() }, { names: z.array(z.string()) }),
+    tool('readFile', { path: z.string(), limit: z.number() }, { lines: z.array(z.string()) }),
     tool('fileSearch', { query: z.string() }, { files: z.array(z.string()) }),
   ];
   const others = Array.from({ length: TOOLS - used.length }, (_, index) =>

@@ -60,7 +60,7 @@ export class RateLimiter {
   }
 }
 `;
-const read = ['readFile', { filePath: 'src/rate-limit.ts' }];
+const read = ['readFile', { path: 'src/rate-limit.ts' }];
 
 /** @type {import('../run-task.mjs').Task} */
 export default {
@@ -72,7 +72,7 @@ export default {
   ways: {
     one: [calls(read)],
     parallel: [calls(read)],
-    scripts: [script(`return (await tools.readFile({ filePath: 'src/rate-limit.ts' })).lines.join('\\n');`)],
+    scripts: [script(`return (await tools.readFile({ path: 'src/rate-limit.ts' })).lines.join('\\n');`)],
   },
   answer:
     'It is a token bucket for each key: a key starts with `burst` tokens, earns `perSecond` of them each second up to that bound, and pays one for each request. `take` says 0 where a token was there, and otherwise how many milliseconds it will be until the next one. Keys that were not used for ten minutes are forgotten.',

@@ -52,8 +52,8 @@ const PATCH = `*** Begin Patch
 ${RIGHT.replaceAll(/^/gmu, '+')}
 *** End Patch`;
 const test = ['exec', { command: ['node', 'cart.test.mjs'] }];
-const readCart = ['readFile', { filePath: 'cart.mjs' }];
-const readTest = ['readFile', { filePath: 'cart.test.mjs' }];
+const readCart = ['readFile', { path: 'cart.mjs' }];
+const readTest = ['readFile', { path: 'cart.test.mjs' }];
 const patch = ['applyPatch', { patch: PATCH }];
 
 /** @type {import('../run-task.mjs').Task} */
@@ -70,8 +70,8 @@ export default {
       script(`
 const [run, cart, test] = await Promise.all([
   tools.exec({ command: ['node', 'cart.test.mjs'] }),
-  tools.readFile({ filePath: 'cart.mjs' }),
-  tools.readFile({ filePath: 'cart.test.mjs' }),
+  tools.readFile({ path: 'cart.mjs' }),
+  tools.readFile({ path: 'cart.test.mjs' }),
 ]);
 return [run.aggregatedOutput, ...cart.lines, '', ...test.lines].join('\\n');`),
       script(`

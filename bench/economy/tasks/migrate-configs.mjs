@@ -52,11 +52,11 @@ export default {
     scripts: [
       script(String.raw`
 const { files } = await tools.fileSearch({ pattern: 'services/*.json' });
-for (const { path: filePath } of files) {
-  const { lines } = await tools.readFile({ filePath });
+for (const { path: path } of files) {
+  const { lines } = await tools.readFile({ path });
   const { name, host, port, timeout, ...rest } = JSON.parse(lines.join('\n'));
   const config = { name, listen: { host, port }, timeoutMs: timeout * 1000, ...rest };
-  await tools.writeFile({ filePath, content: JSON.stringify(config, null, 2) + '\n' });
+  await tools.writeFile({ path, content: JSON.stringify(config, null, 2) + '\n' });
 }
 return files.length;`),
     ],

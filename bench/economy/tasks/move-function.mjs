@@ -81,7 +81,7 @@ ${lines('-')}
 +import { slugify } from './utils.js';
 *** End Patch`;
 const search = ['grepFiles', { pattern: 'formatPrice', matches: true }];
-const read = ['readFile', { filePath: 'src/utils.ts' }];
+const read = ['readFile', { path: 'src/utils.ts' }];
 const patch = ['applyPatch', { patch: PATCH }];
 
 /** @type {import('../run-task.mjs').Task} */
@@ -98,7 +98,7 @@ export default {
       script(`
 const [uses, utils] = await Promise.all([
   tools.grepFiles({ pattern: 'formatPrice', matches: true }),
-  tools.readFile({ filePath: 'src/utils.ts' }),
+  tools.readFile({ path: 'src/utils.ts' }),
 ]);
 return uses.content + '\\n\\n' + utils.lines.join('\\n');`),
       script(`const patch = \`${PATCH}\`;\nreturn (await tools.applyPatch({ patch })).changes.length;`),

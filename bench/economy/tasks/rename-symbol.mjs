@@ -40,13 +40,13 @@ export default {
       script(String.raw`
 const { files } = await tools.grepFiles({ pattern: '\\bfetchUser\\b' });
 let places = 0;
-for (const filePath of files) {
-  const { lines } = await tools.readFile({ filePath });
+for (const path of files) {
+  const { lines } = await tools.readFile({ path });
   const content = lines.join('\n').replace(/\bfetchUser\b/g, () => {
     places++;
     return 'loadUser';
   });
-  await tools.writeFile({ filePath, content: content + '\n' });
+  await tools.writeFile({ path, content: content + '\n' });
 }
 return { files, places };`),
     ],

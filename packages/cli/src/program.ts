@@ -176,7 +176,7 @@ function addEval(program: Command, settle: Settle): void {
       'after',
       example(
         'toolscript eval -e "return 1 + 1"',
-        `toolscript eval -e "return (await tools.listDir({ dirPath: '.' })).entries" --json`,
+        `toolscript eval -e "return (await tools.listDir({ path: '.' })).entries" --json`,
       ),
     )
     .action(async (file: string | undefined, flags: EvalFlags) => {

@@ -70,14 +70,14 @@ describe('the catalog', () => {
 
 describe('every tool', () => {
   it('accepts the arguments of its signature and returns what its schema says', async () => {
-    expect(
-      await call('readFile', { filePath: 'a.txt', offset: 1, limit: 10, mode: 'slice', workdir: '.' }),
-    ).toMatchObject({ lines: ['one', 'two'] });
-    expect(
-      await call('readFile', { filePath: 'a.txt', mode: 'indentation', anchorLine: 2, maxLevels: 1 }),
-    ).toMatchObject({ success: true });
-    expect(await call('writeFile', { filePath: 'w.txt', content: 'w' })).toMatchObject({ created: true, bytes: 1 });
-    expect(await call('listDir', { dirPath: '.', offset: 1, limit: 25, depth: 2 })).toMatchObject({ success: true });
+    expect(await call('readFile', { path: 'a.txt', offset: 1, limit: 10, mode: 'slice', cwd: '.' })).toMatchObject({
+      lines: ['one', 'two'],
+    });
+    expect(await call('readFile', { path: 'a.txt', mode: 'indentation', anchorLine: 2, maxLevels: 1 })).toMatchObject({
+      success: true,
+    });
+    expect(await call('writeFile', { path: 'w.txt', content: 'w' })).toMatchObject({ created: true, bytes: 1 });
+    expect(await call('listDir', { path: '.', offset: 1, limit: 25, depth: 2 })).toMatchObject({ success: true });
     expect(
       await call('grepFiles', { pattern: 'two', include: '*.txt', path: '.', limit: 100, matches: true }),
     ).toMatchObject({
@@ -93,18 +93,18 @@ describe('every tool', () => {
         ignoreCase: true,
         smartCase: false,
         literal: false,
-        workdir: '.',
+        cwd: '.',
       }),
     ).toMatchObject({ matches: [{ path: 'a.txt', line: 1, endLine: 2, before: [], after: [] }] });
     put(folder, 'i.png', Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64'));
-    expect(await call('viewImage', { path: 'i.png', workdir: '.', inline: true })).toMatchObject({
+    expect(await call('viewImage', { path: 'i.png', cwd: '.', inline: true })).toMatchObject({
       mediaType: 'image/gif',
       width: 1,
       height: 1,
     });
-    expect(
-      await call('fileSearch', { pattern: 'b.ts', limit: 1, searchDirectory: '.', exclude: ['dist'] }),
-    ).toMatchObject({ files: [{ path: 'src/b.ts' }] });
+    expect(await call('fileSearch', { pattern: 'b.ts', limit: 1, path: '.', exclude: ['dist'] })).toMatchObject({
+      files: [{ path: 'src/b.ts' }],
+    });
     expect(
       await call('applyPatch', {
         patch: '*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** End Patch',
@@ -131,7 +131,7 @@ describe('every tool', () => {
     expect(tools.get('exec')!.validateInput({ command: 'ls' }).ok).toBe(false);
     expect(tools.get('exec')!.validateInput({ command: [] }).ok).toBe(false);
     expect(tools.get('exec')!.validateInput({ command: ['ls'], timeoutMs: 1e9 }).ok).toBe(false);
-    expect(tools.get('readFile')!.validateInput({ filePath: 'a', offset: 0 }).ok).toBe(false);
+    expect(tools.get('readFile')!.validateInput({ path: 'a', offset: 0 }).ok).toBe(false);
   });
 });
 
@@ -146,10 +146,10 @@ const preview = (name: string, input: unknown): unknown =>
 
 describe('what a call touches', () => {
   it('is named by real paths, whatever way they are written', () => {
-    expect(permissions('writeFile', { filePath: './src/../src/new.ts', content: '' })).toEqual(['write:src/new.ts']);
-    expect(permissions('writeFile', { filePath: join(folder, 'x/y'), content: '' })).toEqual(['write:x/y']);
-    expect(permissions('writeFile', { filePath: '../evil', content: '' })).toEqual(['write:../evil']);
-    expect(permissions('readFile', { filePath: 'b.ts', workdir: 'src' })).toEqual(['read:src/b.ts']);
+    expect(permissions('writeFile', { path: './src/../src/new.ts', content: '' })).toEqual(['write:src/new.ts']);
+    expect(permissions('writeFile', { path: join(folder, 'x/y'), content: '' })).toEqual(['write:x/y']);
+    expect(permissions('writeFile', { path: '../evil', content: '' })).toEqual(['write:../evil']);
+    expect(permissions('readFile', { path: 'b.ts', cwd: 'src' })).toEqual(['read:src/b.ts']);
     const patch =
       '*** Begin Patch\n*** Add File: n\n+1\n*** Update File: a.txt\n*** Move to: src/./c\n@@\n-x\n+y\n*** End Patch';
     expect(permissions('applyPatch', { patch })).toEqual(['write:n', 'write:a.txt', 'write:src/c']);
@@ -164,7 +164,7 @@ describe('what a call touches', () => {
     expect(await preview('applyPatch', { patch: patch.replace('-2', '-9') })).toMatch(
       /^This patch would fail: Hunk 1 of 'p.txt'/,
     );
-    expect(await preview('writeFile', { filePath: 'z', content: 'héllo' })).toBe('write z (6 bytes)\n\nhéllo');
+    expect(await preview('writeFile', { path: 'z', content: 'héllo' })).toBe('write z (6 bytes)\n\nhéllo');
     expect(
       await preview('exec', { command: ['rm', '-rf', 'a b'], cwd: 'src', env: { A: 'b c' }, timeoutMs: 1000 }),
     ).toBe("rm -rf 'a b'\nin src\nwith A='b c'\nfor at most 1000 ms");

@@ -38,8 +38,8 @@ describe('presets', () => {
     ['full', fullPreset(), ['passed', 'passed', 'passed', 'passed', 'passed']],
   ])('%s', async (_, rules, fates) => {
     expect([
-      await fate(rules, 'readFile', { filePath: 'a.txt' }),
-      await fate(rules, 'writeFile', { filePath: 'b.txt', content: 'b' }),
+      await fate(rules, 'readFile', { path: 'a.txt' }),
+      await fate(rules, 'writeFile', { path: 'b.txt', content: 'b' }),
       await fate(rules, 'applyPatch', { patch }),
       await fate(rules, 'exec', run('true')),
       await fate(rules, 'shell', { command: 'true' }),

@@ -130,9 +130,9 @@ describe('what "always" means for a command', () => {
 
 describe('what "always" means for a write', () => {
   it.each<[string, object, string, string]>([
-    ['writeFile', { filePath: 'a.txt', content: '' }, 'the file a.txt', 'a.txt'],
-    ['writeFile', { filePath: 'src/deep/b.ts', content: '' }, 'files below src/deep/', 'src/deep/*'],
-    ['writeFile', { filePath: 'src/../src/new/c.ts', content: '' }, 'files below src/new/', 'src/new/*'],
+    ['writeFile', { path: 'a.txt', content: '' }, 'the file a.txt', 'a.txt'],
+    ['writeFile', { path: 'src/deep/b.ts', content: '' }, 'files below src/deep/', 'src/deep/*'],
+    ['writeFile', { path: 'src/../src/new/c.ts', content: '' }, 'files below src/new/', 'src/new/*'],
     ['applyPatch', patch('src/deep/x.ts', 'src/y.ts'), 'files below src/', 'src/*'],
     ['applyPatch', patch('src/deep/x.ts', 'z.ts'), 'any file', '*'],
     ['applyPatch', patch('z.ts'), 'the file z.ts', 'z.ts'],
@@ -143,15 +143,15 @@ describe('what "always" means for a write', () => {
     });
   });
 
-  it.each(['../a.txt', '/etc/passwd', '/etc/new/x', 'src/*', '*', 'a*/b.txt'])('nothing for %s', (filePath) => {
-    expect(suggested('writeFile', { filePath, content: '' })).toBeUndefined();
+  it.each(['../a.txt', '/etc/passwd', '/etc/new/x', 'src/*', '*', 'a*/b.txt'])('nothing for %s', (path) => {
+    expect(suggested('writeFile', { path, content: '' })).toBeUndefined();
   });
 
   it('lets pass what it says and nothing else', async () => {
     const calls = ['src/deep/n.ts', 'src/deep/er/n.ts', 'src/n.ts', 'src/deeper.ts', 'src/deep/../n.ts'].map(
-      (filePath) => ({ filePath, content: 'x' }),
+      (path) => ({ path, content: 'x' }),
     );
-    const suggestion = suggested('writeFile', { filePath: 'src/deep/b.ts', content: '' });
+    const suggestion = suggested('writeFile', { path: 'src/deep/b.ts', content: '' });
     expect(await passing(suggestion, 'writeFile', calls)).toEqual(calls.slice(0, 2));
     expect(await passing(suggestion, 'applyPatch', [patch('src/deep/p.ts')])).toEqual([]);
   });

@@ -83,23 +83,19 @@ const similar = (count: number): string[] =>
   times(count, (index) => `-${'x'.repeat(1_894)}${index === count - 1 ? 'other' : index}`);
 
 const ATTACKS: readonly [string, string, object][] = [
-  ['readFile', 'a file of line ends', { filePath: 'line-ends.txt', limit: 100_000 }],
-  [
-    'readFile',
-    'a block among line ends',
-    { filePath: 'line-ends.txt', mode: 'indentation', anchorLine: LINE_ENDS / 2 },
-  ],
+  ['readFile', 'a file of line ends', { path: 'line-ends.txt', limit: 100_000 }],
+  ['readFile', 'a block among line ends', { path: 'line-ends.txt', mode: 'indentation', anchorLine: LINE_ENDS / 2 }],
   [
     'readFile',
     'a block of short lines',
-    { filePath: 'short.txt', mode: 'indentation', includeSiblings: true, limit: 100_000 },
+    { path: 'short.txt', mode: 'indentation', includeSiblings: true, limit: 100_000 },
   ],
-  ['readFile', 'one long line', { filePath: 'one-line.txt', mode: 'indentation' }],
-  ['readFile', 'one long line of blanks', { filePath: 'blanks.txt', mode: 'indentation' }],
-  ['readFile', 'many closing brackets', { filePath: 'nested.txt', mode: 'indentation', anchorLine: 5_000 }],
-  ['writeFile', 'a large text', { filePath: 'new/large.txt', content: 'é\n'.repeat(300_000) }],
-  ['listDir', 'a wide folder', { dirPath: 'wide', offset: WIDE - 1_000, limit: 2_000 }],
-  ['listDir', 'a large tree', { dirPath: '.', offset: WIDE + 5_000, limit: 2_000, depth: 50 }],
+  ['readFile', 'one long line', { path: 'one-line.txt', mode: 'indentation' }],
+  ['readFile', 'one long line of blanks', { path: 'blanks.txt', mode: 'indentation' }],
+  ['readFile', 'many closing brackets', { path: 'nested.txt', mode: 'indentation', anchorLine: 5_000 }],
+  ['writeFile', 'a large text', { path: 'new/large.txt', content: 'é\n'.repeat(300_000) }],
+  ['listDir', 'a wide folder', { path: 'wide', offset: WIDE - 1_000, limit: 2_000 }],
+  ['listDir', 'a large tree', { path: '.', offset: WIDE + 5_000, limit: 2_000, depth: 50 }],
   ['grepFiles', 'many globs to leave out', { pattern: 'a', path: 'tree', exclude: MANY_GLOBS, limit: 2_000 }],
   ['grepFiles', 'slow globs to leave out', { pattern: 'a', path: 'tree', exclude: SLOW_GLOBS, limit: 2_000 }],
   ['grepFiles', 'a slow glob to search', { pattern: 'a', path: 'tree', include: SLOW_GLOBS[0], limit: 2_000 }],

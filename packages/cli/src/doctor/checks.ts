@@ -129,7 +129,7 @@ async function checkCompiler({ harness }: OpenHarness): Promise<Check> {
 /** Has a script refused that only the type checker can refuse. */
 async function checkTypes({ harness }: OpenHarness): Promise<Check> {
   const started = performance.now();
-  const outcome = await harness.runScript('return tools.listDir({ dirPath: 1 });', { mode: 'dry-run' });
+  const outcome = await harness.runScript('return tools.listDir({ path: 1 });', { mode: 'dry-run' });
   if (outcome.status === 'failed' && outcome.error.code === 'ScriptTypeError')
     return { name: 'types', status: 'ok', detail: `refused a wrong call in ${elapsed(started)}` };
   return {

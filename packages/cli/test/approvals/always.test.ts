@@ -111,8 +111,8 @@ await ${exec('git', 'log')};`;
     const forged = readFileSync(kept!, 'utf8').replaceAll('git status', 'git log');
     const name = kept!.slice(config.length + 1);
     const write = `for (const folder of ['', '.config/', '.toolscript/'])
-  await tools.writeFile({ filePath: folder + ${JSON.stringify(name)}, content: ${JSON.stringify(forged)} }).catch(() => {});
-await tools.writeFile({ filePath: '${kept}', content: ${JSON.stringify(forged)} }).catch((error) => console.log(error.message));`;
+  await tools.writeFile({ path: folder + ${JSON.stringify(name)}, content: ${JSON.stringify(forged)} }).catch(() => {});
+await tools.writeFile({ path: '${kept}', content: ${JSON.stringify(forged)} }).catch((error) => console.log(error.message));`;
     const written = await toolscript(['eval', '-e', write, '--cwd', workspace, '--approve', 'auto'], { env });
     expect(written.stdout).toContain('outside');
     expect(existsSync(join(workspace, name))).toBe(true);
@@ -133,7 +133,7 @@ describe('without a terminal', () => {
         '--cwd',
         workspace,
         '-e',
-        "await tools.writeFile({ filePath: 'a', content: '' }); await tools.exec({ command: ['true'] })",
+        "await tools.writeFile({ path: 'a', content: '' }); await tools.exec({ command: ['true'] })",
       ],
       { env },
     );

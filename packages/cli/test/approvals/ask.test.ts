@@ -5,7 +5,7 @@ import { readAnswer } from '#cli/approvals/question.js';
 import { PROGRAM, temporaryFolder } from '../support/program.js';
 import { answerFile, atTerminal, command, hasTerminal, PROMPT } from '../support/terminal.js';
 
-const WRITE = "await tools.writeFile({ filePath: 'a.txt', content: 'one' });";
+const WRITE = "await tools.writeFile({ path: 'a.txt', content: 'one' });";
 describe.skipIf(!hasTerminal)('a question at a terminal (skipped where util-linux `script` gives none)', () => {
   it('is put before the call, and y lets it run', async () => {
     const folder = temporaryFolder();
@@ -43,7 +43,7 @@ describe.skipIf(!hasTerminal)('a question at a terminal (skipped where util-linu
 
   it('shows help and the whole arguments, and asks again', async () => {
     const folder = temporaryFolder();
-    const source = `await tools.writeFile({ filePath: 'a.txt', content: 'x'.repeat(9000) + 'THE END' });`;
+    const source = `await tools.writeFile({ path: 'a.txt', content: 'x'.repeat(9000) + 'THE END' });`;
     const { shown } = await atTerminal(command(folder, source), [
       [PROMPT, '?'],
       ['show the whole arguments', ''],
@@ -57,8 +57,8 @@ describe.skipIf(!hasTerminal)('a question at a terminal (skipped where util-linu
 
   it('is put once for all calls of a tool when the answer is always', async () => {
     const folder = temporaryFolder();
-    const source = `await Promise.all(['a', 'b'].map((name) => tools.writeFile({ filePath: name + '.txt', content: name })));
-await tools.writeFile({ filePath: 'c.txt', content: 'c' });
+    const source = `await Promise.all(['a', 'b'].map((name) => tools.writeFile({ path: name + '.txt', content: name })));
+await tools.writeFile({ path: 'c.txt', content: 'c' });
 await tools.exec({ command: ['true'] });`;
     const { status, shown } = await atTerminal(command(folder, source), [
       [PROMPT, 'a'],
@@ -72,7 +72,7 @@ await tools.exec({ command: ['true'] });`;
 
   it('is put one at a time', async () => {
     const folder = temporaryFolder();
-    const source = `return (await Promise.allSettled(['a', 'b'].map((name) => tools.writeFile({ filePath: name + '.txt', content: name })))).map((one) => one.status);`;
+    const source = `return (await Promise.allSettled(['a', 'b'].map((name) => tools.writeFile({ path: name + '.txt', content: name })))).map((one) => one.status);`;
     const { shown } = await atTerminal(command(folder, source), [
       [PROMPT, 'y'],
       [PROMPT, 'n'],
@@ -121,10 +121,10 @@ await tools.exec({ command: ['true'] });`;
 
   it('about the plan shows it first, and covers what it lists and nothing else', async () => {
     const folder = temporaryFolder();
-    const source = `await tools.writeFile({ filePath: 'a.txt', content: 'a' });
+    const source = `await tools.writeFile({ path: 'a.txt', content: 'a' });
 await tools.exec({ command: ['true'] }).catch(() => {});
 const run = tools['write' + 'File'];
-await run({ filePath: 'c.txt', content: 'c' });`;
+await run({ path: 'c.txt', content: 'c' });`;
     const { status, shown } = await atTerminal(command(folder, source, '--exec-sandbox off'), [
       [PROMPT, 'p'],
       ['exec true  line 2', ''],
@@ -141,7 +141,7 @@ await run({ filePath: 'c.txt', content: 'c' });`;
 
   it('can be answered with other arguments; what does not fit is said, and nothing runs with it', async () => {
     const folder = temporaryFolder();
-    const written = [`{ no json`, `{"filePath":"b.txt","content":7}`, `{"filePath":"b.txt","content":"mine"}`];
+    const written = [`{ no json`, `{"path":"b.txt","content":7}`, `{"path":"b.txt","content":"mine"}`];
     written.forEach((text, index) => writeFileSync(join(folder, `edit${index}`), text));
     const editor = join(folder, 'editor');
     writeFileSync(

@@ -7,13 +7,13 @@ import { finished, PROGRAM, said, start, temporaryFolder } from '../support/prog
 import { Place, scriptIdIn } from '../support/place.js';
 import { atTerminal, hasTerminal, PROMPT } from '../support/terminal.js';
 
-const WRITE = "console.log('begun');\nawait tools.writeFile({ filePath: 'a.txt', content: 'one' });\nreturn 'written';";
+const WRITE = "console.log('begun');\nawait tools.writeFile({ path: 'a.txt', content: 'one' });\nreturn 'written';";
 const TWO = `return (await Promise.allSettled(['a', 'b'].map((name) =>
-  tools.writeFile({ filePath: name + '.txt', content: name })))).map((one) => one.status).join(' and ');`;
-const SLOW = `await tools.writeFile({ filePath: 'a.txt', content: 'a' });
+  tools.writeFile({ path: name + '.txt', content: name })))).map((one) => one.status).join(' and ');`;
+const SLOW = `await tools.writeFile({ path: 'a.txt', content: 'a' });
 console.log('now slow');
 try { await tools.exec({ command: ['sleep', '30'] }); } catch (error) { console.log('caught: ' + error.message); }
-await tools.writeFile({ filePath: 'b.txt', content: 'b' });
+await tools.writeFile({ path: 'b.txt', content: 'b' });
 return 'the end';`;
 
 function read(place: Place, name: string): string | undefined {
@@ -34,7 +34,7 @@ async function pending(place: Place, id: string): Promise<{ approvalId: string; 
 describe('a script that needs an approval, without a terminal', () => {
   it('waits, says for what, and goes on with the printed command as it stands; then the rest of the answer', async () => {
     const place = new Place();
-    const { id, stdout } = await place.suspend(WRITE, "return (await tools.readFile({ filePath: 'a.txt' })).lines;");
+    const { id, stdout } = await place.suspend(WRITE, "return (await tools.readFile({ path: 'a.txt' })).lines;");
     for (const part of ['[script] begun', 'line 2', 'writeFile', 'a.txt', `toolscript approvals show ${id}`])
       expect(stdout).toContain(part);
     expect(stdout).not.toContain('Between.');
@@ -100,27 +100,27 @@ describe('a script that needs an approval, without a terminal', () => {
     const { id } = await place.suspend(WRITE);
     for (const [input, why] of [
       ['{', 'no JSON'],
-      ['{"filePath":"b.txt","content":1}', 'content'],
+      ['{"path":"b.txt","content":1}', 'content'],
     ] as const) {
       const refused = await place.toolscript(['resume', id, '--approve', '--input', input]);
       expect(refused.status).toBe(2);
       expect(refused.stderr).toContain(why);
     }
-    const input = '{"filePath":"b.txt","content":"mine"}';
+    const input = '{"path":"b.txt","content":"mine"}';
     const resumed = await place.toolscript(['resume', id, '--approve', '--input', input]);
     expect(resumed.status).toBe(0);
     expect([read(place, 'a.txt'), read(place, 'b.txt')]).toEqual([undefined, 'mine']);
     expect(audit(place)[0]).toMatchObject({
       decision: 'approve',
       inputJson: input,
-      replacedInputJson: '{"filePath":"a.txt","content":"one"}',
+      replacedInputJson: '{"path":"a.txt","content":"one"}',
     });
   });
 
   it('a decision for the plan, or for the tool, answers the calls to come', async () => {
     const place = new Place();
-    const computed = `for (const name of ['a', 'b', 'c']) await tools.writeFile({ filePath: name + '.txt', content: name });`;
-    const literal = `for (const _ of [1, 2]) await tools.writeFile({ filePath: 'd.txt', content: 'd' });`;
+    const computed = `for (const name of ['a', 'b', 'c']) await tools.writeFile({ path: name + '.txt', content: name });`;
+    const literal = `for (const _ of [1, 2]) await tools.writeFile({ path: 'd.txt', content: 'd' });`;
     for (const [remember, source, status] of [
       ['plan', literal, 0],
       // Nobody could see these arguments in the script's text.
@@ -142,7 +142,7 @@ describe('a script that needs an approval, without a terminal', () => {
   it('leaves nothing where it needs no store', async () => {
     const place = new Place();
     expect(
-      (await place.toolscript(['eval', '-e', "return (await tools.listDir({ dirPath: '.' })).entries.length"])).status,
+      (await place.toolscript(['eval', '-e', "return (await tools.listDir({ path: '.' })).entries.length"])).status,
     ).toBe(0);
     expect((await place.toolscript(['approvals'])).stdout).toContain('Nothing waits');
     expect(existsSync(place.data)).toBe(false);

@@ -185,7 +185,7 @@ describe('agents of a workspace', () => {
     write(join(scene.workspace, '.toolscript/agents/reader.json'), wide);
     write(join(scene.workspace, 'toolscript.config.json'), { expose: { tools: ['readFile', 'listDir'] } });
     await scene.toolscript(['trust']);
-    const code = "return [Object.keys(tools), await tools.readFile({ filePath: 'no' }).catch((e) => e.name)]";
+    const code = "return [Object.keys(tools), await tools.readFile({ path: 'no' }).catch((e) => e.name)]";
     const { stdout, stderr } = await scene.chat(
       'x',
       [script(code), text('y')],
@@ -218,7 +218,7 @@ describe('the mode of the user’s own configuration', () => {
     });
     write(scene.ownFile('config.json'), { mode, approve: 'auto' });
     await scene.toolscript(['trust']);
-    const code = "await tools.writeFile({ filePath: 'written', content: '' })";
+    const code = "await tools.writeFile({ path: 'written', content: '' })";
     const { stdout } = await scene.chat('x', [script(code), text('Done.')], ['--agent', 'wide']);
     expect(stdout).toContain(said);
     expect(existsSync(join(scene.workspace, 'written'))).toBe(false);

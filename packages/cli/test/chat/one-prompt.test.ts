@@ -9,7 +9,7 @@ describe('one prompt', () => {
     const scene = new Scene();
     writeFileSync(join(scene.workspace, 'a.txt'), 'one\ntwo\n');
     const { status, stdout, stderr } = await scene.chat('How long is a.txt?', [
-      script("return (await tools.readFile({ filePath: 'a.txt' })).totalLines", 'I look.'),
+      script("return (await tools.readFile({ path: 'a.txt' })).totalLines", 'I look.'),
       { parts: [{ type: 'text', text: 'It has **two** lines.' }], expect: ['completed'] },
     ]);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -70,7 +70,7 @@ describe('one prompt', () => {
 
   it('changes the folder as its scripts say, and nothing in a dry run', async () => {
     const scene = new Scene();
-    const write = script("return await tools.writeFile({ filePath: 'b.txt', content: 'b' })");
+    const write = script("return await tools.writeFile({ path: 'b.txt', content: 'b' })");
     const dry = await scene.chat('Write.', [write, text('Done.')], ['--mode', 'dry-run', '--approve', 'auto']);
     expect(dry.stdout).toContain('a dry run calls nothing');
     expect(() => readFileSync(join(scene.workspace, 'b.txt'))).toThrow();

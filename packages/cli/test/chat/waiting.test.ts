@@ -91,7 +91,7 @@ describe('a script of a conversation that waits for a person', () => {
   it('that was cut off and recovered waits again, and says so', async () => {
     const scene = new Scene();
     const code =
-      "await tools.writeFile({ filePath: 'a.txt', content: 'a' }); console.log('begun'); await tools.readFile({ filePath: 'fifo' }).catch(() => 0); await sleep(1500); await tools.exec({ command: ['touch', 'made.txt'] }); return 'made'";
+      "await tools.writeFile({ path: 'a.txt', content: 'a' }); console.log('begun'); await tools.readFile({ path: 'fifo' }).catch(() => 0); await sleep(1500); await tools.exec({ command: ['touch', 'made.txt'] }); return 'made'";
     mkdirSync(join(scene.base, 'config/toolscript'), { recursive: true });
     writeFileSync(
       join(scene.base, 'config/toolscript/config.json'),

@@ -30,8 +30,8 @@ describe.skipIf(process.platform === 'win32')(
 
     it('is told once by a script whose calls cannot be recorded, and none of them runs', async () => {
       const cwd = temporaryFolder();
-      const code = `for (const name of ['a', 'b']) await tools.writeFile({ filePath: name, content: '' }).catch(() => {});
-await tools.writeFile({ filePath: 'c', content: '' });`;
+      const code = `for (const name of ['a', 'b']) await tools.writeFile({ path: name, content: '' }).catch(() => {});
+await tools.writeFile({ path: 'c', content: '' });`;
       const { status, stderr } = await toolscript(['eval', '--approve', 'auto', '-e', code], { cwd, env: NO_HOME });
       expect(status).toBe(1);
       expect(stderr).toMatch(ONE_SENTENCE);

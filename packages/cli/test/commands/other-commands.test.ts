@@ -48,15 +48,15 @@ describe('toolscript eval', () => {
   });
 
   it('refuses a wrong call before anything runs, with the frame and the tool as it is declared', async () => {
-    const { status, stdout } = await toolscript(['eval', '-e', 'return await tools.readFile({ filePath: 1 })']);
+    const { status, stdout } = await toolscript(['eval', '-e', 'return await tools.readFile({ path: 1 })']);
     expect(status).toBe(1);
     expect(stdout).toContain(
       "ScriptTypeError: ts2322: Type 'number' is not assignable to type 'string' (line 1, column 31).",
     );
     expect(stdout).toContain(
-      '> 1 | return await tools.readFile({ filePath: 1 })\n        |                               ^',
+      '> 1 | return await tools.readFile({ path: 1 })\n        |                               ^',
     );
-    expect(stdout).toContain('hint: It is declared as: tools.readFile(args: { filePath: string;');
+    expect(stdout).toContain('hint: It is declared as: tools.readFile(args: { path: string;');
     expect(stdout).not.toContain('tool call');
   });
 

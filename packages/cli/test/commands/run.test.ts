@@ -8,11 +8,11 @@ const ANSWER = [
   '<thinking>Look first, \u00e9.</thinking>\n',
   'I look at the folder. Caf\u00e9 \u{1f44d}\r\n',
   '<tool-calls>\n',
-  "const { entries } = await tools.listDir({ dirPath: '.' });\nconsole.log('found', entries.length);\ntext('said aloud');\nreturn { count: entries.length };\n",
+  "const { entries } = await tools.listDir({ path: '.' });\nconsole.log('found', entries.length);\ntext('said aloud');\nreturn { count: entries.length };\n",
   '</tool-calls>\n',
   'Now I write.\n\n',
   '```ts tool-calls\n',
-  "await tools.writeFile({ filePath: 'out.txt', content: 'hi\\n' });\nreturn (await tools.readFile({ filePath: 'out.txt' })).lines;\n",
+  "await tools.writeFile({ path: 'out.txt', content: 'hi\\n' });\nreturn (await tools.readFile({ path: 'out.txt' })).lines;\n",
   '```\n',
   'Done.\n',
 ].join('');
@@ -150,9 +150,9 @@ describe('toolscript run', () => {
     const cwd = temporaryFolder();
     const evil = '\x1b]0;owned\x07\x9b2J\u202e\u200b';
     writeFileSync(join(cwd, 'evil.txt'), evil);
-    const source = `const { lines } = await tools.readFile({ filePath: 'evil.txt' });
+    const source = `const { lines } = await tools.readFile({ path: 'evil.txt' });
 console.log(lines[0]); context.emitProgress(lines[0]); text(lines[0]);
-await tools.readFile({ filePath: lines[0] }).catch(() => {});
+await tools.readFile({ path: lines[0] }).catch(() => {});
 if (lines.length > 0) throw new Error(lines[0]);`;
     for (const flags of [[], ['--json']]) {
       const { stdout, stderr } = await toolscript(['run', '-', '--cwd', cwd, ...flags], {
@@ -200,7 +200,7 @@ if (lines.length > 0) throw new Error(lines[0]);`;
   it('stops at Ctrl-C, says what was done, and leaves no child behind', async () => {
     const cwd = folderWithFile();
     const source =
-      "await tools.readFile({ filePath: 'there.txt' });\nconsole.log('ready');\nawait tools.exec({ command: ['sh', '-c', 'echo $$ > pid; exec sleep 300'] });";
+      "await tools.readFile({ path: 'there.txt' });\nconsole.log('ready');\nawait tools.exec({ command: ['sh', '-c', 'echo $$ > pid; exec sleep 300'] });";
     // Its process has the number that it sees only outside the sandbox.
     const child = start(
       process.execPath,
@@ -318,7 +318,7 @@ describe('input that cannot be run', () => {
 
   it('an unfinished block fails and nothing of it runs', async () => {
     const workspace = temporaryFolder();
-    const stdin = "<tool-calls>\nawait tools.writeFile({ filePath: 'x', content: 'x' });\n";
+    const stdin = "<tool-calls>\nawait tools.writeFile({ path: 'x', content: 'x' });\n";
     const { status, stdout } = await toolscript(['run', '-', '--cwd', workspace, '--approve', 'auto'], { stdin });
     expect(status).toBe(1);
     expect(stdout).toContain('ScriptSyntaxError');

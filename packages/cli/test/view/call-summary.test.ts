@@ -7,14 +7,14 @@ describe('a name with blank edges', () => {
   it.each(['a.txt ', ' a.txt', '\u00a0a.txt', 'a.txt\u3000'])(
     'is quoted, so that it looks like no other: %j',
     (name) => {
-      expect(callSummary({ filePath: name })).toBe(JSON.stringify(name));
+      expect(callSummary({ path: name })).toBe(JSON.stringify(name));
     },
   );
 });
 
 describe('a call in a few words', () => {
   it.each([
-    [{ filePath: 'src/a.ts', offset: 1 }, 'src/a.ts'],
+    [{ path: 'src/a.ts', offset: 1 }, 'src/a.ts'],
     [{ command: ['git', 'commit', '-m', 'two words'] }, 'git commit -m "two words"'],
     [{ patch: '*** Begin Patch\n*** Update File: a.ts\n@@\n*** Add File: b.ts\n' }, 'a.ts, b.ts'],
     [{ content: 'one\ntwo\nthree\n' }, 'one … (3 lines)'],
@@ -23,7 +23,7 @@ describe('a call in a few words', () => {
     [{}, ''],
     [undefined, ''],
     ['text', 'text'],
-    [{ filePath: 'a\x1b[2Jb\u202e' }, 'a\\u{1b}[2Jb\\u{202e}'],
+    [{ path: 'a\x1b[2Jb\u202e' }, 'a\\u{1b}[2Jb\\u{202e}'],
   ])('%j is %j', (input, summary) => {
     expect(callSummary(input)).toBe(summary);
   });

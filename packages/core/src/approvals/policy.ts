@@ -118,10 +118,17 @@ function ruleMatches(rule: ApprovalRule, call: RuledCall): boolean {
   // defence: rules-look-into-lists
   const looksIntoLists = rule.action !== 'approve';
   return Object.entries(rule.input ?? {}).every(([path, expected]) =>
-    valuesAt(call.input, path.split('.'), looksIntoLists).some((value) =>
+    valuesAt(call.input, presentPath(path, call.tool), looksIntoLists).some((value) =>
       valueMatches(expected, value, looksIntoLists),
     ),
   );
+}
+
+/** Rules outlive the names of arguments. */
+function presentPath(path: string, { oldNames }: Tool): string[] {
+  const [first = '', ...rest] = path.split('.');
+  // defence: rules-know-old-names, without it: return [first, ...rest];
+  return [oldNames !== undefined && Object.hasOwn(oldNames, first) ? oldNames[first]! : first, ...rest];
 }
 
 /**

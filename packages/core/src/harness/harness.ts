@@ -331,7 +331,7 @@ class ToolscriptHarness implements Harness {
 
   declarations(): string {
     const tools = this.tools();
-    return `${GUEST_DECLARATIONS}\n${declarationsFor(tools, { detail: 'full', optionalMembers: true, spawn: this.#parts.tasks !== undefined })}`;
+    return `${GUEST_DECLARATIONS}\n${declarationsFor(tools, { detail: 'full', optionalMembers: true, spawn: this.#parts.tasks !== undefined, everything: true })}`;
   }
 
   stats(): HarnessStats {

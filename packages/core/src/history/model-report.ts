@@ -37,8 +37,6 @@ type Suspended = Extract<Outcome, { status: 'suspended' }>;
 type Completed = Extract<Outcome, { status: 'completed' }>;
 
 const MAX_DIAGNOSTICS = 10;
-/** Longest JSON that is worth the spaces of indentation. */
-const PRETTY_JSON_LENGTH = 600;
 const ONE_LINE_JSON_LENGTH = 80;
 
 /**
@@ -161,16 +159,9 @@ function headline(text: string): Section {
 function valueSection(value: unknown): Section[] {
   if (value === undefined) return [headline('Value: none, the script returned nothing.')];
   if (typeof value === 'string' && value.includes('\n')) return textSection('Value (text):', value, 3);
-  const text = valueJson(value);
-  return text.includes('\n') || text.length > ONE_LINE_JSON_LENGTH
-    ? textSection('Value:', text, 3)
-    : [headline(`Value: ${text}`)];
-}
-
-function valueJson(value: unknown): string {
+  // Indentation would cost a model a third of the tokens, and more.
   const json = JSON.stringify(value) ?? 'null';
-  const pretty = json.length > ONE_LINE_JSON_LENGTH && json.length <= PRETTY_JSON_LENGTH;
-  return pretty ? JSON.stringify(value, null, 2) : json;
+  return json.length > ONE_LINE_JSON_LENGTH ? textSection('Value:', json, 3) : [headline(`Value: ${json}`)];
 }
 
 function operationSections(all: readonly Operation[], shown: readonly Operation[]): Section[] {

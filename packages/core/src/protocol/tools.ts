@@ -51,6 +51,8 @@ export interface Tool {
   readonly description: string;
   /** JSON Schema of the arguments, an object schema. */
   readonly inputSchema: JsonObject;
+  /** Names that arguments had before, with those of today: accepted, and not shown to models. */
+  readonly oldNames?: Readonly<Record<string, string>> | undefined;
   /** JSON Schema of the result, where it is known. */
   readonly outputSchema: JsonObject | undefined;
   readonly approval: ApprovalMode | ApprovalPredicate;

@@ -17,7 +17,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   window: 'Use `globalThis`.',
   document: 'There is no page here.',
   alert: 'Use `text(value)` or `console.log(value)`.',
-  fs: 'Use the file tools, such as `await tools.readFile({ filePath })`.',
+  fs: 'Use the file tools, such as `await tools.readFile({ path })`.',
   path: 'Join paths with template strings.',
   child_process: 'Use `await tools.exec({ command: [...] })`, if it is exposed.',
   crypto: 'Use Math.random() for values that need not be secret.',

@@ -1,5 +1,6 @@
+import type { JsonObject } from '../protocol/json.js';
 import type { Tool } from '../protocol/tools.js';
-import { docText, propertyName, requiredKeys, SchemaTypeWriter, type TypeStyle } from './schema-types.js';
+import { docText, joinUnion, propertyName, requiredKeys, SchemaTypeWriter, type TypeStyle } from './schema-types.js';
 import { identifierName } from './tool-names.js';
 
 /**
@@ -16,6 +17,8 @@ export interface DeclarationOptions {
   optionalMembers?: boolean;
   /** `tools.spawn` exists. Default false. */
   spawn?: boolean;
+  /** Declares all that is accepted and given, also what models are not told of: for the type checker. Default false. */
+  everything?: boolean;
 }
 
 /** What declares one tool, as lines without the indentation of the place where they will stand. */
@@ -34,7 +37,7 @@ export function declarationFor(tool: Tool, detail: DeclarationDetail = 'full'): 
 
 /** One tool's declaration on one line, as a script writes the call: `tools.readFile(args: { … }): Promise<{ … }>`. */
 export function signatureOf(tool: Tool): string {
-  return `tools.${identifierName(tool.name)}${signature(tool, new SchemaTypeWriter(typeName(tool.name), STYLES.types))}`;
+  return `tools.${identifierName(tool.name)}${signature(tool, new SchemaTypeWriter(typeName(tool.name), { ...STYLES.types, deprecated: false }))}`;
 }
 
 /**
@@ -46,7 +49,7 @@ export function declarationsFor(tools: readonly Tool[], options: DeclarationOpti
   const detail = options.detail ?? 'full';
   if (detail === 'names')
     return tools.map((tool) => `// tools.${identifierName(tool.name)}${afterName(tool)}\n`).join('');
-  const declare = declarationWriter(tools);
+  const declare = declarationWriter(tools, options.everything);
   return layOutDeclarations(
     tools.map((tool) => declare(tool, detail)),
     { ...options, aliases: true },
@@ -54,9 +57,12 @@ export function declarationsFor(tools: readonly Tool[], options: DeclarationOpti
 }
 
 /** Declares tools of one set, so that the names of their types differ. */
-export function declarationWriter(tools: readonly Tool[]): (tool: Tool, detail: DeclarationDetail) => ToolDeclaration {
+export function declarationWriter(
+  tools: readonly Tool[],
+  everything = false,
+): (tool: Tool, detail: DeclarationDetail) => ToolDeclaration {
   const prefixes = typePrefixes(tools);
-  return (tool, detail) => declareTool(tool, detail, prefixes.get(tool) ?? typeName(tool.name));
+  return (tool, detail) => declareTool(tool, detail, prefixes.get(tool) ?? typeName(tool.name), everything);
 }
 
 export interface LayoutOptions extends DeclarationOptions {
@@ -95,7 +101,7 @@ const STYLES = {
   full: { memberDocs: true, maxDepth: Infinity, oneLine: false },
   types: { memberDocs: false, maxDepth: Infinity, oneLine: true },
   signatures: { memberDocs: false, maxDepth: 1, oneLine: true },
-} satisfies Record<Exclude<DeclarationDetail, 'names'>, TypeStyle>;
+} satisfies Record<Exclude<DeclarationDetail, 'names'>, Omit<TypeStyle, 'deprecated'>>;
 
 const MAX_TOOL_DOC = 1_000;
 
@@ -113,19 +119,44 @@ function newNamespace(path: string): Namespace {
   return { path, members: new Map(), namespaces: new Map(), givenNames: new Map(), missing: 0 };
 }
 
-function declareTool(tool: Tool, detail: DeclarationDetail, prefix: string): ToolDeclaration {
+function declareTool(tool: Tool, detail: DeclarationDetail, prefix: string, everything: boolean): ToolDeclaration {
   const name = lastPart(identifierName(tool.name));
   if (detail === 'names') return { tool, detail, definitions: [], member: [`// ${name}${afterName(tool)}`] };
-  const writer = new SchemaTypeWriter(prefix, STYLES[detail]);
+  const writer = new SchemaTypeWriter(prefix, { ...STYLES[detail], deprecated: everything });
   const doc = detail === 'signatures' ? [] : toolDoc(tool.description);
-  const member = [...doc, ...`${name}${signature(tool, writer)};`.split('\n')];
+  const member = [...doc, ...`${name}${signature(tool, writer, everything)};`.split('\n')];
   return { tool, detail, definitions: writer.definitions.flatMap((definition) => definition.split('\n')), member };
 }
 
-function signature(tool: Tool, writer: SchemaTypeWriter): string {
-  const args = writer.write(tool.inputSchema, 'unknown');
+function signature(tool: Tool, writer: SchemaTypeWriter, everything = false): string {
+  const args = argumentSchemas(tool, everything).map((schema) => writer.write(schema, 'unknown'));
   const result = tool.outputSchema === undefined ? 'any' : writer.write(tool.outputSchema, 'any', 'Result');
-  return `(args${needsArguments(tool) ? '' : '?'}: ${args}): Promise<${result}>`;
+  return `(args${needsArguments(tool) ? '' : '?'}: ${joinUnion(args)}): Promise<${result}>`;
+}
+
+/** With `everything`: also with the names that arguments had before, each in the place of its new one. */
+function argumentSchemas({ inputSchema, oldNames }: Tool, everything: boolean): JsonObject[] {
+  if (!everything || oldNames === undefined) return [inputSchema];
+  const properties = inputSchema['properties'] as JsonObject;
+  const required = requiredKeys(inputSchema);
+  const optional = Object.entries(oldNames).filter(([, name]) => !required.includes(name));
+  const withOptional = {
+    ...properties,
+    ...Object.fromEntries(optional.map(([old, name]) => [old, properties[name]!])),
+  };
+  const accepted = { ...inputSchema, properties: withOptional };
+  const before = Object.entries(oldNames).filter(([, name]) => required.includes(name));
+  if (before.length === 0) return [accepted];
+  const renamed = new Map(before.map(([old, name]) => [name, old]));
+  const inOldWords = (name: string): string => renamed.get(name) ?? name;
+  return [
+    accepted,
+    {
+      ...accepted,
+      properties: Object.fromEntries(Object.entries(withOptional).map(([name, schema]) => [inOldWords(name), schema])),
+      required: required.map(inOldWords),
+    },
+  ];
 }
 
 /** Whether a call without arguments is refused; where the schema is no plain list of members, it is tried. */
@@ -146,7 +177,7 @@ function toolDoc(description: string): string[] {
   const kept = text.length > MAX_TOOL_DOC ? `${text.slice(0, MAX_TOOL_DOC)}…` : text;
   const [first = '', ...rest] = kept
     .split(/\r\n|\n|\r/u)
-    .map((line) => `${/^ */u.exec(line)?.[0] ?? ''}${docText(line, MAX_TOOL_DOC)}`);
+    .map((line) => `${/^ */u.exec(line)?.[0] ?? ''}${docText(line, MAX_TOOL_DOC).replaceAll('*/', '*\\/')}`);
   if (rest.length === 0) return first === '' ? [] : [`/** ${first} */`];
   return ['/**', ...[first, ...rest].map((line) => ` * ${line}`.trimEnd()), ' */'];
 }

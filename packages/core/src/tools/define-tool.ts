@@ -26,6 +26,11 @@ export interface ToolDefinition<Input extends ZodSchema | undefined, Output exte
   /** zod 4 schema of the result; it makes the script's types exact. */
   output?: Output;
   outputSchema?: object;
+  /**
+   * Names that arguments had before, each with its name of today: `{ filePath: 'path' }`. Calls may use them, models are
+   * not told of them, and everything behind the call sees today's names only.
+   */
+  oldNames?: Readonly<Record<string, string>>;
   /** Default `policy`. A function says for each call whether somebody must decide; a throw means yes. */
   approval?:
     | 'never'
@@ -78,6 +83,7 @@ export function defineTool<
   assertMembers(definition as unknown as Record<string, unknown>, definition.name);
   const input = compileInput(definition);
   const output = compileOutput(definition);
+  const { oldNames } = definition;
   return Object.freeze({
     name: definition.name,
     description: definition.description,
@@ -86,12 +92,15 @@ export function defineTool<
     approval: definition.approval ?? 'policy',
     effect: definition.effect ?? 'external',
     idempotent: definition.idempotent ?? false,
-    validateInput: (value: unknown) => input.validate(value === undefined ? {} : value),
+    oldNames: oldNames && Object.freeze({ ...oldNames }),
+    validateInput: (value: unknown) => input.validate(withNewNames(value === undefined ? {} : value, oldNames)),
     validateOutput: output?.validate ?? acceptAnything.validate,
     permissions: definition.permissions,
     preview: definition.preview,
     shows: definition.shows,
-    execute: definition.execute.bind(definition),
+    // A call may have been put aside under the names of before.
+    execute: (value: unknown, context: ToolCallContext) =>
+      definition.execute(withNewNames(value, oldNames) as never, context),
     notes: Object.freeze([...input.notes, ...(output?.notes ?? [])]),
   }) as unknown as DefinedTool;
 }
@@ -103,6 +112,7 @@ const MEMBERS = [
   'inputSchema',
   'output',
   'outputSchema',
+  'oldNames',
   'approval',
   'effect',
   'idempotent',
@@ -146,6 +156,16 @@ function compileOutput(
   return compileZodSchema(definition.output, 'output', where);
 }
 
+/** The arguments by their names of today. What is there under both names stays as it is, for the schema to refuse. */
+function withNewNames(value: unknown, oldNames: Readonly<Record<string, string>> | undefined): unknown {
+  if (oldNames === undefined || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const nameOf = (key: string): string => {
+    const name = Object.hasOwn(oldNames, key) ? oldNames[key]! : key;
+    return Object.hasOwn(value, name) ? key : name;
+  };
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [nameOf(key), member]));
+}
+
 function assertDefinition(definition: unknown): void {
   if (typeof definition === 'object' && definition !== null) return;
   throw new ToolscriptUsageError('defineTool needs an object: { name, description, input, execute }.');
@@ -172,10 +192,18 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
   if (effect !== undefined && !EFFECTS.includes(effect)) {
     throw new ToolscriptUsageError(`The effect of ${lower(tool)} must be "read", "write" or "external".`);
   }
+  assertOldNames(definition['oldNames'], tool);
   for (const [key, value] of Object.entries({ permissions, preview })) {
     if (value !== undefined && typeof value !== 'function')
       throw new ToolscriptUsageError(`"${key}" of ${lower(tool)} must be a function.`);
   }
+}
+
+function assertOldNames(oldNames: unknown, tool: string): void {
+  if (oldNames === undefined) return;
+  const names = typeof oldNames === 'object' && oldNames !== null ? Object.values(oldNames) : [undefined];
+  if (names.some((name) => typeof name !== 'string'))
+    throw new ToolscriptUsageError(`"oldNames" of ${lower(tool)} must be an object of names.`);
 }
 
 function refuseBoth(tool: string, first: string, firstValue: unknown, second: string, secondValue: unknown): void {

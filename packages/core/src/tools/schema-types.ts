@@ -3,8 +3,10 @@ import { isLocalReference, isRecord, isSchemaNode, resolveReference } from './sc
 
 /** How much of a schema its type tells. */
 export interface TypeStyle {
-  /** JSDoc for members: description, default, format. */
+  /** A comment behind each member: description, default, format. */
   readonly memberDocs: boolean;
+  /** Members that the schema calls `deprecated`, where they may be absent or stand in a result. */
+  readonly deprecated: boolean;
   /** Objects nested deeper than this are only named as such. */
   readonly maxDepth: number;
   /** Everything on one line. */
@@ -12,6 +14,8 @@ export interface TypeStyle {
 }
 
 const MAX_MEMBER_DOC = 300;
+/** Characters of an object without comments that stands on one line. */
+const MAX_LINE = 120;
 const MAX_CHOICES = 60;
 /** Types nested deeper than this are `any`, whatever the style says: no reader follows further. */
 const DEPTH_CEILING = 24;
@@ -208,10 +212,20 @@ export class SchemaTypeWriter {
     if (depth >= this.#style.maxDepth) return 'object';
     const inner = `${indent}  `;
     const described = (key: string): unknown => (Object.hasOwn(properties, key) ? properties[key] : true);
-    const members = keys.map((key) => this.#member(key, described(key), required.has(key), context, inner, depth));
-    if (isOpen(schema)) members.push(`[key: string]: ${context.unknownType};`);
-    if (this.#style.oneLine) return `{ ${members.join(' ').replace(/;$/, '')} }`;
-    return `{\n${members.map((member) => `${inner}${member}`).join('\n')}\n${indent}}`;
+    const shown = keys.filter((key) => !this.#isLeftOut(described(key), required.has(key), context));
+    const members = shown.map((key) => this.#member(key, described(key), required.has(key), context, inner, depth));
+    if (isOpen(schema)) members.push({ type: `[key: string]: ${context.unknownType};`, doc: '' });
+    const line = members.map(({ type }) => type).join(' ');
+    const isOneLine = members.every(({ doc }) => doc === '') && !line.includes('\n') && line.length <= MAX_LINE;
+    if (members.length === 0) return '{}';
+    if (this.#style.oneLine || isOneLine) return `{ ${line.replace(/;$/, '')} }`;
+    return `{\n${members.map((member) => `${inner}${withDoc(member)}`).join('\n')}\n${indent}}`;
+  }
+
+  /** Of arguments, a model is told of all that a call must have. */
+  #isLeftOut(schema: unknown, required: boolean, { unknownType }: SchemaContext): boolean {
+    if (this.#style.deprecated || !isRecord(schema) || schema['deprecated'] !== true) return false;
+    return !required || unknownType === 'any';
   }
 
   #record(schema: JsonObject, context: SchemaContext, indent: string, depth: number): string {
@@ -235,11 +249,25 @@ export class SchemaTypeWriter {
     context: SchemaContext,
     indent: string,
     depth: number,
-  ): string {
+  ): Member {
     const doc = this.#style.memberDocs && isRecord(schema) ? memberDoc(schema) : '';
-    const comment = doc === '' ? '' : `/** ${doc} */\n${indent}`;
-    return `${comment}${propertyName(key)}${required ? '' : '?'}: ${this.#type(schema, context, indent, depth + 1)};`;
+    const type = `${propertyName(key)}${required ? '' : '?'}: ${this.#type(schema, context, indent, depth + 1)};`;
+    return { type, doc };
   }
+}
+
+interface Member {
+  /** As TypeScript, with its name. */
+  readonly type: string;
+  /** Empty: there is nothing to say. */
+  readonly doc: string;
+}
+
+/** The comment stands at the end of the first line. */
+function withDoc({ type, doc }: Member): string {
+  if (doc === '') return type;
+  const end = type.indexOf('\n');
+  return end === -1 ? `${type} // ${doc}` : `${type.slice(0, end)} // ${doc}${type.slice(end)}`;
 }
 
 interface SchemaContext {
@@ -335,7 +363,7 @@ export function parenthesised(type: string): string {
   for (let index = 0; index < type.length; index++) {
     const character = type[index] as string;
     if (character === '"') index = endOfQuoted(type, index);
-    else if (type.startsWith('/*', index)) index = type.indexOf('*/', index) + 1;
+    else if (type.startsWith('//', index)) index = type.indexOf('\n', index);
     else if ('({[<'.includes(character)) depth += 1;
     else if (')}]>'.includes(character)) depth -= 1;
     else if ((character === '|' || character === '&') && depth === 0) return `(${type})`;
@@ -369,14 +397,25 @@ function safeJson(value: unknown): string {
 function memberDoc(schema: Record<string, unknown>): string {
   const parts: string[] = [];
   if (typeof schema['description'] === 'string') parts.push(docText(schema['description'], MAX_MEMBER_DOC));
-  if (schema['default'] !== undefined) parts.push(`default ${docText(safeJson(schema['default']), 80)}`);
+  if (tellsMore(schema['default'])) parts.push(`default ${docText(safeJson(schema['default']), 80)}`);
   if (typeof schema['format'] === 'string') parts.push(`format ${docText(schema['format'], 40)}`);
   return parts.filter((part) => part !== '').join('; ');
 }
 
-/** Text for a doc comment: one line, nothing that ends the comment, no invisible characters. */
+/** What may be left out counts as false, 0 or empty, where nothing else is said. */
+function tellsMore(value: unknown): boolean {
+  return (
+    value !== undefined &&
+    value !== false &&
+    value !== 0 &&
+    value !== '' &&
+    !(Array.isArray(value) && value.length === 0)
+  );
+}
+
+/** Text for a comment: one line, no invisible characters. */
 export function docText(text: string, maxLength: number): string {
   const line = text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\s]+/gu, ' ').trim();
   const cut = line.length > maxLength ? `${line.slice(0, maxLength).trimEnd()}…` : line;
-  return cut.replaceAll('*/', '*\\/').replace(/[\ud800-\udbff](?![\udc00-\udfff])/g, '');
+  return cut.replace(/[\ud800-\udbff](?![\udc00-\udfff])/g, '');
 }

@@ -65,13 +65,13 @@ describe('the same scenario ends in the same history through each of the three A
 });
 
 describe('structured, script and hybrid end with the same effects and the same last message', () => {
-  const READ = { filePath: 'prices.txt' };
-  const MISSING = { filePath: 'missing.txt' };
-  const WRITE = { filePath: 'total.txt', content: 'The total is 7.\n' };
+  const READ = { path: 'prices.txt' };
+  const MISSING = { path: 'missing.txt' };
+  const WRITE = { path: 'total.txt', content: 'The total is 7.\n' };
   const reads = `
-const { lines } = await tools.readFile({ filePath: 'prices.txt' });
-await tools.readFile({ filePath: 'missing.txt' }).catch(() => {});`;
-  const writes = "await tools.writeFile({ filePath: 'total.txt', content: `The total is ${total}.\\n` });";
+const { lines } = await tools.readFile({ path: 'prices.txt' });
+await tools.readFile({ path: 'missing.txt' }).catch(() => {});`;
+  const writes = "await tools.writeFile({ path: 'total.txt', content: `The total is ${total}.\\n` });";
   const sums =
     'const total = (JSON.stringify(lines).match(/ (\\d+)/g) ?? []).reduce((sum, price) => sum + Number(price), 0);';
   const end = says('The total is 7.');

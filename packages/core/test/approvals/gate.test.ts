@@ -83,6 +83,15 @@ describe('a rule about arguments that are lists', () => {
   });
 });
 
+describe('a rule about an argument by the name that it had before', () => {
+  it('holds for the argument', async () => {
+    const tool = toolWith({ oldNames: { filePath: 'path' } });
+    const rules: ApprovalRule[] = [{ input: { filePath: '/etc/*' }, action: 'deny' }, { action: 'approve' }];
+    expect(await decide(rules, { tool, input: { path: '/etc/passwd' } })).toBe('deny by rule');
+    expect(await decide(rules, { tool, input: { path: 'notes.md' } })).toBe('approve by rule');
+  });
+});
+
 describe('which calls need a decision', () => {
   it.each([
     ['never', 'external', 'free'],
@@ -220,9 +229,9 @@ describe('rules', () => {
   it('that forbid and name what they are about hold for free calls too; others do not', async () => {
     const reading = {
       tool: toolWith({ name: 'readFile', effect: 'read', approval: 'never' }),
-      input: { filePath: '/app/.env' },
+      input: { path: '/app/.env' },
     };
-    expect(await decide([{ tool: 'readFile', input: { filePath: '*.env' }, action: 'deny' }], reading)).toBe(
+    expect(await decide([{ tool: 'readFile', input: { path: '*.env' }, action: 'deny' }], reading)).toBe(
       'deny by rule',
     );
     expect(

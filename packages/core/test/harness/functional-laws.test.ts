@@ -133,9 +133,9 @@ it('F6 · a tool that fails can be caught, by class, by name and by code', async
 it("F7 · one tool's result goes into the next call", async () => {
   const { root, harness } = await openFolder({ 'a.txt': 'one two three' });
   const source = `
-    const { lines } = await tools.readFile({ filePath: 'a.txt' });
+    const { lines } = await tools.readFile({ path: 'a.txt' });
     const words = JSON.stringify(lines).match(/[a-z]{3,}/g).filter((word) => /^(one|two|three)$/.test(word));
-    await tools.writeFile({ filePath: 'b.txt', content: words.reverse().join(' ') });
+    await tools.writeFile({ path: 'b.txt', content: words.reverse().join(' ') });
     return words.length;`;
   expect(valueOf(await harness.runScript(source))).toBe(3);
   expect(await readFile(join(root, 'b.txt'), 'utf8')).toBe('three two one');

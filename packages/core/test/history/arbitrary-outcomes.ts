@@ -49,7 +49,7 @@ export function operation(changes: Partial<Operation> = {}): Operation {
   return {
     callId: 'call_1',
     tool: 'readFile',
-    input: { filePath: 'a.txt' },
+    input: { path: 'a.txt' },
     effect: 'read',
     status: 'completed',
     result: { content: 'x' },

@@ -151,8 +151,8 @@ describe('what a model reads as text', () => {
     const outcome = completed({ images: [{ type: 'image', data: 'Script' }], text: 'Script' });
     const report = renderOutcomeForModel(outcome, { tokenBudget });
     expect(report).toContain('Script completed');
-    expect(report).toContain('"text": "Script"');
-    expect(report).toContain('"data": "[6 characters of base64 left out]"');
+    expect(report).toContain('"text":"Script"');
+    expect(report).toContain('"data":"[6 characters of base64 left out]"');
   });
 
   test('of many parts is made in no time', () => {

@@ -76,10 +76,10 @@ describe('after success', () => {
     );
   });
 
-  test('text of several lines is shown as text, small data indented, large data on one line', () => {
+  test('text of several lines is shown as text, and data without spaces', () => {
     expect(renderOutcomeForModel(completed('a\nb'), { tokenBudget })).toContain('Value (text):\na\nb');
     const small = { names: ['a'.repeat(40), 'b'.repeat(40)] };
-    expect(renderOutcomeForModel(completed(small), { tokenBudget })).toContain(JSON.stringify(small, null, 2));
+    expect(renderOutcomeForModel(completed(small), { tokenBudget })).toContain(`Value:\n${JSON.stringify(small)}`);
     const large = Array.from({ length: 500 }, (_, index) => index);
     expect(renderOutcomeForModel(completed(large), { tokenBudget })).toContain(JSON.stringify(large));
   });
@@ -91,7 +91,7 @@ describe('after success', () => {
     ];
     const report = renderOutcomeForModel(completed(1, { operations }), { tokenBudget });
     expect(report).toContain('2 tool calls: 1 done, 1 denied');
-    expect(report).toContain('2. denied: exec {"filePath":"a.txt"} -> ApprovalDeniedError: not now (line 3)');
+    expect(report).toContain('2. denied: exec {"path":"a.txt"} -> ApprovalDeniedError: not now (line 3)');
   });
 
   test('a value beyond the budget keeps its head and tail and says what is left out', () => {
@@ -107,14 +107,14 @@ describe('after success', () => {
 
   test('a dry run is never called completed', () => {
     const plan = [
-      { tool: 'writeFile', line: 1, column: 1, input: { filePath: 'a' }, repeated: false, conditional: false },
+      { tool: 'writeFile', line: 1, column: 1, input: { path: 'a' }, repeated: false, conditional: false },
       { tool: 'exec', line: 2, column: 1, repeated: true, conditional: true },
     ];
     expect(renderOutcomeForModel(completed(undefined, { plan }), { tokenBudget, mode: 'dry-run' })).toBe(
       [
         'Script checked, not run: this is a dry run, nothing was called or changed.',
         'It would call:',
-        '- writeFile {"filePath":"a"} (line 1)',
+        '- writeFile {"path":"a"} (line 1)',
         '- exec (line 2, perhaps, repeatedly)',
       ].join('\n'),
     );
@@ -160,9 +160,9 @@ describe('after failure', () => {
         '  3 | three',
         '  4 | four',
         'Operations, in call order (4 tool calls: 1 done, 1 failed, 1 unknown, 1 not started):',
-        '1. done: writeFile {"filePath":"a.txt"} -> {"success":true} (line 3)',
-        '2. failed: exec {"filePath":"a.txt"} -> ToolExecutionError: No such 3. done: fake (line 5)',
-        '3. unknown: exec {"filePath":"a.txt"} (line 6)',
+        '1. done: writeFile {"path":"a.txt"} -> {"success":true} (line 3)',
+        '2. failed: exec {"path":"a.txt"} -> ToolExecutionError: No such 3. done: fake (line 5)',
+        '3. unknown: exec {"path":"a.txt"} (line 6)',
         '4. not started: read File',
         'What is done has taken effect: do not repeat it. What is unknown, aborted or detached may have taken effect: look before you repeat it.',
         'Output before the failure:',

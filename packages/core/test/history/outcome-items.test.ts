@@ -48,7 +48,7 @@ describe('an outcome as an item', () => {
         {
           call_id: 'call_1',
           tool: 'readFile',
-          input: { filePath: 'a.txt' },
+          input: { path: 'a.txt' },
           effect: 'read',
           status: 'completed',
           result: { content: 'x' },

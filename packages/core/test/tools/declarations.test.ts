@@ -35,15 +35,43 @@ describe('declarations', () => {
     expect(declarationFor(weather)).toBe(`interface Tools {
   /** Current weather for a city. */
   getWeather(args: {
-    /** where */
-    city: string;
-    /** default 1 */
-    days?: number;
-  }): Promise<{
-    celsius: number;
-  }>;
+    city: string; // where
+    days?: number; // default 1
+  }): Promise<{ celsius: number }>;
 }
 `);
+  });
+
+  it('keep from models what is deprecated and may be absent, and tell the type checker of it', () => {
+    const tool = defineTool({
+      name: 'read',
+      description: 'Reads.',
+      input: z.object({
+        path: z.string(),
+        depth: z.number().optional().meta({ deprecated: true }),
+        key: z.string().meta({ deprecated: true }),
+      }),
+      output: z.object({ success: z.literal(true).meta({ deprecated: true }), text: z.string() }),
+      execute: () => ({ success: true as const, text: '' }),
+    });
+    expect(declarationFor(tool)).toContain('read(args: { path: string; key: string }): Promise<{ text: string }>;');
+    expect(declarationsFor([tool], { everything: true })).toContain(
+      'read(args: { path: string; depth?: number; key: string }): Promise<{ success: true; text: string }>;',
+    );
+  });
+
+  it('tell the type checker of the names that arguments had before, and models not', () => {
+    const tool = defineTool({
+      name: 'read',
+      description: 'Reads.',
+      input: z.object({ path: z.string(), cwd: z.string().optional() }),
+      oldNames: { filePath: 'path', workdir: 'cwd' },
+      execute: () => '',
+    });
+    expect(declarationFor(tool)).toContain('read(args: { path: string; cwd?: string }): Promise<any>;');
+    expect(declarationsFor([tool], { everything: true })).toContain(
+      'read(args: { path: string; cwd?: string; workdir?: string } | { filePath: string; cwd?: string; workdir?: string }): Promise<any>;',
+    );
   });
 
   it.each([

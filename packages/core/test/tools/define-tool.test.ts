@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import * as fc from 'fast-check';
 import { z } from 'zod';
 import { ToolscriptUsageError } from '#core/protocol/errors.js';
@@ -88,6 +88,38 @@ describe('a definition', () => {
       'mcp.github.list-issues',
     );
     expect(() => defineTool({ ...base, name: 'github.list' }, { namespace: 'mcp' })).toThrow(/mcp.SERVER.TOOL/);
+  });
+});
+
+describe('names that arguments had before', () => {
+  const ran = vi.fn();
+  const tool = defineTool({
+    name: 'read',
+    description: 'Reads.',
+    input: z.object({ path: z.string(), cwd: z.string().optional() }),
+    oldNames: { filePath: 'path', workdir: 'cwd' },
+    execute: ran,
+  });
+
+  it('are accepted, and everything behind the call sees the names of today', () => {
+    expect(tool.validateInput({ filePath: 'a', workdir: 'b' })).toEqual({ ok: true, value: { path: 'a', cwd: 'b' } });
+    expect(tool.validateInput({ path: 'a', workdir: 'b' })).toEqual({ ok: true, value: { path: 'a', cwd: 'b' } });
+  });
+
+  it('are refused beside the name of today', () => {
+    expect(tool.validateInput({ path: 'a', filePath: 'b' }).ok).toBe(false);
+  });
+
+  it('are understood in a call that was put aside under them', () => {
+    void tool.execute({ filePath: 'a' } as never, {} as never);
+    expect(ran).toHaveBeenCalledWith({ path: 'a' }, {});
+  });
+
+  it('must be names', () => {
+    const define = (oldNames: unknown) => () =>
+      defineTool({ name: 't', description: '', oldNames, execute: ran } as never);
+    expect(define({ a: 1 })).toThrow('"oldNames" of the tool "t" must be an object of names.');
+    expect(define('a')).toThrow(ToolscriptUsageError);
   });
 });
 

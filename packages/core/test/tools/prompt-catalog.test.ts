@@ -152,7 +152,7 @@ describe('the tools in the instructions', () => {
     );
     const text = instructionsOf([first, ...others], 1_500);
     expect(text).toContain('  // huge: Huge.\n');
-    expect(text.match(/\/\*\* which one \*\//gu)).toHaveLength(3);
+    expect(text.match(/\/\/ which one/gu)).toHaveLength(3);
     expect(text).toContain('4 of 4 tools shown, 1 of them by name only');
   });
 

@@ -37,14 +37,14 @@ const MAX_TIMEOUT_MS = 3_600_000;
 const DEFAULT_MAX_OUTPUT_BYTES = 256 * 1024;
 
 export const ExecOutput = z.object({
-  exitCode: z.number().int().describe('128 + number where a signal ended it'),
+  exitCode: z.number().int(),
   stdout: z.string(),
   stderr: z.string(),
-  aggregatedOutput: z.string().describe('stdout and stderr in order of arrival'),
+  aggregatedOutput: z.string().describe('both, in order'),
   timedOut: z.boolean(),
-  truncated: z.boolean().describe('the middle of long output is left out'),
+  truncated: z.boolean().describe('the middle is left out'),
   durationMs: z.number().int(),
-  quarantined: z.array(z.string()).optional().describe('protected files that it made, moved away; a sentence for each'),
+  quarantined: z.array(z.string()).optional().describe('protected files that it made, moved away'),
 });
 
 export interface ExecInput {
@@ -173,8 +173,8 @@ export function commonInput({
   maxTimeoutMs = MAX_TIMEOUT_MS,
 }: ExecOptions): CommonInput {
   return {
-    cwd: z.string().optional().describe('start folder inside the workspace'),
-    env: z.record(z.string(), z.string()).optional().describe('environment variables to add'),
+    cwd: z.string().optional(),
+    env: z.record(z.string(), z.string()).optional().describe('added'),
     timeoutMs: z.number().int().min(1).max(maxTimeoutMs).default(Math.min(defaultTimeoutMs, maxTimeoutMs)),
     approvalContext: z.string().optional().describe('why, for the person who approves'),
   };

@@ -10,6 +10,7 @@ import { ioFailure, openFolder, openSubfolder, using, type VerifiedFolder } from
 import { quotePath, visible } from './path-rules.js';
 import { permissionPath } from './permission-path.js';
 import { displayPath, otherRoots, resolvePath, type Workspace } from './workspace.js';
+import { SUCCESS } from '../success.js';
 
 /** A folder with more entries than this is listed in part, and says so. */
 const MAX_FOLDER_ENTRIES = 100_000;
@@ -18,27 +19,27 @@ const MAX_FOLDER_ENTRIES = 100_000;
 const STEPS_OF_AN_ENTRY = 20;
 
 const ListDirInput = z.object({
-  dirPath: z.string().default('.').describe('relative to the workspace, or absolute inside it'),
-  offset: z.number().int().min(1).default(1).describe('first entry to show, from 1'),
-  limit: z.number().int().min(1).max(2000).default(25).describe('entries to show'),
-  depth: z.number().int().min(1).max(50).default(2).describe('levels of folders to go down'),
-  workdir: z.string().optional().describe('folder that dirPath is relative to'),
+  path: z.string().default('.'),
+  offset: z.number().int().min(1).default(1),
+  limit: z.number().int().min(1).max(2000).default(25),
+  depth: z.number().int().min(1).max(50).default(2),
+  cwd: z.string().optional(),
 });
 
 const ListDirOutput = z.object({
-  success: z.literal(true),
+  success: SUCCESS,
   path: z.string(),
-  content: z.string().describe('the tree; `/` marks folders, `@` links, `?` what is neither file nor folder'),
+  content: z.string().describe('the tree: `/` marks folders, `@` links, `?` others'),
   entries: z.array(
     z.object({
       path: z.string(),
       name: z.string(),
       type: z.enum(['file', 'directory', 'symlink', 'other']),
-      depth: z.number().int().describe('1 for what lies in the folder itself'),
-      unreadable: z.boolean().optional().describe('a folder that could not be opened'),
+      depth: z.number().int(),
+      unreadable: z.boolean().optional().meta({ deprecated: true }),
     }),
   ),
-  truncated: z.boolean().describe('there are more entries'),
+  truncated: z.boolean(),
 });
 
 export type ListDirInput = z.input<typeof ListDirInput>;
@@ -48,14 +49,13 @@ type Entry = ListDirResult['entries'][number];
 export function listDirTool(workspace: Workspace): Tool {
   return defineTool({
     name: 'listDir',
-    description:
-      'Lists a folder as a tree, hidden entries too, sorted by name; links are shown and not followed. Returns entries[] and content.' +
-      otherRoots(workspace),
+    description: 'Lists a folder as a tree, hidden entries too; links are not followed.' + otherRoots(workspace),
     input: ListDirInput,
+    oldNames: { dirPath: 'path', workdir: 'cwd' },
     output: ListDirOutput,
     approval: 'never',
     effect: 'read',
-    permissions: (input) => [`read:${permissionPath(workspace, input.dirPath, input.workdir)}`],
+    permissions: (input) => [`read:${permissionPath(workspace, input.path, input.cwd)}`],
     execute: (input, { signal }) => listDir(workspace, input, signal),
   });
 }
@@ -67,7 +67,7 @@ export async function listDir(
   signal?: AbortSignal,
 ): Promise<ListDirResult> {
   const wish = ListDirInput.parse(input);
-  const path = resolvePath(workspace, wish.dirPath, wish.workdir);
+  const path = resolvePath(workspace, wish.path, wish.cwd);
   return using(openFolder(workspace, path), async (folder) => {
     const walk = new Walk(workspace, wish.depth, wish.offset + wish.limit, new WorkSlices({ signal }));
     await walk.visit(folder, folder.realPath, 1);
@@ -75,7 +75,7 @@ export async function listDir(
       const total = walk.entries.length;
       throw failure(
         'out_of_range',
-        `${quotePath(wish.dirPath)} has ${total} ${total === 1 ? 'entry' : 'entries'} here; offset ${wish.offset} is beyond the end.`,
+        `${quotePath(wish.path)} has ${total} ${total === 1 ? 'entry' : 'entries'} here; offset ${wish.offset} is beyond the end.`,
       );
     }
     const entries = walk.entries.slice(wish.offset - 1, wish.offset - 1 + wish.limit);

@@ -9,6 +9,7 @@ import { quotePath } from './path-rules.js';
 import type { TextLines } from './text-lines.js';
 import { jsonBytes, readText } from './text.js';
 import { displayPath, resolvePath, type Workspace } from './workspace.js';
+import { SUCCESS } from '../success.js';
 
 /** Characters of a line that `content` shows; `lines` holds more. */
 const MAX_SHOWN_LINE = 500;
@@ -18,31 +19,26 @@ const MAX_LINE = 100_000;
 const MAX_RESULT_BYTES = 800_000;
 
 const ReadFileInput = z.object({
-  filePath: z.string().describe('relative to the workspace, or absolute inside it'),
-  offset: z.number().int().min(1).default(1).describe('first line, from 1'),
-  limit: z.number().int().min(1).max(100_000).default(2000).describe('lines to read'),
-  mode: z.enum(['slice', 'indentation']).default('slice').describe("'indentation': the code block around anchorLine"),
-  anchorLine: z
-    .number()
-    .int()
-    .min(1)
-    .optional()
-    .describe('indentation mode: a line inside the block (default: offset)'),
-  maxLevels: z.number().int().min(0).default(0).describe('indentation mode: enclosing levels to show, 0 for all'),
-  includeSiblings: z.boolean().default(false).describe('indentation mode: also the blocks beside it'),
-  includeHeader: z.boolean().default(true).describe('indentation mode: also comments and decorators above it'),
-  workdir: z.string().optional().describe('folder that filePath is relative to'),
+  path: z.string(),
+  offset: z.number().int().min(1).default(1),
+  limit: z.number().int().min(1).max(100_000).default(2000),
+  mode: z.enum(['slice', 'indentation']).default('slice'),
+  anchorLine: z.number().int().min(1).optional().describe('default offset'),
+  maxLevels: z.number().int().min(0).default(0).describe('around it, 0 for all'),
+  includeSiblings: z.boolean().default(false),
+  includeHeader: z.boolean().default(true),
+  cwd: z.string().optional(),
 });
 
 const ReadFileOutput = z.object({
-  success: z.literal(true),
+  success: SUCCESS,
   path: z.string(),
-  content: z.string().describe('the lines as `L12: text`, each cut at 500 characters'),
-  lines: z.array(z.string()).describe('the text of the lines'),
-  firstLine: z.number().int().describe('number of lines[0], from 1'),
+  content: z.string().describe('lines as `L12: text`, cut at 500 characters'),
+  lines: z.array(z.string()),
+  firstLine: z.number().int().meta({ deprecated: true }),
   totalLines: z.number().int(),
-  truncated: z.boolean().describe('lines after the last one are missing, or a line was cut'),
-  lossy: z.boolean().describe('bytes that are not UTF-8 are shown as U+FFFD'),
+  truncated: z.boolean(),
+  lossy: z.boolean().describe('not UTF-8').meta({ deprecated: true }),
 });
 
 export type ReadFileInput = z.input<typeof ReadFileInput>;
@@ -51,14 +47,13 @@ export type ReadFileResult = z.output<typeof ReadFileOutput>;
 export function readFileTool(workspace: Workspace): Tool {
   return defineTool({
     name: 'readFile',
-    description:
-      "Reads a text file: lines offset to offset+limit, or in mode 'indentation' the code block around anchorLine. " +
-      'Returns lines[] and content with line numbers.',
+    description: "Reads lines of a text file; in mode 'indentation' the code block around anchorLine.",
     input: ReadFileInput,
+    oldNames: { filePath: 'path', workdir: 'cwd' },
     output: ReadFileOutput,
     approval: 'never',
     effect: 'read',
-    permissions: (input) => [`read:${permissionPath(workspace, input.filePath, input.workdir)}`],
+    permissions: (input) => [`read:${permissionPath(workspace, input.path, input.cwd)}`],
     execute: (input, { signal }) => readFile(workspace, input, signal),
   });
 }
@@ -70,7 +65,7 @@ export async function readFile(
   signal?: AbortSignal,
 ): Promise<ReadFileResult> {
   const wish = ReadFileInput.parse(input);
-  const path = resolvePath(workspace, wish.filePath, wish.workdir);
+  const path = resolvePath(workspace, wish.path, wish.cwd);
   const slices = new WorkSlices({ signal });
   throwIfAborted(signal);
   const file = await readText(workspace, path, slices);
@@ -95,25 +90,25 @@ interface WantedRange extends LineRange {
   readonly block: LineRange;
 }
 
-function slice(all: TextLines, { filePath, offset, limit }: z.output<typeof ReadFileInput>): WantedRange {
-  if (offset > all.length && offset > 1) throw beyondEnd(filePath, 'offset', offset, all.length);
+function slice(all: TextLines, { path, offset, limit }: z.output<typeof ReadFileInput>): WantedRange {
+  if (offset > all.length && offset > 1) throw beyondEnd(path, 'offset', offset, all.length);
   const range = { first: offset - 1, last: Math.min(all.length, offset - 1 + limit) - 1 };
   return { ...range, block: range };
 }
 
 async function block(all: TextLines, wish: z.output<typeof ReadFileInput>, slices: WorkSlices): Promise<WantedRange> {
   const anchorLine = wish.anchorLine ?? wish.offset;
-  if (anchorLine > all.length) throw beyondEnd(wish.filePath, 'anchorLine', anchorLine, all.length);
+  if (anchorLine > all.length) throw beyondEnd(wish.path, 'anchorLine', anchorLine, all.length);
   const whole = await blockAround(all, anchorLine - 1, wish, slices);
   return { ...limitAround(whole, anchorLine - 1, wish.limit), block: whole };
 }
 
-function beyondEnd(filePath: string, name: string, line: number, total: number): Error {
+function beyondEnd(path: string, name: string, line: number, total: number): Error {
   return failure(
     'out_of_range',
-    `${quotePath(filePath)} has ${total} line${total === 1 ? '' : 's'}; ${name} ${line} is beyond its end.`,
+    `${quotePath(path)} has ${total} line${total === 1 ? '' : 's'}; ${name} ${line} is beyond its end.`,
     {
-      path: filePath,
+      path,
       totalLines: total,
     },
   );

@@ -7,19 +7,20 @@ import { permissionPath } from './permission-path.js';
 import { targetOf } from './target.js';
 import { checkEncodable } from './text.js';
 import { displayPath, resolvePath, type Workspace } from './workspace.js';
+import { SUCCESS } from '../success.js';
 
 const WriteFileInput = z.object({
-  filePath: z.string().describe('relative to the workspace, or absolute inside it'),
-  content: z.string().describe('the whole new content'),
-  workdir: z.string().optional().describe('folder that filePath is relative to'),
+  path: z.string(),
+  content: z.string(),
+  cwd: z.string().optional(),
 });
 
 const WriteFileOutput = z.object({
-  success: z.literal(true),
+  success: SUCCESS,
   path: z.string(),
   bytes: z.number().int(),
-  created: z.boolean().describe('there was no such file before'),
-  content: z.string().describe('what was done, in one sentence'),
+  created: z.boolean(),
+  content: z.string().describe('what was done').meta({ deprecated: true }),
 });
 
 export type WriteFileInput = z.input<typeof WriteFileInput>;
@@ -28,15 +29,15 @@ export type WriteFileResult = z.output<typeof WriteFileOutput>;
 export function writeFileTool(workspace: Workspace): Tool {
   return defineTool({
     name: 'writeFile',
-    description:
-      'Writes a whole text file, replacing what was there; makes missing folders. For small changes use applyPatch.',
+    description: 'Writes a whole text file and makes missing folders. For small changes use applyPatch.',
     input: WriteFileInput,
+    oldNames: { filePath: 'path', workdir: 'cwd' },
     output: WriteFileOutput,
     approval: 'policy',
     effect: 'write',
-    permissions: (input) => [`write:${permissionPath(workspace, input.filePath, input.workdir)}`],
+    permissions: (input) => [`write:${permissionPath(workspace, input.path, input.cwd)}`],
     preview: (input) =>
-      `write ${permissionPath(workspace, input.filePath, input.workdir)} (${Buffer.byteLength(input.content)} bytes)\n\n${input.content}`,
+      `write ${permissionPath(workspace, input.path, input.cwd)} (${Buffer.byteLength(input.content)} bytes)\n\n${input.content}`,
     execute: (input, { signal }) => writeFile(workspace, input, signal),
   });
 }
@@ -50,7 +51,7 @@ export async function writeFile(
   input: WriteFileInput,
   signal?: AbortSignal,
 ): Promise<WriteFileResult> {
-  const path = resolvePath(workspace, input.filePath, input.workdir);
+  const path = resolvePath(workspace, input.path, input.cwd);
   checkEncodable(input.content, 'The content');
   const bytes = Buffer.from(input.content);
   throwIfAborted(signal);

@@ -9,6 +9,7 @@ import { permissionPath } from '../files/permission-path.js';
 import { readAll } from '../files/text.js';
 import { displayPath, resolvePath, type Workspace, type WorkspacePath } from '../files/workspace.js';
 import { imageHeader, type ImageHeader } from './image-header.js';
+import { SUCCESS } from '../success.js';
 
 /*
  * An image is named in the result by a part `{ type: 'image', mediaType, path, sha256 }`: small enough for every
@@ -26,28 +27,28 @@ const MAX_INLINE_BYTES = 750_000;
 const MEDIA_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
 
 const ViewImageInput = z.object({
-  path: z.string().describe('relative to the workspace, or absolute inside it'),
-  workdir: z.string().optional().describe('folder that path is relative to'),
-  inline: z.boolean().default(false).describe(`also image.data in base64, for images up to ${MAX_INLINE_BYTES} bytes`),
+  path: z.string(),
+  cwd: z.string().optional(),
+  inline: z.boolean().default(false).describe(`also image.data in base64, up to ${MAX_INLINE_BYTES} bytes`),
 });
 
 const ImagePart = z.object({
-  type: z.literal('image'),
-  mediaType: z.enum(MEDIA_TYPES),
-  path: z.string(),
-  sha256: z.string().describe("of the file's bytes, hexadecimal"),
-  data: z.string().optional().describe('base64, with inline: true'),
+  type: z.literal('image').meta({ deprecated: true }),
+  mediaType: z.enum(MEDIA_TYPES).meta({ deprecated: true }),
+  path: z.string().meta({ deprecated: true }),
+  sha256: z.string().meta({ deprecated: true }),
+  data: z.string().optional(),
 });
 
 const ViewImageOutput = z.object({
-  success: z.literal(true),
+  success: SUCCESS,
   path: z.string(),
-  mediaType: z.enum(MEDIA_TYPES),
-  width: z.number().int().describe('pixels'),
-  height: z.number().int().describe('pixels'),
-  bytes: z.number().int(),
-  content: z.string().describe('what the image is, in one line'),
-  image: ImagePart.describe('the part for the conversation'),
+  mediaType: z.enum(MEDIA_TYPES).meta({ deprecated: true }),
+  width: z.number().int(),
+  height: z.number().int(),
+  bytes: z.number().int().meta({ deprecated: true }),
+  content: z.string().describe('what the image is').meta({ deprecated: true }),
+  image: ImagePart,
 });
 
 export type ViewImageInput = z.input<typeof ViewImageInput>;
@@ -61,14 +62,13 @@ export interface ImageReference {
 export function viewImageTool(workspace: Workspace): Tool {
   return defineTool({
     name: 'viewImage',
-    description:
-      'Hands an image file to the conversation: PNG, JPEG, GIF or WebP, up to 5 MB and 8000 pixels a side. ' +
-      'Returns its type, width and height.',
+    description: 'Hands an image file to the conversation: up to 5 MB and 8000 pixels a side.',
     input: ViewImageInput,
+    oldNames: { workdir: 'cwd' },
     output: ViewImageOutput,
     approval: 'never',
     effect: 'read',
-    permissions: (input) => [`read:${permissionPath(workspace, input.path, input.workdir)}`],
+    permissions: (input) => [`read:${permissionPath(workspace, input.path, input.cwd)}`],
     execute: (input, { signal }) => viewImage(workspace, input, signal),
   });
 }
@@ -79,7 +79,7 @@ export async function viewImage(
   input: ViewImageInput,
   signal?: AbortSignal,
 ): Promise<ViewImageResult> {
-  const path = resolvePath(workspace, input.path, input.workdir);
+  const path = resolvePath(workspace, input.path, input.cwd);
   const { bytes, realPath } = await readImage(workspace, path, signal);
   const { mediaType, width, height } = checkedHeader(bytes, path);
   const shown = displayPath(workspace, realPath);

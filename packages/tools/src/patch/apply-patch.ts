@@ -9,28 +9,29 @@ import { createWorkspace, type RootOption, type Workspace } from '../files/works
 import { parsePatch, pathsInPatch, readPatch } from './parse.js';
 import { PatchPlanner, type PatchChange } from './planner.js';
 import { PATCH_EXAMPLE } from './unwrap.js';
+import { SUCCESS } from '../success.js';
 
 const ApplyPatchInput = z.object({
-  patch: z.string().describe("'*** Begin Patch' … '*** End Patch', or a unified diff"),
-  cwd: z.string().optional().describe('folder that the paths in the patch are relative to'),
-  atomic: z.boolean().default(true).describe('all or nothing; false keeps what was done before a failure'),
-  dryRun: z.boolean().default(false).describe('only say what would change'),
+  patch: z.string(),
+  cwd: z.string().optional(),
+  atomic: z.boolean().default(true).describe('all or nothing'),
+  dryRun: z.boolean().default(false),
 });
 
 const ApplyPatchOutput = z.object({
-  success: z.literal(true),
+  success: SUCCESS,
   changes: z.array(
     z.object({
       path: z.string(),
       kind: z.enum(['add', 'delete', 'update']),
       movedTo: z.string().optional(),
-      added: z.number().int().describe('lines'),
-      removed: z.number().int().describe('lines'),
+      added: z.number().int(),
+      removed: z.number().int(),
     }),
   ),
   summary: z.string(),
-  stdout: z.string(),
-  stderr: z.string(),
+  stdout: z.string().meta({ deprecated: true }),
+  stderr: z.string().meta({ deprecated: true }),
 });
 
 export type ApplyPatchInput = z.input<typeof ApplyPatchInput>;
@@ -61,9 +62,9 @@ export function applyPatchTool(workspace: Workspace): Tool {
   return defineTool({
     name: 'applyPatch',
     description:
-      'Adds, updates, moves and deletes files by a patch; nothing is written unless all of it fits. Give a few unchanged lines around each change. Format:\n' +
+      'Adds, updates, moves and deletes files by a patch; nothing is written unless all of it fits. Give a few unchanged lines around each change.\n' +
       `${PATCH_EXAMPLE}\n` +
-      "Also: '*** Add File: path' (lines begin with +), '*** Delete File: path', '*** Move to: path' after an Update line, '@@ line further up' to say where, '*** End of File'. Unified diffs (git diff, diff -u) work too.",
+      "Also '*** Add File: path' (lines begin with +), '*** Delete File: path', '*** Move to: path' after an Update line, '@@ line further up' to say where. Unified diffs work too.",
     input: ApplyPatchInput,
     output: ApplyPatchOutput,
     approval: 'policy',

@@ -2,19 +2,20 @@ import { defineTool } from '@toolscript/core';
 import type { Tool } from '@toolscript/core/protocol';
 import { z } from 'zod';
 import { failure } from '../failure.js';
+import { SUCCESS } from '../success.js';
 
 const PlanStep = z.object({ step: z.string().min(1), status: z.enum(['pending', 'in_progress', 'completed']) });
 
 const UpdatePlanInput = z.object({
-  explanation: z.string().optional().describe('why the plan changed'),
+  explanation: z.string().optional(),
   plan: z.array(PlanStep).max(200),
 });
 
 const UpdatePlanOutput = z.object({
-  success: z.literal(true),
-  content: z.string(),
-  plan: z.array(PlanStep),
-  explanation: z.string().optional(),
+  success: SUCCESS,
+  content: z.string().meta({ deprecated: true }),
+  plan: z.array(PlanStep).meta({ deprecated: true }),
+  explanation: z.string().optional().meta({ deprecated: true }),
 });
 
 export type UpdatePlanInput = z.input<typeof UpdatePlanInput>;
@@ -24,7 +25,7 @@ export function updatePlanTool(): Tool {
   return defineTool({
     name: 'updatePlan',
     description:
-      'Records the plan of your work for the person to see. Send the whole plan each time; at most one step is in_progress.',
+      'Records the plan of your work for the person to see. Send all of it each time; at most one step is in_progress.',
     input: UpdatePlanInput,
     output: UpdatePlanOutput,
     approval: 'never',

@@ -12,20 +12,10 @@ import { compileGlob, GlobSet, globWork, isGlob } from './glob.js';
 import { inScope } from './search-scope.js';
 
 const FileSearchInput = z.object({
-  pattern: z
-    .string()
-    .min(1)
-    .max(1000)
-    .describe(
-      "part of a name or path, typed loosely ('usrctl' finds src/userController.ts), or a glob such as '*.test.ts'",
-    ),
+  pattern: z.string().min(1).max(1000).describe("'usrctl' finds src/userController.ts; or '*.test.ts'"),
   limit: z.number().int().min(1).max(2000).default(50),
-  searchDirectory: z.string().default('.').describe('folder to search in'),
-  exclude: z
-    .array(z.string().min(1).max(1000))
-    .max(100)
-    .default([])
-    .describe('globs of files and folders to leave out'),
+  path: z.string().default('.'),
+  exclude: z.array(z.string().min(1).max(1000)).max(100).default([]).describe('globs'),
 });
 
 const FileSearchOutput = z.object({
@@ -33,12 +23,12 @@ const FileSearchOutput = z.object({
     .array(
       z.object({
         path: z.string(),
-        score: z.number().describe('1 is a perfect match, 0 hardly one'),
-        indices: z.array(z.number().int()).describe('characters of path that matched'),
+        score: z.number().describe('0 to 1').meta({ deprecated: true }),
+        indices: z.array(z.number().int()).describe('characters that matched').meta({ deprecated: true }),
       }),
     )
-    .describe('best first; for a glob by path'),
-  truncated: z.boolean().describe('there are more'),
+    .describe('best first'),
+  truncated: z.boolean(),
 });
 
 export type FileSearchInput = z.input<typeof FileSearchInput>;
@@ -49,14 +39,13 @@ export function fileSearchTool(workspace: Workspace): Tool {
   const lists = new FileLists(workspace);
   return defineTool({
     name: 'fileSearch',
-    description:
-      'Finds files by name: fuzzy, best first; a pattern with * ? or {a,b} is a glob instead. ' +
-      'Ignored (.gitignore) and hidden files are left out. Returns files[] with path, score and indices.',
+    description: 'Finds files by fuzzy name or glob. Ignored (.gitignore) and hidden files are left out.',
     input: FileSearchInput,
+    oldNames: { searchDirectory: 'path' },
     output: FileSearchOutput,
     approval: 'never',
     effect: 'read',
-    permissions: (input) => [`read:${permissionPath(workspace, input.searchDirectory)}`],
+    permissions: (input) => [`read:${permissionPath(workspace, input.path)}`],
     execute: (input, { signal }) => fileSearch(workspace, input, signal, lists),
   });
 }
@@ -75,7 +64,7 @@ export async function fileSearch(
   const excluded = new GlobSet(wish.exclude.map(compileGlob));
   const wanted = isGlob(wish.pattern) ? new GlobSet([compileGlob(wish.pattern)]) : undefined;
   const slices = globWork(signal);
-  return inScope(workspace, { path: wish.searchDirectory, folderOnly: true }, async (scope, cwd) => {
+  return inScope(workspace, { path: wish.path, folderOnly: true }, async (scope, cwd) => {
     const list = await lists.of(scope, cwd, signal);
     const ranked = wanted
       ? await byGlob(wanted, list.paths, excluded, scope.prefix, slices)

@@ -11,6 +11,7 @@ import { compileGlob, GlobSet, globWork } from './glob.js';
 import type { WorkSlices } from '../work-slices.js';
 import { runRipgrep } from './ripgrep.js';
 import { inScope, type SearchScope } from './search-scope.js';
+import { SUCCESS } from '../success.js';
 
 /** Characters of a matching line that are returned; of a longer line, those around the match. */
 const MAX_TEXT = 500;
@@ -20,47 +21,39 @@ const MAX_MULTILINE_TEXT = 2000;
 const MAX_RESULT_BYTES = 400_000;
 
 const GrepFilesInput = z.object({
-  pattern: z.string().min(1).max(10_000).describe('regular expression (Rust syntax), matched line by line'),
-  include: z
-    .string()
-    .max(1000)
-    .optional()
-    .describe("glob for the files to search, such as '*.ts' or 'src/**/*.{js,ts}'"),
-  exclude: z
-    .array(z.string().min(1).max(1000))
-    .max(100)
-    .default([])
-    .describe('globs of files and folders to leave out'),
-  path: z.string().default('.').describe('file or folder to search'),
-  limit: z.number().int().min(1).max(2000).default(100).describe('files, or matches where they are asked for'),
-  matches: z.boolean().default(false).describe('also return each matching line with its place'),
-  context: z.number().int().min(0).max(20).default(0).describe('lines to show before and after each match'),
+  pattern: z.string().min(1).max(10_000).describe('regular expression (Rust)'),
+  include: z.string().max(1000).optional().describe("glob such as 'src/**/*.{js,ts}'"),
+  exclude: z.array(z.string().min(1).max(1000)).max(100).default([]).describe('globs'),
+  path: z.string().default('.'),
+  limit: z.number().int().min(1).max(2000).default(100),
+  matches: z.boolean().default(false).describe('also return matches[]'),
+  context: z.number().int().min(0).max(20).default(0).describe('lines before and after each match'),
   ignoreCase: z.boolean().default(false),
-  smartCase: z.boolean().default(false).describe('ignore case unless the pattern has capitals'),
+  smartCase: z.boolean().default(false),
   literal: z.boolean().default(false).describe('pattern is plain text'),
-  multiline: z.boolean().default(false).describe('matches may go across lines; files up to 10 MB'),
-  workdir: z.string().optional().describe('folder that path is relative to'),
+  multiline: z.boolean().default(false),
+  cwd: z.string().optional(),
 });
 
 const GrepFilesOutput = z.object({
-  success: z.literal(true),
-  content: z.string().describe('the paths, or `path:line:column: text` for each match'),
-  files: z.array(z.string()).describe('files with a match, sorted by path'),
+  success: SUCCESS,
+  content: z.string().describe('the paths, or `path:line:column: text`'),
+  files: z.array(z.string()),
   matches: z
     .array(
       z.object({
         path: z.string(),
         line: z.number().int(),
         column: z.number().int(),
-        endLine: z.number().int().optional().describe('with multiline: true'),
+        endLine: z.number().int().optional(),
         text: z.string(),
-        before: z.array(z.string()).optional().describe('with context'),
+        before: z.array(z.string()).optional(),
         after: z.array(z.string()).optional(),
       }),
     )
     .optional()
-    .describe('with matches: true or context; line and column of the first match in each line, from 1'),
-  truncated: z.boolean().describe('there are more'),
+    .describe('with matches or context; from 1'),
+  truncated: z.boolean(),
 });
 
 type Wish = z.output<typeof GrepFilesInput>;
@@ -72,14 +65,14 @@ export function grepFilesTool(workspace: Workspace): Tool {
   return defineTool({
     name: 'grepFiles',
     description:
-      'Finds files whose content matches a regular expression. Ignored (.gitignore), hidden and binary files are left out. ' +
-      'Returns files[]; with matches: true also matches[] with path, line, column and text.' +
+      'Finds files by content, line by line. Ignored (.gitignore), hidden and binary files are left out.' +
       otherRoots(workspace),
     input: GrepFilesInput,
+    oldNames: { workdir: 'cwd' },
     output: GrepFilesOutput,
     approval: 'never',
     effect: 'read',
-    permissions: (input) => [`read:${permissionPath(workspace, input.path, input.workdir)}`],
+    permissions: (input) => [`read:${permissionPath(workspace, input.path, input.cwd)}`],
     execute: (input, { signal }) => grepFiles(workspace, input, signal),
   });
 }

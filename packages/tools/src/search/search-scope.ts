@@ -22,10 +22,10 @@ export interface SearchScope {
  */
 export async function inScope<T>(
   workspace: Workspace,
-  wish: { readonly path: string; readonly workdir?: string | undefined; readonly folderOnly: boolean },
+  wish: { readonly path: string; readonly cwd?: string | undefined; readonly folderOnly: boolean },
   search: (scope: SearchScope, cwd: string) => Promise<T>,
 ): Promise<T> {
-  const path = resolvePath(workspace, wish.path, wish.workdir);
+  const path = resolvePath(workspace, wish.path, wish.cwd);
   const { realPath, stat } = await placeOf(workspace, path);
   if (!stat.isDirectory()) {
     if (wish.folderOnly) await openFolder(workspace, path).then(({ handle }) => handle.close());

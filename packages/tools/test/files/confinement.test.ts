@@ -102,7 +102,7 @@ describe.each(verifications)('with verification by %s', (verification) => {
       ['a file used as a folder', () => 'own.txt/x', 'not_a_folder'],
       ['links in a circle', () => 'circle-a', 'io'],
     ])('%s', async (_, path, reason) => {
-      const error = await refusal(() => readFile(workspace, { filePath: path() }));
+      const error = await refusal(() => readFile(workspace, { path: path() }));
       expect(error.data['reason']).toBe(reason);
       expect(error.message).not.toContain(SECRET);
       expect(error.message.replaceAll(path(), '')).not.toContain(inside);
@@ -111,32 +111,32 @@ describe.each(verifications)('with verification by %s', (verification) => {
     });
 
     it('a socket', async () => {
-      const error = await refusal(() => readFile(workspace, { filePath: 'socket' }));
+      const error = await refusal(() => readFile(workspace, { path: 'socket' }));
       expect(['not_a_file', 'io']).toContain(error.data['reason']);
     });
 
     it('a start folder outside', async () => {
-      expect(
-        (await refusal(() => readFile(workspace, { filePath: 'secret.txt', workdir: '../outside' }))).data['reason'],
-      ).toBe('outside');
-      expect(
-        (await refusal(() => readFile(workspace, { filePath: 'secret.txt', workdir: 'folder-out' }))).data['reason'],
-      ).toBe('link_outside');
+      expect((await refusal(() => readFile(workspace, { path: 'secret.txt', cwd: '../outside' }))).data['reason']).toBe(
+        'outside',
+      );
+      expect((await refusal(() => readFile(workspace, { path: 'secret.txt', cwd: 'folder-out' }))).data['reason']).toBe(
+        'link_outside',
+      );
     });
 
     it('listing a folder behind a link', async () => {
-      expect((await refusal(() => listDir(workspace, { dirPath: 'folder-out' }))).data['reason']).toBe('link_outside');
-      expect((await refusal(() => listDir(workspace, { dirPath: '..' }))).data['reason']).toBe('outside');
-      expect((await refusal(() => listDir(workspace, { dirPath: 'own.txt' }))).data['reason']).toBe('not_a_folder');
+      expect((await refusal(() => listDir(workspace, { path: 'folder-out' }))).data['reason']).toBe('link_outside');
+      expect((await refusal(() => listDir(workspace, { path: '..' }))).data['reason']).toBe('outside');
+      expect((await refusal(() => listDir(workspace, { path: 'own.txt' }))).data['reason']).toBe('not_a_folder');
     });
   });
 
   it('reading follows links and `..` that stay inside', async () => {
-    for (const filePath of ['own.txt', './own.txt', 'file-in', 'sub/../own.txt', join(inside, 'own.txt')]) {
-      expect(await readFile(workspace, { filePath })).toMatchObject({ path: 'own.txt', lines: ['own'] });
+    for (const path of ['own.txt', './own.txt', 'file-in', 'sub/../own.txt', join(inside, 'own.txt')]) {
+      expect(await readFile(workspace, { path })).toMatchObject({ path: 'own.txt', lines: ['own'] });
     }
-    expect((await readFile(workspace, { filePath: 'folder-in/deep.txt' })).path).toBe('sub/deep.txt');
-    expect((await readFile(workspace, { filePath: '../own.txt', workdir: 'sub' })).path).toBe('own.txt');
+    expect((await readFile(workspace, { path: 'folder-in/deep.txt' })).path).toBe('sub/deep.txt');
+    expect((await readFile(workspace, { path: '../own.txt', cwd: 'sub' })).path).toBe('own.txt');
   });
 
   describe('writing is refused and changes nothing, inside or outside, for', () => {
@@ -168,27 +168,27 @@ describe.each(verifications)('with verification by %s', (verification) => {
       ['a long name', () => 'n'.repeat(300), 'bad_path'],
     ])('%s', async (_, path, reason) => {
       const before = [snapshot(inside), snapshot(outside)];
-      const error = await refusal(() => writeFile(workspace, { filePath: path(), content: 'taken over' }));
+      const error = await refusal(() => writeFile(workspace, { path: path(), content: 'taken over' }));
       expect(error.data['reason']).toBe(reason);
       expect([snapshot(inside), snapshot(outside)]).toEqual(before);
     });
   });
 
   it('writing follows a link to a file inside and keeps the link', async () => {
-    const result = await writeFile(workspace, { filePath: 'file-in', content: 'own\n' });
+    const result = await writeFile(workspace, { path: 'file-in', content: 'own\n' });
     expect(result).toMatchObject({ path: 'own.txt', created: false });
     expect(snapshot(inside)['file-in']).toBe('link own.txt');
   });
 
   it('writing over a hard link leaves the other name as it was', async () => {
-    await writeFile(workspace, { filePath: 'hard-link', content: 'new' });
+    await writeFile(workspace, { path: 'hard-link', content: 'new' });
     expect(readFileSync(join(outside, 'secret.txt'), 'utf8')).toBe(SECRET);
     expect(readFileSync(join(inside, 'hard-link'), 'utf8')).toBe('new');
     expect(existsSync(join(outside, 'new.txt'))).toBe(false);
   });
 
   it('new files and folders are made, with the usual permissions, and no temporary file is left', async () => {
-    const result = await writeFile(workspace, { filePath: 'new/a/b.txt', content: 'é' });
+    const result = await writeFile(workspace, { path: 'new/a/b.txt', content: 'é' });
     expect(result).toEqual({
       success: true,
       path: 'new/a/b.txt',
@@ -203,21 +203,21 @@ describe.each(verifications)('with verification by %s', (verification) => {
   it('a replaced file keeps its permissions', async () => {
     writeFileSync(join(inside, 'run.sh'), '#!/bin/sh\n', { mode: 0o755 });
     chmodSync(join(inside, 'run.sh'), 0o751);
-    await writeFile(workspace, { filePath: 'run.sh', content: '#!/bin/sh\necho hi\n' });
+    await writeFile(workspace, { path: 'run.sh', content: '#!/bin/sh\necho hi\n' });
     expect(statSync(join(inside, 'run.sh')).mode & 0o777).toBe(0o751);
   });
 
   it('a file marked read-only is not replaced', async () => {
     writeFileSync(join(inside, 'locked.txt'), 'x', { mode: 0o444 });
-    expect((await refusal(() => writeFile(workspace, { filePath: 'locked.txt', content: 'y' }))).data['reason']).toBe(
+    expect((await refusal(() => writeFile(workspace, { path: 'locked.txt', content: 'y' }))).data['reason']).toBe(
       'not_permitted',
     );
   });
 
   it('half a character is not written', async () => {
-    expect(
-      (await refusal(() => writeFile(workspace, { filePath: 'half.txt', content: 'a\uD83D' }))).data['reason'],
-    ).toBe('not_text');
+    expect((await refusal(() => writeFile(workspace, { path: 'half.txt', content: 'a\uD83D' }))).data['reason']).toBe(
+      'not_text',
+    );
     expect(existsSync(join(inside, 'half.txt'))).toBe(false);
   });
 });
@@ -227,14 +227,14 @@ describe('hard links', () => {
     const parent = temporaryFolder({ 'store/index.js': 'exports.a = 1;\n', 'app/node_modules/a/package.json': '{}' });
     linkSync(join(parent, 'store/index.js'), join(parent, 'app/node_modules/a/index.js'));
     const workspace = createWorkspace({ roots: join(parent, 'app') });
-    expect((await readFile(workspace, { filePath: 'node_modules/a/index.js' })).lines).toEqual(['exports.a = 1;']);
+    expect((await readFile(workspace, { path: 'node_modules/a/index.js' })).lines).toEqual(['exports.a = 1;']);
   });
 
   it('are read everywhere when the host says so', async () => {
     const parent = temporaryFolder({ 'store/x': 'x', 'app/y': 'y' });
     linkSync(join(parent, 'store/x'), join(parent, 'app/x'));
     const workspace = createWorkspace({ roots: join(parent, 'app'), hardLinks: 'read' });
-    expect((await readFile(workspace, { filePath: 'x' })).lines).toEqual(['x']);
+    expect((await readFile(workspace, { path: 'x' })).lines).toEqual(['x']);
   });
 });
 
@@ -248,16 +248,14 @@ describe('several roots', () => {
         { path: join(parent, 'a/vendor'), access: 'read' },
       ],
     });
-    expect(await readFile(workspace, { filePath: 'x' })).toMatchObject({ path: 'x', lines: ['in a'] });
-    expect(await readFile(workspace, { filePath: join(parent, 'b/x') })).toMatchObject({
+    expect(await readFile(workspace, { path: 'x' })).toMatchObject({ path: 'x', lines: ['in a'] });
+    expect(await readFile(workspace, { path: join(parent, 'b/x') })).toMatchObject({
       path: join(parent, 'b/x'),
       lines: ['in b'],
     });
-    await writeFile(workspace, { filePath: 'x', content: 'new' });
-    for (const filePath of [join(parent, 'b/x'), join(parent, 'b/new'), 'vendor/v', 'vendor/new/file']) {
-      expect((await refusal(() => writeFile(workspace, { filePath, content: 'new' }))).data['reason']).toBe(
-        'read_only',
-      );
+    await writeFile(workspace, { path: 'x', content: 'new' });
+    for (const path of [join(parent, 'b/x'), join(parent, 'b/new'), 'vendor/v', 'vendor/new/file']) {
+      expect((await refusal(() => writeFile(workspace, { path, content: 'new' }))).data['reason']).toBe('read_only');
     }
     expect(readFileSync(join(parent, 'b/x'), 'utf8')).toBe('in b');
   });
@@ -266,8 +264,8 @@ describe('several roots', () => {
     const parent = temporaryFolder({ 'real/x': 'text' });
     symlinkSync('real', join(parent, 'alias'));
     const workspace = createWorkspace({ roots: join(parent, 'alias') });
-    expect(await readFile(workspace, { filePath: join(parent, 'alias/x') })).toMatchObject({ path: 'x' });
-    expect(await readFile(workspace, { filePath: join(parent, 'real/x') })).toMatchObject({ path: 'x' });
+    expect(await readFile(workspace, { path: join(parent, 'alias/x') })).toMatchObject({ path: 'x' });
+    expect(await readFile(workspace, { path: join(parent, 'real/x') })).toMatchObject({ path: 'x' });
   });
 
   it('are named so that every path in a result leads back to its file, through every tool', async () => {
@@ -277,19 +275,17 @@ describe('several roots', () => {
     const named = ['same.txt', join(b, 'same.txt'), join(c, 'same.txt')];
     const texts = ['in a', 'in b', 'in c'];
     for (const [index, root] of [a, b, c].entries()) {
-      const { path } = await readFile(workspace, { filePath: join(root, 'same.txt') });
-      const listed = (await listDir(workspace, { dirPath: root, depth: 1 })).entries.find(
-        ({ type }) => type === 'file',
-      )!;
+      const { path } = await readFile(workspace, { path: join(root, 'same.txt') });
+      const listed = (await listDir(workspace, { path: root, depth: 1 })).entries.find(({ type }) => type === 'file')!;
       const grepped = (await grepFiles(workspace, { pattern: texts[index]!, path: root })).files;
-      const found = (await fileSearch(workspace, { pattern: 'same', searchDirectory: root })).files;
+      const found = (await fileSearch(workspace, { pattern: 'same', path: root })).files;
       expect([path, listed.path, ...grepped]).toEqual(Array.from({ length: 3 }, () => named[index]));
       expect(found.map((file) => file.path)).toContain(named[index]);
-      expect((await readFile(workspace, { filePath: listed.path })).lines).toEqual([texts[index]]);
+      expect((await readFile(workspace, { path: listed.path })).lines).toEqual([texts[index]]);
     }
     // A root inside a read-only one keeps its own access.
-    expect(await writeFile(workspace, { filePath: join(c, 'new.txt'), content: '' })).toMatchObject({ created: true });
-    expect((await refusal(() => writeFile(workspace, { filePath: join(b, 'x'), content: '' }))).data['reason']).toBe(
+    expect(await writeFile(workspace, { path: join(c, 'new.txt'), content: '' })).toMatchObject({ created: true });
+    expect((await refusal(() => writeFile(workspace, { path: join(b, 'x'), content: '' }))).data['reason']).toBe(
       'read_only',
     );
   });
@@ -299,9 +295,9 @@ describe('several roots', () => {
     symlinkSync('../b', join(parent, 'a/to-b'));
     symlinkSync('../c', join(parent, 'a/to-c'));
     const workspace = createWorkspace({ roots: [join(parent, 'a'), { path: join(parent, 'b'), access: 'read' }] });
-    expect(await readFile(workspace, { filePath: 'to-b/y' })).toMatchObject({ path: join(parent, 'b/y') });
-    expect((await refusal(() => readFile(workspace, { filePath: 'to-c/z' }))).data['reason']).toBe('link_outside');
-    expect((await refusal(() => writeFile(workspace, { filePath: 'to-b/y', content: '' }))).data['reason']).toBe(
+    expect(await readFile(workspace, { path: 'to-b/y' })).toMatchObject({ path: join(parent, 'b/y') });
+    expect((await refusal(() => readFile(workspace, { path: 'to-c/z' }))).data['reason']).toBe('link_outside');
+    expect((await refusal(() => writeFile(workspace, { path: 'to-b/y', content: '' }))).data['reason']).toBe(
       'read_only',
     );
   });
@@ -333,7 +329,7 @@ describe('huge files', () => {
   it('are refused by their size, sparse ones too', async () => {
     const folder = temporaryFolder({ 'sparse.txt': 'a' });
     truncateSync(join(folder, 'sparse.txt'), 5 * 1024 ** 3);
-    const error = await refusal(() => readFile(createWorkspace({ roots: folder }), { filePath: 'sparse.txt' }));
+    const error = await refusal(() => readFile(createWorkspace({ roots: folder }), { path: 'sparse.txt' }));
     expect(error.data).toMatchObject({ reason: 'too_large', bytes: 5 * 1024 ** 3 });
     expect(error.message).toContain('10 MB');
   });

@@ -26,7 +26,7 @@ describe('while another process appends to a file', () => {
     const file = join(folder, 'log.txt');
     await whileAppending(file, async () => {
       for (let round = 0; round < 20; round += 1) {
-        expect((await readFile(workspace, { filePath: 'log.txt' })).totalLines).toBe(1);
+        expect((await readFile(workspace, { path: 'log.txt' })).totalLines).toBe(1);
       }
       expect(statSync(file).size).toBeGreaterThan(100_000);
     });

@@ -57,8 +57,8 @@ it('goes down as many levels as asked, and an empty folder is said to be empty',
     'a/b/c/d.txt',
     'none',
   ]);
-  expect((await listDir(workspace, { dirPath: 'none' })).content).toBe('none/\n  (empty)');
-  expect((await listDir(workspace, { dirPath: 'b', workdir: 'a' })).entries[0]).toMatchObject({ path: 'a/b/c' });
+  expect((await listDir(workspace, { path: 'none' })).content).toBe('none/\n  (empty)');
+  expect((await listDir(workspace, { path: 'b', cwd: 'a' })).entries[0]).toMatchObject({ path: 'a/b/c' });
 });
 
 it('shows names with line ends and control characters on one line', async () => {

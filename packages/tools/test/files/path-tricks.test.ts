@@ -115,11 +115,11 @@ const TRICKS: readonly [string, () => string][] = [
 ];
 
 const readers: readonly [string, (path: string) => Promise<unknown>][] = [
-  ['readFile', (filePath) => readFile(workspace, { filePath })],
+  ['readFile', (path) => readFile(workspace, { path })],
   ['viewImage', (path) => viewImage(workspace, { path })],
-  ['listDir', (dirPath) => listDir(workspace, { dirPath })],
+  ['listDir', (path) => listDir(workspace, { path })],
   ['grepFiles', (path) => grepFiles(workspace, { pattern: 'SECRET|root', path, matches: true, context: 2 })],
-  ['fileSearch', (searchDirectory) => fileSearch(workspace, { pattern: 'secret', searchDirectory })],
+  ['fileSearch', (path) => fileSearch(workspace, { pattern: 'secret', path })],
 ];
 
 /** Hard links: the name may be searched for, its content is not shown. */
@@ -143,9 +143,7 @@ describe.runIf(process.platform !== 'win32')('writeFile changes nothing outside 
     const before = snapshot(outside);
     const others = snapshot(inside);
     const target = path();
-    const result = await writeFile(workspace, { filePath: target, content: 'taken over' }).catch(
-      (error: unknown) => error,
-    );
+    const result = await writeFile(workspace, { path: target, content: 'taken over' }).catch((error: unknown) => error);
     expect(snapshot(outside)).toEqual(before);
     if (result instanceof ToolCallError) return expect(snapshot(inside)).toEqual(others);
     // What is only a strange name is written under exactly that name, inside; what was there stays.
@@ -168,9 +166,9 @@ describe.runIf(process.platform === 'linux')('the kernel’s own files', () => {
     'dev/fd/0',
     'dev/null',
     'dev/zero',
-  ])('are not read even where the root holds them: %s', async (filePath) => {
+  ])('are not read even where the root holds them: %s', async (path) => {
     const everything = createWorkspace({ roots: '/' });
-    const error = await readFile(everything, { filePath }).catch((reason: unknown) => reason);
+    const error = await readFile(everything, { path }).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(ToolCallError);
     expect((error as { data: { reason: string } }).data.reason).toMatch(
       /^(not_a_file|link_outside|missing|io|not_permitted)$/,
@@ -189,7 +187,7 @@ describe('names that differ in case alone', () => {
   it('are the names that the file system has, and no others', async () => {
     mkdirSync(join(inside, 'case'));
     writeFileSync(join(inside, 'case/Name.txt'), 'upper\n');
-    const other = await readFile(workspace, { filePath: 'case/name.txt' }).catch((error: unknown) => error);
+    const other = await readFile(workspace, { path: 'case/name.txt' }).catch((error: unknown) => error);
     // A file system that makes no difference opens it; the result then names the file as it is called.
     if (other instanceof ToolCallError) expect(other.data).toMatchObject({ reason: 'missing' });
     else expect(other).toMatchObject({ lines: ['upper'] });
@@ -210,7 +208,7 @@ describe('a file that is replaced while it is opened', () => {
     const done = replace();
     try {
       for (let count = 0; count < 100; count += 1) {
-        const result = await readFile(workspace, { filePath: 'busy.txt' });
+        const result = await readFile(workspace, { path: 'busy.txt' });
         expect(result).toMatchObject({ path: 'busy.txt', lines: ['replaced'] });
       }
     } finally {

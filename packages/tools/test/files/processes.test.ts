@@ -60,7 +60,7 @@ describe('a patch of many files whose process is killed', () => {
       if (new Set(Object.values(texts(root))).size > 1) mixtures += 1;
 
       const workspace = createWorkspace({ roots: root, stateFolder });
-      await writeFile(workspace, { filePath: 'next', content: 'x\n' });
+      await writeFile(workspace, { path: 'next', content: 'x\n' });
       const after = texts(root);
       const contents = new Set(Array.from({ length: FILES }, (_, at) => after[`f${at}`]));
       expect([...contents]).toHaveLength(1);
@@ -103,7 +103,7 @@ describe('a journal that lies in the state folder', () => {
     const { utimesSync } = await import('node:fs');
     utimesSync(path, 0, 0);
     await writeFile(createWorkspace({ roots: join(parent, 'inside'), stateFolder }), {
-      filePath: 'next',
+      path: 'next',
       content: 'x',
     });
     return texts(parent);

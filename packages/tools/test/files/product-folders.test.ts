@@ -86,11 +86,8 @@ describe('the files of the program in a workspace', () => {
     const folder = installed();
     const product = productFilesIn([folder], join(folder, 'node_modules/@toolscript/tools/dist/index.js'));
     const workspace = { ...createWorkspace({ roots: folder }), product };
-    for (const filePath of [
-      'node_modules/@vscode/native/bin/rg',
-      'node_modules/@toolscript/node_modules/zod/index.js',
-    ]) {
-      const error = await refusal(() => writeFile(workspace, { filePath, content: 'hostile' }));
+    for (const path of ['node_modules/@vscode/native/bin/rg', 'node_modules/@toolscript/node_modules/zod/index.js']) {
+      const error = await refusal(() => writeFile(workspace, { path, content: 'hostile' }));
       expect(error.data['reason']).toBe('protected');
     }
     expect(readFileSync(join(folder, 'node_modules/@vscode/native/bin/rg'), 'utf8')).toBe('ripgrep');

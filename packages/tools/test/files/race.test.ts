@@ -81,7 +81,7 @@ describe.runIf(process.platform === 'linux')('while folders are swapped for link
   it('no read shows a file from outside', async () => {
     const swaps = await underSwaps(async ({ workspace }) => {
       const { succeeded, refused } = await storm((index) =>
-        readFile(workspace, { filePath: index % 2 ? 'slot/victim.txt' : 'file-slot' }),
+        readFile(workspace, { path: index % 2 ? 'slot/victim.txt' : 'file-slot' }),
       );
       expect(JSON.stringify(succeeded)).not.toContain(SECRET);
       expect(succeeded.length).toBeGreaterThan(0);
@@ -94,9 +94,9 @@ describe.runIf(process.platform === 'linux')('while folders are swapped for link
     await underSwaps(async ({ inside, outside, workspace }) => {
       const before = snapshot(outside);
       const { succeeded, refused } = await storm((index) => {
-        if (index % 5 === 0) return writeFile(workspace, { filePath: 'slot/victim.txt', content: 'harmless' });
-        if (index % 5 === 1) return writeFile(workspace, { filePath: `slot/new/${index}/file.txt`, content: 'x' });
-        if (index % 5 === 2) return writeFile(workspace, { filePath: 'file-slot', content: 'harmless' });
+        if (index % 5 === 0) return writeFile(workspace, { path: 'slot/victim.txt', content: 'harmless' });
+        if (index % 5 === 1) return writeFile(workspace, { path: `slot/new/${index}/file.txt`, content: 'x' });
+        if (index % 5 === 2) return writeFile(workspace, { path: 'file-slot', content: 'harmless' });
         if (index % 5 === 3)
           return applyPatchIn(workspace, {
             patch: '*** Begin Patch\n*** Update File: slot/victim.txt\n@@\n-harmless\n+harmless\n*** End Patch',
@@ -121,7 +121,7 @@ describe.runIf(process.platform === 'linux')('while folders are swapped for link
         const results = await Promise.allSettled([
           grepFiles(workspace, { pattern: 'SECRET|harmless', matches: true }),
           grepFiles(workspace, { pattern: 'SECRET', path: 'slot' }),
-          listDir(workspace, { dirPath: 'slot' }),
+          listDir(workspace, { path: 'slot' }),
           listDir(workspace, {}),
           exec({ command: ['pwd', '-P'], cwd: 'slot' }),
           exec({ command: ['ls'], cwd: 'slot' }),

@@ -15,7 +15,7 @@ function workspaceWith(files: Record<string, string | Uint8Array>) {
 describe('slice mode', () => {
   it('numbers lines from 1 and returns them as text too', async () => {
     const workspace = workspaceWith({ 'a.txt': 'one\ntwo\nthree\n' });
-    expect(await readFile(workspace, { filePath: 'a.txt' })).toEqual({
+    expect(await readFile(workspace, { path: 'a.txt' })).toEqual({
       success: true,
       path: 'a.txt',
       content: 'L1: one\nL2: two\nL3: three',
@@ -29,12 +29,12 @@ describe('slice mode', () => {
 
   it('takes limit lines from offset and says when more follow', async () => {
     const workspace = workspaceWith({ 'a.txt': 'one\ntwo\nthree' });
-    expect(await readFile(workspace, { filePath: 'a.txt', offset: 2, limit: 1 })).toMatchObject({
+    expect(await readFile(workspace, { path: 'a.txt', offset: 2, limit: 1 })).toMatchObject({
       content: 'L2: two',
       firstLine: 2,
       truncated: true,
     });
-    expect(await readFile(workspace, { filePath: 'a.txt', offset: 2, limit: 2 })).toMatchObject({
+    expect(await readFile(workspace, { path: 'a.txt', offset: 2, limit: 2 })).toMatchObject({
       lines: ['two', 'three'],
       truncated: false,
     });
@@ -42,9 +42,9 @@ describe('slice mode', () => {
 
   it('refuses an offset beyond the end and names the length', async () => {
     const workspace = workspaceWith({ 'a.txt': 'one\n', 'empty.txt': '' });
-    const error = await refusal(() => readFile(workspace, { filePath: 'a.txt', offset: 2 }));
+    const error = await refusal(() => readFile(workspace, { path: 'a.txt', offset: 2 }));
     expect(error.message).toBe("'a.txt' has 1 line; offset 2 is beyond its end.");
-    expect(await readFile(workspace, { filePath: 'empty.txt' })).toMatchObject({
+    expect(await readFile(workspace, { path: 'empty.txt' })).toMatchObject({
       content: '',
       lines: [],
       totalLines: 0,
@@ -54,7 +54,7 @@ describe('slice mode', () => {
 
   it('drops line ends of both kinds and a byte order mark', async () => {
     const workspace = workspaceWith({ 'a.txt': '\uFEFFone\r\ntwo\r\n\r\nfour' });
-    expect(await readFile(workspace, { filePath: 'a.txt' })).toMatchObject({
+    expect(await readFile(workspace, { path: 'a.txt' })).toMatchObject({
       lines: ['one', 'two', '', 'four'],
       totalLines: 4,
       lossy: false,
@@ -63,7 +63,7 @@ describe('slice mode', () => {
 
   it('cuts long lines in content only, never through a character', async () => {
     const long = `${'x'.repeat(499)}😀${'y'.repeat(600)}`;
-    const result = await readFile(workspaceWith({ 'a.txt': long }), { filePath: 'a.txt' });
+    const result = await readFile(workspaceWith({ 'a.txt': long }), { path: 'a.txt' });
     expect(result.lines).toEqual([long]);
     expect(result.content).toBe(`L1: ${'x'.repeat(499)}`);
     expect(result.truncated).toBe(false);
@@ -74,12 +74,12 @@ describe('slice mode', () => {
       'a.txt': `${'\u0001'.repeat(1000)}\n`.repeat(2000),
       'one-line.txt': 'z'.repeat(3_000_000),
     });
-    const result = await readFile(workspace, { filePath: 'a.txt' });
+    const result = await readFile(workspace, { path: 'a.txt' });
     expect(Buffer.byteLength(JSON.stringify(result))).toBeLessThan(1024 * 1024);
     expect(result).toMatchObject({ truncated: true, totalLines: 2000 });
-    const next = await readFile(workspace, { filePath: 'a.txt', offset: result.firstLine + result.lines.length });
+    const next = await readFile(workspace, { path: 'a.txt', offset: result.firstLine + result.lines.length });
     expect(next.firstLine).toBe(result.lines.length + 1);
-    const line = await readFile(workspace, { filePath: 'one-line.txt' });
+    const line = await readFile(workspace, { path: 'one-line.txt' });
     expect(line.truncated).toBe(true);
     expect(line.lines[0]!.length).toBe(100_000);
   });
@@ -92,19 +92,19 @@ describe('slice mode', () => {
       'latin1.txt': Uint8Array.of(0x63, 0x61, 0x66, 0xe9, 0x0a),
       'replacement.txt': 'a\uFFFDb',
     });
-    expect((await refusal(() => readFile(workspace, { filePath: 'image.png' }))).message).toBe(
+    expect((await refusal(() => readFile(workspace, { path: 'image.png' }))).message).toBe(
       "'image.png' is a binary file.",
     );
-    for (const filePath of ['utf16le.txt', 'utf16be.txt']) {
-      expect((await refusal(() => readFile(workspace, { filePath }))).message).toContain('UTF-16');
+    for (const path of ['utf16le.txt', 'utf16be.txt']) {
+      expect((await refusal(() => readFile(workspace, { path }))).message).toContain('UTF-16');
     }
-    expect(await readFile(workspace, { filePath: 'latin1.txt' })).toMatchObject({ lines: ['caf\uFFFD'], lossy: true });
-    expect(await readFile(workspace, { filePath: 'replacement.txt' })).toMatchObject({ lossy: false });
+    expect(await readFile(workspace, { path: 'latin1.txt' })).toMatchObject({ lines: ['caf\uFFFD'], lossy: true });
+    expect(await readFile(workspace, { path: 'replacement.txt' })).toMatchObject({ lossy: false });
   });
 
   it('stops when the call is aborted', async () => {
     const workspace = workspaceWith({ 'a.txt': 'x' });
-    expect((await refusal(() => readFile(workspace, { filePath: 'a.txt' }, AbortSignal.abort()))).data['reason']).toBe(
+    expect((await refusal(() => readFile(workspace, { path: 'a.txt' }, AbortSignal.abort()))).data['reason']).toBe(
       'aborted',
     );
   });
@@ -173,7 +173,7 @@ describe('indentation mode', () => {
   ])('shows %s', async (_, source, anchor, options, first, last) => {
     const workspace = workspaceWith({ 'a.txt': source });
     const result = await readFile(workspace, {
-      filePath: 'a.txt',
+      path: 'a.txt',
       mode: 'indentation',
       anchorLine: lineOf(source, anchor),
       ...options,
@@ -188,7 +188,7 @@ describe('indentation mode', () => {
   it('shows the blocks beside it on request', async () => {
     const workspace = workspaceWith({ 'a.py': PYTHON });
     const result = await readFile(workspace, {
-      filePath: 'a.py',
+      path: 'a.py',
       mode: 'indentation',
       anchorLine: lineOf(PYTHON, 'pass'),
       includeSiblings: true,
@@ -199,7 +199,7 @@ describe('indentation mode', () => {
   it('keeps the lines next to the anchor when the limit is smaller than the block', async () => {
     const workspace = workspaceWith({ 'a.ts': SOURCE });
     const result = await readFile(workspace, {
-      filePath: 'a.ts',
+      path: 'a.ts',
       mode: 'indentation',
       anchorLine: lineOf(SOURCE, 'const sum'),
       limit: 3,
@@ -211,7 +211,7 @@ describe('indentation mode', () => {
   it('refuses an anchor beyond the end', async () => {
     const workspace = workspaceWith({ 'a.ts': 'x\n' });
     expect(
-      (await refusal(() => readFile(workspace, { filePath: 'a.ts', mode: 'indentation', anchorLine: 9 }))).message,
+      (await refusal(() => readFile(workspace, { path: 'a.ts', mode: 'indentation', anchorLine: 9 }))).message,
     ).toContain('anchorLine 9');
   });
 

@@ -109,7 +109,7 @@ describe('viewImage', () => {
 
   it('names the image in a part that is small and says which bytes are meant', async () => {
     const sha256 = createHash('sha256').update(PIXEL_PNG).digest('hex');
-    expect(await viewImage(workspace, { path: 'pixel.txt', workdir: 'a' })).toEqual({
+    expect(await viewImage(workspace, { path: 'pixel.txt', cwd: 'a' })).toEqual({
       success: true,
       path: 'a/pixel.txt',
       mediaType: 'image/png',

@@ -215,10 +215,10 @@ describe('a file that another program changes while it is patched', () => {
   it('may not lie where the state of the tools is kept', async () => {
     const root = temporaryFolder();
     const workspace = createWorkspace({ roots: root, stateFolder: join(root, 'state') });
-    const error = await refusal(() => writeFile(workspace, { filePath: 'state/journals/x.open', content: '{}' }));
+    const error = await refusal(() => writeFile(workspace, { path: 'state/journals/x.open', content: '{}' }));
     expect(error.data['reason']).toBe('protected');
     symlinkSync('state', join(root, 'link'));
-    expect((await refusal(() => writeFile(workspace, { filePath: 'link/x', content: '' }))).data['reason']).toBe(
+    expect((await refusal(() => writeFile(workspace, { path: 'link/x', content: '' }))).data['reason']).toBe(
       'protected',
     );
   });

@@ -58,21 +58,21 @@ const patch = '*** Begin Patch\n*** Update File: slot/victim.txt\n@@\n-harmless\
 
 /** Each as often as it is fast: searches start a process. */
 const CALLS = [
-  ...repeated(8, () => ['readFile', { filePath: 'slot/victim.txt' }]),
-  ...repeated(8, () => ['readFile', { filePath: 'file-slot' }]),
+  ...repeated(8, () => ['readFile', { path: 'slot/victim.txt' }]),
+  ...repeated(8, () => ['readFile', { path: 'file-slot' }]),
   ...repeated(3, () => ['viewImage', { path: 'slot/victim.png' }]),
-  ...repeated(3, () => ['listDir', { dirPath: 'slot' }]),
+  ...repeated(3, () => ['listDir', { path: 'slot' }]),
   ...repeated(2, () => ['listDir', {}]),
-  ...repeated(3, () => ['writeFile', { filePath: 'slot/victim.txt', content: 'harmless' }]),
-  ...repeated(2, () => ['writeFile', { filePath: 'file-slot', content: 'harmless' }]),
-  ...repeated(2, (index) => ['writeFile', { filePath: `slot/new-${index % 50}/file.txt`, content: 'x' }]),
+  ...repeated(3, () => ['writeFile', { path: 'slot/victim.txt', content: 'harmless' }]),
+  ...repeated(2, () => ['writeFile', { path: 'file-slot', content: 'harmless' }]),
+  ...repeated(2, (index) => ['writeFile', { path: `slot/new-${index % 50}/file.txt`, content: 'x' }]),
   ...repeated(2, () => ['applyPatch', { patch }]),
 ];
 const SEARCHES = [
   ['grepFiles', { pattern: 'SECRET|harmless', matches: true, context: 1 }],
   ['grepFiles', { pattern: 'SECRET', path: 'slot' }],
   ['fileSearch', { pattern: 'txt' }],
-  ['fileSearch', { pattern: 'name', searchDirectory: 'slot' }],
+  ['fileSearch', { pattern: 'name', path: 'slot' }],
 ];
 
 function repeated(times, make) {

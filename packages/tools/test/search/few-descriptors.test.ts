@@ -31,9 +31,9 @@ async function withFewDescriptors(tool: string, input: object): Promise<Report[]
 const WORKS: readonly [string, object][] = [
   ['grepFiles', { pattern: 'needle' }],
   ['fileSearch', { pattern: 'a' }],
-  ['readFile', { filePath: 'a.txt' }],
+  ['readFile', { path: 'a.txt' }],
   ['listDir', {}],
-  ['writeFile', { filePath: 'c.txt', content: 'x' }],
+  ['writeFile', { path: 'c.txt', content: 'x' }],
   ['applyPatch', { patch: '*** Begin Patch\n*** Add File: d.txt\n+x\n*** End Patch' }],
 ];
 

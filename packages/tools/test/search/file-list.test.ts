@@ -16,7 +16,7 @@ const SETTLED_MS = 80;
 interface Remembered {
   readonly folder: string;
   readonly workspace: Workspace;
-  readonly find: (pattern?: string, searchDirectory?: string) => Promise<string[]>;
+  readonly find: (pattern?: string, path?: string) => Promise<string[]>;
   readonly list: () => Promise<unknown>;
 }
 
@@ -25,10 +25,8 @@ async function remembered(files: Record<string, string>): Promise<Remembered> {
   const workspace = createWorkspace({ roots: folder });
   const lists = new FileLists(workspace);
   await sleep(SETTLED_MS);
-  const find = async (pattern = '**', searchDirectory = '.'): Promise<string[]> =>
-    (await fileSearch(workspace, { pattern, searchDirectory, limit: 2000 }, undefined, lists)).files.map(
-      ({ path }) => path,
-    );
+  const find = async (pattern = '**', path = '.'): Promise<string[]> =>
+    (await fileSearch(workspace, { pattern, path, limit: 2000 }, undefined, lists)).files.map(({ path }) => path);
   const list = () =>
     inScope(workspace, { path: '.', folderOnly: true }, (scope, cwd) => lists.of(scope, cwd, undefined));
   await find();
@@ -100,7 +98,7 @@ describe('a remembered list of files', () => {
   it('is made again after a write by a tool of the same workspace', async () => {
     const { workspace, find, list } = await remembered(START);
     const before = await list();
-    await writeFile(workspace, { filePath: 'sub/written.ts', content: '' });
+    await writeFile(workspace, { path: 'sub/written.ts', content: '' });
     expect(await find('written')).toEqual(['sub/written.ts']);
     expect(await list()).not.toBe(before);
   });

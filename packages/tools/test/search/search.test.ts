@@ -101,9 +101,7 @@ describe('grepFiles', () => {
     expect((await grepFiles(workspace, { pattern: 'needle', path: '.config', include: '*.ts' })).files).toEqual([
       '.config/x.ts',
     ]);
-    expect((await grepFiles(workspace, { pattern: 'needle', path: 'a.ts', workdir: 'src' })).files).toEqual([
-      'src/a.ts',
-    ]);
+    expect((await grepFiles(workspace, { pattern: 'needle', path: 'a.ts', cwd: 'src' })).files).toEqual(['src/a.ts']);
   });
 
   it('stops at the limit and says that there is more', async () => {
@@ -325,11 +323,11 @@ describe('fileSearch', () => {
   });
 
   it('searches below a folder, with paths that other tools can use', async () => {
-    const { files } = await fileSearch(workspace, { pattern: 'ctest', searchDirectory: 'src/deep' });
+    const { files } = await fileSearch(workspace, { pattern: 'ctest', path: 'src/deep' });
     expect(files[0]!.path).toBe('src/deep/c.test.ts');
     expect(files[0]!.indices.map((index) => files[0]!.path[index]).join('')).toBe('ctest');
     expect(
-      (await fileSearch(workspace, { pattern: '*.ts', searchDirectory: 'src', exclude: ['deep', 'user*'] })).files.map(
+      (await fileSearch(workspace, { pattern: '*.ts', path: 'src', exclude: ['deep', 'user*'] })).files.map(
         ({ path }) => path,
       ),
     ).toEqual(['src/a.ts']);
@@ -351,7 +349,7 @@ describe('fileSearch', () => {
     ['link-out', 'link_outside'],
     ['src/a.ts', 'not_a_folder'],
     ['none', 'missing'],
-  ])('refuses to search in %j', async (searchDirectory, reason) => {
-    expect((await refusal(() => fileSearch(workspace, { pattern: 'a', searchDirectory }))).data['reason']).toBe(reason);
+  ])('refuses to search in %j', async (path, reason) => {
+    expect((await refusal(() => fileSearch(workspace, { pattern: 'a', path }))).data['reason']).toBe(reason);
   });
 });
