@@ -75,16 +75,25 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
       ],
     );
   }),
-  law('results are deep-frozen plain data', async (runtime) => {
-    const body = `const r = await tools.echo({ list: [{ n: 1 }], then: 1, constructor: 2 });
-      const fails = (f) => { try { f(); return false } catch { return true } };
-      return [r, Object.isFrozen(r.list[0]), fails(() => { r.list.push(1) }), fails(() => { r.x = 1 })]`;
-    deepStrictEqual(returned(await driveRun(runtime, body)), [
-      { list: [{ n: 1 }], then: 1, constructor: 2 },
-      true,
-      true,
-      true,
-    ]);
+  law('a result is plain data and the script’s own copy, which it may change', async (runtime) => {
+    const body = `const result = await tools.echo({ list: [{ n: 2 }, { n: 1 }], then: 1, constructor: 2 });
+      const again = await tools.echo({ list: [{ n: 2 }, { n: 1 }] });
+      result.list.sort((a, b) => a.n - b.n).push({ n: 3 });
+      result.list[0].rank = 1;
+      delete result.then;
+      result.constructor++;
+      return { result, again }`;
+    deepStrictEqual(returned(await driveRun(runtime, body)), {
+      result: { list: [{ n: 1, rank: 1 }, { n: 2 }, { n: 3 }], constructor: 3 },
+      again: { list: [{ n: 2 }, { n: 1 }] },
+    });
+  }),
+  law('the data of an error is the script’s own copy too', async (runtime) => {
+    const host = () => {
+      throw { code: 'ToolExecutionError', message: 'no', data: { tried: [1] } };
+    };
+    const body = 'try { await tools.fail({}) } catch (e) { e.data.tried.push(2); return e.data }';
+    deepStrictEqual(returned(await driveRun(runtime, body, { host })), { tried: [1, 2] });
   }),
   law('a __proto__ key crosses as data, both ways', async (runtime) => {
     const body =

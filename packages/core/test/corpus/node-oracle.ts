@@ -66,7 +66,7 @@ function toolsOf(world: World): Record<string, (args: unknown) => Promise<unknow
   const call = (name: (typeof WORLD_TOOL_NAMES)[number]) => async (args: unknown) => {
     try {
       const result = await world[name](JSON.parse(JSON.stringify(args)) as never);
-      return deepFrozen(JSON.parse(JSON.stringify(result)));
+      return JSON.parse(JSON.stringify(result)) as unknown;
     } catch (error) {
       throw new ToolExecutionError((error as Error).message);
     }

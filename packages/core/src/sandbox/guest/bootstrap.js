@@ -354,8 +354,9 @@
       const reject = rejecters[call];
       if (resolve === undefined) continue;
       resolvers[call] = rejecters[call] = promises[call] = undefined;
-      if (entry[1] === 1) resolve(deepFreeze(entry[2]));
-      else reject(makeError(entry[2], entry[3], deepFreeze(entry[4]), { call, code: entry[2] }));
+      // Read from text just now, so it is the script's own to change: nothing else refers to it.
+      if (entry[1] === 1) resolve(entry[2]);
+      else reject(makeError(entry[2], entry[3], entry[4], { call, code: entry[2] }));
     }
   }
 
