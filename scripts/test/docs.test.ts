@@ -244,6 +244,19 @@ describe('what the code prints', () => {
     }
   });
 
+  it('guest.md tells what each value crosses as', async () => {
+    const rows = tableRows(readPage('docs/reference/guest.md'), 'Values');
+    expect(rows.length).toBeGreaterThan(25);
+    for (const [expression, crossed] of rows) {
+      const outcome = await harness.runScript(`return [${plain(expression)}] as unknown`);
+      const told =
+        outcome.status === 'completed'
+          ? `\`${JSON.stringify((outcome.value as unknown[])[0])}\``
+          : outcome.status === 'failed' && outcome.error.message.replace(/^.*? is (.*)\.$/u, 'refused: $1');
+      expect([expression, told]).toEqual([expression, crossed]);
+    }
+  });
+
   it.each(['', 'run', 'eval', 'resume', 'approvals', 'replay', 'tools', 'doctor', 'trust', 'rules'])(
     'cli.md holds the help of "toolscript %s"',
     (command) => {

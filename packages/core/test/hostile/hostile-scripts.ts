@@ -220,7 +220,11 @@ export const HOSTILE_SCRIPTS: readonly HostileScript[] = [
     ],
   }),
   ...entries('tool results', {
-    'a result changed': ['const r = await tools.echo({ a: { b: 1 } }); r.a.b = 2; return r', runtime],
+    'a result changed, and asked for again': [
+      'const r = await tools.echo({ a: { b: 1 } }); r.a.b = 2; return (await tools.echo({ a: { b: 1 } })).a.b',
+      ['completed'],
+      1,
+    ],
     'a result with __proto__': [
       'const r = await tools.echo(JSON.parse(\'{"__proto__":{"admin":true}}\')); return [r.admin === undefined, ({}).admin === undefined]',
       ['completed'],

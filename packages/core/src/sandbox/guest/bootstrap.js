@@ -36,6 +36,7 @@
   const toText = String;
   const { isFinite: isFiniteNumber } = Number;
   const { min, max } = Math;
+  const { toStringTag } = Symbol;
   const dateNow = Date.now;
   const dateToIso = Date.prototype.toISOString;
   const dateGetTime = Date.prototype.getTime;
@@ -66,6 +67,13 @@
   const isError = isA(Error);
   const isPromise = isA(Promise);
   const isRegExp = isA(RegExp);
+  const TypedArray = getPrototypeOf(Uint8Array);
+  const isTypedArray = isA(TypedArray);
+  const typedArrayLength = getOwnPropertyDescriptor(TypedArray.prototype, 'length').get;
+  const isArrayBuffer = isA(ArrayBuffer);
+  const isUrl = isA(URL);
+  const isUrlSearchParams = isA(URLSearchParams);
+  const bufferLength = getOwnPropertyDescriptor(ArrayBuffer.prototype, 'byteLength').get;
   const regExpToString = RegExp.prototype.toString;
 
   const MAX_DEPTH = 100;
@@ -146,6 +154,52 @@
   const NOT_CARRIED = freeze({ __proto__: null });
   const pathTo = (path, inList, key) => (inList ? path + '[' + key + ']' : path + '.' + key);
 
+  // The one table of what becomes of values that are no plain data; guest.md shows it, and a test holds them together.
+  const CARRIED_CLASSES = freeze({
+    __proto__: null,
+    Object: true,
+    Array: true,
+    // Written as its name and message.
+    Error: true,
+    Boolean: true,
+    Number: true,
+    String: true,
+    // These two have a toJSON.
+    Date: true,
+    URL: true,
+  });
+  const INSTEAD = freeze({
+    __proto__: null,
+    Map: 'use Object.fromEntries(map)',
+    Set: 'use [...set]',
+    WeakRef: 'use ref.deref()',
+    Iterator: 'use [...iterator]',
+    AsyncIterator: 'collect it with for await',
+    RegExp: 'use String(pattern) or pattern.source',
+    URLSearchParams: 'use String(params) or Object.fromEntries(params)',
+    ArrayBuffer: 'for text use new TextDecoder().decode(buffer), for base64 new Uint8Array(buffer).toBase64()',
+    Uint8Array: 'for text use new TextDecoder().decode(bytes), for base64 bytes.toBase64(), for numbers [...bytes]',
+  });
+
+  /** Why an object is not carried, by a prototype that it inherits from: JSON would write most of them as {}. */
+  const refusals = new WeakMap();
+
+  function refuseClass(name, prototype) {
+    const article = name[0] === 'A' || name[0] === 'I' ? 'an ' : 'a ';
+    const instead = INSTEAD[name] ?? (isTypedArray(prototype) ? 'use [...numbers]' : undefined);
+    weakSet(refusals, prototype, article + name + (instead === undefined ? '' : '; ' + instead));
+  }
+
+  for (const holder of [globalThis, Intl]) {
+    for (const name of ownKeys(holder)) {
+      const prototype = typeof name === 'string' ? holder[name]?.prototype : undefined;
+      if (typeof prototype !== 'object' || isError(prototype) || CARRIED_CLASSES[name] === true) continue;
+      refuseClass(name, prototype);
+    }
+  }
+  refuseClass('AsyncIterator', getPrototypeOf(getPrototypeOf(async function* () {}.prototype)));
+  weakSet(refusals, Promise.prototype, 'a Promise that was not awaited');
+
   function whyNotCarried(value) {
     switch (typeof value) {
       case 'bigint':
@@ -159,11 +213,26 @@
       default:
         return undefined;
     }
-    if (value === null) return undefined;
-    if (isMap(value)) return 'a Map; use Object.fromEntries(map)';
-    if (isSet(value)) return 'a Set; use [...set]';
-    if (isPromise(value)) return 'a Promise that was not awaited';
+    if (value === null || isArray(value)) return undefined;
+    let prototype = getPrototypeOf(value);
+    while (prototype !== null && prototype !== ObjectPrototype) {
+      const reason = weakGet(refusals, prototype);
+      if (reason !== undefined) return reason;
+      prototype = getPrototypeOf(prototype);
+    }
     return undefined;
+  }
+
+  /** An error as data: its name and message, what it was made of, and what the script has added. */
+  function errorAsData(error) {
+    const data = create(null);
+    data.name = toText(error.name);
+    data.message = toText(error.message);
+    if (getOwnPropertyDescriptor(error, 'cause') !== undefined) data.cause = error.cause;
+    if (getOwnPropertyDescriptor(error, 'errors') !== undefined) data.errors = error.errors;
+    const added = keys(error);
+    for (let index = 0; index < added.length; index++) data[added[index]] ??= error[added[index]];
+    return data;
   }
 
   /**
@@ -171,8 +240,10 @@
    * would lose or refuse something. Every getter and toJSON runs once, and what they give is held to the rules.
    */
   function writeJson(value, root) {
-    // The objects from the root down to the one whose members are being written, and the keys that led there.
+    // What is written from the root down to the one whose members are being written, the script's objects that it was
+    // made of, and the keys that led there.
     const holders = [];
+    const sources = [];
     const heldBy = [];
     let depth = 0;
     const refuse = (key, reason) => {
@@ -187,12 +258,14 @@
       const reason = whyNotCarried(member);
       if (reason !== undefined) refuse(key, reason);
       if (typeof member !== 'object' || member === null) return member;
-      for (let index = 0; index < depth; index++) if (holders[index] === member) refuse(key, 'a cycle');
+      for (let index = 0; index < depth; index++) if (sources[index] === member) refuse(key, 'a cycle');
       if (depth >= MAX_DEPTH) refuse(key, 'nested deeper than ' + MAX_DEPTH + ' levels');
-      holders[depth] = member;
+      const written = isError(member) ? errorAsData(member) : member;
+      holders[depth] = written;
+      sources[depth] = member;
       heldBy[depth] = key;
       depth++;
-      return member;
+      return written;
     });
   }
 
@@ -609,6 +682,17 @@
     return open + join(shown, ', ') + close;
   }
 
+  function inspectElements(open, count, elements, depth, chain) {
+    return inspectList(
+      open,
+      count,
+      (add) => {
+        for (let index = 0; index < count && index < 100; index++) add(inspect(elements[index], depth + 1, chain));
+      },
+      ']',
+    );
+  }
+
   function inspect(value, depth, ancestors) {
     switch (typeof value) {
       case 'string':
@@ -634,19 +718,16 @@
     if (isDate(value))
       return isFiniteNumber(apply(dateGetTime, value, [])) ? apply(dateToIso, value, []) : 'Invalid Date';
     if (isRegExp(value)) return apply(regExpToString, value, []);
+    if (isUrl(value)) return 'URL ' + stringify(toText(value));
+    if (isUrlSearchParams(value)) return 'URLSearchParams ' + stringify(toText(value));
     if (isPromise(value)) return 'Promise { … }';
     if (depth > 6) return isArray(value) ? '[…]' : '{…}';
-    if (isArray(value)) {
-      return inspectList(
-        '[',
-        value.length,
-        (add) => {
-          for (let index = 0; index < value.length && index < 100; index++)
-            add(inspect(value[index], depth + 1, chain));
-        },
-        ']',
-      );
+    if (isArray(value)) return inspectElements('[', value.length, value, depth, chain);
+    if (isTypedArray(value)) {
+      const length = apply(typedArrayLength, value, []);
+      return inspectElements(value.constructor.name + '(' + length + ') [', length, value, depth, chain);
     }
+    if (isArrayBuffer(value)) return 'ArrayBuffer(' + apply(bufferLength, value, []) + ' bytes)';
     if (isMap(value))
       return inspectList(
         'Map {',
@@ -664,11 +745,17 @@
         (add) => setForEach(value, (member) => add(inspect(member, depth + 1, chain))),
         '}',
       );
-    const prototype = getPrototypeOf(value);
-    const constructorName =
-      prototype !== null && typeof prototype.constructor === 'function' ? toText(prototype.constructor.name) : '';
     const body = inspectMembers(value, depth, chain);
-    return constructorName === '' || constructorName === 'Object' ? body : constructorName + ' ' + body;
+    const className = classNameOf(value);
+    return className === '' || className === 'Object' ? body : className + ' ' + body;
+  }
+
+  /** The name of a value's class; of a generator, which has none, its tag. */
+  function classNameOf(value) {
+    const prototype = getPrototypeOf(value);
+    if (prototype !== null && typeof prototype.constructor === 'function') return toText(prototype.constructor.name);
+    const tag = value[toStringTag];
+    return typeof tag === 'string' ? tag : '';
   }
 
   const capText = (text) =>
