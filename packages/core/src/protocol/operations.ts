@@ -33,6 +33,7 @@ export interface Operation {
   /** When the call was made, in ms after the script's start. */
   startedAtMs: number;
   durationMs: number;
-  /** The script's line that made the call; undefined for structured calls. */
+  /** Where the script makes the call, in the model's own source; undefined for structured calls. */
   line?: number;
+  column?: number;
 }

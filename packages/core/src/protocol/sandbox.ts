@@ -58,6 +58,12 @@ export interface SandboxJob {
   readonly sha256: string;
   /** One parenthesised async function expression without parameters. */
   readonly javascript: string;
+  /**
+   * Where the pieces of `javascript` come from, for the stacks that the script reads: for each of its lines but the first,
+   * a flat list of `column, source line, source column`, as JSON text of the differences from one to the next
+   * (`CompiledScript.positions`). Left out: stacks count in `javascript`.
+   */
+  readonly positions?: string;
   /** Tool names as the script writes them, dots making namespaces. */
   readonly toolNames: readonly string[];
   /** JSON text of the script's `context`, without its functions. */
@@ -118,6 +124,8 @@ export interface GuestError {
   readonly code: string;
   readonly message: string;
   readonly data?: unknown;
+  /** The frames of the script that the error's stack shows: of the call. In the model's own source. */
+  readonly stack?: string;
 }
 
 /** A call the guest made. `name` is a tool's name, or one of the runtime's own: `$sleep`, `$catalog`, `$spawn`, `$tasks`, `$retry`. */

@@ -48,6 +48,8 @@ export interface CompiledScript {
   readonly javascript: string;
   /** Maps a 1-based position in `javascript` to the model's own source; undefined for what is not the model's. */
   readonly originalPosition: (line: number, column: number) => SourcePosition | undefined;
+  /** The same as JSON text, for a runtime: see `SandboxJob`. Made once. */
+  readonly positions: () => string;
   readonly diagnostics: readonly Diagnostic[];
   readonly plan: readonly PlannedCall[];
   /** Where the source takes values apart (`const { a } = x`, `([a]) => …`), in source order: engines often lose these places. */

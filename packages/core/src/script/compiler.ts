@@ -18,7 +18,8 @@ import { applyLayers, originalOffset } from './edits.js';
 import { LineIndex } from './line-index.js';
 import type { TypeCheck, TypeChecker } from './type-checker/index.js';
 import { RecentMap } from './recent-map.js';
-import { positionMapper } from './wrapper.js';
+import { PositionTable } from './position-table.js';
+import { encodePositions } from './wrapper.js';
 
 export interface CompilerOptions {
   /** Results kept, failures too. Default 1000. */
@@ -169,14 +170,16 @@ function compiledScript(source: string, answer: Compiled, diagnostics: readonly 
 
 /** Makes a compiled script of what its `stored` gave. Nothing is compiled, and nothing checked. */
 export function restoreScript(stored: StoredScript): CompiledScript {
-  const { source, javascript, layers, mappings, diagnostics, plan, patterns } = stored;
+  const { source, javascript, diagnostics, plan, patterns } = stored;
+  const table = new PositionTable(() => encodePositions(stored));
   return Object.freeze({
     sha256: sha256(source),
     // defence: code-under-its-own-hash, without it: codeSha256: sha256(source),
     codeSha256: sha256(javascript),
     source,
     javascript,
-    originalPosition: positionMapper({ source, layers, javascript, mappings }),
+    originalPosition: (line: number, column: number) => table.original(line, column),
+    positions: () => table.encoded,
     diagnostics: Object.freeze(diagnostics),
     // defence: frozen-plan, without it: plan,
     plan: deepFreeze(plan),

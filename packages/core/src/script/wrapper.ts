@@ -24,65 +24,68 @@ export interface MappingInput {
   readonly mappings: string;
 }
 
-/** Maps positions in `javascript` to the model's own source. Nothing is decoded before the first question. */
-export function positionMapper(input: MappingInput): (line: number, column: number) => SourcePosition | undefined {
-  let decoded: DecodedMapping | undefined;
-  // The same few places are asked for again and again: a loop calls its tools from where it did before.
-  const known = new Map<number, SourcePosition | undefined>();
-  return (line, column) => {
-    const place = column < MOST_COLUMNS ? line * MOST_COLUMNS + column : -1;
-    const before = known.get(place);
-    if (before !== undefined || known.has(place)) return before;
-    decoded ??= new DecodedMapping(input);
-    const original = decoded.original(line, column);
-    if (place > 0 && known.size < MOST_KNOWN) known.set(place, original);
-    return original;
+/**
+ * Where the pieces of the compiled code come from, as JSON text: for each line of `javascript` (as the engine counts
+ * them: \n alone ends one) below the wrapper's own, a flat list of `column, source line, source column`. Each number
+ * is the difference to the one before it; the first column of a line counts from 0, and so do the first line and column
+ * of the source. `PositionTable` reads it, and so does the sandbox's guest for the stacks of errors.
+ */
+export function encodePositions(input: MappingInput): string {
+  const lines: number[][] = codeOf(input)
+    .split('\n')
+    .map(() => []);
+  const columns = lines.map(() => 0);
+  let lastLine = 0;
+  let lastColumn = 0;
+  for (const { generated, original } of piecesOf(input)) {
+    const index = generated.line - 1;
+    lines[index]?.push(generated.column - columns[index]!, original.line - lastLine, original.column - lastColumn);
+    columns[index] = generated.column;
+    ({ line: lastLine, column: lastColumn } = original);
+  }
+  return JSON.stringify(lines);
+}
+
+interface Piece {
+  /** In the code inside the wrapper, as the engine counts lines. */
+  readonly generated: SourcePosition;
+  readonly original: SourcePosition;
+}
+
+function* piecesOf(input: MappingInput): Generator<Piece> {
+  const pieceOf = pieceMapper(input);
+  const lines = decodedMappings(
+    new TraceMap({ version: 3, sources: ['script.ts'], names: [], mappings: input.mappings }),
+  );
+  for (const [index, segments] of lines.entries()) {
+    for (const [column, , originalLine, originalColumn] of segments) {
+      if (originalLine === undefined || originalColumn === undefined) continue;
+      const generated = { line: index + 1, column: column + 1 };
+      const piece = pieceOf({ generated, original: { line: originalLine + 1, column: originalColumn + 1 } });
+      if (piece !== undefined) yield piece;
+    }
+  }
+}
+
+/** Where each of them ends lines in another way, or the source was repaired, positions are counted anew. */
+function pieceMapper(input: MappingInput): (piece: Piece) => Piece | undefined {
+  const { source, layers } = input;
+  const code = codeOf(input);
+  if (layers.length === 0 && !ODD_LINE_ENDS.test(source) && !ODD_LINE_ENDS.test(code)) return (piece) => piece;
+  const engine = new LineIndex(code, 'engine');
+  const ecma = new LineIndex(code, 'ecma');
+  const repaired = new LineIndex(applyLayers(source, layers), 'ecma');
+  const model = new LineIndex(source);
+  return ({ generated, original }) => {
+    const inCode = ecma.offsetAt(generated.line, generated.column);
+    const inRepaired = repaired.offsetAt(original.line, original.column);
+    if (inCode === undefined || inRepaired === undefined) return undefined;
+    return { generated: engine.positionAt(inCode), original: model.positionAt(originalOffset(inRepaired, layers)) };
   };
 }
 
-/** No source is as long as this, whatever the limits are; a forged trace may say more. */
-const MOST_COLUMNS = 0x10_0000;
-const MOST_KNOWN = 1000;
+const ODD_LINE_ENDS = /[\r\u2028\u2029]/;
 
-type Segment = readonly number[];
-
-/** The engine ends lines at \n only, the source map at every line end of the language: offsets lie between them. */
-class DecodedMapping {
-  readonly #layers: EditLayers;
-  readonly #code: { readonly engine: LineIndex; readonly ecma: LineIndex };
-  readonly #repaired: LineIndex;
-  readonly #source: LineIndex;
-  readonly #lines: readonly (readonly Segment[])[];
-
-  constructor({ source, layers, javascript, mappings }: MappingInput) {
-    const code = javascript.slice(HEAD.length, javascript.length - TAIL.length);
-    this.#layers = layers;
-    this.#code = { engine: new LineIndex(code, 'engine'), ecma: new LineIndex(code, 'ecma') };
-    this.#repaired = new LineIndex(applyLayers(source, layers), 'ecma');
-    this.#source = new LineIndex(source);
-    this.#lines = decodedMappings(new TraceMap({ version: 3, sources: ['script.ts'], names: [], mappings }));
-  }
-
-  original(line: number, column: number): SourcePosition | undefined {
-    const inCode = this.#code.engine.offsetAt(line - 1, column);
-    if (inCode === undefined) return undefined;
-    const place = this.#code.ecma.positionAt(inCode);
-    const segment = this.#segmentAt(place.line - 1, place.column - 1);
-    if (segment === undefined) return undefined;
-    const inRepaired = this.#repaired.offsetAt((segment[2] ?? 0) + 1, (segment[3] ?? 0) + 1);
-    if (inRepaired === undefined) return undefined;
-    return this.#source.positionAt(originalOffset(inRepaired, this.#layers));
-  }
-
-  /** The last segment at or before the place; at a line's start the first one on the line, else the last before it. */
-  #segmentAt(line: number, column: number): Segment | undefined {
-    const segments = (this.#lines[line] ?? []).filter(({ length }) => length >= 4);
-    const before = segments.findLast(([start]) => (start ?? 0) <= column) ?? segments[0];
-    if (before !== undefined) return before;
-    for (let earlier = Math.min(line, this.#lines.length) - 1; earlier >= 0; earlier--) {
-      const last = this.#lines[earlier]?.findLast(({ length }) => length >= 4);
-      if (last !== undefined) return last;
-    }
-    return undefined;
-  }
+function codeOf({ javascript }: MappingInput): string {
+  return javascript.slice(HEAD.length, javascript.length - TAIL.length);
 }

@@ -115,8 +115,8 @@ function resultOf({ status, result, error }: TaskReport): CallResult | undefined
   return { ok: false, error: error ?? { code: 'ToolExecutionError', message: 'The task was cancelled.' } };
 }
 
-function notStarted({ callId, tool, inputJson, effect, startedAtMs, line }: WaitingCall): Operation {
+function notStarted({ callId, tool, inputJson, effect, startedAtMs, line, column }: WaitingCall): Operation {
   const input: unknown = JSON.parse(inputJson);
-  const place = line === undefined ? {} : { line };
+  const place = { ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
   return { callId, tool, input, effect, status: 'not_started', startedAtMs, durationMs: 0, ...place };
 }

@@ -5,6 +5,7 @@ import {
   type SandboxCapture,
   type SandboxCall,
   type Settlement,
+  type SourcePosition,
 } from '../protocol/index.js';
 import type { CallResult, EndedCall, WaitingCall } from '../tools/index.js';
 import type { RejectedCall } from './outcome-failure.js';
@@ -101,8 +102,13 @@ export function afterInterruption(script: InterruptedScript): EarlierLife {
 }
 
 function rejectedCall({ callIndex, operation }: EndedCall): [number, RejectedCall][] {
-  const { error, tool, callId, line } = operation;
+  const { error, tool, callId } = operation;
   if (error === undefined) return [];
-  const position = line === undefined ? undefined : { line, column: 1 };
+  const position = placeOfCall(operation);
   return [[callIndex, { code: error.code, message: error.message, toolName: tool, callId, position }]];
+}
+
+/** Of a call of an earlier life. Earlier releases kept the line alone. */
+export function placeOfCall({ line, column = 1 }: Pick<Operation, 'line' | 'column'>): SourcePosition | undefined {
+  return line === undefined ? undefined : { line, column };
 }

@@ -99,14 +99,10 @@ function thrownFailure(error: GuestThrow, sources: FailureSources): ScriptFailur
   const { script, facts } = sources;
   const call = error.callIndex === undefined ? undefined : sources.rejectedCall(error.callIndex);
   if (call !== undefined) {
-    const stack =
-      call.position === undefined
-        ? ''
-        : `    at ${call.toolName} (script.ts:${call.position.line}:${call.position.column})`;
     const failure = scriptFailure(call.code, call.message, {
       toolName: call.toolName,
       callId: call.callId,
-      stack: stackText(call.code, call.message, stack),
+      stack: stackText(call.code, call.message, callFrame(call)),
       metadata: facts,
     });
     return withFrame(failure, call.position, script);
@@ -126,6 +122,11 @@ function thrownFailure(error: GuestThrow, sources: FailureSources): ScriptFailur
     },
   );
   return withFrame(failure, mapped.position, script);
+}
+
+/** The frame of a rejected call; empty where its place is not known. */
+export function callFrame({ toolName, position }: Pick<RejectedCall, 'toolName' | 'position'>): string {
+  return position === undefined ? '' : `    at ${toolName} (script.ts:${position.line}:${position.column})`;
 }
 
 /** For a ReferenceError: what to use instead of the name it complains about. */

@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS, type CompiledScript, type SandboxCall } from '../protocol/index.js';
+import { MAX_TIMER_MS, type CompiledScript, type GuestError, type SandboxCall } from '../protocol/index.js';
 import { idempotencyKey, unknownEnd } from '../tools/index.js';
 import type {
   CallResult,
@@ -13,7 +13,8 @@ import { BuiltinAnswers } from './builtin-answers.js';
 import { readArguments, textArgument } from './builtin-arguments.js';
 import { CatalogCalls } from './catalog-calls.js';
 import type { EarlierCalls } from './earlier-calls.js';
-import type { RejectedCall } from './outcome-failure.js';
+import { placeOfCall } from './earlier-life.js';
+import { callFrame, type RejectedCall } from './outcome-failure.js';
 import type { OpenTask, ScriptTasks } from './script-tasks.js';
 import { TaskCalls, taskIdStart } from './task-calls.js';
 
@@ -106,10 +107,10 @@ export class ScriptCalls {
 
   /** A call that waited for a decision when its script was put aside. */
   takeUp(call: WaitingCall): void {
-    const { callId, callIndex, tool, line, inputJson } = call;
+    const { callId, callIndex, tool, inputJson } = call;
     const task = call.detached === true ? this.#openTask(callIndex, tool, inputJson) : undefined;
     if (task !== undefined) this.detached.set(callId, task);
-    const position = line === undefined ? undefined : { line, column: 1 };
+    const position = placeOfCall(call);
     this.#follow(this.#options.facade.takeUp(call), { callIndex }, { toolName: tool, callId, position }, task);
   }
 
@@ -120,10 +121,11 @@ export class ScriptCalls {
     const toolName = known?.tool ?? 'tool';
     const callId = this.callId(call.callIndex);
     const error = unknownEnd(toolName, callId, this.#keyOf(known?.retryOf ?? callId));
-    const position = known?.line === undefined ? undefined : { line: known.line, column: 1 };
+    const position = known === undefined ? undefined : placeOfCall(known);
     const { message } = error;
-    this.rejected.set(call.callIndex, { code: 'ToolExecutionError', message, toolName, callId, position });
-    settle(call, { ok: false, error });
+    const rejected = { code: 'ToolExecutionError', message, toolName, callId, position } as const;
+    this.rejected.set(call.callIndex, rejected);
+    settle(call, { ok: false, error: withFrames(error, rejected) });
   }
 
   /** A call that lost its race, and that nothing in the script can observe any more. Detached ones go on. */
@@ -203,6 +205,7 @@ export class ScriptCalls {
       ...asked,
       argsProblem: call.argsProblem,
       line: position?.line,
+      column: position?.column,
       snippet,
       detached: task !== undefined,
     });
@@ -224,6 +227,7 @@ export class ScriptCalls {
         task?.rejected(result.error);
         const { code, message } = result.error;
         this.rejected.set(call.callIndex, { ...about, code: code as RejectedCall['code'], message });
+        return this.#options.settle(call, { ok: false, error: withFrames(result.error, about) });
       }
       this.#options.settle(call, result);
     });
@@ -276,6 +280,12 @@ export class ScriptCalls {
   #refuse(call: SandboxCall, code: string, message: string): void {
     this.#options.settle(call, { ok: false, error: { code, message } });
   }
+}
+
+/** The error as the script gets it: its stack begins where the call stands. */
+function withFrames(error: GuestError, about: Pick<RejectedCall, 'toolName' | 'position'>): GuestError {
+  const stack = callFrame(about);
+  return stack === '' ? error : { ...error, stack };
 }
 
 /** The index that the id of a script's call ends with. */

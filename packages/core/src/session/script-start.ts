@@ -50,6 +50,7 @@ export function sandboxJob(options: SessionOptions): SandboxJob {
     runId: scriptId,
     sha256: script.codeSha256,
     javascript: script.javascript,
+    positions: script.positions(),
     toolNames: options.toolNames,
     contextJson: options.contextJson,
     spawn: tasks !== undefined,

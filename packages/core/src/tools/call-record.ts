@@ -124,6 +124,7 @@ export class CallRecord {
       startedAtMs: this.startedAtMs,
       durationMs: running ? Math.max(0, nowMs - (this.#executionStartMs as number)) : this.#durationMs,
       ...(this.call.line !== undefined && { line: this.call.line }),
+      ...(this.call.column !== undefined && { column: this.call.column }),
       ...(this.call.retries !== undefined && { retryOf: this.call.retries.callId }),
     };
   }

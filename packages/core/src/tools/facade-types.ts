@@ -56,6 +56,7 @@ export interface FacadeCall {
   /** Why the arguments could not be written as JSON, naming the path. */
   readonly argsProblem?: string;
   readonly line?: number;
+  readonly column?: number;
   readonly snippet?: string;
   /** A task that outlives the script: `abortAll` leaves it alone. */
   readonly detached?: boolean;
@@ -117,6 +118,7 @@ export interface WaitingCall {
   readonly effect: ToolEffect;
   readonly inputJson: string;
   readonly line?: number;
+  readonly column?: number;
   readonly snippet?: string;
   readonly detached?: boolean;
   readonly retries?: Retried;

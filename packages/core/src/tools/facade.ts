@@ -209,13 +209,14 @@ class CallFacade implements Facade, CallVoice, GateEar {
 
   /** The tool may have changed meanwhile: the call is held to what holds now. */
   #takeUp(waiting: WaitingCall, deliver: (result: CallResult) => void): void {
-    const { callId, callIndex, inputJson, line, snippet, detached, retries, request } = waiting;
+    const { callId, callIndex, inputJson, line, column, snippet, detached, retries, request } = waiting;
     const call: FacadeCall = {
       callId,
       callIndex,
       tool: waiting.tool,
       argsJson: inputJson,
       ...(line !== undefined && { line }),
+      ...(column !== undefined && { column }),
       ...(snippet !== undefined && { snippet }),
       ...(detached !== undefined && { detached }),
       ...(retries !== undefined && { retries }),

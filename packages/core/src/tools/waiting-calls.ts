@@ -5,7 +5,7 @@ import type { WaitingCall } from './facade-types.js';
 
 /** A call that waits for a decision, as it is kept while its script is suspended. */
 export function waitingCall(record: CallRecord, request: ApprovalRequest): WaitingCall {
-  const { callId, callIndex, line, snippet, detached, retries } = record.call;
+  const { callId, callIndex, line, column, snippet, detached, retries } = record.call;
   return {
     callIndex,
     callId,
@@ -13,6 +13,7 @@ export function waitingCall(record: CallRecord, request: ApprovalRequest): Waiti
     effect: record.tool.effect,
     inputJson: record.inputJson,
     ...(line !== undefined && { line }),
+    ...(column !== undefined && { column }),
     ...(snippet !== undefined && { snippet }),
     ...(detached !== undefined && { detached }),
     ...(retries !== undefined && { retries }),

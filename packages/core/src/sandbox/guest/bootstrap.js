@@ -29,6 +29,9 @@
   } = Reflect;
   const { freeze, create, keys } = Object;
   const ObjectPrototype = Object.prototype;
+  const ErrorPrototype = Error.prototype;
+  const engineStack = getOwnPropertyDescriptor(ErrorPrototype, 'stack').get;
+  const engineCapture = Error.captureStackTrace;
   const PromiseConstructor = Promise;
   const promiseThen = Promise.prototype.then;
   const ErrorConstructor = Error;
@@ -49,6 +52,9 @@
   const split = method(String.prototype, 'split');
   const lower = method(String.prototype, 'toLowerCase');
   const codeUnit = method(String.prototype, 'charCodeAt');
+  const indexOf = method(String.prototype, 'indexOf');
+  const lastIndexOf = method(String.prototype, 'lastIndexOf');
+  const startsWith = method(String.prototype, 'startsWith');
   const join = method(Array.prototype, 'join');
   const weakGet = method(WeakMap.prototype, 'get');
   const weakSet = method(WeakMap.prototype, 'set');
@@ -146,6 +152,124 @@
     }
     return error;
   }
+
+  // ---- stacks ----
+
+  const MAX_FRAMES = 10;
+  const SCRIPT_FILE = 'script.ts:';
+
+  let positionsText = '';
+  /** By lines of the code: columns, and the places in the model's own source that they come from. */
+  let positions;
+  /** What the engine wrote for `Error.captureStackTrace`, by its target. */
+  const capturedStacks = new WeakMap();
+
+  /** The text that the engine made for an error, in lines of the code; undefined for what is none. */
+  function rawStack(value) {
+    return weakGet(capturedStacks, value) ?? apply(engineStack, value, []);
+  }
+
+  function readPositions() {
+    const lines = parse(positionsText);
+    let line = 0;
+    let sourceColumn = 0;
+    for (let index = 0; index < lines.length; index++) {
+      const pieces = lines[index];
+      let column = 0;
+      for (let at = 0; at < pieces.length; at += 3) {
+        pieces[at] = column += pieces[at];
+        pieces[at + 1] = line += pieces[at + 1];
+        pieces[at + 2] = sourceColumn += pieces[at + 2];
+      }
+    }
+    positions = lines;
+  }
+
+  /** As in `script/position-table.ts`. Undefined for a place outside the script. */
+  function originalPlace(line, column) {
+    if (positionsText === '') return line + ':' + column;
+    if (positions === undefined) readPositions();
+    let index = line - 2;
+    let pieces = positions[index];
+    if (pieces === undefined) return undefined;
+    let at = 0;
+    while (at + 3 < pieces.length && pieces[at + 3] <= column) at += 3;
+    while (pieces.length === 0 && index > 0) {
+      pieces = positions[--index];
+      at = pieces.length - 3;
+    }
+    return pieces.length === 0 ? undefined : pieces[at + 1] + ':' + pieces[at + 2];
+  }
+
+  /** A line of the engine's text as the script may see it; empty where the frame is not the script's. */
+  function ownFrame(text) {
+    const at = lastIndexOf(text, SCRIPT_FILE);
+    if (at < 0 || !startsWith(text, '    at ')) return '';
+    const place = split(slice(text, at + SCRIPT_FILE.length), ':');
+    const original = originalPlace(+place[0], +split(place[1] ?? '', ')')[0]);
+    if (original === undefined) return '';
+    const name = slice(text, 7, max(at - 2, 7));
+    return '    at ' + (name === '' || name === '<anonymous>' ? '' : name + ' ') + '(' + SCRIPT_FILE + original + ')';
+  }
+
+  /** The frames of the script, a line each, in the model's own lines. */
+  function ownFrames(raw) {
+    const lines = split(raw, '\n');
+    const frames = [];
+    for (let index = 0; index < lines.length && frames.length < MAX_FRAMES; index++) {
+      const frame = ownFrame(lines[index]);
+      if (frame !== '') frames[frames.length] = frame;
+    }
+    return join(frames, '\n');
+  }
+
+  /** What a script reads as `stack`; where the engine made no text, what it made. */
+  function stackOf(value) {
+    const frames = weakGet(errorRecords, value)?.frames;
+    const raw = frames === undefined ? rawStack(value) : undefined;
+    if (frames === undefined && typeof raw !== 'string') return raw;
+    const shown = frames ?? ownFrames(raw);
+    const title = isError(value) ? titleOf(value) : 'Error';
+    return shown === '' ? title : title + '\n' + shown;
+  }
+
+  function titleOf(error) {
+    const name = toText(error.name);
+    const message = toText(error.message);
+    return message === '' ? name : name + ': ' + message;
+  }
+
+  // Neither makes a frame of the bridge visible, nor a line that is not the model's own.
+  const { get, set } = getOwnPropertyDescriptor(
+    {
+      get stack() {
+        return stackOf(this);
+      },
+      set stack(value) {
+        if (!defineProperty(this, 'stack', { value, writable: true, enumerable: false, configurable: true }))
+          throw new TypeError('Cannot set the stack');
+      },
+    },
+    'stack',
+  );
+  defineProperty(ErrorPrototype, 'stack', { get, set, enumerable: false, configurable: true });
+
+  const captureStackTrace = {
+    captureStackTrace(target, below) {
+      engineCapture(target, typeof below === 'function' ? below : captureStackTrace);
+      const made = getOwnPropertyDescriptor(target, 'stack');
+      if (typeof made?.value !== 'string') return;
+      weakSet(capturedStacks, target, made.value);
+      made.value = stackOf(target);
+      defineProperty(target, 'stack', made);
+    },
+  }.captureStackTrace;
+  defineProperty(ErrorConstructor, 'captureStackTrace', {
+    value: captureStackTrace,
+    writable: true,
+    enumerable: false,
+    configurable: true,
+  });
 
   // ---- values that cross ----
 
@@ -429,7 +553,7 @@
       resolvers[call] = rejecters[call] = promises[call] = undefined;
       // Read from text just now, so it is the script's own to change: nothing else refers to it.
       if (entry[1] === 1) resolve(entry[2]);
-      else reject(makeError(entry[2], entry[3], entry[4], { call, code: entry[2] }));
+      else reject(makeError(entry[2], entry[3], entry[4], { call, code: entry[2], frames: entry[1] }));
     }
   }
 
@@ -649,12 +773,7 @@
 
   function describeText(value) {
     try {
-      if (isError(value)) {
-        const name = toText(value.name);
-        const message = toText(value.message);
-        return message === '' ? name : name + ': ' + message;
-      }
-      return inspect(value, 0, null);
+      return isError(value) ? titleOf(value) : inspect(value, 0, null);
     } catch {
       return 'a value that cannot be shown';
     }
@@ -680,6 +799,20 @@
     });
     if (count > 100) shown[shown.length] = '… ' + (count - 100) + ' more';
     return open + join(shown, ', ') + close;
+  }
+
+  /** With its stack, and what caused it. */
+  function inspectError(error, chain) {
+    let shown = titleOf(error);
+    const { stack } = error;
+    // Its own title may be of the time when the error was made.
+    const frames = typeof stack === 'string' ? indexOf(stack, '\n    at ') : -1;
+    if (frames >= 0) shown += slice(stack, frames);
+    if (getOwnPropertyDescriptor(error, 'cause') !== undefined)
+      shown += '\n  [cause]: ' + inspect(error.cause, 1, chain);
+    if (getOwnPropertyDescriptor(error, 'errors') !== undefined)
+      shown += '\n  [errors]: ' + inspect(error.errors, 1, chain);
+    return shown;
   }
 
   function inspectElements(open, count, elements, depth, chain) {
@@ -709,12 +842,7 @@
     if (value === null) return 'null';
     for (let link = ancestors; link !== null; link = link.up) if (link.value === value) return '[Circular]';
     const chain = { value, up: ancestors };
-    if (isError(value)) {
-      const stack = value.stack;
-      return depth === 0 && typeof stack === 'string' && stack !== ''
-        ? describeText(value) + '\n' + stack
-        : describeText(value);
-    }
+    if (isError(value)) return depth === 0 ? inspectError(value, chain) : describeText(value);
     if (isDate(value))
       return isFiniteNumber(apply(dateGetTime, value, [])) ? apply(dateToIso, value, []) : 'Invalid Date';
     if (isRegExp(value)) return apply(regExpToString, value, []);
@@ -893,7 +1021,7 @@
 
   // ---- the script's life ----
 
-  /** A list, because it is read for every script: the limits, the seed, the run's id where tasks can be detached, then texts that are parsed when they are needed. */
+  /** A list, because it is read for every script: the limits, the seed, the run's id where tasks can be detached, then texts that are parsed when they are needed: tools, context, positions. */
   function begin(initText) {
     const init = parse(initText);
     limits = {
@@ -914,6 +1042,7 @@
     if (init[12] !== 0) taskPrefix = 'task_' + init[12] + '_';
     toolsText = init[13];
     contextText = init[14];
+    positionsText = init[15] ?? '';
   }
 
   /** Called once, after the realm was locked down: these two are read-only, and made when they are first used. */
@@ -1003,6 +1132,12 @@
     }
   }
 
+  /** In lines of the code: the host maps them itself, whatever the script has made of the error. */
+  function readStack(value) {
+    const raw = rawStack(value);
+    return typeof raw === 'string' ? capText(raw) : '';
+  }
+
   /** JSON text of what was thrown. Texts are the guest's; `record` is our own. */
   function describeThrown(value) {
     const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';
@@ -1010,7 +1145,7 @@
     let thrown = { name: '', message: 'a value that cannot be shown', stack: '' };
     try {
       thrown = isError(value)
-        ? { name: readMember(value, 'name'), message: readMember(value, 'message'), stack: readMember(value, 'stack') }
+        ? { name: readMember(value, 'name'), message: readMember(value, 'message'), stack: readStack(value) }
         : { name: '', message: capText(describeText(value)), stack: '' };
     } catch {
       // A revoked proxy, or one that throws for everything it is asked.

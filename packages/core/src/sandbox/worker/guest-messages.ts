@@ -25,15 +25,17 @@ function guestLimits(limits: SandboxLimits): string {
 }
 
 /** What the guest's bridge reads at a script's start; see `begin` there. */
-export function writeInit({ runId, limits, seed, spawn, toolNames, contextJson }: SandboxJob): string {
-  return `[${guestLimits(limits)},${warmSeed(seed).join()},${spawn ? JSON.stringify(runId) : 0},${JSON.stringify(toolTree(toolNames))},${JSON.stringify(contextJson)}]`;
+export function writeInit(job: SandboxJob): string {
+  const { runId, limits, seed, spawn, toolNames, contextJson, positions = '' } = job;
+  return `[${guestLimits(limits)},${warmSeed(seed).join()},${spawn ? JSON.stringify(runId) : 0},${JSON.stringify(toolTree(toolNames))},${JSON.stringify(contextJson)},${JSON.stringify(positions)}]`;
 }
 
 export function writeBatch(settlements: readonly Settlement[]): string {
   const entries = settlements.map((settlement) => {
     if (settlement.ok) return `[${settlement.callIndex},1${settlement.json === '' ? '' : `,${settlement.json}`}]`;
-    const { code, message, data } = settlement.error;
-    return `[${settlement.callIndex},0,${JSON.stringify(code)},${JSON.stringify(message)}${data === undefined ? '' : `,${JSON.stringify(data)}`}]`;
+    const { code, message, data, stack = '' } = settlement.error;
+    const members = [settlement.callIndex, stack, code, message];
+    return JSON.stringify(data === undefined ? members : [...members, data]);
   });
   return `[${entries.join(',')}]`;
 }

@@ -1,0 +1,72 @@
+import type { SourcePosition } from '../protocol/index.js';
+
+/** Lines of `javascript` that are the wrapper's, above the first of the script. */
+const WRAPPER_LINES = 1;
+
+/** Maps 1-based positions in `javascript` to the model's own source; what `encodePositions` wrote is read at the first question. */
+export class PositionTable {
+  readonly #encode: () => string;
+  #encoded: string | undefined;
+  #lines: readonly LineOfCode[] | undefined;
+
+  constructor(encode: () => string) {
+    this.#encode = encode;
+  }
+
+  /** See `encodePositions`. */
+  get encoded(): string {
+    return (this.#encoded ??= this.#encode());
+  }
+
+  /** The last piece at or before the place; at a line's start the first one on the line, else the last before it. */
+  original(line: number, column: number): SourcePosition | undefined {
+    this.#lines ??= readLines(this.encoded);
+    const index = line - 1 - WRAPPER_LINES;
+    const onLine = this.#lines[index];
+    if (onLine === undefined) return undefined;
+    const piece = onLine[lastAtOrBefore(onLine, column)] ?? onLine[0] ?? lastBefore(this.#lines, index);
+    return piece === undefined ? undefined : { line: piece.line, column: piece.sourceColumn };
+  }
+}
+
+interface Piece {
+  readonly column: number;
+  readonly line: number;
+  readonly sourceColumn: number;
+}
+
+/** In ascending order of their columns. */
+type LineOfCode = readonly Piece[];
+
+function readLines(encoded: string): LineOfCode[] {
+  let line = 0;
+  let sourceColumn = 0;
+  return (JSON.parse(encoded) as number[][]).map((differences) => {
+    let column = 0;
+    return Array.from({ length: differences.length / 3 }, (_, index): Piece => {
+      column += differences[3 * index]!;
+      line += differences[3 * index + 1]!;
+      sourceColumn += differences[3 * index + 2]!;
+      return { column, line, sourceColumn };
+    });
+  });
+}
+
+/** -1 where every piece begins later. */
+function lastAtOrBefore(pieces: LineOfCode, column: number): number {
+  let low = -1;
+  let high = pieces.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (pieces[middle]!.column <= column) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+function lastBefore(lines: readonly LineOfCode[], index: number): Piece | undefined {
+  return lines
+    .slice(0, index)
+    .findLast((pieces) => pieces.length > 0)
+    ?.at(-1);
+}
