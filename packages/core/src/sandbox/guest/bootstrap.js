@@ -1021,7 +1021,7 @@
 
   // ---- the script's life ----
 
-  /** A list, because it is read for every script: the limits, the seed, the run's id where tasks can be detached, then texts that are parsed when they are needed: tools, context, positions. */
+  /** A list, because it is read for every script: the limits, the seed, the run's id where tasks can be detached, then texts that are parsed when they are needed: tools, positions, context. */
   function begin(initText) {
     const init = parse(initText);
     limits = {
@@ -1041,8 +1041,8 @@
     timeOrigin = dateNow();
     if (init[12] !== 0) taskPrefix = 'task_' + init[12] + '_';
     toolsText = init[13];
-    contextText = init[14];
-    positionsText = init[15] ?? '';
+    positionsText = init[14];
+    contextText = init[15];
   }
 
   /** Called once, after the realm was locked down: these two are read-only, and made when they are first used. */
