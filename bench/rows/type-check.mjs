@@ -106,6 +106,7 @@ function checkerOf(pool, tools, declarations) {
     declarations,
     toolNames,
     signatureOf: () => undefined,
+    issuesOf: () => [],
   });
 }
 

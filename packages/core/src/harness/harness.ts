@@ -5,6 +5,7 @@ import {
   scriptFailure,
   ToolscriptUsageError,
   type HarnessMode,
+  type KnownArgument,
   type Limits,
   type LimitsInput,
   type Operation,
@@ -20,6 +21,7 @@ import {
   createObservedShapes,
   createRegistry,
   declarationsFor,
+  issuesOfKnown,
   signatureOf,
   GUEST_DECLARATIONS,
   resolveExposure,
@@ -363,14 +365,19 @@ class ToolscriptHarness implements Harness {
   }
 
   #checkerOptions(mode: 'error' | 'warn') {
-    const { registry, toolNames } = this.#parts;
+    const { registry, exposed, toolNames } = this.#parts;
     return {
+      tools: this.tools(),
       mode,
       declarations: this.declarations(),
       toolNames,
       signatureOf: (name: string) => {
         const tool = registry.get(name);
         return tool === undefined ? undefined : signatureOf(tool);
+      },
+      issuesOf: (name: string, known: KnownArgument) => {
+        const tool = registry.get(name);
+        return tool === undefined || !exposed.has(tool.name) ? [] : issuesOfKnown(tool, known);
       },
     };
   }

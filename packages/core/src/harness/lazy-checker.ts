@@ -1,8 +1,9 @@
 import type { TypeChecker } from '../script/index.js';
 import type { CheckPool, CheckPoolStats, TypeCheckerOptions } from '../script/type-checker/index.js';
+import type { Tool } from '../protocol/index.js';
 import { sha256 } from '../text/sha256.js';
 
-type Described = Omit<TypeCheckerOptions, 'pool' | 'key'>;
+type Described = Omit<TypeCheckerOptions, 'pool' | 'key'> & { readonly tools: readonly Tool[] };
 
 /**
  * The type checker of one harness. Nothing of it is loaded before a script needs it: a harness without type
@@ -44,8 +45,9 @@ export class LazyChecker implements TypeChecker {
 
   #described(): Omit<TypeCheckerOptions, 'pool'> {
     if (this.#options === undefined) {
-      const described = this.#describe();
-      this.#options = { ...described, key: `${described.mode}-${sha256(described.declarations)}` };
+      const { tools, ...described } = this.#describe();
+      const key = `${described.mode}-${sha256(`${tools.map(identityOf).join()}\n${described.declarations}`)}`;
+      this.#options = { ...described, key };
     }
     return this.#options;
   }
@@ -63,4 +65,14 @@ export class LazyChecker implements TypeChecker {
     this.#checker = createTypeChecker({ pool, ...this.#described() });
     return this.#checker;
   }
+}
+
+const identities = new WeakMap<Tool, number>();
+let lastIdentity = 0;
+
+/** Validators cannot be compared: tools that are declared alike may refuse different arguments. */
+function identityOf(tool: Tool): number {
+  const identity = identities.get(tool) ?? ++lastIdentity;
+  identities.set(tool, identity);
+  return identity;
 }

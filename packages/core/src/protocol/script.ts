@@ -28,6 +28,20 @@ export interface PlannedCall {
   conditional: boolean;
 }
 
+/**
+ * What is certain of a call's argument before the script runs. Paths are those of messages: `args.items[2].city`.
+ */
+export interface KnownArgument {
+  /** Null stands for each part that is not known. */
+  readonly value: unknown;
+  /** Paths of the parts that are not known. */
+  readonly unknown: readonly string[];
+  /** Paths of the objects that may have members beside the known ones. */
+  readonly open: readonly string[];
+  /** Where the parts stand in the source: UTF-16 offsets. The argument itself is always among them. */
+  readonly places: readonly (readonly [path: string, offset: number])[];
+}
+
 export interface SourcePosition {
   line: number;
   column: number;

@@ -1,63 +1,178 @@
-import { unwrapped } from './syntax.js';
+import type { KnownArgument } from '../protocol/index.js';
+import { formatPath } from '../text/value-path.js';
+import type { Constants } from './constants.js';
+import { memberName, unwrapped } from './syntax.js';
 import type { Node, NodeOf } from './syntax.js';
 
 const DEEPEST = 64;
+/** A constant that is used twice counts twice: constants of constants must not grow without end. */
+const MAX_NODES = 5_000;
+/** Members and items whose places are told; what is wrong further on is told at what holds it. */
+const MAX_PLACES = 1_000;
 
 /** The value of an expression whose every part is literal JSON data; undefined for any other expression. */
 export function literalValue(expression: Node): { readonly value: unknown } | undefined {
-  const value = evaluate(expression, 0);
-  return value === NOT_LITERAL ? undefined : { value };
+  const known = knownArgument(expression);
+  return known === undefined || known.unknown.length + known.open.length > 0 ? undefined : { value: known.value };
 }
 
-const NOT_LITERAL = Symbol('not literal');
+/**
+ * What is certain of an expression's value before the script runs; undefined where that is nothing. With
+ * `constants`, a variable that always holds the same literal counts as that literal.
+ */
+export function knownArgument(expression: Node, constants?: Constants): KnownArgument | undefined {
+  const known = new Evaluation(constants).of(expression);
+  return known.kind === 'unknown' ? undefined : flattened(known, expression.start);
+}
 
-function evaluate(expression: Node, depth: number): unknown {
-  if (depth > DEEPEST) return NOT_LITERAL;
-  const node = unwrapped(expression);
-  switch (node.type) {
-    case 'Literal':
-      return 'bigint' in node || 'regex' in node ? NOT_LITERAL : node.value;
-    case 'TemplateLiteral':
-      return node.expressions.length === 0 ? (node.quasis[0]?.value.cooked ?? NOT_LITERAL) : NOT_LITERAL;
-    case 'UnaryExpression':
-      return signedNumber(node);
-    case 'ArrayExpression':
-      return arrayOf(node, depth);
-    case 'ObjectExpression':
-      return objectOf(node, depth);
-    default:
-      return NOT_LITERAL;
+type Known =
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'primitive'; readonly value: string | number | boolean | null | undefined }
+  | { readonly kind: 'array'; readonly items: readonly Part[] }
+  | { readonly kind: 'object'; readonly members: ReadonlyMap<string, Part>; readonly isOpen: boolean };
+
+/** `offset`: undefined for what stands elsewhere, as the value of a constant. */
+interface Part {
+  readonly known: Known;
+  readonly offset: number | undefined;
+}
+
+const UNKNOWN: Known = { kind: 'unknown' };
+
+class Evaluation {
+  readonly #constants: Constants | undefined;
+  #nodes = 0;
+  /** Constants around what is evaluated. */
+  #constantsOpen = 0;
+
+  constructor(constants: Constants | undefined) {
+    this.#constants = constants;
   }
-}
 
-function signedNumber(node: NodeOf<'UnaryExpression'>): unknown {
-  const { argument, operator } = node;
-  if (argument.type !== 'Literal' || typeof argument.value !== 'number') return NOT_LITERAL;
-  return operator === '-' ? -argument.value : operator === '+' ? argument.value : NOT_LITERAL;
-}
-
-function arrayOf(node: NodeOf<'ArrayExpression'>, depth: number): unknown {
-  const values: unknown[] = [];
-  for (const element of node.elements) {
-    const value = element === null ? NOT_LITERAL : evaluate(element, depth + 1);
-    if (value === NOT_LITERAL) return NOT_LITERAL;
-    values.push(value);
-  }
-  return values;
-}
-
-function objectOf(node: NodeOf<'ObjectExpression'>, depth: number): unknown {
-  const values: Record<string, unknown> = {};
-  for (const property of node.properties) {
-    if (property.type !== 'Property' || property.computed || property.method || property.kind !== 'init') {
-      return NOT_LITERAL;
+  of(expression: Node, depth = 0): Known {
+    if (depth > DEEPEST || ++this.#nodes > MAX_NODES) return UNKNOWN;
+    const node = unwrapped(expression);
+    switch (node.type) {
+      case 'Literal':
+        return 'bigint' in node || 'regex' in node
+          ? UNKNOWN
+          : primitive(node.value as string | number | boolean | null);
+      case 'TemplateLiteral':
+        return node.expressions.length === 0 ? text(node.quasis[0]?.value.cooked) : UNKNOWN;
+      case 'UnaryExpression':
+        return signedNumber(node);
+      case 'ArrayExpression':
+        return this.#array(node, depth);
+      case 'ObjectExpression':
+        return this.#object(node, depth);
+      case 'Identifier':
+        return this.#variable(node.name, depth);
+      case 'MemberExpression':
+        return this.#member(node, depth);
+      default:
+        return UNKNOWN;
     }
-    const key = keyOf(property.key);
-    const value = evaluate(property.value, depth + 1);
-    if (key === undefined || key === '__proto__' || value === NOT_LITERAL) return NOT_LITERAL;
-    values[key] = value;
   }
-  return values;
+
+  #array(node: NodeOf<'ArrayExpression'>, depth: number): Known {
+    const items: Part[] = [];
+    for (const element of node.elements) {
+      if (element === null || element.type === 'SpreadElement') return UNKNOWN;
+      items.push(this.#part(element, element.start, depth));
+    }
+    return { kind: 'array', items };
+  }
+
+  #object(node: NodeOf<'ObjectExpression'>, depth: number): Known {
+    const members = new Map<string, Part>();
+    let isOpen = false;
+    for (const property of node.properties) {
+      if (property.type === 'SpreadElement') {
+        const spread = this.#part(property.argument, property.start, depth).known;
+        if (spread.kind === 'object') for (const [key, part] of spread.members) members.set(key, part);
+        if (spread.kind === 'object' && !spread.isOpen) continue;
+      } else {
+        const key = property.computed ? undefined : keyOf(property.key);
+        if (key === '__proto__') return UNKNOWN;
+        if (key !== undefined) {
+          const isPlain = !property.method && property.kind === 'init';
+          members.set(key, isPlain ? this.#part(property.value, property.start, depth) : unknownAt(property.start));
+          continue;
+        }
+      }
+      // It may hold any key, also one that stands before it.
+      isOpen = true;
+      for (const [before, { offset }] of members) members.set(before, unknownAt(offset));
+    }
+    return { kind: 'object', members, isOpen };
+  }
+
+  #variable(name: string, depth: number): Known {
+    if (this.#constants === undefined) return UNKNOWN;
+    if (name === 'undefined') return primitive(undefined);
+    const value = this.#constants.valueOf(name);
+    return value === undefined ? UNKNOWN : this.#elsewhere(value, depth);
+  }
+
+  #member(node: NodeOf<'MemberExpression'>, depth: number): Known {
+    const name = memberName(node);
+    if (this.#constants === undefined || name === undefined) return UNKNOWN;
+    const object = this.#elsewhere(node.object, depth);
+    return (object.kind === 'object' ? object.members.get(name)?.known : undefined) ?? UNKNOWN;
+  }
+
+  #elsewhere(node: Node, depth: number): Known {
+    this.#constantsOpen++;
+    const known = this.of(node, depth + 1);
+    this.#constantsOpen--;
+    return known;
+  }
+
+  #part(node: Node, offset: number, depth: number): Part {
+    return { known: this.of(node, depth + 1), offset: this.#constantsOpen === 0 ? offset : undefined };
+  }
+}
+
+function flattened(root: Known, offset: number): KnownArgument {
+  const unknown: string[] = [];
+  const open: string[] = [];
+  const places: [string, number][] = [];
+  const write = (known: Known, path: string): unknown => {
+    if (known.kind === 'primitive') return known.value;
+    if (known.kind === 'unknown') {
+      unknown.push(path);
+      return null;
+    }
+    const inner = ({ known: value, offset: at }: Part, key: string | number): unknown => {
+      const place = formatPath([key], path);
+      if (at !== undefined && places.length < MAX_PLACES) places.push([place, at]);
+      return write(value, place);
+    };
+    if (known.kind === 'array') return known.items.map((item, index) => inner(item, index) ?? null);
+    if (known.isOpen) open.push(path);
+    const members = [...known.members].map(([key, part]) => [key, inner(part, key)] as const);
+    return Object.fromEntries(members.filter(([, value]) => value !== undefined));
+  };
+  const path = formatPath([]);
+  places.push([path, offset]);
+  return { value: write(root, path), unknown, open, places };
+}
+
+function unknownAt(offset: number | undefined): Part {
+  return { known: UNKNOWN, offset };
+}
+
+function primitive(value: string | number | boolean | null | undefined): Known {
+  return { kind: 'primitive', value };
+}
+
+function text(cooked: string | null | undefined): Known {
+  return typeof cooked === 'string' ? primitive(cooked) : UNKNOWN;
+}
+
+function signedNumber({ argument, operator }: NodeOf<'UnaryExpression'>): Known {
+  if (argument.type !== 'Literal' || typeof argument.value !== 'number') return UNKNOWN;
+  return operator === '-' ? primitive(-argument.value) : operator === '+' ? primitive(argument.value) : UNKNOWN;
 }
 
 function keyOf(key: Node): string | undefined {

@@ -3,7 +3,7 @@ import type { SyntaxIndex } from './syntax-index.js';
 import { isFunction } from './syntax-index.js';
 import { memberName, unwrapped } from './syntax.js';
 import type { Node, NodeOf } from './syntax.js';
-import type { ToolCall } from './tool-calls.js';
+import { calledTool, type ToolCall } from './tool-calls.js';
 import type { Visit } from './walk.js';
 
 /** A planned call before its place is known in lines and columns. */
@@ -20,15 +20,14 @@ const ONCE = new Set(['then', 'catch', 'finally']);
 /** The tool calls in source order, with what can be said of each without running anything. */
 export function planCalls(index: SyntaxIndex, calls: readonly ToolCall[]): PlannedAt[] {
   const circumstances = new Circumstances(index);
-  return calls.filter(isToolCall).map(({ visit, node, tool }) => {
-    const spawned = tool === 'spawn.exec' ? literalText(node.arguments[0]) : undefined;
-    const argument = node.arguments[spawned === undefined ? 0 : 1];
+  return calls.filter(isToolCall).map((call) => {
+    const { tool, argument } = calledTool(call);
     const literal = argument === undefined ? undefined : literalValue(argument);
     return {
-      tool: spawned ?? tool,
-      offset: node.start,
+      tool,
+      offset: call.node.start,
       ...(literal === undefined ? {} : { input: literal.value }),
-      ...circumstances.of(visit),
+      ...circumstances.of(call.visit),
     };
   });
 }
@@ -36,11 +35,6 @@ export function planCalls(index: SyntaxIndex, calls: readonly ToolCall[]): Plann
 /** Questions about detached tasks call no tool. */
 function isToolCall({ tool }: ToolCall): boolean {
   return !tool.startsWith('spawn.') || tool === 'spawn.exec';
-}
-
-function literalText(node: Node | undefined): string | undefined {
-  const value = node === undefined ? undefined : literalValue(node)?.value;
-  return typeof value === 'string' ? value : undefined;
 }
 
 interface Circumstance {

@@ -1,10 +1,14 @@
+import type { KnownArgument } from '../protocol/index.js';
+import { Constants } from './constants.js';
+import { knownArgument } from './literal.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { isTransparent, memberName, unwrapped } from './syntax.js';
 import type { Node, NodeOf } from './syntax.js';
 import { Chains } from './chains.js';
 import type { Chain } from './chains.js';
-import type { ToolCall } from './tool-calls.js';
-import { walk } from './walk.js';
+import { calledTool, type ToolCall } from './tool-calls.js';
+import { formatPath } from '../text/value-path.js';
+import { outermost, walk } from './walk.js';
 import type { Visit } from './walk.js';
 
 /** What the type checker's complaints are weighed by. Offsets count in the text that was parsed. */
@@ -58,14 +62,31 @@ export interface CallFact {
   readonly collects: string;
   /** An object among its arguments is put together from others: `{ ...defaults, id }`. */
   readonly isSpread: boolean;
+  /** Of a call of a tool: what is known of the argument that the tool gets. */
+  readonly known?: KnownArgument;
 }
 
 type Range = readonly [start: number, end: number];
 
 export function sourceFacts(index: SyntaxIndex, toolCalls: readonly ToolCall[]): SourceFacts {
-  const collector = new FactCollector(new Map<Node, string>(toolCalls.map(({ node, tool }) => [node, tool])));
+  const constants = new Constants(index, new Set<Node>(toolCalls.map(({ node }) => node)));
+  const collector = new FactCollector(
+    new Map<Node, CalledTool>(toolCalls.map((call) => [call.node, describeCall(call, constants)])),
+  );
   walk(index.program, (visit) => collector.visit(visit));
   return collector.facts(index);
+}
+
+type CalledTool = Pick<CallFact, 'tool' | 'known'>;
+
+function describeCall(call: ToolCall, constants: Constants): CalledTool {
+  const { tool, argument } = calledTool(call);
+  const known = argument === undefined ? noArgument(call) : knownArgument(argument, constants);
+  return known === undefined ? { tool } : { tool, known };
+}
+
+function noArgument({ nameOffset }: ToolCall): KnownArgument {
+  return { value: undefined, unknown: [], open: [], places: [[formatPath([]), nameOffset]] };
 }
 
 const TYPE_ONLY = new Set<Node['type']>([
@@ -84,7 +105,7 @@ const OPENING = new Set(['assign', 'defineProperty', 'defineProperties', 'setPro
 const EQUALITY = new Set<string>(['==', '!=', '===', '!==']);
 
 class FactCollector {
-  readonly #tools: ReadonlyMap<Node, string>;
+  readonly #tools: ReadonlyMap<Node, CalledTool>;
   readonly #types: Range[] = [];
   readonly #tried: Range[] = [];
   readonly #calls: CallFact[] = [];
@@ -108,7 +129,7 @@ class FactCollector {
   readonly #ownTypes = new Set<string>();
   #hasOpenClasses = false;
 
-  constructor(tools: ReadonlyMap<Node, string>) {
+  constructor(tools: ReadonlyMap<Node, CalledTool>) {
     this.#tools = tools;
   }
 
@@ -205,7 +226,7 @@ class FactCollector {
     this.#calls.push({
       start: node.start,
       end: node.end,
-      tool: this.#tools.get(node) ?? '',
+      ...(this.#tools.get(node) ?? { tool: '' }),
       collects,
       isSpread: node.arguments.some(
         (argument) =>
@@ -331,13 +352,6 @@ function keyName({ computed, key }: { computed: boolean; key: Node }): string | 
 
 function isPrototype(node: Node): boolean {
   return node.type === 'MemberExpression' && memberName(node) === 'prototype';
-}
-
-/** The expression with what only says something about its type around it. */
-function outermost(visit: Visit): Visit {
-  let at = visit;
-  while (at.parent !== undefined && isTransparent(at.parent.node)) at = at.parent;
-  return at;
 }
 
 /** Names of members, sorted and joined. */

@@ -1,3 +1,4 @@
+import { literalValue } from './literal.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { isFunction } from './syntax-index.js';
 import { memberName, unwrapped } from './syntax.js';
@@ -27,6 +28,13 @@ export function findToolCalls(index: SyntaxIndex): ToolCall[] {
     if (target !== undefined) calls.push({ visit, node: visit.node, ...target });
   }
   return calls;
+}
+
+/** The tool that runs, and the argument that it gets: of `tools.spawn.exec('x', args)` the tool x. */
+export function calledTool({ node, tool }: ToolCall): { readonly tool: string; readonly argument: Node | undefined } {
+  const [first, second] = node.arguments;
+  const spawned = tool === 'spawn.exec' && first !== undefined ? literalValue(first)?.value : undefined;
+  return typeof spawned === 'string' ? { tool: spawned, argument: second } : { tool, argument: first };
 }
 
 /** A script with a variable named `tools` speaks of its own; a parameter of that name is taken for the global. */

@@ -1,11 +1,18 @@
 import { visitorKeys } from 'oxc-parser';
-import type { Node } from './syntax.js';
+import { isTransparent, type Node } from './syntax.js';
 
 /** A node with the way to it: the parent and the parent's key that holds it. */
 export interface Visit {
   readonly node: Node;
   readonly key: string;
   readonly parent: Visit | undefined;
+}
+
+/** The expression with what only says something about its type around it. */
+export function outermost(visit: Visit): Visit {
+  let at = visit;
+  while (at.parent !== undefined && isTransparent(at.parent.node)) at = at.parent;
+  return at;
 }
 
 /** Visits every node in source order, parents first. Not recursive: a deep tree costs memory, not stack. */

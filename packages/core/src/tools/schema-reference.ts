@@ -89,7 +89,8 @@ function expandOnce(root: SchemaNode, schema: SchemaNode, expansions: Expansions
   return expanded;
 }
 
-function childSchema(schema: JsonObject, part: string | number): SchemaNode | undefined {
+/** What a schema says of one member or item; its references and branches are not followed. */
+export function childSchema(schema: JsonObject, part: string | number): SchemaNode | undefined {
   const properties = schema['properties'];
   const prefix = schema['prefixItems'];
   let child: unknown;

@@ -1,35 +1,30 @@
 import type { ValidationIssue } from '../protocol/tools.js';
 import { nearestNames } from '../text/nearest-names.js';
+import { formatPath, type ValuePath } from '../text/value-path.js';
 
 /** Issues reported for one call at most; a model repairs from a few as well as from all. */
 const MAX_ISSUES = 5;
 
-export type IssuePath = readonly (string | number)[];
-
-const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
 const MAX_KEY_LENGTH = 60;
-
-/** `args.items[2].city`, as a script would write the place. */
-export function formatPath(path: IssuePath, root = 'args'): string {
-  return path.reduce<string>((text, part) => {
-    if (typeof part === 'number') return `${text}[${part}]`;
-    return IDENTIFIER.test(part) ? `${text}.${part}` : `${text}[${quoteKey(part)}]`;
-  }, root);
-}
+const UNKNOWN_KEY = 'unknown key';
 
 /** `expected string, received number`. */
-export function mismatch(path: IssuePath, expected: string, received: string): ValidationIssue {
+export function mismatch(path: ValuePath, expected: string, received: string): ValidationIssue {
   return { path: formatPath(path), message: `expected ${expected}, received ${received}`, expected, received };
 }
 
-export function plainIssue(path: IssuePath, message: string): ValidationIssue {
+export function plainIssue(path: ValuePath, message: string): ValidationIssue {
   return { path: formatPath(path), message };
 }
 
-export function unknownKey(path: IssuePath, key: string, knownKeys: readonly string[]): ValidationIssue {
+export function unknownKey(path: ValuePath, key: string, knownKeys: readonly string[]): ValidationIssue {
   const nearest = nearestNames(key, knownKeys, 1)[0];
   const advice = nearest === undefined ? listKeys(knownKeys) : `did you mean ${nearest}?`;
-  return plainIssue([...path, key], advice === '' ? 'unknown key' : `unknown key; ${advice}`);
+  return plainIssue([...path, key], advice === '' ? UNKNOWN_KEY : `${UNKNOWN_KEY}; ${advice}`);
+}
+
+export function isUnknownKey({ message }: ValidationIssue): boolean {
+  return message.startsWith(UNKNOWN_KEY);
 }
 
 /** One line an issue, at most `MAX_ISSUES` of them. */
@@ -74,7 +69,7 @@ export function likeliestBranch(branches: readonly BranchIssues[], depth: number
 }
 
 export interface LocatedIssue {
-  path: IssuePath;
+  path: ValuePath;
   /** `kind`: the value is of another kind altogether. `choice`: it is not one of the listed values. */
   nature: 'kind' | 'choice' | 'other';
   issue: ValidationIssue;
@@ -95,8 +90,4 @@ function listKeys(keys: readonly string[]): string {
   if (keys.length === 0) return 'no keys are taken here';
   const shown = keys.slice(0, 10).map((key) => key.slice(0, MAX_KEY_LENGTH));
   return `the keys are ${shown.join(', ')}${keys.length > shown.length ? ', …' : ''}`;
-}
-
-function quoteKey(key: string): string {
-  return JSON.stringify(key.length > MAX_KEY_LENGTH ? `${key.slice(0, MAX_KEY_LENGTH)}…` : key);
 }

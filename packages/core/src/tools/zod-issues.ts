@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ValidationIssue } from '../protocol/tools.js';
+import { formatPath, type ValuePath } from '../text/value-path.js';
 import {
-  formatPath,
   kindOf,
   likeliestBranch,
   mismatch,
@@ -9,7 +9,6 @@ import {
   showChoices,
   showValue,
   unknownKey,
-  type IssuePath,
   type LocatedIssue,
 } from './validation-issues.js';
 
@@ -17,7 +16,7 @@ type ZodIssue = z.core.$ZodIssue;
 
 interface Explaining {
   /** Which keys a place has. */
-  readonly knownKeys: (path: IssuePath) => string[];
+  readonly knownKeys: (path: ValuePath) => string[];
   /** A union that several branches hold is explained once: its issues are the same lists in each of them. */
   readonly unions: Map<unknown, readonly LocatedIssue[]>;
 }
@@ -30,14 +29,14 @@ export function explainZodIssues(issues: readonly ZodIssue[], knownKeys: Explain
   return explainAll(issues, [], { knownKeys, unions: new Map() }).map((located) => located.issue);
 }
 
-function explainAll(issues: readonly ZodIssue[], base: IssuePath, explaining: Explaining): LocatedIssue[] {
+function explainAll(issues: readonly ZodIssue[], base: ValuePath, explaining: Explaining): LocatedIssue[] {
   return issues
     .slice(0, MAX_ISSUES)
     .flatMap((issue) => explainOne(issue, [...base, ...toPath(issue.path)], explaining))
     .slice(0, MAX_ISSUES);
 }
 
-function explainOne(issue: ZodIssue, path: IssuePath, explaining: Explaining): LocatedIssue[] {
+function explainOne(issue: ZodIssue, path: ValuePath, explaining: Explaining): LocatedIssue[] {
   const located = (nature: LocatedIssue['nature'], said: ValidationIssue): LocatedIssue[] => [
     { path, nature, issue: said },
   ];
@@ -76,7 +75,7 @@ function explainOne(issue: ZodIssue, path: IssuePath, explaining: Explaining): L
   }
 }
 
-function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: IssuePath, explaining: Explaining): LocatedIssue[] {
+function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: ValuePath, explaining: Explaining): LocatedIssue[] {
   const known = explaining.unions.get(issue.errors);
   // defence: unions-explained-once
   if (known !== undefined) return [...known];
@@ -85,7 +84,7 @@ function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: IssuePath, expl
   return explained;
 }
 
-function explainBranches(issue: z.core.$ZodIssueInvalidUnion, path: IssuePath, explaining: Explaining): LocatedIssue[] {
+function explainBranches(issue: z.core.$ZodIssueInvalidUnion, path: ValuePath, explaining: Explaining): LocatedIssue[] {
   if (issue.errors.length === 0) return [{ path, nature: 'choice', issue: plainIssue(path, unionMessage(issue)) }];
   const branches = issue.errors.map((errors) => explainAll(errors, path, explaining));
   const meant = likeliestBranch(branches, path.length);
@@ -101,7 +100,7 @@ function unionMessage(issue: z.core.$ZodIssueInvalidUnion): string {
 }
 
 /** `string`, or `{ kind: "a" }` for a branch that failed at its discriminating member. */
-function expectationOf(located: LocatedIssue, path: IssuePath): string {
+function expectationOf(located: LocatedIssue, path: ValuePath): string {
   const expected = located.issue.expected ?? 'another value';
   if (located.path.length <= path.length) return expected;
   return `{ ${formatPath(located.path.slice(path.length), '').replace(/^\./, '')}: ${expected} }`;

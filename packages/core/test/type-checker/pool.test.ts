@@ -133,6 +133,7 @@ describe('a whole checker', () => {
       ...TOOLS,
       toolNames: [],
       signatureOf: () => undefined,
+      issuesOf: () => [],
     });
     expect((await checker.check('return "\udc00"')).type).toBe('checked');
     expect(pool.stats().slow).toBe(0);

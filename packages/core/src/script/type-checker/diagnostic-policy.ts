@@ -1,4 +1,5 @@
 import type { CallFact, SourceFacts } from '../source-facts.js';
+import type { JudgedCalls } from './call-issues.js';
 import type { NativeDiagnostic } from './checker-process.js';
 
 /** What becomes of a complaint of TypeScript's: the script is refused, the model is told, or nothing. */
@@ -22,10 +23,18 @@ export class DiagnosticPolicy {
   readonly #ownTypes: ReadonlySet<string>;
   readonly #loose: ReadonlySet<string>;
   readonly #annotated: ReadonlySet<string>;
+  readonly #accepted: ReadonlySet<CallFact>;
+  readonly #refused: ReadonlySet<CallFact>;
 
   /** `diagnostics`: all of the script's, with their offsets in it. */
-  constructor(facts: SourceFacts, diagnostics: readonly { code: number; offset: number }[]) {
+  constructor(
+    facts: SourceFacts,
+    diagnostics: readonly { code: number; offset: number }[],
+    { accepted, issues }: JudgedCalls,
+  ) {
     this.#facts = facts;
+    this.#accepted = accepted;
+    this.#refused = new Set(issues.map(({ call }) => call));
     this.#assigned = new Set(facts.assigned);
     this.#provided = new Set(facts.provided);
     this.#tested = new Set(facts.tested);
@@ -37,7 +46,7 @@ export class DiagnosticPolicy {
     this.#annotated = new Set(facts.annotated);
     // A list that is given an element of another type holds both.
     const mixed = diagnostics.map(({ code, offset }) =>
-      WRONG_ARGUMENT.has(code) ? this.#callAt(offset)?.collects : '',
+      WRONG_ARGUMENT.has(code) ? this.callAt(offset)?.collects : '',
     );
     this.#loose = new Set([...facts.loose, ...mixed.filter((name) => name !== undefined && name !== '')] as string[]);
   }
@@ -60,7 +69,7 @@ export class DiagnosticPolicy {
 
   /** The tool whose call, and no call inside of it, holds the offset; empty where there is none. */
   toolAt(offset: number): string {
-    return this.#callAt(offset)?.tool ?? '';
+    return this.callAt(offset)?.tool ?? '';
   }
 
   /** Whether a member of `tools` is named there. */
@@ -68,7 +77,8 @@ export class DiagnosticPolicy {
     return this.#toolMembers.has(offset);
   }
 
-  #callAt(offset: number): CallFact | undefined {
+  /** The call, and no call inside of it, that holds the offset. */
+  callAt(offset: number): CallFact | undefined {
     return this.#facts.calls.findLast(({ start, end }) => start <= offset && offset < end);
   }
 
@@ -112,7 +122,14 @@ export class DiagnosticPolicy {
   }
 
   #wrongArgument(diagnostic: NativeDiagnostic, offset: number): Verdict {
-    const call = this.#callAt(offset) as CallFact;
+    const call = this.callAt(offset) as CallFact;
+    if (this.#accepted.has(call) && !TOO_MANY.test(diagnostic.text)) return 'off';
+    const verdict = this.#argumentVerdict(diagnostic, offset, call);
+    // The tool's own words say more than a warning.
+    return verdict === 'warning' && this.#refused.has(call) ? 'off' : verdict;
+  }
+
+  #argumentVerdict(diagnostic: NativeDiagnostic, offset: number, call: CallFact): Verdict {
     const sentences = flattened(diagnostic);
     if (sentences.some((sentence) => INHERITED_MEMBER.test(sentence))) return 'warning';
     const incomplete = sentences.map(incompleteType).find((type) => type !== undefined);
@@ -182,6 +199,8 @@ const MISUSED = new Set([2349, 2351, 2461, 2488, 2495, 2504, 2548]);
 const WRONG_ARGUMENT = new Set([2322, 2345, 2353, 2554, 2555, 2559, 2561, 2739, 2740, 2741, 2769, 2820]);
 /** An unknown member, or too many arguments. */
 const NOT_ABOUT_VALUES = new Set([2353, 2554, 2555, 2561]);
+
+const TOO_MANY = /but got [1-9]/u;
 
 const PRIMITIVE = /^(string|number|boolean|bigint|symbol)$/u;
 /** Types of which TypeScript knows less than the script does. */

@@ -1,5 +1,6 @@
 import type { Finding } from '../findings.js';
 import type { SourceFacts } from '../source-facts.js';
+import type { IssuesOf } from './call-issues.js';
 import type { CheckAnswer, CheckPool } from './check-pool.js';
 import { reportTypes, type TypeReport } from './type-report.js';
 
@@ -30,13 +31,14 @@ export interface TypeCheckerOptions {
   readonly declarations: string;
   readonly toolNames: readonly string[];
   readonly signatureOf: (tool: string) => string | undefined;
+  readonly issuesOf: IssuesOf;
 }
 
 const HEAD = 'export {};async function __script(){\n';
 const TAIL = '\n}\n';
 
 export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
-  const { pool, key, mode, declarations, toolNames, signatureOf } = options;
+  const { pool, key, mode, declarations, toolNames, signatureOf, issuesOf } = options;
   const toolSet = { name: key, declarations };
   let warming: Promise<void> | undefined;
   return {
@@ -44,10 +46,12 @@ export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
     warm: () => (warming ??= pool.warm(toolSet)),
     check: (source) => pool.check(toolSet, HEAD + wellFormed(source) + TAIL),
     judge(answer, source, facts) {
-      if (answer.type !== 'checked') return unchecked(answer);
-      const context = { facts, toolNames, signatureOf, prefix: HEAD.length, source };
-      const report = reportTypes(answer.diagnostics, context);
-      return { isChecked: true, ...(mode === 'warn' ? softened(report) : report) };
+      const context = { facts, toolNames, signatureOf, issuesOf, prefix: HEAD.length, source };
+      // Arguments that are known need no TypeScript to be judged.
+      const report = reportTypes(answer.type === 'checked' ? answer.diagnostics : [], context);
+      const { findings, hint } = mode === 'warn' ? softened(report) : report;
+      if (answer.type === 'checked') return { isChecked: true, findings, hint };
+      return { isChecked: answer.type === 'slow', findings: [unchecked(answer), ...findings], hint };
     },
   };
 }
@@ -57,13 +61,12 @@ function wellFormed(source: string): string {
   return source.replace(/\p{Surrogate}/gu, '\ufffd');
 }
 
-function unchecked(answer: { type: 'slow' } | { type: 'unavailable'; detail: string }): TypeCheck {
+function unchecked(answer: { type: 'slow' } | { type: 'unavailable'; detail: string }): Finding {
   const message =
     answer.type === 'slow'
       ? 'The script was not type-checked: checking it takes too long.'
       : 'The script was not type-checked: the checker is not available.';
-  const finding: Finding = { severity: 'info', code: `typecheck-${answer.type}`, message, offset: 0 };
-  return { isChecked: answer.type === 'slow', findings: [finding], hint: undefined };
+  return { severity: 'info', code: `typecheck-${answer.type}`, message, offset: 0 };
 }
 
 function softened({ findings }: TypeReport): TypeReport {

@@ -3,6 +3,7 @@ import { insteadOf } from '../../text/missing-names.js';
 import { nearestNames } from '../../text/nearest-names.js';
 import type { Finding } from '../findings.js';
 import type { SourceFacts } from '../source-facts.js';
+import { judgeCalls, type CallIssue, type IssuesOf } from './call-issues.js';
 import type { NativeDiagnostic } from './checker-process.js';
 import { DiagnosticPolicy, flattened } from './diagnostic-policy.js';
 
@@ -19,6 +20,7 @@ export interface ReportContext {
   readonly toolNames: readonly string[];
   /** A tool's declaration on one line. */
   readonly signatureOf: (tool: string) => string | undefined;
+  readonly issuesOf: IssuesOf;
   /** The script after repairs, and how many characters stood before it in the text that was checked. */
   readonly source: string;
   readonly prefix: number;
@@ -29,37 +31,94 @@ const MOST_SENTENCES = 3;
 const MOST_SENTENCE = 300;
 const MOST_SIGNATURE = 600;
 
+/** A complaint that is worth telling. */
+interface Weighed {
+  readonly code: string;
+  readonly severity: 'error' | 'warning';
+  readonly offset: number;
+  readonly order: number;
+  readonly message: () => string;
+  readonly hint: () => string | undefined;
+  /** The same complaint about the same thing has the same one. */
+  readonly key: string;
+}
+
+/** `diagnostics`: TypeScript's; none where it was not asked. */
 export function reportTypes(diagnostics: readonly NativeDiagnostic[], context: ReportContext): TypeReport {
   const placed = diagnostics.map((diagnostic) => {
     const offset = Math.min(Math.max(0, diagnostic.pos - context.prefix), context.source.length);
     return { diagnostic, code: diagnostic.code, offset };
   });
-  const policy = new DiagnosticPolicy(context.facts, placed);
-  const weighed = placed.flatMap(({ diagnostic, offset }) => {
+  const judged = judgeCalls(context.facts, context.issuesOf);
+  const policy = new DiagnosticPolicy(context.facts, placed, judged);
+  const complaints = placed.flatMap(({ diagnostic, offset }) => {
     const verdict = policy.verdict(diagnostic, offset);
-    return verdict === 'off' ? [] : [{ diagnostic, offset, verdict }];
+    return verdict === 'off' ? [] : [complaint(diagnostic, offset, verdict, policy, context)];
   });
-  const errors = weighed.filter(({ verdict }) => verdict === 'error');
-  const warnings = weighed.filter(({ verdict }) => verdict === 'warning');
+  const weighed = [...complaints, ...untold(judged.issues, complaints, policy).map((issue) => refusal(issue, context))];
+  const errors = weighed
+    .filter(({ severity }) => severity === 'error')
+    .toSorted((left, right) => left.order - right.order);
+  const warnings = weighed.filter(({ severity }) => severity === 'warning');
   const chosen = [...withoutRepeats(errors), ...withoutRepeats(warnings)].slice(0, MOST_FINDINGS);
-  const findings = chosen.map(({ diagnostic, offset, verdict }) => ({
-    severity: verdict as 'error' | 'warning',
-    code: `ts${diagnostic.code}`,
+  const findings = chosen.map(({ severity, code, offset, message }) => ({
+    severity,
+    code,
     // Names and choices come from schemas.
-    message: showHidden(sentenceOf(diagnostic, offset, policy, context)),
+    message: showHidden(message()),
     offset,
   }));
-  const [first] = errors;
-  return { findings, hint: first === undefined ? undefined : hintFor(first.diagnostic, first.offset, policy, context) };
+  return { findings, hint: errors[0]?.hint() };
+}
+
+function complaint(
+  diagnostic: NativeDiagnostic,
+  offset: number,
+  severity: 'error' | 'warning',
+  policy: DiagnosticPolicy,
+  context: ReportContext,
+): Weighed {
+  return {
+    code: `ts${diagnostic.code}`,
+    severity,
+    offset,
+    order: offset,
+    message: () => sentenceOf(diagnostic, offset, policy, context),
+    hint: () => hintFor(diagnostic, offset, policy, context),
+    key: `${diagnostic.code} ${diagnostic.text}`,
+  };
+}
+
+function refusal({ call, offset, isMissing, message }: CallIssue, context: ReportContext): Weighed {
+  return {
+    code: 'tool-arguments',
+    severity: 'error',
+    offset,
+    // A name that is wrong explains the one that is missing.
+    order: isMissing ? call.end : offset,
+    message: () => shortened(message, MOST_SENTENCE),
+    hint: () => declarationHint(call.tool, context),
+    key: message,
+  };
+}
+
+/** What TypeScript has not refused already, in its own words. */
+function untold(
+  issues: readonly CallIssue[],
+  complaints: readonly Weighed[],
+  policy: DiagnosticPolicy,
+): readonly CallIssue[] {
+  const errors = complaints.filter(({ severity }) => severity === 'error');
+  return issues.filter(({ call, offset, name }) => {
+    const told = errors.filter((error) => policy.callAt(error.offset) === call);
+    return !told.some((error) => error.offset === offset || error.key.includes(`'${name}'`));
+  });
 }
 
 /** The same complaint about the same thing is told once. */
-function withoutRepeats<T extends { diagnostic: NativeDiagnostic }>(found: readonly T[]): T[] {
+function withoutRepeats(found: readonly Weighed[]): Weighed[] {
   const seen = new Set<string>();
-  return found.filter(({ diagnostic }) => {
-    const key = `${diagnostic.code} ${diagnostic.text}`;
-    return !seen.has(key) && seen.add(key);
-  });
+  return found.filter(({ key }) => !seen.has(key) && seen.add(key));
 }
 
 /** TypeScript's own sentence, with what it says further of the reason, and the tools that may have been meant. */
@@ -94,11 +153,14 @@ function hintFor(
   diagnostic: NativeDiagnostic,
   offset: number,
   policy: DiagnosticPolicy,
-  { signatureOf }: ReportContext,
+  context: ReportContext,
 ): string | undefined {
   const missing = /^Cannot find name '([^']+)'/u.exec(diagnostic.text)?.[1];
   if (missing !== undefined) return insteadOf(missing);
-  const tool = policy.toolAt(offset);
+  return declarationHint(policy.toolAt(offset), context);
+}
+
+function declarationHint(tool: string, { signatureOf }: ReportContext): string | undefined {
   const signature = tool === '' ? undefined : signatureOf(tool);
   if (signature === undefined) return undefined;
   return showHidden(`It is declared as: ${shortened(signature, MOST_SIGNATURE)}`);

@@ -1,0 +1,53 @@
+import type { KnownArgument } from '../protocol/script.js';
+import type { Tool, ValidationIssue } from '../protocol/tools.js';
+import { formatPath, leadsThrough } from '../text/value-path.js';
+import { childSchema, expand } from './schema-reference.js';
+import { isUnknownKey } from './validation-issues.js';
+
+/** Keywords by which a value fits or not as a whole: one part decides what another may be. */
+const DECIDED_AS_A_WHOLE = ['anyOf', 'oneOf', 'if', 'not', 'dependentSchemas', 'dependentRequired', 'dependencies'];
+
+/**
+ * What the tool's own validator has against an argument of which perhaps only some parts are known: only what holds
+ * whatever the other parts are.
+ */
+export function issuesOfKnown(tool: Tool, known: KnownArgument): readonly ValidationIssue[] {
+  const verdict = tool.validateInput(known.value);
+  if (verdict.ok) return [];
+  const isWhole = known.unknown.length + known.open.length === 0;
+  return isWhole ? verdict.issues : verdict.issues.filter((issue) => isCertain(issue, tool, known));
+}
+
+function isCertain(issue: ValidationIssue, tool: Tool, known: KnownArgument): boolean {
+  const { path, expected, received } = issue;
+  if (known.unknown.some((place) => leadsThrough(path, place) || leadsThrough(place, path))) return false;
+  // Checks of a tool's own may depend on anything.
+  if (expected === undefined && !isUnknownKey(issue)) return false;
+  const isMissing = received === 'undefined';
+  if (isMissing && known.open.some((place) => leadsThrough(path, place))) return false;
+  return !isDecidedAsAWhole(path, tool, known);
+}
+
+/** Whether something unknown on the way to the place decides what may stand there. */
+function isDecidedAsAWhole(path: string, { inputSchema }: Tool, { value, unknown, open }: KnownArgument): boolean {
+  let schemas = expand(inputSchema, inputSchema);
+  let at = formatPath([]);
+  let inner = value;
+  while ([...unknown, ...open].some((place) => leadsThrough(place, at))) {
+    if (schemas.some((schema) => DECIDED_AS_A_WHOLE.some((keyword) => schema[keyword] !== undefined))) return true;
+    const key = keysOf(inner).find((candidate) => leadsThrough(path, formatPath([candidate], at)));
+    if (key === undefined) return false;
+    at = formatPath([key], at);
+    inner = (inner as Record<string | number, unknown>)[key];
+    schemas = schemas.flatMap((schema) => {
+      const child = childSchema(schema, key);
+      return child === undefined ? [] : expand(inputSchema, child);
+    });
+  }
+  return false;
+}
+
+function keysOf(value: unknown): (string | number)[] {
+  if (Array.isArray(value)) return [...value.keys()];
+  return typeof value === 'object' && value !== null ? Object.keys(value) : [];
+}

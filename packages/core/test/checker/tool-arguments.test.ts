@@ -1,0 +1,218 @@
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { createHarness, defineTool, type Harness, type HarnessOptions } from '#core/index.js';
+import type { Outcome, Tool } from '#core/protocol/index.js';
+
+const MODES = ['draft', 'final'] as const;
+let calls = 0;
+
+function tool(definition: Pick<Parameters<typeof defineTool>[0], 'name' | 'input' | 'inputSchema'>): Tool {
+  return defineTool({
+    ...definition,
+    description: 'Does it.',
+    approval: 'never',
+    execute: () => (calls += 1),
+  } as never);
+}
+
+const tools = [
+  tool({
+    name: 'find',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        query: { type: 'string', minLength: 2 },
+        state: { enum: ['open', 'closed'] },
+        limit: { type: 'integer', minimum: 1, maximum: 100 },
+        filter: { type: 'object', properties: { label: { type: 'string' } }, required: ['label'] },
+        rows: { type: 'array', items: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] } },
+      },
+      required: ['query'],
+    },
+  }),
+  tool({
+    name: 'save',
+    input: z.object({
+      path: z.string().regex(/^\//u),
+      mode: z.enum(MODES).default('draft'),
+      size: z.number().max(10).optional(),
+    }),
+  }),
+  tool({
+    name: 'pay',
+    inputSchema: {
+      type: 'object',
+      oneOf: [
+        { properties: { by: { const: 'card' }, amount: { type: 'number', maximum: 100 } }, required: ['by', 'amount'] },
+        { properties: { by: { const: 'bank' }, amount: { type: 'number', minimum: 100 } }, required: ['by', 'amount'] },
+      ],
+    },
+  }),
+  tool({ name: 'window', input: z.object({ from: z.number(), to: z.number() }).refine((w) => w.from < w.to) }),
+];
+
+const harness = createHarness({ tools, approvals: 'auto' });
+afterAll(() => harness.close());
+
+function open(options: Partial<HarnessOptions>): Harness {
+  const opened = createHarness({ tools, approvals: 'auto', ...options });
+  onTestFinished(() => opened.close());
+  return opened;
+}
+
+/** `line:column` of each error that refused the script, with its message; empty where it ran. */
+async function refused(source: string, under = harness): Promise<string[]> {
+  const before = calls;
+  const outcome: Outcome = await under.runScript(source);
+  if (outcome.status === 'completed') return [];
+  expect(outcome).toMatchObject({ status: 'failed', error: { code: 'ScriptTypeError', phase: 'checking' } });
+  expect(calls).toBe(before);
+  return outcome.diagnostics
+    .filter(({ severity }) => severity === 'error')
+    .map(({ line, column, message }) => `${line}:${column} ${message}`);
+}
+
+describe('a call whose arguments are written out', () => {
+  it.each([
+    [
+      'a number beyond its range',
+      'await tools.find({ query: "ab", limit: 500 })',
+      /^1:33 args\.limit of tools\.find: .*at most 100, received 500/u,
+    ],
+    ['a text that is too short', 'await tools.find({ query: "a" })', /^1:20 args\.query .*at least 2 characters/u],
+    ['a fraction for an integer', 'await tools.find({ query: "ab", limit: 1.5 })', /^1:33 args\.limit .*integer/u],
+    ['a text without its pattern', 'await tools.save({ path: "a" })', /^1:20 args\.path .*matches/u],
+    ['a choice that is not offered', 'await tools.save({ path: "/a", mode: "last" })', /^1:32 .*"last"/u],
+    ['a missing member', 'await tools.find({ limit: 5 })', /query/u],
+    ['no members', 'await tools.find({})', /^1:18 args\.query/u],
+    ['a nested object without members', 'await tools.find({ query: "ab", filter: {} })', /^1:33 args\.filter\.label/u],
+    [
+      'a list of an object without members',
+      'await tools.find({ query: "ab", rows: [{}] })',
+      /^1:40 args\.rows\[0\]\.id/u,
+    ],
+    ['null for the arguments', 'await tools.find(null)', /^1:18 args of tools\.find/u],
+    ['undefined for the arguments', 'await tools.find(undefined)', /query/u],
+    ['no arguments', 'await tools.find()', /1:13 /u],
+    ['null for a member that must be there', 'await tools.find({ query: null })', /^1:20 .*null/u],
+    ['a number for a text', 'await tools.find({ query: 12 })', /^1:20 .*string/u],
+    ['a text for a number', 'await tools.find({ query: "ab", limit: "5" })', /^1:33 .*number/u],
+    ['what no alternative takes', 'await tools.pay({ by: "card", amount: 500 })', /amount/u],
+    ['what only the whole shows', 'await tools.window({ from: 2, to: 1 })', /^1:20 args of tools\.window/u],
+    [
+      'on a later line',
+      'const x = 1\nif (x > 2)\n  await tools.find({ query: "ab",\n    limit: 0 })',
+      /^4:5 args\.limit/u,
+    ],
+    ['in a try', 'try { await tools.find({ query: "" }) } catch {}', /^1:26 args\.query/u],
+    ['of a task', 'tools.spawn.exec("find", { query: "" })', /^1:28 args\.query/u],
+  ])('is refused for %s', async (_, source, message) => {
+    const under = source.includes('spawn') ? open({ expose: { spawn: true } }) : harness;
+    const found = await refused(source, under);
+    expect(found[0]).toMatch(message);
+    expect(found).toHaveLength(1);
+  });
+
+  it('is told of everything that is wrong with it, each at its place', async () => {
+    const found = await refused('await tools.find({\n  query: "",\n  limit: 0,\n  state: "shut",\n})');
+    expect(found.map((line) => line.slice(0, 3))).toEqual(['2:3', '3:3', '4:3']);
+  });
+
+  it('runs where the tool takes them', async () => {
+    const before = calls;
+    await refused(
+      'await tools.find({ query: "ab", limit: 100, rows: [{ id: "1" }] }); await tools.save({ path: "/a" })',
+    );
+    expect(calls).toBe(before + 2);
+  });
+});
+
+describe('a variable that always holds the same literal', () => {
+  it.each([
+    ['a constant', 'const limit = 500; await tools.find({ query: "ab", limit })', /^1:52 args\.limit/u],
+    ['one that is never assigned', 'let limit = 500; await tools.find({ query: "ab", limit: limit })', /^1:50 /u],
+    ['an object', 'const args = { query: "ab", state: "shut" }; await tools.find(args)', /^1:63 .*state/u],
+    ['an object spread', 'const base = { query: "a" }; await tools.find({ ...base, limit: 5 })', /^1:47 args\.query/u],
+    [
+      'a member',
+      'const LIMITS = { all: 500 }; await tools.find({ query: "ab", limit: LIMITS.all })',
+      /^1:62 args\.limit/u,
+    ],
+  ])('is judged as that literal: %s', async (_, source, message) => {
+    const [found] = await refused(source);
+    expect(found).toMatch(message);
+  });
+
+  it.each([
+    'let limit = 500; limit = 5; await tools.find({ query: "ab", limit })',
+    'let limit = 500; [limit] = [5]; await tools.find({ query: "ab", limit })',
+    'let limit = 500; (limit as any) = 5; await tools.find({ query: "ab", limit })',
+    'let limit = 500; const set = () => { limit-- }; while (limit > 5) set(); await tools.find({ query: "ab", limit })',
+    'const args = { query: "ab", limit: 500 }; args.limit = 5; await tools.find(args)',
+    'const args: any = { query: "ab", limit: 500 }; delete args.limit; await tools.find(args)',
+    'const args = { query: "ab", limit: 500 }; const same = args; same.limit = 5; await tools.find(args)',
+    'const args = { query: "ab", limit: 500 }; Object.assign(args, { limit: 5 }); await tools.find(args)',
+    'const args = { query: "ab", limit: 500 }; const fix = (a) => { a.limit = 5 }; fix(args); await tools.find(args)',
+    'const args = { query: "ab", limit: 500 }; ({ x: args.limit } = { x: 5 }); await tools.find(args)',
+    'const rows = [{}]; for (const row of rows) row.id = "1"; await tools.find({ query: "ab", rows })',
+    'const rows = [{}]; rows.map((row: any) => { row.id = "1" }); await tools.find({ query: "ab", rows })',
+    'const filter: any = {}; filter.label = "x"; await tools.find({ query: "ab", filter })',
+    'const base = { filter: {} as any }; const copy = { ...base }; copy.filter.label = "x"; await tools.find({ query: "ab", ...base })',
+    'const limit = 500; { const limit = 5; await tools.find({ query: "ab", limit }) }',
+    'const f = async (limit = 500) => tools.find({ query: "ab", limit }); await f(5)',
+  ])('counts for nothing where it may change: %s', async (source) => {
+    expect(await refused(source)).toEqual([]);
+  });
+});
+
+describe('a call of which a part is written out', () => {
+  const start = 'const some = JSON.parse("500");';
+
+  it.each([
+    [`${start} await tools.find({ query: String(some), limit: 500 })`, /args\.limit/u],
+    [`${start} await tools.find({ ...JSON.parse("{}"), query: "ab", limit: 500 })`, /args\.limit/u],
+    [`${start} await tools.find({ query: some, filter: {} })`, /args\.filter\.label/u],
+    [`${start} await tools.find({ query: some, filter: { label: some, lable: 1 } })`, /lable/u],
+    [`${start} await tools.save({ path: some, size: 11 })`, /args\.size/u],
+  ])('is refused for what is certainly wrong: %s', async (source, message) => {
+    const [found] = await refused(source);
+    expect(found).toMatch(message);
+  });
+
+  it.each([
+    'const some = JSON.parse("\\"bank\\""); await tools.pay({ by: some, amount: 500 })',
+    'const some = JSON.parse("500"); await tools.pay({ by: "bank", amount: some })',
+    'const some = JSON.parse("3"); await tools.window({ from: 2, to: some })',
+    'await tools.find({ limit: 5, ...JSON.parse("{\\"query\\":\\"ab\\"}") })',
+    'await tools.find({ limit: 500, ...JSON.parse("{\\"query\\":\\"ab\\",\\"limit\\":5}") })',
+    'const key = "query"; await tools.find({ [key]: "ab", limit: 5 })',
+    'const rows = [1, 2].map((id) => ({ id: String(id) })); await tools.find({ query: "ab", rows: [...rows, { id: "3" }] })',
+  ])('runs where the rest decides: %s', async (source) => {
+    expect(await refused(source)).toEqual([]);
+  });
+});
+
+describe('arguments that are written out', () => {
+  it('are told as a warning where types are', async () => {
+    const under = open({ typecheck: 'warn', mode: 'dry-run' });
+    const outcome = await under.runScript('await tools.find({ query: "" })');
+    expect(outcome.status).toBe('completed');
+    expect(outcome.diagnostics).toMatchObject([{ severity: 'warning', code: 'tool-arguments', line: 1, column: 20 }]);
+  });
+
+  it('are left to the tool where nothing is checked', async () => {
+    const outcome = await open({ typecheck: 'off' }).runScript('await tools.find({ query: "" })');
+    expect(outcome).toMatchObject({ status: 'failed', error: { code: 'ToolValidationError' } });
+  });
+
+  it('are judged by each harness with its own tools, also where they share a compiler and are declared alike', async () => {
+    const { createCompiler } = await import('#core/script/index.js');
+    const compiler = createCompiler();
+    onTestFinished(() => compiler.close());
+    const limited = (most: number) =>
+      open({ compiler, tools: [tool({ name: 'take', input: z.object({ n: z.number().refine((n) => n < most) }) })] });
+    const source = 'await tools.take({ n: 5 })';
+    expect(await refused(source, limited(10))).toEqual([]);
+    expect(await refused(source, limited(3))).toHaveLength(1);
+  });
+});
