@@ -41,6 +41,8 @@ export interface SourceFacts {
   readonly annotated: readonly string[];
   /** Members of object literals, from their name to the end of their value. */
   readonly properties: readonly Range[];
+  /** Object literals that hold all their members, and the members and items whose values they are: where they begin. */
+  readonly literals: readonly number[];
   /** Bodies of functions. */
   readonly functions: readonly Range[];
   /** Names of the members of each `{ … }` type of the script's own, sorted and joined. */
@@ -117,6 +119,7 @@ class FactCollector {
   readonly #doubted = new Set<string>();
   readonly #annotated = new Set<string>();
   readonly #properties: Range[] = [];
+  readonly #literals: number[] = [];
   readonly #functions: Range[] = [];
   readonly #ownShapes = new Set<string>();
   readonly #taken: [number, string][] = [];
@@ -153,6 +156,8 @@ class FactCollector {
         return this.#identifier(visit, node);
       case 'Property':
         return this.#property(visit, node);
+      case 'ObjectExpression':
+        return this.#literal(visit, node);
       case 'MethodDefinition':
       case 'PropertyDefinition':
         return this.#note(this.#assigned, keyName(node));
@@ -204,6 +209,7 @@ class FactCollector {
       loose: [...this.#loose],
       annotated: [...this.#annotated],
       properties: this.#properties,
+      literals: this.#literals,
       functions: this.#functions,
       ownShapes: [...this.#ownShapes],
       mentions,
@@ -320,6 +326,13 @@ class FactCollector {
     if (node.value.type === 'AssignmentPattern' || isOptional) this.#provided.add(name);
     const variable = node.value.type === 'AssignmentPattern' ? node.value.left : node.value;
     if (variable.type === 'Identifier') this.#taken.push([node.key.start, variable.name]);
+  }
+
+  #literal(visit: Visit, node: NodeOf<'ObjectExpression'>): void {
+    if (node.properties.some((property) => property.type === 'SpreadElement' || property.computed)) return;
+    const { parent } = outermost(visit);
+    this.#literals.push(node.start);
+    if (parent?.node.type === 'Property') this.#literals.push(parent.node.start);
   }
 
   #note(names: Set<string>, name: string | undefined): void {

@@ -48,6 +48,22 @@ const tools = [
       ],
     },
   }),
+  tool({
+    name: 'page',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        from: { $ref: '#/$defs/Place' },
+        to: { $ref: '#/$defs/Place' },
+        size: { enum: [10, 50] },
+        pair: { type: 'array', prefixItems: [{ type: 'string' }, { type: 'string' }], items: false, minItems: 2 },
+        note: { type: 'string' },
+        after: { type: 'string', format: 'date-time' },
+      },
+      required: ['from'],
+      $defs: { Place: { enum: ['start', 'end'] } },
+    },
+  }),
   tool({ name: 'window', input: z.object({ from: z.number(), to: z.number() }).refine((w) => w.from < w.to) }),
 ];
 
@@ -96,7 +112,7 @@ describe('a call whose arguments are written out', () => {
     ['no arguments', 'await tools.find()', /1:13 /u],
     ['null for a member that must be there', 'await tools.find({ query: null })', /^1:20 .*null/u],
     ['a number for a text', 'await tools.find({ query: 12 })', /^1:20 .*string/u],
-    ['a text for a number', 'await tools.find({ query: "ab", limit: "5" })', /^1:33 .*number/u],
+    ['a text for a number', 'await tools.find({ query: "ab", limit: "5" })', /^1:33 .*integer, received string/u],
     ['what no alternative takes', 'await tools.pay({ by: "card", amount: 500 })', /amount/u],
     ['what only the whole shows', 'await tools.window({ from: 2, to: 1 })', /^1:20 args of tools\.window/u],
     [
@@ -214,5 +230,55 @@ describe('arguments that are written out', () => {
     const source = 'await tools.take({ n: 5 })';
     expect(await refused(source, limited(10))).toEqual([]);
     expect(await refused(source, limited(3))).toHaveLength(1);
+  });
+});
+
+describe('an argument that is computed', () => {
+  it.each([
+    ['await tools.find(JSON.stringify({ query: "ab" }))', /^1:18 .*string/u],
+    ['await tools.find(["ab"].map((query) => ({ query })))', /^1:18 .*query/u],
+    ['await tools.find(String(5))', /^1:18 .*string/u],
+    ['await tools.find({ query: "ab", filter: JSON.stringify({ label: "x" }) })', /^1:33 .*string/u],
+    ['await tools.find({ query: ["ab"].join().length })', /^1:20 .*number/u],
+    ['await tools.find({ query: "ab", rows: [String(5)] })', /^1:40 .*string/u],
+    ['const label = String(5); await tools.find({ query: label, filter: [{ label }] })', /^1:59 .*label/u],
+    ['const one = tools.window({ from: 1, to: 2 }); await tools.window(tools.window({ from: 1, to: 2 }))', /./u],
+    ['await tools.page({ from: ["start"].join() === "x" ? "begin" : "end" })', /^1:20 .*"begin"/u],
+    ['await tools.find({ query: "ab" }, { limit: 5 })', /^1:35 .*2/u],
+  ])('is refused where it cannot fit: %s', async (source, message) => {
+    const [found] = await refused(source);
+    expect(found).toMatch(message);
+  });
+
+  it.each([
+    'for (const from of ["start", "end"]) await tools.page({ from })',
+    'for (const size of [10, 50]) await tools.page({ from: "start", size })',
+    'const places = ["start", "end"]; await Promise.all(places.map((from) => tools.page({ from, to: from })))',
+    'const args = { from: "start", note: String(5) }; await tools.page(args)',
+    'let from = "start"; if (Math.random() > 2) from = "end"; await tools.page({ from })',
+    'const pair = "a b".split(" "); await tools.page({ from: "start", pair })',
+    'const note = "ab".match(/x/u)?.[0] ?? null; await tools.page({ from: "end", after: new Date(0) })',
+    'const args = {}; args.from = "start"; await tools.page(args)',
+    'const args: Record<string, string> = {}; args["from"] = "start"; await tools.page(args)',
+    'async function page(options: { from: string; note?: string }) { return tools.page(options) } await page({ from: "end" })',
+  ])('runs without a warning where it may: %s', async (source) => {
+    const outcome = await harness.runScript(source);
+    expect(outcome).toMatchObject({ status: 'completed' });
+    expect(outcome.diagnostics.filter(({ message }) => !message.includes("on type '{}'"))).toEqual([]);
+  });
+
+  it('is told of as a warning where it may be undefined', async () => {
+    const outcome = await harness.runScript(
+      'const found = ["ab"].find((text) => text !== ""); await tools.find({ query: found })',
+    );
+    expect(outcome).toMatchObject({ status: 'completed', diagnostics: [{ severity: 'warning', code: 'ts2322' }] });
+  });
+
+  it('is told the choices themselves, and not the name of their type', async () => {
+    const outcome = await harness.runScript('await tools.page({ from: String(5) === "" ? "begin" : "end" })');
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      error: { hint: expect.stringContaining('from: "start" | "end"') },
+    });
   });
 });

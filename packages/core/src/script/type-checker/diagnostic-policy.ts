@@ -1,5 +1,5 @@
 import type { CallFact, SourceFacts } from '../source-facts.js';
-import type { JudgedCalls } from './call-issues.js';
+import type { CallIssue, JudgedCalls } from './call-issues.js';
 import type { NativeDiagnostic } from './checker-process.js';
 
 /** What becomes of a complaint of TypeScript's: the script is refused, the model is told, or nothing. */
@@ -23,18 +23,23 @@ export class DiagnosticPolicy {
   readonly #ownTypes: ReadonlySet<string>;
   readonly #loose: ReadonlySet<string>;
   readonly #annotated: ReadonlySet<string>;
+  readonly #choices: ReadonlyMap<string, string>;
+  readonly #literals: ReadonlySet<number>;
   readonly #accepted: ReadonlySet<CallFact>;
-  readonly #refused: ReadonlySet<CallFact>;
+  readonly #issues: readonly CallIssue[];
 
-  /** `diagnostics`: all of the script's, with their offsets in it. */
+  /** `diagnostics`: all of the script's, with their offsets in it. `choices`: named types that are lists of literals. */
   constructor(
     facts: SourceFacts,
-    diagnostics: readonly { code: number; offset: number }[],
+    diagnostics: readonly { code: number; offset: number; end: number }[],
     { accepted, issues }: JudgedCalls,
+    choices: ReadonlyMap<string, string>,
   ) {
+    this.#choices = choices;
+    this.#literals = new Set(facts.literals);
     this.#facts = facts;
     this.#accepted = accepted;
-    this.#refused = new Set(issues.map(({ call }) => call));
+    this.#issues = issues;
     this.#assigned = new Set(facts.assigned);
     this.#provided = new Set(facts.provided);
     this.#tested = new Set(facts.tested);
@@ -45,14 +50,14 @@ export class DiagnosticPolicy {
     this.#ownTypes = new Set(facts.ownTypes);
     this.#annotated = new Set(facts.annotated);
     // A list that is given an element of another type holds both.
-    const mixed = diagnostics.map(({ code, offset }) =>
-      WRONG_ARGUMENT.has(code) ? this.callAt(offset)?.collects : '',
+    const mixed = diagnostics.map(({ code, offset, end }) =>
+      WRONG_ARGUMENT.has(code) ? this.callAt(offset, end)?.collects : '',
     );
     this.#loose = new Set([...facts.loose, ...mixed.filter((name) => name !== undefined && name !== '')] as string[]);
   }
 
   /** `offset`: of the complaint, in the script. */
-  verdict(diagnostic: NativeDiagnostic, offset: number): Verdict {
+  verdict(diagnostic: NativeDiagnostic, offset: number, end: number): Verdict {
     const { code, text } = diagnostic;
     if (STYLE.has(code) || this.#isInType(offset)) return 'off';
     if (CERTAIN.has(code)) return this.#isTried(offset) ? 'warning' : 'error';
@@ -63,13 +68,10 @@ export class DiagnosticPolicy {
       return this.#asked.has(firstQuoted(text)) || this.#isTried(offset) ? 'warning' : 'error';
     if (MISSING_MEMBER.has(code)) return this.#missingMember(diagnostic, offset);
     if (MISUSED.has(code)) return this.#misused(diagnostic, offset);
-    if (WRONG_ARGUMENT.has(code) && this.toolAt(offset) !== '') return this.#wrongArgument(diagnostic, offset);
+    const call = this.callAt(offset, end);
+    if (WRONG_ARGUMENT.has(code) && call !== undefined && call.tool !== '')
+      return this.#wrongArgument(diagnostic, offset, call);
     return 'warning';
-  }
-
-  /** The tool whose call, and no call inside of it, holds the offset; empty where there is none. */
-  toolAt(offset: number): string {
-    return this.callAt(offset)?.tool ?? '';
   }
 
   /** Whether a member of `tools` is named there. */
@@ -77,9 +79,11 @@ export class DiagnosticPolicy {
     return this.#toolMembers.has(offset);
   }
 
-  /** The call, and no call inside of it, that holds the offset. */
-  callAt(offset: number): CallFact | undefined {
-    return this.#facts.calls.findLast(({ start, end }) => start <= offset && offset < end);
+  /** The innermost call that holds the place. A place that is all of a call belongs to the call around it. */
+  callAt(offset: number, until = offset + 1): CallFact | undefined {
+    return this.#facts.calls.findLast(
+      ({ start, end }) => start <= offset && until <= end && !(start === offset && until === end),
+    );
   }
 
   #isToolCall(offset: number): boolean {
@@ -121,25 +125,53 @@ export class DiagnosticPolicy {
     return this.#isCertainType(misusedType(diagnostic)) && !this.#isOf(this.#loose, offset) ? 'error' : 'warning';
   }
 
-  #wrongArgument(diagnostic: NativeDiagnostic, offset: number): Verdict {
-    const call = this.callAt(offset) as CallFact;
+  #wrongArgument(diagnostic: NativeDiagnostic, offset: number, call: CallFact): Verdict {
     if (this.#accepted.has(call) && !TOO_MANY.test(diagnostic.text)) return 'off';
     const verdict = this.#argumentVerdict(diagnostic, offset, call);
-    // The tool's own words say more than a warning.
-    return verdict === 'warning' && this.#refused.has(call) ? 'off' : verdict;
+    const issues = this.#issues.filter((issue) => issue.call === call);
+    // The tool's own words are shorter, and say more than a warning.
+    const isTold = issues.some((issue) => issue.offset === offset || verdict === 'warning');
+    return isTold ? 'off' : verdict;
   }
 
+  /**
+   * What does not fit is refused. Passed over is what TypeScript knows less of than the script does: a list of texts
+   * that are all among the choices is a `string[]` to it. Told is what may be undefined, and values that the script
+   * puts together piece by piece.
+   */
   #argumentVerdict(diagnostic: NativeDiagnostic, offset: number, call: CallFact): Verdict {
     const sentences = flattened(diagnostic);
     if (sentences.some((sentence) => INHERITED_MEMBER.test(sentence))) return 'warning';
     const incomplete = sentences.map(incompleteType).find((type) => type !== undefined);
-    if (sentences.flatMap(missingNames).some((name) => this.#assigned.has(name))) return 'warning';
-    // What is put together piece by piece is not known here.
-    if (incomplete !== undefined && (call.isSpread || !this.#isWritten(incomplete))) return 'warning';
-    const from = typesOf(sentences).at(-1)?.[0] ?? '';
-    if (isLiteral(from)) return 'error';
+    if (incomplete !== undefined) return this.#incompleteVerdict(sentences, incomplete, offset, call);
+    const mismatch = typesOf(sentences).at(-1);
+    if (mismatch !== undefined && isLiteral(mismatch.from)) return 'error';
+    if (mismatch !== undefined && this.#mayFit(mismatch)) return 'off';
+    if (mismatch !== undefined && isPossiblyMissing(mismatch, sentences)) return 'warning';
     const isUnknown = !NOT_ABOUT_VALUES.has(diagnostic.code) && this.#holdsLoose(this.#valueAt(offset) ?? call);
-    return isCertainMismatch(sentences) && !isUnknown && !this.#ownTypes.has(from) ? 'error' : 'warning';
+    return isUnknown || this.#ownTypes.has(mismatch?.from ?? '') ? 'warning' : 'error';
+  }
+
+  #incompleteVerdict(sentences: readonly string[], type: string, offset: number, call: CallFact): Verdict {
+    if (this.#literals.has(offset)) return 'error';
+    // What is put together piece by piece is not known here.
+    if (sentences.flatMap(missingNames).some((name) => this.#assigned.has(name))) return 'off';
+    if (call.isSpread || !this.#isWritten(type)) return 'warning';
+    return this.#holdsLoose(this.#valueAt(offset) ?? call) ? 'warning' : 'error';
+  }
+
+  /** A value of the wider type may well be one of the choices, or of the right length. */
+  #mayFit({ from, to: printed }: Mismatch): boolean {
+    const to = alternativesOf(withChoices(printed, this.#choices));
+    const offers = (pattern: RegExp) => to.some((type) => pattern.test(type));
+    if (from === 'string') return offers(/^["`]/u);
+    if (from === 'number') return offers(/^-?\d/u);
+    if (from === 'boolean') return offers(/^(true|false)$/u);
+    // A member that may be left out may be null as well.
+    if (from === 'null') return offers(/^undefined$/u);
+    // Both are written as JSON texts.
+    if (from === 'Date' || from === 'URL') return offers(/^string$/u);
+    return from.endsWith('[]') && offers(/^\[/u);
   }
 
   /** A type whose members stand where TypeScript found it. */
@@ -253,29 +285,26 @@ function misusedType(diagnostic: NativeDiagnostic): string {
   return types.findLast((type) => type !== undefined) ?? 'unknown';
 }
 
-/** The innermost mismatch says what really does not fit. */
-function isCertainMismatch(sentences: readonly string[]): boolean {
-  const innermost = typesOf(sentences).at(-1);
-  if (innermost === undefined) return true;
-  const [from, to] = innermost;
-  if (/\b(undefined|null|never|unknown)\b/u.test(from) || isUnion(from) || to === 'never') return false;
-  // A value that the script has put together may well be one of the choices, or of the right length.
-  if (from === 'string' && /(^|\| )["`]/u.test(to)) return false;
-  if (from === 'number' && /(^|\| )-?\d/u.test(to)) return false;
-  if (from === 'boolean' && /^(true|false)\b/u.test(to)) return false;
-  if (from.endsWith('[]') && to.startsWith('[')) return false;
-  // Both are written as JSON texts.
-  return !(/^(Date|URL)$/u.test(from) && /\bstring\b/u.test(to));
+interface Mismatch {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** A value that is only perhaps undefined or null: the script may know that it is not. */
+function isPossiblyMissing({ from, to }: Mismatch, sentences: readonly string[]): boolean {
+  if (to === 'never' || /\b(never|unknown)\b/u.test(from)) return true;
+  if (!/\b(undefined|null)\b/u.test(from)) return false;
+  return isUnion(from) || typesOf(sentences).some((outer) => isUnion(outer.from) && !outer.from.startsWith('{'));
 }
 
 /** What does not fit what, the outermost first. */
-function typesOf(sentences: readonly string[]): (readonly [from: string, to: string])[] {
+function typesOf(sentences: readonly string[]): Mismatch[] {
   return sentences.flatMap((sentence) => {
     const found =
       /^(?:Type|Argument of type) '(.+)' is not assignable to (?:type|parameter of type) '(.+?)'(?:\.|$)/su.exec(
         sentence,
       );
-    return found === null ? [] : [[found[1] as string, found[2] as string] as const];
+    return found === null ? [] : [{ from: found[1] as string, to: found[2] as string }];
   });
 }
 
@@ -293,15 +322,30 @@ function incompleteType(sentence: string): string | undefined {
   return found?.[1];
 }
 
+/** A printed type with the choices in place of their names. */
+export function withChoices(type: string, choices: ReadonlyMap<string, string>): string {
+  return choices.size === 0 ? type : type.replace(/[A-Za-z_$][\w$]*/gu, (name) => choices.get(name) ?? name);
+}
+
 /** Whether a printed type is a union on its outermost level. */
 function isUnion(type: string): boolean {
+  return alternativesOf(type).length > 1;
+}
+
+/** The types of which a printed type is the union, on its outermost level. */
+function alternativesOf(type: string): string[] {
+  const alternatives: string[] = [];
   let depth = 0;
+  let start = 0;
   for (let index = 0; index < type.length; index++) {
     const character = type[index] as string;
     if (character === '"') index = type.indexOf('"', index + 1) < 0 ? type.length : type.indexOf('"', index + 1);
     else if ('({[<'.includes(character)) depth++;
     else if (')}]'.includes(character) || (character === '>' && type[index - 1] !== '=')) depth--;
-    else if (character === '|' && depth === 0) return true;
+    else if (character === '|' && depth === 0) {
+      alternatives.push(type.slice(start, index).trim());
+      start = index + 1;
+    }
   }
-  return false;
+  return [...alternatives, type.slice(start).trim()];
 }

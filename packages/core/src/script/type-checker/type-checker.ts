@@ -40,13 +40,14 @@ const TAIL = '\n}\n';
 export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
   const { pool, key, mode, declarations, toolNames, signatureOf, issuesOf } = options;
   const toolSet = { name: key, declarations };
+  const choices = choicesIn(declarations);
   let warming: Promise<void> | undefined;
   return {
     key,
     warm: () => (warming ??= pool.warm(toolSet)),
     check: (source) => pool.check(toolSet, HEAD + wellFormed(source) + TAIL),
     judge(answer, source, facts) {
-      const context = { facts, toolNames, signatureOf, issuesOf, prefix: HEAD.length, source };
+      const context = { facts, toolNames, signatureOf, issuesOf, choices, prefix: HEAD.length, source };
       // Arguments that are known need no TypeScript to be judged.
       const report = reportTypes(answer.type === 'checked' ? answer.diagnostics : [], context);
       const { findings, hint } = mode === 'warn' ? softened(report) : report;
@@ -54,6 +55,15 @@ export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
       return { isChecked: answer.type === 'slow', findings: [unchecked(answer), ...findings], hint };
     },
   };
+}
+
+/** `type State = "open" | "closed";`: TypeScript says `State` where it means the list. */
+function choicesIn(declarations: string): ReadonlyMap<string, string> {
+  const literal = String.raw`(?:"(?:[^"\\\n]|\\.)*"|-?[\d.e+]+|true|false|null)`;
+  const definitions = declarations.matchAll(
+    new RegExp(String.raw`^type (\w+) = (${literal}(?: \| ${literal})*);$`, 'gmu'),
+  );
+  return new Map([...definitions].map(([, name = '', choices = '']) => [name, choices]));
 }
 
 /** Halves of surrogate pairs, which TypeScript never answers to, each replaced by a character of the same length. */

@@ -2,10 +2,10 @@ import { showHidden } from '../../protocol/invisible.js';
 import { insteadOf } from '../../text/missing-names.js';
 import { nearestNames } from '../../text/nearest-names.js';
 import type { Finding } from '../findings.js';
-import type { SourceFacts } from '../source-facts.js';
+import type { CallFact, SourceFacts } from '../source-facts.js';
 import { judgeCalls, type CallIssue, type IssuesOf } from './call-issues.js';
 import type { NativeDiagnostic } from './checker-process.js';
-import { DiagnosticPolicy, flattened } from './diagnostic-policy.js';
+import { DiagnosticPolicy, flattened, withChoices } from './diagnostic-policy.js';
 
 /** What the checker has to say of a script: at most five findings, errors first, and what may help. */
 export interface TypeReport {
@@ -21,6 +21,8 @@ export interface ReportContext {
   /** A tool's declaration on one line. */
   readonly signatureOf: (tool: string) => string | undefined;
   readonly issuesOf: IssuesOf;
+  /** Named types of the declarations that are lists of literals, as they are written. */
+  readonly choices: ReadonlyMap<string, string>;
   /** The script after repairs, and how many characters stood before it in the text that was checked. */
   readonly source: string;
   readonly prefix: number;
@@ -36,6 +38,7 @@ interface Weighed {
   readonly code: string;
   readonly severity: 'error' | 'warning';
   readonly offset: number;
+  readonly call: CallFact | undefined;
   readonly order: number;
   readonly message: () => string;
   readonly hint: () => string | undefined;
@@ -46,16 +49,16 @@ interface Weighed {
 /** `diagnostics`: TypeScript's; none where it was not asked. */
 export function reportTypes(diagnostics: readonly NativeDiagnostic[], context: ReportContext): TypeReport {
   const placed = diagnostics.map((diagnostic) => {
-    const offset = Math.min(Math.max(0, diagnostic.pos - context.prefix), context.source.length);
-    return { diagnostic, code: diagnostic.code, offset };
+    const inSource = (at: number) => Math.min(Math.max(0, at - context.prefix), context.source.length);
+    return { diagnostic, code: diagnostic.code, offset: inSource(diagnostic.pos), end: inSource(diagnostic.end) };
   });
   const judged = judgeCalls(context.facts, context.issuesOf);
-  const policy = new DiagnosticPolicy(context.facts, placed, judged);
-  const complaints = placed.flatMap(({ diagnostic, offset }) => {
-    const verdict = policy.verdict(diagnostic, offset);
-    return verdict === 'off' ? [] : [complaint(diagnostic, offset, verdict, policy, context)];
+  const policy = new DiagnosticPolicy(context.facts, placed, judged, context.choices);
+  const complaints = placed.flatMap((found) => {
+    const verdict = policy.verdict(found.diagnostic, found.offset, found.end);
+    return verdict === 'off' ? [] : [complaint(found, verdict, policy, context)];
   });
-  const weighed = [...complaints, ...untold(judged.issues, complaints, policy).map((issue) => refusal(issue, context))];
+  const weighed = [...complaints, ...untold(judged.issues, complaints).map((issue) => refusal(issue, context))];
   const errors = weighed
     .filter(({ severity }) => severity === 'error')
     .toSorted((left, right) => left.order - right.order);
@@ -71,9 +74,14 @@ export function reportTypes(diagnostics: readonly NativeDiagnostic[], context: R
   return { findings, hint: errors[0]?.hint() };
 }
 
+interface Placed {
+  readonly diagnostic: NativeDiagnostic;
+  readonly offset: number;
+  readonly end: number;
+}
+
 function complaint(
-  diagnostic: NativeDiagnostic,
-  offset: number,
+  { diagnostic, offset, end }: Placed,
   severity: 'error' | 'warning',
   policy: DiagnosticPolicy,
   context: ReportContext,
@@ -82,9 +90,10 @@ function complaint(
     code: `ts${diagnostic.code}`,
     severity,
     offset,
+    call: policy.callAt(offset, end),
     order: offset,
     message: () => sentenceOf(diagnostic, offset, policy, context),
-    hint: () => hintFor(diagnostic, offset, policy, context),
+    hint: () => hintFor(diagnostic, policy.callAt(offset, end), context),
     key: `${diagnostic.code} ${diagnostic.text}`,
   };
 }
@@ -94,6 +103,7 @@ function refusal({ call, offset, isMissing, message }: CallIssue, context: Repor
     code: 'tool-arguments',
     severity: 'error',
     offset,
+    call,
     // A name that is wrong explains the one that is missing.
     order: isMissing ? call.end : offset,
     message: () => shortened(message, MOST_SENTENCE),
@@ -103,14 +113,10 @@ function refusal({ call, offset, isMissing, message }: CallIssue, context: Repor
 }
 
 /** What TypeScript has not refused already, in its own words. */
-function untold(
-  issues: readonly CallIssue[],
-  complaints: readonly Weighed[],
-  policy: DiagnosticPolicy,
-): readonly CallIssue[] {
+function untold(issues: readonly CallIssue[], complaints: readonly Weighed[]): readonly CallIssue[] {
   const errors = complaints.filter(({ severity }) => severity === 'error');
   return issues.filter(({ call, offset, name }) => {
-    const told = errors.filter((error) => policy.callAt(error.offset) === call);
+    const told = errors.filter((error) => error.call === call);
     return !told.some((error) => error.offset === offset || error.key.includes(`'${name}'`));
   });
 }
@@ -131,7 +137,7 @@ function sentenceOf(
   if (policy.isToolMember(offset)) return missingTool(diagnostic, offset, context);
   const sentences = flattened(diagnostic)
     .slice(0, MOST_SENTENCES)
-    .map((sentence) => shortened(withoutAdviceOnSetUp(sentence.trim()), MOST_SENTENCE));
+    .map((sentence) => shortened(withChoices(withoutAdviceOnSetUp(sentence.trim()), context.choices), MOST_SENTENCE));
   const said = sentences.join(' ');
   if (/ on type 'Promise</u.test(diagnostic.text)) return `${said} It is a promise; \`await\` it first.`;
   return said;
@@ -149,21 +155,16 @@ function missingTool(diagnostic: NativeDiagnostic, offset: number, { source, too
   return nearest.length === 0 ? said : `${said} Did you mean ${nearest.map((near) => `tools.${near}`).join(', ')}?`;
 }
 
-function hintFor(
-  diagnostic: NativeDiagnostic,
-  offset: number,
-  policy: DiagnosticPolicy,
-  context: ReportContext,
-): string | undefined {
+function hintFor(diagnostic: NativeDiagnostic, call: CallFact | undefined, context: ReportContext): string | undefined {
   const missing = /^Cannot find name '([^']+)'/u.exec(diagnostic.text)?.[1];
   if (missing !== undefined) return insteadOf(missing);
-  return declarationHint(policy.toolAt(offset), context);
+  return declarationHint(call?.tool ?? '', context);
 }
 
-function declarationHint(tool: string, { signatureOf }: ReportContext): string | undefined {
+function declarationHint(tool: string, { signatureOf, choices }: ReportContext): string | undefined {
   const signature = tool === '' ? undefined : signatureOf(tool);
   if (signature === undefined) return undefined;
-  return showHidden(`It is declared as: ${shortened(signature, MOST_SIGNATURE)}`);
+  return showHidden(`It is declared as: ${shortened(withChoices(signature, choices), MOST_SIGNATURE)}`);
 }
 
 /** TypeScript advises to install packages and to change options, which a script cannot. */
