@@ -264,9 +264,9 @@ function reservedMembers(root: Namespace, options: DeclarationOptions): string[]
   const lines: string[] = [];
   if (options.spawn === true) lines.push('spawn: ToolSpawner;');
   if (options.optionalMembers !== true) return lines;
-  if (options.spawn !== true) lines.push('spawn?: ToolSpawner;');
-  if (!root.members.has('http')) lines.push('http?: (request: any) => Promise<any>;');
-  if (!root.namespaces.has('mcp')) lines.push('mcp?: any;');
+  if (options.spawn !== true) lines.push('spawn?: undefined;');
+  if (!root.members.has('http')) lines.push('http?: undefined;');
+  if (!root.namespaces.has('mcp')) lines.push('mcp?: undefined;');
   return lines;
 }
 

@@ -208,10 +208,10 @@ describe('declarations', () => {
 
   it('declare what may be absent as optional, on request', () => {
     expect(declarationsFor([], { optionalMembers: true })).toBe(
-      'interface Tools {\n  spawn?: ToolSpawner;\n  http?: (request: any) => Promise<any>;\n  mcp?: any;\n}\n',
+      'interface Tools {\n  spawn?: undefined;\n  http?: undefined;\n  mcp?: undefined;\n}\n',
     );
     expect(declarationsFor([tool('http', {})], { optionalMembers: true, spawn: true })).toContain(
-      '  spawn: ToolSpawner;\n  mcp?: any;',
+      '  spawn: ToolSpawner;\n  mcp?: undefined;',
     );
   });
 

@@ -66,6 +66,7 @@ export class DiagnosticPolicy {
     if (ALWAYS_TRUE.has(code)) return this.#isToolCall(offset) ? 'error' : 'warning';
     if (MISSING_NAME.has(code))
       return this.#asked.has(firstQuoted(text)) || this.#isTried(offset) ? 'warning' : 'error';
+    if (this.isAbsentNamespace(diagnostic, offset, end)) return this.#isTried(offset) ? 'warning' : 'error';
     if (MISSING_MEMBER.has(code)) return this.#missingMember(diagnostic, offset);
     if (MISUSED.has(code)) return this.#misused(diagnostic, offset);
     const call = this.callAt(offset, end);
@@ -74,9 +75,20 @@ export class DiagnosticPolicy {
     return 'warning';
   }
 
-  /** Whether a member of `tools` is named there. */
-  isToolMember(offset: number): boolean {
-    return this.#toolMembers.has(offset);
+  /** A tool, or a namespace of tools, that is named there and does not exist. */
+  isMissingTool({ code }: NativeDiagnostic, offset: number): boolean {
+    return MISSING_MEMBER.has(code) && this.#toolMembers.has(offset);
+  }
+
+  /** A namespace of tools that is called there as if it were one of them. */
+  isCalledNamespace({ code }: NativeDiagnostic, offset: number): boolean {
+    return code === NOT_CALLABLE && this.#toolMembers.has(offset);
+  }
+
+  /** `tools.mcp` and the like where they are not exposed: alone of all members of `tools` they may be undefined. */
+  isAbsentNamespace({ code }: NativeDiagnostic, offset: number, end: number): boolean {
+    const isNamed = POSSIBLY_UNDEFINED.has(code) && this.#facts.toolMembers.some((at) => offset < at && at < end);
+    return isNamed && !this.#facts.calls.some((call) => offset <= call.start && call.end <= end);
   }
 
   /** The innermost call that holds the place. A place that is all of a call belongs to the call around it. */
@@ -102,7 +114,8 @@ export class DiagnosticPolicy {
   #missingMember(diagnostic: NativeDiagnostic, offset: number): Verdict {
     const [name, type] = quoted(diagnostic.text);
     if (name === undefined || type === undefined) return 'warning';
-    if (this.isToolMember(offset)) return 'error';
+    // Where the script asked first, the rest of the branch is never reached.
+    if (this.isMissingTool(diagnostic, offset)) return type === 'never' ? 'off' : 'error';
     // A second sentence: only some of the types that the value may have lack the member.
     if (this.#assigned.has(name) || this.#provided.has(name) || flattened(diagnostic).length > 1) return 'warning';
     if (this.#facts.doubted.includes(this.#taken.get(offset) ?? '') || this.#behindAssigned.has(offset))
@@ -121,8 +134,10 @@ export class DiagnosticPolicy {
   }
 
   #misused(diagnostic: NativeDiagnostic, offset: number): Verdict {
+    const type = misusedType(diagnostic);
+    if (type === 'never' && this.isCalledNamespace(diagnostic, offset)) return 'off';
     if (/^Not all constituents|^No constituent/u.test(diagnostic.messageChain?.[0]?.text ?? '')) return 'warning';
-    return this.#isCertainType(misusedType(diagnostic)) && !this.#isOf(this.#loose, offset) ? 'error' : 'warning';
+    return this.#isCertainType(type) && !this.#isOf(this.#loose, offset) ? 'error' : 'warning';
   }
 
   #wrongArgument(diagnostic: NativeDiagnostic, offset: number, call: CallFact): Verdict {
@@ -225,6 +240,8 @@ const MISSING_NAME = new Set([
   2304, 2552, 2580, 2581, 2582, 2583, 2584, 2585, 2591, 2592, 2593, 2662, 2663, 2686, 18004,
 ]);
 const MISSING_MEMBER = new Set([2339, 2550, 2551]);
+const POSSIBLY_UNDEFINED = new Set([2532, 2533, 2722, 18048, 18049]);
+const NOT_CALLABLE = 2349;
 const SUGGESTING = new Set([2551]);
 /** Iterated, called or constructed, and of a type that cannot be. */
 const MISUSED = new Set([2349, 2351, 2461, 2488, 2495, 2504, 2548]);

@@ -32,6 +32,7 @@ const MOST_FINDINGS = 5;
 const MOST_SENTENCES = 3;
 const MOST_SENTENCE = 300;
 const MOST_SIGNATURE = 600;
+const MOST_NAMES = 5;
 
 /** A complaint that is worth telling. */
 interface Weighed {
@@ -81,18 +82,19 @@ interface Placed {
 }
 
 function complaint(
-  { diagnostic, offset, end }: Placed,
+  placed: Placed,
   severity: 'error' | 'warning',
   policy: DiagnosticPolicy,
   context: ReportContext,
 ): Weighed {
+  const { diagnostic, offset, end } = placed;
   return {
     code: `ts${diagnostic.code}`,
     severity,
     offset,
     call: policy.callAt(offset, end),
     order: offset,
-    message: () => sentenceOf(diagnostic, offset, policy, context),
+    message: () => sentenceOf(placed, policy, context),
     hint: () => hintFor(diagnostic, policy.callAt(offset, end), context),
     key: `${diagnostic.code} ${diagnostic.text}`,
   };
@@ -128,13 +130,11 @@ function withoutRepeats(found: readonly Weighed[]): Weighed[] {
 }
 
 /** TypeScript's own sentence, with what it says further of the reason, and the tools that may have been meant. */
-function sentenceOf(
-  diagnostic: NativeDiagnostic,
-  offset: number,
-  policy: DiagnosticPolicy,
-  context: ReportContext,
-): string {
-  if (policy.isToolMember(offset)) return missingTool(diagnostic, offset, context);
+function sentenceOf({ diagnostic, offset, end }: Placed, policy: DiagnosticPolicy, context: ReportContext): string {
+  if (policy.isMissingTool(diagnostic, offset)) return missingTool(diagnostic, offset, context);
+  if (policy.isCalledNamespace(diagnostic, offset)) return calledNamespace(offset, context);
+  if (policy.isAbsentNamespace(diagnostic, offset, end))
+    return `${context.source.slice(offset, end)} is not available here.`;
   const sentences = flattened(diagnostic)
     .slice(0, MOST_SENTENCES)
     .map((sentence) => shortened(withChoices(withoutAdviceOnSetUp(sentence.trim()), context.choices), MOST_SENTENCE));
@@ -146,13 +146,26 @@ function sentenceOf(
 /** TypeScript would print the type of the whole namespace. */
 function missingTool(diagnostic: NativeDiagnostic, offset: number, { source, toolNames }: ReportContext): string {
   const name = /^Property '([^']+)'/u.exec(diagnostic.text)?.[1] ?? '';
-  const path = /tools((?:\s*\.\s*[\w$]+)*)\s*(?:\??\.|\[)\s*['"]?$/u.exec(source.slice(0, offset))?.[1] ?? '';
-  const namespace = path.replace(/\s/gu, '').slice(1);
+  const namespace = namespaceBefore(offset, source);
   const wanted = namespace === '' ? name : `${namespace}.${name}`;
   const inNamespace = toolNames.filter((known) => known.startsWith(`${namespace}.`));
   const nearest = nearestNames(wanted, namespace === '' ? toolNames : inNamespace);
   const said = `Property '${name}' does not exist on type 'Tools'${namespace === '' ? '' : ` in tools.${namespace}`}.`;
   return nearest.length === 0 ? said : `${said} Did you mean ${nearest.map((near) => `tools.${near}`).join(', ')}?`;
+}
+
+function calledNamespace(offset: number, { source, toolNames }: ReportContext): string {
+  const name = /^[\w$-]+/u.exec(source.slice(offset))?.[0] ?? '';
+  const outer = namespaceBefore(offset, source);
+  const path = outer === '' ? name : `${outer}.${name}`;
+  const held = toolNames.filter((tool) => tool.startsWith(`${path}.`)).slice(0, MOST_NAMES);
+  return `tools.${path} is a namespace and no tool. It holds ${held.map((tool) => `tools.${tool}`).join(', ')}.`;
+}
+
+/** The names between `tools` and the one that begins there. */
+function namespaceBefore(offset: number, source: string): string {
+  const path = /tools((?:\s*!?\.\s*[\w$]+)*)\s*(?:[!?]?\.|\[)\s*['"]?$/u.exec(source.slice(0, offset))?.[1] ?? '';
+  return path.replace(/[\s!]/gu, '').slice(1);
 }
 
 function hintFor(diagnostic: NativeDiagnostic, call: CallFact | undefined, context: ReportContext): string | undefined {

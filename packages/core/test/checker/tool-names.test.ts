@@ -1,0 +1,67 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { createHarness, defineTool } from '#core/index.js';
+
+const tool = (name: string) =>
+  defineTool({
+    name,
+    description: 'Does it.',
+    approval: 'never',
+    inputSchema: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] },
+    execute: () => null,
+  });
+
+const harness = createHarness({ tools: ['get', 'notes.read', 'notes.write'].map(tool), approvals: 'auto' });
+afterAll(() => harness.close());
+
+async function saidOf(source: string): Promise<string> {
+  const outcome = await harness.runScript(source, { mode: 'dry-run' });
+  return [outcome.status, ...outcome.diagnostics.map(({ severity, message }) => `${severity}: ${message}`)].join('\n');
+}
+
+describe('the message about a tool that is missing', () => {
+  it.each([
+    ['await tools.gte({ id: "1" })', "Property 'gte' does not exist on type 'Tools'. Did you mean tools.get?"],
+    ['await tools.notes.wirte({ id: "1" })', "Property 'wirte' does not exist on type 'Tools' in tools.notes."],
+    ['await tools.gte?.({ id: "1" })', "Property 'gte' does not exist"],
+    ['const { gte } = tools', "Property 'gte' does not exist"],
+  ])('is given for a name that is not there: %s', async (source, message) => {
+    expect(await saidOf(source)).toContain(`failed\nerror: ${message}`);
+  });
+
+  it.each([
+    ['await tools.get()', 'args.id of tools.get'],
+    ['await tools.get?.()', 'args.id of tools.get'],
+    ['await tools.get({ id: "1" }, 2)', 'Expected 1 arguments, but got 2.'],
+    ['await tools.notes()', 'tools.notes is a namespace and no tool. It holds tools.notes.read, tools.notes.write.'],
+    ['await tools()', 'This expression is not callable.'],
+  ])('is given for nothing else: %s', async (source, message) => {
+    const said = await saidOf(source);
+    expect(said).toContain(`failed\nerror: ${message}`);
+    expect(said).not.toContain('does not exist on');
+  });
+});
+
+describe('a namespace that is not exposed', () => {
+  it.each(['mcp.github.list({})', 'spawn.exec("get", { id: "1" })', 'http({ url: "x" })'])(
+    'is refused where it is used: tools.%s',
+    async (use) => {
+      const [name] = use.split(/[.(]/u);
+      expect(await saidOf(`await tools.${use}`)).toBe(`failed\nerror: tools.${name} is not available here.`);
+    },
+  );
+
+  it.each([
+    'if (tools.mcp) await tools.mcp.github.list({})',
+    'await tools.mcp?.github.list({})',
+    'await tools.http?.({ url: "x" })',
+    'return tools.http === undefined ? "none" : await tools.http({ url: "x" })',
+    'return Object.keys(tools.mcp ?? {})',
+  ])('may be asked about: %s', async (source) => {
+    expect(await saidOf(source)).toBe('completed');
+  });
+
+  it('is told of where the script catches the failure', async () => {
+    const said = await saidOf('try { await tools.mcp.github.list({}) } catch (error) { return "none" }');
+    expect(said).toBe('completed\nwarning: tools.mcp is not available here.');
+  });
+});
