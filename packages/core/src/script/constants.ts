@@ -1,7 +1,7 @@
 import type { SyntaxIndex } from './syntax-index.js';
 import { isTransparent, memberName, unwrapped } from './syntax.js';
 import type { Node, NodeOf } from './syntax.js';
-import { outermost, type Visit } from './walk.js';
+import { isWritten, type Visit } from './walk.js';
 
 /** Functions that read what they are given and keep no hold of it. */
 const READERS = new Set(['text', 'emit', 'String', 'structuredClone']);
@@ -130,26 +130,4 @@ function isReader(call: NodeOf<'CallExpression'>): boolean {
   if (callee.type !== 'MemberExpression') return false;
   const object = unwrapped(callee.object);
   return object.type === 'Identifier' && READING_OBJECTS.has(object.name);
-}
-
-/** Whether what stands there is given a value. */
-function isWritten(visit: Visit): boolean {
-  const { key, parent } = outermost(visit);
-  switch (parent?.node.type) {
-    case 'AssignmentExpression':
-    case 'ForOfStatement':
-    case 'ForInStatement':
-      return key === 'left';
-    case 'UpdateExpression':
-      return true;
-    // The left side of `[a.b] = …` and `({ x: a.b } = …)`.
-    case 'ArrayPattern':
-    case 'RestElement':
-    case 'AssignmentPattern':
-      return true;
-    case 'Property':
-      return parent.parent?.node.type === 'ObjectPattern';
-    default:
-      return false;
-  }
 }

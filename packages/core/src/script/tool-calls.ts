@@ -3,7 +3,7 @@ import type { SyntaxIndex } from './syntax-index.js';
 import { isFunction } from './syntax-index.js';
 import { memberName, unwrapped } from './syntax.js';
 import type { Node, NodeOf } from './syntax.js';
-import type { Visit } from './walk.js';
+import { isWritten, outermost, type Visit } from './walk.js';
 
 /** One place in the source that calls a tool. */
 export interface ToolCall {
@@ -49,20 +49,50 @@ function isShadowed(index: SyntaxIndex): boolean {
   });
 }
 
+/** Variables that hold a tool or a namespace: `const { read } = tools`, `const read = tools.files.read`. */
 function findAliases(index: SyntaxIndex): Map<string, string> {
   const aliases = new Map<string, string>();
-  for (const visit of index.references.get('tools') ?? []) {
-    const declarator = visit.parent?.node;
-    if (visit.key !== 'init' || declarator?.type !== 'VariableDeclarator') continue;
-    if (declarator.id.type !== 'ObjectPattern') continue;
-    for (const property of declarator.id.properties) {
-      if (property.type !== 'Property' || property.computed || property.value.type !== 'Identifier') continue;
-      const name = property.key.type === 'Identifier' ? property.key.name : undefined;
-      const local = property.value.name;
-      if (name !== undefined && index.declared.get(local)?.length === 1) aliases.set(local, name);
+  const unread: [name: string, path: string][] = [['tools', '']];
+  for (let next = unread.pop(); next !== undefined; next = unread.pop()) {
+    for (const visit of index.references.get(next[0]) ?? []) {
+      for (const [local, path] of aliasesMadeOf(visit, next[1])) {
+        if (aliases.has(local) || !isConstant(index, local)) continue;
+        aliases.set(local, path);
+        unread.push([local, path]);
+      }
     }
   }
   return aliases;
+}
+
+function aliasesMadeOf(visit: Visit, start: string): [local: string, path: string][] {
+  let at = outermost(visit);
+  let path = start;
+  for (let { parent } = at; parent?.node.type === 'MemberExpression' && at.key === 'object'; { parent } = at) {
+    const name = memberName(parent.node);
+    if (name === undefined) return [];
+    path = joined(path, name);
+    at = outermost(parent);
+  }
+  const declarator = at.parent?.node;
+  return at.key === 'init' && declarator?.type === 'VariableDeclarator' ? namesIn(declarator.id, path) : [];
+}
+
+function namesIn(pattern: Node, path: string): [local: string, path: string][] {
+  if (pattern.type === 'Identifier') return path === '' ? [] : [[pattern.name, path]];
+  if (pattern.type !== 'ObjectPattern') return [];
+  return pattern.properties.flatMap((property) => {
+    if (property.type !== 'Property' || property.computed || property.key.type !== 'Identifier') return [];
+    return namesIn(property.value, joined(path, property.key.name));
+  });
+}
+
+function isConstant({ declared, references }: SyntaxIndex, name: string): boolean {
+  return declared.get(name)?.length === 1 && !(references.get(name) ?? []).some(isWritten);
+}
+
+function joined(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`;
 }
 
 type ToolTarget = Pick<ToolCall, 'tool' | 'nameOffset' | 'optional'>;

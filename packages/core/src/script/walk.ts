@@ -15,6 +15,28 @@ export function outermost(visit: Visit): Visit {
   return at;
 }
 
+/** Whether what stands there is given a value. */
+export function isWritten(visit: Visit): boolean {
+  const { key, parent } = outermost(visit);
+  switch (parent?.node.type) {
+    case 'AssignmentExpression':
+    case 'ForOfStatement':
+    case 'ForInStatement':
+      return key === 'left';
+    case 'UpdateExpression':
+      return true;
+    // The left side of `[a.b] = …` and `({ x: a.b } = …)`.
+    case 'ArrayPattern':
+    case 'RestElement':
+    case 'AssignmentPattern':
+      return true;
+    case 'Property':
+      return parent.parent?.node.type === 'ObjectPattern';
+    default:
+      return false;
+  }
+}
+
 /** Visits every node in source order, parents first. Not recursive: a deep tree costs memory, not stack. */
 export function walk(program: Node, enter: (visit: Visit) => void): void {
   const open: Visit[] = [{ node: program, key: '', parent: undefined }];

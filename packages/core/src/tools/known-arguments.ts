@@ -1,8 +1,8 @@
 import type { KnownArgument } from '../protocol/script.js';
 import type { Tool, ValidationIssue } from '../protocol/tools.js';
+import { isUnknownKey } from '../text/unknown-key.js';
 import { formatPath, leadsThrough } from '../text/value-path.js';
 import { childSchema, expand } from './schema-reference.js';
-import { isUnknownKey } from './validation-issues.js';
 
 /** Keywords by which a value fits or not as a whole: one part decides what another may be. */
 const DECIDED_AS_A_WHOLE = ['anyOf', 'oneOf', 'if', 'not', 'dependentSchemas', 'dependentRequired', 'dependencies'];
@@ -20,9 +20,12 @@ export function issuesOfKnown(tool: Tool, known: KnownArgument): readonly Valida
 
 function isCertain(issue: ValidationIssue, tool: Tool, known: KnownArgument): boolean {
   const { path, expected, received } = issue;
-  if (known.unknown.some((place) => leadsThrough(path, place) || leadsThrough(place, path))) return false;
+  // A key is wrong whatever its value is.
+  const isKey = isUnknownKey(issue);
+  const touches = (place: string) => leadsThrough(path, place) || leadsThrough(place, path);
+  if (known.unknown.some((place) => touches(place) && !(isKey && place === path))) return false;
   // Checks of a tool's own may depend on anything.
-  if (expected === undefined && !isUnknownKey(issue)) return false;
+  if (expected === undefined && !isKey) return false;
   const isMissing = received === 'undefined';
   if (isMissing && known.open.some((place) => leadsThrough(path, place))) return false;
   return !isDecidedAsAWhole(path, tool, known);

@@ -1,12 +1,12 @@
 import type { ValidationIssue } from '../protocol/tools.js';
 import { nearestNames } from '../text/nearest-names.js';
+import { UNKNOWN_KEY } from '../text/unknown-key.js';
 import { formatPath, type ValuePath } from '../text/value-path.js';
 
 /** Issues reported for one call at most; a model repairs from a few as well as from all. */
 const MAX_ISSUES = 5;
 
 const MAX_KEY_LENGTH = 60;
-const UNKNOWN_KEY = 'unknown key';
 
 /** `expected string, received number`. */
 export function mismatch(path: ValuePath, expected: string, received: string): ValidationIssue {
@@ -21,10 +21,6 @@ export function unknownKey(path: ValuePath, key: string, knownKeys: readonly str
   const nearest = nearestNames(key, knownKeys, 1)[0];
   const advice = nearest === undefined ? listKeys(knownKeys) : `did you mean ${nearest}?`;
   return plainIssue([...path, key], advice === '' ? UNKNOWN_KEY : `${UNKNOWN_KEY}; ${advice}`);
-}
-
-export function isUnknownKey({ message }: ValidationIssue): boolean {
-  return message.startsWith(UNKNOWN_KEY);
 }
 
 /** One line an issue, at most `MAX_ISSUES` of them. */

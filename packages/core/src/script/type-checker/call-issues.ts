@@ -1,4 +1,5 @@
 import type { KnownArgument, ValidationIssue } from '../../protocol/index.js';
+import { isUnknownKey } from '../../text/unknown-key.js';
 import { leadsThrough } from '../../text/value-path.js';
 import type { CallFact, SourceFacts } from '../source-facts.js';
 
@@ -9,8 +10,9 @@ export type IssuesOf = (tool: string, known: KnownArgument) => readonly Validati
 export interface CallIssue {
   readonly call: CallFact;
   readonly offset: number;
-  /** It is about something that is not there, and its offset is that of what should hold it. */
+  /** A member is not there; the offset is that of what should hold it. */
   readonly isMissing: boolean;
+  readonly isUnknownKey: boolean;
   /** What it is about: the last part of its path. */
   readonly name: string;
   readonly message: string;
@@ -36,12 +38,14 @@ export function judgeCalls({ calls }: SourceFacts, issuesOf: IssuesOf): JudgedCa
   return { issues, accepted };
 }
 
-function callIssue(call: CallFact, { places }: KnownArgument, { path, message }: ValidationIssue): CallIssue {
-  const [place, offset] = places.findLast(([inner]) => leadsThrough(path, inner)) ?? ['', call.start];
+function callIssue(call: CallFact, { places }: KnownArgument, issue: ValidationIssue): CallIssue {
+  const { path, message, received } = issue;
+  const [, offset] = places.findLast(([inner]) => leadsThrough(path, inner)) ?? ['', call.start];
   return {
     call,
     offset,
-    isMissing: place !== path,
+    isMissing: received === 'undefined',
+    isUnknownKey: isUnknownKey(issue),
     name: /[^.[\]"]+(?="?\]?$)/u.exec(path)?.[0] ?? path,
     message: `${path} of tools.${call.tool}: ${message}.`,
   };

@@ -114,14 +114,23 @@ function refusal({ call, offset, isMissing, message }: CallIssue, context: Repor
   };
 }
 
-/** What TypeScript has not refused already, in its own words. */
+/**
+ * What TypeScript has not refused already. Where a key is unknown, one that is missing goes without saying: most often
+ * it is the same one under a wrong name.
+ */
 function untold(issues: readonly CallIssue[], complaints: readonly Weighed[]): readonly CallIssue[] {
   const errors = complaints.filter(({ severity }) => severity === 'error');
-  return issues.filter(({ call, offset, name }) => {
+  const isMisnamed = (call: CallFact) =>
+    issues.some((issue) => issue.call === call && issue.isUnknownKey) ||
+    errors.some((error) => error.call === call && UNKNOWN_KEY.has(error.code));
+  return issues.filter(({ call, offset, name, isMissing }) => {
     const told = errors.filter((error) => error.call === call);
-    return !told.some((error) => error.offset === offset || error.key.includes(`'${name}'`));
+    if (told.some((error) => error.offset === offset || error.key.includes(`'${name}'`))) return false;
+    return !isMissing || !isMisnamed(call);
   });
 }
+
+const UNKNOWN_KEY = new Set(['ts2353', 'ts2561']);
 
 /** The same complaint about the same thing is told once. */
 function withoutRepeats(found: readonly Weighed[]): Weighed[] {
