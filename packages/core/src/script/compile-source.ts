@@ -1,6 +1,7 @@
 import { scriptFailure } from '../protocol/errors.js';
 import type { Diagnostic, ErrorCode, PlannedCall, ScriptFailure, SourcePosition } from '../protocol/index.js';
 import { codeFrame } from '../text/code-frame.js';
+import { findAsyncCallbacks } from './async-callbacks.js';
 import type { CompileAnswer, CompileRequest } from './compile-messages.js';
 import { originalOffset } from './edits.js';
 import type { Finding } from './findings.js';
@@ -44,7 +45,12 @@ export function compileSource({ source, toolNames, wantsFacts }: CompileRequest)
   }
 
   const calls = findToolCalls(script.index);
-  const findings = findPromiseMisuse(script.index, calls);
+  const misuse = [...findPromiseMisuse(script.index, calls), ...findAsyncCallbacks(script.index)];
+  // What cannot be meant refuses a script that is checked, and is told of one that is not.
+  const refusals = misuse.filter(({ severity }) => wantsFacts && severity === 'error');
+  const findings = misuse
+    .filter((finding) => !refusals.includes(finding))
+    .map((finding): Finding => ({ ...finding, severity: 'warning' }));
   if (toolNames !== undefined) findings.push(...findUnknownTools(calls, toolNames));
   for (const finding of findings.sort((left, right) => left.offset - right.offset)) report.add(finding);
 
@@ -66,7 +72,7 @@ export function compileSource({ source, toolNames, wantsFacts }: CompileRequest)
       kind: node.type === 'ObjectPattern' ? 'object' : 'array',
       ...report.positionAt(node.start),
     })),
-    facts: wantsFacts ? sourceFacts(script.index, calls) : undefined,
+    facts: wantsFacts ? sourceFacts(script.index, calls, refusals) : undefined,
   };
 }
 

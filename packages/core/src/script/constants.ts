@@ -1,6 +1,6 @@
 import type { SyntaxIndex } from './syntax-index.js';
-import { isTransparent, memberName, unwrapped } from './syntax.js';
-import type { Node, NodeOf } from './syntax.js';
+import { isCompound, isTransparent, memberName, unwrapped } from './syntax.js';
+import type { Compound, Node, NodeOf } from './syntax.js';
 import { isWritten, type Visit } from './walk.js';
 
 /** Functions that read what they are given and keep no hold of it. */
@@ -102,12 +102,6 @@ export class Constants {
     const call = literal?.parent?.node;
     return literal?.key === 'arguments' && call?.type === 'CallExpression' && this.#toolCalls.has(call);
   }
-}
-
-type Compound = NodeOf<'ObjectExpression'> | NodeOf<'ArrayExpression'>;
-
-function isCompound(node: Node): node is Compound {
-  return node.type === 'ObjectExpression' || node.type === 'ArrayExpression';
 }
 
 /** No member or item of it is an object or list of its own, which somebody could change through a copy. */

@@ -1,28 +1,29 @@
 import type { Finding } from './findings.js';
 import type { SyntaxIndex } from './syntax-index.js';
-import { isFunction } from './syntax-index.js';
-import { isTransparent, memberName, unwrapped } from './syntax.js';
-import type { Node, NodeOf } from './syntax.js';
-import type { ToolCall } from './tool-calls.js';
+import { isTopLevel } from './async-callbacks.js';
+import { isCompound, isTransparent, memberName, unwrapped } from './syntax.js';
+import type { NodeOf } from './syntax.js';
+import { isConstant, memberPath, type ToolCall } from './tool-calls.js';
 import type { Visit } from './walk.js';
 
 /** `exec` gives a handle, and a task is cancelled whether or not somebody waits for that. */
 const WITHOUT_AWAIT = new Set(['spawn.exec', 'spawn.cancel']);
 const CHAINING = new Set(['then', 'catch', 'finally']);
+/** Nobody can mean it. */
+const CERTAIN = new Set(['promise-in-text', 'promise-in-result']);
 const TEXT_FUNCTIONS = new Set(['String', 'text', 'emit', 'Number', 'Boolean', 'parseInt', 'parseFloat']);
 
-/** Places where a promise is used as if it were its value. `void tools.x()` and `const p = tools.x()` are deliberate. */
+/**
+ * Places where a promise is used as if it were its value. `void tools.x()` and `const p = tools.x()` are deliberate.
+ * An error is what cannot be meant: a promise that is written into a text, or returned inside of a value.
+ */
 export function findPromiseMisuse(index: SyntaxIndex, calls: readonly ToolCall[]): Finding[] {
-  const findings: Finding[] = [];
-  for (const call of calls) {
-    const finding = WITHOUT_AWAIT.has(call.tool) ? undefined : misuseOf(call);
-    if (finding !== undefined) findings.push(finding);
-  }
-  for (const { node } of index.calls) {
-    const finding = node.type === 'CallExpression' ? asyncForEach(node) : undefined;
-    if (finding !== undefined) findings.push(finding);
-  }
-  return findings;
+  const awaited = calls.filter(({ tool }) => !WITHOUT_AWAIT.has(tool));
+  return [
+    ...awaited.flatMap((call) => misuseOf(call) ?? []),
+    ...awaited.flatMap((call) => misuseOfVariable(index, call)),
+    ...uncalledTools(index),
+  ];
 }
 
 function misuseOf({ visit, node, tool }: ToolCall): Finding | undefined {
@@ -31,7 +32,34 @@ function misuseOf({ visit, node, tool }: ToolCall): Finding | undefined {
   if (found === undefined) return undefined;
   const [code, what] = found;
   const message = `tools.${tool}() returns a promise, and it is ${what}. Write \`await tools.${tool}(…)\`.`;
-  return { severity: 'warning', code, message, offset: node.start };
+  return { severity: CERTAIN.has(code) ? 'error' : 'warning', code, message, offset: node.start };
+}
+
+/** Uses of a variable that always holds the promise of one call. */
+function misuseOfVariable(index: SyntaxIndex, { visit, tool }: ToolCall): Finding[] {
+  const { holder } = whereItGoes(visit);
+  if (holder?.node.type !== 'VariableDeclarator' || holder.node.id.type !== 'Identifier') return [];
+  const { name } = holder.node.id;
+  if (!isConstant(index, name)) return [];
+  return (index.references.get(name) ?? []).flatMap((use) => {
+    const { holder: user, child } = whereItGoes(use);
+    const [code, what] = judge(user, child) ?? ['', ''];
+    if (!CERTAIN.has(code)) return [];
+    const message = `\`${name}\` is the promise of tools.${tool}(), and it is ${what}. Write \`await ${name}\`.`;
+    return [{ severity: 'error' as const, code, message, offset: use.node.start }];
+  });
+}
+
+/** `await tools.x`, and `tools.x;` as a statement. */
+function uncalledTools(index: SyntaxIndex): Finding[] {
+  return (index.references.get('tools') ?? []).flatMap((start) => {
+    const { visit, path } = memberPath(start);
+    const holder = visit.parent?.node.type;
+    if (path.length === 0 || (holder !== 'AwaitExpression' && holder !== 'ExpressionStatement')) return [];
+    const name = ['tools', ...path].join('.');
+    const message = `${name} is not called here. Write \`await ${name}({ … })\`.`;
+    return [{ severity: 'error' as const, code: 'uncalled-tool', message, offset: start.node.start }];
+  });
 }
 
 /** Follows the promise outwards through what passes it on unchanged: assertions, `?:`, `&&`, `.then()`. */
@@ -79,6 +107,9 @@ function judge(holder: Visit | undefined, child: Visit): readonly [code: string,
       return ['promise-in-condition', 'compared without its value'];
     case 'CallExpression':
       return child.key === 'arguments' ? judgeArgument(node) : undefined;
+    case 'Property':
+    case 'ArrayExpression':
+      return isReturned(holder as Visit) ? ['promise-in-result', 'returned inside of a value'] : undefined;
     case 'IfStatement':
     case 'WhileStatement':
     case 'DoWhileStatement':
@@ -94,6 +125,16 @@ function judge(holder: Visit | undefined, child: Visit): readonly [code: string,
   }
 }
 
+/** Whether the script returns the object or list, at its top level. */
+function isReturned(part: Visit): boolean {
+  let at = part;
+  while (at.node.type === 'Property' || isTransparent(at.node) || isCompound(at.node)) {
+    if (at.parent === undefined) return false;
+    at = at.parent;
+  }
+  return at.node.type === 'ReturnStatement' && isTopLevel(at);
+}
+
 function judgeArgument(call: NodeOf<'CallExpression'>): readonly [code: string, what: string] | undefined {
   const callee = unwrapped(call.callee);
   if (callee.type === 'Identifier' && TEXT_FUNCTIONS.has(callee.name)) {
@@ -103,19 +144,4 @@ function judgeArgument(call: NodeOf<'CallExpression'>): readonly [code: string, 
   const object = unwrapped(callee.object);
   if (object.type !== 'Identifier' || (object.name !== 'JSON' && object.name !== 'console')) return undefined;
   return ['promise-in-text', `given to ${object.name}.${memberName(callee) ?? ''}() without its value`];
-}
-
-function asyncForEach(call: NodeOf<'CallExpression'>): Finding | undefined {
-  const callee = unwrapped(call.callee);
-  if (callee.type !== 'MemberExpression' || memberName(callee) !== 'forEach') return undefined;
-  const callback: Node | undefined = call.arguments[0];
-  if (callback === undefined || !isFunction(callback) || !(callback as { async?: boolean }).async) return undefined;
-  return {
-    severity: 'warning',
-    code: 'async-foreach',
-    message:
-      '`forEach` does not wait for an async function. Use `for (const item of items) { await … }` or ' +
-      '`await Promise.all(items.map(async (item) => …))`.',
-    offset: callback.start,
-  };
 }

@@ -1,4 +1,5 @@
 import type { KnownArgument } from '../protocol/index.js';
+import type { Finding } from './findings.js';
 import { Constants } from './constants.js';
 import { knownArgument } from './literal.js';
 import type { SyntaxIndex } from './syntax-index.js';
@@ -51,6 +52,8 @@ export interface SourceFacts {
   readonly mentions: readonly (readonly [start: number, end: number, variable: string])[];
   /** Aliases, interfaces and type parameters of the script's own. */
   readonly ownTypes: readonly string[];
+  /** What is wrong with the script without any types. */
+  readonly refusals: readonly Finding[];
   /** `this` is given members under computed names, so that no class is known. */
   readonly hasOpenClasses: boolean;
 }
@@ -70,13 +73,17 @@ export interface CallFact {
 
 type Range = readonly [start: number, end: number];
 
-export function sourceFacts(index: SyntaxIndex, toolCalls: readonly ToolCall[]): SourceFacts {
+export function sourceFacts(
+  index: SyntaxIndex,
+  toolCalls: readonly ToolCall[],
+  refusals: readonly Finding[],
+): SourceFacts {
   const constants = new Constants(index, new Set<Node>(toolCalls.map(({ node }) => node)));
   const collector = new FactCollector(
     new Map<Node, CalledTool>(toolCalls.map((call) => [call.node, describeCall(call, constants)])),
   );
   walk(index.program, (visit) => collector.visit(visit));
-  return collector.facts(index);
+  return { ...collector.facts(index), refusals };
 }
 
 type CalledTool = Pick<CallFact, 'tool' | 'known'>;
@@ -186,7 +193,7 @@ class FactCollector {
     }
   }
 
-  facts({ references, declared }: SyntaxIndex): SourceFacts {
+  facts({ references, declared }: SyntaxIndex): Omit<SourceFacts, 'refusals'> {
     for (const [member, variable] of this.#copied) if (this.#doubted.has(variable)) this.#provided.add(member);
     const behind = this.#chains.naming(this.#assigned);
     const mentions: [number, number, string][] = [];

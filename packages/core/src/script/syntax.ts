@@ -39,3 +39,10 @@ export function memberName(node: NodeOf<'MemberExpression'>): string | undefined
   }
   return undefined;
 }
+
+/** The expression of an object or a list. */
+export type Compound = NodeOf<'ObjectExpression'> | NodeOf<'ArrayExpression'>;
+
+export function isCompound(node: Node): node is Compound {
+  return node.type === 'ObjectExpression' || node.type === 'ArrayExpression';
+}

@@ -65,17 +65,24 @@ function findAliases(index: SyntaxIndex): Map<string, string> {
   return aliases;
 }
 
-function aliasesMadeOf(visit: Visit, start: string): [local: string, path: string][] {
-  let at = outermost(visit);
-  let path = start;
-  for (let { parent } = at; parent?.node.type === 'MemberExpression' && at.key === 'object'; { parent } = at) {
+function aliasesMadeOf(start: Visit, holding: string): [local: string, path: string][] {
+  const { visit, path } = memberPath(start);
+  const declarator = visit.parent?.node;
+  if (visit.key !== 'init' || declarator?.type !== 'VariableDeclarator') return [];
+  return namesIn(declarator.id, path.reduce(joined, holding));
+}
+
+/** The members that are named one after the other from an expression on, and the last of these expressions. */
+export function memberPath(start: Visit): { readonly visit: Visit; readonly path: readonly string[] } {
+  const path: string[] = [];
+  let visit = outermost(start);
+  for (let { parent } = visit; parent?.node.type === 'MemberExpression' && visit.key === 'object'; { parent } = visit) {
     const name = memberName(parent.node);
-    if (name === undefined) return [];
-    path = joined(path, name);
-    at = outermost(parent);
+    if (name === undefined) break;
+    path.push(name);
+    visit = outermost(parent);
   }
-  const declarator = at.parent?.node;
-  return at.key === 'init' && declarator?.type === 'VariableDeclarator' ? namesIn(declarator.id, path) : [];
+  return { visit, path };
 }
 
 function namesIn(pattern: Node, path: string): [local: string, path: string][] {
@@ -87,7 +94,8 @@ function namesIn(pattern: Node, path: string): [local: string, path: string][] {
   });
 }
 
-function isConstant({ declared, references }: SyntaxIndex, name: string): boolean {
+/** Whether a variable is declared once, under a name of its own, and holds its first value for good. */
+export function isConstant({ declared, references }: SyntaxIndex, name: string): boolean {
   return declared.get(name)?.length === 1 && !(references.get(name) ?? []).some(isWritten);
 }
 

@@ -59,7 +59,11 @@ export function reportTypes(diagnostics: readonly NativeDiagnostic[], context: R
     const verdict = policy.verdict(found.diagnostic, found.offset, found.end);
     return verdict === 'off' ? [] : [complaint(found, verdict, policy, context)];
   });
-  const weighed = [...complaints, ...untold(judged.issues, complaints).map((issue) => refusal(issue, context))];
+  const weighed = [
+    ...complaints,
+    ...untold(judged.issues, complaints).map((issue) => refusal(issue, context)),
+    ...context.facts.refusals.map(certainMistake),
+  ];
   const errors = weighed
     .filter(({ severity }) => severity === 'error')
     .toSorted((left, right) => left.order - right.order);
@@ -111,6 +115,19 @@ function refusal({ call, offset, isMissing, message }: CallIssue, context: Repor
     message: () => shortened(message, MOST_SENTENCE),
     hint: () => declarationHint(call.tool, context),
     key: message,
+  };
+}
+
+function certainMistake({ code, message, offset }: Finding): Weighed {
+  return {
+    code,
+    severity: 'error',
+    offset,
+    call: undefined,
+    order: offset,
+    message: () => message,
+    hint: () => undefined,
+    key: `${code} ${message}`,
   };
 }
 
