@@ -107,6 +107,7 @@ function checkerOf(pool, tools, declarations) {
     toolNames,
     signatureOf: () => undefined,
     issuesOf: () => [],
+    isObject: () => false,
   });
 }
 

@@ -21,6 +21,7 @@ import {
   createObservedShapes,
   createRegistry,
   declarationsFor,
+  isObjectResult,
   issuesOfKnown,
   signatureOf,
   GUEST_DECLARATIONS,
@@ -366,6 +367,10 @@ class ToolscriptHarness implements Harness {
 
   #checkerOptions(mode: 'error' | 'warn') {
     const { registry, exposed, toolNames } = this.#parts;
+    const exposedTool = (name: string) => {
+      const tool = registry.get(name);
+      return tool !== undefined && exposed.has(tool.name) ? tool : undefined;
+    };
     return {
       tools: this.tools(),
       mode,
@@ -376,8 +381,12 @@ class ToolscriptHarness implements Harness {
         return tool === undefined ? undefined : signatureOf(tool);
       },
       issuesOf: (name: string, known: KnownArgument) => {
-        const tool = registry.get(name);
-        return tool === undefined || !exposed.has(tool.name) ? [] : issuesOfKnown(tool, known);
+        const tool = exposedTool(name);
+        return tool === undefined ? [] : issuesOfKnown(tool, known);
+      },
+      isObject: (name: string, path: readonly string[]) => {
+        const tool = exposedTool(name);
+        return tool !== undefined && isObjectResult(tool, path);
       },
     };
   }

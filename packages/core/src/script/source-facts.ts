@@ -2,6 +2,7 @@ import type { KnownArgument } from '../protocol/index.js';
 import type { Finding } from './findings.js';
 import { Constants } from './constants.js';
 import { knownArgument } from './literal.js';
+import { findResultTexts, type ResultText } from './result-texts.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { isTransparent, memberName, unwrapped } from './syntax.js';
 import type { Node, NodeOf } from './syntax.js';
@@ -52,6 +53,8 @@ export interface SourceFacts {
   readonly mentions: readonly (readonly [start: number, end: number, variable: string])[];
   /** Aliases, interfaces and type parameters of the script's own. */
   readonly ownTypes: readonly string[];
+  /** Where texts are made of results. */
+  readonly texts: readonly ResultText[];
   /** What is wrong with the script without any types. */
   readonly refusals: readonly Finding[];
   /** `this` is given members under computed names, so that no class is known. */
@@ -65,6 +68,8 @@ export interface CallFact {
   readonly tool: string;
   /** The variable that a collecting method is called on (`list.push(…)`); empty otherwise. */
   readonly collects: string;
+  /** `JSON.parse(…)`. */
+  readonly isParse: boolean;
   /** An object among its arguments is put together from others: `{ ...defaults, id }`. */
   readonly isSpread: boolean;
   /** Of a call of a tool: what is known of the argument that the tool gets. */
@@ -83,7 +88,7 @@ export function sourceFacts(
     new Map<Node, CalledTool>(toolCalls.map((call) => [call.node, describeCall(call, constants)])),
   );
   walk(index.program, (visit) => collector.visit(visit));
-  return { ...collector.facts(index), refusals };
+  return { ...collector.facts(index), texts: findResultTexts(index, toolCalls), refusals };
 }
 
 type CalledTool = Pick<CallFact, 'tool' | 'known'>;
@@ -193,7 +198,7 @@ class FactCollector {
     }
   }
 
-  facts({ references, declared }: SyntaxIndex): Omit<SourceFacts, 'refusals'> {
+  facts({ references, declared }: SyntaxIndex): Omit<SourceFacts, 'refusals' | 'texts'> {
     for (const [member, variable] of this.#copied) if (this.#doubted.has(variable)) this.#provided.add(member);
     const behind = this.#chains.naming(this.#assigned);
     const mentions: [number, number, string][] = [];
@@ -241,6 +246,8 @@ class FactCollector {
       end: node.end,
       ...(this.#tools.get(node) ?? { tool: '' }),
       collects,
+      isParse:
+        method === 'parse' && callee.type === 'MemberExpression' && this.#chains.of(callee.object).root === 'JSON',
       isSpread: node.arguments.some(
         (argument) =>
           argument.type === 'ObjectExpression' && argument.properties.some(({ type }) => type === 'SpreadElement'),

@@ -19,3 +19,4 @@ export { issuesOfKnown } from './known-arguments.js';
 export { createObservedShapes, type ObservedShapes } from './observed-shapes.js';
 export * from './packs.js';
 export * from './registry.js';
+export { isObjectResult } from './result-shapes.js';

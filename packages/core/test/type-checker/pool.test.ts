@@ -134,6 +134,7 @@ describe('a whole checker', () => {
       toolNames: [],
       signatureOf: () => undefined,
       issuesOf: () => [],
+      isObject: () => false,
     });
     expect((await checker.check('return "\udc00"')).type).toBe('checked');
     expect(pool.stats().slow).toBe(0);

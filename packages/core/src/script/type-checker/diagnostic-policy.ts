@@ -72,6 +72,8 @@ export class DiagnosticPolicy {
     const call = this.callAt(offset, end);
     if (WRONG_ARGUMENT.has(code) && call !== undefined && call.tool !== '')
       return this.#wrongArgument(diagnostic, offset, call);
+    if (WRONG_ARGUMENT.has(code) && call?.isParse === true) return this.#parsedVerdict(diagnostic, offset);
+    if (NO_OVERLAP.has(code)) return this.#comparisonVerdict(diagnostic, offset, end);
     return 'warning';
   }
 
@@ -147,6 +149,27 @@ export class DiagnosticPolicy {
     // The tool's own words are shorter, and say more than a warning.
     const isTold = issues.some((issue) => issue.offset === offset || verdict === 'warning');
     return isTold ? 'off' : verdict;
+  }
+
+  /** JSON.parse of what is an object already throws, after whatever the script has done before. */
+  #parsedVerdict(diagnostic: NativeDiagnostic, offset: number): Verdict {
+    const from = typesOf([diagnostic.text])[0]?.from ?? 'unknown';
+    const isObject = /[}\]>]$/u.test(from) && this.#isCertainType(from) && !this.#isOf(this.#loose, offset);
+    return isObject && !this.#isTried(offset) ? 'error' : 'warning';
+  }
+
+  /** One of some texts compared with another one, or a number with a text: the branch is never taken, or always. */
+  #comparisonVerdict({ text }: NativeDiagnostic, offset: number, end: number): Verdict {
+    const [left = [], right = []] = [...text.matchAll(/'(.+?)'(?= (?:and|have|is|to)\b|\.$)/gsu)].map(([, type]) =>
+      alternativesOf(withChoices(type as string, this.#choices)),
+    );
+    const sides = [left, right].toSorted((one, other) => one.length - other.length) as [string[], string[]];
+    const areTexts = sides.flat().every((type) => type.startsWith('"'));
+    const isCertain = areTexts ? sides[0].length === 1 && sides[1].length > 1 : sides.flat().every(isSimple);
+    const isLoose = this.#facts.mentions.some(
+      ([start, , name]) => (this.#loose.has(name) || this.#annotated.has(name)) && offset <= start && start < end,
+    );
+    return isCertain && sides[0].length > 0 && !isLoose ? 'error' : 'warning';
   }
 
   /**
@@ -240,6 +263,8 @@ const MISSING_NAME = new Set([
   2304, 2552, 2580, 2581, 2582, 2583, 2584, 2585, 2591, 2592, 2593, 2662, 2663, 2686, 18004,
 ]);
 const MISSING_MEMBER = new Set([2339, 2550, 2551]);
+/** A comparison, and a `case`, that can never hold. */
+const NO_OVERLAP = new Set([2367, 2678]);
 const POSSIBLY_UNDEFINED = new Set([2532, 2533, 2722, 18048, 18049]);
 const NOT_CALLABLE = 2349;
 const SUGGESTING = new Set([2551]);
@@ -270,6 +295,10 @@ function firstQuoted(text: string): string {
 /** Values whose members nobody has written. */
 function isPlainType(type: string): boolean {
   return PRIMITIVE.test(type) || type.endsWith('[]');
+}
+
+function isSimple(type: string): boolean {
+  return type === 'string' || type === 'number' || type === 'boolean';
 }
 
 function isLiteral(type: string): boolean {

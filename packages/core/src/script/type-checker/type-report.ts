@@ -2,6 +2,7 @@ import { showHidden } from '../../protocol/invisible.js';
 import { insteadOf } from '../../text/missing-names.js';
 import { nearestNames } from '../../text/nearest-names.js';
 import type { Finding } from '../findings.js';
+import type { ResultText } from '../result-texts.js';
 import type { CallFact, SourceFacts } from '../source-facts.js';
 import { judgeCalls, type CallIssue, type IssuesOf } from './call-issues.js';
 import type { NativeDiagnostic } from './checker-process.js';
@@ -21,6 +22,8 @@ export interface ReportContext {
   /** A tool's declaration on one line. */
   readonly signatureOf: (tool: string) => string | undefined;
   readonly issuesOf: IssuesOf;
+  /** Whether a tool's result, or a member of it, is certainly an object, or a list of objects. */
+  readonly isObject: (tool: string, path: readonly string[]) => boolean;
   /** Named types of the declarations that are lists of literals, as they are written. */
   readonly choices: ReadonlyMap<string, string>;
   /** The script after repairs, and how many characters stood before it in the text that was checked. */
@@ -62,7 +65,8 @@ export function reportTypes(diagnostics: readonly NativeDiagnostic[], context: R
   const weighed = [
     ...complaints,
     ...untold(judged.issues, complaints).map((issue) => refusal(issue, context)),
-    ...context.facts.refusals.map(certainMistake),
+    ...context.facts.refusals.map((finding) => mistake(finding, 'error')),
+    ...context.facts.texts.filter(({ tool, path }) => context.isObject(tool, path)).map(objectInText),
   ];
   const errors = weighed
     .filter(({ severity }) => severity === 'error')
@@ -118,10 +122,18 @@ function refusal({ call, offset, isMissing, message }: CallIssue, context: Repor
   };
 }
 
-function certainMistake({ code, message, offset }: Finding): Weighed {
+/** A text without anything of the value may be sent or stored; one that is only printed harms nobody. */
+function objectInText({ tool, path, offset, isLogged }: ResultText): Weighed {
+  const what =
+    path.length === 0 ? `The result of tools.${tool}` : `\`${path.join('.')}\` of the result of tools.${tool}`;
+  const message = `${what} is an object, and becomes "[object Object]" in a text. Name a member of it, or use JSON.stringify.`;
+  return mistake({ code: 'object-in-text', message, offset }, isLogged ? 'warning' : 'error');
+}
+
+function mistake({ code, message, offset }: Omit<Finding, 'severity'>, severity: Weighed['severity']): Weighed {
   return {
     code,
-    severity: 'error',
+    severity,
     offset,
     call: undefined,
     order: offset,

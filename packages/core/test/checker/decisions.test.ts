@@ -1,0 +1,133 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { createHarness, defineTool } from '#core/index.js';
+
+/**
+ * What is decided by its cost when it is wrong: a refusal costs a turn, a missed mistake costs an effect. The table of
+ * docs/reference/diagnostics.md has a row for each of these.
+ */
+const state = z.enum(['open', 'closed', 'merged']);
+const tools = [
+  defineTool({
+    name: 'read',
+    description: 'Reads.',
+    approval: 'never',
+    input: z.object({ id: z.string() }),
+    output: z.object({
+      id: z.number(),
+      state,
+      title: z.string(),
+      user: z.object({ name: z.string() }),
+      tags: z.array(z.string()),
+    }),
+    execute: () => ({ id: 1, state: 'open' as const, title: 'a', user: { name: 'n' }, tags: ['x'] }),
+  }),
+  defineTool({
+    name: 'notes.write',
+    description: 'Writes.',
+    approval: 'never',
+    input: z.object({ text: z.string() }),
+    execute: () => null,
+  }),
+];
+const harness = createHarness({ tools, approvals: 'auto' });
+const unchecked = createHarness({ tools, approvals: 'auto', typecheck: 'off', mode: 'dry-run' });
+afterAll(async () => {
+  await harness.close();
+  await unchecked.close();
+});
+
+/** `refused CODE`, `told CODE`, or `runs`. */
+async function decisionOn(source: string, under = harness): Promise<string> {
+  const outcome = await under.runScript(source, { mode: 'dry-run' });
+  const [first] = outcome.diagnostics;
+  if (outcome.status === 'failed') return `refused ${first?.code}`;
+  return first === undefined ? 'runs' : `told ${first.code}`;
+}
+
+const WRITE = 'await tools.notes.write({ text: id })';
+const READ = 'const item = await tools.read({ id: "1" });';
+
+describe('async functions given to methods of lists', () => {
+  it.each([
+    [`["1"].map(async (id) => { ${WRITE} })`, 'refused async-map'],
+    [`await ["1"].map(async (id) => { ${WRITE} })`, 'refused async-map'],
+    [`return ["1"].map(async (id) => { ${WRITE} })`, 'refused async-map'],
+    [`const save = async (id: string) => { ${WRITE} }; ["1"].map(save)`, 'refused async-map'],
+    [`["1"].forEach(async (id) => { ${WRITE} })`, 'refused async-foreach'],
+    ['let n = 0; ["1"].forEach(async () => { n++ }); return n', 'told async-foreach'],
+    ['return ["1"].filter(async (id) => (await tools.read({ id })).state === "open")', 'refused async-predicate'],
+    ['return ["1"].some(async (id) => (await tools.read({ id })).title)', 'refused async-predicate'],
+    [
+      'const isOpen = async (id: string) => (await tools.read({ id })).state === "open"; return ["1"].find(isOpen)',
+      'refused async-predicate',
+    ],
+    [`await Promise.all(["1"].map(async (id) => { ${WRITE} }))`, 'runs'],
+    [`const all = ["1"].map(async (id) => { ${WRITE} }); await Promise.all(all)`, 'runs'],
+    [`for (const one of ["1"].map(async (id) => { ${WRITE} })) await one`, 'runs'],
+    [
+      `const list = { filter: async (test: (id: string) => Promise<boolean>) => test("1") }; return list.filter(async (id) => id === "1")`,
+      'runs',
+    ],
+    [
+      'return ["1"].reduce(async (before, id) => { await before; await tools.read({ id }) }, Promise.resolve())',
+      'runs',
+    ],
+  ])('%s: %s', async (source, decision) => {
+    expect(await decisionOn(source)).toBe(decision);
+  });
+});
+
+describe('promises and tools that are used as values', () => {
+  it.each([
+    ['return `${tools.read({ id: "1" })}`', 'refused promise-in-text'],
+    ['const item = tools.read({ id: "1" }); return `${item}`', 'refused promise-in-text'],
+    ['const item = tools.read({ id: "1" }); return JSON.stringify(item)', 'refused promise-in-text'],
+    ['return { item: tools.read({ id: "1" }) }', 'refused promise-in-result'],
+    ['const item = tools.read({ id: "1" }); return [item]', 'refused promise-in-result'],
+    ['await tools.read;', 'refused uncalled-tool'],
+    ['tools.notes.write;', 'refused uncalled-tool'],
+    ['const write = tools.notes.write; await write({ text: 5 })', 'refused tool-arguments'],
+    ['const { write } = tools.notes; await write({ text: 5 })', 'refused tool-arguments'],
+    ['const notes = tools.notes; await notes.write({ text: 5 })', 'refused tool-arguments'],
+    ['const write = tools.notes.write; await write({ text: "a" })', 'runs'],
+    ['void tools.notes.write({ text: "a" })', 'runs'],
+    ['const item = tools.read({ id: "1" }); return `${(await item).title}`', 'runs'],
+    ['return tools.read({ id: "1" })', 'runs'],
+    ['const read = async () => ({ item: tools.read({ id: "1" }) }); return (await read()).item', 'runs'],
+    ['const call = tools.read; return call({ id: "1" })', 'runs'],
+  ])('%s: %s', async (source, decision) => {
+    expect(await decisionOn(source)).toBe(decision);
+  });
+});
+
+describe('objects where a text is wanted', () => {
+  it.each([
+    [`${READ} await tools.notes.write({ text: \`item: \${item}\` })`, 'refused object-in-text'],
+    [`${READ} return 'by ' + item.user`, 'refused object-in-text'],
+    ['return `${(await tools.read({ id: "1" })).user}`', 'refused object-in-text'],
+    [`${READ} console.log(\`item: \${item}\`)`, 'told object-in-text'],
+    [`${READ} return \`\${item.title} \${item.tags} \${item.user.name}\``, 'runs'],
+    [`${READ} return JSON.parse(item)`, 'refused ts2345'],
+    [`${READ} try { return JSON.parse(item) } catch { return item }`, 'told ts2345'],
+    [`${READ} return JSON.parse(item.title)`, 'runs'],
+  ])('%s: %s', async (source, decision) => {
+    expect(await decisionOn(source)).toBe(decision);
+  });
+});
+
+describe('comparisons that can never hold', () => {
+  it.each([
+    [`${READ} if (item.state === "opened") await tools.notes.write({ text: "a" })`, 'refused ts2367'],
+    [`${READ} switch (item.state) { case "opened": return 1 }`, 'refused ts2678'],
+    [`${READ} return item.id === item.title`, 'refused ts2367'],
+    ['let step: "a" | "b" | "c" = "a"; const next = () => { step = "b" }; next(); return step === "b"', 'told ts2367'],
+    [`${READ} return item.state === "open"`, 'runs'],
+  ])('%s: %s', async (source, decision) => {
+    expect(await decisionOn(source)).toBe(decision);
+  });
+});
+
+it('where nothing is checked, what is certain without types is told', async () => {
+  expect(await decisionOn(`["1"].map(async (id) => { ${WRITE} })`, unchecked)).toBe('told async-map');
+});
