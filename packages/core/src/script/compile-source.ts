@@ -27,7 +27,7 @@ const MAX_GROWTH = 4_194_304;
 
 /** Repair, parse, refuse what is banned, lint, plan, strip, wrap. Pure; runs in the compiler's thread. */
 export function compileSource({ source, toolNames, wantsFacts }: CompileRequest): CompileAnswer {
-  const script = parseWithRepairs(source);
+  const script = parseWithRepairs(source, toolNames);
   const report = new Report(source, script);
   for (const note of script.notes) report.addRepair(note);
   if (!script.ok) return syntaxFailure(script.problems, report);

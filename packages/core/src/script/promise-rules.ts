@@ -7,7 +7,7 @@ import { isConstant, memberPath, type ToolCall } from './tool-calls.js';
 import type { Visit } from './walk.js';
 
 /** `exec` gives a handle, and a task is cancelled whether or not somebody waits for that. */
-const WITHOUT_AWAIT = new Set(['spawn.exec', 'spawn.cancel']);
+export const WITHOUT_AWAIT = new Set(['spawn.exec', 'spawn.cancel']);
 const CHAINING = new Set(['then', 'catch', 'finally']);
 /** Nobody can mean it. */
 const CERTAIN = new Set(['promise-in-text', 'promise-in-result']);
@@ -63,7 +63,7 @@ function uncalledTools(index: SyntaxIndex): Finding[] {
 }
 
 /** Follows the promise outwards through what passes it on unchanged: assertions, `?:`, `&&`, `.then()`. */
-function whereItGoes(call: Visit): { holder: Visit | undefined; child: Visit } {
+export function whereItGoes(call: Visit): { holder: Visit | undefined; child: Visit } {
   let child = call;
   for (;;) {
     const holder = child.parent;
@@ -80,7 +80,7 @@ function whereItGoes(call: Visit): { holder: Visit | undefined; child: Visit } {
   }
 }
 
-function isChained(holder: Visit, child: Visit): boolean {
+export function isChained(holder: Visit, child: Visit): boolean {
   const { node, key, parent } = holder;
   if (node.type !== 'MemberExpression' || child.key !== 'object' || !CHAINING.has(memberName(node) ?? '')) return false;
   return key === 'callee' && parent?.node.type === 'CallExpression';

@@ -1,27 +1,29 @@
 import type { Edit } from './edits.js';
-import type { RepairNote } from './repair.js';
+import { isLastValue } from './last-value.js';
+import { treeRepair } from './tree-repair.js';
+import type { TreeRepair } from './tree-repair.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { isFunction } from './syntax-index.js';
 import { memberName, unwrapped } from './syntax.js';
 import type { Node, NodeOf } from './syntax.js';
-
-/** Edits count in the parsed text; so do the notes, which at this point lie where the edits are. */
-export interface EntryRepair {
-  readonly edits: readonly Edit[];
-  readonly notes: readonly RepairNote[];
-}
+import type { Visit } from './walk.js';
 
 /**
  * Finds the script's entry where it is written as a module's or a function's: `export default`, one function
- * as the whole script, `main()` that is never called, called but not awaited, or not returned.
+ * as the whole script, `main()` that is never called, called but not awaited, or not returned; and its result, where no `return` gives it back.
  */
-export function repairEntry(index: SyntaxIndex, text: string): EntryRepair | undefined {
+export function repairEntry(index: SyntaxIndex, text: string): TreeRepair | undefined {
   const statements = index.program.body.filter((statement) => !isInert(statement));
   const exported = statements.find((statement) => statement.type === 'ExportDefaultDeclaration');
   if (exported !== undefined) return repairExport(exported, statements, index, text);
   const [only] = statements;
   const whole = statements.length === 1 && only !== undefined ? repairWhole(only, text) : undefined;
-  return whole ?? repairUncalled(statements, index, text) ?? repairUnawaited(statements, index);
+  return (
+    whole ??
+    repairUncalled(statements, index, text) ??
+    repairUnawaited(statements, index) ??
+    repairLastValue(statements, index)
+  );
 }
 
 function isInert(statement: Node): boolean {
@@ -35,7 +37,7 @@ function isInert(statement: Node): boolean {
     case 'TSModuleDeclaration':
       return statement.declare === true;
     case 'ExpressionStatement':
-      return 'directive' in statement && statement.directive !== null;
+      return 'directive' in statement && statement.directive === 'use strict';
     default:
       return false;
   }
@@ -48,7 +50,7 @@ function repairExport(
   statements: readonly Node[],
   index: SyntaxIndex,
   text: string,
-): EntryRepair | undefined {
+): TreeRepair | undefined {
   const keyword = /^export\s+default\b/.exec(text.slice(exported.start))?.[0];
   if (keyword === undefined) return undefined;
   const end = exported.start + keyword.length;
@@ -56,15 +58,27 @@ function repairExport(
   if (declaration.type === 'FunctionDeclaration' && declaration.id !== null) {
     const blanked: Edit = { start: exported.start, end, text: ' '.repeat(keyword.length) };
     const calls = index.references.has(declaration.id.name) ? [] : [callAtEnd(declaration, text)];
-    return repair('repair-export', '`export default` was left out and the function called.', [blanked, ...calls]);
+    return treeRepair('repair-export', '`export default` was left out and the function called.', [blanked, ...calls]);
   }
   if (!isLast(exported, statements) || isTypeOrClass(declaration)) return undefined;
   const closeAt = beforeSemicolon(exported, text);
-  const runs = isFunction(declaration) || declaration.type === 'FunctionDeclaration';
-  return repair('repair-export', '`export default` was read as the script’s result.', [
+  const called = functionOf(declaration, index);
+  const runs = called !== undefined;
+  return treeRepair('repair-export', '`export default` was read as the script’s result.', [
     { start: exported.start, end, text: runs ? 'return await (' : 'return (' },
-    { start: closeAt, end: closeAt, text: runs ? `)${argumentsFor(declaration)}` : ')' },
+    { start: closeAt, end: closeAt, text: runs ? `)${argumentsFor(called)}` : ')' },
   ]);
+}
+
+/** The function that is exported, in place or by its name. */
+function functionOf(node: Node, index: SyntaxIndex): Node | undefined {
+  if (isFunction(node)) return node;
+  if (node.type !== 'Identifier') return undefined;
+  const [only, ...others] = index.declared.get(node.name) ?? [];
+  const declaration = others.length === 0 && only?.key === 'id' ? only.parent?.node : undefined;
+  if (declaration?.type === 'FunctionDeclaration') return declaration;
+  const value = declaration?.type === 'VariableDeclarator' ? declaration.init : null;
+  return value !== null && value !== undefined && isFunction(unwrapped(value)) ? unwrapped(value) : undefined;
 }
 
 function isTypeOrClass(node: Node): boolean {
@@ -73,17 +87,19 @@ function isTypeOrClass(node: Node): boolean {
 
 // One function is the whole script
 
-function repairWhole(statement: Node, text: string): EntryRepair | undefined {
+function repairWhole(statement: Node, text: string): TreeRepair | undefined {
   if (statement.type === 'FunctionDeclaration') {
     if (statement.generator || statement.id === null) return undefined;
-    return repair('repair-function', wholeMessage(statement.id.name), [callAtEnd(statement, text)], statement.start);
+    return treeRepair('repair-function', wholeMessage(statement.id.name), [callAtEnd(statement, text)], {
+      offset: statement.start,
+    });
   }
   if (statement.type !== 'ExpressionStatement') return undefined;
   const expression = unwrapped(statement.expression);
   if (isFunction(expression)) {
     if (expression.type === 'FunctionExpression' && expression.generator) return undefined;
     const closeAt = beforeSemicolon(statement, text);
-    return repair('repair-function', wholeMessage(undefined), [
+    return treeRepair('repair-function', wholeMessage(undefined), [
       { start: statement.start, end: statement.start, text: 'return await (' },
       { start: closeAt, end: closeAt, text: `)${argumentsFor(expression)}` },
     ]);
@@ -92,7 +108,7 @@ function repairWhole(statement: Node, text: string): EntryRepair | undefined {
   const called = startedCall(awaited ? expression.argument : expression);
   if (called === undefined || !isFunction(unwrapped(called.callee))) return undefined;
   const prefix = awaited ? 'return ' : 'return await ';
-  return repair('repair-function', 'The whole script was one function that calls itself; its result is returned.', [
+  return treeRepair('repair-function', 'The whole script was one function that calls itself; its result is returned.', [
     { start: statement.start, end: statement.start, text: prefix },
   ]);
 }
@@ -102,7 +118,7 @@ function wholeMessage(name: string | undefined): string {
 }
 
 /** `async function main() { … }` among declarations only, called by nobody. */
-function repairUncalled(statements: readonly Node[], index: SyntaxIndex, text: string): EntryRepair | undefined {
+function repairUncalled(statements: readonly Node[], index: SyntaxIndex, text: string): TreeRepair | undefined {
   if (statements.length === 0 || !statements.every(isDeclaration)) return undefined;
   const main = statements.find(
     (statement): statement is NodeOf<'FunctionDeclaration'> =>
@@ -110,7 +126,7 @@ function repairUncalled(statements: readonly Node[], index: SyntaxIndex, text: s
   );
   if (main === undefined || main.id === null || main.generator || index.references.has(main.id.name)) return undefined;
   const message = `Nothing called ${main.id.name}(); it is called and its result returned.`;
-  return repair('repair-function', message, [callAtEnd(main, text)], main.start);
+  return treeRepair('repair-function', message, [callAtEnd(main, text)], { offset: main.start });
 }
 
 function isDeclaration(statement: Node): boolean {
@@ -121,18 +137,18 @@ function isDeclaration(statement: Node): boolean {
 
 // The last statement starts an async function and does not wait for it
 
-function repairUnawaited(statements: readonly Node[], index: SyntaxIndex): EntryRepair | undefined {
+function repairUnawaited(statements: readonly Node[], index: SyntaxIndex): TreeRepair | undefined {
   const last = statements.findLast((statement) => statement.type !== 'FunctionDeclaration');
   if (last?.type !== 'ExpressionStatement') return undefined;
   const called = startedCall(unwrapped(last.expression));
   if (called === undefined || !isAsyncFunction(unwrapped(called.callee), index)) return undefined;
-  const found = repair(
+  return treeRepair(
     'repair-unawaited-call',
     'The last statement starts an async function without waiting for it; it is awaited and its result returned. ' +
       'Write `return await …`.',
     [{ start: last.start, end: last.start, text: 'return await ' }],
+    { severity: 'warning' },
   );
-  return { ...found, notes: found.notes.map((entry) => ({ ...entry, severity: 'warning' as const })) };
 }
 
 /** The call at the root of `f()`, `f().then(…)`, `f().catch(…).finally(…)`. */
@@ -161,11 +177,23 @@ function isAsyncFunction(callee: Node, index: SyntaxIndex): boolean {
   });
 }
 
-// Edits
+// The last statement is an expression, and nothing is returned
 
-function repair(code: string, message: string, edits: readonly Edit[], offset = edits[0]?.start ?? 0): EntryRepair {
-  return { edits, notes: [{ code, message, severity: 'info', offset }] };
+function repairLastValue(statements: readonly Node[], index: SyntaxIndex): TreeRepair | undefined {
+  const last = statements.findLast((statement) => statement.type !== 'FunctionDeclaration');
+  if (last?.type !== 'ExpressionStatement' || !isLastValue(last.expression, index)) return undefined;
+  if (index.returns.some(isAtTop)) return undefined;
+  const message = 'The script has no `return`; the value of its last statement is returned.';
+  return treeRepair('repair-last-value', message, [{ start: last.start, end: last.start, text: 'return ' }]);
 }
+
+function isAtTop(visit: Visit): boolean {
+  let at = visit.parent;
+  while (at !== undefined && !isFunction(at.node)) at = at.parent;
+  return at === undefined;
+}
+
+// Edits
 
 function callAtEnd(declaration: NodeOf<'FunctionDeclaration'>, text: string): Edit {
   const call = `\nreturn await ${declaration.id?.name ?? ''}${argumentsFor(declaration)};`;

@@ -3,8 +3,12 @@ import type { Edit, EditLayers } from './edits.js';
 import { parseText } from './parse.js';
 import type { ParsedText } from './parse.js';
 import { repairEntry } from './repair-entry.js';
+import { repairFloating } from './repair-floating.js';
+import { repairModules } from './repair-modules.js';
+import { repairToolNames } from './repair-tool-names.js';
 import { indexSyntax } from './syntax-index.js';
 import type { SyntaxIndex } from './syntax-index.js';
+import type { TreeRepair } from './tree-repair.js';
 
 /** What was repaired. `offset` counts in the model's own text. */
 export interface RepairNote {
@@ -27,15 +31,16 @@ export type RepairedScript = {
 /**
  * Parses a script, after repairing what models often get wrong around it. What keeps a text's length is
  * blanked out; what changes it is tried only where the text does not parse, or where nothing in the script
- * would run otherwise. Where no repair helps, the problems are those of the text as it was.
+ * would run otherwise. Where no repair helps, the problems are those of the text as it was. `toolNames`: as scripts
+ * write them; left out, no name is taken for a tool's.
  */
-export function parseWithRepairs(source: string): RepairedScript {
+export function parseWithRepairs(source: string, toolNames?: readonly string[]): RepairedScript {
   const surface = repairSurface(source);
   const parsed = parseText(surface.text);
-  if (parsed.ok) return repairParsed(surface, parsed);
+  if (parsed.ok) return repairParsed(surface, parsed, toolNames);
   for (const candidate of candidates(surface)) {
     const retried = parseText(candidate.text);
-    if (retried.ok) return repairProgram(candidate, indexSyntax(retried.program));
+    if (retried.ok) return repairProgram(candidate, indexSyntax(retried.program), toolNames);
   }
   return { ...surface, ok: false, problems: parsed.problems };
 }
@@ -51,6 +56,7 @@ interface Draft {
 const OPENING_FENCE = /^\s*`{3,}[^\n`]*(?:\r?\n|$)/;
 const CLOSING_FENCE = /(?:^|[\r\n])[ \t]*`{3,}\s*$/;
 const HASHBANG = /^#![^\r\n]*/;
+const LANGUAGE_WORD = /^\s*(?:[tj]sx?|typescript|javascript)(?=[ \t]*[\r\n])/i;
 
 function repairSurface(source: string): Draft {
   const notes: RepairNote[] = [];
@@ -66,6 +72,13 @@ function repairSurface(source: string): Draft {
     text = blankOut(text, 0, fence[0].length);
     text = blankLastFence(text);
     notes.push(note('repair-fence', 'The ``` fence around the script was left out.', fence[0].search(/`/)));
+  }
+  const word = LANGUAGE_WORD.exec(text);
+  if (word !== null && fence === null) {
+    text = blankOut(text, 0, word[0].length);
+    notes.push(
+      note('repair-language', 'The name of the language before the script was left out.', word[0].search(/\w/)),
+    );
   }
   const hashbang = HASHBANG.exec(text);
   if (hashbang !== null) {
@@ -94,6 +107,8 @@ function replacement(source: string, text: string): Edit[] {
 function* candidates(surface: Draft): Generator<Draft> {
   const unfenced = withoutLastFence(surface);
   if (unfenced !== undefined) yield unfenced;
+  const alone = withoutProse(surface);
+  if (alone !== undefined) yield alone;
   const decoded = withEntitiesDecoded(unfenced ?? surface);
   if (decoded !== undefined) yield decoded;
   const named = withFunctionAsExpression(decoded ?? unfenced ?? surface);
@@ -105,6 +120,29 @@ function withoutLastFence(draft: Draft): Draft | undefined {
   if (text === draft.text) return undefined;
   const offset = draft.text.lastIndexOf('```');
   return next(draft, replacement(draft.text, text), note('repair-fence', 'A stray ``` fence was left out.', offset));
+}
+
+const FENCE_LINE = /^[ \t]*`{3,}([^\n`]*)$/gm;
+const SCRIPT_FENCE = /^\s*(?:[tj]sx?|typescript|javascript)\b/i;
+
+/**
+ * What stands between the first and the last line of a fence; up to the only one where the script began with a
+ * fence, which is blank by now, and from the only one where it opens a block of code.
+ */
+function withoutProse(draft: Draft): Draft | undefined {
+  const lines = [...draft.text.matchAll(FENCE_LINE)];
+  const [first] = lines;
+  const last = lines.at(-1);
+  if (first === undefined || last === undefined) return undefined;
+  const isOpened = draft.notes.some(({ code }) => code === 'repair-fence');
+  // One fence after broken code, and words after it: the words are not the script.
+  if (!isOpened && lines.length === 1 && !SCRIPT_FENCE.test(first[1] ?? '')) return undefined;
+  const start = isOpened ? 0 : first.index + first[0].length;
+  const end = isOpened || lines.length > 1 ? last.index : draft.text.length;
+  if (draft.text.slice(start, end).trim() === '') return undefined;
+  const text = blankOut(blankOut(draft.text, end, draft.text.length), 0, start);
+  const message = 'The text around the ``` fence was left out.';
+  return next(draft, replacement(draft.text, text), note('repair-prose', message, first.index));
 }
 
 const ENTITIES: Record<string, string> = {
@@ -170,12 +208,12 @@ function applied(draft: Draft, edits: readonly Edit[]): Pick<Draft, 'text' | 'la
 type Parsed = Extract<ParsedText, { ok: true }>;
 
 /** `a &lt; b` alone parses, as `a & lt; b`. Only what stands just so is read as an entity, and nothing in a literal. */
-function repairParsed(draft: Draft, parsed: Parsed): RepairedScript {
+function repairParsed(draft: Draft, parsed: Parsed, toolNames: readonly string[] | undefined): RepairedScript {
   const index = indexSyntax(parsed.program);
   const decoded = withAccidentalEntitiesDecoded(draft, index);
   const retried = decoded === undefined ? undefined : parseText(decoded.text);
-  if (decoded === undefined || retried?.ok !== true) return repairProgram(draft, index);
-  return repairProgram(decoded, indexSyntax(retried.program));
+  if (decoded === undefined || retried?.ok !== true) return repairProgram(draft, index, toolNames);
+  return repairProgram(decoded, indexSyntax(retried.program), toolNames);
 }
 
 function withAccidentalEntitiesDecoded(draft: Draft, index: SyntaxIndex): Draft | undefined {
@@ -193,14 +231,38 @@ function withAccidentalEntitiesDecoded(draft: Draft, index: SyntaxIndex): Draft 
   return first === undefined ? undefined : next(draft, edits, entityNote(first.start));
 }
 
-function repairProgram(draft: Draft, index: SyntaxIndex): RepairedScript {
-  const entry = repairEntry(index, draft.text);
-  if (entry === undefined) return { ...draft, ok: true, index };
-  const repaired = applied(draft, entry.edits);
-  const again = parseText(repaired.text);
-  if (!again.ok) return { ...draft, ok: true, index };
-  const notes = entry.notes.map((added) => ({ ...added, offset: originalOffset(added.offset, draft.layers) }));
-  return { ...repaired, notes: [...draft.notes, ...notes], ok: true, index: indexSyntax(again.program) };
+type TreeRepairer = (
+  index: SyntaxIndex,
+  text: string,
+  toolNames: readonly string[] | undefined,
+) => TreeRepair | undefined;
+
+/** In this order: an import tells of names, a name of calls, a call of values. */
+const TREE_REPAIRS: readonly TreeRepairer[] = [repairModules, repairToolNames, repairFloating, repairEntry];
+
+function repairProgram(draft: Draft, index: SyntaxIndex, toolNames: readonly string[] | undefined): RepairedScript {
+  let script: Extract<RepairedScript, { ok: true }> = { ...draft, ok: true, index };
+  for (const repairer of TREE_REPAIRS) {
+    const found = repairer(script.index, script.text, toolNames);
+    if (found !== undefined) script = withTreeRepair(script, found);
+  }
+  return script;
+}
+
+/** The script as it was where the repair does not parse. */
+function withTreeRepair(
+  script: Extract<RepairedScript, { ok: true }>,
+  { edits, notes }: TreeRepair,
+): Extract<RepairedScript, { ok: true }> {
+  const repaired = edits.length === 0 ? script : { ...script, ...applied(script, edits) };
+  const again = edits.length === 0 ? undefined : parseText(repaired.text);
+  if (again?.ok === false) return script;
+  const placed = notes.map((added) => ({ ...added, offset: originalOffset(added.offset, script.layers) }));
+  return {
+    ...repaired,
+    notes: [...script.notes, ...placed],
+    index: again === undefined ? script.index : indexSyntax(again.program),
+  };
 }
 
 function note(code: string, message: string, offset: number): RepairNote {

@@ -32,6 +32,6 @@ function unknownTool({ tool, nameOffset }: ToolCall, toolNames: readonly string[
 }
 
 /** `get-user` is also there as `get_user`. */
-function identifierForm(name: string): string {
+export function identifierForm(name: string): string {
   return name.replace(/[^\w$.]/g, '_');
 }

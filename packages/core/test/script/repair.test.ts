@@ -145,7 +145,154 @@ const REPAIRED: readonly { name: string; source: string; answer: unknown; codes:
     answer: 'a\ufffdb',
     codes: ['repair-surrogate'],
   },
+  {
+    name: 'words around one fence',
+    source: 'I will read the file:\n\n```ts\nreturn 20\n```\n\nThat gives the answer.',
+    answer: 20,
+    codes: ['repair-prose'],
+  },
+  {
+    name: 'words after a fence at the start',
+    source: '```ts\nreturn 21\n```\nDone. It returns 21.',
+    answer: 21,
+    codes: ['repair-fence', 'repair-prose'],
+  },
+  {
+    name: 'words before a fence that is never closed',
+    source: 'Here it is:\n```js\nreturn 22\n',
+    answer: 22,
+    codes: ['repair-prose'],
+  },
+  {
+    name: 'the language on a line of its own',
+    source: 'typescript\nreturn 23',
+    answer: 23,
+    codes: ['repair-language'],
+  },
+  {
+    name: 'the language before a function that calls itself',
+    source: 'js\n(async () => { return 24 })()',
+    answer: 24,
+    codes: ['repair-language', 'repair-function'],
+  },
+  {
+    name: 'an import of types',
+    source: 'import type { Q } from "./q";\nconst q: Q = 25;\nreturn q',
+    answer: 25,
+    codes: ['repair-import'],
+  },
+  {
+    name: 'an import of nothing but types',
+    source: 'import { type Q, type R } from "./q";\nreturn 26 as Q',
+    answer: 26,
+    codes: ['repair-import'],
+  },
+  {
+    name: 'export before declarations, and main among them',
+    source: 'export interface Q { a: number }\nexport const x = 27;\nexport async function main() { return x }',
+    answer: 27,
+    codes: ['repair-export', 'repair-export', 'repair-export', 'repair-function'],
+  },
+  {
+    name: 'a list of exports',
+    source: 'async function main() { return 28 }\nexport { main };',
+    answer: 28,
+    codes: ['repair-export', 'repair-function'],
+  },
+  {
+    name: 'export default and the name of a function',
+    source: 'const go = async () => { return 29 };\nexport default go;',
+    answer: 29,
+    codes: ['repair-export'],
+  },
+  {
+    name: 'module.exports of a function',
+    source: 'const x = 30;\nmodule.exports = async function () { return x };',
+    answer: 30,
+    codes: ['repair-export', 'repair-export'],
+  },
+  {
+    name: 'module.exports of a list of names',
+    source: 'async function main() { return 31 }\nmodule.exports = { main };',
+    answer: 31,
+    codes: ['repair-export', 'repair-function'],
+  },
+  {
+    name: 'a tool call that nobody awaits',
+    source: 'tools.exec({ argv: ["c"] }); return 32',
+    answer: 32,
+    codes: ['repair-floating-call'],
+  },
+  {
+    name: 'a tool call behind a condition, in an async function, that nobody awaits',
+    source: 'async function main() { const x = true; x && tools.exec({ argv: ["c"] }).then((r) => r); return 33 }',
+    answer: 33,
+    codes: ['repair-floating-call', 'repair-function'],
+  },
+  { name: 'a last expression', source: 'const a = [34];\na', answer: [34], codes: ['repair-last-value'] },
+  {
+    name: 'an awaited call at the end',
+    source: 'async function main() { return 35 }\nawait main()',
+    answer: 35,
+    codes: ['repair-last-value'],
+  },
+  {
+    name: 'a last expression before functions',
+    source: 'get({ a: 36 });\nfunction get({ a }: any) { return { a } }',
+    answer: { a: 36 },
+    codes: ['repair-last-value'],
+  },
+  { name: 'a text alone', source: '"thirty-seven"', answer: 'thirty-seven', codes: ['repair-last-value'] },
+  {
+    name: 'a tool call alone that nobody awaits',
+    source: 'tools.exec({ argv: ["d"] })',
+    answer: { exitCode: 0, stdout: 'd' },
+    codes: ['repair-floating-call', 'repair-last-value'],
+  },
 ];
+
+/** With the names of the tools. */
+const NAMED: readonly { name: string; source: string; answer: unknown; codes: string[] }[] = [
+  {
+    name: 'a tool without tools before it',
+    source: 'return (await exec({ argv: ["e"] })).stdout',
+    answer: 'e',
+    codes: ['repair-tool-name'],
+  },
+  {
+    name: 'a tool behind another name',
+    source: 'async () => {\n  const [a] = await Promise.all([codemode.exec({ argv: ["f"] })]);\n  return a.stdout;\n}',
+    answer: 'f',
+    codes: ['repair-tool-name', 'repair-function'],
+  },
+  {
+    name: 'a namespace without tools before it',
+    source: 'return (await shell.run({ argv: ["g"] })).stdout',
+    answer: 'g',
+    codes: ['repair-tool-name'],
+  },
+  {
+    name: 'a tool without its namespace',
+    source: 'return (await run({ argv: ["h"] })).stdout',
+    answer: 'h',
+    codes: ['repair-tool-name'],
+  },
+  {
+    name: 'a tool given to map',
+    source: 'const all = await Promise.all([{ argv: ["i"] }].map(exec));\nreturn all[0].stdout',
+    answer: 'i',
+    codes: ['repair-tool-name'],
+  },
+  {
+    name: 'an import of tools',
+    source:
+      'import { exec } from "./tools";\nimport * as shell from "servers/shell";\nreturn [(await exec({ argv: ["j"] })).stdout, (await shell.run({ argv: ["k"] })).stdout]',
+    answer: ['j', 'k'],
+    codes: ['repair-import', 'repair-import', 'repair-tool-name', 'repair-tool-name'],
+  },
+];
+
+const TOOL_NAMES = ['exec', 'readFile', 'listDir', 'shell.run', 'a.twice', 'b.twice'];
 
 describe('repairs', () => {
   it.each(REPAIRED)('are made and told: $name', async ({ source, answer, codes }) => {
@@ -153,6 +300,54 @@ describe('repairs', () => {
     expect(script.diagnostics.map(({ code }) => code)).toEqual(codes);
     expect(script.source).toBe(source);
     expect(await run(script)).toEqual(answer);
+  });
+
+  it.each(NAMED)('are made and told where the tools are known: $name', async ({ source, answer, codes }) => {
+    const script = await compiled(compiler, source, TOOL_NAMES);
+    expect(script.diagnostics.map(({ code }) => code)).toEqual(codes);
+    expect(await run(script)).toEqual(answer);
+  });
+
+  it('take no name for a tool that several tools have, that the script declares, or that the language has', async () => {
+    for (const source of [
+      'return typeof exec === "undefined" ? 1 : exec({})',
+      'const codemode = { exec: (x: any) => x }; return codemode.exec({})',
+      'return await other.exec({})',
+      'return await twice({})',
+      'return await structuredClone({})',
+      'const tools = {}; return exec({})',
+    ]) {
+      const { diagnostics } = await compiled(compiler, source, [...TOOL_NAMES, 'structuredClone', 'typeof']);
+      expect(
+        diagnostics.filter(({ code }) => code === 'repair-tool-name'),
+        source,
+      ).toEqual(source.includes('typeof') ? [expect.anything()] : []);
+    }
+  });
+
+  it('say which tools may be meant where a name is none', async () => {
+    const { diagnostics } = await compiled(compiler, 'return await read_file({ path: "a" })', TOOL_NAMES);
+    expect(diagnostics).toMatchObject([{ code: 'bare-tool-name', severity: 'warning', line: 1, column: 14 }]);
+    expect(diagnostics[0]?.message).toContain('tools.readFile(…)');
+  });
+
+  it('leave alone a last statement that is made for what it does, and scripts that return', async () => {
+    for (const source of [
+      'const a = []; a.push(1)',
+      'let n = 0; n += 1',
+      'let n = 0; n++',
+      'const m = new Map(); m',
+      'const f = () => 1; f',
+      'console.log(1)',
+      'text(1)',
+      'new Map()',
+      'if (Math.random() > 2) return 1; 2',
+      'for (const x of [1]) x',
+      'await tools.spawn.exec("build", {})',
+    ]) {
+      const { diagnostics } = await compiled(compiler, source, TOOL_NAMES);
+      expect(diagnostics, source).toEqual([]);
+    }
   });
 
   it.each(REPAIRED.filter(({ source }) => !source.includes('.catch(')))(
@@ -179,10 +374,10 @@ describe('repairs', () => {
 
   it('leave alone calls that are awaited, returned, voided or not the last', async () => {
     for (const source of [
-      'const f = async () => 1; await f();',
+      'const f = async () => 1; await f(); return;',
       'const f = async () => 1; void f();',
       'const f = async () => 1; f(); return 2;',
-      'const f = () => 1; f();',
+      'const f = () => 1; f(); return;',
     ]) {
       const { diagnostics } = await compiled(compiler, source);
       expect(diagnostics).toEqual([]);
@@ -192,6 +387,8 @@ describe('repairs', () => {
   it('report the errors of the text as it was when no repair helps', async () => {
     const failure = await refused(compiler, 'const a = 1;\nconst x = &lt; ;\n```');
     expect(failure).toMatchObject({ code: 'ScriptSyntaxError', line: 2 });
+    const withWords = await refused(compiler, 'const a = 1;\nconst x = ;\n```\nDone');
+    expect(withWords).toMatchObject({ code: 'ScriptSyntaxError', line: 2 });
   });
 
   it('count no export inside a namespace', async () => {

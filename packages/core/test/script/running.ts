@@ -52,4 +52,9 @@ const tools = {
   async exec({ argv }: { argv: string[] }) {
     return { exitCode: argv[0] === 'false' ? 1 : 0, stdout: argv.join(' ') };
   },
+  shell: {
+    async run({ argv }: { argv: string[] }) {
+      return { exitCode: 0, stdout: argv.join(' ') };
+    },
+  },
 };

@@ -1,0 +1,74 @@
+import type { SyntaxIndex } from './syntax-index.js';
+import { isFunction } from './syntax-index.js';
+import { memberName, unwrapped } from './syntax.js';
+import type { Node } from './syntax.js';
+
+/** Methods that are called for what they change: their own value is a length, a flag or the changed collection. */
+const CHANGING = new Set(['add', 'clear', 'delete', 'forEach', 'pop', 'push', 'set', 'shift', 'splice', 'unshift']);
+const OUTPUT = new Set(['text', 'emit', 'sleep']);
+
+/**
+ * Whether a last statement may stand for its value, as `rows` or `await tools.x()` does. `total += 1`,
+ * `seen.add(x)` and `text(x)` stand for what they do, and a function or a Map is nothing that JSON can carry.
+ */
+export function isLastValue(expression: Node, index: SyntaxIndex): boolean {
+  const node = unwrapped(expression);
+  switch (node.type) {
+    case 'AssignmentExpression':
+    case 'UpdateExpression':
+    case 'NewExpression':
+    case 'ClassExpression':
+    case 'YieldExpression':
+      return false;
+    case 'UnaryExpression':
+      return node.operator !== 'void' && node.operator !== 'delete';
+    case 'AwaitExpression':
+      return isLastValue(node.argument, index);
+    case 'LogicalExpression':
+      return isLastValue(node.right, index);
+    case 'ConditionalExpression':
+      return isLastValue(node.consequent, index) && isLastValue(node.alternate, index);
+    case 'SequenceExpression':
+      return isLastValue(node.expressions.at(-1) as Node, index);
+    case 'CallExpression':
+      return isCalledForValue(unwrapped(node.callee));
+    case 'Identifier':
+      return holdsData(node.name, index);
+    default:
+      return !isFunction(node);
+  }
+}
+
+function isCalledForValue(callee: Node): boolean {
+  if (callee.type === 'Identifier') return !OUTPUT.has(callee.name);
+  if (callee.type !== 'MemberExpression') return true;
+  const object = unwrapped(callee.object);
+  if (object.type === 'Identifier' && object.name === 'console') return false;
+  const [root, namespace] = pathOf(callee);
+  // `tools.kv.set(…)` is a tool, whatever it is called; `tools.spawn` gives handles, which are no JSON.
+  return root === 'tools' ? namespace !== 'spawn' : !CHANGING.has(memberName(callee) ?? '');
+}
+
+/** Names from the outermost object to the member. */
+function pathOf(node: Node): string[] {
+  const path: string[] = [];
+  let at = node;
+  while (at.type === 'MemberExpression') {
+    path.unshift(memberName(at) ?? '');
+    at = unwrapped(at.object);
+  }
+  return [at.type === 'Identifier' ? at.name : '', ...path];
+}
+
+/** False for the names of functions and classes, and of what was made by `new`: none of them is JSON. */
+function holdsData(name: string, index: SyntaxIndex): boolean {
+  return (index.declared.get(name) ?? []).every(({ key, parent }) => {
+    const node = parent?.node;
+    if (key !== 'id') return true;
+    if (node?.type === 'VariableDeclarator') {
+      const value = node.init === null ? undefined : unwrapped(node.init);
+      return value === undefined || (value.type !== 'NewExpression' && !isFunction(value));
+    }
+    return node === undefined || (!isFunction(node) && node.type !== 'ClassDeclaration');
+  });
+}

@@ -1,0 +1,116 @@
+import { blank } from './edits.js';
+import type { Edit } from './edits.js';
+import type { SyntaxIndex } from './syntax-index.js';
+import { memberName, unwrapped } from './syntax.js';
+import type { Node, NodeOf } from './syntax.js';
+import { fittingTool, isToolNamespace } from './tool-fit.js';
+import type { TreeRepair } from './tree-repair.js';
+
+/**
+ * Leaves out what belongs to modules and changes nothing in a script: imports of types, imports of names that are
+ * tools, `export` before a declaration, lists of exports. `module.exports = x` is read as `export default x`.
+ */
+export function repairModules(
+  index: SyntaxIndex,
+  text: string,
+  toolNames: readonly string[] | undefined,
+): TreeRepair | undefined {
+  const found = index.program.body.flatMap((statement) => {
+    const part = repairStatement(statement, { index, text, toolNames: toolNames ?? [] });
+    return part === undefined ? [] : [part];
+  });
+  if (found.length === 0) return undefined;
+  return {
+    edits: found.map(({ edit }) => edit),
+    notes: found.map(({ code, message, edit }) => ({ code, message, severity: 'info', offset: edit.start })),
+  };
+}
+
+interface Part {
+  readonly code: string;
+  readonly message: string;
+  readonly edit: Edit;
+}
+
+interface Surroundings {
+  readonly index: SyntaxIndex;
+  readonly text: string;
+  readonly toolNames: readonly string[];
+}
+
+function repairStatement(statement: Node, around: Surroundings): Part | undefined {
+  switch (statement.type) {
+    case 'ImportDeclaration':
+      return repairImport(statement, around);
+    case 'ExportNamedDeclaration':
+      return repairExportedNames(statement, around);
+    case 'ExpressionStatement':
+      return repairModuleExports(statement, around);
+    default:
+      return undefined;
+  }
+}
+
+function repairImport(statement: NodeOf<'ImportDeclaration'>, { text, toolNames }: Surroundings): Part | undefined {
+  const { specifiers } = statement;
+  const areTypes =
+    statement.importKind === 'type' ||
+    (specifiers.length > 0 &&
+      specifiers.every((each) => each.type === 'ImportSpecifier' && each.importKind === 'type'));
+  if (areTypes) return left('repair-import', 'The import of types was left out.', statement, text);
+  const areTools = specifiers.length > 0 && specifiers.every((each) => namesTools(each, toolNames));
+  return areTools
+    ? left('repair-import', 'The import was left out: tools are there without one.', statement, text)
+    : undefined;
+}
+
+function namesTools(
+  specifier: NodeOf<'ImportDeclaration'>['specifiers'][number],
+  toolNames: readonly string[],
+): boolean {
+  const { name } = specifier.local;
+  if (specifier.type !== 'ImportSpecifier') return isToolNamespace(name, toolNames);
+  const isSameName = specifier.imported.type === 'Identifier' && specifier.imported.name === name;
+  return isSameName && (fittingTool([name], toolNames) !== undefined || isToolNamespace(name, toolNames));
+}
+
+function repairExportedNames(statement: NodeOf<'ExportNamedDeclaration'>, { text }: Surroundings): Part | undefined {
+  if (statement.source !== null) return undefined;
+  if (statement.declaration === null) return left('repair-export', '`export { … }` was left out.', statement, text);
+  const end = statement.start + 'export'.length;
+  return left('repair-export', '`export` was left out.', { start: statement.start, end }, text);
+}
+
+function repairModuleExports(
+  statement: NodeOf<'ExpressionStatement'>,
+  { index, text }: Surroundings,
+): Part | undefined {
+  const assignment = statement.expression;
+  if (assignment.type !== 'AssignmentExpression' || assignment.operator !== '=') return undefined;
+  if (!isModuleExports(assignment.left, index)) return undefined;
+  if (isListOfNames(assignment.right)) return left('repair-export', '`module.exports` was left out.', statement, text);
+  return {
+    code: 'repair-export',
+    message: '`module.exports =` was read as `export default`.',
+    edit: { start: statement.start, end: assignment.right.start, text: 'export default ' },
+  };
+}
+
+function isModuleExports(node: Node, index: SyntaxIndex): boolean {
+  if (node.type !== 'MemberExpression' || memberName(node) !== 'exports') return false;
+  const object = unwrapped(node.object);
+  return object.type === 'Identifier' && object.name === 'module' && !index.declared.has('module');
+}
+
+/** `{ main, helper }`: what a module offers, and no value. */
+function isListOfNames(node: Node): boolean {
+  return (
+    node.type === 'ObjectExpression' &&
+    node.properties.length > 0 &&
+    node.properties.every((each) => each.type === 'Property' && each.shorthand)
+  );
+}
+
+function left(code: string, message: string, { start, end }: Pick<Node, 'start' | 'end'>, text: string): Part {
+  return { code, message, edit: { start, end, text: blank(text.slice(start, end)) } };
+}
