@@ -1,3 +1,4 @@
+import { isBuiltin } from 'node:module';
 import { blank } from './edits.js';
 import type { Edit } from './edits.js';
 import type { SyntaxIndex } from './syntax-index.js';
@@ -58,7 +59,11 @@ function repairImport(statement: NodeOf<'ImportDeclaration'>, { text, toolNames 
     (specifiers.length > 0 &&
       specifiers.every((each) => each.type === 'ImportSpecifier' && each.importKind === 'type'));
   if (areTypes) return left('repair-import', 'The import of types was left out.', statement, text);
-  const areTools = specifiers.length > 0 && specifiers.every((each) => namesTools(each, toolNames));
+  // `readFile` of Node is another function than the tool of that name.
+  const areTools =
+    !isBuiltin(statement.source.value) &&
+    specifiers.length > 0 &&
+    specifiers.every((each) => namesTools(each, toolNames));
   return areTools
     ? left('repair-import', 'The import was left out: tools are there without one.', statement, text)
     : undefined;

@@ -284,7 +284,7 @@ it('F18 · a dry run reports what it found and executes nothing', async () => {
     logs: [],
     output: '',
   });
-  expect(outcome.diagnostics).toContainEqual(expect.objectContaining({ code: 'floating-promise', line: 1 }));
+  expect(outcome.diagnostics).toContainEqual(expect.objectContaining({ code: 'repair-floating-call', line: 1 }));
   expect(deeds).toEqual([]);
 });
 

@@ -126,10 +126,10 @@ describe('calls that nobody awaits', () => {
     expect(outcome.operations).toMatchObject([{ tool: 'send', status: 'completed' }]);
   });
 
-  it('a floating call is warned of before the run', async () => {
+  it('a floating call is awaited, and told', async () => {
     const outcome = await harness.runScript('await tools.echo({ value: 0 });\ntools.echo({ value: 1 });\nreturn 1');
     expect(outcome.diagnostics).toContainEqual(
-      expect.objectContaining({ severity: 'warning', code: 'floating-promise', line: 2 }),
+      expect.objectContaining({ severity: 'warning', code: 'repair-floating-call', line: 2 }),
     );
   });
 });

@@ -622,7 +622,7 @@ describe('S20 · a dry run checks and runs nothing', () => {
       { tool: 'add', line: 2, repeated: true },
     ]);
     expect(outcome.diagnostics).toContainEqual(
-      expect.objectContaining({ severity: 'warning', line: 1, code: 'floating-promise' }),
+      expect.objectContaining({ severity: 'warning', line: 1, code: 'repair-floating-call' }),
     );
     expect(sample.deeds).toHaveLength(before);
   });

@@ -449,8 +449,8 @@ export const HOSTILE_SCRIPTS: readonly HostileScript[] = [
     ],
   }),
   ...entries('lifecycle', {
-    'a call left behind': ['tools.never({}); return 1', ['completed'], 1],
-    'calls left behind after a failure': ['tools.never({}); tools.never({}); throw new Error("x")', runtime],
+    'a call left behind': ['void tools.never({}); return 1', ['completed'], 1],
+    'calls left behind after a failure': ['void tools.never({}); void tools.never({}); throw new Error("x")', runtime],
     'a promise left behind that loops': [
       '(async () => { for (;;) await null })(); return 1',
       [...timeout, 'completed'],
