@@ -4,7 +4,7 @@ import type { Edit } from './edits.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { memberName, unwrapped } from './syntax.js';
 import type { Node, NodeOf } from './syntax.js';
-import { fittingTool, isToolNamespace } from './tool-fit.js';
+import { ToolFit } from './tool-fit.js';
 import type { TreeRepair } from './tree-repair.js';
 
 /**
@@ -17,7 +17,7 @@ export function repairModules(
   toolNames: readonly string[] | undefined,
 ): TreeRepair | undefined {
   const found = index.program.body.flatMap((statement) => {
-    const part = repairStatement(statement, { index, text, toolNames: toolNames ?? [] });
+    const part = repairStatement(statement, { index, text, fit: () => new ToolFit(toolNames ?? []) });
     return part === undefined ? [] : [part];
   });
   if (found.length === 0) return undefined;
@@ -36,7 +36,7 @@ interface Part {
 interface Surroundings {
   readonly index: SyntaxIndex;
   readonly text: string;
-  readonly toolNames: readonly string[];
+  readonly fit: () => ToolFit;
 }
 
 function repairStatement(statement: Node, around: Surroundings): Part | undefined {
@@ -52,7 +52,7 @@ function repairStatement(statement: Node, around: Surroundings): Part | undefine
   }
 }
 
-function repairImport(statement: NodeOf<'ImportDeclaration'>, { text, toolNames }: Surroundings): Part | undefined {
+function repairImport(statement: NodeOf<'ImportDeclaration'>, { text, fit }: Surroundings): Part | undefined {
   const { specifiers } = statement;
   const areTypes =
     statement.importKind === 'type' ||
@@ -60,23 +60,19 @@ function repairImport(statement: NodeOf<'ImportDeclaration'>, { text, toolNames 
       specifiers.every((each) => each.type === 'ImportSpecifier' && each.importKind === 'type'));
   if (areTypes) return left('repair-import', 'The import of types was left out.', statement, text);
   // `readFile` of Node is another function than the tool of that name.
-  const areTools =
-    !isBuiltin(statement.source.value) &&
-    specifiers.length > 0 &&
-    specifiers.every((each) => namesTools(each, toolNames));
+  if (specifiers.length === 0 || isBuiltin(statement.source.value)) return undefined;
+  const known = fit();
+  const areTools = specifiers.every((each) => namesTools(each, known));
   return areTools
     ? left('repair-import', 'The import was left out: tools are there without one.', statement, text)
     : undefined;
 }
 
-function namesTools(
-  specifier: NodeOf<'ImportDeclaration'>['specifiers'][number],
-  toolNames: readonly string[],
-): boolean {
+function namesTools(specifier: NodeOf<'ImportDeclaration'>['specifiers'][number], fit: ToolFit): boolean {
   const { name } = specifier.local;
-  if (specifier.type !== 'ImportSpecifier') return isToolNamespace(name, toolNames);
+  if (specifier.type !== 'ImportSpecifier') return fit.hasNamespace(name);
   const isSameName = specifier.imported.type === 'Identifier' && specifier.imported.name === name;
-  return isSameName && (fittingTool([name], toolNames) !== undefined || isToolNamespace(name, toolNames));
+  return isSameName && (fit.fitting([name]) !== undefined || fit.hasNamespace(name));
 }
 
 function repairExportedNames(statement: NodeOf<'ExportNamedDeclaration'>, { text }: Surroundings): Part | undefined {

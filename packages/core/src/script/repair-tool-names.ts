@@ -4,12 +4,14 @@ import type { Edit } from './edits.js';
 import type { RepairNote } from './repair.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { memberName } from './syntax.js';
-import { fittingTool } from './tool-fit.js';
+import { ToolFit } from './tool-fit.js';
 import type { TreeRepair } from './tree-repair.js';
 import type { Visit } from './walk.js';
 
 /** What a script has without declaring it, beside the language's own globals. */
 const GIVEN = new Set(['catalog', 'console', 'context', 'emit', 'sleep', 'text', 'tools']);
+/** A script full of names that are nowhere is told about a few. Looking for similar ones takes time. */
+const MAX_HINTS = 5;
 
 /**
  * Puts `tools.` before the name of a tool that is called without it, where exactly one tool fits: `read_file(…)`,
@@ -22,40 +24,51 @@ export function repairToolNames(
 ): TreeRepair | undefined {
   // A script that has a variable of that name speaks of its own tools.
   if (toolNames === undefined || toolNames.length === 0 || index.declared.has('tools')) return undefined;
+  const bare = bareNames(index);
+  if (bare.length === 0) return undefined;
+  const fit = new ToolFit(toolNames);
   const edits: Edit[] = [];
   const notes = new Map<string, RepairNote>();
-  for (const [name, visits] of index.references) {
-    if (index.declared.has(name) || GIVEN.has(name) || Object.hasOwn(globalThis, name)) continue;
-    for (const visit of visits) {
-      const bare = bareName(visit);
-      if (bare === undefined) continue;
-      const tool = fittingTool(bare.path, toolNames);
-      if (tool !== undefined) edits.push({ start: visit.node.start, end: bare.end, text: `tools.${tool}` });
-      const written = text.slice(visit.node.start, bare.end);
-      const note = tool === undefined ? hintFor(bare.path, written, toolNames) : boundNote(written, tool);
-      if (note !== undefined && !notes.has(written)) notes.set(written, { ...note, offset: visit.node.start });
-    }
+  let hints = 0;
+  for (const { path, start, end } of bare) {
+    const tool = fit.fitting(path);
+    const written = text.slice(start, end);
+    if (tool !== undefined) edits.push({ start, end, text: `tools.${tool}` });
+    if (notes.has(written) || (tool === undefined && ++hints > MAX_HINTS)) continue;
+    const note = tool === undefined ? hintFor(path, written, toolNames) : boundNote(written, tool);
+    if (note !== undefined) notes.set(written, { ...note, offset: start });
   }
-  if (notes.size === 0) return undefined;
-  return {
-    edits: edits.toSorted((left, right) => left.start - right.start),
-    notes: [...notes.values()].toSorted((left, right) => left.offset - right.offset),
-  };
+  return notes.size === 0 ? undefined : { edits, notes: [...notes.values()] };
 }
 
-/** A name that is called, or handed over to be called, with the members that lead from it to the function. */
-function bareName(visit: Visit): { path: string[]; end: number } | undefined {
+interface BareName {
+  /** The name, with the members that lead from it to the function. */
+  readonly path: readonly string[];
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Functions that are named without `tools` and are not the script's or the language's own, in source order. */
+function bareNames({ references, declared }: SyntaxIndex): BareName[] {
+  return [...references]
+    .filter(([name]) => !declared.has(name) && !GIVEN.has(name) && !Object.hasOwn(globalThis, name))
+    .flatMap(([, visits]) => visits.flatMap(bareName))
+    .toSorted((left, right) => left.start - right.start);
+}
+
+/** A name that is called, or handed over to be called. */
+function bareName(visit: Visit): BareName[] {
   const path = [(visit.node as { name: string }).name];
   let at = visit;
   while (at.parent?.node.type === 'MemberExpression' && at.key === 'object') {
     const name = memberName(at.parent.node);
-    if (name === undefined || at.parent.node.optional) return undefined;
+    if (name === undefined || at.parent.node.optional) return [];
     path.push(name);
     at = at.parent;
   }
-  if (at.parent?.node.type !== 'CallExpression') return undefined;
+  if (at.parent?.node.type !== 'CallExpression') return [];
   const isMeant = at.key === 'callee' || (at.key === 'arguments' && at !== visit) || isCallback(at);
-  return isMeant ? { path, end: at.node.end } : undefined;
+  return isMeant ? [{ path, start: visit.node.start, end: at.node.end }] : [];
 }
 
 /** `ids.map(getUser)`. */

@@ -4,24 +4,39 @@ import { identifierForm } from './tool-names.js';
 const RECEIVERS = new Set(['api', 'client', 'codemode', 'default_api', 'external', 'functions', 'mcp', 'mux', 'tool']);
 const PREFIX = /^external_/u;
 
-/**
- * The one tool that a path without `tools` can mean, as scripts write it: `github.list` is `github.list`,
- * `codemode.add` is `add`, `list` is `github.list` where no other tool is called that. Undefined where none
- * fits, and where several do.
- */
-export function fittingTool(path: readonly string[], toolNames: readonly string[]): string | undefined {
-  const [first = '', ...rest] = path;
-  const names = new Set(toolNames.map(identifierForm));
-  const full = path.join('.');
-  if (names.has(full)) return full;
-  if (rest.length > 0) return RECEIVERS.has(first) && names.has(rest.join('.')) ? rest.join('.') : undefined;
-  const bare = first.replace(PREFIX, '');
-  if (names.has(bare)) return bare;
-  const [only, ...others] = [...names].filter((name) => name.endsWith(`.${bare}`));
-  return others.length === 0 ? only : undefined;
-}
+/** Finds the tools that names without `tools` can mean. All names are as scripts write them. */
+export class ToolFit {
+  readonly #names: ReadonlySet<string>;
+  readonly #namespaces = new Set<string>();
+  /** The tools that end with a name; several where the name alone says too little. */
+  readonly #byLastPart = new Map<string, string[]>();
 
-/** Whether tools stand under that name: `github` where there is `github.list`. */
-export function isToolNamespace(name: string, toolNames: readonly string[]): boolean {
-  return toolNames.some((tool) => identifierForm(tool).startsWith(`${name}.`));
+  constructor(toolNames: readonly string[]) {
+    this.#names = new Set(toolNames.map(identifierForm));
+    for (const name of this.#names) {
+      const parts = name.split('.');
+      const last = parts.at(-1) as string;
+      if (parts.length > 1) this.#namespaces.add(parts[0] as string);
+      this.#byLastPart.set(last, [...(this.#byLastPart.get(last) ?? []), name]);
+    }
+  }
+
+  /**
+   * The one tool that a path can mean: `github.list` is `github.list`, `codemode.add` is `add`, `list` is
+   * `github.list` where no other tool is called that. Undefined where none fits, and where several do.
+   */
+  fitting(path: readonly string[]): string | undefined {
+    const [first = '', ...rest] = path;
+    if (this.#names.has(path.join('.'))) return path.join('.');
+    if (rest.length > 0) return RECEIVERS.has(first) && this.#names.has(rest.join('.')) ? rest.join('.') : undefined;
+    const bare = first.replace(PREFIX, '');
+    if (this.#names.has(bare)) return bare;
+    const [only, ...others] = this.#byLastPart.get(bare) ?? [];
+    return others.length === 0 ? only : undefined;
+  }
+
+  /** Whether tools stand under that name: `github` where there is `github.list`. */
+  hasNamespace(name: string): boolean {
+    return this.#namespaces.has(name);
+  }
 }
