@@ -12,7 +12,7 @@ import {
 } from './parsed-script.js';
 
 /** One change of a script. */
-export type Mutation = readonly Edit[];
+type Mutation = readonly Edit[];
 
 /** Makes one kind of mistake, in every place where a script has room for it. */
 export interface Operator {

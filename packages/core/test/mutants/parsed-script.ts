@@ -1,6 +1,6 @@
 import { parseSync } from 'oxc-parser';
 import type { Tool } from '#core/protocol/index.js';
-import { indexSyntax, isFunction, type SyntaxIndex } from '#core/script/syntax-index.js';
+import { indexSyntax, type SyntaxIndex } from '#core/script/syntax-index.js';
 import { memberName, unwrapped, type Node, type NodeOf } from '#core/script/syntax.js';
 import { findToolCalls, type ToolCall } from '#core/script/tool-calls.js';
 import { walk, type Visit } from '#core/script/walk.js';
@@ -107,15 +107,8 @@ export function resultReads({ visits, resultMembers }: ParsedScript): (Visit & {
   });
 }
 
-export function rootOf(node: Node): string {
+function rootOf(node: Node): string {
   let at = unwrapped(node);
   while (at.type === 'MemberExpression') at = unwrapped(at.object);
   return at.type === 'Identifier' ? at.name : '';
-}
-
-/** The innermost function around a place, or the script. */
-export function scopeOf(visit: Visit): Node {
-  let at = visit.parent;
-  while (at?.parent !== undefined && !isFunction(at.node)) at = at.parent;
-  return at?.node ?? visit.node;
 }
