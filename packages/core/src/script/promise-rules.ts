@@ -50,16 +50,23 @@ function misuseOfVariable(index: SyntaxIndex, { visit, tool }: ToolCall): Findin
   });
 }
 
-/** `await tools.x`, and `tools.x;` as a statement. */
+/** `await tools.x`, `tools.x;` as a statement, and `return tools.x` of the script, which a function cannot leave. */
 function uncalledTools(index: SyntaxIndex): Finding[] {
   return (index.references.get('tools') ?? []).flatMap((start) => {
     const { visit, path } = memberPath(start);
-    const holder = visit.parent?.node.type;
-    if (path.length === 0 || (holder !== 'AwaitExpression' && holder !== 'ExpressionStatement')) return [];
+    const holder = visit.parent;
+    if (path.length === 0 || holder === undefined || !usesNothing(holder)) return [];
     const name = ['tools', ...path].join('.');
     const message = `${name} is not called here. Write \`await ${name}({ … })\`.`;
     return [{ severity: 'error' as const, code: 'uncalled-tool', message, offset: start.node.start }];
   });
+}
+
+function usesNothing(holder: Visit): boolean {
+  const { type } = holder.node;
+  return (
+    type === 'AwaitExpression' || type === 'ExpressionStatement' || (type === 'ReturnStatement' && isTopLevel(holder))
+  );
 }
 
 /** Follows the promise outwards through what passes it on unchanged: assertions, `?:`, `&&`, `.then()`. */

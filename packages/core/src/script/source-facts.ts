@@ -47,6 +47,8 @@ export interface SourceFacts {
   readonly literals: readonly number[];
   /** Bodies of functions. */
   readonly functions: readonly Range[];
+  /** Comparisons by `==` and `!=`. */
+  readonly coercions: readonly Range[];
   /** Names of the members of each `{ … }` type of the script's own, sorted and joined. */
   readonly ownShapes: readonly string[];
   /** Where variables are mentioned that are loose, or may turn out to be, each with what is chained to it. */
@@ -133,6 +135,7 @@ class FactCollector {
   readonly #properties: Range[] = [];
   readonly #literals: number[] = [];
   readonly #functions: Range[] = [];
+  readonly #coercions: Range[] = [];
   readonly #ownShapes = new Set<string>();
   readonly #taken: [number, string][] = [];
   /** Members that go into a variable of their own: `const total = page.total`. */
@@ -190,6 +193,7 @@ class FactCollector {
       case 'VariableDeclarator':
         return this.#declare(node);
       case 'BinaryExpression':
+        if (node.operator === '==' || node.operator === '!=') this.#coercions.push([node.start, node.end]);
         if (node.operator === 'in' && node.left.type === 'Literal') this.#provided.add(String(node.left.value));
         return;
       case 'TSTypeParameter':
@@ -223,6 +227,7 @@ class FactCollector {
       properties: this.#properties,
       literals: this.#literals,
       functions: this.#functions,
+      coercions: this.#coercions,
       ownShapes: [...this.#ownShapes],
       mentions,
       ownTypes: [...this.#ownTypes],

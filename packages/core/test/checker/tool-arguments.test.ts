@@ -88,6 +88,11 @@ async function refused(source: string, under = harness): Promise<string[]> {
     .map(({ line, column, message }) => `${line}:${column} ${message}`);
 }
 
+/** Without the notes on repairs. */
+function toldOf({ diagnostics }: Outcome) {
+  return diagnostics.filter(({ severity }) => severity !== 'info');
+}
+
 describe('a call whose arguments are written out', () => {
   it.each([
     [
@@ -213,7 +218,7 @@ describe('arguments that are written out', () => {
     const under = open({ typecheck: 'warn', mode: 'dry-run' });
     const outcome = await under.runScript('await tools.find({ query: "" })');
     expect(outcome.status).toBe('completed');
-    expect(outcome.diagnostics).toMatchObject([{ severity: 'warning', code: 'tool-arguments', line: 1, column: 20 }]);
+    expect(toldOf(outcome)).toMatchObject([{ severity: 'warning', code: 'tool-arguments', line: 1, column: 20 }]);
   });
 
   it('are left to the tool where nothing is checked', async () => {
@@ -264,14 +269,15 @@ describe('an argument that is computed', () => {
   ])('runs without a warning where it may: %s', async (source) => {
     const outcome = await harness.runScript(source);
     expect(outcome).toMatchObject({ status: 'completed' });
-    expect(outcome.diagnostics.filter(({ message }) => !message.includes("on type '{}'"))).toEqual([]);
+    expect(toldOf(outcome).filter(({ message }) => !message.includes("on type '{}'"))).toEqual([]);
   });
 
   it('is told of as a warning where it may be undefined', async () => {
     const outcome = await harness.runScript(
       'const found = ["ab"].find((text) => text !== ""); await tools.find({ query: found })',
     );
-    expect(outcome).toMatchObject({ status: 'completed', diagnostics: [{ severity: 'warning', code: 'ts2322' }] });
+    expect(outcome.status).toBe('completed');
+    expect(toldOf(outcome)).toMatchObject([{ severity: 'warning', code: 'ts2322' }]);
   });
 
   it('is told the choices themselves, and not the name of their type', async () => {

@@ -169,7 +169,12 @@ export class DiagnosticPolicy {
     const isLoose = this.#facts.mentions.some(
       ([start, , name]) => (this.#loose.has(name) || this.#annotated.has(name)) && offset <= start && start < end,
     );
-    return isCertain && sides[0].length > 0 && !isLoose ? 'error' : 'warning';
+    return isCertain && sides[0].length > 0 && !isLoose && !this.#isCoerced(offset) ? 'error' : 'warning';
+  }
+
+  /** `==` makes one type of two. */
+  #isCoerced(offset: number): boolean {
+    return this.#facts.coercions.some(([start, end]) => start <= offset && offset < end);
   }
 
   /**
