@@ -28,21 +28,28 @@ import { withReadableResults } from './readable-results.mjs';
  * @property {number} newInputTokens Without what the request before had too: what a prompt cache does not have.
  * @property {number} outputTokens
  * @property {number} inputTextTokens Of the texts in them alone: no JSON around them, nothing escaped.
+ * @property {number} cost Tokens weighted by what providers charge, see `costOf`.
  */
 
 export const WAYS = ['one', 'parallel', 'scripts'];
+
+/** Tokens as providers charge for them, in tokens of new input: what a cache has costs a tenth, output five times. */
+export function costOf({ inputTokens, newInputTokens, outputTokens }) {
+  return Math.round(newInputTokens + 0.1 * (inputTokens - newInputTokens) + 5 * outputTokens);
+}
 
 /**
  * Does a task once, through the real agent loop, adapter, harness and tools, against a scripted model.
  *
  * @param {Task} task
  * @param {'one' | 'parallel' | 'scripts'} way
- * @param {{ wholeResults?: boolean, instructionTokens?: number }} [options] `wholeResults`: structured calls bring the
- * JSON of everything. `instructionTokens`: of the agent.
+ * @param {{ wholeResults?: boolean, bothOffered?: boolean, instructionTokens?: number }} [options] `wholeResults`:
+ * structured calls bring the JSON of everything. `bothOffered`: the model may call tools in both ways, and has this one
+ * chosen. `instructionTokens`: of the agent.
  * @returns {Promise<{ figures: Figures, tookMs: number }>} `tookMs`: with a model that answers at once.
  * @throws Where the task is not done, or is answered without having read what the answer needs.
  */
-export async function runTask(task, way, { wholeResults = false, ...settings } = {}) {
+export async function runTask(task, way, { wholeResults = false, bothOffered = false, ...settings } = {}) {
   const world = task.open();
   const before = world.state();
   const harness = createHarness({ tools: world.tools, approvals: 'auto' });
@@ -57,7 +64,8 @@ export async function runTask(task, way, { wholeResults = false, ...settings } =
     const agent = {
       slug: 'economy',
       instructions: task.role,
-      mode: way === 'scripts' ? 'enabled' : 'disabled',
+      mode: way === 'scripts' || bothOffered ? 'enabled' : 'disabled',
+      ...(bothOffered ? { functions: 'all' } : {}),
       maxTurns: 100,
       ...settings,
     };
@@ -97,7 +105,7 @@ function assertRead({ evidence }, { input }) {
 /** @returns {Figures} */
 function figuresOf(task, way, requests) {
   const turns = [...task.ways[way], [{ type: 'text', text: task.answer }]];
-  return {
+  const figures = {
     turns: requests.length,
     inputTokens: sum(requests.map((body) => tokensOf(body))),
     newInputTokens: sum(
@@ -110,6 +118,7 @@ function figuresOf(task, way, requests) {
     ),
     outputTokens: sum(turns.flat().map((part) => countTokens(saidIn(part)))),
   };
+  return { ...figures, cost: costOf(figures) };
 }
 
 /** What the model wrote: a call's name and arguments as text, a script as the argument that it is. */

@@ -10,6 +10,7 @@ export const MEASURES = {
   inputTokens: { title: 'input tokens', unit: 'tokens' },
   newInputTokens: { title: 'of them new', unit: 'tokens' },
   outputTokens: { title: 'output tokens', unit: 'tokens' },
+  cost: { title: 'cost', unit: 'tokens' },
   wallSeconds: { title: 'seconds', unit: 's', within: 0.5 },
 };
 
@@ -20,6 +21,7 @@ export const MEASURES = {
  * @property {string} name
  * @property {string} title
  * @property {string} why
+ * @property {boolean} isCoding On a folder with the coding tools.
  * @property {Record<'one' | 'parallel' | 'scripts', Record<keyof typeof MEASURES | 'inputTextTokens', number>>} ways
  */
 
@@ -67,10 +69,52 @@ export function ratioTable(tasks) {
   ];
 }
 
+/** Head, and a line for each selection of the tasks: what scripts take of the input and of the cost in each other way. */
+export function selectionTable(tasks) {
+  const percent = (selected, way, measure) =>
+    `${Math.round((100 * totalOf(selected, 'scripts', measure)) / totalOf(selected, way, measure))} %`;
+  const largest = tasks.toSorted((one, other) => gainOf(other) - gainOf(one))[0];
+  const coding = tasks.filter(({ isCoding }) => isCoding);
+  const selections = [
+    [`all ${tasks.length}`, tasks],
+    [`the ${coding.length} on a folder with the coding tools`, coding],
+    [`all but the one with the largest gain (${largest.title})`, tasks.filter((task) => task !== largest)],
+  ];
+  return [
+    [
+      'scripts take, of',
+      'input of one call a turn',
+      'of parallel calls',
+      'cost of one call a turn',
+      'of parallel calls',
+    ],
+    ...selections.map(([title, selected]) => [
+      title,
+      ...['inputTokens', 'cost'].flatMap((measure) =>
+        ['one', 'parallel'].map((way) => percent(selected, way, measure)),
+      ),
+    ]),
+  ];
+}
+
+function gainOf({ ways: { parallel, scripts } }) {
+  return parallel.inputTokens - scripts.inputTokens;
+}
+
+/** Where scripts cost more than 115 % of the better structured way, the worst first. */
+export function dearTasks(tasks) {
+  const ratio = (task) => task.ways.scripts.cost / betterOf(task, 'cost');
+  return tasks
+    .filter((task) => ratio(task) > 1.15)
+    .toSorted((one, other) => ratio(other) - ratio(one))
+    .map((task) => ({ task, percent: Math.round(100 * ratio(task)) }));
+}
+
 /** The part of the page that the result decides. */
 export function economyPage({ date, machine, rows }) {
   const [{ tasks, remarks }] = rows;
   const lost = lostTasks(tasks, 'inputTokens');
+  const dear = dearTasks(tasks);
   const won = tasks.filter((task) => !lost.includes(task));
   const list = (chosen) => chosen.map((task) => `- **${task.title}.** ${task.why}${priceOf(task)}`).join('\n');
   return `Each cell: ${WAYS.map((way) => NAMES[way]).join(' / ')}.
@@ -79,9 +123,17 @@ ${markdown(taskTable(tasks))}
 
 ${markdown(ratioTable(tasks))}
 
+${markdown(selectionTable(tasks))}
+
 Measured on ${date.slice(0, 10)} with ${machine.system.split(' ')[0]}, ${machine.cores} cores, Node ${machine.node}. Tokens and turns are the same on every machine.
 
 ${remarks.map((remark) => `- ${remark}`).join('\n')}
+
+## Where scripts cost more
+
+In ${dear.length} of ${tasks.length} tasks scripts cost more than 115 % of the better of the structured ways.
+
+${dear.map(({ task, percent }) => `- **${task.title}**: ${percent} %, ${shown(task.ways.scripts.cost - betterOf(task, 'cost'))} weighted tokens more.`).join('\n')}
 
 ## Where scripts lose
 

@@ -1,6 +1,7 @@
 import { runTask, WAYS } from '../economy/run-task.mjs';
-import { lostTasks, MEASURES, NAMES, ratioTable, taskTable, totalOf } from '../economy/table.mjs';
+import { lostTasks, MEASURES, NAMES, ratioTable, selectionTable, taskTable, totalOf } from '../economy/table.mjs';
 import { TASKS } from '../economy/tasks/index.mjs';
+import { CODING_ROLE } from '../economy/worlds.mjs';
 import { alternate } from '../measure.mjs';
 import { median } from '../statistics.mjs';
 
@@ -39,6 +40,7 @@ const SHORT_TEXT_TOKENS = 1_500;
 const AT_LEAST = {
   turns: { one: 2.5, parallel: 1.3 },
   inputTokens: { one: 2, parallel: 1.1 },
+  cost: { one: 1 / 0.55, parallel: 1 / 0.65 },
 };
 
 export const name = 'economy';
@@ -54,7 +56,7 @@ export async function measure({ effort }) {
   Object.assign(rows[0], { tasks, remarks });
   Object.assign(rows.at(-1), {
     notes: [`each cell: ${WAYS.map((way) => NAMES[way]).join(' / ')}`, ...remarks, ...lost],
-    tables: [taskTable(tasks), ratioTable(tasks)],
+    tables: [taskTable(tasks), ratioTable(tasks), selectionTable(tasks)],
   });
   return rows;
 }
@@ -72,7 +74,7 @@ async function measureTask(task, runs) {
     const tookSeconds = median(times) / 1_000;
     ways[way] = { ...figures, wallSeconds: figures.turns * MODEL_SECONDS + tookSeconds };
   }
-  return { name: task.name, title: task.title, why: task.why, ways };
+  return { name: task.name, title: task.title, why: task.why, isCoding: task.role === CODING_ROLE, ways };
 }
 
 function totalRow(tasks, measure) {
@@ -100,6 +102,7 @@ async function remarksOn(tasks) {
     wholeResults(tasks, await inputTokensWith('parallel', { wholeResults: true })),
     textsAlone(tasks),
     shortText(tasks, await inputTokensWith('scripts', { instructionTokens: SHORT_TEXT_TOKENS })),
+    await bothOffered(tasks),
   ];
 }
 
@@ -107,6 +110,20 @@ async function inputTokensWith(way, options) {
   let total = 0;
   for (const task of TASKS) total += (await runTask(task, way, options)).figures.inputTokens;
   return total;
+}
+
+/** A model that has both, and calls for each task in the way that costs less. */
+async function bothOffered(tasks) {
+  let cost = 0;
+  for (const task of TASKS) {
+    const [byCalls, byScripts] = [
+      await runTask(task, 'parallel', { bothOffered: true }),
+      await runTask(task, 'scripts', { bothOffered: true }),
+    ];
+    cost += Math.min(byCalls.figures.cost, byScripts.figures.cost);
+  }
+  const [ofScripts, ofParallel] = ['scripts', 'parallel'].map((way) => percentOf(cost, totalOf(tasks, way, 'cost')));
+  return `With functions beside scripts (\`functions: 'all'\`), a model that chooses the cheaper way for each task would cost ${ofScripts} % of scripts alone and ${ofParallel} % of parallel calls: it reads every tool twice.`;
 }
 
 function wholeResults(tasks, inputTokens) {
