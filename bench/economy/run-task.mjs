@@ -34,7 +34,7 @@ import { withReadableResults } from './readable-results.mjs';
 export const WAYS = ['one', 'parallel', 'scripts'];
 
 /** Tokens as providers charge for them, in tokens of new input: what a cache has costs a tenth, output five times. */
-export function costOf({ inputTokens, newInputTokens, outputTokens }) {
+function costOf({ inputTokens, newInputTokens, outputTokens }) {
   return Math.round(newInputTokens + 0.1 * (inputTokens - newInputTokens) + 5 * outputTokens);
 }
 

@@ -102,7 +102,7 @@ function gainOf({ ways: { parallel, scripts } }) {
 }
 
 /** Where scripts cost more than 115 % of the better structured way, the worst first. */
-export function dearTasks(tasks) {
+function dearTasks(tasks) {
   const ratio = (task) => task.ways.scripts.cost / betterOf(task, 'cost');
   return tasks
     .filter((task) => ratio(task) > 1.15)
