@@ -1,4 +1,10 @@
-import { MAX_TIMER_MS, type CompiledScript, type GuestError, type SandboxCall } from '../protocol/index.js';
+import {
+  MAX_TIMER_MS,
+  type CompiledScript,
+  type GuestError,
+  type SandboxCall,
+  type SourcePosition,
+} from '../protocol/index.js';
 import { idempotencyKey, unknownEnd } from '../tools/index.js';
 import type {
   CallResult,
@@ -32,6 +38,13 @@ interface CallsOptions {
   settle: (call: { callIndex: number }, result: CallResult) => void;
 }
 
+/** A call of `sleep`; of `setTimeout` and `setInterval` where it has a callback. */
+interface Timer {
+  readonly timeout: NodeJS.Timeout;
+  readonly call: SandboxCall;
+  readonly hasCallback: boolean;
+}
+
 /** A tool call as the script asked for it. */
 interface ToolCall extends Pick<FacadeCall, 'tool' | 'argsJson' | 'isRepeated' | 'retries'> {
   task?: OpenTask | undefined;
@@ -47,7 +60,7 @@ export class ScriptCalls {
   readonly #catalog: CatalogCalls;
   readonly #taskCalls: TaskCalls | undefined;
   readonly #taskIdStart: string;
-  readonly #timers = new Map<number, NodeJS.Timeout>();
+  readonly #timers = new Map<number, Timer>();
   /** Calls that the facade has not answered, without detached ones. */
   #open = 0;
   #onNoneOpen: (() => void) | undefined;
@@ -135,7 +148,7 @@ export class ScriptCalls {
     const timer = this.#timers.get(callIndex);
     if (timer === undefined && this.#taskCalls?.forget(callIndex) !== true)
       return this.#options.facade.abort(callId, 'it lost its race');
-    clearTimeout(timer);
+    clearTimeout(timer?.timeout);
     this.#timers.delete(callIndex);
     this.#options.settle({ callIndex }, { ok: true, json: '' });
   }
@@ -174,9 +187,17 @@ export class ScriptCalls {
     clearTimeout(timer);
   }
 
+  /** Where the timers stand that have not fired; undefined for an interval, which was set again by itself. */
+  pendingTimers(): (SourcePosition | undefined)[] {
+    const { script } = this.#options;
+    return [...this.#timers.values()]
+      .filter(({ hasCallback }) => hasCallback)
+      .map(({ call }) => script.originalPosition(call.line, call.column));
+  }
+
   /** No timer and no wait goes on. Gives the waits for tasks that were under way. */
   close(): SandboxCall[] {
-    for (const timer of this.#timers.values()) clearTimeout(timer);
+    for (const { timeout } of this.#timers.values()) clearTimeout(timeout);
     this.#timers.clear();
     this.#builtins.close();
     const open = this.#taskCalls?.open() ?? [];
@@ -239,15 +260,13 @@ export class ScriptCalls {
   }
 
   #sleep(call: SandboxCall): void {
-    const { ms } = readArguments(call.argsJson);
+    const { ms, timer } = readArguments(call.argsJson);
     const wanted = typeof ms === 'number' ? Math.max(0, Math.min(MAX_TIMER_MS, ms)) : 0;
-    this.#timers.set(
-      call.callIndex,
-      setTimeout(() => {
-        this.#timers.delete(call.callIndex);
-        this.#options.settle(call, { ok: true, json: '' });
-      }, wanted),
-    );
+    const timeout = setTimeout(() => {
+      this.#timers.delete(call.callIndex);
+      this.#options.settle(call, { ok: true, json: '' });
+    }, wanted);
+    this.#timers.set(call.callIndex, { timeout, call, hasCallback: timer === true });
   }
 
   #spawn(call: SandboxCall, how: Pick<ToolCall, 'isRepeated'>): void {

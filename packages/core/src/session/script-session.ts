@@ -10,6 +10,7 @@ import {
   type SandboxRun,
   type SandboxSegment,
   type Settlement,
+  type SourcePosition,
 } from '../protocol/index.js';
 import type { CallResult, Facade, FacadeEvent } from '../tools/index.js';
 import { CallJournal } from './call-journal.js';
@@ -100,6 +101,8 @@ class ScriptSession {
   #delivering = false;
   #isTimed = false;
   #suspendTimer: NodeJS.Timeout | undefined;
+  /** At the script's end. */
+  #pendingTimers: readonly (SourcePosition | undefined)[] = [];
   #computeMs: number;
   #memoryBytes: number;
   #compilationCacheHit: boolean;
@@ -533,6 +536,7 @@ class ScriptSession {
     this.#clock.stop();
     clearTimeout(this.#suspendTimer);
     const durationMs = performance.now() - this.#startedAt;
+    this.#pendingTimers = this.#calls.pendingTimers();
     this.#calls.close();
     const stillRunning = this.#facade.isQuiet ? [] : await this.#endCalls(end);
     if (end.type === 'internal') this.#options.onEvent({ type: 'internal', detail: end.detail });
@@ -563,6 +567,7 @@ class ScriptSession {
       operations: this.#earlierCalls?.withWaiting(this.#facade.operations()) ?? this.#facade.operations(),
       detached: this.#calls.detached,
       rejected: this.#calls.rejected,
+      pendingTimers: this.#pendingTimers,
       codeOf: (callIndex) => this.#tape.errorCode(callIndex),
       unwritten: this.#unwritten,
       voice: this.#voice,

@@ -7,11 +7,12 @@ import type {
   OutcomeMetadata,
   SandboxEnd,
   ScriptFailure,
+  SourcePosition,
 } from '../protocol/index.js';
 import { countCalls, finalOperations } from './final-operations.js';
 import { failureOf, type RejectedCall } from './outcome-failure.js';
 import type { ScriptVoice } from './script-voice.js';
-import { detachedFailure, unhandledDiagnostics } from './unawaited.js';
+import { detachedFailure, timerDiagnostics, unhandledDiagnostics } from './unawaited.js';
 
 /** Everything that a script's outcome is made of. */
 export interface OutcomeParts {
@@ -26,6 +27,8 @@ export interface OutcomeParts {
   /** Ids of the calls that are meant to outlive the script. */
   detached: ReadonlyMap<string, unknown>;
   rejected: ReadonlyMap<number, RejectedCall>;
+  /** Where the timers stand that had not fired. */
+  readonly pendingTimers: readonly (SourcePosition | undefined)[];
   /** The code with which the host rejected a call. */
   readonly codeOf: (callIndex: number) => string | undefined;
   /** Why the journal could not be written, where that ended the script. */
@@ -49,6 +52,7 @@ export function endedOutcome(parts: OutcomeParts): EndedOutcome {
   const diagnostics = [
     ...script.diagnostics,
     ...unhandledDiagnostics(end, script),
+    ...timerDiagnostics(end, parts.pendingTimers),
     ...droppedProgress(voice.droppedProgress(), parts.limits),
   ];
   // Written out twice: members added behind a spread object cost more than the rest of a short script's end.

@@ -5,6 +5,7 @@ import {
   type Operation,
   type SandboxEnd,
   type ScriptFailure,
+  type SourcePosition,
 } from '../protocol/index.js';
 import { mapGuestStack } from './guest-stack.js';
 
@@ -39,4 +40,13 @@ export function unhandledDiagnostics(end: SandboxEnd, script: CompiledScript): D
       ...(position === undefined ? {} : { line: position.line, column: position.column }),
     };
   });
+}
+
+/** A callback that never ran is an effect that silently did not happen. */
+export function timerDiagnostics(end: SandboxEnd, pending: readonly (SourcePosition | undefined)[]): Diagnostic[] {
+  if (pending.length === 0 || end.type !== 'returned') return [];
+  const [what, whose] =
+    pending.length === 1 ? ['a timer was', 'its callback'] : [`${pending.length} timers were`, 'their callbacks'];
+  const message = `The script ended while ${what} pending; ${whose} will not run any more. Await the work, or clear the timer.`;
+  return [{ severity: 'warning', code: 'pending-timer', message, ...pending.find((place) => place !== undefined) }];
 }

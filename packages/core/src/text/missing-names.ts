@@ -1,10 +1,6 @@
 /** What to use instead of well-known names that scripts do not have. */
 const INSTEAD: Readonly<Record<string, string>> = {
-  setTimeout: 'Use `await sleep(ms)`.',
-  setInterval: 'Use a loop with `await sleep(ms)`.',
   setImmediate: 'Use `await sleep(0)`.',
-  clearTimeout: 'There are no timers; use `await sleep(ms)`.',
-  clearInterval: 'There are no timers; use a loop with `await sleep(ms)`.',
   fetch: 'Scripts have no network; use a tool (`await catalog.search("fetch url")` finds one, if there is one).',
   XMLHttpRequest: 'Scripts have no network; use a tool.',
   WebSocket: 'Scripts have no network; use a tool.',

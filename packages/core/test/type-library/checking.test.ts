@@ -48,8 +48,6 @@ describe('ordinary scripts', () => {
 
 describe('what is not in the sandbox', () => {
   it.each([
-    'setTimeout(() => {}, 1)',
-    'setInterval(() => {}, 1)',
     "await fetch('https://example.com')",
     'process.env',
     "require('fs')",
@@ -80,7 +78,7 @@ describe('what is not in the sandbox', () => {
     ["'a'.noSuchMethod()", 2339],
     ['[1].lenght', 2551],
     ['Math.square(2)', 2339],
-    ['console.table([])', 2339],
+    ['console.dirxml([])', 2339],
     ["new Intl.Segmenter('en')", 2550],
     ['new Date().toTemporalInstant()', 2550],
   ])('%s: is error %i', async (expression, code) => {

@@ -58,6 +58,10 @@
   const join = method(Array.prototype, 'join');
   const weakGet = method(WeakMap.prototype, 'get');
   const weakSet = method(WeakMap.prototype, 'set');
+  const MapConstructor = Map;
+  const mapGet = method(Map.prototype, 'get');
+  const mapSet = method(Map.prototype, 'set');
+  const mapDelete = method(Map.prototype, 'delete');
   const mapForEach = method(Map.prototype, 'forEach');
   const setForEach = method(Set.prototype, 'forEach');
   const mapSize = getOwnPropertyDescriptor(Map.prototype, 'size').get;
@@ -535,7 +539,7 @@
     const message = isBuiltin
       ? 'A script may make ' +
         limits.builtinCalls +
-        ' calls of sleep, catalog and tools.spawn, and this one has. Ask for more at once, or wait longer.'
+        ' calls of sleep, timers, catalog and tools.spawn, and this one has. Ask for more at once, or wait longer.'
       : 'The script made far more calls than it may; this one was not sent.';
     return new PromiseConstructor((_, reject) =>
       reject(makeError('ToolBudgetExceededError', message, undefined, { code: 'ToolBudgetExceededError' })),
@@ -889,20 +893,26 @@
   const capText = (text) =>
     text.length > MAX_TEXT ? slice(text, 0, MAX_TEXT) + '… [' + (text.length - MAX_TEXT) + ' more characters]' : text;
 
-  function writeLog(level, values) {
+  /** One value of a line; see `console.js`. */
+  function show(value, depth) {
+    try {
+      return inspect(value, depth, null);
+    } catch {
+      return '[a value that cannot be shown]';
+    }
+  }
+
+  function writeLog(level, makeText) {
     if (used.logs >= limits.logs || used.logBytes >= limits.logBytes) {
       dropped.logs++;
       return;
     }
-    const shown = [];
-    for (let index = 0; index < values.length; index++) {
-      try {
-        shown[index] = inspect(values[index], 0, null);
-      } catch {
-        shown[index] = '[a value that cannot be shown]';
-      }
+    let text = '[a value that cannot be shown]';
+    try {
+      text = capText(makeText());
+    } catch {
+      // A label or a member of a table that cannot be read.
     }
-    const text = capText(join(shown, ' '));
     // defence: budget-after-log-text
     if (used.logs >= limits.logs || used.logBytes >= limits.logBytes) {
       dropped.logs++;
@@ -913,11 +923,8 @@
     outboxLogs += (outboxLogs === '' ? '["' : ',["') + level + '",' + stringify(text) + ']';
   }
 
-  const consoleObject = {};
-  for (const level of ['log', 'info', 'warn', 'error', 'debug']) {
-    const write = { [level]: (...values) => writeLog(level, values) }[level];
-    defineProperty(consoleObject, level, { value: write, writable: true, configurable: true, enumerable: true });
-  }
+  const consoleObject = globalThis.makeConsole({ write: writeLog, show, nowMs: dateNow });
+  delete globalThis.makeConsole;
 
   /** Data as JSON, anything else as the console would show it. */
   function shownAsJson(value) {
@@ -957,10 +964,66 @@
 
   freeze(emitProgress);
 
-  function sleep(duration) {
+  function wait(duration, isTimer) {
     const wanted = +duration;
-    return send('"$sleep"', { ms: wanted > 0 ? min(wanted, 2147483647) : 0 }, true);
+    const ms = wanted > 0 ? min(wanted, 2147483647) : 0;
+    return send('"$sleep"', isTimer ? { ms, timer: true } : { ms }, true);
   }
+
+  const sleep = { sleep: (duration) => wait(duration, false) }.sleep;
+
+  // ---- timers ----
+
+  // By their ids, what decides their races.
+  const timers = new MapConstructor();
+  let lastTimer = 0;
+  const CLEARED = freeze({ __proto__: null });
+
+  function newTimer(callback) {
+    if (typeof callback !== 'function') throw new TypeError('The callback of a timer must be a function.');
+    return ++lastTimer;
+  }
+
+  /**
+   * A timer is a call of `sleep` in a race. Where it is cleared, the race is decided and nothing can observe the call any
+   * more: the host ends it, as it ends every loser of a race.
+   */
+  function startTimer(id, duration, fire) {
+    const slept = wait(duration, true);
+    const race = new PromiseConstructor((resolve, reject) => {
+      mapSet(timers, id, resolve);
+      apply(promiseThen, slept, [resolve, reject]);
+    });
+    apply(promiseThen, race, [(answer) => (answer === CLEARED ? undefined : fire())]);
+  }
+
+  function setTimeout(callback, duration, ...values) {
+    const id = newTimer(callback);
+    startTimer(id, duration, () => {
+      mapDelete(timers, id);
+      return apply(callback, undefined, values);
+    });
+    return id;
+  }
+
+  function setInterval(callback, duration, ...values) {
+    const id = newTimer(callback);
+    const fire = () => {
+      startTimer(id, duration, fire);
+      return apply(callback, undefined, values);
+    };
+    startTimer(id, duration, fire);
+    return id;
+  }
+
+  function clearTimeout(id) {
+    const decide = mapGet(timers, id);
+    if (decide === undefined) return;
+    mapDelete(timers, id);
+    decide(CLEARED);
+  }
+
+  const clearInterval = { clearInterval: (id) => clearTimeout(id) }.clearInterval;
 
   const catalog = freeze({
     __proto__: null,
@@ -1017,6 +1080,10 @@
   shared('text', text);
   shared('emit', text);
   shared('sleep', sleep);
+  shared('setTimeout', setTimeout);
+  shared('setInterval', setInterval);
+  shared('clearTimeout', clearTimeout);
+  shared('clearInterval', clearInterval);
   shared('catalog', catalog);
 
   // ---- the script's life ----

@@ -78,6 +78,7 @@ async function readOptimised(metered: Uint8Array, folder: URL): Promise<Uint8Arr
 
 interface GuestSources {
   standardLibrary: string[];
+  console: string;
   bootstrap: string;
   lockdown: string;
 }
@@ -87,6 +88,7 @@ async function readGuest(folder: URL): Promise<GuestSources> {
   const files = (await readdir(folder)).filter((file) => file.startsWith('standard-library')).sort();
   return {
     standardLibrary: await Promise.all(files.map(read)),
+    console: await read('console.js'),
     bootstrap: await read('bootstrap.js'),
     lockdown: await read('lockdown.js'),
   };
@@ -113,7 +115,7 @@ function bootGuest(
   // defence: no-code-from-text, without it: engine.initialize({ intrinsics: ALL_INTRINSICS, maxStackBytes: STACK_BYTES });
   engine.initialize({ intrinsics: INTRINSICS_WITHOUT_EVAL, maxStackBytes: STACK_BYTES });
   const evaluate = (source: string) => engine.evaluate(compiler.compile(source, 'toolscript', { keepLines: false }));
-  for (const source of sources.standardLibrary) evaluate(source);
+  for (const source of [...sources.standardLibrary, sources.console]) evaluate(source);
   const makeBridge = evaluate(sources.bootstrap);
   const bridge = engine.call(makeBridge, engine.hostFunction());
   engine.raw.qjs_free_value(makeBridge);

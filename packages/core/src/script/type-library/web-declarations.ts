@@ -4,13 +4,30 @@
  */
 export const WEB_DECLARATIONS = `
 interface Console {
+  assert(condition?: any, ...values: any[]): void;
+  count(label?: any): void;
+  countReset(label?: any): void;
   debug(...values: any[]): void;
+  dir(value?: any, options?: any): void;
   error(...values: any[]): void;
+  group(...values: any[]): void;
+  groupCollapsed(...values: any[]): void;
+  groupEnd(): void;
   info(...values: any[]): void;
   log(...values: any[]): void;
+  table(data?: any, columns?: readonly string[]): void;
+  time(label?: any): void;
+  timeEnd(label?: any): void;
+  timeLog(label?: any, ...values: any[]): void;
+  trace(...values: any[]): void;
   warn(...values: any[]): void;
 }
 declare const console: Console;
+
+declare function setTimeout(callback: (...values: any[]) => any, ms?: number, ...values: any[]): number;
+declare function setInterval(callback: (...values: any[]) => any, ms?: number, ...values: any[]): number;
+declare function clearTimeout(timer?: number | null): void;
+declare function clearInterval(timer?: number | null): void;
 
 interface Performance {
   readonly timeOrigin: number;

@@ -1,10 +1,10 @@
 // line: 3
-// about: setTimeout
-const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+// about: setImmediate
+const turn = () => new Promise((resolve) => setImmediate(resolve));
 let status;
 const { jobId } = await tools.jobs.start({ kind: 'export' });
 do {
-  await wait(100);
+  await turn();
   status = await tools.jobs.status({ jobId });
 } while (status.state !== 'done');
 return status.result;

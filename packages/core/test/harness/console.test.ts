@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { sharedHarness } from './open-harness.js';
+
+const { harness } = sharedHarness();
+
+const logsOf = async (source: string) => (await harness.runScript(source)).logs.map(({ level, text }) => [level, text]);
+const textOf = async (source: string) => (await logsOf(source)).map(([, text]) => text).join('\n');
+
+describe('the console', () => {
+  it('shows a table: a line for each entry, a column for each member', async () => {
+    expect(await textOf('console.table([{ id: 1, name: "one" }, { id: 22, tags: ["a"] }])')).toBe(
+      [
+        '(index) | id | name | tags',
+        '--------|----|------|------',
+        '0       | 1  | one  |',
+        '1       | 22 |      | ["a"]',
+      ].join('\n'),
+    );
+  });
+
+  it.each([
+    ['console.table(["a", "b"])', '(index) | value\n--------|------\n0       | a\n1       | b'],
+    ['console.table({ x: { n: 1 }, y: { n: 2 } })', '(index) | n\n--------|--\nx       | 1\ny       | 2'],
+    ['console.table([{ a: 1, b: 2 }], ["b"])', '(index) | b\n--------|--\n0       | 2'],
+    ['console.table(new Map([["k", { v: 1 }]]))', '(index) | v\n--------|--\nk       | 1'],
+    ['console.table([{ a: 1 }, 5])', '(index) | a | value\n--------|---|------\n0       | 1 |\n1       |   | 5'],
+    ['console.table(5)', '5'],
+    ['console.table([{ text: "two\\nlines" }])', '(index) | text\n--------|-------------\n0       | "two\\nlines"'],
+  ])('%s', async (source, expected) => {
+    expect(await textOf(source)).toBe(expected);
+  });
+
+  it('shows the first hundred entries of a long table, and says how many follow', async () => {
+    const text = await textOf('console.table(Array.from({ length: 250 }, (_, n) => ({ n })))');
+    expect(text.split('\n')).toHaveLength(103);
+    expect(text).toMatch(/… 150 more$/u);
+  });
+
+  it.each([
+    ['console.log("%s has %d of %i", "box", 2.5, 7.9)', 'box has 2.5 of 7'],
+    ['console.log("%j %o", { a: 1 }, { b: "x" })', '{"a":1} { b: "x" }'],
+    ['console.log("%cstyled", "color: red", "rest")', 'styled rest'],
+    ['console.log("100%", "sure %s", 1)', '100% sure %s 1'],
+    ['console.log("%d%% done", 50)', '50% done'],
+    ['console.log("%s and %s", "one")', 'one and %s'],
+    ['console.log("%d", {} as any)', 'NaN'],
+    ['console.log("%s")', '%s'],
+    ['console.log()', ''],
+    ['console.dir({ a: [1, { b: 2 }] }, { depth: 1 })', '{ a: [1, { b: 2 }] }'],
+  ])('%s', async (source, expected) => {
+    expect(await textOf(source)).toBe(expected);
+  });
+
+  it('says what was asserted and is not so, as an error, and nothing else', async () => {
+    const source =
+      'console.assert(true, "right"); console.assert(1 > 2, "%d is less", 1); console.assert(false); console.assert(null, { a: 1 });';
+    expect(await logsOf(source)).toEqual([
+      ['error', 'Assertion failed: 1 is less'],
+      ['error', 'Assertion failed'],
+      ['error', 'Assertion failed: { a: 1 }'],
+    ]);
+  });
+
+  it('indents what is in a group, each line of it', async () => {
+    const source =
+      'console.group("outer"); console.warn("two\\nlines"); console.groupCollapsed(); console.log("deep"); console.groupEnd(); console.log("back"); console.groupEnd(); console.groupEnd(); console.log("out");';
+    expect(await logsOf(source)).toEqual([
+      ['log', 'outer'],
+      ['warn', '  two\n  lines'],
+      ['log', '    deep'],
+      ['log', '  back'],
+      ['log', 'out'],
+    ]);
+  });
+
+  it('counts by labels', async () => {
+    const source = 'console.count(); console.count("a"); console.count(); console.countReset(); console.count();';
+    expect(await textOf(source)).toBe('default: 1\na: 1\ndefault: 2\ndefault: 1');
+  });
+
+  it('measures by labels, with the script’s clock', async () => {
+    const source =
+      'console.time("work"); await sleep(20); console.timeLog("work", "half"); console.timeEnd("work"); console.timeEnd("work"); console.time(); console.timeEnd();';
+    const [half, end, gone, still] = await logsOf(source);
+    expect(half).toEqual(['log', expect.stringMatching(/^work: \d+ms half$/u)]);
+    expect(end).toEqual(['log', expect.stringMatching(/^work: \d+ms$/u)]);
+    expect(gone).toEqual(['warn', 'No such label "work" for console.timeEnd()']);
+    expect(still).toEqual(['log', 'default: 0ms']);
+  });
+
+  it('traces where it was asked to, in the model’s own lines', async () => {
+    const source = 'const inner = () => {\n  console.trace("here");\n};\ninner();';
+    expect(await logsOf(source)).toEqual([
+      ['error', 'Trace: here\n    at inner (script.ts:2:11)\n    at (script.ts:4:1)'],
+    ]);
+  });
+
+  it('shows what it can of a value that throws when it is looked at', async () => {
+    const source =
+      'console.log("a", { get b() { throw new Error("no") } }, "c"); console.table([new Proxy({}, { ownKeys() { throw 1 } })]);';
+    expect(await logsOf(source)).toEqual([
+      ['log', 'a [a value that cannot be shown] c'],
+      ['log', '[a value that cannot be shown]'],
+    ]);
+  });
+});

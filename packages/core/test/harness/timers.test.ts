@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest';
+import { failureOf, openHarness, sharedHarness, valueOf } from './open-harness.js';
+
+const { sample, harness } = sharedHarness();
+
+const value = async (source: string) => valueOf(await harness.runScript(source));
+
+describe('setTimeout', () => {
+  it.each<[string, unknown]>([
+    ['await new Promise((resolve) => setTimeout(resolve, 5)); return 1', 1],
+    ['return await new Promise((resolve) => setTimeout(resolve, 5, "given"))', 'given'],
+    [
+      'const wait = (ms: number) => new Promise<void>((resolve) => { setTimeout(() => resolve(), ms); }); await wait(1); return 2',
+      2,
+    ],
+    ['return await new Promise((resolve) => setTimeout((a: number, b: number) => resolve(a + b), 1, 2, 3))', 5],
+    ['return await new Promise((resolve) => setTimeout(resolve))', undefined],
+    ['return typeof setTimeout(() => {}, 1)', 'number'],
+    [
+      'let timer: ReturnType<typeof setTimeout> | undefined; timer = setTimeout(() => {}, 1); clearTimeout(timer); timer = undefined; clearTimeout(timer); return 3',
+      3,
+    ],
+  ])('%s', async (source, expected) => {
+    expect(await value(source)).toEqual(expected);
+  });
+
+  it('runs callbacks in the order of their times, with nothing as this', async () => {
+    const source = `const seen: unknown[] = [];
+      setTimeout(() => seen.push('late'), 60);
+      setTimeout(() => seen.push('soon'), 5);
+      setTimeout(function (this: unknown) { seen.push(this === undefined); }, 20);
+      seen.push('first');
+      await sleep(120);
+      return seen;`;
+    expect(await value(source)).toEqual(['first', 'soon', true, 'late']);
+  });
+
+  it('moves the clock by what was waited for, at least', async () => {
+    const source =
+      'const from = Date.now(); await new Promise((resolve) => setTimeout(resolve, 30)); return Date.now() - from >= 29';
+    expect(await value(source)).toBe(true);
+  });
+
+  it('bounds a call in a race', async () => {
+    const source = `const limited = (work: Promise<unknown>, ms: number) => {
+      let timer: number;
+      const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error('late')), ms); });
+      return Promise.race([work, late]).finally(() => clearTimeout(timer));
+    };
+    return [await limited(tools.echo({ value: 'quick' }), 60_000), await limited(tools.wait({ ms: 60_000 }), 10).catch((error) => error.message)];`;
+    const outcome = await harness.runScript(source);
+    expect(valueOf(outcome)).toEqual(['quick', 'late']);
+    expect(outcome.diagnostics.filter(({ code }) => code === 'pending-timer')).toEqual([]);
+  });
+
+  it('may call tools from its callback', async () => {
+    const source = `return await new Promise((resolve) => setTimeout(async () => resolve(await tools.echo({ value: 7 })), 1))`;
+    expect(await value(source)).toBe(7);
+  });
+
+  it('takes a function and nothing else', async () => {
+    const error = failureOf(await harness.runScript('(setTimeout as any)("text()", 1)'));
+    expect(error.message).toBe('TypeError: The callback of a timer must be a function.');
+  });
+
+  it('tells of an error in its callback', async () => {
+    const outcome = await harness.runScript(
+      'setTimeout(() => { throw new RangeError("in a callback") }, 1);\nawait sleep(20);',
+    );
+    expect(outcome.status).toBe('completed');
+    expect(outcome.diagnostics).toEqual([
+      expect.objectContaining({
+        code: 'unhandled-rejection',
+        line: 1,
+        message: expect.stringContaining('in a callback') as unknown,
+      }),
+    ]);
+  });
+
+  it('tells, with its place, that the script has ended before it', async () => {
+    const outcome = await harness.runScript(
+      'const one = 1;\n  setTimeout(async () => { await tools.echo({ value: 1 }) }, 60_000);\nreturn one;',
+    );
+    expect(valueOf(outcome)).toBe(1);
+    expect(outcome.operations).toEqual([]);
+    expect(outcome.diagnostics).toEqual([
+      expect.objectContaining({ code: 'pending-timer', severity: 'warning', line: 2 }),
+    ]);
+  });
+
+  it('counts against the limits of sleep, and against the wall clock', async () => {
+    const own = openHarness({ tools: sample.tools, limits: { maxBuiltinCalls: 3, timeoutMs: 300 } });
+    const many = await own.runScript(
+      'for (let i = 0; i < 5; i++) setTimeout(() => {}, 1);\nawait tools.echo({ value: 1 });',
+    );
+    expect(many.diagnostics.map(({ message }) => message).join()).toContain('may make 3 calls of sleep, timers');
+    const long = await own.runScript('await new Promise((resolve) => setTimeout(resolve, 60_000))');
+    expect(failureOf(long).code).toBe('ScriptTimeoutError');
+  });
+});
+
+describe('clearTimeout', () => {
+  it('keeps the callback from running', async () => {
+    const source = `const seen: string[] = [];
+      const timer = setTimeout(() => seen.push('never'), 5);
+      clearTimeout(timer); clearTimeout(timer); clearTimeout(undefined); clearTimeout(12345);
+      await sleep(30);
+      return seen;`;
+    expect(await value(source)).toEqual([]);
+  });
+
+  it('ends the wait: a script that waits for nothing else is told that it does', async () => {
+    const error = failureOf(
+      await harness.runScript(
+        'const timer = setTimeout(() => {}, 20_000); clearTimeout(timer); await new Promise(() => {});',
+      ),
+    );
+    expect(error.message).toContain('waits for a promise that nothing will settle');
+  });
+});
+
+describe('setInterval', () => {
+  it('runs its callback until it is cleared, also from the callback', async () => {
+    const source = `let count = 0;
+      await new Promise<void>((resolve) => {
+        const timer = setInterval((step: number) => {
+          count += step;
+          if (count === 6) { clearInterval(timer); resolve(); }
+        }, 2, 2);
+      });
+      await sleep(20);
+      return count;`;
+    expect(await value(source)).toBe(6);
+  });
+
+  it('goes on where its callback throws', async () => {
+    const source = `let count = 0;
+      const timer = setInterval(() => { if (++count < 3) throw new Error('again'); clearInterval(timer); }, 2);
+      while (count < 3) await sleep(2);
+      return count;`;
+    expect(await value(source)).toBe(3);
+  });
+
+  it('polls a tool', async () => {
+    const source = `return await new Promise((resolve) => {
+      let tries = 0;
+      const timer = setInterval(async () => {
+        const found = await tools.echo({ value: ++tries });
+        if (found >= 3 && timer !== undefined) { clearInterval(timer); resolve(found); }
+      }, 5);
+    });`;
+    expect(await value(source)).toBeGreaterThanOrEqual(3);
+  });
+
+  it('that is never cleared ends with the script', async () => {
+    const outcome = await harness.runScript('setInterval(() => {}, 5); await sleep(20); return 1');
+    expect(valueOf(outcome)).toBe(1);
+    expect(outcome.diagnostics.map(({ code }) => code)).toEqual(['pending-timer']);
+  });
+});
