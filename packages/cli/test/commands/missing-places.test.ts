@@ -31,7 +31,8 @@ describe.skipIf(process.platform === 'win32')(
     it('is told once by a script whose calls cannot be recorded, and none of them runs', async () => {
       const cwd = temporaryFolder();
       const code = `for (const name of ['a', 'b']) await tools.writeFile({ path: name, content: '' }).catch(() => {});
-await tools.writeFile({ path: 'c', content: '' });`;
+await tools.writeFile({ path: 'c', content: '' });
+return;`;
       const { status, stderr } = await toolscript(['eval', '--approve', 'auto', '-e', code], { cwd, env: NO_HOME });
       expect(status).toBe(1);
       expect(stderr).toMatch(ONE_SENTENCE);

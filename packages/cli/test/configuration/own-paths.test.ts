@@ -9,7 +9,7 @@ interface Place {
   outside: string;
 }
 
-const WRITE = ['eval', '-e', "await tools.writeFile({ path: 'written', content: '' })"];
+const WRITE = ['eval', '-e', "await tools.writeFile({ path: 'written', content: '' }); return"];
 const ALLOWS_ALL = JSON.stringify({ approve: 'auto', exec: { sandbox: 'off' } });
 
 function place(): Place {

@@ -1,5 +1,4 @@
 import { insteadOf } from '../text/missing-names.js';
-import { nearestNames } from '../text/nearest-names.js';
 import type { Edit } from './edits.js';
 import type { RepairNote } from './repair.js';
 import type { SyntaxIndex } from './syntax-index.js';
@@ -12,6 +11,7 @@ import type { Visit } from './walk.js';
 const GIVEN = new Set(['catalog', 'console', 'context', 'emit', 'sleep', 'text', 'tools']);
 /** A script full of names that are nowhere is told about a few. Looking for similar ones takes time. */
 const MAX_HINTS = 5;
+const MAX_SUGGESTIONS = 3;
 
 /**
  * Puts `tools.` before the name of a tool that is called without it, where exactly one tool fits: `read_file(…)`,
@@ -35,7 +35,7 @@ export function repairToolNames(
     const written = text.slice(start, end);
     if (tool !== undefined) edits.push({ start, end, text: `tools.${tool}` });
     if (notes.has(written) || (tool === undefined && ++hints > MAX_HINTS)) continue;
-    const note = tool === undefined ? hintFor(path, written, toolNames) : boundNote(written, tool);
+    const note = tool === undefined ? hintFor(path, written, fit) : boundNote(written, tool);
     if (note !== undefined) notes.set(written, { ...note, offset: start });
   }
   return notes.size === 0 ? undefined : { edits, notes: [...notes.values()] };
@@ -88,14 +88,17 @@ function boundNote(written: string, tool: string): NoteText {
   };
 }
 
-function hintFor(path: readonly string[], written: string, toolNames: readonly string[]): NoteText | undefined {
-  if (insteadOf(path[0] ?? '') !== undefined) return undefined;
-  const nearest = nearestNames(path.at(-1) ?? '', toolNames);
-  if (nearest.length === 0) return undefined;
-  const meant = nearest.map((name) => `\`tools.${name}(…)\``).join(', ');
+/** Says which tool may be meant, or that the name for all tools is `tools`. A name that is like none may be a helper's. */
+function hintFor(path: readonly string[], written: string, fit: ToolFit): NoteText | undefined {
+  const [first = ''] = path;
+  const similar = fit.similar(path).slice(0, MAX_SUGGESTIONS);
+  const isReceiver = path.length > 1 && fit.isReceiver(first);
+  if (insteadOf(first) !== undefined || (similar.length === 0 && !isReceiver)) return undefined;
+  const meant = similar.map((name) => `\`tools.${name}(…)\``).join(', ');
+  const question = similar.length === 0 ? '.' : `; did you mean ${meant}?`;
   return {
     code: 'bare-tool-name',
-    message: `There is no \`${written}\`. Tools are members of \`tools\`; did you mean ${meant}?`,
+    message: `There is no \`${similar.length === 0 ? first : written}\`. Tools are members of \`tools\`${question}`,
     severity: 'warning',
   };
 }

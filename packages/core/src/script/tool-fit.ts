@@ -35,8 +35,23 @@ export class ToolFit {
     return others.length === 0 ? only : undefined;
   }
 
+  /** Tools of the same last part, however it is spelled: `read_file` and `readFile`. */
+  similar(path: readonly string[]): readonly string[] {
+    const wanted = letters(path.at(-1) ?? '');
+    return [...this.#names].filter((name) => letters(name.slice(name.lastIndexOf('.') + 1)) === wanted);
+  }
+
+  /** Whether a name stands for all tools in other systems. */
+  isReceiver(name: string): boolean {
+    return RECEIVERS.has(name);
+  }
+
   /** Whether tools stand under that name: `github` where there is `github.list`. */
   hasNamespace(name: string): boolean {
     return this.#namespaces.has(name);
   }
+}
+
+function letters(name: string): string {
+  return name.replaceAll(/[_$-]/gu, '').toLowerCase();
 }

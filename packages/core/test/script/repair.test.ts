@@ -329,6 +329,11 @@ describe('repairs', () => {
     const { diagnostics } = await compiled(compiler, 'return await read_file({ path: "a" })', TOOL_NAMES);
     expect(diagnostics).toMatchObject([{ code: 'bare-tool-name', severity: 'warning', line: 1, column: 14 }]);
     expect(diagnostics[0]?.message).toContain('tools.readFile(…)');
+    const several = await compiled(compiler, 'return await twice({})', TOOL_NAMES);
+    expect(several.diagnostics[0]?.message).toContain('`tools.a.twice(…)`, `tools.b.twice(…)`');
+    const receiver = await compiled(compiler, 'return await codemode.nothing({})', TOOL_NAMES);
+    expect(receiver.diagnostics[0]?.message).toBe('There is no `codemode`. Tools are members of `tools`.');
+    expect((await compiled(compiler, 'return readings({})', TOOL_NAMES)).diagnostics).toEqual([]);
   });
 
   it('leave alone a last statement that is made for what it does, and scripts that return', async () => {
