@@ -70,9 +70,12 @@ function repairImport(statement: NodeOf<'ImportDeclaration'>, { text, fit }: Sur
 
 function namesTools(specifier: NodeOf<'ImportDeclaration'>['specifiers'][number], fit: ToolFit): boolean {
   const { name } = specifier.local;
-  if (specifier.type !== 'ImportSpecifier') return fit.hasNamespace(name);
-  const isSameName = specifier.imported.type === 'Identifier' && specifier.imported.name === name;
-  return isSameName && (fit.fitting([name]) !== undefined || fit.hasNamespace(name));
+  if (name === 'tools' || fit.holder(name) !== undefined) return true;
+  const isSameName =
+    specifier.type === 'ImportSpecifier' &&
+    specifier.imported.type === 'Identifier' &&
+    specifier.imported.name === name;
+  return isSameName && fit.fitting([name]) !== undefined;
 }
 
 function repairExportedNames(statement: NodeOf<'ExportNamedDeclaration'>, { text }: Surroundings): Part | undefined {

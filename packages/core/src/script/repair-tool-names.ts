@@ -30,12 +30,12 @@ export function repairToolNames(
   const edits: Edit[] = [];
   const notes = new Map<string, RepairNote>();
   let hints = 0;
-  for (const { path, start, end } of bare) {
-    const tool = fit.fitting(path);
+  for (const { path, start, end, isCalled } of bare) {
+    const meant = isCalled ? fit.fitting(path) : fit.holder(path[0] as string);
     const written = text.slice(start, end);
-    if (tool !== undefined) edits.push({ start, end, text: `tools.${tool}` });
-    if (notes.has(written) || (tool === undefined && ++hints > MAX_HINTS)) continue;
-    const note = tool === undefined ? hintFor(path, written, fit) : boundNote(written, tool);
+    if (meant !== undefined) edits.push({ start, end, text: meant });
+    if (notes.has(written) || (meant === undefined && (!isCalled || ++hints > MAX_HINTS))) continue;
+    const note = meant === undefined ? hintFor(path, written, fit) : boundNote(written, meant);
     if (note !== undefined) notes.set(written, { ...note, offset: start });
   }
   return notes.size === 0 ? undefined : { edits, notes: [...notes.values()] };
@@ -46,9 +46,11 @@ interface BareName {
   readonly path: readonly string[];
   readonly start: number;
   readonly end: number;
+  /** Else it is an object that holds tools: `const { list } = github`. */
+  readonly isCalled: boolean;
 }
 
-/** Functions that are named without `tools` and are not the script's or the language's own, in source order. */
+/** Functions, and what holds them, that are named without `tools` and are not the script's or the language's own, in source order. */
 function bareNames({ references, declared }: SyntaxIndex): BareName[] {
   return [...references]
     .filter(([name]) => !declared.has(name) && !GIVEN.has(name) && !Object.hasOwn(globalThis, name))
@@ -56,9 +58,11 @@ function bareNames({ references, declared }: SyntaxIndex): BareName[] {
     .toSorted((left, right) => left.start - right.start);
 }
 
-/** A name that is called, or handed over to be called. */
+/** A name that is called, or handed over to be called, or whose members are taken. */
 function bareName(visit: Visit): BareName[] {
   const path = [(visit.node as { name: string }).name];
+  const { start } = visit.node;
+  if (holdsMembers(visit)) return [{ path, start, end: visit.node.end, isCalled: false }];
   let at = visit;
   while (at.parent?.node.type === 'MemberExpression' && at.key === 'object') {
     const name = memberName(at.parent.node);
@@ -68,7 +72,13 @@ function bareName(visit: Visit): BareName[] {
   }
   if (at.parent?.node.type !== 'CallExpression') return [];
   const isMeant = at.key === 'callee' || (at.key === 'arguments' && at !== visit) || isCallback(at);
-  return isMeant ? [{ path, start: visit.node.start, end: at.node.end }] : [];
+  return isMeant ? [{ path, start, end: at.node.end, isCalled: true }] : [];
+}
+
+/** `const { list } = github`, `const gh = github`, `github[name](…)`. */
+function holdsMembers({ key, parent }: Visit): boolean {
+  if (parent?.node.type === 'VariableDeclarator') return key === 'init';
+  return parent?.node.type === 'MemberExpression' && key === 'object' && memberName(parent.node) === undefined;
 }
 
 /** `ids.map(getUser)`. */
@@ -80,10 +90,10 @@ function isCallback({ key, parent }: Visit): boolean {
 
 type NoteText = Omit<RepairNote, 'offset'>;
 
-function boundNote(written: string, tool: string): NoteText {
+function boundNote(written: string, meant: string): NoteText {
   return {
     code: 'repair-tool-name',
-    message: `\`${written}\` was read as \`tools.${tool}\`: tools are members of \`tools\`.`,
+    message: `\`${written}\` was read as \`${meant}\`: tools are members of \`tools\`.`,
     severity: 'info',
   };
 }

@@ -7,32 +7,54 @@ const PREFIX = /^external_/u;
 /** Finds the tools that names without `tools` can mean. All names are as scripts write them. */
 export class ToolFit {
   readonly #names: ReadonlySet<string>;
-  readonly #namespaces = new Set<string>();
-  /** The tools that end with a name; several where the name alone says too little. */
+  /** Full names of tools by their last part: `mcp.github.list` by `list`. */
   readonly #byLastPart = new Map<string, string[]>();
+  /** Full names of namespaces by their last part: `mcp.github` by `github`. */
+  readonly #namespaces = new Map<string, Set<string>>();
 
   constructor(toolNames: readonly string[]) {
     this.#names = new Set(toolNames.map(identifierForm));
     for (const name of this.#names) {
       const parts = name.split('.');
       const last = parts.at(-1) as string;
-      if (parts.length > 1) this.#namespaces.add(parts[0] as string);
-      this.#byLastPart.set(last, [...(this.#byLastPart.get(last) ?? []), name]);
+      const sameLast = this.#byLastPart.get(last);
+      if (sameLast === undefined) this.#byLastPart.set(last, [name]);
+      else sameLast.push(name);
+      for (let end = 1; end < parts.length; end++) this.#addNamespace(parts.slice(0, end));
     }
   }
 
+  #addNamespace(parts: readonly string[]): void {
+    const last = parts.at(-1) as string;
+    const found = this.#namespaces.get(last) ?? new Set();
+    this.#namespaces.set(last, found.add(parts.join('.')));
+  }
+
   /**
-   * The one tool that a path can mean: `github.list` is `github.list`, `codemode.add` is `add`, `list` is
-   * `github.list` where no other tool is called that. Undefined where none fits, and where several do.
+   * The one tool that a path can mean, as scripts write it: `github.list` is `tools.github.list`, `codemode.add` is
+   * `tools.add`, and the end of a name is the tool where no other tool ends so: `list`, `github.list` of
+   * `mcp.github.list`. Undefined where none fits, and where several do.
    */
   fitting(path: readonly string[]): string | undefined {
     const [first = '', ...rest] = path;
-    if (this.#names.has(path.join('.'))) return path.join('.');
-    if (rest.length > 0) return RECEIVERS.has(first) && this.#names.has(rest.join('.')) ? rest.join('.') : undefined;
-    const bare = first.replace(PREFIX, '');
-    if (this.#names.has(bare)) return bare;
-    const [only, ...others] = this.#byLastPart.get(bare) ?? [];
+    const name =
+      rest.length === 0
+        ? this.#named(first.replace(PREFIX, '').replaceAll('__', '.'))
+        : (this.#named(path.join('.')) ?? (RECEIVERS.has(first) ? this.#exactly(rest.join('.')) : undefined));
+    return name === undefined ? undefined : `tools.${name}`;
+  }
+
+  #named(name: string): string | undefined {
+    const exact = this.#exactly(name);
+    if (exact !== undefined) return exact;
+    const ending = `.${name}`;
+    const sameLast = this.#byLastPart.get(name.slice(name.lastIndexOf('.') + 1)) ?? [];
+    const [only, ...others] = sameLast.filter((each) => each.endsWith(ending));
     return others.length === 0 ? only : undefined;
+  }
+
+  #exactly(name: string): string | undefined {
+    return this.#names.has(name) ? name : undefined;
   }
 
   /** Tools of the same last part, however it is spelled: `read_file` and `readFile`. */
@@ -46,9 +68,11 @@ export class ToolFit {
     return RECEIVERS.has(name);
   }
 
-  /** Whether tools stand under that name: `github` where there is `github.list`. */
-  hasNamespace(name: string): boolean {
-    return this.#namespaces.has(name);
+  /** What holds tools under that name, as scripts write it: `tools` for `codemode`, `tools.github` for `github`. */
+  holder(name: string): string | undefined {
+    const [only, ...others] = this.#namespaces.get(name) ?? [];
+    if (only !== undefined) return others.length === 0 ? `tools.${only}` : undefined;
+    return RECEIVERS.has(name) ? 'tools' : undefined;
   }
 }
 

@@ -278,10 +278,35 @@ const NAMED: readonly { name: string; source: string; answer: unknown; codes: st
     codes: ['repair-tool-name'],
   },
   {
+    name: 'a tool behind the end of its namespace, and in one word',
+    source: 'return [(await deep.go({ argv: ["p"] })).stdout, (await far__deep__go({ argv: ["q"] })).stdout]',
+    answer: ['p', 'q'],
+    codes: ['repair-tool-name', 'repair-tool-name'],
+  },
+  {
     name: 'a tool given to map',
     source: 'const all = await Promise.all([{ argv: ["i"] }].map(exec));\nreturn all[0].stdout',
     answer: 'i',
     codes: ['repair-tool-name'],
+  },
+  {
+    name: 'tools taken out of another name',
+    source:
+      'const { exec } = codemode;\nconst { run } = shell;\nconst both = [await exec({ argv: ["l"] }), await run({ argv: ["m"] })];\nreturn both.map((each) => each.stdout)',
+    answer: ['l', 'm'],
+    codes: ['repair-tool-name', 'repair-tool-name'],
+  },
+  {
+    name: 'a tool by a key of another name',
+    source: 'const name = "exec";\nreturn (await functions[name]({ argv: ["n"] })).stdout',
+    answer: 'n',
+    codes: ['repair-tool-name'],
+  },
+  {
+    name: 'an import of tools itself',
+    source: 'import { tools } from "codemode";\nreturn (await tools.exec({ argv: ["o"] })).stdout',
+    answer: 'o',
+    codes: ['repair-import'],
   },
   {
     name: 'an import of tools',
@@ -292,7 +317,7 @@ const NAMED: readonly { name: string; source: string; answer: unknown; codes: st
   },
 ];
 
-const TOOL_NAMES = ['exec', 'readFile', 'listDir', 'shell.run', 'a.twice', 'b.twice'];
+const TOOL_NAMES = ['exec', 'readFile', 'listDir', 'shell.run', 'far.deep.go', 'a.twice', 'b.twice'];
 
 describe('repairs', () => {
   it.each(REPAIRED)('are made and told: $name', async ({ source, answer, codes }) => {

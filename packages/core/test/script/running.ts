@@ -52,9 +52,10 @@ const tools = {
   async exec({ argv }: { argv: string[] }) {
     return { exitCode: argv[0] === 'false' ? 1 : 0, stdout: argv.join(' ') };
   },
-  shell: {
-    async run({ argv }: { argv: string[] }) {
-      return { exitCode: 0, stdout: argv.join(' ') };
-    },
-  },
+  shell: { run: echoed },
+  far: { deep: { go: echoed } },
 };
+
+async function echoed({ argv }: { argv: string[] }) {
+  return { exitCode: 0, stdout: argv.join(' ') };
+}
