@@ -429,6 +429,15 @@ const waiting: Operator[] = [
 
 // Results
 
+/** Where `.member` begins: what it is read from may end in a bracket that the tree does not have. */
+function dotOf({ property, optional }: NodeOf<'MemberExpression'>): number {
+  return property.start - (optional ? 2 : 1);
+}
+
+function before(node: NodeOf<'MemberExpression'>, text: string): Mutation {
+  return replaced({ start: dotOf(node), end: dotOf(node) }, text);
+}
+
 /** Calls that are awaited where their value goes somewhere. */
 function usedResults(script: ParsedScript): Node[] {
   return awaits(script).flatMap(({ node, parent }) =>
@@ -442,8 +451,7 @@ const results: Operator[] = [
   {
     name: 'result asked for .data',
     seen: 'recorded answers: axios habits',
-    mutate: (script) =>
-      resultReads(script).map(({ node }) => replaced({ start: node.object.end, end: node.object.end }, '.data')),
+    mutate: (script) => resultReads(script).map(({ node }) => before(node, '.data')),
   },
   {
     name: 'list taken for an object that holds it, or the other way',
@@ -451,15 +459,14 @@ const results: Operator[] = [
     mutate: (script) =>
       resultReads(script).flatMap(({ node, key, parent }) =>
         key === 'object' && parent?.node.type === 'MemberExpression'
-          ? [removed({ start: node.object.end, end: node.end })]
+          ? [removed({ start: dotOf(node), end: node.end })]
           : [],
       ),
   },
   {
     name: 'object taken for a list of objects',
     seen: 'TanStack/ai models-eval: wrong response structure',
-    mutate: (script) =>
-      resultReads(script).map(({ node }) => replaced({ start: node.object.end, end: node.object.end }, '[0]')),
+    mutate: (script) => resultReads(script).map(({ node }) => before(node, '[0]')),
   },
   {
     name: 'result parsed as JSON',
@@ -477,7 +484,7 @@ const results: Operator[] = [
     mutate: ({ visits }) =>
       visits.flatMap(({ node }) =>
         node.type === 'MemberExpression' && node.optional && !node.computed
-          ? [replaced({ start: node.object.end, end: node.property.start }, '.')]
+          ? [replaced({ start: dotOf(node), end: node.property.start }, '.')]
           : [],
       ),
   },
