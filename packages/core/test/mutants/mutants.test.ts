@@ -14,6 +14,7 @@ const LEAST_REFUSED = { 'with output schemas': 0.66, 'without output schemas': 0
 const LEAST_MUTANTS = 300;
 const PER_OPERATOR = 12;
 const BATCH = 8;
+const HOOK_MS = 300_000;
 
 type World = ReadonlyMap<string, Tool>;
 
@@ -45,7 +46,8 @@ beforeAll(async () => {
     })),
     approvals: 'auto',
     typecheck: 'off',
-    limits: { maxToolCalls: 200, timeoutMs: 3_000 },
+    // A mutant may loop for ever.
+    limits: { maxToolCalls: 100, computeMs: 500, timeoutMs: 10_000 },
   });
   const { validateOutput } = makeWorld().find(({ outputSchema }) => outputSchema === undefined) as Tool;
   checking = {
@@ -57,7 +59,7 @@ beforeAll(async () => {
     }),
   };
   different = await thoseThatDiffer();
-});
+}, HOOK_MS);
 
 afterAll(async () => {
   await running.close();
