@@ -106,7 +106,7 @@ function checkerOf(pool, tools, declarations) {
     declarations,
     toolNames,
     signatureOf: () => undefined,
-    issuesOf: () => [],
+    judgeArgument: () => undefined,
     isObject: () => false,
   });
 }

@@ -22,7 +22,7 @@ import {
   createRegistry,
   declarationsFor,
   isObjectResult,
-  issuesOfKnown,
+  judgeKnown,
   signatureOf,
   GUEST_DECLARATIONS,
   resolveExposure,
@@ -380,9 +380,9 @@ class ToolscriptHarness implements Harness {
         const tool = registry.get(name);
         return tool === undefined ? undefined : signatureOf(tool);
       },
-      issuesOf: (name: string, known: KnownArgument) => {
+      judgeArgument: (name: string, known: KnownArgument) => {
         const tool = exposedTool(name);
-        return tool === undefined ? [] : issuesOfKnown(tool, known);
+        return tool === undefined ? undefined : judgeKnown(tool, known);
       },
       isObject: (name: string, path: readonly string[]) => {
         const tool = exposedTool(name);

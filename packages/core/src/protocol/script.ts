@@ -1,4 +1,5 @@
 import type { ScriptFailure } from './errors.js';
+import type { ValidationIssue } from './tools.js';
 
 export type ScriptLanguage = 'ts' | 'js';
 
@@ -40,6 +41,13 @@ export interface KnownArgument {
   readonly open: readonly string[];
   /** Where the parts stand in the source: UTF-16 offsets. The argument itself is always among them. */
   readonly places: readonly (readonly [path: string, offset: number])[];
+}
+
+/** What a tool says of such an argument. */
+export interface KnownVerdict {
+  readonly issues: readonly ValidationIssue[];
+  /** Paths of members that are null and count as left out. */
+  readonly absent: readonly string[];
 }
 
 export interface SourcePosition {

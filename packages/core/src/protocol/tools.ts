@@ -42,7 +42,8 @@ export interface ValidationIssue {
 }
 
 export type Validated =
-  | { readonly ok: true; readonly value: JsonValue }
+  /** `absent`: paths of members that were null, may not be, and count as left out. */
+  | { readonly ok: true; readonly value: JsonValue; readonly absent?: readonly string[] }
   | { readonly ok: false; readonly issues: readonly ValidationIssue[] };
 
 /** A tool as the harness holds it; made by `defineTool`. Frozen. */
@@ -59,7 +60,10 @@ export interface Tool {
   readonly effect: ToolEffect;
   /** The tool itself makes a repetition under the same `idempotencyKey` harmless: after a crash the call is repeated. */
   readonly idempotent?: boolean;
-  /** Checks strictly (unknown keys are errors) and applies defaults. Never throws. */
+  /**
+   * Checks strictly (unknown keys are errors), applies defaults, and takes null for a member that may be left out, and
+   * may not be null, as its absence. Never throws.
+   */
   readonly validateInput: (input: unknown) => Validated;
   readonly validateOutput: (output: unknown) => Validated;
   readonly permissions: ((input: never) => readonly string[]) | undefined;

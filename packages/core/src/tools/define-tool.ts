@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { ToolscriptUsageError } from '../protocol/errors.js';
 import type { Tool, ToolCallContext, ToolEffect } from '../protocol/tools.js';
+import { nullsAsAbsent } from './absent-members.js';
 import { compileJsonSchema } from './json-schema.js';
 import { deepFreeze } from '../text/deep-freeze.js';
 import { didYouMean } from '../text/nearest-names.js';
@@ -84,6 +85,7 @@ export function defineTool<
   const input = compileInput(definition);
   const output = compileOutput(definition);
   const { oldNames } = definition;
+  const validateInput = nullsAsAbsent(input.jsonSchema, input.validate);
   return Object.freeze({
     name: definition.name,
     description: definition.description,
@@ -93,7 +95,7 @@ export function defineTool<
     effect: definition.effect ?? 'external',
     idempotent: definition.idempotent ?? false,
     oldNames: oldNames && Object.freeze({ ...oldNames }),
-    validateInput: (value: unknown) => input.validate(withNewNames(value === undefined ? {} : value, oldNames)),
+    validateInput: (value: unknown) => validateInput(withNewNames(value === undefined ? {} : value, oldNames)),
     validateOutput: output?.validate ?? acceptAnything.validate,
     permissions: definition.permissions,
     preview: definition.preview,

@@ -15,7 +15,7 @@ export { unknownEnd } from './call-errors.js';
 export { createFacade } from './facade.js';
 export type * from './facade-types.js';
 export * from './guest-declarations.js';
-export { issuesOfKnown } from './known-arguments.js';
+export { judgeKnown } from './known-arguments.js';
 export { createObservedShapes, type ObservedShapes } from './observed-shapes.js';
 export * from './packs.js';
 export * from './registry.js';

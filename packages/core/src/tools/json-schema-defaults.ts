@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../protocol/json.js';
 import { copyJson } from './json-text.js';
-import { isLocalReference, isRecord, isSchemaNode, resolveReference, type SchemaNode } from './schema-reference.js';
+import { certainSchemas, isRecord, isSchemaNode, itemSchemas, type SchemaNode } from './schema-reference.js';
 
 const MAX_STEPS = 100_000;
 
@@ -22,7 +22,7 @@ interface DefaultsState {
 
 function applyAt(state: DefaultsState, schema: SchemaNode, value: JsonValue): void {
   if (typeof value !== 'object' || value === null) return;
-  for (const certain of certainSchemas(state, schema)) {
+  for (const certain of certainSchemas(state.root, schema, () => (state.steps += 1))) {
     if (state.steps > MAX_STEPS) return;
     if (Array.isArray(value)) applyToItems(state, certain, value);
     else applyToMembers(state, certain, value as Record<string, JsonValue>);
@@ -47,36 +47,17 @@ function applyToMembers(state: DefaultsState, schema: JsonObject, value: Record<
 }
 
 function applyDefault(state: DefaultsState, schema: SchemaNode, value: Record<string, JsonValue>, key: string): void {
-  const carrier = certainSchemas(state, schema).find((certain) => certain['default'] !== undefined);
+  const carrier = certainSchemas(state.root, schema, () => (state.steps += 1)).find(
+    (certain) => certain['default'] !== undefined,
+  );
   if (carrier !== undefined) value[key] = copyJson(carrier['default']);
 }
 
 function applyToItems(state: DefaultsState, schema: JsonObject, value: readonly JsonValue[]): void {
-  const prefix = Array.isArray(schema['prefixItems'])
-    ? schema['prefixItems']
-    : Array.isArray(schema['items'])
-      ? schema['items']
-      : [];
-  const rest = Array.isArray(schema['items']) ? schema['additionalItems'] : schema['items'];
+  const { prefix, rest } = itemSchemas(schema);
   for (const [index, item] of value.entries()) {
     state.steps += 1;
     const itemSchema: unknown = index < prefix.length ? prefix[index] : rest;
     if (isRecord(itemSchema)) applyAt(state, itemSchema as JsonObject, item);
   }
-}
-
-function certainSchemas(state: DefaultsState, start: SchemaNode): JsonObject[] {
-  if (!isRecord(start)) return [];
-  if (start['$ref'] === undefined && start['allOf'] === undefined) return [start as JsonObject];
-  const found = new Set<JsonObject>();
-  const waiting: unknown[] = [start];
-  while (waiting.length > 0) {
-    const schema = waiting.pop();
-    state.steps += 1;
-    if (!isRecord(schema) || found.has(schema as JsonObject)) continue;
-    found.add(schema as JsonObject);
-    if (isLocalReference(schema['$ref'])) waiting.push(resolveReference(state.root, schema['$ref']));
-    if (Array.isArray(schema['allOf'])) waiting.push(...(schema['allOf'] as unknown[]));
-  }
-  return [...found];
 }

@@ -16,8 +16,14 @@ export interface ReadSchema {
   readonly notes: readonly string[];
 }
 
-export function readJsonSchema(root: JsonObject, where: string, onUse: (cost: number) => void): ReadSchema {
-  return new SchemaReader(root, where, onUse).read();
+/** `start`: the schema of the root that is read; the root itself where it is left out. */
+export function readJsonSchema(
+  root: JsonObject,
+  where: string,
+  onUse: (cost: number) => void,
+  start: JsonObject = root,
+): ReadSchema {
+  return new SchemaReader(root, where, onUse).read(start);
 }
 
 /** The property that the validator reads exactly once for each use of a schema, and that has no other role here. */
@@ -83,8 +89,8 @@ class SchemaReader {
     this.#legacyReferences = /draft-0[34567]/.test(String(root['$schema'] ?? ''));
   }
 
-  read(): ReadSchema {
-    const schema = this.#node(this.#root, []) as MutableSchema;
+  read(start: JsonObject): ReadSchema {
+    const schema = this.#node(start, []) as MutableSchema;
     const definitions: MutableSchema = Object.create(null) as MutableSchema;
     for (let next = this.#unread.pop(); next !== undefined; next = this.#unread.pop()) {
       definitions[next.name] = this.#node(next.target, ['$defs', next.name]);

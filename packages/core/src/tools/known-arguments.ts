@@ -1,4 +1,4 @@
-import type { KnownArgument } from '../protocol/script.js';
+import type { KnownArgument, KnownVerdict } from '../protocol/script.js';
 import type { Tool, ValidationIssue } from '../protocol/tools.js';
 import { isUnknownKey } from '../text/unknown-key.js';
 import { formatPath, leadsThrough } from '../text/value-path.js';
@@ -11,11 +11,14 @@ const DECIDED_AS_A_WHOLE = ['anyOf', 'oneOf', 'if', 'not', 'dependentSchemas', '
  * What the tool's own validator has against an argument of which perhaps only some parts are known: only what holds
  * whatever the other parts are.
  */
-export function issuesOfKnown(tool: Tool, known: KnownArgument): readonly ValidationIssue[] {
+export function judgeKnown(tool: Tool, known: KnownArgument): KnownVerdict {
   const verdict = tool.validateInput(known.value);
-  if (verdict.ok) return [];
+  if (verdict.ok) return { issues: [], absent: verdict.absent?.filter((path) => !known.unknown.includes(path)) ?? [] };
   const isWhole = known.unknown.length + known.open.length === 0;
-  return isWhole ? verdict.issues : verdict.issues.filter((issue) => isCertain(issue, tool, known));
+  return {
+    issues: isWhole ? verdict.issues : verdict.issues.filter((issue) => isCertain(issue, tool, known)),
+    absent: [],
+  };
 }
 
 function isCertain(issue: ValidationIssue, tool: Tool, known: KnownArgument): boolean {

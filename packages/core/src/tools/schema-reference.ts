@@ -92,12 +92,37 @@ function expandOnce(root: SchemaNode, schema: SchemaNode, expansions: Expansions
 /** What a schema says of one member or item; its references and branches are not followed. */
 export function childSchema(schema: JsonObject, part: string | number): SchemaNode | undefined {
   const properties = schema['properties'];
-  const prefix = schema['prefixItems'];
   let child: unknown;
-  if (typeof part === 'number') child = Array.isArray(prefix) && part < prefix.length ? prefix[part] : schema['items'];
-  else if (isRecord(properties) && Object.hasOwn(properties, part)) child = properties[part];
+  if (typeof part === 'number') {
+    const { prefix, rest } = itemSchemas(schema);
+    child = part < prefix.length ? prefix[part] : rest;
+  } else if (isRecord(properties) && Object.hasOwn(properties, part)) child = properties[part];
   else child = schema['additionalProperties'];
   return isSchemaNode(child) ? child : undefined;
+}
+
+/** What a schema says of the first items of a list, and of the others; older drafts' spelling included. */
+export function itemSchemas(schema: JsonObject): { readonly prefix: readonly unknown[]; readonly rest: unknown } {
+  const { items, prefixItems } = schema;
+  if (Array.isArray(items)) return { prefix: items, rest: schema['additionalItems'] };
+  return { prefix: Array.isArray(prefixItems) ? prefixItems : [], rest: items };
+}
+
+/** A schema, its references and the parts of its `allOf`: what holds whichever branch of a union is meant. */
+export function certainSchemas(root: SchemaNode, start: SchemaNode, onStep: () => void = () => {}): JsonObject[] {
+  if (!isRecord(start)) return [];
+  if (start['$ref'] === undefined && start['allOf'] === undefined) return [start as JsonObject];
+  const found = new Set<JsonObject>();
+  const waiting: unknown[] = [start];
+  while (waiting.length > 0) {
+    const schema = waiting.pop();
+    onStep();
+    if (!isRecord(schema) || found.has(schema as JsonObject)) continue;
+    found.add(schema as JsonObject);
+    if (isLocalReference(schema['$ref'])) waiting.push(resolveReference(root, schema['$ref']));
+    if (Array.isArray(schema['allOf'])) waiting.push(...(schema['allOf'] as unknown[]));
+  }
+  return [...found];
 }
 
 const BRANCH_KEYWORDS = ['allOf', 'anyOf', 'oneOf'] as const;

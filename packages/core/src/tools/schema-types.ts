@@ -231,7 +231,8 @@ export class SchemaTypeWriter {
   #record(schema: JsonObject, context: SchemaContext, indent: string, depth: number): string {
     const others = schema['additionalProperties'];
     const patterns = isRecord(schema['patternProperties']) ? Object.values(schema['patternProperties']) : [];
-    if (others === false && patterns.length === 0) return '{}';
+    const isClosed = others === false || (others === undefined && isRecord(schema['properties']));
+    if (isClosed && patterns.length === 0) return '{}';
     const values = others === false ? patterns : [...patterns, others ?? true];
     const type = joinUnion(values.map((value) => this.#type(value, context, indent, depth + 1)));
     // `Record` may not hold the very type that is being written; an index signature may.

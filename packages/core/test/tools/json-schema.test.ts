@@ -46,10 +46,12 @@ describe('a JSON Schema from outside', () => {
     expect(problems(weather, value)).toBe(message);
   });
 
-  it('closes its top level unless it says otherwise', () => {
+  it('closes what names properties unless it says otherwise', () => {
     const properties = { a: { type: 'number' } };
     expect(problems({ type: 'object', properties }, { b: 1 })).toContain('args.b: unknown key');
-    expect(problems({ type: 'object' }, { b: 1 })).toContain('args.b: unknown key; no keys are taken here');
+    expect(problems({ type: 'object' }, { b: 1 })).toBe('');
+    expect(problems({}, { b: 1 })).toBe('');
+    expect(problems({ type: 'object', properties: {} }, { b: 1 })).toBe('args.b: unknown key; no keys are taken here');
     expect(problems({ type: 'object', properties, additionalProperties: true }, { b: 1 })).toBe('');
     expect(problems({ type: 'object', properties, additionalProperties: { type: 'string' } }, { b: 1 })).toBe(
       'args.b: expected string, received number',
@@ -66,13 +68,97 @@ describe('a JSON Schema from outside', () => {
     ).toBe('');
   });
 
-  it('leaves nested objects as open as the schema says', () => {
-    expect(
-      problems(
-        { type: 'object', properties: { inner: { type: 'object', properties: { a: {} } } } },
-        { inner: { z: 1 } },
-      ),
-    ).toBe('');
+  it.each<[string, object, object, string]>([
+    ['a member', { type: 'object', properties: { a: {} } }, { z: 1 }, 'args.p.z: unknown key; the keys are a'],
+    [
+      'an item',
+      { type: 'array', items: { properties: { a: {} } } },
+      [{ z: 1 }],
+      'args.p[0].z: unknown key; the keys are a',
+    ],
+    ['what a reference names', { $ref: '#/$defs/one' }, { z: 1 }, 'args.p.z: unknown key; the keys are one'],
+    [
+      'a value of a record',
+      { additionalProperties: { properties: { a: {} } } },
+      { k: { z: 1 } },
+      'args.p.k.z: unknown key; the keys are a',
+    ],
+    [
+      'the parts of an allOf',
+      { allOf: [{ properties: { a: {} } }, { properties: { b: {} } }] },
+      { a: 1, b: 1, z: 1 },
+      'args.p.z: unknown key; the keys are b, a',
+    ],
+    [
+      'the branches of a union',
+      { anyOf: [{ properties: { a: {} } }, { properties: { b: {} } }] },
+      { a: 1, b: 1, z: 1 },
+      'args.p.z: unknown key; the keys are b, a',
+    ],
+    [
+      'conditions beside properties',
+      { properties: { a: {}, b: {} }, anyOf: [{ required: ['a'] }, { required: ['b'] }] },
+      { a: 1, z: 1 },
+      'args.p.z: unknown key; the keys are a, b',
+    ],
+    [
+      'a closed branch',
+      { anyOf: [{ properties: { a: {} }, additionalProperties: false }, { type: 'string' }] },
+      { a: 1 },
+      '',
+    ],
+    ['an open member', { properties: { a: {} }, additionalProperties: true }, { z: 1 }, ''],
+    ['a member without properties', { type: 'object' }, { z: 1 }, ''],
+    ['a member of any type', {}, { z: { y: 1 } }, ''],
+    ['keys by pattern', { properties: { a: {} }, patternProperties: { '^z': {} } }, { z: 1 }, ''],
+    ['an open branch', { anyOf: [{ properties: { a: {} }, required: ['a'] }, { type: 'object' }] }, { z: 1 }, ''],
+  ])('closes nested objects in the same way: %s', (_, schema, value, message) => {
+    const whole = { properties: { p: schema }, $defs: { one: { properties: { one: {} } } } };
+    expect(problems(whole, { p: value })).toBe(message);
+  });
+
+  it('looks for unknown keys within a budget', () => {
+    const dependentSchemas = Object.fromEntries(
+      Array.from({ length: 150 }, (_, index) => [`k${index}`, { title: 'x' }]),
+    );
+    const item = { properties: { x: { type: 'object', properties: {} } }, dependentSchemas };
+    const schema = { properties: { list: { type: 'array', items: item } } };
+    const list = (length: number) => ({ list: Array.from({ length }, () => ({ x: {} })) });
+    expect(problems(schema, list(100))).toBe('');
+    expect(problems(schema, list(5_000))).toContain('too complex');
+  });
+
+  it('applies only defaults that it accepts itself', () => {
+    const compiled = input({
+      properties: {
+        size: { type: 'integer', default: 'large' },
+        name: { type: 'string', default: null },
+        mode: { $ref: '#/$defs/mode', default: 'none' },
+        page: { type: 'integer', default: 1, minimum: 1 },
+        options: { type: 'object', properties: { deep: { type: 'boolean', default: 'no' } }, default: {} },
+      },
+      $defs: { mode: { enum: ['a', 'b'] } },
+    });
+    expect(compiled.validate({})).toEqual({ ok: true, value: { page: 1, options: {} } });
+    expect(compiled.notes).toHaveLength(4);
+    expect(compiled.notes[0]).toContain('#/properties/size has a default that it does not accept itself');
+  });
+
+  it('does not ask for members that have a default', () => {
+    const compiled = input({
+      properties: {
+        page: { type: 'integer', default: 1 },
+        query: { type: 'string' },
+        lost: { enum: ['a'], default: 5 },
+      },
+      required: ['page', 'query', 'lost'],
+    });
+    expect(compiled.jsonSchema['required']).toEqual(['query', 'lost']);
+    expect(compiled.validate({ query: 'x', lost: 'a' })).toEqual({
+      ok: true,
+      value: { query: 'x', lost: 'a', page: 1 },
+    });
+    expect(compiled.validate({ query: 'x' }).ok).toBe(false);
   });
 
   it('does not call a declared member that failed an unknown key', () => {

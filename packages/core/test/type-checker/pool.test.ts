@@ -133,7 +133,7 @@ describe('a whole checker', () => {
       ...TOOLS,
       toolNames: [],
       signatureOf: () => undefined,
-      issuesOf: () => [],
+      judgeArgument: () => undefined,
       isObject: () => false,
     });
     expect((await checker.check('return "\udc00"')).type).toBe('checked');

@@ -1,10 +1,10 @@
-import type { KnownArgument, ValidationIssue } from '../../protocol/index.js';
+import type { KnownArgument, KnownVerdict, ValidationIssue } from '../../protocol/index.js';
 import { isUnknownKey } from '../../text/unknown-key.js';
 import { leadsThrough } from '../../text/value-path.js';
 import type { CallFact, SourceFacts } from '../source-facts.js';
 
-/** What a tool's own validator says of an argument that is known before the script runs; empty where that is nothing. */
-export type IssuesOf = (tool: string, known: KnownArgument) => readonly ValidationIssue[];
+/** What a tool's own validator says of an argument before the script runs; undefined where there is no such tool. */
+export type JudgeArgument = (tool: string, known: KnownArgument) => KnownVerdict | undefined;
 
 /** Something in a call that the tool will refuse. */
 export interface CallIssue {
@@ -18,32 +18,49 @@ export interface CallIssue {
   readonly message: string;
 }
 
+/** Something in a call that the tool takes otherwise than it is written. */
+export interface CallNote {
+  readonly offset: number;
+  readonly message: string;
+}
+
 /** The calls of tools whose arguments are known, as the tools' own validators judge them. */
 export interface JudgedCalls {
   readonly issues: readonly CallIssue[];
+  readonly notes: readonly CallNote[];
   /** Calls with arguments that are known to the last part and that their tools accept. */
   readonly accepted: ReadonlySet<CallFact>;
 }
 
-export function judgeCalls({ calls }: SourceFacts, issuesOf: IssuesOf): JudgedCalls {
+export function judgeCalls({ calls }: SourceFacts, judgeArgument: JudgeArgument): JudgedCalls {
   const issues: CallIssue[] = [];
+  const notes: CallNote[] = [];
   const accepted = new Set<CallFact>();
   for (const call of calls) {
     const { known, tool } = call;
-    if (known === undefined) continue;
-    const found = issuesOf(tool, known);
-    issues.push(...found.map((issue) => callIssue(call, known, issue)));
-    if (found.length === 0 && known.unknown.length + known.open.length === 0) accepted.add(call);
+    const verdict = known && judgeArgument(tool, known);
+    if (known === undefined || verdict === undefined) continue;
+    issues.push(...verdict.issues.map((issue) => callIssue(call, known, issue)));
+    notes.push(...verdict.absent.map((path) => absentNote(call, known, path)));
+    if (verdict.issues.length === 0 && known.unknown.length + known.open.length === 0) accepted.add(call);
   }
-  return { issues, accepted };
+  return { issues, notes, accepted };
 }
 
-function callIssue(call: CallFact, { places }: KnownArgument, issue: ValidationIssue): CallIssue {
+function absentNote(call: CallFact, known: KnownArgument, path: string): CallNote {
+  const message = `${path} of tools.${call.tool} is null, which it may not be, and counts as left out.`;
+  return { offset: offsetOf(call, known, path), message };
+}
+
+function offsetOf(call: CallFact, { places }: KnownArgument, path: string): number {
+  return places.findLast(([place]) => leadsThrough(path, place))?.[1] ?? call.start;
+}
+
+function callIssue(call: CallFact, known: KnownArgument, issue: ValidationIssue): CallIssue {
   const { path, message, received } = issue;
-  const [, offset] = places.findLast(([inner]) => leadsThrough(path, inner)) ?? ['', call.start];
   return {
     call,
-    offset,
+    offset: offsetOf(call, known, path),
     isMissing: received === 'undefined',
     isUnknownKey: isUnknownKey(issue),
     name: /[^.[\]"]+(?="?\]?$)/u.exec(path)?.[0] ?? path,

@@ -1,6 +1,6 @@
 import type { Finding } from '../findings.js';
 import type { SourceFacts } from '../source-facts.js';
-import type { IssuesOf } from './call-issues.js';
+import type { JudgeArgument } from './call-issues.js';
 import type { CheckAnswer, CheckPool } from './check-pool.js';
 import { reportTypes, type TypeReport } from './type-report.js';
 
@@ -31,7 +31,7 @@ export interface TypeCheckerOptions {
   readonly declarations: string;
   readonly toolNames: readonly string[];
   readonly signatureOf: (tool: string) => string | undefined;
-  readonly issuesOf: IssuesOf;
+  readonly judgeArgument: JudgeArgument;
   /** Whether a tool's result, or a member of it, is certainly an object, or a list of objects. */
   readonly isObject: (tool: string, path: readonly string[]) => boolean;
 }
@@ -40,7 +40,7 @@ const HEAD = 'export {};async function __script(){\n';
 const TAIL = '\n}\n';
 
 export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
-  const { pool, key, mode, declarations, toolNames, signatureOf, issuesOf, isObject } = options;
+  const { pool, key, mode, declarations, toolNames, signatureOf, judgeArgument, isObject } = options;
   const toolSet = { name: key, declarations };
   const choices = choicesIn(declarations);
   let warming: Promise<void> | undefined;
@@ -49,7 +49,7 @@ export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
     warm: () => (warming ??= pool.warm(toolSet)),
     check: (source) => pool.check(toolSet, HEAD + wellFormed(source) + TAIL),
     judge(answer, source, facts) {
-      const context = { facts, toolNames, signatureOf, issuesOf, isObject, choices, prefix: HEAD.length, source };
+      const context = { facts, toolNames, signatureOf, judgeArgument, isObject, choices, prefix: HEAD.length, source };
       // Arguments that are known need no TypeScript to be judged.
       const report = reportTypes(answer.type === 'checked' ? answer.diagnostics : [], context);
       const { findings, hint } = mode === 'warn' ? softened(report) : report;

@@ -4,7 +4,7 @@ import { nearestNames } from '../../text/nearest-names.js';
 import type { Finding } from '../findings.js';
 import type { ResultText } from '../result-texts.js';
 import type { CallFact, SourceFacts } from '../source-facts.js';
-import { judgeCalls, type CallIssue, type IssuesOf } from './call-issues.js';
+import { judgeCalls, type CallIssue, type JudgeArgument } from './call-issues.js';
 import type { NativeDiagnostic } from './checker-process.js';
 import { DiagnosticPolicy, flattened, withChoices } from './diagnostic-policy.js';
 
@@ -21,7 +21,7 @@ export interface ReportContext {
   readonly toolNames: readonly string[];
   /** A tool's declaration on one line. */
   readonly signatureOf: (tool: string) => string | undefined;
-  readonly issuesOf: IssuesOf;
+  readonly judgeArgument: JudgeArgument;
   /** Whether a tool's result, or a member of it, is certainly an object, or a list of objects. */
   readonly isObject: (tool: string, path: readonly string[]) => boolean;
   /** Named types of the declarations that are lists of literals, as they are written. */
@@ -40,7 +40,7 @@ const MOST_NAMES = 5;
 /** A complaint that is worth telling. */
 interface Weighed {
   readonly code: string;
-  readonly severity: 'error' | 'warning';
+  readonly severity: Finding['severity'];
   readonly offset: number;
   readonly call: CallFact | undefined;
   readonly order: number;
@@ -56,7 +56,7 @@ export function reportTypes(diagnostics: readonly NativeDiagnostic[], context: R
     const inSource = (at: number) => Math.min(Math.max(0, at - context.prefix), context.source.length);
     return { diagnostic, code: diagnostic.code, offset: inSource(diagnostic.pos), end: inSource(diagnostic.end) };
   });
-  const judged = judgeCalls(context.facts, context.issuesOf);
+  const judged = judgeCalls(context.facts, context.judgeArgument);
   const policy = new DiagnosticPolicy(context.facts, placed, judged, context.choices);
   const complaints = placed.flatMap((found) => {
     const verdict = policy.verdict(found.diagnostic, found.offset, found.end);
@@ -66,13 +66,14 @@ export function reportTypes(diagnostics: readonly NativeDiagnostic[], context: R
     ...complaints,
     ...untold(judged.issues, complaints).map((issue) => refusal(issue, context)),
     ...context.facts.refusals.map((finding) => mistake(finding, 'error')),
+    ...judged.notes.map((note) => mistake({ code: 'null-as-absent', ...note }, 'info')),
     ...context.facts.texts.filter(({ tool, path }) => context.isObject(tool, path)).map(objectInText),
   ];
   const errors = weighed
     .filter(({ severity }) => severity === 'error')
     .toSorted((left, right) => left.order - right.order);
-  const warnings = weighed.filter(({ severity }) => severity === 'warning');
-  const chosen = [...withoutRepeats(errors), ...withoutRepeats(warnings)].slice(0, MOST_FINDINGS);
+  const others = (wanted: Weighed['severity']) => withoutRepeats(weighed.filter(({ severity }) => severity === wanted));
+  const chosen = [...withoutRepeats(errors), ...others('warning'), ...others('info')].slice(0, MOST_FINDINGS);
   const findings = chosen.map(({ severity, code, offset, message }) => ({
     severity,
     code,

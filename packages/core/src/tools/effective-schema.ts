@@ -1,0 +1,86 @@
+import type { JsonObject } from '../protocol/json.js';
+import { certainSchemas, isRecord, isSchemaNode } from './schema-reference.js';
+
+/** A schema of arguments as it works out, with a sentence for each default that does not. */
+export interface EffectiveSchema {
+  readonly schema: JsonObject;
+  readonly notes: readonly string[];
+}
+
+/**
+ * What a tool's declaration, the checker and the validation are all made of. A default that its own schema refuses is
+ * left out: applying it would refuse every call. A member with a default need not be given, whatever `required` says.
+ * `fits`: whether a schema of the root accepts a value.
+ */
+export function effectiveSchema(
+  root: JsonObject,
+  fits: (schema: JsonObject, value: unknown) => boolean,
+): EffectiveSchema {
+  const notes: string[] = [];
+  const rewritten = rewriteSchemas(root, [], (schema, path) => {
+    if (schema['default'] === undefined || fits(schema, schema['default'])) return schema;
+    notes.push(`#/${path.join('/')} has a default that it does not accept itself; it is not applied.`);
+    const { default: _default, ...rest } = schema;
+    return rest;
+  }) as JsonObject;
+  return {
+    schema: rewriteSchemas(rewritten, [], (schema) => withoutDefaulted(rewritten, schema)) as JsonObject,
+    notes,
+  };
+}
+
+function withoutDefaulted(root: JsonObject, schema: JsonObject): JsonObject {
+  const { properties, required } = schema;
+  if (!Array.isArray(required) || !isRecord(properties)) return schema;
+  const needed = required.filter((key) => typeof key !== 'string' || !hasDefault(root, properties, key));
+  return needed.length === required.length ? schema : { ...schema, required: needed };
+}
+
+function hasDefault(root: JsonObject, properties: Record<string, unknown>, key: string): boolean {
+  if (!Object.hasOwn(properties, key)) return false;
+  const member = properties[key];
+  return isSchemaNode(member) && certainSchemas(root, member).some((part) => part['default'] !== undefined);
+}
+
+/** Keywords that hold one schema or a list of them, and keywords that hold schemas by name. */
+const SCHEMAS = new Set([
+  'items',
+  'prefixItems',
+  'additionalItems',
+  'additionalProperties',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+  'contains',
+  'propertyNames',
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'not',
+  'if',
+  'then',
+  'else',
+]);
+const SCHEMA_MAPS = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions']);
+
+/** A copy in which every schema is what `rewrite` makes of it, the inner ones first. Nothing is followed outside. */
+function rewriteSchemas(
+  node: unknown,
+  path: readonly string[],
+  rewrite: (schema: JsonObject, path: readonly string[]) => JsonObject,
+): unknown {
+  if (Array.isArray(node)) return node.map((part, index) => rewriteSchemas(part, [...path, String(index)], rewrite));
+  if (!isRecord(node)) return node;
+  const copy = mapMembers(node, (key, value) => {
+    if (SCHEMAS.has(key)) return rewriteSchemas(value, [...path, key], rewrite);
+    if (!SCHEMA_MAPS.has(key) || !isRecord(value)) return value;
+    return mapMembers(value, (name, schema) => rewriteSchemas(schema, [...path, key, name], rewrite));
+  });
+  return rewrite(copy as JsonObject, path);
+}
+
+function mapMembers(
+  record: Record<string, unknown>,
+  map: (key: string, value: unknown) => unknown,
+): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(key, value)]));
+}
