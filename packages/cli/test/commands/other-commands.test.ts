@@ -51,7 +51,7 @@ describe('toolscript eval', () => {
     const { status, stdout } = await toolscript(['eval', '-e', 'return await tools.readFile({ path: 1 })']);
     expect(status).toBe(1);
     expect(stdout).toContain(
-      "ScriptTypeError: ts2322: Type 'number' is not assignable to type 'string' (line 1, column 31).",
+      'ScriptTypeError: tool-arguments: args.path of tools.readFile: expected string, received number (line 1, column 31).',
     );
     expect(stdout).toContain(
       '> 1 | return await tools.readFile({ path: 1 })\n        |                               ^',

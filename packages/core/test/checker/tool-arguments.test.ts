@@ -291,7 +291,7 @@ describe('an argument that is computed', () => {
 
 describe('null for a member that may be left out', () => {
   it('is taken as its absence, with a note', async () => {
-    const outcome = await harness.runScript('await tools.find({ query: "ab",\n  limit: null })');
+    const outcome = await harness.runScript('return await tools.find({ query: "ab",\n  limit: null })');
     const message = 'args.limit of tools.find is null, which it may not be, and counts as left out.';
     expect(outcome.diagnostics).toEqual([{ severity: 'info', code: 'null-as-absent', message, line: 2, column: 3 }]);
     expect(outcome).toMatchObject({ status: 'completed', operations: [{ input: { query: 'ab' } }] });
@@ -299,7 +299,7 @@ describe('null for a member that may be left out', () => {
 
   it('is taken as its absence where it only may be null', async () => {
     const outcome = await harness.runScript(
-      'const limit = "ab".match(/x/u)?.length ?? null; await tools.find({ query: "ab", limit })',
+      'const limit = "ab".match(/x/u)?.length ?? null; return await tools.find({ query: "ab", limit })',
     );
     expect(outcome).toMatchObject({ status: 'completed', diagnostics: [], operations: [{ input: { query: 'ab' } }] });
   });

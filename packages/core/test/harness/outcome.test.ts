@@ -57,7 +57,7 @@ describe('a value is plain JSON data', () => {
     ['return class {}', 'value', 'function'],
     ['const o = { x: {} }; o.x.y = o; return o', 'value.x.y', 'cycle'],
     ['const a = []; a.push(a); return { a }', 'value.a[0]', 'cycle'],
-    ['return { p: tools.echo({ value: 1 }) }', 'value.p', 'Promise'],
+    ['const p: any = tools.echo({ value: 1 }); const all = { p }; return all', 'value.p', 'Promise'],
     ['return { "odd key": 1n }', 'odd key', 'BigInt'],
   ])('%s is a SerializationError that names the path', async (source, path, kind) => {
     const error = await failure(source);
@@ -138,7 +138,7 @@ describe('every outcome', () => {
   it('tells its operations in call order, each with its status', async () => {
     const own = openHarness({ tools: sample.tools, approvals: 'deny' });
     const source = `
-      const calls = [tools.wait({ ms: 30, value: 'slow' }), tools.fail({ message: 'no' }), tools.write({ path: 'p' }), tools.add({ a: 'x' } as any), tools.echo({ value: 'fast' })];
+      const calls = [tools.wait({ ms: 30, value: 'slow' }), tools.fail({ message: 'no' }), tools.write({ path: 'p' }), tools.add({ a: JSON.parse('"x"') }), tools.echo({ value: 'fast' })];
       const settled = await Promise.allSettled(calls);
       const lost = tools.wait({ ms: 60_000 });
       await tools.wait({ ms: 5 });
@@ -275,7 +275,7 @@ describe('an error', () => {
         'try { await tools.fail({ message: "m" }); } catch (e) { throw new Error("wrapped", { cause: e }); }',
       ),
     ).toMatchObject({ code: 'ScriptRuntimeError', message: 'Error: wrapped' });
-    expect(await failure('await tools.add({ a: "x" } as any)')).toMatchObject({
+    expect(await failure('await tools.add({ a: JSON.parse("null") })')).toMatchObject({
       code: 'ToolValidationError',
       toolName: 'add',
     });

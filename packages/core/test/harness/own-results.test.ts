@@ -65,7 +65,7 @@ describe('a result in a script is ordinary data', () => {
     const source = `
       const found = await catalog.list(); found.push('more');
       const done = await tools.spawn.exec('list', {}).done; done.items.pop();
-      const wrong = await tools.list({ unknown: 1 } as any).catch((error) => error);
+      const wrong = await tools.list(JSON.parse('{ "unknown": 1 }')).catch((error) => error);
       wrong.data.seen = true;
       return [found.at(-1), done.items.length, wrong.data.seen];`;
     expect(await open().value(source)).toEqual(['more', 1, true]);

@@ -33,7 +33,7 @@ try {
   it.each<[string, string]>([
     ['an error of the engine', 'try { (null as any).x } catch (error) { return (error as Error).stack }'],
     ['an error of a call', 'return await tools.fail({ message: "no" }).catch((error) => error.stack)'],
-    ['arguments that are wrong', 'return await tools.add({ a: "x" } as any).catch((error) => error.stack)'],
+    ['arguments that are wrong', 'return await tools.add({ a: JSON.parse("null") }).catch((error) => error.stack)'],
     ['a tool that is not there', 'try { (tools as any).nothing({}) } catch (error) { return (error as Error).stack }'],
     ['a denied call', 'return await tools.write({ path: "p" }).catch((error) => error.stack)'],
     ['a callback of a built-in', 'return [1].map(() => new Error("in a callback").stack)[0]'],

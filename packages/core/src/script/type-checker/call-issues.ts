@@ -19,7 +19,7 @@ export interface CallIssue {
 }
 
 /** Something in a call that the tool takes otherwise than it is written. */
-export interface CallNote {
+interface CallNote {
   readonly offset: number;
   readonly message: string;
 }
