@@ -60,8 +60,8 @@ export interface SandboxJob {
   readonly javascript: string;
   /**
    * Where the pieces of `javascript` come from, for the stacks that the script reads: for each of its lines but the first,
-   * a flat list of `column, source line, source column`, as JSON text of the differences from one to the next
-   * (`CompiledScript.positions`). Left out: stacks count in `javascript`.
+   * a flat list of `column, source line, source column`, as JSON text of the differences from one to the next; see
+   * `encodePositions` of the compiler. Left out: stacks count in `javascript`.
    */
   readonly positions?: string;
   /** Tool names as the script writes them, dots making namespaces. */

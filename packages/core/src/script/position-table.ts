@@ -18,15 +18,26 @@ export class PositionTable {
     return (this.#encoded ??= this.#encode());
   }
 
-  /** The last piece at or before the place; at a line's start the first one on the line, else the last before it. */
+  /**
+   * Between two pieces that are as far apart in the source as in the code, the place between them. Else the last piece
+   * at or before it; at a line's start the first one on the line, else the last before it.
+   */
   original(line: number, column: number): SourcePosition | undefined {
     this.#lines ??= readLines(this.encoded);
     const index = line - 1 - WRAPPER_LINES;
     const onLine = this.#lines[index];
     if (onLine === undefined) return undefined;
-    const piece = onLine[lastAtOrBefore(onLine, column)] ?? onLine[0] ?? lastBefore(this.#lines, index);
-    return piece === undefined ? undefined : { line: piece.line, column: piece.sourceColumn };
+    const at = lastAtOrBefore(onLine, column);
+    const piece = onLine[at] ?? onLine[0] ?? lastBefore(this.#lines, index);
+    if (piece === undefined) return undefined;
+    const beyond = isRun(onLine[at], onLine[at + 1]) ? column - piece.column : 0;
+    return { line: piece.line, column: piece.sourceColumn + beyond };
   }
+}
+
+function isRun(piece: Piece | undefined, next: Piece | undefined): boolean {
+  if (piece === undefined || next === undefined) return false;
+  return next.line === piece.line && next.sourceColumn - piece.sourceColumn === next.column - piece.column;
 }
 
 interface Piece {

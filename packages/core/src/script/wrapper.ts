@@ -28,22 +28,26 @@ export interface MappingInput {
  * Where the pieces of the compiled code come from, as JSON text: for each line of `javascript` (as the engine counts
  * them: \n alone ends one) below the wrapper's own, a flat list of `column, source line, source column`. Each number
  * is the difference to the one before it; the first column of a line counts from 0, and so do the first line and column
- * of the source. `PositionTable` reads it, and so does the sandbox's guest for the stacks of errors.
+ * of the source. Of pieces that are as far apart in the source as in the code only the first and the last are there:
+ * what lies between them does so in both. `PositionTable` reads the text, and so does the sandbox's guest for the stacks
+ * of errors.
  */
 export function encodePositions(input: MappingInput): string {
   const lines: number[][] = codeOf(input)
     .split('\n')
     .map(() => []);
-  const columns = lines.map(() => 0);
-  let lastLine = 0;
-  let lastColumn = 0;
-  for (const { generated, original } of piecesOf(input)) {
-    const index = generated.line - 1;
-    lines[index]?.push(generated.column - columns[index]!, original.line - lastLine, original.column - lastColumn);
-    columns[index] = generated.column;
-    ({ line: lastLine, column: lastColumn } = original);
+  const pieceOf = pieceMapper(input);
+  const map = new TraceMap({ version: 3, sources: ['script.ts'], names: [], mappings: input.mappings });
+  for (const [index, segments] of decodedMappings(map).entries()) {
+    for (const [column, , line, sourceColumn] of segments) {
+      if (line === undefined || sourceColumn === undefined) continue;
+      const original = { line: line + 1, column: sourceColumn + 1 };
+      const piece = pieceOf({ generated: { line: index + 1, column: column + 1 }, original });
+      const numbers = piece && lines[piece.generated.line - 1];
+      if (numbers !== undefined) addPiece(numbers, piece!);
+    }
   }
-  return JSON.stringify(lines);
+  return JSON.stringify(asDifferences(lines));
 }
 
 interface Piece {
@@ -52,19 +56,30 @@ interface Piece {
   readonly original: SourcePosition;
 }
 
-function* piecesOf(input: MappingInput): Generator<Piece> {
-  const pieceOf = pieceMapper(input);
-  const lines = decodedMappings(
-    new TraceMap({ version: 3, sources: ['script.ts'], names: [], mappings: input.mappings }),
-  );
-  for (const [index, segments] of lines.entries()) {
-    for (const [column, , originalLine, originalColumn] of segments) {
-      if (originalLine === undefined || originalColumn === undefined) continue;
-      const generated = { line: index + 1, column: column + 1 };
-      const piece = pieceOf({ generated, original: { line: originalLine + 1, column: originalColumn + 1 } });
-      if (piece !== undefined) yield piece;
-    }
-  }
+/** The piece before it makes room where it lies between two that are as far apart here as there. */
+function addPiece(numbers: number[], { generated, original }: Piece): void {
+  const { length } = numbers;
+  const [firstColumn = 0, firstLine, firstSource = 0, column = 0, line, source = 0] = numbers.slice(-6);
+  const isOnLine = length >= 6 && firstLine === original.line && line === original.line;
+  const isAsFar = source - firstSource === column - firstColumn;
+  if (isOnLine && isAsFar && original.column - source === generated.column - column) numbers.length = length - 3;
+  numbers.push(generated.column, original.line, original.column);
+}
+
+function asDifferences(lines: number[][]): number[][] {
+  let line = 0;
+  let sourceColumn = 0;
+  return lines.map((numbers) => {
+    let column = 0;
+    return numbers.map((number, index) => {
+      const kind = index % 3;
+      const before = kind === 0 ? column : kind === 1 ? line : sourceColumn;
+      if (kind === 0) column = number;
+      else if (kind === 1) line = number;
+      else sourceColumn = number;
+      return number - before;
+    });
+  });
 }
 
 /** Where each of them ends lines in another way, or the source was repaired, positions are counted anew. */

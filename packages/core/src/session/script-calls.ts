@@ -3,6 +3,7 @@ import {
   type CompiledScript,
   type GuestError,
   type SandboxCall,
+  type Settlement,
   type SourcePosition,
 } from '../protocol/index.js';
 import { idempotencyKey, unknownEnd } from '../tools/index.js';
@@ -38,13 +39,6 @@ interface CallsOptions {
   settle: (call: { callIndex: number }, result: CallResult) => void;
 }
 
-/** A call of `sleep`; of `setTimeout` and `setInterval` where it has a callback. */
-interface Timer {
-  readonly timeout: NodeJS.Timeout;
-  readonly call: SandboxCall;
-  readonly hasCallback: boolean;
-}
-
 /** A tool call as the script asked for it. */
 interface ToolCall extends Pick<FacadeCall, 'tool' | 'argsJson' | 'isRepeated' | 'retries'> {
   task?: OpenTask | undefined;
@@ -60,7 +54,9 @@ export class ScriptCalls {
   readonly #catalog: CatalogCalls;
   readonly #taskCalls: TaskCalls | undefined;
   readonly #taskIdStart: string;
-  readonly #timers = new Map<number, Timer>();
+  readonly #timers = new Map<number, NodeJS.Timeout>();
+  /** Calls of `sleep` that run a callback, until the guest is told that they have ended. */
+  readonly #callbacks = new Map<number, SandboxCall>();
   /** Calls that the facade has not answered, without detached ones. */
   #open = 0;
   #onNoneOpen: (() => void) | undefined;
@@ -90,8 +86,9 @@ export class ScriptCalls {
     }
   }
 
-  /** What was answered so far is on its way to the guest. */
-  delivered(): void {
+  /** This is on its way to the guest. */
+  delivered(settlements: readonly Settlement[]): void {
+    if (this.#callbacks.size > 0) for (const { callIndex } of settlements) this.#callbacks.delete(callIndex);
     this.#builtins.delivered();
   }
 
@@ -148,8 +145,9 @@ export class ScriptCalls {
     const timer = this.#timers.get(callIndex);
     if (timer === undefined && this.#taskCalls?.forget(callIndex) !== true)
       return this.#options.facade.abort(callId, 'it lost its race');
-    clearTimeout(timer?.timeout);
+    clearTimeout(timer);
     this.#timers.delete(callIndex);
+    this.#callbacks.delete(callIndex);
     this.#options.settle({ callIndex }, { ok: true, json: '' });
   }
 
@@ -190,14 +188,12 @@ export class ScriptCalls {
   /** Where the timers stand that have not fired; undefined for an interval, which was set again by itself. */
   pendingTimers(): (SourcePosition | undefined)[] {
     const { script } = this.#options;
-    return [...this.#timers.values()]
-      .filter(({ hasCallback }) => hasCallback)
-      .map(({ call }) => script.originalPosition(call.line, call.column));
+    return [...this.#callbacks.values()].map(({ line, column }) => script.originalPosition(line, column));
   }
 
   /** No timer and no wait goes on. Gives the waits for tasks that were under way. */
   close(): SandboxCall[] {
-    for (const { timeout } of this.#timers.values()) clearTimeout(timeout);
+    for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
     this.#builtins.close();
     const open = this.#taskCalls?.open() ?? [];
@@ -262,11 +258,12 @@ export class ScriptCalls {
   #sleep(call: SandboxCall): void {
     const { ms, timer } = readArguments(call.argsJson);
     const wanted = typeof ms === 'number' ? Math.max(0, Math.min(MAX_TIMER_MS, ms)) : 0;
-    const timeout = setTimeout(() => {
+    const end = () => {
       this.#timers.delete(call.callIndex);
       this.#options.settle(call, { ok: true, json: '' });
-    }, wanted);
-    this.#timers.set(call.callIndex, { timeout, call, hasCallback: timer === true });
+    };
+    this.#timers.set(call.callIndex, setTimeout(end, wanted));
+    if (timer === true) this.#callbacks.set(call.callIndex, call);
   }
 
   #spawn(call: SandboxCall, how: Pick<ToolCall, 'isRepeated'>): void {

@@ -419,7 +419,7 @@ class ScriptSession {
 
   #tell(settlements: readonly Settlement[]): void {
     if (this.#state !== 'segment') return;
-    this.#calls.delivered();
+    this.#calls.delivered(settlements);
     this.#updateClock();
     this.#clock.turnBegins();
     this.#run?.settle(settlements, this.#guestClock.shownMs, this.#clock.remainingMs());

@@ -109,8 +109,11 @@ async function settlementOf(call: SandboxCall, host: TestHost): Promise<Settleme
       code = 'ToolExecutionError',
       message = String(error),
       data,
-    } = error as { code?: string; message?: string; data?: unknown };
-    return { callIndex: call.callIndex, ok: false, error: { code, message, ...(data === undefined ? {} : { data }) } };
+      stack,
+    } = error as { code?: string; message?: string; data?: unknown; stack?: string };
+    const isOwn = !(error instanceof Error) && stack !== undefined;
+    const optional = { ...(data !== undefined && { data }), ...(isOwn && { stack }) };
+    return { callIndex: call.callIndex, ok: false, error: { code, message, ...optional } };
   }
 }
 

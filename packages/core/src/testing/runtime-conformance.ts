@@ -95,6 +95,41 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     const body = 'try { await tools.fail({}) } catch (e) { e.data.tried.push(2); return e.data }';
     deepStrictEqual(returned(await driveRun(runtime, body, { host })), { tried: [1, 2] });
   }),
+  law('a stack that the script reads names the places that the job’s positions lead to', async (runtime) => {
+    const job = {
+      javascript: '(async()=>{"use strict";\nconst made = new Error("no");\nreturn made.stack;\n})',
+      positions: '[[1,40,5],[1,1,-2],[]]',
+    };
+    deepStrictEqual(returned(await driveRun(runtime, '', { job })), 'Error: no\n    at (script.ts:40:5)');
+  }),
+  law('the stack of a rejected call has the frames that came with the rejection', async (runtime) => {
+    const host = () => {
+      throw { code: 'ToolExecutionError', message: 'no', stack: '    at fail (script.ts:3:7)' };
+    };
+    const body = 'try { await tools.fail({}) } catch (e) { return e.stack }';
+    deepStrictEqual(
+      returned(await driveRun(runtime, body, { host })),
+      'ToolExecutionError: no\n    at fail (script.ts:3:7)',
+    );
+  }),
+  law('a timer is a call of sleep, and ends with it or when it is cleared', async (runtime) => {
+    const body = `const seen = [];
+      setTimeout((value) => seen.push(value), 20, 'fired');
+      clearTimeout(setTimeout(() => seen.push('cleared'), 10));
+      await tools.echo({});
+      return seen`;
+    const { end, segments } = await driveRun(runtime, body);
+    deepStrictEqual(returned({ end, segments }), ['fired']);
+    deepStrictEqual(
+      segments[0]?.calls.map(({ name, argsJson }) => [name, JSON.parse(argsJson)]),
+      [
+        ['$sleep', { ms: 20, timer: true }],
+        ['$sleep', { ms: 10, timer: true }],
+        ['echo', {}],
+      ],
+    );
+    deepStrictEqual(segments[0]?.unobservable, [1]);
+  }),
   law('a __proto__ key crosses as data, both ways', async (runtime) => {
     const body =
       'const sent = JSON.parse(\'{"__proto__":{"a":1}}\'); const r = await tools.echo(sent); return [Object.keys(r), r.a === undefined]';

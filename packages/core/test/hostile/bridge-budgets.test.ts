@@ -64,7 +64,7 @@ describe('the reason why arguments cannot be carried', () => {
 describe('a detached task', () => {
   it('that was refused has no id, also where its arguments made calls', async () => {
     const { slot, limits, compile } = await openSlot({ maxCalls: 1 });
-    const initJson = writeInit({
+    const initText = writeInit({
       runId: 'run',
       sha256: '',
       javascript: '',
@@ -82,7 +82,7 @@ describe('a detached task', () => {
       const outer = tools.spawn.exec('echo', { toJSON() { inner = tools.spawn.exec('echo'); return {}; } });
       outer.done.catch(() => {});
       return [inner.id, outer.id];`);
-    const segment = slot.start({ bytecode, initJson, clockMs: 1, limits, sliceMs: 60_000 }, 60_000);
+    const segment = slot.start({ bytecode, initText, clockMs: 1, limits, sliceMs: 60_000 }, 60_000);
     const { text, places } = readFrame(segment.text);
     expect(readOutbox(text, places.length, limits).end).toMatchObject({ json: '["task_run_0",""]' });
   });

@@ -198,11 +198,17 @@
     if (pieces === undefined) return undefined;
     let at = 0;
     while (at + 3 < pieces.length && pieces[at + 3] <= column) at += 3;
+    const next = at + 3;
+    const isRun =
+      pieces[at] <= column &&
+      pieces[next + 1] === pieces[at + 1] &&
+      pieces[next + 2] - pieces[at + 2] === pieces[next] - pieces[at];
+    const beyond = isRun ? column - pieces[at] : 0;
     while (pieces.length === 0 && index > 0) {
       pieces = positions[--index];
       at = pieces.length - 3;
     }
-    return pieces.length === 0 ? undefined : pieces[at + 1] + ':' + pieces[at + 2];
+    return pieces.length === 0 ? undefined : pieces[at + 1] + ':' + (pieces[at + 2] + beyond);
   }
 
   /** A line of the engine's text as the script may see it; empty where the frame is not the script's. */
@@ -1088,9 +1094,11 @@
 
   // ---- the script's life ----
 
-  /** A list, because it is read for every script: the limits, the seed, the run's id where tasks can be detached, then texts that are parsed when they are needed: tools, positions, context. */
+  /** A list, because it is read for every script: the limits, the seed, the run's id where tasks can be detached, then texts that are parsed when they are needed. The positions of the code may be long, and stand behind it. */
   function begin(initText) {
-    const init = parse(initText);
+    const listEnd = indexOf(initText, '\n');
+    const init = parse(slice(initText, 0, listEnd));
+    positionsText = slice(initText, listEnd + 1);
     limits = {
       calls: init[0],
       builtinCalls: init[1],
@@ -1108,8 +1116,7 @@
     timeOrigin = dateNow();
     if (init[12] !== 0) taskPrefix = 'task_' + init[12] + '_';
     toolsText = init[13];
-    positionsText = init[14];
-    contextText = init[15];
+    contextText = init[14];
   }
 
   /** Called once, after the realm was locked down: these two are read-only, and made when they are first used. */

@@ -19,7 +19,7 @@ import { WASM_PAGE, type WasmModule } from './webassembly.js';
 
 export interface SlotJob {
   bytecode: Uint8Array;
-  initJson: string;
+  initText: string;
   clockMs: number;
   limits: SandboxLimits;
   /** How long it may compute while others want the thread, in ms. */
@@ -127,7 +127,7 @@ export class Slot {
       const engine = this.#engine;
       engine.raw.qjs_set_memory_limit(job.limits.memoryMb * 1_048_576);
       engine.raw.qjs_set_max_stack_size(job.limits.maxStackBytes);
-      engine.callWithText(entries.begin, job.initJson);
+      engine.callWithText(entries.begin, job.initText);
       const script = engine.evaluate(job.bytecode);
       engine.raw.qjs_free_value(engine.call(entries.start, script));
       engine.raw.qjs_free_value(script);

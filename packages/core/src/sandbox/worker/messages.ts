@@ -33,7 +33,7 @@ export interface RunStart {
   sha256: string;
   /** Left out where the worker has compiled it before; see `BytecodeLedger`. */
   javascript: string | undefined;
-  initJson: string;
+  initText: string;
   clockMs: number;
   wallMs: number;
   /** How long it may compute while others want the thread, in ms. */

@@ -35,7 +35,7 @@ function startOf(run: LiveRun, worker: WorkerThread): RunStart {
     slot: run.slot,
     sha256: job.sha256,
     javascript: worker.knows(job.sha256) ? undefined : job.javascript,
-    initJson: writeInit(job),
+    initText: writeInit(job),
     clockMs: job.clockMs,
     wallMs: run.wallMs,
     sliceMs: sliceOf(run),

@@ -146,8 +146,8 @@ export class SandboxThread {
     const slot = this.#takeSlot(run);
     if (slot === undefined) return this.#control.leave();
     this.#live.set(run, { slot, index: begin.slot, bytes: 0 });
-    const { initJson, clockMs, wallMs, sliceMs } = begin;
-    const segment = slot.start({ bytecode, initJson, clockMs, limits: this.#lastLimits!, sliceMs }, wallMs);
+    const { initText, clockMs, wallMs, sliceMs } = begin;
+    const segment = slot.start({ bytecode, initText, clockMs, limits: this.#lastLimits!, sliceMs }, wallMs);
     this.#control.leave();
     this.#report(run, segment, cacheHit);
   }

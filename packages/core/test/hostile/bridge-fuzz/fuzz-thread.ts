@@ -37,9 +37,10 @@ class WatchedEngine extends FaultyEngine {
     return text;
   }
 
-  /** The context is the last member of what a script begins with. */
-  #begin(initJson: string): void {
-    const context = JSON.parse((JSON.parse(initJson) as unknown[]).at(-1) as string) as { fuzz?: ThreadPlan };
+  /** The context is the last member of the list that a script begins with. */
+  #begin(initText: string): void {
+    const [list = ''] = initText.split('\n', 1);
+    const context = JSON.parse((JSON.parse(list) as unknown[]).at(-1) as string) as { fuzz?: ThreadPlan };
     this.#isWatched = context.fuzz !== undefined;
     const { faults = [], memory = 0, stack = 0 } = context.fuzz ?? {};
     this.plan(faults, memory, stack);

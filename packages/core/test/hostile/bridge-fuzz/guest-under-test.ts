@@ -353,7 +353,7 @@ function settlementOf(callIndex: number, { name, argsJson, argsProblem }: SeenCa
 }
 
 function startJob(bytecode: Uint8Array, limits: SandboxLimits, spawn: boolean) {
-  const initJson = writeInit({
+  const initText = writeInit({
     runId: 'scr_fuzz',
     sha256: '',
     javascript: '',
@@ -366,5 +366,5 @@ function startJob(bytecode: Uint8Array, limits: SandboxLimits, spawn: boolean) {
     limits,
     principal: undefined,
   });
-  return { bytecode, initJson, clockMs: CLOCK_MS, limits, sliceMs: WALL_MS };
+  return { bytecode, initText, clockMs: CLOCK_MS, limits, sliceMs: WALL_MS };
 }

@@ -34,7 +34,7 @@ export async function openSlot(
   const artefacts = await loadArtefacts(128);
   const compiler = new BytecodeCompiler(artefacts.module, artefacts.compile);
   const slot = new Slot(artefacts.module, artefacts.execute, host);
-  const initJson = writeInit({
+  const initText = writeInit({
     runId: 'scr_test',
     sha256: '',
     javascript: '',
@@ -48,7 +48,7 @@ export async function openSlot(
     principal: undefined,
   });
   const startWithin = (bytecode: Uint8Array, wallMs: number) =>
-    slot.start({ bytecode, initJson, clockMs: 1, limits, sliceMs: WALL_MS }, wallMs);
+    slot.start({ bytecode, initText, clockMs: 1, limits, sliceMs: WALL_MS }, wallMs);
   return {
     slot,
     limits,
