@@ -57,7 +57,7 @@ function repairExport(
   const { declaration } = exported;
   if (declaration.type === 'FunctionDeclaration' && declaration.id !== null) {
     const blanked: Edit = { start: exported.start, end, text: ' '.repeat(keyword.length) };
-    const calls = index.references.has(declaration.id.name) ? [] : [callAtEnd(declaration, text)];
+    const calls = index.references.has(declaration.id.name) ? [] : [callAtEnd(declaration.id.name, declaration, text)];
     return treeRepair('repair-export', '`export default` was left out and the function called.', [blanked, ...calls]);
   }
   if (!isLast(exported, statements) || isTypeOrClass(declaration)) return undefined;
@@ -90,9 +90,14 @@ function isTypeOrClass(node: Node): boolean {
 function repairWhole(statement: Node, text: string): TreeRepair | undefined {
   if (statement.type === 'FunctionDeclaration') {
     if (statement.generator || statement.id === null) return undefined;
-    return treeRepair('repair-function', wholeMessage(statement.id.name), [callAtEnd(statement, text)], {
-      offset: statement.start,
-    });
+    return treeRepair(
+      'repair-function',
+      wholeMessage(statement.id.name),
+      [callAtEnd(statement.id.name, statement, text)],
+      {
+        offset: statement.start,
+      },
+    );
   }
   if (statement.type !== 'ExpressionStatement') return undefined;
   const expression = unwrapped(statement.expression);
@@ -117,16 +122,53 @@ function wholeMessage(name: string | undefined): string {
   return `The whole script was one function${name === undefined ? '' : ` (${name})`}; it is called and its result returned.`;
 }
 
-/** `async function main() { … }` among declarations only, called by nobody. */
+interface NamedFunction {
+  readonly name: string;
+  readonly node: Node;
+  readonly start: number;
+}
+
+const ENTRY_NAMES = ['main', 'run'];
+
+/**
+ * `async function main() { … }` among declarations only, called by nobody; and where nothing at all would run, the
+ * only function that nobody calls.
+ */
 function repairUncalled(statements: readonly Node[], index: SyntaxIndex, text: string): TreeRepair | undefined {
   if (statements.length === 0 || !statements.every(isDeclaration)) return undefined;
-  const main = statements.find(
-    (statement): statement is NodeOf<'FunctionDeclaration'> =>
-      statement.type === 'FunctionDeclaration' && ['main', 'run'].includes(statement.id?.name ?? ''),
+  const uncalled = statements.flatMap(functionsOf).filter(({ name }) => !index.references.has(name));
+  const [only, ...others] = uncalled;
+  const runsNothing = !index.calls.some(isAtTop);
+  const entry =
+    uncalled.find(({ name }) => ENTRY_NAMES.includes(name)) ??
+    (runsNothing && others.length === 0 && only !== undefined && takesWhatIsGiven(only.node) ? only : undefined);
+  if (entry === undefined) return undefined;
+  const message = `Nothing called ${entry.name}(); it is called and its result returned.`;
+  return treeRepair('repair-function', message, [callAtEnd(entry.name, entry.node, text)], { offset: entry.start });
+}
+
+/** Functions that a statement declares, as such or as values of variables. */
+function functionsOf(statement: Node): NamedFunction[] {
+  if (statement.type === 'FunctionDeclaration') {
+    const name = statement.generator ? undefined : statement.id?.name;
+    return name === undefined ? [] : [{ name, node: statement, start: statement.start }];
+  }
+  if (statement.type !== 'VariableDeclaration') return [];
+  return statement.declarations.flatMap(({ id, init }) => {
+    const node = init === null ? undefined : unwrapped(init);
+    if (id.type !== 'Identifier' || node === undefined || !isFunction(node)) return [];
+    return (node as { generator?: boolean }).generator === true
+      ? []
+      : [{ name: id.name, node, start: statement.start }];
+  });
+}
+
+/** A function of other parameters is a helper. */
+function takesWhatIsGiven(node: Node): boolean {
+  const { params = [] } = node as { params?: Node[] };
+  return params.every(
+    (each) => each.type === 'ObjectPattern' || (each.type === 'Identifier' && GIVEN_BY_NAME.has(each.name)),
   );
-  if (main === undefined || main.id === null || main.generator || index.references.has(main.id.name)) return undefined;
-  const message = `Nothing called ${main.id.name}(); it is called and its result returned.`;
-  return treeRepair('repair-function', message, [callAtEnd(main, text)], { offset: main.start });
 }
 
 function isDeclaration(statement: Node): boolean {
@@ -195,8 +237,8 @@ function isAtTop(visit: Visit): boolean {
 
 // Edits
 
-function callAtEnd(declaration: NodeOf<'FunctionDeclaration'>, text: string): Edit {
-  const call = `\nreturn await ${declaration.id?.name ?? ''}${argumentsFor(declaration)};`;
+function callAtEnd(name: string, node: Node, text: string): Edit {
+  const call = `\nreturn await ${name}${argumentsFor(node)};`;
   return { start: text.length, end: text.length, text: call };
 }
 

@@ -13,8 +13,9 @@ import type { Visit } from './walk.js';
 export function repairFloating(index: SyntaxIndex): TreeRepair | undefined {
   const floating = findToolCalls(index).flatMap(({ visit, tool }) => {
     const chain = chainOf(visit);
-    const isFloating = whereItGoes(visit).holder?.node.type === 'ExpressionStatement';
-    return isFloating && !WITHOUT_AWAIT.has(tool) && mayAwait(chain) ? [{ start: chain.node.start, tool }] : [];
+    return isThrownAway(whereItGoes(visit).holder) && !WITHOUT_AWAIT.has(tool) && mayAwait(chain)
+      ? [{ start: chain.node.start, tool }]
+      : [];
   });
   if (floating.length === 0) return undefined;
   return {
@@ -28,6 +29,11 @@ export function repairFloating(index: SyntaxIndex): TreeRepair | undefined {
       offset: start,
     })),
   };
+}
+
+/** `whereItGoes` passes the last part of a sequence on: what it stops at is another part. */
+function isThrownAway(holder: Visit | undefined): boolean {
+  return holder?.node.type === 'ExpressionStatement' || holder?.node.type === 'SequenceExpression';
 }
 
 /** The call with what is chained to it: `tools.x().then(…).catch(…)`. */

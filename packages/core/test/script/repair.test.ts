@@ -83,6 +83,18 @@ const REPAIRED: readonly { name: string; source: string; answer: unknown; codes:
     codes: ['repair-function'],
   },
   {
+    name: 'the only function that nobody calls, where nothing else runs',
+    source: 'const twice = (x: number) => x * 2;\nconst entry = async () => { return twice(5.5) };',
+    answer: 11,
+    codes: ['repair-function'],
+  },
+  {
+    name: 'an exported function in a variable',
+    source: 'export const handler = async ({ tools }: any) => { return 11 };',
+    answer: 11,
+    codes: ['repair-export', 'repair-function'],
+  },
+  {
     name: 'a function that calls itself, not awaited',
     source: '(async () => { return 12 })();',
     answer: 12,
@@ -229,6 +241,12 @@ const REPAIRED: readonly { name: string; source: string; answer: unknown; codes:
     answer: 33,
     codes: ['repair-floating-call', 'repair-function'],
   },
+  {
+    name: 'a sequence of tool calls that nobody awaits',
+    source: 'tools.exec({ argv: ["c"] }), tools.exec({ argv: ["d"] }); return 33',
+    answer: 33,
+    codes: ['repair-floating-call', 'repair-floating-call'],
+  },
   { name: 'a last expression', source: 'const a = [34];\na', answer: [34], codes: ['repair-last-value'] },
   {
     name: 'an awaited call at the end',
@@ -373,6 +391,8 @@ describe('repairs', () => {
       'new Map()',
       'if (Math.random() > 2) return 1; 2',
       'for (const x of [1]) x',
+      'const a = Math.max(1); async function unused() { await tools.exec({}) }',
+      'function helper(path) { return path } function other() {}',
       'await tools.spawn.exec("build", {})',
     ]) {
       const { diagnostics } = await compiled(compiler, source, TOOL_NAMES);
