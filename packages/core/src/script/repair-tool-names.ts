@@ -33,7 +33,7 @@ export function repairToolNames(
   for (const { path, start, end, isCalled } of bare) {
     const meant = isCalled ? fit.fitting(path) : fit.holder(path[0] as string);
     const written = text.slice(start, end);
-    if (meant !== undefined) edits.push({ start, end, text: meant });
+    if (meant !== undefined) edits.push(bindingEdit({ path, start, end }, meant));
     if (notes.has(written) || (meant === undefined && (!isCalled || ++hints > MAX_HINTS))) continue;
     const note = meant === undefined ? hintFor(path, written, fit) : boundNote(written, meant);
     if (note !== undefined) notes.set(written, { ...note, offset: start });
@@ -48,6 +48,16 @@ interface BareName {
   readonly end: number;
   /** Else it is an object that holds tools: `const { list } = github`. */
   readonly isCalled: boolean;
+}
+
+/** Changes the name where it begins, and leaves what stands between its parts: there may be line ends. */
+function bindingEdit({ path, start, end }: Omit<BareName, 'isCalled'>, meant: string): Edit {
+  const [root = '', ...members] = path;
+  if (members.length === 0) return { start, end, text: meant };
+  const written = `.${path.join('.')}`;
+  return meant.endsWith(written)
+    ? { start, end: start, text: meant.slice(0, 1 - written.length) }
+    : { start, end: start + root.length, text: 'tools' };
 }
 
 /** Functions, and what holds them, that are named without `tools` and are not the script's or the language's own, in source order. */

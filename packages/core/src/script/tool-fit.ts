@@ -35,7 +35,8 @@ export class ToolFit {
    * `tools.add`, and the end of a name is the tool where no other tool ends so: `list`, `github.list` of
    * `mcp.github.list`. Undefined where none fits, and where several do.
    */
-  fitting(path: readonly string[]): string | undefined {
+  fitting(written: readonly string[]): string | undefined {
+    const path = written.map(identifierForm);
     const [first = '', ...rest] = path;
     const name =
       rest.length === 0

@@ -296,6 +296,13 @@ const NAMED: readonly { name: string; source: string; answer: unknown; codes: st
     codes: ['repair-tool-name'],
   },
   {
+    name: 'a tool over several lines',
+    source:
+      'const a = codemode\n  .shell\n  .run({ argv: ["r"] });\nconst b = await shell\n  .run({ argv: ["s"] });\nreturn [(await a).stdout, b.stdout]',
+    answer: ['r', 's'],
+    codes: ['repair-tool-name', 'repair-tool-name'],
+  },
+  {
     name: 'a tool behind the end of its namespace, and in one word',
     source: 'return [(await deep.go({ argv: ["p"] })).stdout, (await far__deep__go({ argv: ["q"] })).stdout]',
     answer: ['p', 'q'],
