@@ -119,9 +119,10 @@ function failedSections(outcome: Failed, source: string | undefined): Section[] 
   ];
 }
 
-/** The type checker's failure has all its errors in its message. */
-function isSaidBy({ code, message }: ScriptFailure, diagnostic: Diagnostic): boolean {
-  return diagnostic.message === message || (code === 'ScriptTypeError' && diagnostic.severity === 'error');
+/** The type checker's failure has all its errors in its message, and a warning may be its hint. */
+function isSaidBy({ code, message, hint }: ScriptFailure, diagnostic: Diagnostic): boolean {
+  if (diagnostic.message === message || diagnostic.message === hint) return true;
+  return code === 'ScriptTypeError' && diagnostic.severity === 'error';
 }
 
 function suspendedSections(outcome: Suspended): Section[] {

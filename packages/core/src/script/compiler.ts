@@ -159,7 +159,8 @@ function withTypes(source: string, answer: Compiled, { findings, hint, isChecked
   const others = isChecked ? answer.diagnostics.filter(({ code }) => code !== 'unknown-tool') : answer.diagnostics;
   const diagnostics = [...others, ...found];
   const errors = found.filter(({ severity }) => severity === 'error');
-  if (errors.length > 0) return failed(typeFailure(source, errors, hint), diagnostics);
+  const meant = others.find(({ code }) => code === 'bare-tool-name')?.message;
+  if (errors.length > 0) return failed(typeFailure(source, errors, hint ?? meant), diagnostics);
   return { ok: true, script: compiledScript(source, answer, diagnostics), cacheHit: false };
 }
 
