@@ -232,7 +232,7 @@ export class SchemaTypeWriter {
     const others = schema['additionalProperties'];
     const patterns = isRecord(schema['patternProperties']) ? Object.values(schema['patternProperties']) : [];
     const isClosed = others === false || (others === undefined && isRecord(schema['properties']));
-    if (isClosed && patterns.length === 0) return '{}';
+    if (isClosed && patterns.length === 0) return 'Record<string, never>';
     const values = others === false ? patterns : [...patterns, others ?? true];
     const type = joinUnion(values.map((value) => this.#type(value, context, indent, depth + 1)));
     // `Record` may not hold the very type that is being written; an index signature may.

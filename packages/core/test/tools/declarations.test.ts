@@ -94,7 +94,7 @@ describe('declarations', () => {
     ],
     [{ type: 'object', additionalProperties: { type: 'number' } }, 'Record<string, number>'],
     [{ type: 'object' }, 'Record<string, unknown>'],
-    [{ type: 'object', additionalProperties: false }, '{}'],
+    [{ type: 'object', additionalProperties: false }, 'Record<string, never>'],
     [
       { type: 'object', properties: { 'a-b': {}, c: { type: 'string' } }, required: ['c'], additionalProperties: true },
       '{ "a-b"?: unknown; c: string; [key: string]: unknown }',
