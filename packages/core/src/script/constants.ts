@@ -28,6 +28,19 @@ const READING_METHODS = new Set([
   'values',
 ]);
 
+/** Methods that call a function with each item. */
+const ITERATING = new Set(['forEach', 'map', 'flatMap']);
+const ASKING = new Set<Node['type']>([
+  'BinaryExpression',
+  'ConditionalExpression',
+  'IfStatement',
+  'LogicalExpression',
+  'SwitchStatement',
+  'WhileStatement',
+]);
+/** Items of a list that are looked at one by one. */
+const MAX_CHOICES = 30;
+
 /**
  * The variables of a script that hold the same literal as long as they are there: declared once, under a name
  * that nothing else has, never assigned, and, where it is an object or a list, never given to anything that
@@ -37,6 +50,7 @@ export class Constants {
   readonly #index: SyntaxIndex;
   readonly #toolCalls: ReadonlySet<Node>;
   readonly #values = new Map<string, Node | undefined>();
+  readonly #choices = new Map<string, readonly Node[]>();
 
   constructor(index: SyntaxIndex, toolCalls: ReadonlySet<Node>) {
     this.#index = index;
@@ -47,6 +61,34 @@ export class Constants {
   valueOf(name: string): Node | undefined {
     if (!this.#values.has(name)) this.#values.set(name, this.#find(name));
     return this.#values.get(name);
+  }
+
+  /**
+   * The expressions that give the variable of a loop, or the parameter of a callback, its value one after the other:
+   * `for (const state of ['open', 'closed'])`. Empty where these are not known, or where the script asks which it is.
+   */
+  choicesOf(name: string): readonly Node[] {
+    let choices = this.#choices.get(name);
+    if (choices === undefined) this.#choices.set(name, (choices = this.#findChoices(name)));
+    return choices;
+  }
+
+  #findChoices(name: string): readonly Node[] {
+    const [declared, ...others] = this.#index.declared.get(name) ?? [];
+    const list = declared === undefined || others.length > 0 ? undefined : listOf(declared);
+    const value = list?.type === 'Identifier' ? this.valueOf(list.name) : list;
+    if (value?.type !== 'ArrayExpression' || value.elements.length > MAX_CHOICES) return [];
+    const items = value.elements.filter((item) => item !== null && item.type !== 'SpreadElement');
+    const uses = this.#index.references.get(name) ?? [];
+    const isSame = uses.every(
+      (use) => !isWritten(use) && !isAskedAbout(use) && items.every((item) => this.#leaves(use, item)),
+    );
+    return isSame && items.length === value.elements.length ? items : [];
+  }
+
+  #leaves(use: Visit, item: Node): boolean {
+    const value = unwrapped(item);
+    return !isCompound(value) || this.#isOnlyRead(use, value);
   }
 
   #find(name: string): Node | undefined {
@@ -102,6 +144,34 @@ export class Constants {
     const call = literal?.parent?.node;
     return literal?.key === 'arguments' && call?.type === 'CallExpression' && this.#toolCalls.has(call);
   }
+}
+
+/** The list whose items a variable holds one after the other. */
+function listOf({ node, key, parent }: Visit): Node | undefined {
+  const declaration = parent?.parent;
+  const loop = declaration?.parent?.node;
+  if (key === 'id' && declaration?.key === 'left' && loop?.type === 'ForOfStatement') return unwrapped(loop.right);
+  const callback = parent?.node;
+  const call = parent?.parent?.node;
+  if (key !== 'params' || call?.type !== 'CallExpression' || call.arguments[0] !== callback) return undefined;
+  const callee = unwrapped(call.callee);
+  const isFirst = (callback as { params?: readonly unknown[] }).params?.[0] === node;
+  if (!isFirst || callee.type !== 'MemberExpression' || !ITERATING.has(memberName(callee) ?? '')) return undefined;
+  return unwrapped(callee.object);
+}
+
+/** Whether what the script does next depends on the value. */
+function isAskedAbout(use: Visit): boolean {
+  for (let at = use; at.parent !== undefined; at = at.parent) {
+    const { node } = at.parent;
+    if (
+      ASKING.has(node.type) &&
+      (at.key === 'test' || at.key === 'discriminant' || at.key === 'left' || at.key === 'right')
+    )
+      return true;
+    if (node.type.endsWith('Statement')) return false;
+  }
+  return false;
 }
 
 /** No member or item of it is an object or list of its own, which somebody could change through a copy. */

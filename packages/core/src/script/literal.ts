@@ -12,17 +12,25 @@ const MAX_PLACES = 1_000;
 
 /** The value of an expression whose every part is literal JSON data; undefined for any other expression. */
 export function literalValue(expression: Node): { readonly value: unknown } | undefined {
-  const known = knownArgument(expression);
-  return known === undefined || known.unknown.length + known.open.length > 0 ? undefined : { value: known.value };
+  const known = new Evaluation().of(expression);
+  if (known.kind === 'unknown') return undefined;
+  const { value, unknown, open } = flattened(known, expression.start);
+  return unknown.length + open.length > 0 ? undefined : { value };
 }
 
 /**
- * What is certain of an expression's value before the script runs; undefined where that is nothing. With
- * `constants`, a variable that always holds the same literal counts as that literal.
+ * What is certain of an expression's value before the script runs. A variable that always holds the same literal counts
+ * as that literal; one that holds some literals one after the other gives as many answers. Empty where nothing is certain.
  */
-export function knownArgument(expression: Node, constants?: Constants): KnownArgument | undefined {
-  const known = new Evaluation(constants).of(expression);
-  return known.kind === 'unknown' ? undefined : flattened(known, expression.start);
+export function knownArguments(expression: Node, constants: Constants): readonly KnownArgument[] {
+  const first = new Evaluation(constants);
+  const known = first.of(expression);
+  const { changing } = first;
+  const all =
+    changing === undefined
+      ? [known]
+      : constants.choicesOf(changing).map((choice) => new Evaluation(constants, [changing, choice]).of(expression));
+  return all.filter(({ kind }) => kind !== 'unknown').map((one) => flattened(one, expression.start));
 }
 
 type Known =
@@ -40,13 +48,18 @@ interface Part {
 const UNKNOWN: Known = { kind: 'unknown' };
 
 class Evaluation {
+  /** The first variable that holds different literals one after the other. */
+  changing: string | undefined;
   readonly #constants: Constants | undefined;
+  readonly #chosen: readonly [name: string, value: Node] | undefined;
   #nodes = 0;
   /** Constants around what is evaluated. */
   #constantsOpen = 0;
 
-  constructor(constants: Constants | undefined) {
+  /** `chosen`: a variable that counts as this value. */
+  constructor(constants?: Constants, chosen?: readonly [name: string, value: Node]) {
     this.#constants = constants;
+    this.#chosen = chosen;
   }
 
   of(expression: Node, depth = 0): Known {
@@ -110,7 +123,8 @@ class Evaluation {
   #variable(name: string, depth: number): Known {
     if (this.#constants === undefined) return UNKNOWN;
     if (name === 'undefined') return primitive(undefined);
-    const value = this.#constants.valueOf(name);
+    const value = this.#chosen?.[0] === name ? this.#chosen[1] : this.#constants.valueOf(name);
+    if (value === undefined && this.#constants.choicesOf(name).length > 0) this.changing ??= name;
     return value === undefined ? UNKNOWN : this.#elsewhere(value, depth);
   }
 

@@ -1,7 +1,7 @@
 import type { KnownArgument } from '../protocol/index.js';
 import type { Finding } from './findings.js';
 import { Constants } from './constants.js';
-import { knownArgument } from './literal.js';
+import { knownArguments } from './literal.js';
 import { findResultTexts, type ResultText } from './result-texts.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { isTransparent, memberName, unwrapped } from './syntax.js';
@@ -74,8 +74,8 @@ export interface CallFact {
   readonly isParse: boolean;
   /** An object among its arguments is put together from others: `{ ...defaults, id }`. */
   readonly isSpread: boolean;
-  /** Of a call of a tool: what is known of the argument that the tool gets. */
-  readonly known?: KnownArgument;
+  /** Of a call of a tool: what is known of the arguments that the tool gets, in a loop of each in turn. */
+  readonly known?: readonly KnownArgument[];
 }
 
 type Range = readonly [start: number, end: number];
@@ -97,8 +97,8 @@ type CalledTool = Pick<CallFact, 'tool' | 'known'>;
 
 function describeCall(call: ToolCall, constants: Constants): CalledTool {
   const { tool, argument } = calledTool(call);
-  const known = argument === undefined ? noArgument(call) : knownArgument(argument, constants);
-  return known === undefined ? { tool } : { tool, known };
+  const known = argument === undefined ? [noArgument(call)] : knownArguments(argument, constants);
+  return known.length === 0 ? { tool } : { tool, known };
 }
 
 function noArgument({ nameOffset }: ToolCall): KnownArgument {

@@ -64,7 +64,7 @@ export class SchemaTypeWriter {
 
   #type(schema: unknown, context: SchemaContext, indent: string, depth: number): string {
     context.nodes += 1;
-    if (schema === false) return 'never';
+    if (schema === false || isNothing(schema)) return 'never';
     if (!isRecord(schema) || depth > DEPTH_CEILING || context.nodes > MAX_NODES) return context.unknownType;
     const reference = schema['$ref'] ?? schema['$dynamicRef'] ?? schema['$recursiveRef'];
     const type =
@@ -319,6 +319,13 @@ function withRequired(part: JsonObject, required: unknown): JsonObject {
   return { ...part, required: [...requiredKeys(part), ...own] } as JsonObject;
 }
 
+/** `{ not: {} }`, as some libraries write what may not be there. */
+function isNothing(schema: unknown): boolean {
+  if (!isRecord(schema)) return false;
+  const { not } = schema;
+  return not === true || (isRecord(not) && Object.keys(not).length === 0);
+}
+
 function isPlainObjectSchema(schema: unknown): schema is JsonObject {
   if (!isRecord(schema) || !isRecord(schema['properties'])) return false;
   return ['$ref', 'anyOf', 'oneOf', 'allOf', 'nullable'].every((keyword) => schema[keyword] === undefined);
@@ -352,7 +359,7 @@ function kindOf(value: unknown, context: SchemaContext): string {
 }
 
 export function joinUnion(types: readonly string[]): string {
-  const different = [...new Set(types)];
+  const different = [...new Set(types)].filter((type) => type !== 'never');
   if (different.length === 0) return 'never';
   const top = different.find((type) => type === 'any' || type === 'unknown');
   return top ?? different.join(' | ');

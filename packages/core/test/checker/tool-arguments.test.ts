@@ -186,6 +186,33 @@ describe('a variable that always holds the same literal', () => {
   });
 });
 
+describe('a variable that holds one literal after the other', () => {
+  it.each([
+    ['for (const limit of [5, 500]) await tools.find({ query: "ab", limit })', /^1:63 args\.limit .*500/u],
+    ['await Promise.all([5, 500].map((limit) => tools.find({ query: "ab", limit })))', /args\.limit .*500/u],
+    ['const all = ["open", "shut"]; for (const state of all) await tools.find({ query: "ab", state })', /args\.state/u],
+    ['for (const one of [{ query: "ab" }, { query: "a" }]) await tools.find(one)', /args\.query/u],
+    ['for (const one of [{ q: "ab" }, { q: "a" }]) await tools.find({ query: one.q })', /args\.query/u],
+  ])('is judged as each of them: %s', async (source, message) => {
+    const found = await refused(source);
+    expect(found[0]).toMatch(message);
+    expect(found).toHaveLength(1);
+  });
+
+  it.each([
+    'for (const limit of [5, 500]) if (limit < 100) await tools.find({ query: "ab", limit })',
+    'for (const limit of [5, 500]) { if (limit > 100) continue; await tools.find({ query: "ab", limit }) }',
+    'for (const limit of [5, 500]) limit > 100 ? 0 : await tools.find({ query: "ab", limit })',
+    'for (let limit of [5, 500]) { limit = 5; await tools.find({ query: "ab", limit }) }',
+    'for (const one of [{ query: "a" }]) { one.query = "ab"; await tools.find(one) }',
+    'for (const one of [{ query: "ab", limit: 500 }] as any[]) { delete one.limit; await tools.find(one) }',
+    'const limits = [500]; limits[0] = 5; for (const limit of limits) await tools.find({ query: "ab", limit })',
+    'for (const limit of [5, ...[6]]) await tools.find({ query: "ab", limit })',
+  ])('counts for nothing where the script asks, or changes it: %s', async (source) => {
+    expect(await refused(source)).toEqual([]);
+  });
+});
+
 describe('a call of which a part is written out', () => {
   const start = 'const some = JSON.parse("500");';
 

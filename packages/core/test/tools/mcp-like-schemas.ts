@@ -165,4 +165,6 @@ export const MCP_LIKE: readonly Schema[] = [
     },
     required: ['date', 'with-dash'],
   },
+  // As a library writes an optional number.
+  { type: 'object', properties: { bins: { anyOf: [{ anyOf: [{ not: {} }, { type: 'number' }] }, { type: 'null' }] } } },
 ];

@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { createHarness, type Harness } from '#core/index.js';
-import type { Tool } from '#core/protocol/index.js';
 import { CheckPool } from '#core/script/type-checker/index.js';
-import { defineTool } from '#core/tools/define-tool.js';
+import { defineTool, type DefinedTool } from '#core/tools/define-tool.js';
 import { issueLines } from '#core/tools/validation-issues.js';
 import { MCP_LIKE } from './mcp-like-schemas.js';
 import { Instances, oracle, randomOf, spoiled, type Random, type Schema } from './schema-instances.js';
@@ -18,7 +17,7 @@ const ROUNDS = Number(process.env['TOOLSCRIPT_SCHEMA_ROUNDS'] ?? 1);
 interface Case {
   readonly name: string;
   readonly schema: Schema;
-  readonly tool: Tool;
+  readonly tool: DefinedTool;
   readonly accepts: (value: unknown) => boolean;
 }
 
@@ -103,6 +102,8 @@ class Agreement {
     const value = validInstance(one, this.#random);
     if (value === undefined) return;
     await this.#holdValid(group, one, value);
+    // A pattern that could take too long is not run, and the tool says so.
+    if (one.tool.notes.some((note) => note.includes('is not checked'))) return;
     const broken = spoiled(value, this.#random);
     if (broken === undefined || one.accepts(broken.value)) return;
     await this.#holdInvalid(group, one, broken);

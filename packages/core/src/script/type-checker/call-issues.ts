@@ -37,12 +37,15 @@ export function judgeCalls({ calls }: SourceFacts, judgeArgument: JudgeArgument)
   const notes: CallNote[] = [];
   const accepted = new Set<CallFact>();
   for (const call of calls) {
-    const { known, tool } = call;
-    const verdict = known && judgeArgument(tool, known);
-    if (known === undefined || verdict === undefined) continue;
-    issues.push(...verdict.issues.map((issue) => callIssue(call, known, issue)));
-    notes.push(...verdict.absent.map((path) => absentNote(call, known, path)));
-    if (verdict.issues.length === 0 && known.unknown.length + known.open.length === 0) accepted.add(call);
+    const known = call.known ?? [];
+    const verdicts = known.map((argument) => judgeArgument(call.tool, argument));
+    for (const [index, argument] of known.entries()) {
+      const verdict = verdicts[index];
+      issues.push(...(verdict?.issues ?? []).map((issue) => callIssue(call, argument, issue)));
+      notes.push(...(verdict?.absent ?? []).map((path) => absentNote(call, argument, path)));
+    }
+    const isAccepted = known.length > 0 && verdicts.every((verdict) => verdict?.issues.length === 0);
+    if (isAccepted && known.every(({ unknown, open }) => unknown.length + open.length === 0)) accepted.add(call);
   }
   return { issues, notes, accepted };
 }
