@@ -21,6 +21,8 @@ import { findUnknownTools } from './tool-names.js';
 import { wrap } from './wrapper.js';
 
 const MOST_DIAGNOSTICS = 50;
+/** A reader is told of a few of them. */
+const MOST_REFUSALS = 20;
 
 /** Characters of what enums and namespaces could grow to: far more than scripts need, little for the machine. */
 const MAX_GROWTH = 4_194_304;
@@ -72,7 +74,7 @@ export function compileSource({ source, toolNames, wantsFacts }: CompileRequest)
       kind: node.type === 'ObjectPattern' ? 'object' : 'array',
       ...report.positionAt(node.start),
     })),
-    facts: wantsFacts ? sourceFacts(script.index, calls, refusals) : undefined,
+    facts: wantsFacts ? sourceFacts(script.index, calls, refusals.slice(0, MOST_REFUSALS)) : undefined,
   };
 }
 

@@ -38,6 +38,8 @@ const ASKING = new Set<Node['type']>([
   'SwitchStatement',
   'WhileStatement',
 ]);
+/** Expressions of one script. A constant counts as often as it is used: constants of constants could grow without end. */
+const MAX_READ = 20_000;
 /** Items of a list that are looked at one by one. */
 const MAX_CHOICES = 30;
 
@@ -51,10 +53,16 @@ export class Constants {
   readonly #toolCalls: ReadonlySet<Node>;
   readonly #values = new Map<string, Node | undefined>();
   readonly #choices = new Map<string, readonly Node[]>();
+  #read = 0;
 
   constructor(index: SyntaxIndex, toolCalls: ReadonlySet<Node>) {
     this.#index = index;
     this.#toolCalls = toolCalls;
+  }
+
+  /** Whether another expression may be read for its value. */
+  mayRead(): boolean {
+    return ++this.#read <= MAX_READ;
   }
 
   /** The expression that gives the variable its value; undefined where that may change. */

@@ -5,8 +5,6 @@ import { memberName, unwrapped } from './syntax.js';
 import type { Node, NodeOf } from './syntax.js';
 
 const DEEPEST = 64;
-/** A constant that is used twice counts twice: constants of constants must not grow without end. */
-const MAX_NODES = 5_000;
 /** Members and items whose places are told; what is wrong further on is told at what holds it. */
 const MAX_PLACES = 1_000;
 
@@ -52,7 +50,6 @@ class Evaluation {
   changing: string | undefined;
   readonly #constants: Constants | undefined;
   readonly #chosen: readonly [name: string, value: Node] | undefined;
-  #nodes = 0;
   /** Constants around what is evaluated. */
   #constantsOpen = 0;
 
@@ -63,7 +60,7 @@ class Evaluation {
   }
 
   of(expression: Node, depth = 0): Known {
-    if (depth > DEEPEST || ++this.#nodes > MAX_NODES) return UNKNOWN;
+    if (depth > DEEPEST || this.#constants?.mayRead() === false) return UNKNOWN;
     const node = unwrapped(expression);
     switch (node.type) {
       case 'Literal':

@@ -85,20 +85,28 @@ export function sourceFacts(
   toolCalls: readonly ToolCall[],
   refusals: readonly Finding[],
 ): SourceFacts {
-  const constants = new Constants(index, new Set<Node>(toolCalls.map(({ node }) => node)));
-  const collector = new FactCollector(
-    new Map<Node, CalledTool>(toolCalls.map((call) => [call.node, describeCall(call, constants)])),
-  );
+  const collector = new FactCollector(describeCalls(index, toolCalls));
   walk(index.program, (visit) => collector.visit(visit));
   return { ...collector.facts(index), texts: findResultTexts(index, toolCalls), refusals };
 }
 
 type CalledTool = Pick<CallFact, 'tool' | 'known'>;
 
-function describeCall(call: ToolCall, constants: Constants): CalledTool {
-  const { tool, argument } = calledTool(call);
-  const known = argument === undefined ? [noArgument(call)] : knownArguments(argument, constants);
-  return known.length === 0 ? { tool } : { tool, known };
+/** Arguments of one script: a schema from outside may make the judgement of each a matter of milliseconds. */
+const MAX_KNOWN = 100;
+
+function describeCalls(index: SyntaxIndex, toolCalls: readonly ToolCall[]): ReadonlyMap<Node, CalledTool> {
+  const constants = new Constants(index, new Set<Node>(toolCalls.map(({ node }) => node)));
+  let count = 0;
+  return new Map(
+    toolCalls.map((call) => {
+      const { tool, argument } = calledTool(call);
+      if (count >= MAX_KNOWN) return [call.node, { tool }];
+      const known = argument === undefined ? [noArgument(call)] : knownArguments(argument, constants);
+      count += known.length;
+      return [call.node, known.length === 0 ? { tool } : { tool, known }];
+    }),
+  );
 }
 
 function noArgument({ nameOffset }: ToolCall): KnownArgument {

@@ -18,7 +18,6 @@ export interface CallIssue {
   readonly message: string;
 }
 
-/** Something in a call that the tool takes otherwise than it is written. */
 interface CallNote {
   readonly offset: number;
   readonly message: string;
