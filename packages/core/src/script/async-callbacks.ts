@@ -40,8 +40,8 @@ function asyncCallback(visit: Visit, index: SyntaxIndex): Found | undefined {
   const callee = unwrapped(node.callee);
   const method = callee.type === 'MemberExpression' ? (memberName(callee) ?? '') : '';
   if (method !== 'forEach' && !MAPPING.has(method) && !TESTING.has(method)) return undefined;
-  const callback = asyncFunction(node.arguments[0], index);
-  if (callback === undefined) return undefined;
+  const callback = functionFor(node.arguments[0], index);
+  if (callback?.async !== true) return undefined;
   const finding = judge(method, visit, callback);
   return finding === undefined ? undefined : { method, finding: { ...finding, offset: node.arguments[0]!.start } };
 }
@@ -84,10 +84,15 @@ export function isTopLevel(visit: Visit): boolean {
   return true;
 }
 
-/** The function itself, or the one that a name always stands for. */
-function asyncFunction(argument: Node | undefined, { declared, references }: SyntaxIndex): Node | undefined {
+export type FunctionNode = Extract<Node, { async: boolean; params: unknown }>;
+
+/** The function that an argument is: written there, or the one that its name always stands for. */
+export function functionFor(
+  argument: Node | undefined,
+  { declared, references }: SyntaxIndex,
+): FunctionNode | undefined {
   if (argument === undefined) return undefined;
-  if (argument.type !== 'Identifier') return isAsync(argument) ? argument : undefined;
+  if (argument.type !== 'Identifier') return isFunction(argument) ? (argument as FunctionNode) : undefined;
   const [only, ...others] = declared.get(argument.name) ?? [];
   if (only?.key !== 'id' || others.length > 0) return undefined;
   const isChanged = (references.get(argument.name) ?? []).some(
@@ -95,11 +100,7 @@ function asyncFunction(argument: Node | undefined, { declared, references }: Syn
   );
   const holder = only.parent?.node;
   const made = holder?.type === 'VariableDeclarator' ? (holder.init ?? undefined) : holder;
-  return made !== undefined && !isChanged && isAsync(made) ? made : undefined;
-}
-
-function isAsync(node: Node): boolean {
-  return isFunction(node) && (node as { async?: boolean }).async === true;
+  return made !== undefined && !isChanged && isFunction(made) ? (made as FunctionNode) : undefined;
 }
 
 /** Whether something is left to do after the function has given its promise. */
@@ -118,7 +119,8 @@ function isToolCall(node: Node): boolean {
   return at.type === 'Identifier' && at.name === 'tools';
 }
 
-function ownMembers({ program }: SyntaxIndex): ReadonlySet<string> {
+/** Names of the members that the script itself writes: of its objects and classes, and by assignment. */
+export function ownMembers({ program }: SyntaxIndex): Set<string> {
   const names = new Set<string>();
   walk(program, ({ node, parent, key }) => {
     if (node.type === 'Identifier' && key === 'key' && parent?.node.type !== 'TSPropertySignature')

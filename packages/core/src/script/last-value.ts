@@ -1,3 +1,5 @@
+import { functionFor } from './async-callbacks.js';
+import { returnsNothing } from './callback-values.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { isFunction } from './syntax-index.js';
 import { memberName, unwrapped } from './syntax.js';
@@ -31,12 +33,18 @@ export function isLastValue(expression: Node, index: SyntaxIndex): boolean {
     case 'SequenceExpression':
       return isLastValue(node.expressions.at(-1) as Node, index);
     case 'CallExpression':
-      return isCalledForValue(unwrapped(node.callee));
+      return isCalledForValue(unwrapped(node.callee)) && !isLoop(node.arguments[0], index);
     case 'Identifier':
       return holdsData(node.name, index);
     default:
       return !isFunction(node);
   }
+}
+
+/** `rows.map((row) => { total += row.sum; })`: a callback that returns nothing makes a loop of the call. */
+function isLoop(argument: Node | undefined, index: SyntaxIndex): boolean {
+  const callback = functionFor(argument, index);
+  return callback !== undefined && returnsNothing(callback);
 }
 
 function isCalledForValue(callee: Node): boolean {

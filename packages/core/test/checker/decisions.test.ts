@@ -118,6 +118,39 @@ describe('objects where a text is wanted', () => {
   });
 });
 
+describe('callbacks of lists that return nothing', () => {
+  it.each([
+    ['const all = [1].map((n) => { n + 1 }); return all', 'refused callback-value'],
+    ['return [1].filter((n) => { n > 1 })', 'refused callback-value'],
+    ['const isLarge = (n: number) => { n > 1 }; return [1].some(isLarge)', 'refused callback-value'],
+    ['return [1].reduce((sum, n) => { sum + n }, 0)', 'refused callback-value'],
+    ['const rows = [2, 1]; rows.sort((a, b) => { a - b }); return rows', 'refused callback-value'],
+    ['let sum = 0; [1].map((n) => { sum += n }); return sum', 'runs'],
+    ['let sum = 0; [1].map((n) => { sum += n })', 'runs'],
+    ['return [1].map((n) => { if (n > 1) return n })', 'runs'],
+    ['return [1].map((n) => { throw new Error(`${n}`) })', 'runs'],
+    [
+      'const own = { filter: (test: (n: number) => void) => test(1) }; return own.filter((n) => { n + 1 }) ?? 1',
+      'runs',
+    ],
+  ])('%s: %s', async (source, decision) => {
+    expect(await decisionOn(source)).toBe(decision);
+  });
+});
+
+describe('methods of other languages', () => {
+  it.each([
+    ['const rows: any = []; rows.append(1); return rows', 'refused foreign-method'],
+    ['const row = JSON.parse("{}"); return row.title.strip()', 'refused foreign-method'],
+    ['const query = new URLSearchParams("a=1"); query.append("b", "2"); return `${query}`', 'runs'],
+    ['const bag = { items: () => [1] }; return bag.items()', 'runs'],
+    ['class Bag { append(n: number) { return n } } return new Bag().append(1)', 'runs'],
+    ['const row: any = {}; return row.append?.(1) ?? 0', 'runs'],
+  ])('%s: %s', async (source, decision) => {
+    expect(await decisionOn(source)).toBe(decision);
+  });
+});
+
 describe('comparisons that can never hold', () => {
   it.each([
     [`${READ} if (item.state === "opened") await tools.notes.write({ text: "a" })`, 'refused ts2367'],

@@ -1,0 +1,85 @@
+import { ownMembers } from './async-callbacks.js';
+import type { Finding } from './findings.js';
+import type { SyntaxIndex } from './syntax-index.js';
+import { memberName, unwrapped } from './syntax.js';
+import type { Node } from './syntax.js';
+import { walk, type Visit } from './walk.js';
+
+/**
+ * Methods of other languages that nothing in JavaScript has, with what is written for them. Results are data and have
+ * no methods of their own, so a call of one throws, whatever its object is.
+ */
+const FOREIGN: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    append: '.push(item)',
+    extend: '.push(...items)',
+    contains: '.includes(item)',
+    containsKey: 'key in object, or .has(key) of a Map',
+    has_key: 'key in object, or .has(key) of a Map',
+    isEmpty: '.length === 0',
+    is_empty: '.length === 0',
+    len: '.length',
+    size: '.length, or .size of a Map or Set',
+    items: 'Object.entries(object)',
+    iteritems: 'Object.entries(object)',
+    strip: '.trim()',
+    lstrip: '.trimStart()',
+    rstrip: '.trimEnd()',
+    lower: '.toLowerCase()',
+    upper: '.toUpperCase()',
+    downcase: '.toLowerCase()',
+    upcase: '.toUpperCase()',
+    startswith: '.startsWith(text)',
+    endswith: '.endsWith(text)',
+    equals: '===',
+    getOrDefault: 'object[key] ?? value',
+    setdefault: 'object[key] ??= value',
+    each: '.forEach(…)',
+    collect: '.map(…)',
+    where: '.filter(…)',
+    first: '[0]',
+    last: '.at(-1)',
+    count: '.length',
+    unwrap: 'the value itself',
+    toList: 'the list itself, or Array.from(items)',
+    to_s: 'String(value)',
+    to_i: 'Number(value)',
+  }),
+);
+/** Objects whose members this cannot know. */
+const OPEN_OBJECTS = new Set(['tools', 'catalog', 'context', 'console', 'globalThis']);
+
+/** Calls of methods that another language has: `rows.append(x)`. */
+export function findForeignMethods(index: SyntaxIndex): Finding[] {
+  const found = index.calls.flatMap((visit) => foreignMethod(visit) ?? []);
+  if (found.length === 0) return [];
+  const own = ownMembers(index);
+  if (usesSearchParams(index)) own.add('append');
+  return found.filter(({ method }) => !own.has(method)).map(({ finding }) => finding);
+}
+
+/** They alone have a method `append`. */
+function usesSearchParams({ program }: SyntaxIndex): boolean {
+  let found = false;
+  walk(program, ({ node }) => {
+    found ||= node.type === 'Identifier' && (node.name === 'URLSearchParams' || node.name === 'searchParams');
+  });
+  return found;
+}
+
+function foreignMethod({ node }: Visit): { method: string; finding: Finding } | undefined {
+  if (node.type !== 'CallExpression' || node.optional) return undefined;
+  const callee = unwrapped(node.callee);
+  if (callee.type !== 'MemberExpression' || callee.computed || OPEN_OBJECTS.has(rootOf(callee))) return undefined;
+  const method = memberName(callee) ?? '';
+  const instead = FOREIGN.get(method);
+  if (instead === undefined) return undefined;
+  const message = `There is no method \`${method}\` in JavaScript. Write ${instead.startsWith('the ') ? instead : `\`${instead}\``}.`;
+  return { method, finding: { severity: 'error', code: 'foreign-method', message, offset: callee.property.start } };
+}
+
+function rootOf(node: Node): string {
+  let at = node;
+  while (at.type === 'MemberExpression') at = unwrapped(at.object);
+  return at.type === 'Identifier' ? at.name : '';
+}
