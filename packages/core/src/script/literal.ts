@@ -1,7 +1,7 @@
 import type { KnownArgument } from '../protocol/index.js';
 import { formatPath } from '../text/value-path.js';
 import type { Constants } from './constants.js';
-import { memberName, unwrapped } from './syntax.js';
+import { isTransparent, memberName, unwrapped } from './syntax.js';
 import type { Node, NodeOf } from './syntax.js';
 
 const DEEPEST = 64;
@@ -43,6 +43,8 @@ interface Part {
   readonly offset: number | undefined;
 }
 
+const UNTYPED = new Set<Node['type']>(['TSAnyKeyword', 'TSNeverKeyword', 'TSUnknownKeyword']);
+
 const UNKNOWN: Known = { kind: 'unknown' };
 
 class Evaluation {
@@ -61,6 +63,8 @@ class Evaluation {
 
   of(expression: Node, depth = 0): Known {
     if (depth > DEEPEST || this.#constants?.mayRead() === false) return UNKNOWN;
+    // The script answers for what it calls `any` itself.
+    if (this.#constants !== undefined && isUntyped(expression)) return UNKNOWN;
     const node = unwrapped(expression);
     switch (node.type) {
       case 'Literal':
@@ -167,6 +171,14 @@ function flattened(root: Known, offset: number): KnownArgument {
   const path = formatPath([]);
   places.push([path, offset]);
   return { value: write(root, path), unknown, open, places };
+}
+
+function isUntyped(expression: Node): boolean {
+  for (let node = expression; isTransparent(node); node = node.expression) {
+    const isAsserted = node.type === 'TSAsExpression' || node.type === 'TSTypeAssertion';
+    if (isAsserted && UNTYPED.has(node.typeAnnotation.type)) return true;
+  }
+  return false;
 }
 
 function unknownAt(offset: number | undefined): Part {

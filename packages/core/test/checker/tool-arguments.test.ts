@@ -248,6 +248,13 @@ describe('arguments that are written out', () => {
     expect(toldOf(outcome)).toMatchObject([{ severity: 'warning', code: 'tool-arguments', line: 1, column: 20 }]);
   });
 
+  it('are left to the tool where the script says that they may be anything', async () => {
+    for (const said of ['any', 'never', 'unknown as any']) {
+      const outcome = await harness.runScript(`await tools.find({ query: "" } as ${said})`);
+      expect(outcome).toMatchObject({ status: 'failed', error: { code: 'ToolValidationError' } });
+    }
+  });
+
   it('are left to the tool where nothing is checked', async () => {
     const outcome = await open({ typecheck: 'off' }).runScript('await tools.find({ query: "" })');
     expect(outcome).toMatchObject({ status: 'failed', error: { code: 'ToolValidationError' } });

@@ -489,7 +489,7 @@ it('F30 · denied and invalid calls count, and the script may catch the refusal'
   const harness = openHarness({ tools: sampleTools().tools, approvals: 'deny', limits: { maxToolCalls: 2 } });
   const source = `
     const seen = [];
-    for (const call of [() => tools.add(JSON.parse('{"a":"x"}')), () => tools.write({ path: 'x' }), () => tools.echo({ value: 1 })])
+    for (const call of [() => tools.add({ a: 'x' } as any), () => tools.write({ path: 'x' }), () => tools.echo({ value: 1 })])
       try { await call(); seen.push('ran'); } catch (e) { seen.push(e.name); }
     return seen;`;
   expect(valueOf(await harness.runScript(source))).toEqual([
