@@ -174,9 +174,11 @@ function flattened(root: Known, offset: number): KnownArgument {
 }
 
 function isUntyped(expression: Node): boolean {
-  for (let node = expression; isTransparent(node); node = node.expression) {
-    const isAsserted = node.type === 'TSAsExpression' || node.type === 'TSTypeAssertion';
-    if (isAsserted && UNTYPED.has(node.typeAnnotation.type)) return true;
+  let node: Node = expression;
+  while (isTransparent(node)) {
+    const { typeAnnotation } = node as { typeAnnotation?: Node };
+    if (typeAnnotation !== undefined && UNTYPED.has(typeAnnotation.type)) return true;
+    node = node.expression;
   }
   return false;
 }
