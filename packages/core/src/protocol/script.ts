@@ -37,6 +37,8 @@ export interface KnownArgument {
   readonly value: unknown;
   /** Paths of the parts that are not known. */
   readonly unknown: readonly string[];
+  /** Those of them that are certainly there. */
+  readonly given: readonly string[];
   /** Paths of the objects that may have members beside the known ones. */
   readonly open: readonly string[];
   /** Where the parts stand in the source: UTF-16 offsets. The argument itself is always among them. */

@@ -32,7 +32,8 @@ export function knownArguments(expression: Node, constants: Constants): readonly
 }
 
 type Known =
-  | { readonly kind: 'unknown' }
+  /** `isGiven`: it is certainly some value, and not undefined. */
+  | { readonly kind: 'unknown'; readonly isGiven?: true }
   | { readonly kind: 'primitive'; readonly value: string | number | boolean | null | undefined }
   | { readonly kind: 'array'; readonly items: readonly Part[] }
   | { readonly kind: 'object'; readonly members: ReadonlyMap<string, Part>; readonly isOpen: boolean };
@@ -46,6 +47,7 @@ interface Part {
 const UNTYPED = new Set<Node['type']>(['TSAnyKeyword', 'TSNeverKeyword', 'TSUnknownKeyword']);
 
 const UNKNOWN: Known = { kind: 'unknown' };
+const GIVEN: Known = { kind: 'unknown', isGiven: true };
 
 class Evaluation {
   /** The first variable that holds different literals one after the other. */
@@ -72,13 +74,15 @@ class Evaluation {
           ? UNKNOWN
           : primitive(node.value as string | number | boolean | null);
       case 'TemplateLiteral':
-        return node.expressions.length === 0 ? text(node.quasis[0]?.value.cooked) : UNKNOWN;
+        return node.expressions.length === 0 ? text(node.quasis[0]?.value.cooked) : GIVEN;
       case 'UnaryExpression':
         return signedNumber(node);
       case 'ArrayExpression':
         return this.#array(node, depth);
       case 'ObjectExpression':
         return this.#object(node, depth);
+      case 'BinaryExpression':
+        return GIVEN;
       case 'Identifier':
         return this.#variable(node.name, depth);
       case 'MemberExpression':
@@ -91,7 +95,7 @@ class Evaluation {
   #array(node: NodeOf<'ArrayExpression'>, depth: number): Known {
     const items: Part[] = [];
     for (const element of node.elements) {
-      if (element === null || element.type === 'SpreadElement') return UNKNOWN;
+      if (element === null || element.type === 'SpreadElement') return GIVEN;
       items.push(this.#part(element, element.start, depth));
     }
     return { kind: 'array', items };
@@ -107,7 +111,8 @@ class Evaluation {
         if (spread.kind === 'object' && !spread.isOpen) continue;
       } else {
         const key = property.computed ? undefined : keyOf(property.key);
-        if (key === '__proto__') return UNKNOWN;
+        // They say what becomes of the rest.
+        if (key === '__proto__' || key === 'toJSON') return UNKNOWN;
         if (key !== undefined) {
           const isPlain = !property.method && property.kind === 'init';
           members.set(key, isPlain ? this.#part(property.value, property.start, depth) : unknownAt(property.start));
@@ -150,12 +155,14 @@ class Evaluation {
 
 function flattened(root: Known, offset: number): KnownArgument {
   const unknown: string[] = [];
+  const given: string[] = [];
   const open: string[] = [];
   const places: [string, number][] = [];
   const write = (known: Known, path: string): unknown => {
     if (known.kind === 'primitive') return known.value;
     if (known.kind === 'unknown') {
       unknown.push(path);
+      if (known.isGiven === true) given.push(path);
       return null;
     }
     const inner = ({ known: value, offset: at }: Part, key: string | number): unknown => {
@@ -170,7 +177,7 @@ function flattened(root: Known, offset: number): KnownArgument {
   };
   const path = formatPath([]);
   places.push([path, offset]);
-  return { value: write(root, path), unknown, open, places };
+  return { value: write(root, path), unknown, given, open, places };
 }
 
 function isUntyped(expression: Node): boolean {

@@ -110,7 +110,7 @@ function describeCalls(index: SyntaxIndex, toolCalls: readonly ToolCall[]): Read
 }
 
 function noArgument({ nameOffset }: ToolCall): KnownArgument {
-  return { value: undefined, unknown: [], open: [], places: [[formatPath([]), nameOffset]] };
+  return { value: undefined, unknown: [], given: [], open: [], places: [[formatPath([]), nameOffset]] };
 }
 
 const TYPE_ONLY = new Set<Node['type']>([

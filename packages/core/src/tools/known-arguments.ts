@@ -23,10 +23,11 @@ export function judgeKnown(tool: Tool, known: KnownArgument): KnownVerdict {
 
 function isCertain(issue: ValidationIssue, tool: Tool, known: KnownArgument): boolean {
   const { path, expected, received } = issue;
-  // A key is wrong whatever its value is.
+  // A key is wrong whatever its value is, unless that is undefined.
   const isKey = isUnknownKey(issue);
+  const isGivenKey = isKey && known.given.includes(path);
   const touches = (place: string) => leadsThrough(path, place) || leadsThrough(place, path);
-  if (known.unknown.some((place) => touches(place) && !(isKey && place === path))) return false;
+  if (known.unknown.some((place) => touches(place) && !(isGivenKey && place === path))) return false;
   // Checks of a tool's own may depend on anything.
   if (expected === undefined && !isKey) return false;
   const isMissing = received === 'undefined';

@@ -222,6 +222,7 @@ describe('a call of which a part is written out', () => {
     [`${start} await tools.find({ query: some, filter: {} })`, /args\.filter\.label/u],
     [`${start} await tools.find({ query: some, filter: { label: some, lable: 1 } })`, /lable/u],
     [`${start} await tools.save({ path: some, size: 11 })`, /args\.size/u],
+    [`${start} const all = { query: "ab", extra: \`\${some}\` }; await tools.find(all)`, /args\.extra/u],
   ])('is refused for what is certainly wrong: %s', async (source, message) => {
     const [found] = await refused(source);
     expect(found).toMatch(message);
@@ -234,6 +235,8 @@ describe('a call of which a part is written out', () => {
     'await tools.find({ limit: 5, ...JSON.parse("{\\"query\\":\\"ab\\"}") })',
     'await tools.find({ limit: 500, ...JSON.parse("{\\"query\\":\\"ab\\",\\"limit\\":5}") })',
     'const key = "query"; await tools.find({ [key]: "ab", limit: 5 })',
+    'const more = { query: "ab", extra: [1].find((n) => n > 1) }; await tools.find(more)',
+    'const more: any = { limit: 500, toJSON: () => ({ query: "ab" }) }; await tools.find(more)',
     'const rows = [1, 2].map((id) => ({ id: String(id) })); await tools.find({ query: "ab", rows: [...rows, { id: "3" }] })',
   ])('runs where the rest decides: %s', async (source) => {
     expect(await refused(source)).toEqual([]);
