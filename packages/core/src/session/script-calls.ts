@@ -185,6 +185,11 @@ export class ScriptCalls {
     clearTimeout(timer);
   }
 
+  /** They were cleared in the script's last moment. */
+  forgetTimers(callIndexes: readonly number[]): void {
+    for (const callIndex of callIndexes) this.#callbacks.delete(callIndex);
+  }
+
   /** Where the timers stand that have not fired; undefined for an interval, which was set again by itself. */
   pendingTimers(): (SourcePosition | undefined)[] {
     const { script } = this.#options;

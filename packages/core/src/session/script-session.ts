@@ -245,6 +245,7 @@ class ScriptSession {
       this.#startCall(calls[index]!);
     }
     if (end !== undefined) {
+      this.#calls.forgetTimers(unobservable);
       void this.#finish(end);
       return;
     }

@@ -88,6 +88,18 @@ describe('setTimeout', () => {
     ]);
   });
 
+  it.each([
+    'const timer = setTimeout(() => {}, 60_000); clearTimeout(timer); return 1',
+    'const timer = setInterval(() => {}, 60_000); await sleep(5); clearInterval(timer); return 1',
+    'const timer = setTimeout(() => {}, 60_000); try { return await tools.echo({ value: 1 }) } finally { clearTimeout(timer) }',
+    'let timer: number; const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error("late")), 60_000); }); const won = await Promise.race([tools.echo({ value: 1 }), late]); clearTimeout(timer!); return won',
+    'const timers = [1, 2, 3].map((ms) => setInterval(() => {}, ms)); timers.forEach(clearInterval); return 1',
+  ])('says nothing of one that was cleared: %s', async (source) => {
+    const outcome = await harness.runScript(source);
+    expect(valueOf(outcome)).toBe(1);
+    expect(outcome.diagnostics.filter(({ code }) => code === 'pending-timer')).toEqual([]);
+  });
+
   it('counts against the limits of sleep, and against the wall clock', async () => {
     const own = openHarness({ tools: sample.tools, limits: { maxBuiltinCalls: 3, timeoutMs: 300 } });
     const many = await own.runScript(

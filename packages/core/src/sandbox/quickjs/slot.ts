@@ -313,10 +313,10 @@ export class Slot {
       computeMs: 0,
       memoryBytes: 0,
     };
-    if (saysEnded(text)) return this.#reportEnd(segment, text);
     if (text === '' && this.#places.length > 0) throw new GuestBreach('the guest made calls and says nothing of them');
     this.#nextCall += this.#places.length;
     for (let index = firstCall; index < this.#nextCall; index++) this.#waiting.add(index);
+    if (saysEnded(text)) return this.#reportEnd(segment, text);
     if (this.#waiting.size === 0) {
       segment.ended = true;
       segment.end = this.#ranOutOfMemory ? { type: 'limit', limit: 'memory' } : { type: 'stalled' };
@@ -331,6 +331,7 @@ export class Slot {
     const { end } = readOutbox(text, this.#places.length, this.#limits!);
     segment.ended = true;
     segment.unhandled = this.#unhandled();
+    segment.unobservable = this.#lostRaces();
     const limit = this.#limitBehind(end);
     if (limit !== undefined) segment.end = limit;
     return segment;
