@@ -138,7 +138,7 @@ function behaviourOf(outcome: Outcome, linesBefore: number): unknown {
     end:
       outcome.status === 'completed' ? (outcome.value ?? null) : outcome.status === 'failed' ? outcome.error : 'else',
     output: outcome.output,
-    calls: outcome.operations.map(({ tool, input, status, line }) => [tool, input, status, line - linesBefore]),
+    calls: outcome.operations.map(({ tool, input, status, line }) => [tool, input, status, (line ?? 0) - linesBefore]),
   };
 }
 
