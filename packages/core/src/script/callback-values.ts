@@ -4,6 +4,7 @@ import type { SyntaxIndex } from './syntax-index.js';
 import { isFunction } from './syntax-index.js';
 import { memberName, unwrapped } from './syntax.js';
 import type { Node } from './syntax.js';
+import type { ToolCall } from './tool-calls.js';
 import { outermost, walk, type Visit } from './walk.js';
 
 /** They decide by what the callback returns; each with what comes of a callback that returns nothing. */
@@ -15,10 +16,17 @@ const DECIDING: ReadonlyMap<string, string> = new Map([
   ...['reduce', 'reduceRight'].map((name) => [name, 'so the result is undefined'] as const),
 ]);
 const MAKING = new Set(['map', 'flatMap']);
+/** They call their first argument. `find` and `sort` of other objects take data. */
+const CALLING = new Set(['map', 'flatMap', 'filter', 'forEach', 'some', 'every', 'reduce', 'reduceRight', 'findIndex']);
 
-/** Callbacks of lists that return nothing where their value is what counts: a forgotten `return`. */
-export function findCallbacksWithoutValue(index: SyntaxIndex): Finding[] {
-  const found = index.calls.flatMap((visit) => callbackWithoutValue(visit, index) ?? []);
+/**
+ * Methods of lists that are given no function, or one that returns nothing where its value is what counts: a forgotten
+ * `return`. Tools may be called the same.
+ */
+export function findCallbacksWithoutValue(index: SyntaxIndex, toolCalls: readonly ToolCall[]): Finding[] {
+  const ofTools = new Set<Node>(toolCalls.map(({ node }) => node));
+  const calls = index.calls.filter(({ node }) => !ofTools.has(node));
+  const found = calls.flatMap((visit) => callbackWithoutValue(visit, index) ?? []);
   if (found.length === 0) return [];
   const own = ownMembers(index);
   return found.filter(({ method }) => !own.has(method)).map(({ finding }) => finding);
@@ -30,8 +38,12 @@ function callbackWithoutValue(visit: Visit, index: SyntaxIndex): { method: strin
   const callee = unwrapped(node.callee);
   const method = callee.type === 'MemberExpression' ? (memberName(callee) ?? '') : '';
   const consequence = MAKING.has(method) ? makesNothing(visit) : DECIDING.get(method);
-  if (consequence === undefined) return undefined;
   const [argument] = node.arguments;
+  if (argument !== undefined && CALLING.has(method) && isData(argument)) {
+    const message = `\`${method}\` takes a function as its first argument.`;
+    return { method, finding: { severity: 'error', code: 'callback-missing', message, offset: argument.start } };
+  }
+  if (consequence === undefined) return undefined;
   const callback = functionFor(argument, index);
   if (callback === undefined || !returnsNothing(callback)) return undefined;
   const message = `The function given to \`${method}\` returns nothing, ${consequence}. Write \`return\` before its value.`;
@@ -39,14 +51,68 @@ function callbackWithoutValue(visit: Visit, index: SyntaxIndex): { method: strin
   return { method, finding };
 }
 
+/** Certainly no function. */
+function isData(argument: Node): boolean {
+  const { type } = unwrapped(argument);
+  return ['Literal', 'TemplateLiteral', 'ObjectExpression', 'ArrayExpression'].includes(type);
+}
+
 /** A list of nothing is no harm where nobody reads it. */
 function makesNothing(visit: Visit): string | undefined {
   return outermost(visit).parent?.node.type === 'ExpressionStatement' ? undefined : 'so every item is undefined';
 }
 
+/** Functions that end with a value and return none: `function total() { a + b; }`. */
+export function findLostValues({ program }: SyntaxIndex): Finding[] {
+  const found: Finding[] = [];
+  walk(program, ({ node }) => {
+    if (!isFunction(node) || !hasNoValue(node as FunctionNode)) return;
+    const last = lastStatement((node as FunctionNode).body as Node);
+    if (last?.type !== 'ExpressionStatement' || !isPure(last.expression)) return;
+    const message = 'The value of this last statement is lost: the function returns nothing. Write `return` before it.';
+    found.push({ severity: 'error', code: 'lost-value', message, offset: last.start });
+  });
+  return found;
+}
+
+/** Also in a block that is the last: `{ a, b };` is meant to be an object. */
+function lastStatement(body: Node): Node | undefined {
+  let last: Node | undefined = body;
+  while (last?.type === 'BlockStatement') last = last.body.findLast(({ type }) => type !== 'EmptyStatement');
+  return last;
+}
+
+const ACTING = new Set<Node['type']>([
+  'AssignmentExpression',
+  'AwaitExpression',
+  'CallExpression',
+  'ImportExpression',
+  'NewExpression',
+  'TaggedTemplateExpression',
+  'UpdateExpression',
+  'YieldExpression',
+]);
+
+/** It does nothing but have a value. */
+function isPure(expression: Node): boolean {
+  // A directive, or a note.
+  if (expression.type === 'Literal') return false;
+  let acts = false;
+  walk(expression as never, ({ node }) => {
+    acts ||=
+      ACTING.has(node.type) ||
+      (node.type === 'UnaryExpression' && node.operator !== '!' && /^[a-z]/u.test(node.operator));
+  });
+  return !acts;
+}
+
 /** False for one that is async, or that ends by throwing: then it does not matter. */
-export function returnsNothing({ async, body, type, ...callback }: FunctionNode): boolean {
-  if (async || body?.type !== 'BlockStatement' || ('generator' in callback && callback.generator)) return false;
+export function returnsNothing(callback: FunctionNode): boolean {
+  return !callback.async && hasNoValue(callback);
+}
+
+function hasNoValue({ body, ...callback }: FunctionNode): boolean {
+  if (body?.type !== 'BlockStatement' || ('generator' in callback && callback.generator)) return false;
   if (body.body.some(({ type: statement }) => statement === 'ThrowStatement')) return false;
   let hasValue = false;
   walk(body as never, ({ node, parent }) => {

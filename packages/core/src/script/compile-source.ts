@@ -2,7 +2,7 @@ import { scriptFailure } from '../protocol/errors.js';
 import type { Diagnostic, ErrorCode, PlannedCall, ScriptFailure, SourcePosition } from '../protocol/index.js';
 import { codeFrame } from '../text/code-frame.js';
 import { findAsyncCallbacks } from './async-callbacks.js';
-import { findCallbacksWithoutValue } from './callback-values.js';
+import { findCallbacksWithoutValue, findLostValues } from './callback-values.js';
 import { findForeignMethods } from './foreign-methods.js';
 import type { CompileAnswer, CompileRequest } from './compile-messages.js';
 import { originalOffset } from './edits.js';
@@ -52,8 +52,9 @@ export function compileSource({ source, toolNames, wantsFacts }: CompileRequest)
   const misuse = [
     ...findPromiseMisuse(script.index, calls),
     ...findAsyncCallbacks(script.index),
-    ...findCallbacksWithoutValue(script.index),
-    ...findForeignMethods(script.index),
+    ...findCallbacksWithoutValue(script.index, calls),
+    ...findLostValues(script.index),
+    ...findForeignMethods(script.index, calls),
   ];
   // What cannot be meant refuses a script that is checked, and is told of one that is not.
   const refusals = misuse.filter(({ severity }) => wantsFacts && severity === 'error');

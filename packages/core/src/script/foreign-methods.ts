@@ -3,6 +3,7 @@ import type { Finding } from './findings.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { memberName, unwrapped } from './syntax.js';
 import type { Node } from './syntax.js';
+import type { ToolCall } from './tool-calls.js';
 import { walk, type Visit } from './walk.js';
 
 /**
@@ -50,8 +51,9 @@ const FOREIGN: ReadonlyMap<string, string> = new Map(
 const OPEN_OBJECTS = new Set(['tools', 'catalog', 'context', 'console', 'globalThis']);
 
 /** Calls of methods that another language has: `rows.append(x)`. */
-export function findForeignMethods(index: SyntaxIndex): Finding[] {
-  const found = index.calls.flatMap((visit) => foreignMethod(visit) ?? []);
+export function findForeignMethods(index: SyntaxIndex, toolCalls: readonly ToolCall[]): Finding[] {
+  const ofTools = new Set<Node>(toolCalls.map(({ node }) => node));
+  const found = index.calls.flatMap((visit) => (ofTools.has(visit.node) ? [] : (foreignMethod(visit) ?? [])));
   if (found.length === 0) return [];
   const own = ownMembers(index);
   if (usesSearchParams(index)) own.add('append');

@@ -2,7 +2,7 @@ import type { Finding } from './findings.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { isTopLevel } from './async-callbacks.js';
 import { isCompound, isTransparent, memberName, unwrapped } from './syntax.js';
-import type { NodeOf } from './syntax.js';
+import type { Node, NodeOf } from './syntax.js';
 import { isConstant, memberPath, type ToolCall } from './tool-calls.js';
 import type { Visit } from './walk.js';
 
@@ -22,6 +22,7 @@ export function findPromiseMisuse(index: SyntaxIndex, calls: readonly ToolCall[]
   return [
     ...awaited.flatMap((call) => misuseOf(call) ?? []),
     ...awaited.flatMap((call) => misuseOfVariable(index, call)),
+    ...index.calls.flatMap((visit) => misuseOfGathered(index, visit)),
     ...uncalledTools(index),
   ];
 }
@@ -48,6 +49,32 @@ function misuseOfVariable(index: SyntaxIndex, { visit, tool }: ToolCall): Findin
     const message = `\`${name}\` is the promise of tools.${tool}(), and it is ${what}. Write \`await ${name}\`.`;
     return [{ severity: 'error' as const, code, message, offset: use.node.start }];
   });
+}
+
+const GATHERING = new Set(['all', 'allSettled']);
+
+/** `const rows = Promise.all(…)`, and then `rows[0]`, `rows.map(…)`, or a loop over it. */
+function misuseOfGathered(index: SyntaxIndex, visit: Visit): Finding[] {
+  const method = gatheringMethod(visit.node);
+  const { holder } = whereItGoes(visit);
+  if (method === '' || holder?.node.type !== 'VariableDeclarator' || holder.node.id.type !== 'Identifier') return [];
+  const { name } = holder.node.id;
+  if (!isConstant(index, name)) return [];
+  return (index.references.get(name) ?? []).flatMap((use) => {
+    const { holder: user, child } = whereItGoes(use);
+    const [code, what] = judge(user, child) ?? ['', ''];
+    if (code === '' || user?.node.type === 'ExpressionStatement') return [];
+    const message = `\`${name}\` is a promise, and it is ${what}. Write \`await\` before \`Promise.${method}(…)\`.`;
+    return [{ severity: 'error' as const, code: 'promise-as-value', message, offset: use.node.start }];
+  });
+}
+
+/** `all` of `Promise.all(…)`; empty for other calls. */
+function gatheringMethod(node: Node): string {
+  const callee = node.type === 'CallExpression' ? unwrapped(node.callee) : undefined;
+  if (callee?.type !== 'MemberExpression' || callee.object.type !== 'Identifier') return '';
+  const method = memberName(callee) ?? '';
+  return callee.object.name === 'Promise' && GATHERING.has(method) ? method : '';
 }
 
 /** `await tools.x`, `tools.x;` as a statement, and `return tools.x` of the script, which a function cannot leave. */

@@ -122,17 +122,54 @@ describe('callbacks of lists that return nothing', () => {
   it.each([
     ['const all = [1].map((n) => { n + 1 }); return all', 'refused callback-value'],
     ['return [1].filter((n) => { n > 1 })', 'refused callback-value'],
-    ['const isLarge = (n: number) => { n > 1 }; return [1].some(isLarge)', 'refused callback-value'],
+    ['const isLarge = (n: number) => { Math.abs(n) }; return [1].some(isLarge)', 'refused callback-value'],
     ['return [1].reduce((sum, n) => { sum + n }, 0)', 'refused callback-value'],
     ['const rows = [2, 1]; rows.sort((a, b) => { a - b }); return rows', 'refused callback-value'],
+    ['const all: any = [1]; return all.reduce(0, (sum: number, n: number) => sum + n)', 'refused callback-missing'],
     ['let sum = 0; [1].map((n) => { sum += n }); return sum', 'runs'],
     ['let sum = 0; [1].map((n) => { sum += n })', 'runs'],
     ['return [1].map((n) => { if (n > 1) return n })', 'runs'],
     ['return [1].map((n) => { throw new Error(`${n}`) })', 'runs'],
     [
-      'const own = { filter: (test: (n: number) => void) => test(1) }; return own.filter((n) => { n + 1 }) ?? 1',
+      'const own = { filter: (test: (n: number) => void) => test(1) }; return own.filter((n) => { Math.abs(n) }) ?? 1',
       'runs',
     ],
+  ])('%s: %s', async (source, decision) => {
+    expect(await decisionOn(source)).toBe(decision);
+  });
+});
+
+describe('a promise of several calls that is used as their values', () => {
+  const ALL = 'Promise.all(["1", "2"].map((id) => tools.read({ id })))';
+  it.each([
+    [`const items: any = ${ALL}; return items[0].title`, 'refused promise-as-value'],
+    [`const items: any = ${ALL}; return items.map((item: any) => item.title)`, 'refused promise-as-value'],
+    [`const items: any = ${ALL}; for (const item of items) text(item.title); return 1`, 'refused promise-as-value'],
+    [`const items = ${ALL}; return items.then((all) => all.length)`, 'runs'],
+    [`const items = ${ALL}; return (await items).length`, 'runs'],
+    [`let items: any = ${ALL}; items = await items; return items[0].title`, 'runs'],
+  ])('%s: %s', async (source, decision) => {
+    expect(await decisionOn(source)).toBe(decision);
+  });
+});
+
+describe('values that a function loses', () => {
+  it.each([
+    ['function sum(a: number, b: number) { a + b; } return [sum(1, 2)]', 'refused lost-value'],
+    ['const pair = (a: number) => { { a, a }; }; return [pair(1)]', 'refused lost-value'],
+    ['function note() { "nothing to do"; } note(); return 1', 'runs'],
+    ['let n = 0; function add() { n > 0 && n++; } add(); return n', 'runs'],
+    ['function sum(a: number) { if (a > 1) return a; a + 1; } return sum(2)', 'runs'],
+  ])('%s: %s', async (source, decision) => {
+    expect(await decisionOn(source)).toBe(decision);
+  });
+});
+
+describe('an object that is taken for a list', () => {
+  it.each([
+    [`${READ} return item[0].title`, 'refused ts7053'],
+    ['const byId: Record<string, number> = {}; return byId["a"] ?? 0', 'runs'],
+    ['const row = { a: 1 }; const key: string = "a"; return row[key]', 'runs'],
   ])('%s: %s', async (source, decision) => {
     expect(await decisionOn(source)).toBe(decision);
   });

@@ -59,7 +59,9 @@ export class DiagnosticPolicy {
   /** `offset`: of the complaint, in the script. */
   verdict(diagnostic: NativeDiagnostic, offset: number, end: number): Verdict {
     const { code, text } = diagnostic;
-    if (STYLE.has(code) || this.#isInType(offset)) return 'off';
+    if (this.#isInType(offset)) return 'off';
+    if (code === INDEXED) return this.#indexVerdict(diagnostic, offset);
+    if (STYLE.has(code)) return 'off';
     if (CERTAIN.has(code)) return this.#isTried(offset) ? 'warning' : 'error';
     // TypeScript takes a function that is called at once for one that does not wait.
     if (TOO_EARLY.has(code)) return this.#isTried(offset) || this.#isInFunction(offset) ? 'warning' : 'error';
@@ -128,6 +130,15 @@ export class DiagnosticPolicy {
     const isUnknown = this.#tested.has(name) || this.#isOf(this.#loose, offset) || !this.#isCertainType(type);
     const isWritten = !isPlainType(type) && this.#isOf(this.#annotated, offset);
     return isUnknown || isWritten || this.#facts.ownShapes.includes(shapeOf(type)) ? 'warning' : 'error';
+  }
+
+  /** `user[0].name`: an object is no list. Other names in brackets are how scripts use records. */
+  #indexVerdict({ messageChain, text }: NativeDiagnostic, offset: number): Verdict {
+    const [index = '', type = ''] = quoted(messageChain?.[0]?.text ?? '');
+    if (!/^\d+$/u.test(index) || !quoted(text).includes(index)) return 'off';
+    const isLoose = this.#facts.mentions.some(([start, , name]) => start === offset && this.#loose.has(name));
+    const isKnown = type.startsWith('{') && this.#isCertainType(type) && !isLoose;
+    return isKnown && !this.#facts.ownShapes.includes(shapeOf(type)) ? 'error' : 'off';
   }
 
   #isSlip(type: string, offset: number): boolean {
@@ -256,8 +267,8 @@ export function flattened(diagnostic: NativeDiagnostic): string[] {
 /** Matters of style and of types that are not written down. */
 const STYLE = new Set([
   2355, 2366, 2578, 2683, 2695, 6133, 6138, 6192, 6196, 6198, 7005, 7006, 7008, 7010, 7011, 7015, 7016, 7017, 7019,
-  7022, 7023, 7024, 7025, 7026, 7027, 7028, 7029, 7030, 7031, 7034, 7036, 7041, 7043, 7044, 7045, 7046, 7053, 7056,
-  80007, 18046,
+  7022, 7023, 7024, 7025, 7026, 7027, 7028, 7029, 7030, 7031, 7034, 7036, 7041, 7043, 7044, 7045, 7046, 7056, 80007,
+  18046,
 ]);
 /** Fails whenever it is reached: await outside of an async function, a constant assigned, a name used too early … */
 const CERTAIN = new Set([1103, 1155, 1308, 2348, 2451, 2588, 2693, 6234]);
@@ -272,6 +283,8 @@ const MISSING_MEMBER = new Set([2339, 2550, 2551]);
 const NO_OVERLAP = new Set([2367, 2678]);
 const POSSIBLY_UNDEFINED = new Set([2532, 2533, 2722, 18048, 18049]);
 const NOT_CALLABLE = 2349;
+/** A member by a name, or a number, in brackets that the type does not have. */
+const INDEXED = 7053;
 const SUGGESTING = new Set([2551]);
 /** Iterated, called or constructed, and of a type that cannot be. */
 const MISUSED = new Set([2349, 2351, 2461, 2488, 2495, 2504, 2548]);
