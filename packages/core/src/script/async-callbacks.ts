@@ -119,8 +119,13 @@ function isToolCall(node: Node): boolean {
   return at.type === 'Identifier' && at.name === 'tools';
 }
 
+/** Members that are no built-in's, whatever holds them: the script's own, and each part of a tool's name. */
+export function knownMembers(index: SyntaxIndex, toolNames: readonly string[]): Set<string> {
+  return new Set([...ownMembers(index), ...toolNames.flatMap((name) => name.split('.'))]);
+}
+
 /** Names of the members that the script itself writes: of its objects and classes, and by assignment. */
-export function ownMembers({ program }: SyntaxIndex): Set<string> {
+function ownMembers({ program }: SyntaxIndex): ReadonlySet<string> {
   const names = new Set<string>();
   walk(program, ({ node, parent, key }) => {
     if (node.type === 'Identifier' && key === 'key' && parent?.node.type !== 'TSPropertySignature')

@@ -1,21 +1,20 @@
-import { functionFor, ownMembers, type FunctionNode } from './async-callbacks.js';
+import { functionFor, knownMembers, type FunctionNode } from './async-callbacks.js';
 import type { Finding } from './findings.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { isFunction } from './syntax-index.js';
 import { memberName, unwrapped } from './syntax.js';
 import type { Node } from './syntax.js';
-import type { ToolCall } from './tool-calls.js';
 import { outermost, walk, type Visit } from './walk.js';
 
-/** They decide by what the callback returns; each with what comes of a callback that returns nothing. */
-const DECIDING: ReadonlyMap<string, string> = new Map([
-  ...['filter'].map((name) => [name, 'so nothing is kept'] as const),
+/** What comes of a callback that returns nothing. */
+const CONSEQUENCES: ReadonlyMap<string, string> = new Map([
+  ['filter', 'so nothing is kept'],
   ...['find', 'findLast', 'findIndex', 'findLastIndex', 'some'].map((name) => [name, 'so nothing is found'] as const),
-  ...['every'].map((name) => [name, 'so the answer is false'] as const),
+  ['every', 'so the answer is false'],
   ...['sort', 'toSorted'].map((name) => [name, 'so nothing is put in order'] as const),
   ...['reduce', 'reduceRight'].map((name) => [name, 'so the result is undefined'] as const),
+  ...['map', 'flatMap'].map((name) => [name, 'so every item is undefined'] as const),
 ]);
-const MAKING = new Set(['map', 'flatMap']);
 /** They call their first argument. `find` and `sort` of other objects take data. */
 const CALLING = new Set(['map', 'flatMap', 'filter', 'forEach', 'some', 'every', 'reduce', 'reduceRight', 'findIndex']);
 
@@ -23,12 +22,10 @@ const CALLING = new Set(['map', 'flatMap', 'filter', 'forEach', 'some', 'every',
  * Methods of lists that are given no function, or one that returns nothing where its value is what counts: a forgotten
  * `return`. Tools may be called the same.
  */
-export function findCallbacksWithoutValue(index: SyntaxIndex, toolCalls: readonly ToolCall[]): Finding[] {
-  const ofTools = new Set<Node>(toolCalls.map(({ node }) => node));
-  const calls = index.calls.filter(({ node }) => !ofTools.has(node));
-  const found = calls.flatMap((visit) => callbackWithoutValue(visit, index) ?? []);
+export function findCallbacksWithoutValue(index: SyntaxIndex, toolNames: readonly string[]): Finding[] {
+  const found = index.calls.flatMap((visit) => callbackWithoutValue(visit, index) ?? []);
   if (found.length === 0) return [];
-  const own = ownMembers(index);
+  const own = knownMembers(index, toolNames);
   return found.filter(({ method }) => !own.has(method)).map(({ finding }) => finding);
 }
 
@@ -37,10 +34,10 @@ function callbackWithoutValue(visit: Visit, index: SyntaxIndex): { method: strin
   if (node.type !== 'CallExpression') return undefined;
   const callee = unwrapped(node.callee);
   const method = callee.type === 'MemberExpression' ? (memberName(callee) ?? '') : '';
-  const consequence = MAKING.has(method) ? makesNothing(visit) : DECIDING.get(method);
+  const consequence = isLoop(method, visit) ? undefined : CONSEQUENCES.get(method);
   const [argument] = node.arguments;
   if (argument !== undefined && CALLING.has(method) && isData(argument)) {
-    const message = `\`${method}\` takes a function as its first argument.`;
+    const message = `\`${method}\` takes its function first: \`${method}((item) => …)\`.`;
     return { method, finding: { severity: 'error', code: 'callback-missing', message, offset: argument.start } };
   }
   if (consequence === undefined) return undefined;
@@ -57,9 +54,9 @@ function isData(argument: Node): boolean {
   return ['Literal', 'TemplateLiteral', 'ObjectExpression', 'ArrayExpression'].includes(type);
 }
 
-/** A list of nothing is no harm where nobody reads it. */
-function makesNothing(visit: Visit): string | undefined {
-  return outermost(visit).parent?.node.type === 'ExpressionStatement' ? undefined : 'so every item is undefined';
+/** What nobody reads is no harm, but for `sort`, which changes its list. */
+function isLoop(method: string, visit: Visit): boolean {
+  return method !== 'sort' && outermost(visit).parent?.node.type === 'ExpressionStatement';
 }
 
 /** Functions that end with a value and return none: `function total() { a + b; }`. */

@@ -52,9 +52,9 @@ export function compileSource({ source, toolNames, wantsFacts }: CompileRequest)
   const misuse = [
     ...findPromiseMisuse(script.index, calls),
     ...findAsyncCallbacks(script.index),
-    ...findCallbacksWithoutValue(script.index, calls),
+    ...findCallbacksWithoutValue(script.index, toolNames ?? []),
     ...findLostValues(script.index),
-    ...findForeignMethods(script.index, calls),
+    ...findForeignMethods(script.index, toolNames ?? []),
   ];
   // What cannot be meant refuses a script that is checked, and is told of one that is not.
   const refusals = misuse.filter(({ severity }) => wantsFacts && severity === 'error');

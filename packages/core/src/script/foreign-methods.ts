@@ -1,9 +1,8 @@
-import { ownMembers } from './async-callbacks.js';
+import { knownMembers } from './async-callbacks.js';
 import type { Finding } from './findings.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { memberName, unwrapped } from './syntax.js';
 import type { Node } from './syntax.js';
-import type { ToolCall } from './tool-calls.js';
 import { walk, type Visit } from './walk.js';
 
 /**
@@ -51,11 +50,10 @@ const FOREIGN: ReadonlyMap<string, string> = new Map(
 const OPEN_OBJECTS = new Set(['tools', 'catalog', 'context', 'console', 'globalThis']);
 
 /** Calls of methods that another language has: `rows.append(x)`. */
-export function findForeignMethods(index: SyntaxIndex, toolCalls: readonly ToolCall[]): Finding[] {
-  const ofTools = new Set<Node>(toolCalls.map(({ node }) => node));
-  const found = index.calls.flatMap((visit) => (ofTools.has(visit.node) ? [] : (foreignMethod(visit) ?? [])));
+export function findForeignMethods(index: SyntaxIndex, toolNames: readonly string[]): Finding[] {
+  const found = index.calls.flatMap((visit) => foreignMethod(visit) ?? []);
   if (found.length === 0) return [];
-  const own = ownMembers(index);
+  const own = knownMembers(index, toolNames);
   if (usesSearchParams(index)) own.add('append');
   return found.filter(({ method }) => !own.has(method)).map(({ finding }) => finding);
 }

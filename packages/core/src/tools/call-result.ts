@@ -31,12 +31,12 @@ function serialise(
   result: unknown,
   { maxToolResultBytes: maxBytes, maxToolResultValues: maxValues }: ResultLimits,
 ): CheckedResult {
-  const { lost, values } = new ResultLook(result, maxValues);
+  const { lost, values, hasErrors } = new ResultLook(result, maxValues);
   if (lost !== undefined) return refused(tool, `its result is not JSON data: result${lost}`);
   // defence: result-values-are-capped
   if (values > maxValues)
     return refused(tool, `its result holds more than ${maxValues} values and names of members; ask for less`);
-  let json = JSON.stringify(result) as string | undefined;
+  let json = JSON.stringify(result, hasErrors ? errorsAsData : undefined) as string | undefined;
   if (json === undefined && result !== undefined)
     return refused(tool, `its result is not JSON data but a ${typeof result}`);
   const extent = json === undefined ? { depth: 0, values: 0 } : measureJson(json, MAX_JSON_DEPTH);
@@ -67,6 +67,7 @@ class ResultLook {
   values = 1;
   /** The path below the result, and what is there. Deeper than JSON may cross is refused later. */
   readonly lost: string | undefined;
+  hasErrors = false;
   readonly #maxValues: number;
 
   constructor(result: unknown, maxValues: number) {
@@ -76,6 +77,10 @@ class ResultLook {
 
   #look(value: unknown, depth: number): string | undefined {
     if (typeof value !== 'object' || value === null || this.values > this.#maxValues) return undefined;
+    if (value instanceof Error) {
+      this.hasErrors = true;
+      return undefined;
+    }
     const odd = oddObject(value);
     if (odd !== undefined) return ` is ${odd}`;
     if (depth > MAX_JSON_DEPTH || typeof (value as { toJSON?: unknown }).toJSON === 'function') return undefined;
@@ -105,7 +110,23 @@ class ResultLook {
 function oddObject(value: object): string | undefined {
   if (value instanceof Map) return 'a Map';
   if (value instanceof Set) return 'a Set';
-  return value instanceof Promise ? 'a Promise that was not awaited' : undefined;
+  if (value instanceof Promise) return 'a Promise that was not awaited';
+  if (value instanceof RegExp) return 'a RegExp';
+  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return undefined;
+  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return 'bytes; give them as base64';
+  return isBareIterator(value) ? 'an iterator' : undefined;
+}
+
+/** A generator, `map.values()` and the like, of which JSON has nothing. */
+function isBareIterator(value: object): boolean {
+  return !Array.isArray(value) && Symbol.iterator in value && Object.keys(value).length === 0;
+}
+
+/** Of an error, a script sees its name and its message: what else it has is the host's. */
+function errorsAsData(this: Record<string, unknown>, key: string, value: unknown): unknown {
+  // Not what its `toJSON` says: that may hold the request with its keys.
+  const error = this[key];
+  return error instanceof Error ? { name: error.name, message: error.message } : value;
 }
 
 function refused(tool: Tool, reason: string): CheckedResult {

@@ -29,6 +29,13 @@ const tools = [
     input: z.object({ text: z.string() }),
     execute: () => null,
   }),
+  defineTool({
+    name: 'lines.append',
+    description: 'Has the name of a method of another language.',
+    approval: 'never',
+    input: z.object({ text: z.string() }),
+    execute: () => null,
+  }),
 ];
 const harness = createHarness({ tools, approvals: 'auto' });
 const unchecked = createHarness({ tools, approvals: 'auto', typecheck: 'off', mode: 'dry-run' });
@@ -128,6 +135,7 @@ describe('callbacks of lists that return nothing', () => {
     ['const all: any = [1]; return all.reduce(0, (sum: number, n: number) => sum + n)', 'refused callback-missing'],
     ['let sum = 0; [1].map((n) => { sum += n }); return sum', 'runs'],
     ['let sum = 0; [1].map((n) => { sum += n })', 'runs'],
+    ['let sum = 0; [1].some((n) => { sum += n }); return sum', 'runs'],
     ['return [1].map((n) => { if (n > 1) return n })', 'runs'],
     ['return [1].map((n) => { throw new Error(`${n}`) })', 'runs'],
     [
@@ -177,7 +185,9 @@ describe('an object that is taken for a list', () => {
 
 describe('methods of other languages', () => {
   it.each([
-    ['const rows: any = []; rows.append(1); return rows', 'refused foreign-method'],
+    ['const rows: any = []; rows.extend([1]); return rows', 'refused foreign-method'],
+    ['const { lines } = tools; return lines.append({ text: "a" })', 'runs'],
+    ['const add = (to: typeof tools) => to.lines.append({ text: "a" }); return add(tools)', 'runs'],
     ['const row = JSON.parse("{}"); return row.title.strip()', 'refused foreign-method'],
     ['const query = new URLSearchParams("a=1"); query.append("b", "2"); return `${query}`', 'runs'],
     ['const bag = { items: () => [1] }; return bag.items()', 'runs'],

@@ -313,9 +313,9 @@ describe('an error', () => {
 
   it.each([
     ['a fence around it', '```ts\nconst a = 1;\nnull.x;\nreturn;\n```', 3, 1],
-    ['a function around it', 'async function main() {\n  const a = 1;\n  null.x;\n}\nmain();', 3, 3],
-    ['an arrow around it', 'async () => {\n  const a = 1;\n  null.x;\n}', 3, 3],
-    ['export default', 'export default async function run() {\n  null.x;\n}', 2, 3],
+    ['a function around it', 'async function main() {\n  const a = 1;\n  null.x();\n}\nmain();', 3, 3],
+    ['an arrow around it', 'async () => {\n  const a = 1;\n  null.x();\n}', 3, 3],
+    ['export default', 'export default async function run() {\n  null.x();\n}', 2, 3],
     ['entities', 'const a = 1;\nif (a &lt; 2 &amp;&amp; a &gt; 0) null.x;', 2, 35],
     ['a byte order mark', '\ufeffconst a = 1;\nnull.x; return', 2, 1],
     ['Windows line ends', 'const a = 1;\r\n\r\nnull.x; return', 3, 1],
@@ -327,7 +327,7 @@ describe('an error', () => {
     ],
     ['an enum before it', 'enum E {\n  A,\n  B,\n}\nnamespace N { export const x = 1 }\n  null.x; return', 6, 3],
     ['a last value', 'const a: any = null;\n  a.x;', 2, 3],
-    ['a name of a tool', 'async () => {\n  await echo({ value: 1 }); const a: any = null; a.x;\n}', 2, 50],
+    ['a name of a tool', 'async () => {\n  await echo({ value: 1 }); const a: any = null; a.x();\n}', 2, 50],
     ['words around a fence', 'Here:\n```ts\nconst a: any = null;\nreturn a.x;\n```\nDone.', 4, 8],
     ['a call that nobody awaited', 'tools.echo({ value: 1 }); const a: any = null; return a.x;', 1, 55],
     ['wide characters before it', 'const s = "🎉é"; /* 日本 */ null.x; return', 1, 27],

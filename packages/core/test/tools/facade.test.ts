@@ -562,6 +562,30 @@ describe('a result', () => {
     }
   });
 
+  it('gives errors as name and message, and nothing else of them', async () => {
+    const reason = Object.assign(new RangeError('no'), {
+      config: { key: 'secret' },
+      toJSON: () => ({ key: 'secret' }),
+    });
+    const { call } = setUp({ tools: [toolReturning(() => ({ settled: [{ status: 'rejected', reason }] }))] });
+    expect(await call('probe')).toEqual({
+      ok: true,
+      json: '{"settled":[{"status":"rejected","reason":{"name":"RangeError","message":"no"}}]}',
+    });
+  });
+
+  it.each([
+    ['an iterator', () => [1].values()],
+    ['an iterator', () => new Map().keys()],
+    ['a RegExp', () => /x/u],
+    ['bytes; give them as base64', () => new Uint8Array(2)],
+    ['bytes; give them as base64', () => new ArrayBuffer(2)],
+    ['a Promise that was not awaited', () => Promise.resolve(1)],
+  ])('with what JSON would empty is refused with its path: %s', async (what, make) => {
+    const { call } = setUp({ tools: [toolReturning(() => ({ rows: [make()] }))] });
+    expect(messageOf(await call('probe'))).toContain(`result.rows[0] is ${what}.`);
+  });
+
   it('follows the rules of JSON otherwise', async () => {
     const { answer } = await resultOf({ date: new Date(0), none: undefined, call: quiet, nan: Number.NaN });
     expect(answer).toEqual({ ok: true, json: '{"date":"1970-01-01T00:00:00.000Z","nan":null}' });
