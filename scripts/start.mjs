@@ -20,7 +20,7 @@ const { status } = spawnSync(
 rmSync(folder, { recursive: true, force: true });
 console.log(`
 What to try next:
-  node packages/cli/bin/toolscript.js eval -e 'return await tools.listDir({ dirPath: "." })'
+  node packages/cli/bin/toolscript.js eval -e 'return await tools.listDir({ path: "." })'
   node packages/cli/bin/toolscript.js tools --types
   node packages/cli/bin/toolscript.js doctor
   npm test`);

@@ -63,9 +63,9 @@ function isLoop(method: string, visit: Visit): boolean {
 export function findLostValues({ program }: SyntaxIndex): Finding[] {
   const found: Finding[] = [];
   walk(program, ({ node }) => {
-    if (!isFunction(node) || !hasNoValue(node as FunctionNode)) return;
+    if (!isFunction(node)) return;
     const last = lastStatement((node as FunctionNode).body as Node);
-    if (last?.type !== 'ExpressionStatement' || !isPure(last.expression)) return;
+    if (last?.type !== 'ExpressionStatement' || !isPure(last.expression) || !hasNoValue(node as FunctionNode)) return;
     const message = 'The value of this last statement is lost: the function returns nothing. Write `return` before it.';
     found.push({ severity: 'error', code: 'lost-value', message, offset: last.start });
   });
