@@ -5,7 +5,7 @@ import type { SyntaxIndex } from './syntax-index.js';
 import { memberName } from './syntax.js';
 import { ToolFit } from './tool-fit.js';
 import type { TreeRepair } from './tree-repair.js';
-import type { Visit } from './walk.js';
+import { isWritten, type Visit } from './walk.js';
 
 /** What a script has without declaring it, beside the language's own globals. */
 const GIVEN = new Set(['catalog', 'console', 'context', 'emit', 'sleep', 'text', 'tools']);
@@ -24,6 +24,7 @@ export function repairToolNames(
 ): TreeRepair | undefined {
   // A script that has a variable of that name speaks of its own tools.
   if (toolNames === undefined || toolNames.length === 0 || index.declared.has('tools')) return undefined;
+  if (addsGlobals(index)) return undefined;
   const bare = bareNames(index);
   if (bare.length === 0) return undefined;
   const fit = new ToolFit(toolNames);
@@ -39,6 +40,14 @@ export function repairToolNames(
     if (note !== undefined) notes.set(written, { ...note, offset: start });
   }
   return notes.size === 0 ? undefined : { edits, notes: [...notes.values()] };
+}
+
+/** `globalThis.save = …`, `Object.assign(globalThis, …)`: the script's own functions may have any name then. */
+function addsGlobals({ references }: SyntaxIndex): boolean {
+  return (references.get('globalThis') ?? []).some(({ key, parent }) => {
+    if (parent?.node.type !== 'MemberExpression') return key === 'arguments' || key === 'init' || key === 'right';
+    return key === 'object' && isWritten(parent);
+  });
 }
 
 interface BareName {

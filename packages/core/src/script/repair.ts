@@ -53,7 +53,8 @@ interface Draft {
 
 // Repairs that are right whatever the rest of the text says. They keep every position.
 
-const OPENING_FENCE = /^\s*`{3,}[^\n`]*(?:\r?\n|$)/;
+/** A diff would parse: its marks are read as signs before each line. */
+const OPENING_FENCE = /^\s*`{3,}(?![ \t]*(?:diff|patch)\b)[^\n`]*(?:\r?\n|$)/;
 const CLOSING_FENCE = /(?:^|[\r\n])[ \t]*`{3,}\s*$/;
 const HASHBANG = /^#![^\r\n]*/;
 const LANGUAGE_WORD = /^\s*(?:[tj]sx?|typescript|javascript)(?=[ \t]*[\r\n])/i;
@@ -140,9 +141,21 @@ function withoutProse(draft: Draft): Draft | undefined {
   const start = isOpened ? 0 : first.index + first[0].length;
   const end = isOpened || lines.length > 1 ? last.index : draft.text.length;
   if (draft.text.slice(start, end).trim() === '') return undefined;
+  if (!isOpened && !/^\s*$/u.test(first[1] ?? '') && !SCRIPT_FENCE.test(first[1] ?? '')) return undefined;
+  const before = isOpened ? '' : draft.text.slice(0, first.index);
+  const after = draft.text.slice(end === last.index ? end + last[0].length : end);
+  if (!isProse(before) || !isProse(after)) return undefined;
   const text = blankOut(blankOut(draft.text, end, draft.text.length), 0, start);
   const message = 'The text around the ``` fence was left out.';
   return next(draft, replacement(draft.text, text), note('repair-prose', message, first.index));
+}
+
+const CODE = /\/\*|\*\/|=>|\btools\.\w|\bawait\s+\w+[.(]|\b(?:const|let|var)\s+[\w$[{][^\n]*=|[;{}()]\s*$/mu;
+
+/** A fence inside of a text, or of a comment, is not the script: what stands around it is code then. */
+function isProse(text: string): boolean {
+  const quotes = text.split('`').length - 1;
+  return quotes % 2 === 0 && !CODE.test(text);
 }
 
 const ENTITIES: Record<string, string> = {
