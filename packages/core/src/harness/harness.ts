@@ -316,7 +316,7 @@ class ToolscriptHarness implements Harness {
 
   instructions(options: InstructionsOptions = {}): string {
     const { carrier = 'tool', tokenBudget = DEFAULT_INSTRUCTION_TOKENS, afterScript } = options;
-    const limits = resolveLimits(this.#limits, options.limits);
+    const limits = this.#limitsWith(options.limits);
     const key = JSON.stringify([carrier, tokenBudget, afterScript, limits]);
     if (this.#instructions?.key === key) return this.#instructions.text;
     const text = writeInstructions({
@@ -391,9 +391,13 @@ class ToolscriptHarness implements Harness {
     };
   }
 
+  #limitsWith(changes: Partial<LimitsInput> | undefined): Limits {
+    return changes === undefined ? this.#limits : resolveLimits(this.#limits, changes);
+  }
+
   #shared(run: RunOptions) {
     return {
-      limits: run.limits === undefined ? this.#limits : resolveLimits(this.#limits, run.limits),
+      limits: this.#limitsWith(run.limits),
       approvals: run.approvals ?? this.#options.approvals,
       approvalExpiryMs: run.limits?.approvalTimeoutMs ?? this.#options.limits?.approvalTimeoutMs,
       app: run.app,

@@ -71,7 +71,7 @@ export const LimitChangesSchema = z.strictObject(
   ) as unknown as ChangesShape,
 );
 
-/** What agents and the command line set instead of the defaults: their scripts do a person's work. */
+/** Defaults of agents and of the command line, in place of those above. */
 export const AGENT_LIMITS = Object.freeze({
   timeoutMs: 600_000,
   maxToolCalls: 256,

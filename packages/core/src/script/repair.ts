@@ -136,12 +136,13 @@ function withoutProse(draft: Draft): Draft | undefined {
   const last = lines.at(-1);
   if (first === undefined || last === undefined) return undefined;
   const isOpened = draft.notes.some(({ code }) => code === 'repair-fence');
-  // One fence after broken code, and words after it: the words are not the script.
-  if (!isOpened && lines.length === 1 && !SCRIPT_FENCE.test(first[1] ?? '')) return undefined;
+  // One fence without a language may stand after broken code, with words after it: the words are not the script.
+  const word = (first[1] ?? '').trim();
+  const isScript = SCRIPT_FENCE.test(word) || (word === '' && lines.length > 1);
+  if (!isOpened && !isScript) return undefined;
   const start = isOpened ? 0 : first.index + first[0].length;
   const end = isOpened || lines.length > 1 ? last.index : draft.text.length;
   if (draft.text.slice(start, end).trim() === '') return undefined;
-  if (!isOpened && !/^\s*$/u.test(first[1] ?? '') && !SCRIPT_FENCE.test(first[1] ?? '')) return undefined;
   const before = isOpened ? '' : draft.text.slice(0, first.index);
   const after = draft.text.slice(end === last.index ? end + last[0].length : end);
   if (!isProse(before) || !isProse(after)) return undefined;
