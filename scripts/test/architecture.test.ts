@@ -19,8 +19,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   sandbox: ['protocol'],
   session: ['script', 'sandbox', 'tools', 'approvals', 'protocol', 'text'],
   stores: ['protocol'],
-  harness: ['session', 'script', 'sandbox', 'tools', 'approvals', 'history', 'stores', 'protocol', 'text'],
-  agent: ['harness', 'history', 'protocol', 'text'],
+  answer: ['script', 'history', 'protocol', 'text'],
+  harness: ['answer', 'session', 'script', 'sandbox', 'tools', 'approvals', 'history', 'stores', 'protocol', 'text'],
+  agent: ['harness', 'answer', 'history', 'protocol', 'text'],
   testing: ['protocol'],
 };
 

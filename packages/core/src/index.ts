@@ -1,4 +1,5 @@
 export * from './harness/index.js';
+export type { AnswerText, PayloadSink } from './answer/index.js';
 export * from './protocol/index.js';
 export { findApprovalRule, renderForPerson, type RenderOptions } from './approvals/index.js';
 export { QuickJsPool, type QuickJsOptions } from './sandbox/index.js';

@@ -67,12 +67,6 @@ class RunNotes {
   }
 }
 
-/** A script of the conversation that waits for a person. */
-export interface WaitingScript {
-  readonly scriptId: string;
-  readonly suspension: string;
-}
-
 /** A conversation with a model: prompts, its runs, and what a person sees of them. */
 export class ChatSession {
   readonly #settings: ChatSettings;
@@ -96,13 +90,12 @@ export class ChatSession {
    * Goes on with a script that waits for a person. Where its run is the last thing that was said, the run goes on; its
    * outcome is news otherwise.
    */
-  goOn(script: WaitingScript, decisions: Decisions, signal: AbortSignal): Promise<number> {
+  goOn(scriptId: string, decisions: Decisions, signal: AbortSignal): Promise<number> {
     const { thread } = this.#settings;
     const { history, waiting } = thread;
-    const { suspension } = script;
-    const isLast = waiting?.scriptId === script.scriptId;
+    const isLast = waiting?.scriptId === scriptId;
     const run = isLast ? { runId: waiting.runId, turnId: waiting.turnId, nextSeq: waiting.nextSeq } : {};
-    return this.#play(resumeAgent({ ...this.#common(signal), history, suspension, decisions, ...run }));
+    return this.#play(resumeAgent({ ...this.#common(signal), history, suspension: scriptId, decisions, ...run }));
   }
 
   /** Goes on with a script that was cut off. Its outcome is in the conversation when the next prompt comes. */
@@ -178,7 +171,7 @@ async function* recovered(events: AsyncIterable<StreamEvent>, end: Promise<Outco
       type: 'response_done',
       status: 'suspended',
       script_id: outcome.scriptId,
-      suspension: outcome.suspension,
+      approval_ids: outcome.pendingApprovals.map(({ approvalId }) => approvalId),
     });
   else yield next({ type: 'response_done', status: outcome.status });
 }

@@ -6,7 +6,6 @@ import { ownCommand } from '../terminal/own-command.js';
 import type { Screen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { isUsageError } from '../usage-error.js';
-import type { WaitingScript } from './chat-session.js';
 import { commandIn, commandList, type ChatCommand } from './commands-in-chat.js';
 import type { OpenChat } from './open-chat.js';
 import { PromptReader } from './prompt-line.js';
@@ -121,21 +120,21 @@ async function reportingMistakes(screen: Screen, turn: () => Promise<number>): P
 }
 
 /** Asks about each script that waits, one after the other. */
-async function askAndGoOn(chat: OpenChat, scripts: readonly WaitingScript[], signal: AbortSignal): Promise<number> {
+async function askAndGoOn(chat: OpenChat, scripts: readonly string[], signal: AbortSignal): Promise<number> {
   demandEnabled(chat.settings);
   let status: number = EXIT.suspended;
-  for (const script of scripts) {
+  for (const scriptId of scripts) {
     if (signal.aborted) return status;
-    status = await askAbout(chat, script, signal);
+    status = await askAbout(chat, scriptId, signal);
   }
   return status;
 }
 
-async function askAbout({ session, workbench }: OpenChat, script: WaitingScript, signal: AbortSignal): Promise<number> {
-  const { pendingApprovals } = await inspectKept(workbench.harness, script.scriptId);
+async function askAbout({ session, workbench }: OpenChat, scriptId: string, signal: AbortSignal): Promise<number> {
+  const { pendingApprovals } = await inspectKept(workbench.harness, scriptId);
   const decisions = (await workbench.approvals.asker()?.askAll(pendingApprovals)) ?? {};
   if (signal.aborted || Object.keys(decisions).length === 0) return EXIT.suspended;
-  return session.goOn(script, decisions, signal);
+  return session.goOn(scriptId, decisions, signal);
 }
 
 function greet({ chosen, thread, settings }: OpenChat, screen: Screen): void {

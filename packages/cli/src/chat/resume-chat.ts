@@ -65,5 +65,5 @@ async function goOn(
   }
   if (signal.aborted || Object.keys(decisions).length === 0) return EXIT.suspended;
   begin();
-  return session.goOn({ scriptId, suspension }, decisions, signal);
+  return session.goOn(scriptId, decisions, signal);
 }

@@ -4,17 +4,16 @@ import { inspectKept } from '../kept/inspect.js';
 import type { Screen } from '../terminal/screen.js';
 import { showSuspended } from '../view/suspension-report.js';
 import { UsageError } from '../usage-error.js';
-import type { WaitingScript } from './chat-session.js';
 import type { OpenChat } from './open-chat.js';
 
 /** The scripts of a conversation that wait for the person, the oldest first. */
-export async function waitingScripts({ thread, workbench }: OpenChat): Promise<WaitingScript[]> {
+export async function waitingScripts({ thread, workbench }: OpenChat): Promise<string[]> {
   const { kept, harness } = workbench;
-  const found: WaitingScript[] = [];
+  const found: string[] = [];
   for (const { scriptId, state } of await listScripts(kept.store)) {
     if (state !== 'suspended' || (await kept.origins.of(scriptId))?.thread !== thread.id) continue;
     const { suspension } = await inspectKept(harness, scriptId);
-    if (suspension !== undefined) found.push({ scriptId, suspension });
+    if (suspension !== undefined) found.push(scriptId);
   }
   return found;
 }

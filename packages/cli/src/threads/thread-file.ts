@@ -62,7 +62,6 @@ export interface WaitingRun {
   readonly runId: string;
   readonly turnId: string;
   readonly scriptId: string;
-  readonly suspension: string;
   readonly nextSeq: number;
 }
 
@@ -145,9 +144,9 @@ function withEnds(events: readonly StreamEvent[]): StreamEvent[] {
 export function waitingRun(events: readonly StreamEvent[]): WaitingRun | undefined {
   const last = events.at(-1);
   if (last?.payload.type !== 'response_done' || last.payload.status !== 'suspended') return undefined;
-  const { script_id: scriptId, suspension } = last.payload;
-  if (scriptId === undefined || suspension === undefined) return undefined;
-  return { runId: last.run_id, turnId: last.turn_id, scriptId, suspension, nextSeq: last.seq + 1 };
+  const { script_id: scriptId } = last.payload;
+  if (scriptId === undefined) return undefined;
+  return { runId: last.run_id, turnId: last.turn_id, scriptId, nextSeq: last.seq + 1 };
 }
 
 /** What is told once, when a conversation can be kept no longer. */

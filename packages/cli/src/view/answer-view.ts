@@ -13,7 +13,7 @@ import { callLine, type Operation } from './call-lines.js';
 import { JsonTextMember } from './json-text-member.js';
 import { LiveCalls } from './live-calls.js';
 import { patchLines } from './patch-lines.js';
-import { banner, planLines, summary } from './script-report.js';
+import { banner, planLines, startedBanner, summary } from './script-report.js';
 import { markdownSink, PlainSink, SourceSink, type TextSink } from './text-sink.js';
 import { shortValue, shownValue } from './value.js';
 import { workPlanLines } from './work-plan.js';
@@ -84,6 +84,8 @@ export class AnswerView implements EventView {
         return void this.#askedCalls.add(payload.approval.call_id);
       case 'item_done':
         return this.#endItem(payload.item_id, payload.final_item);
+      case 'item_update':
+        return this.#startPending(payload.changes);
       case 'tool_call_start':
         return this.#live.start(payload.call_id, payload.tool, payload.input);
       case 'tool_call_done':
@@ -204,6 +206,11 @@ export class AnswerView implements EventView {
   #showScript(item: ScriptExecutionItem): void {
     this.#script = item;
     this.#screen.line(banner(item, this.#screen.style));
+  }
+
+  #startPending({ status, source_sha256: sha256 }: Readonly<Record<string, unknown>>): void {
+    if (status === 'executing' && typeof sha256 === 'string')
+      this.#screen.line(startedBanner(visibleLine(sha256), this.#screen.style));
   }
 
   #showLog({ level, text }: Pick<LogEntry, 'level' | 'text'>): void {

@@ -8,7 +8,13 @@ import { counted, shortDuration } from './durations.js';
 /** `▶ script 1a2b3c4d (ts, 12 lines)` */
 export function banner(item: ScriptExecutionItem, style: Style): string {
   const lines = item.source_code === '' ? 0 : item.source_code.replace(/\r?\n$/u, '').split('\n').length;
-  return `${style.cyan('▶')} ${style.bold(`script ${shortHash(item)}`)} ${style.dim(`(${item.language}, ${counted(lines, 'line')})`)}`;
+  const state = item.status === 'pending' ? ', pending' : '';
+  return `${style.cyan('▶')} ${style.bold(`script ${shortHash(item.source_sha256)}`)} ${style.dim(`(${item.language}, ${counted(lines, 'line')}${state})`)}`;
+}
+
+/** A script that was pending and runs now. */
+export function startedBanner(sha256: string, style: Style): string {
+  return `${style.cyan('▶')} ${style.bold(`script ${shortHash(sha256)}`)}`;
 }
 
 /** A script that goes on; its text was shown when it began. */
@@ -20,8 +26,8 @@ export function replayBanner(scriptId: string, style: Style): string {
   return `${style.cyan('▶')} ${style.bold(`script ${scriptId}`)} ${style.dim('(again as it went; no tool is called)')}`;
 }
 
-function shortHash(item: Pick<ScriptExecutionItem, 'source_sha256'>): string {
-  return item.source_sha256.slice(0, 8);
+function shortHash(sha256: string): string {
+  return sha256.slice(0, 8);
 }
 
 /** How a script ended, in one line or, after a failure, a few. */

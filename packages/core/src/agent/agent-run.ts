@@ -1,4 +1,13 @@
-import type { Decisions, Harness } from '../harness/index.js';
+import {
+  AnswerPlayer,
+  AnswerWork,
+  putItem,
+  type AnswerEnd,
+  type ScriptHost,
+  type Waiting,
+  type WorkSettings,
+} from '../answer/index.js';
+import type { Decisions } from '../harness/index.js';
 import { resolveImages, type LoadImage } from '../history/index.js';
 import type {
   EventPayload,
@@ -9,30 +18,30 @@ import type {
   ScriptExecutionItem,
 } from '../protocol/index.js';
 import { newId } from '../text/new-id.js';
+import { present } from '../text/present.js';
 import type { AgentConfig } from './agent-config.js';
-import { AnswerReader, type AnswerEnd } from './answer-reader.js';
-import { AnswerWork, present, type Waiting, type WorkSettings } from './answer-work.js';
 import { compactionItem, compactionRequest, ContextSize, readSummary } from './compaction.js';
 import { costOf } from './cost.js';
 import { systemText, type OfferedTools } from './offered-tools.js';
 import { callsBehind, closingOutput, openCalls } from './open-calls.js';
 import type { RunLog } from './run-log.js';
+import { hostOver, sharedOptions, type RunConditions } from './script-host.js';
+import { SaidText } from './usage-estimate.js';
 import { UsageSum } from './usage-sum.js';
 
 export interface AgentRunSettings {
   readonly provider: ModelProvider;
-  readonly harness: Harness;
   readonly agent: AgentConfig;
   readonly log: RunLog;
-  readonly work: WorkSettings;
-  readonly offered: OfferedTools;
+  readonly conditions: RunConditions;
+  readonly work: Omit<WorkSettings, 'host'>;
+  readonly tools: OfferedTools['tools'];
   /** In place of the system text that is made here. */
   readonly system: string | undefined;
   readonly loadImage: LoadImage | undefined;
   /** Results of calls, which may carry images. */
   readonly results: readonly unknown[];
   readonly scriptSourceDeltas: boolean;
-  readonly signal: AbortSignal;
 }
 
 /**
@@ -59,12 +68,16 @@ interface Done {
   readonly members?: Readonly<Record<string, unknown>>;
 }
 
-/** Whoever is stopped by one of these is not asked again, whatever was done before. */
+/** Reasons that end the run, whatever was done before. */
 const FINAL_REASONS = ['content_filter', 'context_window', 'refusal'];
+
+/** How long a provider may go on after the signal, in ms. */
+const GRACE_MS = 2000;
 
 export class AgentRun {
   readonly #settings: AgentRunSettings;
   readonly #log: RunLog;
+  readonly #host: ScriptHost;
   readonly #usage = new UsageSum();
   readonly #system: string | undefined;
   readonly #size: ContextSize;
@@ -75,44 +88,48 @@ export class AgentRun {
   constructor(settings: AgentRunSettings) {
     this.#settings = settings;
     this.#log = settings.log;
-    const { harness, agent, system, work } = settings;
-    this.#system = system ?? systemText(harness, agent, work.mode);
-    const beginning = () => `${this.#system}${JSON.stringify(settings.offered.tools)}`;
+    const { agent, system, conditions, scriptSourceDeltas } = settings;
+    this.#host = hostOver(conditions, scriptSourceDeltas && this.#scriptsInText === 'run');
+    this.#system = system ?? systemText(conditions.harness, agent, conditions.mode);
+    const beginning = () => `${this.#system}${JSON.stringify(settings.tools)}`;
     this.#size = new ContextSize(agent.contextWindow, beginning);
   }
 
   async start(input: readonly OutputItem[]): Promise<void> {
     const open = openCalls(this.#log.items);
     this.#log.emit({ type: 'response_start', input });
-    for (const call of open) this.#log.put(closingOutput(call));
+    for (const call of open) putItem(this.#log.emit, closingOutput(call));
     await this.#go({ type: 'asking' });
   }
 
-  /** Goes on with a script that waited, then with what stands behind it in its answer. */
+  /** Resumes a suspended script, then runs what comes after it in its answer. */
   async resume(suspension: string, decisions: Decisions): Promise<void> {
-    const { harness, work, signal } = this.#settings;
+    const { conditions } = this.#settings;
     this.#log.emit({ type: 'response_start' });
-    let callId: string | undefined;
-    const outcome = await harness.resume(suspension, decisions, {
-      ...present({ approvals: work.approvals, principal: work.principal, limits: work.limits }),
-      app: work.app,
-      signal,
-      onEvent: ({ payload }) => {
-        callId ??= outputCallId(payload);
-        this.#log.forward(payload);
-      },
-    });
-    for (const { result } of outcome.operations) work.onResult(result);
-    if (outcome.status === 'suspended')
-      return this.#end(waitingEnd({ script_id: outcome.scriptId, suspension: outcome.suspension }));
-    if (callId === undefined) {
-      // Nothing happened: the suspension is another's, or used up.
+    const before = this.#log.nextSeq;
+    const outcome = await conditions.harness.resume(suspension, decisions, sharedOptions(conditions));
+    if (this.#log.nextSeq === before) {
+      // Nothing happened: the suspension is another's, or was resumed before.
       const error = outcome.status === 'failed' ? outcome.error : { code: 'SuspensionError', message: '' };
       return this.#end(this.#failed(error));
     }
-    const rest = new AnswerWork(work, outcome.status === 'failed');
-    await this.#playRest(rest, callId);
+    const rest = this.#newWork(outcome.status === 'failed');
+    rest.note({ outcome });
+    conditions.onOutcome?.(outcome);
+    const last = this.#log.items.at(-1);
+    if (last?.type === 'script_execution_output') await this.#playRest(rest, last.call_id);
     await this.#go({ type: 'deciding', end: { status: 'completed' }, hasResults: true, waiting: rest.waiting });
+  }
+
+  #newWork(hasFailed = false): AnswerWork {
+    return new AnswerWork({ ...this.#settings.work, host: this.#host }, hasFailed);
+  }
+
+  /** Where the player looks for scripts in the answer's text. */
+  get #scriptsInText(): 'run' | 'warn' | 'none' {
+    const { agent, conditions } = this.#settings;
+    if (agent.carrier !== 'text') return 'none';
+    return conditions.mode === 'disabled' ? 'warn' : 'run';
   }
 
   async #playRest(rest: AnswerWork, callId: string): Promise<void> {
@@ -140,7 +157,8 @@ export class AgentRun {
   }
 
   async #ask(): Promise<State> {
-    const { agent, signal, provider, harness, work: settings, scriptSourceDeltas } = this.#settings;
+    const { provider, conditions } = this.#settings;
+    const { signal } = conditions;
     if (signal.aborted) return { type: 'done', status: 'cancelled' };
     const spent = this.#spent();
     if (spent !== undefined) return incomplete(spent);
@@ -150,27 +168,43 @@ export class AgentRun {
     this.#turns += 1;
     const stop = new AbortController();
     const either = AbortSignal.any([signal, stop.signal]);
-    const work = new AnswerWork(settings);
-    const inText = agent.carrier === 'text' ? (settings.mode === 'disabled' ? 'warn' : 'run') : 'none';
+    const work = this.#newWork();
     const request = this.#request(conversation);
-    const reader = new AnswerReader({
-      request,
-      log: this.#log,
-      work,
-      usage: this.#usage,
-      scriptsInText: inText,
-      stopsAfterScript: agent.afterScript === 'stop',
-      detector: () => harness.detector({ sourceDeltas: scriptSourceDeltas && inText === 'run' }),
-      stop: () => stop.abort(),
-      signal: either,
-    });
-    const answer = provider.stream(request, {
-      signal: either,
-      answerId: newId('answer'),
-    });
-    const end = await reader.read(answer);
+    const answered = provider.stream(request, { signal: either, answerId: newId('answer') });
+    const end = await this.#play(answered, { request, work, stop: () => stop.abort(), signal: either });
     this.#size.note(this.#usage.last?.total_tokens, this.#log.conversation().length);
     return { type: 'deciding', end, hasResults: work.started > 0, waiting: work.waiting };
+  }
+
+  async #play(
+    answer: AsyncIterable<EventPayload>,
+    { request, ...playing }: { request: ModelRequest; work: AnswerWork; stop: () => void; signal: AbortSignal },
+  ): Promise<AnswerEnd> {
+    const { emit } = this.#log;
+    const said = new SaidText();
+    const player = new AnswerPlayer({
+      ...playing,
+      emit,
+      scriptsInText: this.#scriptsInText,
+      stopsAfterScript: this.#settings.agent.afterScript === 'stop',
+      detector: () => this.#host.detector(),
+      graceMs: GRACE_MS,
+      onPayload: (payload) => {
+        said.take(payload);
+        return this.#counted(payload);
+      },
+    });
+    const end = await player.play(answer);
+    const isEstimated = this.#usage.endAnswer({ request, said });
+    if (isEstimated) emit({ type: 'usage_update', usage: this.#usage.total! });
+    return end;
+  }
+
+  /** A provider counts one answer; the run's events count all of them. */
+  #counted(payload: EventPayload): EventPayload {
+    if (payload.type !== 'usage_update') return payload;
+    this.#usage.note(payload.usage);
+    return { type: 'usage_update', usage: this.#usage.total! };
   }
 
   /** Which of the agent's bounds the run has come to. */
@@ -185,7 +219,8 @@ export class AgentRun {
 
   /** The model sums up what there is. Its summary stands for all of it from here on. */
   async #compact(): Promise<State> {
-    const { provider, signal } = this.#settings;
+    const { provider, conditions } = this.#settings;
+    const { signal } = conditions;
     const id = newId('item');
     const before = this.#log.conversation();
     this.#log.emit({ type: 'item_start', item_id: id, item_type: 'compaction' });
@@ -212,7 +247,8 @@ export class AgentRun {
 
   #decide({ end: { status, reason, error }, hasResults, waiting }: Deciding): State {
     if (waiting !== undefined) return waitingEnd(waiting);
-    if (this.#settings.signal.aborted || status === 'cancelled') return { type: 'done', status: 'cancelled' };
+    if (this.#settings.conditions.signal.aborted || status === 'cancelled')
+      return { type: 'done', status: 'cancelled' };
     if (error !== undefined) {
       if (!hasResults) return this.#failed(error);
       // What ran has run: the answer ends behind it, and its results are given.
@@ -235,13 +271,13 @@ export class AgentRun {
   }
 
   #request(conversation: readonly OutputItem[]): ModelRequest {
-    const { agent, offered, loadImage, results } = this.#settings;
+    const { agent, tools, loadImage, results } = this.#settings;
     const { maxOutputTokens, temperature, reasoningEffort } = agent;
     const within = [...conversation, ...results];
     return {
       ...present({ system: this.#system, maxOutputTokens, temperature, reasoningEffort }),
       conversation,
-      ...(offered.tools.length === 0 ? {} : { tools: offered.tools }),
+      ...(tools.length === 0 ? {} : { tools }),
       promptCache: { key: this.#log.identity.threadId },
       resolveImages: (images) => resolveImages(images, { within, ...present({ loadImage }) }),
     };
@@ -256,12 +292,7 @@ function waitingEnd(waiting: Waiting): Done {
   return { type: 'done', status: 'suspended', members: { ...waiting } };
 }
 
-function outputCallId(payload: EventPayload): string | undefined {
-  if (payload.type !== 'item_done' || payload.final_item.type !== 'script_execution_output') return undefined;
-  return payload.final_item.call_id;
-}
-
-/** Under the same name, so that its item is the one that was put aside. */
+/** The script of a pending item. */
 function pendingBlock(script: ScriptExecutionItem) {
   const {
     type: _type,
@@ -272,5 +303,5 @@ function pendingBlock(script: ScriptExecutionItem) {
     plan: _plan,
     ...item
   } = script;
-  return { source, language, item };
+  return { source, language, item: { ...item, stage: 'pending' as const } };
 }

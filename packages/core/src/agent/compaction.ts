@@ -114,7 +114,7 @@ export async function readSummary(
       if (payload.type === 'item_done' && payload.final_item.type === 'message') text += payload.final_item.content;
     }
   } catch (failure) {
-    error = { code: 'ProviderError', message: failure instanceof Error ? failure.message : String(failure) };
+    error = { code: 'AnswerInterrupted', message: failure instanceof Error ? failure.message : String(failure) };
   }
   usage.endAnswer({ request, said });
   return { text, ...(error === undefined ? {} : { error }) };

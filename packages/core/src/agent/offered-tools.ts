@@ -9,7 +9,7 @@ import {
   type Tool,
 } from '../protocol/index.js';
 import type { AgentConfig } from './agent-config.js';
-import { SCRIPT_TOOL } from './answer-work.js';
+import { SCRIPT_TOOL } from '../answer/index.js';
 
 export interface OfferedTools {
   readonly tools: readonly ModelTool[];

@@ -1,12 +1,14 @@
 import type { Decisions, Harness } from '../harness/index.js';
 import type { LoadImage } from '../history/index.js';
-import { EventQueue, ToolscriptUsageError } from '../protocol/index.js';
+import { generateEvents } from '../answer/index.js';
+import { ToolscriptUsageError } from '../protocol/index.js';
 import type {
   ApprovalPolicy,
   HarnessMode,
   JsonObject,
   LimitsInput,
   ModelProvider,
+  Outcome,
   OutputItem,
   StreamEvent,
 } from '../protocol/index.js';
@@ -38,6 +40,8 @@ interface CommonOptions {
   system?: string;
   /** Finds the bytes of images. */
   loadImage?: LoadImage;
+  /** Called with the outcome of each script; a suspended one has its `suspension`. */
+  onOutcome?: (outcome: Outcome) => void;
   /** Names for the run's events; made up where left out. */
   runId?: string;
   threadId?: string;
@@ -54,7 +58,7 @@ export interface RunAgentOptions extends CommonOptions {
 }
 
 export interface ResumeAgentOptions extends CommonOptions {
-  /** Of the `response_done` that said `suspended`. */
+  /** The `script_id` of the `response_done` that said `suspended`, or the `suspension` of the script's outcome. */
   suspension: string;
   /** By approval. What is left out stays pending. */
   decisions?: Decisions;
@@ -91,77 +95,55 @@ function play(
   options: CommonOptions,
   start: (run: AgentRun) => Promise<void>,
 ): AsyncGenerator<StreamEvent, void, undefined> {
-  const queue = new EventQueue<StreamEvent>();
-  const stop = new AbortController();
-  const signal = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
-  const run = prepare(options, signal, (event) => queue.push(event));
-  const events = playEvents(queue, stop, () => start(run));
-  // A generator's own `return` waits for a `next` that is under way; this one first ends what that waits for.
-  const end = events.return.bind(events);
-  events.return = (value) => {
-    stop.abort();
-    return end(value);
-  };
-  return events;
-}
-
-async function* playEvents(
-  queue: EventQueue<StreamEvent>,
-  stop: AbortController,
-  start: () => Promise<void>,
-): AsyncGenerator<StreamEvent, void, undefined> {
-  const working = start().finally(() => queue.end());
-  // Told below; until then nobody listens.
-  working.catch(() => {});
-  try {
-    yield* queue;
-    await working;
-  } finally {
-    stop.abort();
-    await working.catch(() => {});
-  }
+  return generateEvents(options.signal, (push, signal) => {
+    const run = prepare(options, signal, push);
+    return () => start(run);
+  });
 }
 
 function prepare(options: CommonOptions, signal: AbortSignal, listen: (event: StreamEvent) => void): AgentRun {
-  const { provider, harness, history = [], system, loadImage } = options;
+  const { provider, harness, history = [], system, loadImage, scriptSourceDeltas = false } = options;
   const agent = agentFor(provider, defineAgent(options.agent));
   const { threadId = newId('thr'), runId = newId('run'), turnId = newId('turn'), nextSeq = 0 } = options;
   const log = new RunLog({ runId, threadId, turnId, nextSeq }, history, listen);
   const mode = options.mode ?? agent.mode ?? harness.mode;
-  const offered = offerTools(harness, agent, mode);
+  const { tools, functions, withoutArguments } = offerTools(harness, agent, mode);
   const limits = agentLimits(harness, agent, options.limits);
   const results: unknown[] = [];
-  const work = {
+  const conditions = {
     harness,
     log,
     mode,
     limits,
-    modelOutputTokens: limits.modelOutputTokens ?? harness.limits.modelOutputTokens,
     approvals: options.approvals,
     app: options.app,
     principal: options.principal,
     context: { conversationId: threadId, provider: provider.api, model: provider.model, ...options.context },
-    continueOnError: agent.continueOnError,
     signal,
+    onOutcome: options.onOutcome,
+  };
+  const work = {
+    emit: log.emit,
+    mode,
+    modelOutputTokens: limits.modelOutputTokens ?? harness.limits.modelOutputTokens,
+    continueOnError: agent.continueOnError,
     scriptsAreCalls: agent.carrier !== 'text',
-    functions: offered.functions,
-    withoutArguments: offered.withoutArguments,
+    functions,
+    withoutArguments,
     onResult: (result: unknown) => {
       results.push(result);
     },
   };
-  const { scriptSourceDeltas = false } = options;
   return new AgentRun({
     provider,
-    harness,
     agent,
     log,
+    conditions,
     work,
-    offered,
+    tools,
     system,
     loadImage,
     results,
     scriptSourceDeltas,
-    signal,
   });
 }

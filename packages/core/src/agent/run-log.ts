@@ -1,6 +1,7 @@
 import { ResponseReducer } from '../history/index.js';
 import { EventEnvelopes } from '../protocol/index.js';
 import type { EventPayload, OutputItem, RunIdentity, StreamEvent } from '../protocol/index.js';
+import { EventStream, type PayloadSink } from '../answer/index.js';
 import { sinceCompaction } from './compaction.js';
 
 /*
@@ -43,13 +44,12 @@ export function extendHistory(history: readonly OutputItem[], events: Iterable<S
   return fold.items;
 }
 
-/** What a run tells, and the conversation that it makes. */
-export class RunLog {
+/** The events of a run, and the conversation that they make. */
+export class RunLog implements PayloadSink {
   readonly identity: RunIdentity;
-  readonly #envelopes: EventEnvelopes;
+  readonly hasListeners = true;
+  readonly #stream: EventStream;
   readonly #fold = new ConversationFold();
-  readonly #plan = new OnePlan();
-  readonly #listen: (event: StreamEvent) => void;
 
   constructor(
     identity: RunIdentity & { nextSeq?: number },
@@ -58,68 +58,22 @@ export class RunLog {
   ) {
     const { runId, threadId, turnId, nextSeq } = identity;
     this.identity = { runId, threadId, turnId };
-    this.#envelopes = new EventEnvelopes(this.identity, nextSeq);
     this.#fold.add(history);
-    this.#listen = listen;
+    this.#stream = new EventStream(this.identity, [({ payload }) => this.#fold.apply(payload), listen], nextSeq);
   }
 
-  emit(payload: EventPayload): void {
-    this.#fold.apply(payload);
-    this.#listen(this.#envelopes.next(payload));
-  }
+  readonly emit = (payload: EventPayload): void => this.#stream.emit(payload);
 
-  /** What a script or a call tells of itself. Each has a plan item of its own; a run has one, which later ones change. */
-  forward(payload: EventPayload): void {
-    const told = this.#plan.take(payload);
-    if (told !== undefined) this.emit(told);
-  }
-
-  /** A finished item, at once. */
-  put(item: OutputItem): void {
-    this.emit({ type: 'item_start', item_id: item.id, item_type: item.type });
-    this.emit({ type: 'item_done', item_id: item.id, final_item: item });
+  get nextSeq(): number {
+    return this.#stream.nextSeq;
   }
 
   get items(): readonly OutputItem[] {
     return this.#fold.items;
   }
 
-  /** What a model is given: since the last summary, without what was cut off before it was whole. */
+  /** What the model reads: everything since the last summary. Of interrupted items, only a message's text is kept. */
   conversation(): OutputItem[] {
-    return sinceCompaction(this.items).filter((item) => !(isSpoken(item) && item.cancelled === true));
+    return sinceCompaction(this.items).filter((item) => item.cancelled !== true || item.type === 'message');
   }
-}
-
-/** Makes later plan items changes of the first. */
-class OnePlan {
-  #id: string | undefined;
-  readonly #later = new Set<string>();
-
-  /** Undefined for what needs not be told. */
-  take(payload: EventPayload): EventPayload | undefined {
-    if (payload.type === 'item_start' && payload.item_type === 'plan') return this.#start(payload);
-    if (!isOfItem(payload) || !this.#later.has(payload.item_id)) return payload;
-    if (payload.type !== 'item_done') return { ...payload, item_id: this.#id! };
-    const { type: _type, id: _id, ...changes } = payload.final_item;
-    return { type: 'item_update', item_id: this.#id!, changes };
-  }
-
-  #start(payload: Extract<EventPayload, { type: 'item_start' }>): EventPayload | undefined {
-    if (this.#id !== undefined) {
-      this.#later.add(payload.item_id);
-      return undefined;
-    }
-    this.#id = payload.item_id;
-    return payload;
-  }
-}
-
-type ItemPayload = Extract<EventPayload, { item_id: string }>;
-
-function isOfItem(payload: EventPayload): payload is ItemPayload {
-  return payload.type.startsWith('item_');
-}
-
-function isSpoken({ type }: OutputItem): boolean {
-  return type === 'message' || type === 'reasoning' || type === 'function_call';
 }

@@ -8,6 +8,7 @@ import type {
   Outcome,
   SandboxStats,
   ScriptFailure,
+  ScriptItemMembers,
   StreamEvent,
   Tool,
 } from '../protocol/index.js';
@@ -15,9 +16,8 @@ import type { CompilerStats, Detector, DetectorOptions } from '../script/index.j
 import type { CheckPoolStats } from '../script/type-checker/index.js';
 import type { RunScriptTool } from './as-tool.js';
 import type { KeptScriptDetails } from './kept-scripts.js';
-import type { ScriptItemMembers } from './script-items.js';
 import type { ScriptCarrier } from './instructions.js';
-import type { AnswerText } from './process-text.js';
+import type { AnswerText, PayloadSink } from '../answer/index.js';
 import type { Decisions } from './resumption.js';
 
 /** What one run may say beside its script. */
@@ -34,6 +34,8 @@ export interface RunOptions {
   /** Replaces the harness's approvals for this run. */
   approvals?: ApprovalPolicy;
   onEvent?: (event: StreamEvent) => void;
+  /** For a host that keeps the run's log: receives the events' payloads, without envelopes, beside `onEvent`. */
+  sink?: PayloadSink;
 }
 
 export interface AsToolOptions extends RunOptions {
@@ -71,6 +73,8 @@ export interface ProcessTextOptions extends RunOptions {
    * source before the `item_done`. Default false: `item_start` and `item_done` come together, when it is whole.
    */
   scriptSourceDeltas?: boolean;
+  /** Called with the outcome of each script; of a suspended one, at the end of the answer, with its `suspension`. */
+  onOutcome?: (outcome: Outcome) => void;
   /** Names for the run's events; made up where left out. */
   runId?: string;
   threadId?: string;
@@ -89,6 +93,8 @@ export interface ResumeOptions {
   /** Changes to the harness's limits. Of each limit that either sets, and that of the script, the smaller one holds. */
   limits?: Partial<LimitsInput>;
   onEvent?: (event: StreamEvent) => void;
+  /** For a host that keeps the run's log: receives the events' payloads, without envelopes, beside `onEvent`. */
+  sink?: PayloadSink;
   /**
    * Takes the script from a holder who may still live: the call that it is making may take effect, and is `unknown`
    * here. Default false.

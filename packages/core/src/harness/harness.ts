@@ -10,10 +10,26 @@ import {
   type LimitsInput,
   type Operation,
   type Outcome,
+  type RunIdentity,
   type ScriptFailure,
+  type ScriptItemMembers,
   type StreamEvent,
   type Tool,
 } from '../protocol/index.js';
+import {
+  assertAnswerText,
+  bothSinks,
+  emitRefusal,
+  EventStream,
+  playRest,
+  playText,
+  type AnswerText,
+  type PayloadSink,
+  type ResumeFirst,
+  type ScriptBlock,
+  type ScriptHost,
+  type TextRunOptions,
+} from '../answer/index.js';
 import { QuickJsPool } from '../sandbox/index.js';
 import { createCompiler, createDetector, type Detector, type DetectorOptions } from '../script/index.js';
 import {
@@ -30,22 +46,13 @@ import {
 import { Audit } from './audit.js';
 import { makeRunScriptTool, type RunScriptTool } from './as-tool.js';
 import { DetachedTasks } from './detached-tasks.js';
-import { EventStream, newId, type RunIdentity } from './event-stream.js';
+import { newId } from '../text/new-id.js';
 import { inspectScript, type KeptScriptDetails } from './kept-scripts.js';
 import { Leases } from './leases.js';
 import { LazyChecker } from './lazy-checker.js';
 import { ContextWriter } from './script-context.js';
 import { writeInstructions } from './instructions.js';
 import { checkHarnessOptions, checkRunOptions, resolveLimits, type HarnessOptions } from './options.js';
-import {
-  assertAnswerText,
-  processAnswer,
-  processRest,
-  tellRefusal,
-  type AnswerBlock,
-  type AnswerOptions,
-  type AnswerText,
-} from './process-text.js';
 import {
   checkDecisions,
   findRecoverable,
@@ -65,16 +72,15 @@ import {
   cannotResume,
   disabledFailure,
   failedOutcome,
-  reportSkipped,
   reportUnrunnable,
   runRequest,
   type RunEnd,
+  type ScriptRequest,
 } from './script-runner.js';
-import type { ScriptItemMembers, ScriptText } from './script-items.js';
 import type { RunnerParts } from './script-run.js';
 import type { Keeping } from './store-journal.js';
 import { SuspensionSeal, type SuspensionKey } from './suspension-envelope.js';
-import { WorkPlans } from './work-plans.js';
+import { ProcessSuspensions } from './process-suspensions.js';
 import type {
   RunOptions,
   AsToolOptions,
@@ -136,7 +142,7 @@ class ToolscriptHarness implements Harness {
       keeping: keepingOf(options),
       images: async (name) => options.store?.images.get(name),
       keepingImages: new Map(),
-      workPlans: new WorkPlans(),
+      inProcess: options.store === undefined ? new ProcessSuspensions() : undefined,
       isClosing: () => this.#closing !== undefined,
       seal: new SuspensionSeal(keysOf(options.suspensionKey)),
       suspendAfterMs: options.suspendAfterMs,
@@ -167,30 +173,24 @@ class ToolscriptHarness implements Harness {
     if (typeof source !== 'string') throw new ToolscriptUsageError('runScript needs the script as a string.');
     const mode = run.mode ?? this.mode;
     if (mode === 'disabled') return failedOutcome(disabledFailure());
-    const { limits, approvals, approvalExpiryMs, app, principal, context, signal } = this.#shared(run);
-    const stream = this.#stream(run, this.#identity(run));
-    const language = run.language ?? 'ts';
-    const { refusal } = run;
-    const named = namedItem(run.item);
+    const identity = this.#identity(run);
+    const block = { source, language: run.language ?? 'ts', item: run.item };
+    const sink = this.#sink(run, identity);
+    return (await this.#runBlock(block, run.refusal, { run, mode, identity, sink, inAnswer: false })).outcome;
+  }
+
+  /** Runs a script, or reports the `refusal`. */
+  async #runBlock(
+    { source, language, item }: Omit<ScriptBlock, 'item'> & { item: ScriptItemMembers | undefined },
+    refusal: ScriptFailure | undefined,
+    how: { run: RunOptions } & Pick<ScriptRequest, 'mode' | 'identity' | 'sink' | 'inAnswer'>,
+  ): Promise<RunEnd> {
+    const { run, ...where } = how;
+    const text = { source, language, format: item?.format ?? 'tool', item };
+    const shared = this.#shared(run);
     if (refusal !== undefined)
-      return reportUnrunnable({ source, language, format: 'tool', ...named, stream, limits }, refusal);
-    const { outcome } = await runRequest(this.#parts, {
-      source,
-      language,
-      format: run.item?.format ?? 'tool',
-      ...named,
-      mode,
-      limits,
-      approvals,
-      approvalExpiryMs,
-      app,
-      principal,
-      context,
-      signal,
-      stream,
-      inAnswer: false,
-    });
-    return outcome;
+      return { outcome: reportUnrunnable({ ...text, sink: how.sink, limits: shared.limits }, refusal) };
+    return runRequest(this.#parts, { ...text, ...shared, ...where });
   }
 
   processText(text: AnswerText, run: ProcessTextOptions = {}): AsyncGenerator<StreamEvent, void, undefined> {
@@ -198,9 +198,9 @@ class ToolscriptHarness implements Harness {
     assertAnswerText(text);
     checkRunOptions(run, 'processText');
     const mode = run.mode ?? this.mode;
-    const identity = this.#identity(run);
     const { continueOnError = false, scriptSourceDeltas = false } = run;
-    return processAnswer(text, this.#answerOptions(run, { identity, mode, continueOnError, scriptSourceDeltas }));
+    const how = { identity: this.#identity(run), mode, continueOnError };
+    return playText(text, this.#textRun(run, how, scriptSourceDeltas && mode !== 'disabled'));
   }
 
   async resume(target: string, decisions: Decisions = {}, run: ResumeOptions = {}): Promise<Outcome> {
@@ -215,8 +215,8 @@ class ToolscriptHarness implements Harness {
   async #resumeOpened(waiting: WaitingScript, decisions: Decisions, run: ResumeOptions): Promise<Outcome> {
     const { frame, nextSeq, answer } = waiting.suspension;
     if (answer === undefined) {
-      const stream = this.#stream(run, frame.identity, nextSeq);
-      return (await resumeScript(this.#parts, waiting, decisions, this.#host(run, stream))).outcome;
+      const host = this.#resumeHost(run, frame.identity, nextSeq);
+      return (await resumeScript(this.#parts, waiting, decisions, host)).outcome;
     }
     let outcome: Outcome | undefined;
     const events = this.#resumeAnswer(waiting, decisions, run, (first) => (outcome = first));
@@ -242,7 +242,7 @@ class ToolscriptHarness implements Harness {
     const refusal = this.#refusalToResume();
     const waiting =
       refusal === undefined ? await this.#findWaiting(target, decisions, run) : { outcome: failedOutcome(refusal) };
-    if ('outcome' in waiting) yield* refusalEvents(waiting.outcome, this.#stream(run, this.#identity({})));
+    if ('outcome' in waiting) yield* this.#refusalEvents(waiting.outcome, run);
     else yield* this.#resumeAnswer(waiting, decisions, run, () => {});
   }
 
@@ -262,7 +262,7 @@ class ToolscriptHarness implements Harness {
     if (refusal !== undefined) return failedOutcome(refusal, scriptId);
     let found: Recoverable | RunEnd = await findRecoverable(this.#parts, scriptId, run);
     if ('story' in found) {
-      const host = this.#host(run, this.#stream(run, this.#identity({})));
+      const host = this.#resumeHost(run, this.#identity({}));
       found = await recoverScript(this.#parts, scriptId, host, run);
     }
     return 'outcome' in found ? found.outcome : this.#resumeOpened(found, {}, run);
@@ -280,7 +280,7 @@ class ToolscriptHarness implements Harness {
   async replay(scriptId: string, run: Pick<ResumeOptions, 'signal' | 'onEvent' | 'principal'> = {}): Promise<Outcome> {
     this.#assertOpen();
     checkRunOptions(run, 'replay');
-    const host = this.#host({ ...run, approvals: 'deny' }, this.#stream(run, this.#identity({})));
+    const host = this.#resumeHost({ ...run, approvals: 'deny' }, this.#identity({}));
     return (await replayScript(this.#parts, scriptId, { ...host, ceilings: {} }, run.principal)).outcome;
   }
 
@@ -288,11 +288,11 @@ class ToolscriptHarness implements Harness {
     this.#assertOpen();
     checkRunOptions(run, 'callTool');
     if (typeof name !== 'string') throw new ToolscriptUsageError('callTool needs the name of a tool.');
-    const stream = this.#stream(run, this.#identity({}));
+    const sink = this.#sink(run, this.#identity({}));
     const { limits, approvals, app, principal, signal } = this.#shared(run);
     const callId = run.callId ?? newId('call');
     const isDryRun = this.mode === 'dry-run';
-    return callOnce(this.#parts, { callId, name, input, limits, approvals, app, principal, signal, stream, isDryRun });
+    return callOnce(this.#parts, { callId, name, input, limits, approvals, app, principal, signal, sink, isDryRun });
   }
 
   tools(): readonly Tool[] {
@@ -407,11 +407,13 @@ class ToolscriptHarness implements Harness {
     };
   }
 
-  #stream(run: Pick<RunOptions, 'onEvent'>, identity: RunIdentity, nextSeq = 0): EventStream {
-    return new EventStream(identity, [this.#options.onEvent, run.onEvent], nextSeq);
+  /** Where the payloads of a script or a call go: into envelopes for listeners, and to the host's own log. */
+  #sink(run: Pick<RunOptions, 'onEvent' | 'sink'>, identity: RunIdentity, nextSeq = 0): PayloadSink {
+    const stream = new EventStream(identity, [this.#options.onEvent, run.onEvent], nextSeq);
+    return run.sink === undefined ? stream : bothSinks(stream, run.sink);
   }
 
-  #host(run: ResumeOptions, stream: EventStream): ResumeHost {
+  #resumeHost(run: ResumeOptions, identity: RunIdentity, nextSeq = 0): ResumeHost {
     const ceilings = this.#ceilings(run);
     return {
       approvals: run.approvals ?? this.#options.approvals,
@@ -419,7 +421,8 @@ class ToolscriptHarness implements Harness {
       ceilings,
       app: run.app,
       signal: run.signal,
-      stream,
+      identity,
+      sink: this.#sink(run, identity, nextSeq),
       inAnswer: false,
     };
   }
@@ -443,10 +446,11 @@ class ToolscriptHarness implements Harness {
       throw new ToolscriptUsageError('resume needs the suspension, or the id of a script in the store, as a string.');
     if (this.#parts.keeping !== undefined && isScriptId(target))
       return this.#findWaitingScript(target, decisions, run, 'resume');
-    const suspension = openFor(this.#parts, target, run.principal);
+    const text = isScriptId(target) ? (this.#parts.inProcess?.get(target) ?? target) : target;
+    const suspension = openFor(this.#parts, text, run.principal);
     if ('outcome' in suspension) return suspension;
     checkDecisions(decisions, suspension);
-    return { suspension, text: target, force: run.force === true };
+    return { suspension, text, force: run.force === true };
   }
 
   async #findWaitingScript(
@@ -477,44 +481,48 @@ class ToolscriptHarness implements Harness {
       nextSeq,
       mode: 'enabled' as const,
       continueOnError: answer?.continueOnError ?? false,
-      failedBefore: answer?.failed ?? false,
     };
-    const first = async (stream: EventStream, signal: AbortSignal, onTaken: () => void) => {
-      const end = await resumeScript(
-        this.#parts,
-        waiting,
-        decisions,
-        { ...this.#host(run, stream), signal, inAnswer: true },
-        onTaken,
-      );
+    const first: ResumeFirst = async (stream, signal, onClaimed) => {
+      const host = { ...this.#resumeHost(run, frame.identity), sink: stream, signal, inAnswer: true };
+      const end = await resumeScript(this.#parts, waiting, decisions, host, onClaimed);
       onOutcome(end.outcome);
       return end;
     };
-    return processRest(first, answer?.segments ?? [], this.#answerOptions(again, how));
+    return playRest(first, answer, this.#textRun(again, how));
   }
 
-  #answerOptions(
-    run: RunOptions,
-    how: Pick<
-      AnswerOptions,
-      'identity' | 'mode' | 'continueOnError' | 'scriptSourceDeltas' | 'nextSeq' | 'failedBefore'
-    >,
-  ): AnswerOptions {
-    const shared = this.#shared(run);
-    const listeners = [this.#options.onEvent, run.onEvent].filter((listener) => listener !== undefined);
+  #textRun(
+    run: RunOptions & Pick<ProcessTextOptions, 'onOutcome'>,
+    how: Pick<TextRunOptions, 'identity' | 'mode' | 'continueOnError' | 'nextSeq'>,
+    sourceDeltas = false,
+  ): TextRunOptions {
+    const { onOutcome } = run;
+    const { mode, identity } = how;
     return {
       ...how,
-      detect: this.#options.detect ?? {},
+      modelOutputTokens: this.#limitsWith(run.limits).modelOutputTokens,
       signal: run.signal,
-      onEvent: (event) => {
-        for (const listener of listeners) listener(event);
-      },
-      runScript: (block, stream, signal) =>
-        runRequest(this.#parts, { ...shared, ...textOf(block), mode: how.mode, stream, signal, inAnswer: true }),
-      reportMalformed: (block, failure, stream) =>
-        reportUnrunnable({ ...textOf(block), stream, limits: shared.limits }, failure),
-      reportSkipped: (block, stream) => reportSkipped({ ...textOf(block), stream }),
+      listeners: [this.#options.onEvent, run.onEvent],
+      onOutcome,
+      hostFor: (sink, signal): ScriptHost => ({
+        runScript: async (block, refusal) => {
+          const how = { run: { ...run, signal }, mode, identity, sink, inAnswer: true };
+          const end = await this.#runBlock(block, refusal, how);
+          if (end.pending === undefined) onOutcome?.(end.outcome);
+          return end;
+        },
+        callTool: ({ name, input, callId }) => this.callTool(name, input, { ...run, signal, sink, callId }),
+        detector: () => this.detector({ sourceDeltas }),
+      }),
     };
+  }
+
+  /** The events of a run that ends at once, because a suspension cannot be resumed. */
+  *#refusalEvents(outcome: Outcome, run: RunOptions): Generator<StreamEvent, void, undefined> {
+    const events: StreamEvent[] = [];
+    const listeners = [(event: StreamEvent) => void events.push(event), this.#options.onEvent, run.onEvent];
+    emitRefusal(outcome, new EventStream(this.#identity({}), listeners));
+    yield* events;
   }
 
   #auditFailed(detail: string): void {
@@ -531,16 +539,6 @@ class ToolscriptHarness implements Harness {
 
   #assertOpen(): void {
     if (this.#closing !== undefined) throw new ToolscriptUsageError('This harness is closed.');
-  }
-}
-
-/** A suspension that cannot be resumed, as the events of an answer that ends at once. */
-async function* refusalEvents(outcome: Outcome, stream: EventStream): AsyncGenerator<StreamEvent, void, undefined> {
-  const events: StreamEvent[] = [];
-  tellRefusal(outcome, new EventStream(stream.identity, [(event) => events.push(event)]));
-  for (const event of events) {
-    stream.emit(event.payload);
-    yield event;
   }
 }
 
@@ -563,17 +561,6 @@ function keysOf(key: HarnessOptions['suspensionKey']): readonly SuspensionKey[] 
 
 function isList(key: SuspensionKey | readonly SuspensionKey[]): key is readonly SuspensionKey[] {
   return Array.isArray(key);
-}
-
-function textOf({ source, language, format, startedAs }: AnswerBlock): ScriptText {
-  return { source, language, format, startedAs };
-}
-
-/** The item's members, and the name under which the host has started it. */
-function namedItem(item: ScriptItemMembers | undefined): Pick<ScriptText, 'item' | 'startedAs'> {
-  if (item?.isStarted === undefined) return { item };
-  const { isStarted, ...members } = item;
-  return { item: members, startedAs: isStarted ? members.id : undefined };
 }
 
 function queueWait(options: HarnessOptions): Partial<LimitsInput> {

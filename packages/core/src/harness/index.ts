@@ -23,7 +23,5 @@ export {
 } from './kept-scripts.js';
 export type { HarnessOptions } from './options.js';
 export { recoverScripts, type RecoverScriptsOptions } from './recover-scripts.js';
-export type { AnswerText } from './process-text.js';
 export type { Decisions } from './resumption.js';
-export type { ScriptItemMembers } from './script-items.js';
 export type { SuspensionKey } from './suspension-envelope.js';

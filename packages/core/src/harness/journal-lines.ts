@@ -1,8 +1,7 @@
-import type { Decision, JournalContent, Operation, Settlement } from '../protocol/index.js';
+import type { Decision, JournalContent, Operation, Settlement, RunIdentity } from '../protocol/index.js';
 import type { InterruptedScript, ScriptStart, TapeBatch, TapeCall } from '../session/index.js';
 import type { CallIntent, EndedCall } from '../tools/index.js';
 import { withResult } from './call-results.js';
-import type { RunIdentity } from './event-stream.js';
 
 /** One line of a script's journal. JSON; results of tools stand in the settlements only. */
 export type JournalLine =

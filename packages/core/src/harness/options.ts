@@ -186,13 +186,22 @@ const RUN_OPTIONS = ['app', 'principal', 'context', 'limits', 'signal', 'approva
 const RESUME_OPTIONS = ['app', 'principal', 'limits', 'signal', 'approvals', 'onEvent', 'force'];
 const MODES = ['enabled', 'dry-run', 'disabled'];
 const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
-  runScript: [...RUN_OPTIONS, 'mode', 'language', 'threadId', 'turnId', 'item', 'refusal'],
-  processText: [...RUN_OPTIONS, 'mode', 'continueOnError', 'scriptSourceDeltas', 'runId', 'threadId', 'turnId'],
-  callTool: [...RUN_OPTIONS, 'callId'],
+  runScript: [...RUN_OPTIONS, 'sink', 'mode', 'language', 'threadId', 'turnId', 'item', 'refusal'],
+  processText: [
+    ...RUN_OPTIONS,
+    'mode',
+    'continueOnError',
+    'scriptSourceDeltas',
+    'onOutcome',
+    'runId',
+    'threadId',
+    'turnId',
+  ],
+  callTool: [...RUN_OPTIONS, 'sink', 'callId'],
   asTool: RUN_OPTIONS,
-  resume: RESUME_OPTIONS,
+  resume: [...RESUME_OPTIONS, 'sink'],
   resumeText: RESUME_OPTIONS,
-  recover: RESUME_OPTIONS,
+  recover: [...RESUME_OPTIONS, 'sink'],
   decide: ['principal'],
   replay: ['signal', 'onEvent', 'principal'],
 };

@@ -7,6 +7,7 @@ import {
   type JournalContent,
   type Limits,
   type LimitsInput,
+  type RunIdentity,
 } from '../protocol/index.js';
 import { restoreScript } from '../script/index.js';
 import {
@@ -36,16 +37,10 @@ import {
 import { announce, announceStatus, executionItem } from './script-items.js';
 import { endRun, type RunEnd } from './script-runner.js';
 import { runSession, type RunHost, type RunnerParts } from './script-run.js';
+import { claimInProcess } from './process-suspensions.js';
 import { listedAs } from './store-journal.js';
 import { SealError } from './suspension-envelope.js';
-import {
-  openSuspension,
-  suspendedStatus,
-  takeInProcess,
-  type ScriptFrame,
-  type Suspension,
-  type TakenOver,
-} from './suspensions.js';
+import { openSuspension, suspendedStatus, type ScriptFrame, type Suspension, type TakenOver } from './suspensions.js';
 
 /** By approval. What is left out stays pending. */
 export type Decisions = Readonly<Record<string, Decision>>;
@@ -53,6 +48,8 @@ export type Decisions = Readonly<Record<string, Decision>>;
 /** Whoever resumes. `ceilings`: the limits that hold where they are smaller than the script's own. */
 export interface ResumeHost extends RunHost {
   ceilings: Partial<LimitsInput>;
+  /** Names for the events of a recovered script. A resumed one keeps its own. */
+  identity: RunIdentity;
 }
 
 /** A script that waits: its suspension, and the text of it. `force`: even where somebody may still hold it. */
@@ -74,8 +71,9 @@ export async function resumeScript(
   const { scriptId } = header;
   const again = { start: script.start, frame, memory };
   if (parts.keeping === undefined) {
-    const kept = takeInProcess(header);
-    if (kept === undefined) return refused(scriptId, RESUMED_ONCE);
+    if (!claimInProcess(header)) return refused(scriptId, RESUMED_ONCE);
+    parts.inProcess?.delete(scriptId);
+    const kept = { journal: undefined, epoch: header.epoch + 1 };
     onTaken();
     return goOn(parts, host, { ...again, earlier: afterSuspension(script, new Map()), kept, decisions });
   }
@@ -162,11 +160,11 @@ export async function recoverScript(
   }
   const { script, decisions } = found.story;
   const { start } = script;
-  const { stream } = host;
+  const { sink, identity } = host;
   const text = { source: start.script.source, language: 'ts', format: 'tool' } as const;
-  const item = stream.isHeard ? announce(stream, executionItem(text, restoreScript(start.script))) : undefined;
-  const frame: ScriptFrame = { identity: stream.identity, language: text.language, format: text.format, item };
-  const kept = takenOver(parts, taken, scriptId, stream.identity, start.principal);
+  const item = sink.hasListeners ? announce(sink, executionItem(text, restoreScript(start.script))) : undefined;
+  const frame: ScriptFrame = { identity, language: text.language, format: text.format, item };
+  const kept = takenOver(parts, taken, scriptId, identity, start.principal);
   return goOn(parts, host, { start, earlier: afterInterruption(script), frame, kept, decisions });
 }
 
@@ -304,8 +302,8 @@ interface Again {
 
 async function goOn(parts: RunnerParts, host: ResumeHost, again: Again): Promise<RunEnd> {
   const { start, earlier, frame, kept, decisions, memory } = again;
-  const { stream } = host;
-  if (frame.item !== undefined) announceStatus(stream, frame.item.id, 'executing');
+  const { sink } = host;
+  if (frame.item !== undefined) announceStatus(sink, frame.item.id, 'executing');
   const run = runOf(start, host);
   const end = await runSession(parts, {
     ...host,
@@ -317,7 +315,7 @@ async function goOn(parts: RunnerParts, host: ResumeHost, again: Again): Promise
     ...(memory === undefined ? {} : { memory }),
   });
   const reported = { source: start.script.source, tokenBudget: run.limits.modelOutputTokens };
-  return endRun(parts, { end, frame, stream, kept, inAnswer: host.inAnswer, reported });
+  return endRun(parts, { end, frame, sink, kept, inAnswer: host.inAnswer, reported });
 }
 
 function runOf(start: ScriptStart, { ceilings }: Pick<ResumeHost, 'ceilings'>) {

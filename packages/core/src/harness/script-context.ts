@@ -1,5 +1,4 @@
-import type { HarnessMode, JsonObject, Limits } from '../protocol/index.js';
-import type { RunIdentity } from './event-stream.js';
+import type { HarnessMode, JsonObject, Limits, RunIdentity } from '../protocol/index.js';
 
 export interface ContextFacts {
   scriptId: string;

@@ -20,12 +20,13 @@ import {
 import { createFacade, type ObservedShapes, type ToolCatalog, type ToolRegistry } from '../tools/index.js';
 import type { Audit } from './audit.js';
 import type { DetachedTasks } from './detached-tasks.js';
-import type { EventStream } from './event-stream.js';
+import type { PayloadSink } from '../answer/index.js';
 import type { LazyChecker } from './lazy-checker.js';
 import type { ContextWriter } from './script-context.js';
+import type { ProcessSuspensions } from './process-suspensions.js';
 import { sessionPayload } from './session-payloads.js';
 import type { Keeping } from './store-journal.js';
-import type { WorkPlans } from './work-plans.js';
+import { emitWorkPlan } from './work-plans.js';
 import type { SuspensionSeal } from './suspension-envelope.js';
 
 /** What every run of one harness shares. */
@@ -50,13 +51,14 @@ export interface RunnerParts {
   ) => ReturnType<typeof createGate>;
   /** Undefined: scripts are kept by this process only. */
   keeping: Keeping | undefined;
+  /** The suspended scripts of a harness without a store. */
+  inProcess: ProcessSuspensions | undefined;
   images: ImageSource;
   /** Engines and images that are being kept at this moment, by name. */
   keepingImages: Map<string, Promise<void>>;
   seal: SuspensionSeal;
   suspendAfterMs: number | undefined;
   audit: Audit | undefined;
-  workPlans: WorkPlans;
   isClosing: () => boolean;
   onInternalError: ((detail: string, ids: { scriptId: string }) => void) | undefined;
 }
@@ -69,7 +71,7 @@ export interface RunHost {
   approvalExpiryMs: number | undefined;
   app: unknown;
   signal: AbortSignal | undefined;
-  stream: EventStream;
+  sink: PayloadSink;
 }
 
 export interface ScriptRun extends RunHost {
@@ -112,12 +114,12 @@ export function runSession(parts: RunnerParts, run: ScriptRun): Promise<SessionE
     suspendAfterMs: parts.suspendAfterMs,
     earlier: run.earlier,
     images: parts.images,
-    onEvent: (event) => tell(parts, run.stream, run.scriptId, event),
+    onEvent: (event) => tell(parts, run.sink, run.scriptId, event),
   });
 }
 
 function makeFacade(parts: RunnerParts, run: ScriptRun, hooks: SessionFacadeHooks) {
-  const { limits, decisions, memory, stream, journal, approvalExpiryMs: expiresAfterMs } = run;
+  const { limits, decisions, memory, sink, journal, approvalExpiryMs: expiresAfterMs } = run;
   const gate = parts.makeGate(run.approvals, limits, {
     parks: true,
     decisions,
@@ -125,7 +127,7 @@ function makeFacade(parts: RunnerParts, run: ScriptRun, hooks: SessionFacadeHook
     expiresAfterMs,
     onDecided: journal.isKept ? (approvalId, decision) => journal.decided(approvalId, decision) : undefined,
   });
-  const tellsCalls = stream.isHeard || parts.tasks !== undefined || parts.audit !== undefined || journal.isKept;
+  const tellsCalls = sink.hasListeners || parts.tasks !== undefined || parts.audit !== undefined || journal.isKept;
   return createFacade({
     registry: parts.registry,
     exposed: parts.exposed,
@@ -152,12 +154,12 @@ function audited(audit: Audit, { scriptId, principal }: ScriptRun, next: Session
   };
 }
 
-function tell(parts: RunnerParts, stream: EventStream, scriptId: string, event: SessionEvent): void {
+function tell(parts: RunnerParts, sink: PayloadSink, scriptId: string, event: SessionEvent): void {
   if (event.type === 'internal') return tellOperator(parts, scriptId, event.detail);
-  if (!stream.isHeard) return;
+  if (!sink.hasListeners) return;
   const payload = sessionPayload(event, scriptId);
-  if (payload !== undefined) stream.emit(payload);
-  if (event.type === 'tool_call_done') parts.workPlans.note(stream, parts.registry, event.operation);
+  if (payload !== undefined) sink.emit(payload);
+  if (event.type === 'tool_call_done') emitWorkPlan(sink, parts.registry, event.operation);
 }
 
 export function tellOperator(parts: RunnerParts, scriptId: string, detail: string): void {

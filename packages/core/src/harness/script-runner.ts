@@ -9,10 +9,12 @@ import {
   type Limits,
   type Outcome,
   type PlannedCall,
+  type RunIdentity,
   type ScriptFailure,
 } from '../protocol/index.js';
 import { roundMs, unwrittenJournal, type SessionEnd, type SuspendedEnd } from '../session/index.js';
-import { newId, type EventStream } from './event-stream.js';
+import type { PayloadSink, ScriptEnd } from '../answer/index.js';
+import { newId } from '../text/new-id.js';
 import {
   announce,
   announceOutcome,
@@ -24,7 +26,7 @@ import {
 } from './script-items.js';
 import { runSession, tellOperator, type RunnerParts } from './script-run.js';
 import { StoreJournal } from './store-journal.js';
-import { Putting, type ScriptFrame, type TakenOver } from './suspensions.js';
+import { PendingSuspension, type ScriptFrame, type TakenOver } from './suspensions.js';
 
 /** One script to run. */
 export interface ScriptRequest extends ScriptText {
@@ -36,15 +38,14 @@ export interface ScriptRequest extends ScriptText {
   principal: string | undefined;
   context: JsonObject;
   signal: AbortSignal | undefined;
-  stream: EventStream;
+  identity: RunIdentity;
+  sink: PayloadSink;
   /** It stands in an answer that goes on behind it. */
   inAnswer: boolean;
 }
 
-/** What became of a script. `putting`: it waits for people. `refused`: it was not taken up again, nothing happened. */
-export interface RunEnd {
-  outcome: Outcome;
-  putting?: Putting;
+/** How a script ended. `refused`: it was not resumed, and nothing happened. */
+export interface RunEnd extends ScriptEnd {
   refused?: true;
 }
 
@@ -55,14 +56,14 @@ export async function runRequest(parts: RunnerParts, request: ScriptRequest): Pr
   // Threads of both kinds start side by side; afterwards this costs nothing.
   if (request.mode === 'enabled') parts.runtime.warm().catch(() => {});
   const compiled = await compile(parts, request);
-  const item = request.stream.isHeard
-    ? announce(request.stream, executionItem(request, compiled.ok ? compiled.script : undefined), request)
+  const item = request.sink.hasListeners
+    ? announce(request.sink, executionItem(request, compiled.ok ? compiled.script : undefined), request.item)
     : undefined;
   if (compiled.ok && request.mode !== 'dry-run')
     return runCompiled(parts, request, { scriptId, script: compiled.script, cacheHit: compiled.cacheHit, item });
   const end = compiled.ok ? {} : { error: compiled.failure };
   const outcome = plainOutcome(scriptId, end, compiled, performance.now() - startedAt, parts.runtime.name);
-  if (item !== undefined) announceOutcome(request.stream, item, outcome, reportSource(request));
+  if (item !== undefined) announceOutcome(request.sink, item, outcome, reportSource(request));
   return { outcome };
 }
 
@@ -76,8 +77,7 @@ async function compile(parts: RunnerParts, request: ScriptRequest): Promise<Comp
       ...(parts.checker === undefined ? {} : { typeChecker: parts.checker }),
     });
   } catch (error) {
-    if (request.startedAs !== undefined)
-      cancelStarted(request.stream, request.startedAs, 'The harness was closed before it.');
+    cancelStarted(request.sink, request.item, 'The harness was closed before it.');
     throw error;
   }
 }
@@ -98,8 +98,7 @@ async function runCompiled(
   request: ScriptRequest,
   { scriptId, script, cacheHit, item }: Prepared,
 ): Promise<RunEnd> {
-  const { limits, principal, stream, approvals, approvalExpiryMs, app, signal } = request;
-  const { identity } = stream;
+  const { limits, principal, sink, identity, approvals, approvalExpiryMs, app, signal } = request;
   const journal =
     parts.keeping === undefined ? undefined : new StoreJournal(parts.keeping, scriptId, 0, { identity, principal });
   const end = await runSession(parts, {
@@ -107,7 +106,7 @@ async function runCompiled(
     approvalExpiryMs,
     app,
     signal,
-    stream,
+    sink,
     inAnswer: request.inAnswer,
     scriptId,
     script,
@@ -131,7 +130,7 @@ async function runCompiled(
   return endRun(parts, {
     end,
     frame,
-    stream,
+    sink,
     kept: { journal, epoch: 0 },
     inAnswer: request.inAnswer,
     reported: reportSource(request),
@@ -144,30 +143,30 @@ export async function endRun(
   run: {
     end: SessionEnd;
     frame: ScriptFrame;
-    stream: EventStream;
+    sink: PayloadSink;
     kept: TakenOver;
     /** The rest of the answer is not known yet: whoever reads it puts the script aside, with it. */
     inAnswer: boolean;
     reported: ReportSource;
   },
 ): Promise<RunEnd> {
-  const { end, frame, stream, kept, inAnswer, reported } = run;
+  const { end, frame, sink, kept, inAnswer, reported } = run;
   if (end.status !== 'suspended') {
     await noteEnd(parts, kept.journal, end);
-    if (frame.item !== undefined) announceOutcome(stream, frame.item, end, reported);
+    if (frame.item !== undefined) announceOutcome(sink, frame.item, end, reported);
     return { outcome: end };
   }
-  const putting = new Putting(parts, end, frame, kept);
-  const nextSeq = stream.nextSeq + (frame.item === undefined ? 0 : 1);
+  const pending = new PendingSuspension(parts, end, frame, kept);
+  const nextSeq = sink.nextSeq + (frame.item === undefined ? 0 : 1);
   let outcome: Outcome;
   try {
-    outcome = putting.outcome(inAnswer ? '' : await putting.seal(nextSeq, undefined));
+    outcome = pending.outcome(inAnswer ? '' : await pending.seal(nextSeq, undefined));
   } catch (error) {
     outcome = notKept(parts, end, error, kept.journal);
     await noteEnd(parts, kept.journal, outcome);
   }
-  if (frame.item !== undefined) announceOutcome(stream, frame.item, outcome, reported);
-  return outcome.status === 'suspended' ? { outcome, putting } : { outcome };
+  if (frame.item !== undefined) announceOutcome(sink, frame.item, outcome, reported);
+  return outcome.status === 'suspended' ? { outcome, pending } : { outcome };
 }
 
 /** The script waits for people and cannot be kept. With a store it is cut off here, and can be recovered. */
@@ -206,19 +205,14 @@ function isCutOff(parts: RunnerParts, outcome: Outcome): boolean {
 
 /** A block that never becomes a script: its item, and an output that says why. */
 export function reportUnrunnable(
-  request: ScriptText & { stream: EventStream; limits: Limits },
+  request: ScriptText & { sink: PayloadSink; limits: Limits },
   failure: ScriptFailure,
 ): Outcome {
-  const { source, stream, limits } = request;
+  const { source, sink, limits } = request;
   const outcome = plainOutcome(newId('scr'), { error: failure }, undefined, 0, 'none');
-  const item = announce(stream, executionItem(request, undefined), request);
-  announceOutcome(stream, item, outcome, { source, tokenBudget: limits.modelOutputTokens });
+  const item = announce(sink, executionItem(request, undefined), request.item);
+  announceOutcome(sink, item, outcome, { source, tokenBudget: limits.modelOutputTokens });
   return outcome;
-}
-
-/** A block that is not run: its item alone, pending for ever. */
-export function reportSkipped(request: ScriptText & { stream: EventStream }): void {
-  announce(request.stream, { ...executionItem(request, undefined), status: 'pending' }, request);
 }
 
 export function disabledFailure(): ScriptFailure {

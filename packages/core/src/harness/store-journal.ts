@@ -4,11 +4,11 @@ import {
   type Decision,
   type ScriptStatus,
   type Settlement,
+  type RunIdentity,
 } from '../protocol/index.js';
 import type { Delivery, ScriptJournal, ScriptStart } from '../session/index.js';
 import type { CallIntent, EndedCall } from '../tools/index.js';
 import { withoutResult } from './call-results.js';
-import type { RunIdentity } from './event-stream.js';
 import type { EndedLine, JournalLine, StartedLine } from './journal-lines.js';
 import type { Leases } from './leases.js';
 

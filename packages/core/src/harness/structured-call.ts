@@ -1,8 +1,9 @@
 import type { ApprovalGate, ApprovalPolicy, GateCall, GateDecision, Limits, Operation } from '../protocol/index.js';
 import { createFacade, type CallResult, type FacadeEvent } from '../tools/index.js';
-import type { EventStream } from './event-stream.js';
+import type { PayloadSink } from '../answer/index.js';
 import type { RunnerParts } from './script-run.js';
 import { sessionPayload } from './session-payloads.js';
+import { emitWorkPlan } from './work-plans.js';
 
 /** One structured call: the same tools, approvals and limits as a script's, with a facade of its own. */
 interface StructuredCall {
@@ -15,7 +16,7 @@ interface StructuredCall {
   app: unknown;
   principal: string | undefined;
   signal: AbortSignal | undefined;
-  stream: EventStream;
+  sink: PayloadSink;
   /** The call is checked, and not made. */
   isDryRun: boolean;
 }
@@ -78,13 +79,13 @@ function failureOf(result: CallResult): Pick<Operation, 'error'> {
   return { error: { code: code as NonNullable<Operation['error']>['code'], message } };
 }
 
-function tell(parts: RunnerParts, { stream, principal }: StructuredCall, event: FacadeEvent): void {
+function tell(parts: RunnerParts, { sink, principal }: StructuredCall, event: FacadeEvent): void {
   parts.audit?.note(event, { scriptId: undefined, principal });
-  if (!stream.isHeard || event.type === 'waiting_changed' || event.type === 'progress' || event.type === 'output')
+  if (!sink.hasListeners || event.type === 'waiting_changed' || event.type === 'progress' || event.type === 'output')
     return;
   const payload = sessionPayload(event, undefined);
-  if (payload !== undefined) stream.emit(payload);
-  if (event.type === 'tool_call_done') parts.workPlans.note(stream, parts.registry, event.operation);
+  if (payload !== undefined) sink.emit(payload);
+  if (event.type === 'tool_call_done') emitWorkPlan(sink, parts.registry, event.operation);
 }
 
 /** A call that was never admitted has no operation of its own. */

@@ -1,5 +1,4 @@
 import type {
-  AnswerSegment,
   ApprovalRequest,
   Decision,
   GateMemory,
@@ -10,23 +9,16 @@ import type {
   ScriptLanguage,
   ScriptStatus,
   WaitingApproval,
+  RunIdentity,
 } from '../protocol/index.js';
 import type { SuspendedEnd, SuspendedScript } from '../session/index.js';
-import type { RunIdentity } from './event-stream.js';
+import type { AnswerRest, Sealable } from '../answer/index.js';
 import type { ItemNames } from './script-items.js';
 import { tellOperator, type RunnerParts } from './script-run.js';
 import { resultsOf, withoutResult, withResult } from './call-results.js';
 import type { StoredDecisions } from './journal-lines.js';
 import type { StoreJournal } from './store-journal.js';
 import type { SuspensionHeader } from './suspension-envelope.js';
-
-/** What is left of an answer behind a script that waits. */
-export interface AnswerRest {
-  segments: readonly AnswerSegment[];
-  continueOnError: boolean;
-  /** A script of the answer had failed before. */
-  failed: boolean;
-}
 
 /** How a script came and is told about. */
 export interface ScriptFrame {
@@ -57,8 +49,8 @@ interface SealedData {
   answer: AnswerRest | undefined;
 }
 
-/** A script that is being put aside: it can be sealed again when more of its answer is known. */
-export class Putting {
+/** A script that is being suspended: in an answer it is sealed when the rest of the answer is known. */
+export class PendingSuspension implements Sealable {
   readonly #parts: RunnerParts;
   readonly #end: SuspendedEnd;
   readonly #frame: ScriptFrame;
@@ -89,6 +81,7 @@ export class Putting {
     await this.#journal?.suspended(text, status, (error) =>
       tellOperator(this.#parts, this.scriptId, `the suspension may not survive a power cut: ${String(error)}`),
     );
+    this.#parts.inProcess?.put(this.scriptId, text);
     return text;
   }
 
@@ -171,29 +164,6 @@ export function waitingApprovals(
 function answerOf(decision: Decision): 'approve' | 'deny' {
   return typeof decision === 'string' ? decision : decision.decision;
 }
-
-/** Without a store. Taken over by exactly one of this process. */
-export function takeInProcess({ scriptId, epoch }: { scriptId: string; epoch: number }): TakenOver | undefined {
-  return processClaims.take(scriptId, epoch) ? { journal: undefined, epoch: epoch + 1 } : undefined;
-}
-
-/** Where there is no store, it is the process that knows what was resumed: a suspension, once, in all its harnesses. */
-class ProcessClaims {
-  readonly #epochs = new Map<string, number>();
-
-  take(scriptId: string, epoch: number): boolean {
-    // defence: one-resume-in-a-process
-    if ((this.#epochs.get(scriptId) ?? 0) > epoch) return false;
-    this.#epochs.delete(scriptId);
-    this.#epochs.set(scriptId, epoch + 1);
-    const [oldest] = this.#epochs.keys();
-    if (this.#epochs.size > MOST_CLAIMS && oldest !== undefined) this.#epochs.delete(oldest);
-    return true;
-  }
-}
-
-const MOST_CLAIMS = 100_000;
-const processClaims = new ProcessClaims();
 
 /** So that the script can go on when this version's engine and image are long gone. */
 async function keepImages(parts: RunnerParts, names: readonly string[]): Promise<void> {

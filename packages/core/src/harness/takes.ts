@@ -5,8 +5,8 @@ import {
   type JournalDamage,
   ToolscriptUsageError,
   type TakeOptions,
+  type RunIdentity,
 } from '../protocol/index.js';
-import type { RunIdentity } from './event-stream.js';
 import { storyOf } from './journal-lines.js';
 import { failedOutcome, type RunEnd } from './script-runner.js';
 import { tellOperator, type RunnerParts } from './script-run.js';

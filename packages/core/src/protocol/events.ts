@@ -95,9 +95,10 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     type: z.literal('response_done'),
     status: ResponseStatusSchema,
     usage: UsageSchema.optional(),
-    /** Where the status is `suspended`: the script that waits, and what it goes on with. */
+    /** Of a suspended script, by which it is resumed: no event carries its sealed memory. */
     script_id: z.string().optional(),
-    suspension: z.string().optional(),
+    /** The approvals that the suspended script waits for. */
+    approval_ids: z.array(z.string()).optional(),
   }),
   z.looseObject({ type: z.literal('response_error'), code: z.string(), message: z.string() }),
 ]);

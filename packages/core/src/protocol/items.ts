@@ -250,3 +250,12 @@ export const ResponseSchema = z.object({
   error: z.object({ code: z.string(), message: z.string() }).optional(),
 });
 export type Response = z.infer<typeof ResponseSchema>;
+
+/**
+ * Members of a script's item that a host with a conversation of its own gives it: names, the carrier, the text that the
+ * script was found in. The script's output then has a `report` too. `stage` does not become a member: `started` says
+ * that the host has emitted the `item_start` of the item's `id`, `pending` that the whole item stands there as pending.
+ */
+export type ScriptItemMembers = Partial<
+  Pick<ScriptExecutionItem, 'id' | 'call_id' | 'format' | 'carrier' | 'raw_text'>
+> & { readonly stage?: 'started' | 'pending' } & Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { agentSystem, defineAgent, resumeAgent, type RunAgentOptions } from '#core/agent/index.js';
-import type { HarnessOptions } from '#core/index.js';
+import { memoryStore, type HarnessOptions } from '#core/index.js';
 import type { ApprovalRequest, HarnessMode, OutputItem } from '#core/protocol/index.js';
 import { collectRun, essences, expectClean, openWorld, type Played } from './running.js';
 import {
@@ -38,15 +38,16 @@ function askedOf({ events }: Played) {
 }
 
 describe('I5 · a person is shown the call and where it stands, and the script goes on with the decision', () => {
+  const store = memoryStore();
   const turns = [{ parts: [text('I ask.\n'), script(GUARDED)] }, says('Decided.', ['Script'])];
 
   /** Each run was put aside; another process, with nothing but the key and what was stored, goes on with it. */
   async function resumeEach(takes: readonly Take[], agent: object, decision: 'approve' | 'deny'): Promise<Take[]> {
     await takes[0]!.harness.close();
-    const { harness, calls } = openWorld({ suspensionKey: KEY });
+    const { harness, calls } = openWorld({ suspensionKey: KEY, store });
     const resumed: Take[] = [];
     for (const { api, scene, played } of takes) {
-      const stored = JSON.parse(JSON.stringify([played.history, endOf(played).suspension])) as [OutputItem[], string];
+      const stored = JSON.parse(JSON.stringify([played.history, endOf(played).script_id])) as [OutputItem[], string];
       const [history, suspension] = stored;
       const [request] = askedOf(played);
       const run = resumeAgent({
@@ -66,11 +67,15 @@ describe('I5 · a person is shown the call and where it stands, and the script g
   }
 
   describe.each(WAYS)('$way', ({ agent }) => {
-    const suspend = () => playOnEach({ agent, turns, world: { suspensionKey: KEY }, leaves: 1 });
+    const suspend = () => playOnEach({ agent, turns, world: { suspensionKey: KEY, store }, leaves: 1 });
 
     test('the request names the script, the line and the exact arguments, before anything has run', async () => {
       for (const { calls, played } of await suspend()) {
-        expect(endOf(played)).toMatchObject({ status: 'suspended', suspension: expect.any(String) as unknown });
+        expect(endOf(played)).toMatchObject({
+          status: 'suspended',
+          approval_ids: askedOf(played).map(({ approval_id: id }) => id),
+        });
+        expect(JSON.stringify(played.events)).not.toContain('sealed');
         expect(calls).toEqual(['note {"text":"before"}']);
         const execution = onlyItem(played.history, 'script_execution');
         expect(execution.status).toBe('suspended');

@@ -281,7 +281,7 @@ test('a provider that throws is a provider that failed', async () => {
     },
   };
   const { response } = await collectRun(runAgent({ ...base(world, provider, {}), input: 'Do it.' }));
-  expect(response).toMatchObject({ status: 'failed', error: { code: 'ProviderError', message: 'no such thing' } });
+  expect(response).toMatchObject({ status: 'failed', error: { code: 'AnswerInterrupted', message: 'no such thing' } });
 });
 
 test('a provider that does not end when it is told to holds nobody up', async () => {
@@ -326,7 +326,7 @@ function resume(
   for (const { payload } of asked.events)
     if (payload.type === 'approval_requested') decisions[payload.approval.approval_id] = decision;
   expect(Object.keys(decisions)).toHaveLength(1);
-  const suspension = doneOf(asked).suspension!;
+  const suspension = doneOf(asked).script_id!;
   const options = { ...base(world, provider, agent), history: before.history, suspension, decisions, threadId };
   return collectRun(resumeAgent({ ...options, runId, nextSeq: seq + 1 }), before.history, seq + 1);
 }

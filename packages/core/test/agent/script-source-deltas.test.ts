@@ -29,7 +29,7 @@ describe.each(APIS)('%s', (api) => {
     const [item] = response.output_items.filter(({ type }) => type === 'script_execution');
     expect(item).toMatchObject({ carrier: 'text', status: 'completed', source_code: `${NOTE('a')}\n` });
     expect([...typed(events)]).toEqual([[item!.id, `${NOTE('a')}\n`]]);
-    expect(item).not.toHaveProperty('isStarted');
+    expect(item).not.toHaveProperty('stage');
     const started = events.find(({ payload }) => payload.type === 'item_start' && payload.item_id === item!.id)!;
     expect(started.payload).toMatchObject({ initial: { language: 'ts', format: 'xml', carrier: 'text' } });
   });
@@ -113,7 +113,7 @@ async function playOut(
         told.type === 'approval_requested' ? [[told.approval.approval_id, 'approve' as const]] : [],
       ),
     );
-    const resume = { ...common, history, suspension: payload.suspension!, decisions, nextSeq: events.length };
+    const resume = { ...common, history, suspension: payload.script_id!, decisions, nextSeq: events.length };
     const rest = await collectRun(resumeAgent(resume), history, events.length);
     expectWholeItems(rest.events);
     events = [...events, ...rest.events];

@@ -231,7 +231,7 @@ describe('several scripts', () => {
     const events = await collect(
       harness.processText(`${block('return 1')}a\n${block('throw new Error("no")')}b\n${block('return 3')}c\n`),
     );
-    expect(results(events)).toEqual([1, 'ScriptRuntimeError']);
+    expect(results(events)).toEqual([1, 'ScriptRuntimeError', 'ScriptSkippedError']);
     expect(messageText(foldResponse(events).output_items)).toContain('b\n');
     expect(messageText(foldResponse(events).output_items)).toContain('c\n');
     expect(events.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'failed' });
@@ -476,7 +476,7 @@ describe('a signal', () => {
       events.push(event);
       if (event.payload.type === 'tool_call_start') stop.abort();
     }
-    expect(results(events)).toEqual(['ScriptCancelledError']);
+    expect(results(events)).toEqual(['ScriptCancelledError', 'ScriptSkippedError']);
     expect(deeds.at(-1)!.what).toBe('aborted');
     expect(events.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'cancelled' });
   });

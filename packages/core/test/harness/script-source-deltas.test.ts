@@ -131,7 +131,7 @@ describe('a script that is told while it is typed', () => {
     );
     expectWholeItems(events);
     expect([...typed(events).values()]).toEqual(['return await tools.fail({ message: "no" });\n', 'return 2;\n']);
-    expect(scriptsOf(events).map(({ status }) => status)).toEqual(['error', 'pending']);
+    expect(scriptsOf(events).map(({ status }) => status)).toEqual(['error', 'error']);
   });
 
   it('of which the end never comes is cancelled, and no item is left of it', async () => {
@@ -187,14 +187,14 @@ describe('a script that is told while it is typed', () => {
     const answer = `${block('return await tools.write({ path: "a" });')}then\n${block('return 2;')}`;
     const events = await collect(own.processText(pieces(answer, 3), { scriptSourceDeltas: true }));
     expectWholeItems(events);
-    expect([...typed(events).values()]).toEqual(['return await tools.write({ path: "a" });\n']);
+    expect([...typed(events).values()]).toEqual(['return await tools.write({ path: "a" });\n', '']);
     const { payload } = events.at(-1)!;
     if (payload.type !== 'response_done') throw new Error('the answer has no end');
     const approvals = events.flatMap(({ payload: told }) =>
       told.type === 'approval_requested' ? [told.approval] : [],
     );
     const decisions = Object.fromEntries(approvals.map(({ approval_id: id }) => [id, 'approve' as const]));
-    const rest = await collect(own.resumeText(payload.suspension!, decisions));
+    const rest = await collect(own.resumeText(payload.script_id!, decisions));
     expect(rest[0]!.seq).toBe(events.length);
     expectWholeItems([...events, ...rest]);
     expect(scriptsOf([...events, ...rest]).map(({ status, source_code: source }) => [status, source])).toEqual([
@@ -263,7 +263,7 @@ describe('whatever an answer says', () => {
 describe('runScript, for a host that has told a script while it was typed', () => {
   it('tells no second beginning, and keeps the name', async () => {
     const events: StreamEvent[] = [];
-    const item = { id: 'item_mine', isStarted: true, note: 'kept' };
+    const item = { id: 'item_mine', stage: 'started' as const, note: 'kept' };
     await harness.runScript('return 1;', { item, onEvent: (event) => void events.push(event) });
     expect(brief(events)).toEqual([
       'done script_execution',
@@ -273,6 +273,6 @@ describe('runScript, for a host that has told a script while it was typed', () =
     const [first] = events;
     if (first?.payload.type !== 'item_done') throw new Error('the script is not told');
     expect(first.payload.final_item).toMatchObject({ id: 'item_mine', note: 'kept', source_code: 'return 1;' });
-    expect(first.payload.final_item).not.toHaveProperty('isStarted');
+    expect(first.payload.final_item).not.toHaveProperty('stage');
   });
 });

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { defineTool, memoryStore, QuickJsPool, ToolscriptUsageError, type HarnessOptions } from '#core/index.js';
-import type { Decision, HarnessStore, SandboxRuntime, StreamEvent } from '#core/protocol/index.js';
+import type { Decision, HarnessStore, Outcome, SandboxRuntime, StreamEvent } from '#core/protocol/index.js';
 import { decideAll, failureOf, keepCopy, open, suspended, valueOf, type Effects } from './world.js';
 
 const NOTE = 'return await tools.note({ text: "a" }).catch(({ code, message }) => [code, message])';
@@ -109,8 +109,9 @@ describe('of the limits of a script and those of the harness that resumes it', (
     const answer = ['await tools.note({ text: "a" })', 'await tools.read({}); await tools.read({})']
       .map((script) => `<tool-calls>\n${script}\n</tool-calls>\n`)
       .join('');
-    for await (const event of open().processText(answer)) events.push(event);
-    const { suspension } = events.at(-1)!.payload as { suspension: string };
+    let suspension = '';
+    const onOutcome = (outcome: Outcome) => void (suspension = suspended(outcome).suspension);
+    for await (const event of open().processText(answer, { onOutcome })) events.push(event);
     const asked = events.find(({ payload }) => payload.type === 'approval_requested')!.payload as never as {
       approval: { approval_id: string };
     };

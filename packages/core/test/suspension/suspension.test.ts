@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { listScripts, memoryStore } from '#core/index.js';
+import { detectScripts, listScripts, memoryStore } from '#core/index.js';
+import { SuspensionSeal } from '#core/harness/suspension-envelope.js';
 import { foldResponse } from '#core/history/index.js';
-import type { ApprovalRequest, Decision, StreamEvent } from '#core/protocol/index.js';
-import { decideAll, failureOf, open, suspended, tools, valueOf, type Effects } from './world.js';
+import type { ApprovalRequest, Decision, Outcome, StreamEvent } from '#core/protocol/index.js';
+import { decideAll, failureOf, KEY, open, suspended, tools, valueOf, type Effects } from './world.js';
 
 describe('a script whose calls nobody decides about here', () => {
   it('is put aside with everything that waits, and holds no sandbox', async () => {
@@ -418,21 +419,27 @@ Done.`;
   const asked = (events: StreamEvent[]) =>
     events.flatMap(({ payload }) => (payload.type === 'approval_requested' ? [payload.approval.approval_id] : []));
 
-  it('waits whole where its first script waits, and a resume plays the rest: one response, in one numbering', async () => {
+  it('keeps its text and its later scripts pending where a script is suspended, and a resume runs them: one response, in one numbering', async () => {
     const effects: Effects = [];
     const store = memoryStore();
     const first = await collect(open({ effects, store }).processText(ANSWER));
     expect(lastOf(first)).toMatchObject({ status: 'suspended', script_id: expect.stringMatching(/^scr_/u) });
     expect(foldResponse(first)).toMatchObject({
       status: 'suspended',
-      output_items: [{ type: 'message' }, { type: 'script_execution', status: 'suspended' }],
+      output_items: [
+        { type: 'message' },
+        { type: 'script_execution', status: 'suspended' },
+        { type: 'message', content: '\nNow the next one.\n' },
+        { type: 'script_execution', status: 'pending' },
+        { type: 'message', content: '\nDone.' },
+      ],
     });
     const second = await collect(
-      open({ effects, store }).resumeText(lastOf(first).suspension!, { [asked(first)[0]!]: 'approve' }),
+      open({ effects, store }).resumeText(lastOf(first).script_id!, { [asked(first)[0]!]: 'approve' }),
     );
     expect(lastOf(second)).toMatchObject({ status: 'suspended' });
     const third = await collect(
-      open({ effects, store }).resumeText(lastOf(second).suspension!, { [asked(second)[0]!]: 'approve' }),
+      open({ effects, store }).resumeText(lastOf(second).script_id!, { [asked(second)[0]!]: 'approve' }),
     );
     const all = [...first, ...second, ...third];
     expect(all.map(({ seq }) => seq)).toEqual(all.map((_, index) => index));
@@ -442,13 +449,12 @@ Done.`;
     expect(response.output_items.map((item) => [item.type, 'status' in item ? item.status : undefined])).toEqual([
       ['message', undefined],
       ['script_execution', 'completed'],
-      ['script_execution_output', 'completed'],
       ['message', undefined],
       ['script_execution', 'completed'],
-      ['script_execution_output', 'completed'],
       ['message', undefined],
+      ['script_execution_output', 'completed'],
+      ['script_execution_output', 'completed'],
     ]);
-    expect(response.output_items.at(-1)).toMatchObject({ content: '\nDone.' });
     expect(effects).toEqual(['script: first', 'script: second']);
   });
 
@@ -472,27 +478,72 @@ Done.`;
     const events = await reading;
     expect((await listScripts(store)).map(({ state }) => state)).toEqual(['suspended']);
     const harness = open({ effects, store, approvals: 'auto' });
-    await collect(harness.resumeText(lastOf(events).suspension!, { [asked(events)[0]!]: 'approve' }));
+    await collect(harness.resumeText(lastOf(events).script_id!, { [asked(events)[0]!]: 'approve' }));
     expect(effects).toEqual(['script: first', 'script: second']);
   });
 
   it('a denial that fails the first script keeps the later ones from running', async () => {
-    const first = await collect(open().processText(ANSWER));
-    const rest = await collect(open().resumeText(lastOf(first).suspension!, { [asked(first)[0]!]: 'deny' }));
+    const store = memoryStore();
+    const first = await collect(open({ store }).processText(ANSWER));
+    const rest = await collect(open({ store }).resumeText(lastOf(first).script_id!, { [asked(first)[0]!]: 'deny' }));
     expect(lastOf(rest).status).toBe('failed');
-    expect(foldResponse([...first, ...rest]).output_items.map((item) => ('status' in item ? item.status : ''))).toEqual(
-      ['', 'error', 'failed', '', 'pending', ''],
-    );
+    const { output_items: items } = foldResponse([...first, ...rest]);
+    expect(items.map((item) => ('status' in item ? item.status : ''))).toEqual([
+      '',
+      'error',
+      '',
+      'error',
+      '',
+      'failed',
+      'failed',
+    ]);
+    expect(items.at(-1)).toMatchObject({ error: { code: 'ScriptSkippedError' } });
   });
 
   it('resume gives the first script’s outcome and plays the rest too', async () => {
     const effects: Effects = [];
-    const first = await collect(open({ effects }).processText(ANSWER));
-    const outcome = await open({ effects, approvals: 'auto' }).resume(lastOf(first).suspension!, {
-      [asked(first)[0]!]: 'approve',
-    });
+    const outcomes: Outcome[] = [];
+    const first = await collect(
+      open({ effects }).processText(ANSWER, { onOutcome: (outcome) => void outcomes.push(outcome) }),
+    );
+    const { suspension } = suspended(outcomes[0]!);
+    const outcome = await open({ effects, approvals: 'auto' }).resume(suspension, { [asked(first)[0]!]: 'approve' });
     expect(valueOf(outcome)).toBe('first');
     expect(effects).toEqual(['script: first', 'script: second']);
+  });
+
+  it('a harness without a store resumes by the script’s id what it suspended itself, once', async () => {
+    const effects: Effects = [];
+    const harness = open({ effects });
+    const first = await collect(harness.processText(ANSWER));
+    expect(JSON.stringify(first)).not.toContain('sealed');
+    const decisions = { [asked(first)[0]!]: 'approve' as const };
+    const second = await collect(harness.resumeText(lastOf(first).script_id!, decisions));
+    expect(lastOf(second)).toMatchObject({ status: 'suspended', approval_ids: asked(second) });
+    expect(failureOf(await harness.resume(lastOf(first).script_id!, decisions)).code).toBe('SuspensionError');
+    expect(effects).toEqual(['script: first']);
+  });
+
+  it('an answer that an earlier release suspended, with its text held back, is played to its end', async () => {
+    const effects: Effects = [];
+    const store = memoryStore();
+    const first = await collect(open({ effects, store }).processText(ANSWER.slice(0, ANSWER.indexOf('Now'))));
+    const text = (await open({ store }).inspect(lastOf(first).script_id!))!.suspension!;
+    const seal = new SuspensionSeal([KEY]);
+    const { header, data, bytes } = seal.open(text);
+    const segments = detectScripts(ANSWER.slice(ANSWER.indexOf('Now')));
+    const earlier = { ...(data as object), answer: { segments, continueOnError: false, failed: false } };
+    const rest = await collect(
+      open({ effects, approvals: 'auto' }).resumeText(seal.seal(header, earlier, bytes), {
+        [asked(first)[0]!]: 'approve',
+      }),
+    );
+    expect(effects).toEqual(['script: first', 'script: second']);
+    const texts = foldResponse(rest).output_items.map((item) => (item.type === 'message' ? item.content : item.type));
+    expect(texts.filter((told) => told.trim() !== '' && !told.startsWith('script'))).toEqual([
+      'Now the next one.\n',
+      '\nDone.',
+    ]);
   });
 
   it('a suspension that cannot be resumed is a response that failed', async () => {

@@ -131,11 +131,11 @@ describe('an answer that is resumed twice', () => {
       .map((script) => `<tool-calls>\n${script}\n</tool-calls>\n`)
       .join('');
     const told = await collect(harness.processText(answer, { continueOnError: true }));
-    const done = told.at(-1)!.payload as { suspension: string };
+    const done = told.at(-1)!.payload as { script_id: string };
     const { approval } = told.find(({ payload }) => payload.type === 'approval_requested')!.payload as {
       approval: { approval_id: string };
     };
-    const resume = () => harness.resumeText(done.suspension, { [approval.approval_id]: 'approve' });
+    const resume = () => harness.resumeText(done.script_id, { [approval.approval_id]: 'approve' });
     const [first, second] = await Promise.all([collect(resume()), collect(resume())]);
     expect(effects).toEqual(['script: a', 'mark: b']);
     expect(first.map(({ run_id, seq }) => [run_id, seq])).toEqual(
@@ -144,7 +144,7 @@ describe('an answer that is resumed twice', () => {
     expect(second.map(({ payload }) => payload.type)).toEqual(['response_start', 'response_error', 'response_done']);
     expect(second.map(({ seq }) => seq)).toEqual([0, 1, 2]);
     expect(new Set(second.map(({ run_id }) => run_id))).not.toContain(told[0]!.run_id);
-    const third = await harness.resume(done.suspension, { [approval.approval_id]: 'approve' });
+    const third = await harness.resume(done.script_id, { [approval.approval_id]: 'approve' });
     expect(failureOf(third).code).toBe('SuspensionError');
     expect(effects).toEqual(['script: a', 'mark: b']);
   });

@@ -19,7 +19,7 @@ export async function keepCopy(
   return store;
 }
 
-const KEY = 'a secret of more than thirty-two bytes';
+export const KEY = 'a secret of more than thirty-two bytes';
 
 /** What happened outside, in order: one entry for each call that took effect. */
 export type Effects = string[];

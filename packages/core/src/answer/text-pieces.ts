@@ -1,6 +1,5 @@
 import { DISABLED_WARNING } from '../protocol/index.js';
-import type { EventPayload, MessageItem, OutputItem, ScriptLanguage } from '../protocol/index.js';
-import type { ScriptItemMembers } from '../harness/index.js';
+import type { EventPayload, MessageItem, OutputItem, ScriptItemMembers, ScriptLanguage } from '../protocol/index.js';
 
 type Emit = (payload: EventPayload) => void;
 
@@ -22,7 +21,7 @@ export class TextPieces {
   readonly #emit: Emit;
   readonly #ids: string[] = [];
   #open: OpenPiece | undefined;
-  /** The item of the script that is being typed, where that is told. */
+  /** The item of the script whose source is being emitted. */
   #openScript: string | undefined;
   #final: MessageItem | undefined;
   /** One piece is all of it, as the provider has it. */
@@ -54,7 +53,7 @@ export class TextPieces {
     this.#done('message', DISABLED_WARNING, { raw_text: raw });
   }
 
-  /** A script begins, and is told while it is typed. */
+  /** A script begins whose source is emitted while it arrives. */
   startScript(language: ScriptLanguage, format: 'xml' | 'fence'): void {
     const id = this.#nextId();
     this.#openScript = id;
@@ -62,7 +61,7 @@ export class TextPieces {
     this.#emit({ type: 'item_start', item_id: id, item_type: 'script_execution', initial });
   }
 
-  /** Of a script that has started; of another one it is not told. */
+  /** Ignored unless the script has started. */
   sourceDelta(delta: string): void {
     if (this.#openScript !== undefined) this.#emit({ type: 'item_delta', item_id: this.#openScript, delta });
   }
@@ -72,8 +71,8 @@ export class TextPieces {
     const started = this.#openScript;
     this.#openScript = undefined;
     const id = started ?? this.#nextId();
-    const isStarted = started === undefined ? {} : { isStarted: true };
-    return { ...this.#members, id, format, carrier: 'text', raw_text: raw, ...isStarted };
+    const stage = started === undefined ? {} : { stage: 'started' as const };
+    return { ...this.#members, id, format, carrier: 'text', raw_text: raw, ...stage };
   }
 
   /** The provider's message is whole: the next piece that ends is the last one. */
@@ -91,7 +90,7 @@ export class TextPieces {
     for (const id of this.#ids) this.#emit({ type: 'item_update', item_id: id, changes });
   }
 
-  /** The provider's message was cut off: what is not whole is given up. */
+  /** The message was interrupted: the text so far is kept and marked, and half a script is dropped. */
   cancel(reason: string | undefined): void {
     const id = this.#open?.id ?? this.#openScript;
     if (id === undefined) return;

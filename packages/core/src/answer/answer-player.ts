@@ -1,45 +1,36 @@
-import type { Harness } from '../harness/index.js';
-import { EventQueue } from '../protocol/index.js';
-import type {
-  AnswerSegment,
-  EventPayload,
-  FunctionCallItem,
-  MessageItem,
-  ModelRequest,
-  ResponseStatus,
-} from '../protocol/index.js';
+import type { AnswerSegment, EventPayload, FunctionCallItem, MessageItem, ResponseStatus } from '../protocol/index.js';
+import type { Detector, DetectorEvent } from '../script/index.js';
 import { AnswerCut } from './answer-cut.js';
 import type { AnswerWork } from './answer-work.js';
-import type { RunLog } from './run-log.js';
+import { readAhead, SourceFailure } from './read-ahead.js';
 import { TextPieces } from './text-pieces.js';
-import { SaidText } from './usage-estimate.js';
-import type { UsageSum } from './usage-sum.js';
 
 /*
- * One answer: its events go to the run's log as they come, and what it asks for is done as soon as it is whole. The
- * model is never held up by what runs; what it says meanwhile is told behind it.
+ * Plays one answer: emits its events as they arrive, and runs each script and call as soon as it is whole. The model
+ * never waits for a script; what it writes meanwhile is emitted after the script's output.
  *
- *   listening ──a script's end, afterScript 'stop'──▶ stopped ──┐
- *       └──────────────────response_done────────────────────────┴──▶ ended
+ *   listening ──a script's end, stopsAfterScript──▶ stopped ──┐
+ *       └──────────────────response_done──────────────────────┴──▶ ended
  *
- * When it is stopped, the provider is told to stop too, unless it ends by itself (see `AnswerCut`); of what was on its
- * way, only the ends of open items and the usage are taken.
+ * In `stopped` the provider is told to stop too, unless it ends by itself (see `AnswerCut`). From the payloads that
+ * still arrive, the player takes only the ends of open items.
  */
 
 export interface AnswerSettings {
-  readonly log: RunLog;
+  readonly emit: (payload: EventPayload) => void;
   readonly work: AnswerWork;
-  readonly usage: UsageSum;
-  /** Scripts are looked for in its text: they run, or a warning stands in their place. Otherwise text is text. */
+  /** In the answer's text, scripts run, or a warning replaces each, or all text stays text. */
   readonly scriptsInText: 'run' | 'warn' | 'none';
   readonly stopsAfterScript: boolean;
-  readonly detector: Harness['detector'];
-  /** What the provider was asked. */
-  readonly request: ModelRequest;
+  readonly detector: () => Detector;
+  /** Called with each payload before it is played, also in `stopped`; the payload that it returns is played. */
+  readonly onPayload?: (payload: EventPayload) => EventPayload;
   /** Ends the provider's stream. */
   readonly stop: () => void;
   /** Tells the provider to end its stream. */
   readonly signal: AbortSignal;
+  /** How long the provider may go on after the signal, in ms. */
+  readonly graceMs: number;
 }
 
 export interface AnswerEnd {
@@ -51,21 +42,23 @@ export interface AnswerEnd {
 
 type Payload<Type extends EventPayload['type']> = Extract<EventPayload, { type: Type }>;
 
-type DetectorEvent = ReturnType<ReturnType<Harness['detector']>['push']>[number];
-
 type ItemPayload = Payload<'item_start' | 'item_delta' | 'item_done' | 'item_error' | 'item_cancelled'>;
 
-export class AnswerReader {
+interface OpenMessage {
+  readonly pieces: TextPieces;
+  readonly detector: Detector;
+}
+
+export class AnswerPlayer {
   readonly #settings: AnswerSettings;
-  readonly #messages = new Map<string, { pieces: TextPieces; detector: ReturnType<Harness['detector']> }>();
-  /** Items other than cut messages that started and have not ended. */
+  readonly #messages = new Map<string, OpenMessage>();
+  /** Types of the items that started and have not ended, without messages that are searched for scripts. */
   readonly #open = new Map<string, string>();
-  /** What came of other items while a message was open: its pieces stand together. */
+  /** Payloads of other items that arrived while a message was open: the pieces of a message stay together. */
   #held: ItemPayload[] = [];
   readonly #heldIds = new Set<string>();
-  /** The calls that were taken up, by their ids. */
+  /** Ids of the calls that were made. */
   readonly #calls = new Set<string>();
-  readonly #said = new SaidText();
   readonly #cut: AnswerCut;
   #stopped = false;
   #error: AnswerEnd['error'];
@@ -76,39 +69,32 @@ export class AnswerReader {
     this.#cut = new AnswerCut(settings.stop);
   }
 
-  async read(answer: AsyncIterable<EventPayload>): Promise<AnswerEnd> {
+  async play(answer: AsyncIterable<EventPayload>): Promise<AnswerEnd> {
+    const { signal, graceMs } = this.#settings;
+    const onArrival = (payload: EventPayload) => this.#cut.came(payload);
     try {
-      const came = (payload: EventPayload) => this.#cut.came(payload);
-      for await (const payload of readAhead(answer, this.#settings.signal, came)) await this.#take(payload);
+      for await (const payload of readAhead(answer, { signal, graceMs, onArrival })) await this.#take(payload);
     } catch (error) {
-      if (!(error instanceof ProviderFailure)) throw error;
-      this.#error = { code: 'ProviderError', message: error.message };
+      if (!(error instanceof SourceFailure)) throw error;
+      this.#error = { code: 'AnswerInterrupted', message: error.message };
     }
     this.#cut.end();
     this.#giveUpOpenItems();
-    this.#countUsage();
     if (this.#stopped) return { status: 'completed' };
     if (this.#error !== undefined) return { status: 'failed', error: this.#error };
     const message = 'The provider’s answer has no end.';
     return this.#end ?? { status: 'failed', error: { code: 'AnswerTruncated', message } };
   }
 
-  #countUsage(): void {
-    const { log, usage, request } = this.#settings;
-    const isEstimated = usage.endAnswer({ request, said: this.#said });
-    if (isEstimated) log.emit({ type: 'usage_update', usage: usage.total! });
-  }
-
-  async #take(payload: EventPayload): Promise<void> {
-    const { log, usage } = this.#settings;
-    this.#said.take(payload);
+  async #take(arrived: EventPayload): Promise<void> {
+    const { emit, onPayload } = this.#settings;
+    const payload = onPayload?.(arrived) ?? arrived;
     this.#cut.read(payload);
     switch (payload.type) {
       case 'response_start':
         return;
       case 'usage_update':
-        usage.note(payload.usage);
-        return log.emit({ type: 'usage_update', usage: usage.total! });
+        return emit(payload);
       case 'response_error':
         this.#error = { code: payload.code, message: payload.message };
         return;
@@ -121,7 +107,7 @@ export class AnswerReader {
       case 'item_cancelled':
         return this.#takeOfItem(payload);
       default:
-        return this.#stopped ? undefined : log.emit(payload);
+        return this.#stopped ? undefined : emit(payload);
     }
   }
 
@@ -139,15 +125,15 @@ export class AnswerReader {
     if (payload.type !== 'item_delta') this.#open.delete(id);
     if (payload.type === 'item_done' && payload.final_item.type === 'function_call')
       return this.#call(id, payload, payload.final_item);
-    this.#settings.log.emit(payload);
+    this.#settings.emit(payload);
   }
 
-  /** Each call once, and only those that name a tool, whatever provider they come from. */
+  /** Makes each call once, and only calls that name a tool, whatever the provider. */
   async #call(id: string, payload: ItemPayload, call: FunctionCallItem): Promise<void> {
     // defence: call-taken-once
     if (call.name === '' || this.#calls.has(call.call_id)) return this.#cancel(id, 'It is no call, or came before.');
     this.#calls.add(call.call_id);
-    this.#settings.log.emit(payload);
+    this.#settings.emit(payload);
     await this.#settings.work.call(call);
   }
 
@@ -159,10 +145,10 @@ export class AnswerReader {
     }
     if (payload.item_type === 'message' && this.#settings.scriptsInText !== 'none') return this.#openMessage(payload);
     this.#open.set(payload.item_id, payload.item_type);
-    this.#settings.log.emit(payload);
+    this.#settings.emit(payload);
   }
 
-  /** No message is open any more. What was held may open one again. */
+  /** No message is open any more. A held payload may open one again. */
   async #release(): Promise<void> {
     const held = this.#held;
     this.#held = [];
@@ -171,8 +157,8 @@ export class AnswerReader {
   }
 
   #openMessage({ item_id: id, initial }: Payload<'item_start'>): void {
-    const { log, detector } = this.#settings;
-    const pieces = new TextPieces(id, initial ?? {}, (payload) => log.emit(payload));
+    const { emit, detector } = this.#settings;
+    const pieces = new TextPieces(id, initial ?? {}, emit);
     this.#messages.set(id, { pieces, detector: detector() });
   }
 
@@ -192,7 +178,7 @@ export class AnswerReader {
       }
       default:
         this.#messages.delete(payload.item_id);
-        pieces.cancel(payload.type === 'item_error' ? payload.message : payload.reason);
+        interrupt({ pieces, detector }, payload.type === 'item_error' ? payload.message : payload.reason);
         return this.#release();
     }
   }
@@ -211,9 +197,9 @@ export class AnswerReader {
     }
   }
 
-  /** Behind a script that waits for people nothing starts: what stands there is only named. */
+  /** After a suspended script no script starts: its source is emitted when it is whole. */
   #startScript(pieces: TextPieces, { language, format }: Extract<DetectorEvent, { type: 'script_start' }>): void {
-    if (this.#settings.work.waiting === undefined) pieces.startScript(language, format);
+    if (this.#settings.work.suspended === undefined) pieces.startScript(language, format);
   }
 
   #stopsAt({ type }: AnswerSegment, atEnd: boolean): boolean {
@@ -230,7 +216,7 @@ export class AnswerReader {
     await this.#settings.work.script({ source, language, item: pieces.script(format, raw), ...failure });
   }
 
-  /** Calls that are not whole, and whatever else is open, stay behind. */
+  /** Gives up calls that are not whole. */
   #stop(saysMore: boolean): void {
     this.#stopped = true;
     for (const [id, type] of this.#open) if (type === 'function_call') this.#cancel(id);
@@ -239,58 +225,22 @@ export class AnswerReader {
 
   #cancel(id: string, reason = 'The answer ended before it.'): void {
     this.#open.delete(id);
-    this.#settings.log.emit({ type: 'item_cancelled', item_id: id, reason });
+    this.#settings.emit({ type: 'item_cancelled', item_id: id, reason });
   }
 
   #giveUpOpenItems(): void {
     for (const id of this.#open.keys()) this.#cancel(id);
-    if (!this.#stopped) for (const { pieces } of this.#messages.values()) pieces.cancel('The answer ended before it.');
+    if (!this.#stopped)
+      for (const message of this.#messages.values()) interrupt(message, 'The answer ended before it.');
   }
 }
 
-class ProviderFailure extends Error {}
-
-/** For a provider to end its stream when it is told to, in ms. Afterwards nobody listens any more. */
-const GRACE_MS = 2000;
-
-/** Pulls without waiting for who reads; `came` is called for each payload at once. Fails with a `ProviderFailure`. */
-async function* readAhead(
-  answer: AsyncIterable<EventPayload>,
-  signal: AbortSignal,
-  came: (payload: EventPayload) => void,
-): AsyncGenerator<EventPayload, void, undefined> {
-  const queue = new EventQueue<EventPayload>();
-  const iterator = answer[Symbol.asyncIterator]();
-  let failure: ProviderFailure | undefined;
-  const left = new AbortController();
-  const pull = async () => {
-    try {
-      for (let next = await iterator.next(); next.done !== true && !left.signal.aborted; next = await iterator.next()) {
-        queue.push(next.value);
-        came(next.value);
-      }
-    } catch (error) {
-      failure = new ProviderFailure(error instanceof Error ? error.message : String(error));
-    } finally {
-      queue.end();
-    }
-  };
-  let grace: NodeJS.Timeout | undefined;
-  const giveUp = () => {
-    grace = setTimeout(() => queue.end(), GRACE_MS);
-  };
-  if (signal.aborted) giveUp();
-  else signal.addEventListener('abort', giveUp, { once: true });
-  void pull();
-  try {
-    yield* queue;
-  } finally {
-    left.abort();
-    clearTimeout(grace);
-    signal.removeEventListener('abort', giveUp);
-    Promise.resolve()
-      .then(() => iterator.return?.())
-      .catch(() => {});
+/** Keeps the text that the detector held back for a beginning that may have become a script. */
+function interrupt({ pieces, detector }: OpenMessage, reason: string | undefined): void {
+  for (const event of detector.end()) {
+    if (event.type === 'text_delta') pieces.delta('message', event.text);
+    else if (event.type === 'reasoning_delta') pieces.delta('reasoning', event.text);
+    else break;
   }
-  if (failure !== undefined) throw failure;
+  pieces.cancel(reason);
 }

@@ -1,72 +1,55 @@
-import type { Harness, ScriptItemMembers } from '../harness/index.js';
 import { operationToOutputItem } from '../history/index.js';
 import { scriptFailure } from '../protocol/index.js';
 import type {
-  ApprovalPolicy,
+  EventPayload,
   FunctionCallItem,
   HarnessMode,
-  JsonObject,
   Limits,
-  LimitsInput,
-  Outcome,
+  OutputItem,
+  ScriptExecutionItem,
   ScriptFailure,
 } from '../protocol/index.js';
 import { newId } from '../text/new-id.js';
 import { sha256 } from '../text/sha256.js';
-import type { RunLog } from './run-log.js';
+import type { ScriptBlock, ScriptEnd, ScriptHost } from './script-host.js';
 
-/** What the scripts and calls of a run are given. */
 export interface WorkSettings {
-  readonly harness: Harness;
-  readonly log: RunLog;
+  readonly host: ScriptHost;
+  readonly emit: (payload: EventPayload) => void;
   readonly mode: HarnessMode;
-  readonly limits: Partial<LimitsInput> | undefined;
   /** Tokens of a call's result that the model reads. */
   readonly modelOutputTokens: Limits['modelOutputTokens'];
-  readonly approvals: ApprovalPolicy | undefined;
-  readonly app: unknown;
-  readonly principal: string | undefined;
-  /** Members of the scripts' `context`. */
-  readonly context: JsonObject;
   readonly continueOnError: boolean;
-  readonly signal: AbortSignal;
-  /** Scripts come as calls of the tool `run_script`. */
+  /** Scripts arrive as calls of the tool `run_script`. */
   readonly scriptsAreCalls: boolean;
   /** The tools' own names, by the names under which they are offered as functions. */
   readonly functions: ReadonlyMap<string, string>;
-  /** Those of the offered names whose tools take no arguments. */
+  /** Offered names of tools that take no arguments. */
   readonly withoutArguments: ReadonlySet<string>;
-  /** Told of every result of a call: it may carry images. */
+  /** Called with every result of a call: it may carry images. */
   readonly onResult: (result: unknown) => void;
 }
 
-export interface ScriptBlock {
-  source: string;
-  language: 'ts' | 'js';
-  item: ScriptItemMembers;
-  /** Why it is none that could run. */
-  failure?: ScriptFailure;
-}
-
-/** A script that waits for people. */
+/** A script that is suspended: the members of the `response_done` that says so. */
 export interface Waiting {
   script_id: string;
-  suspension: string;
+  approval_ids: string[];
 }
 
 export const SCRIPT_TOOL = 'run_script';
 
 /**
- * Does what one answer asks for, one after the other, in order of appearance. Each script and each call has a result,
- * until a script waits for people: what comes behind it waits with it.
+ * Runs the scripts and calls of one answer, one after the other, in order of appearance. Each has a result, until a
+ * script is suspended: the scripts and calls after it wait for its end.
  */
 export class AnswerWork {
   readonly #settings: WorkSettings;
+  readonly #postponed: ScriptBlock[] = [];
   #started = 0;
   #failed: boolean;
-  #waiting: Waiting | undefined;
+  #suspended: ScriptEnd | undefined;
 
-  /** `failed`: an earlier script of the answer has, in an earlier life. */
+  /** `failed`: a script of the answer failed before the suspension that this work continues after. */
   constructor(settings: WorkSettings, failed = false) {
     this.#settings = settings;
     this.#failed = failed;
@@ -77,14 +60,28 @@ export class AnswerWork {
     return this.#started;
   }
 
+  get hasFailed(): boolean {
+    return this.#failed;
+  }
+
+  /** The script that is suspended, if one is. */
+  get suspended(): ScriptEnd | undefined {
+    return this.#suspended;
+  }
+
+  /** The scripts after the suspended one. */
+  get postponed(): readonly ScriptBlock[] {
+    return this.#postponed;
+  }
+
   get waiting(): Waiting | undefined {
-    return this.#waiting;
+    return this.#suspended && waitingMembers(this.#suspended);
   }
 
   async call(call: FunctionCallItem): Promise<void> {
     const { scriptsAreCalls, mode } = this.#settings;
-    // What has no result yet is found in the conversation when the answer goes on.
-    if (this.#waiting !== undefined) return;
+    // Calls without a result are found in the conversation after the resume.
+    if (this.#suspended !== undefined) return;
     if (!scriptsAreCalls || call.name !== SCRIPT_TOOL) return this.#function(call);
     const source = sourceOf(call);
     if (source === undefined)
@@ -96,56 +93,37 @@ export class AnswerWork {
     return this.script({ source, language: 'ts', item });
   }
 
-  async script({ source, language, item, failure }: ScriptBlock): Promise<void> {
-    if (this.#waiting !== undefined && failure === undefined) return this.#postpone(source, language, item);
+  async script(block: ScriptBlock): Promise<void> {
+    if (this.#suspended !== undefined && block.failure === undefined) return this.#postpone(block);
     this.#started += 1;
-    const { harness, mode, approvals, app, principal, limits, context, signal, log } = this.#settings;
-    const refusal = failure ?? this.#skipped();
-    const outcome = await harness.runScript(source, {
-      ...present({ approvals, principal, limits, refusal }),
-      app,
-      mode,
-      language,
-      item,
-      context,
-      signal,
-      threadId: log.identity.threadId,
-      turnId: log.identity.turnId,
-      onEvent: ({ payload }) => log.forward(payload),
-    });
-    this.#note(outcome);
+    this.note(await this.#settings.host.runScript(block, block.failure ?? this.#skipped()));
   }
 
-  #note(outcome: Outcome): void {
+  /** Takes note of how a script of the answer ended. */
+  note(end: ScriptEnd): void {
+    const { outcome } = end;
     if (outcome.status === 'failed') this.#failed = true;
     for (const { result } of outcome.operations) this.#settings.onResult(result);
-    if (outcome.status === 'suspended') this.#waiting = { script_id: outcome.scriptId, suspension: outcome.suspension };
+    if (outcome.status === 'suspended') this.#suspended = end;
   }
 
-  /** What the model wrote counts on what failed before it. */
+  /** The model wrote the rest of its answer for a script that succeeds. */
   #skipped(): ScriptFailure | undefined {
     if (!this.#failed || this.#settings.continueOnError) return undefined;
     const message = 'An earlier script of this answer failed, so nothing of this one ran.';
     return scriptFailure('ScriptSkippedError', message);
   }
 
-  /** Its item alone: it runs when the script before it has ended. */
-  #postpone(source: string, language: 'ts' | 'js', members: ScriptItemMembers): void {
-    this.#settings.log.put({
-      type: 'script_execution',
-      id: newId('item'),
-      call_id: newId('call'),
-      language,
-      format: 'xml',
-      source_code: source,
-      source_sha256: sha256(source),
-      ...members,
-      status: 'pending',
-    });
+  /** Emits the item alone: the script runs after the resume. */
+  #postpone(block: ScriptBlock): void {
+    const item = pendingItem(block);
+    const { id, call_id } = item;
+    this.#postponed.push({ ...block, item: { ...block.item, id, call_id, stage: 'pending' } });
+    putItem(this.#settings.emit, item);
   }
 
   async #function(call: FunctionCallItem): Promise<void> {
-    const { harness, mode, approvals, app, principal, limits, signal, log, functions } = this.#settings;
+    const { host, mode, functions, onResult, modelOutputTokens } = this.#settings;
     if (this.#skipped() !== undefined)
       return this.#refuse(call, 'An earlier script of this answer failed, so this call was not made.');
     if (mode === 'dry-run') return this.#refuse(call, 'This is a dry run: the call was not made.');
@@ -156,16 +134,11 @@ export class AnswerWork {
         'ToolValidationError: the arguments are not a whole JSON object, so nothing was run. Send the call again with all of its arguments, or with {} where it needs none.',
       );
     this.#started += 1;
-    const operation = await harness.callTool(functions.get(call.name) ?? call.name, input, {
-      ...present({ approvals, principal, limits }),
-      app,
-      signal,
-      callId: call.call_id,
-      onEvent: ({ payload }) => log.forward(payload),
-    });
-    this.#settings.onResult(operation.result);
+    const name = functions.get(call.name) ?? call.name;
+    const operation = await host.callTool({ name, input, callId: call.call_id });
+    onResult(operation.result);
     const identity = { id: newId('item'), callId: call.call_id };
-    log.put(operationToOutputItem(operation, identity, { tokenBudget: this.#settings.modelOutputTokens }));
+    putItem(this.#settings.emit, operationToOutputItem(operation, identity, { tokenBudget: modelOutputTokens }));
   }
 
   /** No arguments at all are an input only of tools that take none: elsewhere they were lost. */
@@ -177,7 +150,8 @@ export class AnswerWork {
 
   #refuse({ call_id }: FunctionCallItem, output: string): void {
     this.#started += 1;
-    this.#settings.log.put({ type: 'function_call_output', id: newId('item'), call_id, output, success: false });
+    const item = { type: 'function_call_output', id: newId('item'), call_id, output, success: false } as const;
+    putItem(this.#settings.emit, item);
   }
 }
 
@@ -200,11 +174,28 @@ function argumentsOf(call: FunctionCallItem): Record<string, unknown> | undefine
   }
 }
 
-/** The members that are there. */
-export function present<Members extends object>(
-  members: Members,
-): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as {
-    [Name in keyof Members]?: Exclude<Members[Name], undefined>;
+function waitingMembers({ outcome }: ScriptEnd): Waiting | undefined {
+  if (outcome.status !== 'suspended') return undefined;
+  const approvals = outcome.pendingApprovals.map(({ approvalId }) => approvalId);
+  return { script_id: outcome.scriptId, approval_ids: approvals };
+}
+
+function pendingItem({ source, language, item: { stage: _stage, ...members } }: ScriptBlock): ScriptExecutionItem {
+  return {
+    type: 'script_execution',
+    id: newId('item'),
+    call_id: newId('call'),
+    language,
+    format: 'xml',
+    source_code: source,
+    source_sha256: sha256(source),
+    ...members,
+    status: 'pending',
   };
+}
+
+/** Emits a finished item. */
+export function putItem(emit: (payload: EventPayload) => void, item: OutputItem): void {
+  emit({ type: 'item_start', item_id: item.id, item_type: item.type });
+  emit({ type: 'item_done', item_id: item.id, final_item: item });
 }

@@ -1,0 +1,40 @@
+import { EventQueue, type StreamEvent } from '../protocol/index.js';
+
+/**
+ * The events of a run as a generator. `prepare` is called at once and may throw for wrong options; the function that
+ * it returns starts the run at the first `next`. Leaving the loop early aborts the run's signal and waits for its end.
+ */
+export function generateEvents(
+  outer: AbortSignal | undefined,
+  prepare: (push: (event: StreamEvent) => void, signal: AbortSignal) => () => Promise<void>,
+): AsyncGenerator<StreamEvent, void, undefined> {
+  const queue = new EventQueue<StreamEvent>();
+  const stop = new AbortController();
+  const signal = outer === undefined ? stop.signal : AbortSignal.any([outer, stop.signal]);
+  const start = prepare((event) => queue.push(event), signal);
+  const events = drain(queue, stop, start);
+  // A generator's own `return` waits for a pending `next`; this one first ends what that `next` waits for.
+  const end = events.return.bind(events);
+  events.return = (value) => {
+    stop.abort();
+    return end(value);
+  };
+  return events;
+}
+
+async function* drain(
+  queue: EventQueue<StreamEvent>,
+  stop: AbortController,
+  start: () => Promise<void>,
+): AsyncGenerator<StreamEvent, void, undefined> {
+  const working = start().finally(() => queue.end());
+  // Reported below; until then nobody listens.
+  working.catch(() => {});
+  try {
+    yield* queue;
+    await working;
+  } finally {
+    stop.abort();
+    await working.catch(() => {});
+  }
+}

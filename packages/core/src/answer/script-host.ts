@@ -1,0 +1,69 @@
+import type {
+  AnswerSegment,
+  EventPayload,
+  Operation,
+  Outcome,
+  ScriptFailure,
+  ScriptLanguage,
+} from '../protocol/index.js';
+import type { ScriptItemMembers } from '../protocol/index.js';
+import type { Detector } from '../script/index.js';
+
+/*
+ * What the player of an answer needs from those who run scripts and keep the run's events. A harness implements
+ * `ScriptHost` for the text that it processes, and an agent implements it over its harness.
+ */
+
+/** A script of an answer. `failure`: why the block is no script that could run. */
+export interface ScriptBlock {
+  readonly source: string;
+  readonly language: ScriptLanguage;
+  readonly item: ScriptItemMembers;
+  readonly failure?: ScriptFailure;
+}
+
+interface ToolCall {
+  readonly name: string;
+  readonly input: unknown;
+  readonly callId: string;
+}
+
+export interface ScriptHost {
+  /** Runs a script; with a `refusal`, reports it as the script's failure and runs nothing. Emits to the answer's log. */
+  runScript(block: ScriptBlock, refusal: ScriptFailure | undefined): Promise<ScriptEnd>;
+  /** Makes a structured call. Never rejects for what the tool did. */
+  callTool(call: ToolCall): Promise<Operation>;
+  /** Finds the scripts in one message of the answer. */
+  detector(): Detector;
+}
+
+/** How a script ended. `pending`: it is suspended, and its suspension can be written once the rest is known. */
+export interface ScriptEnd {
+  readonly outcome: Outcome;
+  readonly pending?: Sealable;
+}
+
+/** A suspended script whose suspension is not written yet. */
+export interface Sealable {
+  /** Writes the suspension. `nextSeq`: the number of the first event after the resume. Rejects when the store fails. */
+  seal(nextSeq: number, rest: AnswerRest): Promise<string>;
+}
+
+/** The part of an answer that runs after a suspended script. */
+export interface AnswerRest {
+  readonly blocks: readonly ScriptBlock[];
+  /** In place of `blocks` in suspensions of an earlier release: text was held back with the scripts. */
+  readonly segments?: readonly AnswerSegment[];
+  readonly continueOnError: boolean;
+  /** A script of the answer had failed before. */
+  readonly failed: boolean;
+}
+
+/** Receives the payloads of a run's events, in order. The run's log puts them into envelopes. */
+export interface PayloadSink {
+  emit(payload: EventPayload): void;
+  /** Without listeners, nobody needs to build payloads. */
+  readonly hasListeners: boolean;
+  /** The number of the next event. */
+  readonly nextSeq: number;
+}

@@ -1,0 +1,227 @@
+import {
+  ToolscriptUsageError,
+  type AnswerSegment,
+  type EventPayload,
+  type HarnessMode,
+  type Limits,
+  type Outcome,
+  type ResponseStatus,
+  type RunIdentity,
+  type StreamEvent,
+} from '../protocol/index.js';
+import { newId } from '../text/new-id.js';
+import { AnswerPlayer, type AnswerEnd } from './answer-player.js';
+import { AnswerWork, type Waiting } from './answer-work.js';
+import { EventStream } from './event-stream.js';
+import { generateEvents } from './generate-events.js';
+import type { AnswerRest, ScriptEnd, ScriptHost } from './script-host.js';
+import { TextPieces } from './text-pieces.js';
+
+export type AnswerText = string | Iterable<string> | AsyncIterable<string>;
+
+export interface TextRunOptions {
+  readonly identity: RunIdentity;
+  /** The number of the first event, for an answer that was suspended. Default 0. */
+  readonly nextSeq?: number;
+  readonly mode: HarnessMode;
+  /** Whether later scripts run after one has failed. */
+  readonly continueOnError: boolean;
+  readonly modelOutputTokens: Limits['modelOutputTokens'];
+  readonly signal: AbortSignal | undefined;
+  readonly listeners: readonly (((event: StreamEvent) => void) | undefined)[];
+  /** Runs the scripts; their events go to the stream. */
+  readonly hostFor: (stream: EventStream, signal: AbortSignal) => ScriptHost;
+  /** Called with the outcome of each script; a suspended one at the end of the answer, when it is sealed with the rest. */
+  readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
+}
+
+/** Throws a `ToolscriptUsageError` where there is no text to read. */
+export function assertAnswerText(text: unknown): asserts text is AnswerText {
+  if (typeof text === 'string') return;
+  const iterable =
+    typeof text === 'object' && text !== null && (Symbol.asyncIterator in text || Symbol.iterator in text);
+  if (!iterable)
+    throw new ToolscriptUsageError('processText needs the answer as text, or as an iterable of pieces of text.');
+}
+
+/** Plays a model's answer that arrives as text, as a run of one answer. */
+export function playText(text: AnswerText, options: TextRunOptions): AsyncGenerator<StreamEvent, void, undefined> {
+  return generateEvents(options.signal, (push, signal) => {
+    const run = new TextRun(options, push, signal);
+    return () => run.play(text);
+  });
+}
+
+/** Resumes the script of an answer that was suspended, then runs the scripts after it. */
+export function playRest(
+  resume: ResumeFirst,
+  rest: AnswerRest | undefined,
+  options: TextRunOptions,
+): AsyncGenerator<StreamEvent, void, undefined> {
+  return generateEvents(options.signal, (push, signal) => {
+    const run = new TextRun(options, push, signal, rest?.failed);
+    return () => run.resume(resume, rest);
+  });
+}
+
+/** Resumes the suspended script. Calls `onClaimed` before the first event, and only if the script is resumed. */
+export type ResumeFirst = (
+  stream: EventStream,
+  signal: AbortSignal,
+  onClaimed: () => void,
+) => Promise<ScriptEnd & { readonly refused?: true }>;
+
+/** Emits a run that ends at once, because a suspension cannot be resumed. */
+export function emitRefusal(outcome: Outcome, stream: EventStream): void {
+  const { code, message } = outcome.status === 'failed' ? outcome.error : { code: '', message: '' };
+  stream.emit({ type: 'response_start' });
+  stream.emit({ type: 'response_error', code, message });
+  stream.emit({ type: 'response_done', status: 'failed' });
+}
+
+class TextRun {
+  readonly #options: TextRunOptions;
+  readonly #push: (event: StreamEvent) => void;
+  readonly #signal: AbortSignal;
+  readonly #stream: EventStream;
+  readonly #host: ScriptHost;
+  readonly #work: AnswerWork;
+
+  constructor(options: TextRunOptions, push: (event: StreamEvent) => void, signal: AbortSignal, hasFailed = false) {
+    this.#options = options;
+    this.#push = push;
+    this.#signal = signal;
+    this.#stream = this.#streamOf(options.identity, options.nextSeq);
+    this.#host = options.hostFor(this.#stream, signal);
+    const { mode, continueOnError, modelOutputTokens } = options;
+    const settings = { mode, continueOnError, modelOutputTokens, host: this.#host, emit: this.#emit, ...NO_CALLS };
+    this.#work = new AnswerWork(settings, hasFailed);
+  }
+
+  async play(text: AnswerText): Promise<void> {
+    this.#emit({ type: 'response_start' });
+    const player = new AnswerPlayer({
+      emit: this.#emit,
+      work: this.#work,
+      scriptsInText: this.#options.mode === 'disabled' ? 'warn' : 'run',
+      stopsAfterScript: false,
+      detector: () => this.#host.detector(),
+      stop: () => {},
+      signal: this.#signal,
+      graceMs: 0,
+    });
+    await this.#end(await this.#reached(player.play(answerOf(text, this.#signal))));
+  }
+
+  /** A harness that is closed meanwhile interrupts the answer. */
+  async #reached(playing: Promise<AnswerEnd>): Promise<AnswerEnd> {
+    try {
+      return await playing;
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      return { status: 'failed', error: { code: 'AnswerInterrupted', message } };
+    }
+  }
+
+  async resume(resume: ResumeFirst, rest: AnswerRest | undefined): Promise<void> {
+    const first = await resume(this.#stream, this.#signal, () => this.#emit({ type: 'response_start' }));
+    if (first.refused === true) return this.#refuse(first.outcome);
+    this.#work.note(first);
+    for (const segment of rest?.segments ?? []) await this.#playSegment(segment);
+    for (const block of rest?.blocks ?? []) await this.#work.script(block);
+    await this.#end({ status: 'completed' });
+  }
+
+  /** The process that resumed owns the rest of the run and its event numbers: this is a run of its own. */
+  #refuse(outcome: Outcome): void {
+    emitRefusal(outcome, this.#streamOf({ ...this.#options.identity, runId: newId('run') }));
+  }
+
+  async #playSegment(segment: AnswerSegment): Promise<void> {
+    const pieces = new TextPieces(newId('item'), {}, this.#emit);
+    if (segment.type === 'text') return pieces.close('message', segment.text, segment.raw);
+    if (segment.type === 'reasoning') return pieces.close('reasoning', segment.text, segment.raw);
+    const { source, language, format, raw } = segment;
+    const failure = segment.type === 'malformed' ? { failure: segment.failure } : {};
+    await this.#work.script({ source, language, item: pieces.script(format, raw), ...failure });
+  }
+
+  async #end({ status, error }: AnswerEnd): Promise<void> {
+    if (error !== undefined && !this.#signal.aborted) this.#emit({ type: 'response_error', ...error });
+    const isFailed = status === 'failed' || this.#work.hasFailed;
+    const reached = this.#signal.aborted ? 'cancelled' : isFailed ? 'failed' : 'completed';
+    const { suspended } = this.#work;
+    if (suspended === undefined) this.#emit({ type: 'response_done', status: reached });
+    else await this.#suspend(suspended, reached);
+  }
+
+  /** An earlier failure, where later scripts run all the same, does not keep the script from being resumed. */
+  async #suspend({ outcome, pending }: ScriptEnd, reached: ResponseStatus): Promise<void> {
+    const { continueOnError, onOutcome } = this.#options;
+    const { postponed, hasFailed, waiting } = this.#work;
+    const status = reached === 'completed' ? 'suspended' : reached;
+    try {
+      const rest = { blocks: postponed, continueOnError, failed: hasFailed };
+      const suspension = await pending!.seal(this.#stream.nextSeq + 1, rest);
+      this.#emit({ type: 'response_done', status, ...(waiting as Waiting) });
+      onOutcome?.({ ...outcome, suspension } as Outcome);
+    } catch {
+      const message = 'The script is suspended, and the scripts after it could not be saved with it.';
+      this.#emit({ type: 'response_error', code: 'SuspensionError', message });
+      this.#emit({ type: 'response_done', status: 'failed' });
+    }
+  }
+
+  #streamOf(identity: RunIdentity, nextSeq?: number): EventStream {
+    return new EventStream(identity, [this.#push, ...this.#options.listeners], nextSeq);
+  }
+
+  readonly #emit = (payload: EventPayload): void => this.#stream.emit(payload);
+}
+
+const NO_CALLS = {
+  scriptsAreCalls: false,
+  functions: new Map<string, string>(),
+  withoutArguments: new Set<string>(),
+  onResult: () => {},
+};
+
+/** The text as an answer of a provider: one message, which starts with the first character. */
+async function* answerOf(text: AnswerText, signal: AbortSignal): AsyncGenerator<EventPayload> {
+  const id = newId('item');
+  let content = '';
+  for await (const delta of chunksOf(text, signal)) {
+    if (delta === '') continue;
+    if (content === '') yield { type: 'item_start', item_id: id, item_type: 'message' };
+    content += delta;
+    yield { type: 'item_delta', item_id: id, delta };
+  }
+  if (content !== '' && !signal.aborted)
+    yield { type: 'item_done', item_id: id, final_item: { type: 'message', id, role: 'assistant', content } };
+  yield { type: 'response_done', status: 'completed' };
+}
+
+/** The chunks of a source. The signal ends the source, also while a chunk is awaited. */
+async function* chunksOf(text: AnswerText, signal: AbortSignal): AsyncGenerator<string> {
+  if (typeof text === 'string') return yield text;
+  const iterator = Symbol.asyncIterator in text ? text[Symbol.asyncIterator]() : text[Symbol.iterator]();
+  const stop = () => {
+    // In a task of its own: a source may throw here too.
+    Promise.resolve()
+      .then(() => iterator.return?.())
+      .catch(() => {});
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    for (let next = await iterator.next(); next.done !== true && !signal.aborted; next = await iterator.next()) {
+      if (typeof next.value === 'string') yield next.value;
+      else throw new ToolscriptUsageError(`processText needs text; its source gave ${kindOf(next.value)}.`);
+    }
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+function kindOf(value: unknown): string {
+  return value === null ? 'null' : typeof value;
+}

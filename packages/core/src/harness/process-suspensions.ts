@@ -1,0 +1,51 @@
+/** Bytes of text that one harness keeps: about 5 000 suspensions of small scripts. */
+const MAX_CHARACTERS = 64 * 1024 * 1024;
+const MAX_CLAIMS = 100_000;
+
+/** The suspended scripts of a harness without a store, by id, so that its process can resume them by id. */
+export class ProcessSuspensions {
+  readonly #texts = new Map<string, string>();
+  #characters = 0;
+
+  /** Drops the oldest ones when there is no more room. */
+  put(scriptId: string, text: string): void {
+    this.delete(scriptId);
+    this.#texts.set(scriptId, text);
+    this.#characters += text.length;
+    for (const oldest of this.#texts.keys()) {
+      if (this.#characters <= MAX_CHARACTERS || oldest === scriptId) return;
+      this.delete(oldest);
+    }
+  }
+
+  get(scriptId: string): string | undefined {
+    return this.#texts.get(scriptId);
+  }
+
+  delete(scriptId: string): void {
+    this.#characters -= this.#texts.get(scriptId)?.length ?? 0;
+    this.#texts.delete(scriptId);
+  }
+}
+
+/** Without a store, the process knows which suspensions were resumed: each once, in all its harnesses. */
+class ProcessClaims {
+  readonly #epochs = new Map<string, number>();
+
+  claim(scriptId: string, epoch: number): boolean {
+    // defence: one-resume-in-a-process
+    if ((this.#epochs.get(scriptId) ?? 0) > epoch) return false;
+    this.#epochs.delete(scriptId);
+    this.#epochs.set(scriptId, epoch + 1);
+    const [oldest] = this.#epochs.keys();
+    if (this.#epochs.size > MAX_CLAIMS && oldest !== undefined) this.#epochs.delete(oldest);
+    return true;
+  }
+}
+
+const processClaims = new ProcessClaims();
+
+/** Whether the caller is the first in this process to resume this suspension. */
+export function claimInProcess({ scriptId, epoch }: { scriptId: string; epoch: number }): boolean {
+  return processClaims.claim(scriptId, epoch);
+}
