@@ -5,6 +5,7 @@ prepare();
 /** @type {[string, () => void][]} */
 const steps = [
   ['types', () => runTool('typescript', ['-p', 'tsconfig.check.json'])],
+  ['types of the guest', () => runTool('typescript', ['-p', 'packages/core/src/sandbox/guest'])],
   ['lint', () => runTool('oxlint', ['--type-aware', '--deny-warnings'])],
   ['format', () => runTool('oxfmt', ['--check'])],
   ['unused code', () => runTool('knip', ['--no-progress'])],

@@ -73,7 +73,7 @@ export function build({ quiet = false } = {}) {
   runTool('typescript', ['-b']);
   const output = quiet ? { stdio: ['ignore', 'ignore', 'inherit'] } : {};
   const runBuild = (script) => run(process.execPath, [join(root, script)], output);
-  const sandbox = ['src/sandbox', 'engine'].map((folder) => newest(join(root, 'packages/core', folder)));
+  const sandbox = ['src/sandbox', 'build', 'engine'].map((folder) => newest(join(root, 'packages/core', folder)));
   if (Math.max(...sandbox) > modified(image)) {
     runBuild('packages/core/build/build-sandbox.mjs');
   }

@@ -1,2 +1,11 @@
 // Writes the sandbox's engine and images beside the compiled code. Run after `tsc -b`.
-await import('../dist/sandbox/image-build/main.js');
+import { buildSandbox } from '../dist/sandbox/image-build/build-image.js';
+import { bundleGuest } from './bundle-guest.mjs';
+
+const header = await buildSandbox({
+  guest: await bundleGuest(),
+  engine: new URL('../engine/', import.meta.url),
+  out: new URL('../dist/sandbox/artefacts/', import.meta.url),
+});
+const kib = header.runs.reduce((sum, [start, end]) => sum + end - start, 0) / 1024;
+console.log(`sandbox image: ${kib} KiB, engine ${header.engine.slice(0, 12)}`);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCampaign, runHarnessCampaign, type Finding } from './bridge-fuzz/campaign.js';
 import type { FuzzCase } from './bridge-fuzz/fuzz-case.js';
-import { buildGuest, countBlocks, failLines } from './bridge-fuzz/guest-images.js';
+import { buildInstrumented, type PlantedFault } from './bridge-fuzz/guest-images.js';
 import { GuestUnderTest } from './bridge-fuzz/guest-under-test.js';
 import { HarnessUnderTest } from './bridge-fuzz/harness-under-test.js';
 import type { ThreadFault } from './bridge-fuzz/thread-memory.js';
@@ -41,7 +41,7 @@ describe('the bridge between guest and host', () => {
   let kept: readonly FuzzCase[] = [];
 
   beforeAll(async () => {
-    counted = await GuestUnderTest.open(await buildGuest((bootstrap) => countBlocks(failLines(bootstrap))));
+    counted = await GuestUnderTest.open(await buildInstrumented());
     shipped = await GuestUnderTest.open();
     harness = await HarnessUnderTest.open();
   });
@@ -81,42 +81,42 @@ describe('the bridge between guest and host', () => {
   });
 });
 
-const without = (text: string | RegExp) => (bootstrap: string) => {
-  const changed = bootstrap.replace(text, '');
-  if (changed === bootstrap) throw new Error('the bootstrap has no such line any more');
-  return changed;
-};
-const withText = (from: string, to: string) => (bootstrap: string) => {
-  if (!bootstrap.includes(from)) throw new Error('the bootstrap has no such line any more');
-  return bootstrap.replace(from, to);
-};
+const without = (module: string, text: string | RegExp): PlantedFault => replacing(module, text, '');
+const replacing = (module: string, from: string | RegExp, to: string): PlantedFault => ({
+  module,
+  change: (source) => {
+    const changed = source.replace(from, to);
+    if (changed === source) throw new Error(`${module} has no such line any more`);
+    return changed;
+  },
+});
 
 describe.skipIf(isCampaign || isReplay)('a fault planted in the bridge', () => {
   // The seeds are those that find it soonest.
   it.each([
-    [3, 'a budget that nested calls exceed', without(/\/\/ defence: budget-after-arguments\n.*\n/u)],
-    [7, 'arguments that are cut', withText('text += stringify(member);', 'text += stringify(slice(member, 0, 20));')],
+    [3, 'a budget that nested calls exceed', without('bridge/calls.ts', /\/\/ defence: budget-after-arguments\n.*\n/u)],
     [
-      1,
-      'calls that are told twice',
-      without(/outboxCalls = \[\];\n\s*outboxArguments = \[\];\n\s*outboxUnits = 0;\n\s*(?=return one)/u),
+      7,
+      'arguments that are cut',
+      replacing('bridge/arguments.ts', 'text += stringify(member);', 'text += stringify(member.slice(0, 20));'),
     ],
+    [1, 'calls that are told twice', without('bridge/outbox.ts', /emptyCalls\(\);\n\s*(?=return oneCall)/u)],
     [
       7,
       'a half-written call that stays when a line fails',
-      without('outboxCalls.length = outboxArguments.length = count;'),
+      without('bridge/calls.ts', 'outbox.calls.length = outbox.arguments.length = count;'),
     ],
     [
       7,
       'a call that is counted before it is whole',
-      (bootstrap: string) =>
-        withText(
-          'outboxCalls[count] = entry;',
-          'nextCall++; outboxCalls[count] = entry;',
-        )(without(/nextCall\+\+;\n(?=\s*outboxUnits)/u)(bootstrap)),
+      replacing(
+        'bridge/calls.ts',
+        /(outbox\.calls\[count\] = entry;[^]*)nextCall\+\+;\n(?=\s*outbox\.argumentUnits)/u,
+        'nextCall++; $1',
+      ),
     ],
-  ] as const)('with seed %i is found within few cases: %s', async (seed, _name, plant) => {
-    const guest = await GuestUnderTest.open(await buildGuest((bootstrap) => countBlocks(failLines(plant(bootstrap)))));
+  ] as const)('with seed %i is found within few cases: %s', async (seed, _name, fault) => {
+    const guest = await GuestUnderTest.open(await buildInstrumented(fault));
     const { findings } = await runCampaign({ seed, cases: 1_000, guests: [guest], maxFindings: 1 });
     expect(findings).toHaveLength(1);
   });

@@ -10,10 +10,11 @@ import { QuickJsPool } from '#core/sandbox/index.js';
 import { loadArtefacts } from '#core/sandbox/worker/artefacts.js';
 import type { Slot } from '#core/sandbox/quickjs/slot.js';
 import { driveRun, returned } from '#core/testing/index.js';
+import { bundleGuest } from '../../build/bundle-guest.mjs';
 import { openSlot } from './support/in-process-slot.js';
 
-const guest = new URL('../../src/sandbox/guest/', import.meta.url);
 const engine = new URL('../../engine/', import.meta.url);
+const artefacts = new URL('../../dist/sandbox/artefacts/', import.meta.url);
 
 describe('the metered engine', () => {
   it('meters nearly every loop outside the interpreter and stays valid', async () => {
@@ -41,12 +42,14 @@ describe('the image', () => {
   }
 
   async function build(from = engine) {
-    return buildSandbox({ guest, engine: from, out: await makeFolder() });
+    return buildSandbox({ guest: await bundleGuest(), engine: from, out: await makeFolder() });
   }
 
   it('is the same, byte for byte, every time it is built', async () => {
     const [one, two] = [await build(), await build()];
     expect(two).toEqual(one);
+    const built = JSON.parse(await readFile(new URL('execute.json', artefacts), 'utf8')) as unknown;
+    expect(one).toEqual(built);
   });
 
   it.each<[string, (folder: URL) => Promise<void>]>([
@@ -113,6 +116,33 @@ describe('what a script can reach', () => {
     const { visited, open } = returned(await driveRun(pool, body)) as { visited: number; open: string[] };
     expect(visited).toBeGreaterThan(900);
     expect(open).toEqual([]);
+  });
+
+  it('its functions have the names of their keys, whatever the bundler calls them', async () => {
+    const body = `
+      const seen = new Set([tools, context]); const named = []; const queue = [globalThis];
+      while (queue.length > 0) {
+        const value = queue.pop();
+        if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value)) continue;
+        seen.add(value);
+        for (const key of Reflect.ownKeys(value)) {
+          const { value: held, get, set } = Reflect.getOwnPropertyDescriptor(value, key);
+          if (typeof held === 'function' && typeof key === 'string' && key !== 'constructor') named.push([key, held.name]);
+          queue.push(held, get, set);
+        }
+        queue.push(Reflect.getPrototypeOf(value));
+      }
+      return named`;
+    const named = returned(await driveRun(pool, body)) as [string, string][];
+    expect(named.length).toBeGreaterThan(400);
+    const others = named.filter(([key, name]) => name !== key && name !== '');
+    expect(Object.fromEntries(others)).toEqual({
+      emit: 'text',
+      keys: 'values',
+      toGMTString: 'toUTCString',
+      trimLeft: 'trimStart',
+      trimRight: 'trimEnd',
+    });
   });
 });
 

@@ -1,11 +1,10 @@
 // A realm of the guest's engine with the standard library in it, every intrinsic frozen, and a way to do the same
 // work there and in Node.
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { QuickJS } from 'quickjs-wasi';
 import { expect } from 'vitest';
-
-const guestFolder = new URL('../../src/sandbox/guest/', import.meta.url);
+import { bundleGuest } from '../../build/bundle-guest.mjs';
 
 export interface Realm {
   /** What `work(input)` gives in the guest, or the name of the error that it throws; both carried as JSON. */
@@ -19,8 +18,7 @@ type Outcome = { value?: unknown } | { error: string; message: string };
 export async function openRealm({ freeze } = { freeze: true }): Promise<Realm> {
   const wasm = readFileSync(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'));
   const vm = await QuickJS.create({ wasm, timezoneOffset: 0, maxStackSize: 256 * 1024 });
-  for (const file of standardLibraryFiles())
-    vm.evalCode(readFileSync(new URL(file, guestFolder), 'utf8'), file).dispose();
+  vm.evalCode(await standardLibrary()).dispose();
   if (freeze) vm.evalCode(`(${freezeEverything.toString()})()`).dispose();
   return {
     run(work, input) {
@@ -50,10 +48,9 @@ export function comparing(numRuns: number): { numRuns: number; seed: number } {
   return { numRuns, seed: 1 };
 }
 
-export function standardLibraryFiles(): string[] {
-  return readdirSync(guestFolder)
-    .filter((file) => file.startsWith('standard-library'))
-    .sort();
+/** Source that installs the standard library, and nothing else of the guest. */
+export async function standardLibrary(): Promise<string> {
+  return `(${await bundleGuest({ entry: 'standard-library/install.ts' })})()`;
 }
 
 // Runs in both: may use nothing from outside.

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { QuickJS } from 'quickjs-wasi';
 import { describe, expect, it } from 'vitest';
-import { openRealm, standardLibraryFiles } from './standard-library-realm.js';
+import { openRealm, standardLibrary } from './standard-library-realm.js';
 
 const NEWER_PARTS = (
   'Array.fromAsync Array.prototype.at Array.prototype.findLast Array.prototype.toSorted ' +
@@ -17,7 +17,6 @@ const NEWER_PARTS = (
   'Symbol.asyncIterator Symbol.dispose globalThis structuredClone Intl'
 ).split(' ');
 const KEEP_LINES_DROP_SOURCE = 16;
-const folder = new URL('../../src/sandbox/guest/', import.meta.url);
 
 describe('the standard library', () => {
   it('defines these globals, none of them enumerable, and nothing else', async () => {
@@ -25,8 +24,7 @@ describe('the standard library', () => {
     const names = () =>
       JSON.parse(bare.evalCode('JSON.stringify(Object.getOwnPropertyNames(globalThis))').toString()) as string[];
     const before = new Set(names());
-    for (const file of standardLibraryFiles())
-      bare.evalCode(readFileSync(new URL(file, folder), 'utf8'), file).dispose();
+    bare.evalCode(await standardLibrary()).dispose();
     expect(
       names()
         .filter((name) => !before.has(name))
@@ -81,8 +79,7 @@ describe('the standard library', () => {
         'for (const [owner, key] of [[Date, "now"], [Math, "random"]]) Object.defineProperty(owner, key, { value() { throw new Error("read at boot"); } })',
       )
       .dispose();
-    for (const file of standardLibraryFiles())
-      bare.evalCode(readFileSync(new URL(file, folder), 'utf8'), file).dispose();
+    bare.evalCode(await standardLibrary()).dispose();
     expect(bare.evalCode('typeof Intl.DateTimeFormat').toString()).toBe('function');
     bare.dispose();
   });
@@ -96,11 +93,8 @@ describe('the standard library', () => {
       return memoryUsedSize - binaryObjectSize;
     };
     const before = used();
-    for (const file of standardLibraryFiles()) {
-      measured
-        .evalBytecode(compiler.compile(readFileSync(new URL(file, folder), 'utf8'), file, 0, KEEP_LINES_DROP_SOURCE))
-        .dispose();
-    }
+    const bytecode = compiler.compile(await standardLibrary(), 'library', 0, KEEP_LINES_DROP_SOURCE);
+    measured.evalBytecode(bytecode).dispose();
     expect(used() - before).toBeGreaterThan(10_000);
     expect(used() - before).toBeLessThan(150_000);
     compiler.dispose();

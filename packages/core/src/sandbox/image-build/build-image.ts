@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { ALL_INTRINSICS, Engine, INTRINSICS_WITHOUT_EVAL, IO_BYTES } from '../quickjs/driver.js';
 import { limitMemory } from '../quickjs/engine-binary.js';
@@ -20,39 +20,38 @@ const STACK_BYTES = 524_288;
  */
 const FIRST_COLLECTION_BYTES = 3 << 20;
 
-/** Where things are, as folders. */
-export interface BuildFolders {
-  /** The guest's own code. */
-  guest: URL;
-  /** The metered engine as it was optimised, and what it was made of; see `scripts/engine.mjs`. */
+export interface SandboxParts {
+  /** The guest's own code as one expression; see `build/bundle-guest.mjs`. */
+  guest: string;
+  /** Folder of the metered engine as it was optimised, and what it was made of; see `scripts/engine.mjs`. */
   engine: URL;
+  /** Folder to write to. */
   out: URL;
 }
 
 /**
  * Writes `engine.wasm` (metered and optimised), `execute.image` and `compile.image` with their headers. The same
- * input gives the same bytes: the images boot with a fixed clock and fixed chance.
+ * input gives the same bytes: the images boot with a fixed clock and fixed random numbers.
  */
-export async function buildSandbox(folders: BuildFolders): Promise<ImageHeader> {
-  const binary = await readOptimised(await meteredEngine(), folders.engine);
+export async function buildSandbox({ guest, engine: engineFolder, out }: SandboxParts): Promise<ImageHeader> {
+  const binary = await readOptimised(await meteredEngine(), engineFolder);
   const module = new WebAssemblyApi.Module(binary);
   const compiler = bootCompiler(module);
-  const sources = await readGuest(folders.guest);
-  const pages = bootGuest(module, compiler, sources).engine.raw.toolscript_pages.value;
+  const pages = bootGuest(module, compiler, guest).engine.raw.toolscript_pages.value;
   // Once more where memory ends with the guest: taking all free blocks, to zero them, would otherwise make new ones.
   const confined = new WebAssemblyApi.Module(limitMemory(binary, pages, pages));
-  const { engine, entries } = bootGuest(confined, compiler, sources);
+  const { engine, entries } = bootGuest(confined, compiler, guest);
   const layout = findLayout(engine, module, compiler);
   zeroFreeMemory(engine);
   const engineHash = sha256(binary);
-  await mkdir(folders.out, { recursive: true });
-  await writeFile(new URL('engine.wasm', folders.out), binary);
-  await writeImage(folders.out, 'compile', compiler, engineHash, emptyEntries, {
+  await mkdir(out, { recursive: true });
+  await writeFile(new URL('engine.wasm', out), binary);
+  await writeImage(out, 'compile', compiler, engineHash, emptyEntries, {
     heapSize: 0,
     promise: undefined,
     callSite: undefined,
   });
-  return writeImage(folders.out, 'execute', engine, engineHash, entries, layout);
+  return writeImage(out, 'execute', engine, engineHash, entries, layout);
 }
 
 /** The engine with its counters, as it comes from quickjs-wasi; see `meter.ts`. */
@@ -76,24 +75,6 @@ async function readOptimised(metered: Uint8Array, folder: URL): Promise<Uint8Arr
   return binary;
 }
 
-interface GuestSources {
-  standardLibrary: string[];
-  console: string;
-  bootstrap: string;
-  lockdown: string;
-}
-
-async function readGuest(folder: URL): Promise<GuestSources> {
-  const read = (file: string) => readFile(new URL(file, folder), 'utf8');
-  const files = (await readdir(folder)).filter((file) => file.startsWith('standard-library')).sort();
-  return {
-    standardLibrary: await Promise.all(files.map(read)),
-    console: await read('console.js'),
-    bootstrap: await read('bootstrap.js'),
-    lockdown: await read('lockdown.js'),
-  };
-}
-
 const quietHost = { clockMs: () => 1_700_000_000_000, interrupt: () => {}, rejection: () => {} };
 
 const emptyEntries: GuestEntries = { begin: 0, start: 0, settle: 0, flush: 0, describeThrown: 0, promises: 0 };
@@ -106,21 +87,13 @@ function bootCompiler(module: WasmModule): Engine {
 }
 
 /** An engine that cannot evaluate text, with the guest's own code in it. */
-function bootGuest(
-  module: WasmModule,
-  compiler: Engine,
-  sources: GuestSources,
-): { engine: Engine; entries: GuestEntries } {
+function bootGuest(module: WasmModule, compiler: Engine, guest: string): { engine: Engine; entries: GuestEntries } {
   const engine = new Engine(module, quietHost);
   // defence: no-code-from-text, without it: engine.initialize({ intrinsics: ALL_INTRINSICS, maxStackBytes: STACK_BYTES });
   engine.initialize({ intrinsics: INTRINSICS_WITHOUT_EVAL, maxStackBytes: STACK_BYTES });
-  const evaluate = (source: string) => engine.evaluate(compiler.compile(source, 'toolscript', { keepLines: false }));
-  for (const source of [...sources.standardLibrary, sources.console]) evaluate(source);
-  const makeBridge = evaluate(sources.bootstrap);
-  const bridge = engine.call(makeBridge, engine.hostFunction());
-  engine.raw.qjs_free_value(makeBridge);
-  evaluate(sources.lockdown);
-  engine.call(engine.property(bridge, 'publish'));
+  const makeGuest = engine.evaluate(compiler.compile(guest, 'toolscript', { keepLines: false }));
+  const bridge = engine.call(makeGuest, engine.hostFunction());
+  engine.raw.qjs_free_value(makeGuest);
   const entry = (name: keyof GuestEntries) => engine.property(bridge, name);
   const entries: GuestEntries = {
     begin: entry('begin'),

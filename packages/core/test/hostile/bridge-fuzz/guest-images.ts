@@ -1,28 +1,53 @@
 import { createHash } from 'node:crypto';
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseSync } from 'oxc-parser';
 import { buildSandbox } from '#core/sandbox/image-build/build-image.js';
 import { loadKept, type ExecuteArtefacts } from '#core/sandbox/worker/artefacts.js';
+import { bundleGuest } from '../../../build/bundle-guest.mjs';
 
-const guest = new URL('../../../src/sandbox/guest/', import.meta.url);
+const sources = new URL('../../../src/sandbox/guest/', import.meta.url);
 const engine = new URL('../../../engine/', import.meta.url);
 
-/** The engine and an image of a guest whose bootstrap was changed. */
-export async function buildGuest(change: (bootstrap: string) => string): Promise<ExecuteArtefacts> {
+/** A fault for a module of the bridge: its path within the guest's folder, and what becomes of its source. */
+export interface PlantedFault {
+  readonly module: string;
+  readonly change: (source: string) => string;
+}
+
+/**
+ * The engine and an image of a guest that counts what is reached of its bridge, and whose lines fail when the host says
+ * so.
+ */
+export async function buildInstrumented(fault?: PlantedFault): Promise<ExecuteArtefacts> {
+  const instruments = new Instruments();
+  const changed = new Map<string, string>();
+  // In this order, so that counters and lines have the same numbers every time.
+  for (const path of bridgeModules()) {
+    const source = readFileSync(new URL(path, sources), 'utf8');
+    const faulty = fault?.module === path ? fault.change(source) : source;
+    changed.set(path, instruments.countBlocks(instruments.failLines(faulty)));
+  }
+  const guest = await bundleGuest({
+    change: (path, source) => changed.get(path) ?? source,
+    prelude: instruments.declarations(),
+  });
   const folder = await mkdtemp(join(tmpdir(), 'toolscript-guest-'));
   try {
-    const [sources, out] = ['guest/', 'out/'].map((name) => new URL(name, pathToFileURL(`${folder}/`))) as [URL, URL];
-    await cp(guest, sources, { recursive: true });
-    const bootstrap = new URL('bootstrap.js', sources);
-    await writeFile(bootstrap, change(await readFile(bootstrap, 'utf8')));
-    await buildSandbox({ guest: sources, engine, out });
+    const out = pathToFileURL(`${folder}/`);
+    await buildSandbox({ guest, engine, out });
     return await loadBuilt(out);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+function bridgeModules(): string[] {
+  const files = readdirSync(new URL('bridge/', sources)).toSorted();
+  return [...files.map((file) => `bridge/${file}`), 'main.ts'];
 }
 
 async function loadBuilt(out: URL): Promise<ExecuteArtefacts> {
@@ -41,100 +66,117 @@ function sha256(bytes: Uint8Array): string {
 export const COUNTER_MARK = Buffer.from(Array.from({ length: 16 }, (_, index) => (index * 37 + 11) & 255));
 const MAX_COUNTERS = 4_000;
 
-/**
- * The bootstrap with a counter in each of its blocks and branches. The counters are bytes of one array, so that
- * counting takes no memory and no stack, and is possible where both are exhausted.
- */
-export function countBlocks(bootstrap: string): string {
-  const inserts: { at: number; text: string; isEnd: boolean }[] = [];
-  let counters = 0;
-  const counter = () => `__counters[${COUNTER_MARK.length + counters++}]++`;
-  const insert = (at: number, text: string, isEnd = false) => inserts.push({ at, text, isEnd });
-  const branch = (node: SyntaxNode) => {
-    insert(node.start, `(${counter()}, `);
-    insert(node.end, ')', true);
-  };
-  const body = (node: SyntaxNode | null) => {
-    if (node === null || node.type === 'BlockStatement') return;
-    insert(node.start, `{ ${counter()}; `);
-    insert(node.end, ' }', true);
-  };
-  const visit = (node: SyntaxNode) => {
-    switch (node.type) {
-      case 'BlockStatement': {
-        const directives = (node['body'] as SyntaxNode[]).filter((line) => typeof line['directive'] === 'string');
-        insert(directives.at(-1)?.end ?? node.start + 1, ` ${counter()}; `);
-        break;
-      }
-      case 'ArrowFunctionExpression':
-        if (node['expression'] === true) branch(node['body'] as SyntaxNode);
-        break;
-      case 'ConditionalExpression':
-        branch(node['consequent'] as SyntaxNode);
-        branch(node['alternate'] as SyntaxNode);
-        break;
-      case 'LogicalExpression':
-        branch(node['right'] as SyntaxNode);
-        break;
-      case 'IfStatement':
-        body(node['consequent'] as SyntaxNode);
-        body(node['alternate'] as SyntaxNode | null);
-        break;
-      case 'ForStatement':
-      case 'WhileStatement':
-      case 'ForOfStatement':
-        body(node['body'] as SyntaxNode);
-        break;
-      case 'SwitchCase': {
-        const [first] = node['consequent'] as SyntaxNode[];
-        if (first !== undefined) insert(first.start, `${counter()}; `);
-        break;
-      }
-      default:
-    }
-    for (const child of childrenOf(node)) visit(child);
-  };
-  visit(parseSync('bootstrap.js', bootstrap, { lang: 'js' }).program as unknown as SyntaxNode);
-  if (counters > MAX_COUNTERS) throw new Error(`${counters} counters are more than there is room for`);
-  return declareCounters(applyInserts(bootstrap, inserts));
-}
-
 /** Words before the plan of a failing line, by which the host finds it in the guest's memory. */
 const PLAN_MARK = [0x3c6ef372, 0x510e527f, 0x1f83d9ab, 0x5be0cd19] as const;
 const MAX_LINES = 1_000;
 const PLAN = { line: 4, countdown: 5, passed: 6, length: 6 + MAX_LINES } as const;
 
-/** A statement of the bootstrap that fails, as any may that takes memory or stack: `line` among those, the `nth` time. */
+/** A statement of the bridge that fails, as any may that takes memory or stack: `line` among those, the `nth` time. */
 export interface LineFailure {
   readonly line: number;
   readonly nth: number;
 }
 
-/**
- * The bootstrap with a point before each statement that can fail, at which it does when the host says so. Without it
- * a failure between two certain lines needs a heap that has room for the one and none for the other.
- */
-export function failLines(bootstrap: string): string {
-  const inserts: { at: number; text: string; isEnd: boolean }[] = [];
-  let lines = 0;
-  const point = () => {
-    const line = lines++;
-    return `__plan[${PLAN.passed + line}]++; if (__plan[${PLAN.line}] === ${line} && __plan[${PLAN.countdown}]-- === 0) throw __failure; `;
-  };
-  const visit = (node: SyntaxNode, isInBlock: boolean, depth: number) => {
-    const inFunction = depth + (/Function/u.test(node.type) ? 1 : 0);
-    // The whole bootstrap is a function itself, whose statements run when the image is built.
-    if (inFunction > 1 && SIMPLE_STATEMENTS.has(node.type) && canFail(node)) {
-      inserts.push({ at: node.start, text: isInBlock ? point() : `{ ${point()}`, isEnd: false });
-      if (!isInBlock) inserts.push({ at: node.end, text: ' }', isEnd: true });
-    }
-    const holdsList = node.type === 'BlockStatement' || node.type === 'SwitchCase';
-    for (const child of childrenOf(node)) visit(child, holdsList, inFunction);
-  };
-  visit(parseSync('bootstrap.js', bootstrap, { lang: 'js' }).program as unknown as SyntaxNode, true, 0);
-  if (lines > MAX_LINES) throw new Error(`${lines} lines are more than there is room for`);
-  const declared = `'use strict'; const __plan = new Int32Array(${PLAN.length}); __plan.set([${PLAN_MARK.join(', ')}, -1]); const __failure = new Error('a line failed');`;
-  return applyInserts(bootstrap, inserts).replace("'use strict';", declared);
+/** Adds counters and points of failure to the sources of modules, numbered through all of them. */
+class Instruments {
+  #counters = 0;
+  #lines = 0;
+
+  /**
+   * A module with a counter in each of its blocks and branches. The counters are bytes of one array, so that
+   * counting takes no memory and no stack, and is possible where both are exhausted.
+   */
+  countBlocks(source: string): string {
+    const inserts: { at: number; text: string; isEnd: boolean }[] = [];
+    const counter = () => `__counters[${COUNTER_MARK.length + this.#counters++}]++`;
+    const insert = (at: number, text: string, isEnd = false) => inserts.push({ at, text, isEnd });
+    const branch = (node: SyntaxNode) => {
+      insert(node.start, `(${counter()}, `);
+      insert(node.end, ')', true);
+    };
+    const body = (node: SyntaxNode | null) => {
+      if (node === null || node.type === 'BlockStatement') return;
+      insert(node.start, `{ ${counter()}; `);
+      insert(node.end, ' }', true);
+    };
+    const visit = (node: SyntaxNode) => {
+      switch (node.type) {
+        case 'BlockStatement': {
+          const directives = (node['body'] as SyntaxNode[]).filter((line) => typeof line['directive'] === 'string');
+          insert(directives.at(-1)?.end ?? node.start + 1, ` ${counter()}; `);
+          break;
+        }
+        case 'ArrowFunctionExpression':
+          if (node['expression'] === true) branch(node['body'] as SyntaxNode);
+          break;
+        case 'ConditionalExpression':
+          branch(node['consequent'] as SyntaxNode);
+          branch(node['alternate'] as SyntaxNode);
+          break;
+        case 'LogicalExpression':
+          branch(node['right'] as SyntaxNode);
+          break;
+        case 'IfStatement':
+          body(node['consequent'] as SyntaxNode);
+          body(node['alternate'] as SyntaxNode | null);
+          break;
+        case 'ForStatement':
+        case 'WhileStatement':
+        case 'ForOfStatement':
+          body(node['body'] as SyntaxNode);
+          break;
+        case 'SwitchCase': {
+          const [first] = node['consequent'] as SyntaxNode[];
+          if (first !== undefined) insert(first.start, `${counter()}; `);
+          break;
+        }
+        default:
+      }
+      for (const child of childrenOf(node)) visit(child);
+    };
+    visit(parseModule(source));
+    if (this.#counters > MAX_COUNTERS) throw new Error(`${this.#counters} counters are more than there is room for`);
+    return applyInserts(source, inserts);
+  }
+
+  /**
+   * A module with a point before each statement that can fail, at which it does when the host says so. Without it
+   * a failure between two certain lines needs a heap that has room for the one and none for the other.
+   */
+  failLines(source: string): string {
+    const inserts: { at: number; text: string; isEnd: boolean }[] = [];
+    const point = () => {
+      const line = this.#lines++;
+      return `__plan[${PLAN.passed + line}]++; if (__plan[${PLAN.line}] === ${line} && __plan[${PLAN.countdown}]-- === 0) throw __failure; `;
+    };
+    const visit = (node: SyntaxNode, isInBlock: boolean, depth: number) => {
+      const inFunction = depth + (/Function/u.test(node.type) ? 1 : 0);
+      // Statements outside of functions run when the image is built.
+      if (inFunction > 0 && SIMPLE_STATEMENTS.has(node.type) && canFail(node)) {
+        inserts.push({ at: node.start, text: isInBlock ? point() : `{ ${point()}`, isEnd: false });
+        if (!isInBlock) inserts.push({ at: node.end, text: ' }', isEnd: true });
+      }
+      const holdsList = node.type === 'BlockStatement' || node.type === 'SwitchCase';
+      for (const child of childrenOf(node)) visit(child, holdsList, inFunction);
+    };
+    visit(parseModule(source), true, 0);
+    if (this.#lines > MAX_LINES) throw new Error(`${this.#lines} lines are more than there is room for`);
+    return applyInserts(source, inserts);
+  }
+
+  /** Code that comes before the modules. */
+  declarations(): string {
+    const counters = `const __counters = new Uint8Array(${COUNTER_MARK.length + MAX_COUNTERS});`;
+    const mark = `for (let index = 0; index < ${COUNTER_MARK.length}; index++) __counters[index] = index * 37 + 11;`;
+    const plan = `const __plan = new Int32Array(${PLAN.length}); __plan.set([${PLAN_MARK.join(', ')}, -1]);`;
+    return `${counters} ${mark} ${plan} const __failure = new Error('a line failed');`;
+  }
+}
+
+function parseModule(source: string): SyntaxNode {
+  const { program, errors } = parseSync('module.ts', source, { lang: 'ts', sourceType: 'module' });
+  if (errors.length > 0) throw new Error(errors[0]!.message);
+  return program as unknown as SyntaxNode;
 }
 
 const SIMPLE_STATEMENTS: ReadonlySet<string> = new Set([
@@ -213,10 +255,4 @@ function applyInserts(source: string, inserts: readonly { at: number; text: stri
     from = at;
   }
   return text + source.slice(from);
-}
-
-function declareCounters(source: string): string {
-  const mark = `for (let index = 0; index < ${COUNTER_MARK.length}; index++) __counters[index] = index * 37 + 11;`;
-  const declared = `'use strict'; const __counters = new Uint8Array(${COUNTER_MARK.length + MAX_COUNTERS}); ${mark}`;
-  return source.replace("'use strict';", declared);
 }

@@ -1,0 +1,93 @@
+// The arguments of calls as JSON text.
+import { create, getPrototypeOf, isArray, keys, Object, stringify } from '../primordials.js';
+import { isFiniteNumber } from './captured.js';
+import { capText, describeText } from './inspect.js';
+import { NOT_CARRIED, whyNotWritten, writeJson } from './json.js';
+import { limits } from './limits.js';
+import { outbox } from './outbox.js';
+
+/** As in `quickjs/outbox.ts`. */
+const MAX_ARGUMENTS_AT_ONCE = 16;
+const MAX_QUOTED_NAMES = 1000;
+const MAX_QUOTED_NAME_LENGTH = 64;
+
+/** By name: the name as JSON, and a colon. */
+const quotedNames: Record<string, string | undefined> = create(null) as never;
+let quotedCount = 0;
+
+function quoteName(name: string): string {
+  const quoted = stringify(name) + ':';
+  if (name.length <= MAX_QUOTED_NAME_LENGTH && quotedCount++ < MAX_QUOTED_NAMES) quotedNames[name] = quoted;
+  return quoted;
+}
+
+/**
+ * JSON text of an object of its own plain members, none of which could be written otherwise; empty for any other
+ * value. Most arguments are such objects, and `stringify` takes three times as long for them.
+ */
+function writeFlat(value: unknown): string {
+  if (typeof value !== 'object' || value === null || getPrototypeOf(value) !== Object.prototype) return '';
+  const members = value as Record<string, unknown>;
+  if (isArray(value) || typeof members.toJSON === 'function') return '';
+  const names = keys(value);
+  // An empty object, or one like a list, may be a number or a text that was made an object.
+  if (names.length === 0 || names[0] === '0') return '';
+  let text = '{';
+  for (let index = 0; index < names.length; index++) {
+    const name = names[index]!;
+    const member = members[name];
+    if (index > 0) text += ',';
+    text += quotedNames[name] ?? quoteName(name);
+    switch (typeof member) {
+      case 'string':
+        text += stringify(member);
+        continue;
+      case 'number':
+        text += isFiniteNumber(member) ? member : 'null';
+        continue;
+      case 'boolean':
+        text += member;
+        continue;
+      default:
+        return '';
+    }
+  }
+  return text + '}';
+}
+
+/** Why the arguments that were just written cannot be carried; empty where they can. */
+let problem = '';
+
+export function argumentsProblem(): string {
+  return problem;
+}
+
+/** The arguments' JSON text; empty, with `argumentsProblem` set, where they have none. */
+export function writeArguments(value: unknown): string {
+  problem = '';
+  if (value === undefined) return '{}';
+  try {
+    const text = writeFlat(value) || writeJson(value, 'args');
+    // The script's code that ran meanwhile may have called tools itself, so this is set last.
+    problem = text === undefined ? 'args: nothing that JSON can carry' : problemOfSize(text.length);
+    return problem === '' ? text! : '';
+  } catch (error) {
+    // defence: bounded-argument-problem, without it: problem = error === NOT_CARRIED ? whyNotWritten().path + ': ' + whyNotWritten().reason : describeText(error);
+    problem =
+      error === NOT_CARRIED
+        ? capText(whyNotWritten().path) + ': ' + whyNotWritten().reason
+        : 'args: cannot be written as JSON (' + capText(describeText(error)) + ')';
+  }
+  return '';
+}
+
+function problemOfSize(units: number): string {
+  const { input } = limits;
+  if (outbox.argumentUnits + units > input * MAX_ARGUMENTS_AT_ONCE)
+    return (
+      'args: the calls made at once carry more than ' +
+      input * MAX_ARGUMENTS_AT_ONCE +
+      ' characters; await some of them first'
+    );
+  return units > input ? 'args: ' + units + ' characters of JSON are more than the ' + input + ' a call may carry' : '';
+}

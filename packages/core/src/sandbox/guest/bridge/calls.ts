@@ -1,0 +1,116 @@
+// A call gets the next index, is written to the outbox, and its promise waits in `promises`. The host reads the outbox
+// when the guest has nothing left to do, and later settles calls by their indices.
+import { freeze, parse, Promise, stringify } from '../primordials.js';
+import { argumentsProblem, writeArguments } from './arguments.js';
+import { defineHidden, makeError } from './errors.js';
+import { limits } from './limits.js';
+import { outbox } from './outbox.js';
+
+type Resolve = (value: unknown) => void;
+type Reject = (reason: unknown) => void;
+/** `[call, 1, value]`, or `[call, frames, code, message, data]` of a call that failed. */
+type Settlement = readonly [call: number, success: 1, value?: unknown] | FailedSettlement;
+type FailedSettlement = readonly [call: number, frames: string, code: string, message: string, data?: unknown];
+
+let nextCall = 0;
+let toolCalls = 0;
+let builtinCalls = 0;
+const resolvers: (Resolve | undefined)[] = [];
+const rejecters: (Reject | undefined)[] = [];
+/** The host looks at them to see which calls are still awaited. */
+export const promises: (Promise<unknown> | undefined)[] = [];
+
+let tellHost: () => void = () => {};
+
+/** `tell` lets the host count a call and read its place while the call is made. */
+export function connectHost(tell: () => void): void {
+  tellHost = tell;
+}
+
+let madeResolve: Resolve | undefined;
+let madeReject: Reject | undefined;
+const keepResolvers = (resolve: Resolve, reject: Reject): void => {
+  madeResolve = resolve;
+  madeReject = reject;
+};
+
+/**
+ * `quotedName` is JSON. `isBuiltin`: a call of the bridge's own functions (sleep, catalog), which is no tool call
+ * and has a budget of its own.
+ */
+export function send(quotedName: string, value?: unknown, isBuiltin = false): Promise<unknown> {
+  // defence: builtin-calls-are-bounded
+  if (isBuiltin ? builtinCalls >= limits.builtinCalls : toolCalls >= limits.calls) return refusedCall(isBuiltin);
+  // Code of the script that runs while its arguments are read may make calls itself: those come first.
+  const text = writeArguments(value);
+  const problem = argumentsProblem();
+  // defence: budget-after-arguments
+  if (isBuiltin ? builtinCalls >= limits.builtinCalls : toolCalls >= limits.calls) return refusedCall(isBuiltin);
+  const entry = '[' + quotedName + ',' + text.length + (problem === '' ? ']' : ',' + stringify(problem) + ']');
+  const promise = new Promise<unknown>(keepResolvers);
+  const resolve = madeResolve;
+  const reject = madeReject;
+  madeResolve = madeReject = undefined;
+  const count = outbox.calls.length;
+  try {
+    resolvers[nextCall] = resolve;
+    rejecters[nextCall] = reject;
+    promises[nextCall] = promise;
+    outbox.arguments[count] = text;
+    outbox.calls[count] = entry;
+    tellHost();
+  } catch (error) {
+    outbox.calls.length = outbox.arguments.length = count;
+    resolvers.length = rejecters.length = promises.length = nextCall;
+    throw error;
+  }
+  nextCall++;
+  outbox.argumentUnits += text.length;
+  if (isBuiltin) builtinCalls++;
+  else toolCalls++;
+  return promise;
+}
+
+/** The index of the last call, where it is the one that gave this promise; a refused call has none. */
+export function indexOfLastCall(promise: Promise<unknown>): number | undefined {
+  return promises[nextCall - 1] === promise ? nextCall - 1 : undefined;
+}
+
+function refusedCall(isBuiltin: boolean): Promise<never> {
+  const message = isBuiltin
+    ? 'A script may make ' +
+      limits.builtinCalls +
+      ' calls of sleep, timers, catalog and tools.spawn, and this one has. Ask for more at once, or wait longer.'
+    : 'The script made far more calls than it may; this one was not sent.';
+  return new Promise((_, reject) =>
+    reject(makeError('ToolBudgetExceededError', message, undefined, { code: 'ToolBudgetExceededError' })),
+  );
+}
+
+export function settle(batchText: string): void {
+  const batch = parse(batchText) as readonly Settlement[];
+  for (let index = 0; index < batch.length; index++) {
+    const settlement = batch[index]!;
+    const call = settlement[0];
+    const resolve = resolvers[call];
+    const reject = rejecters[call];
+    if (resolve === undefined || reject === undefined) continue;
+    resolvers[call] = rejecters[call] = promises[call] = undefined;
+    // The value was read from text just now, so nothing but the script refers to it, and the script may change it.
+    if (settlement[1] === 1) resolve(settlement[2]);
+    else reject(failureOf(settlement));
+  }
+}
+
+function failureOf([call, frames, code, message, data]: FailedSettlement): Error {
+  const error = makeError(code, message, data, { call, code, frames });
+  // It is unknown how the call ended. The host decides whether it may be made again.
+  const { status, idempotencyKey } = (data ?? {}) as { status?: unknown; idempotencyKey?: unknown };
+  if (status === 'unknown' && typeof idempotencyKey === 'string')
+    defineHidden(
+      error,
+      'retry',
+      freeze(() => send('"$retry"', { call })),
+    );
+  return error;
+}

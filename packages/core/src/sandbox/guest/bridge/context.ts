@@ -1,0 +1,27 @@
+import { defineProperty, freeze, parse } from '../primordials.js';
+import { named } from '../standard-library/define.js';
+import { deepFreeze } from './json.js';
+import { emitProgress } from './output.js';
+
+freeze(named({ emitProgress }).emitProgress);
+
+let contextText = '{}';
+let context: object | undefined;
+
+export function setContext(text: string): void {
+  contextText = text;
+}
+
+/** Made when it is first read: most scripts never do. */
+export const readContext = (): object => (context ??= makeContext());
+
+function makeContext(): object {
+  const made = parse(contextText) as { telemetry?: unknown };
+  const { telemetry: given } = made;
+  const telemetry = typeof given === 'object' && given !== null ? given : {};
+  // Not enumerable: the context is data that a script may return or pass on.
+  defineProperty(telemetry, 'emitProgress', { value: emitProgress, enumerable: false });
+  defineProperty(made, 'telemetry', { value: telemetry, enumerable: true });
+  defineProperty(made, 'emitProgress', { value: emitProgress, enumerable: false });
+  return deepFreeze(made);
+}

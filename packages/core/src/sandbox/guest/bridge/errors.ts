@@ -1,0 +1,46 @@
+// The errors that a script catches by their classes.
+import { create, defineProperty, Error, WeakMap } from '../primordials.js';
+import { weakSet } from './captured.js';
+
+/** What the bridge knows of an error that it has made. */
+interface ErrorRecord {
+  /** The call that the error answers. */
+  readonly call?: number;
+  readonly code: string;
+  /** The script's frame at that call, which the host has sent. */
+  readonly frames?: string;
+}
+
+type ErrorClass = new (message: string) => Error;
+
+export const errorRecords = new WeakMap<object, ErrorRecord>();
+/** By code. */
+export const errorClasses: Record<string, ErrorClass | undefined> = create(null) as never;
+
+for (const code of [
+  'ApprovalDeniedError',
+  'ApprovalTimeoutError',
+  'ToolNotFoundError',
+  'ToolValidationError',
+  'ToolExecutionError',
+  'ToolBudgetExceededError',
+  'SerializationError',
+]) {
+  const errorClass = { [code]: class extends Error {} }[code]!;
+  defineHidden(errorClass.prototype, 'name', code);
+  errorClasses[code] = errorClass;
+}
+
+export function makeError(code: string, message: string, data: unknown, record: ErrorRecord): Error {
+  const errorClass = errorClasses[code] ?? errorClasses.ToolExecutionError!;
+  const error = new errorClass(message);
+  defineHidden(error, 'code', code);
+  if (data !== undefined)
+    defineProperty(error, 'data', { value: data, writable: true, configurable: true, enumerable: true });
+  weakSet(errorRecords, error, record);
+  return error;
+}
+
+export function defineHidden(target: object, name: string, value: unknown): void {
+  defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false });
+}

@@ -1,0 +1,11 @@
+/** How much the running script may do. The image holds zeros; `begin` sets the script's own. */
+export const limits = {
+  calls: 0,
+  builtinCalls: 0,
+  input: 0,
+  result: 0,
+  logs: 0,
+  logBytes: 0,
+  output: 0,
+  progress: 0,
+};

@@ -1,0 +1,68 @@
+// The script's words to the user, the model and the operator: text, console lines and progress.
+import { stringify } from '../primordials.js';
+import type { LogLevel } from '../console/console.js';
+import { isError, slice, toText } from './captured.js';
+import { capText, describeText, inspect } from './inspect.js';
+import { writeJson } from './json.js';
+import { limits } from './limits.js';
+import { outbox } from './outbox.js';
+
+const used = { logs: 0, logBytes: 0, output: 0, progress: 0 };
+
+export function writeLog(level: LogLevel, makeText: () => string): void {
+  if (used.logs >= limits.logs || used.logBytes >= limits.logBytes) {
+    outbox.droppedLogs++;
+    return;
+  }
+  let text = '[a value that cannot be shown]';
+  try {
+    text = capText(makeText());
+  } catch {
+    // A label or a member of a table that cannot be read.
+  }
+  // defence: budget-after-log-text
+  if (used.logs >= limits.logs || used.logBytes >= limits.logBytes) {
+    outbox.droppedLogs++;
+    return;
+  }
+  used.logs++;
+  used.logBytes += text.length;
+  outbox.logs += (outbox.logs === '' ? '["' : ',["') + level + '",' + stringify(text) + ']';
+}
+
+/** Data as JSON, anything else as the console would show it. */
+function shownAsJson(value: unknown): string {
+  try {
+    const json = typeof value === 'object' && value !== null && !isError(value) ? writeJson(value, '') : undefined;
+    if (isError(value)) return describeText(value);
+    return json === undefined ? inspect(value, 0, null) : json;
+  } catch {
+    return describeText(value);
+  }
+}
+
+export function text(value: unknown): void {
+  const added = typeof value === 'string' ? value : shownAsJson(value);
+  const room = limits.output - used.output;
+  if (room <= 0) return;
+  used.output += added.length;
+  // The host counts bytes, and says how much it cut.
+  outbox.output += added.length > room ? slice(added, 0, room + 1) : added;
+}
+
+export function emitProgress(message: unknown, kind: unknown): void {
+  const most = limits.progress * 4 + 64;
+  if (used.progress >= most) {
+    outbox.droppedProgress++;
+    return;
+  }
+  const shown = capText(toText(message));
+  // defence: budget-after-progress-text
+  if (used.progress >= most) {
+    outbox.droppedProgress++;
+    return;
+  }
+  used.progress++;
+  outbox.progress +=
+    (outbox.progress === '' ? '[' : ',[') + stringify(shown) + ',' + (kind === 'warn' ? '"warn"' : '"info"') + ']';
+}

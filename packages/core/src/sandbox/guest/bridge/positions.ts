@@ -1,0 +1,54 @@
+// Where a place in the compiled code comes from in the model's own source; as in `script/position-table.ts`.
+import { parse } from '../primordials.js';
+
+/** A line's triples: a column of the code, and the line and column of the source that it comes from. */
+type Line = number[];
+
+let positionsText = '';
+/** Made when the first stack is read. */
+let positions: Line[] | undefined;
+
+export function setPositions(text: string): void {
+  positionsText = text;
+}
+
+/** `LINE:COLUMN` in the source; undefined for a place outside the script. */
+export function originalPlace(line: number, column: number): string | undefined {
+  if (positionsText === '') return line + ':' + column;
+  positions ??= readPositions();
+  let index = line - 2;
+  let pieces = positions[index];
+  if (pieces === undefined) return undefined;
+  let at = 0;
+  while (at + 3 < pieces.length && pieces[at + 3]! <= column) at += 3;
+  const beyond = isRunAt(pieces, at, column) ? column - pieces[at]! : 0;
+  while (pieces.length === 0 && index > 0) {
+    pieces = positions[--index]!;
+    at = pieces.length - 3;
+  }
+  return pieces.length === 0 ? undefined : pieces[at + 1] + ':' + (pieces[at + 2]! + beyond);
+}
+
+/** Whether code and source run side by side from this triple to the next. */
+function isRunAt(pieces: Line, at: number, column: number): boolean {
+  const columns = pieces[at + 3]! - pieces[at]!;
+  const sourceColumns = pieces[at + 5]! - pieces[at + 2]!;
+  return pieces[at]! <= column && pieces[at + 4] === pieces[at + 1] && sourceColumns === columns;
+}
+
+/** The text holds differences. */
+function readPositions(): Line[] {
+  const lines = parse(positionsText) as Line[];
+  let line = 0;
+  let sourceColumn = 0;
+  for (let index = 0; index < lines.length; index++) {
+    const pieces = lines[index]!;
+    let column = 0;
+    for (let at = 0; at < pieces.length; at += 3) {
+      pieces[at] = column += pieces[at]!;
+      pieces[at + 1] = line += pieces[at + 1]!;
+      pieces[at + 2] = sourceColumn += pieces[at + 2]!;
+    }
+  }
+  return lines;
+}

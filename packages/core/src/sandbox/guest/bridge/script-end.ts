@@ -1,0 +1,113 @@
+// The end of the script, which is one more entry of the outbox.
+import { keys, stringify } from '../primordials.js';
+import { codeUnit, isError, promiseThen, slice, toText, weakGet } from './captured.js';
+import { errorRecords } from './errors.js';
+import { capText, describeText } from './inspect.js';
+import { NOT_CARRIED, whyNotWritten, writeJson } from './json.js';
+import { limits } from './limits.js';
+import { outbox } from './outbox.js';
+import { rawStack } from './stacks.js';
+
+const MAX_HEAD = 1024;
+const MAX_MEASURED_KEYS = 200;
+const MAX_LARGEST_KEYS = 3;
+
+interface Thrown {
+  name: string;
+  message: string;
+  stack: string;
+  callIndex?: number | undefined;
+  code?: string | undefined;
+}
+
+export function start(script: () => Promise<unknown>): void {
+  promiseThen(script(), onReturned, onThrew);
+}
+
+function onReturned(value: unknown): void {
+  try {
+    const json = writeJson(value, 'value');
+    if (json === undefined) {
+      outbox.end = '["returned"]';
+      return;
+    }
+    const bytes = json.length > limits.result * 8 ? json.length : byteLength(json);
+    outbox.end = bytes > limits.result ? tooLarge(value, json, bytes) : '["returned",' + stringify(json) + ']';
+  } catch (error) {
+    if (error === NOT_CARRIED) {
+      const { path, reason } = whyNotWritten();
+      outbox.end = '["unserializable",' + stringify(capText(path)) + ',' + stringify(reason) + ']';
+    } else onThrew(error);
+  }
+}
+
+function onThrew(error: unknown): void {
+  outbox.end = '["threw",' + describeThrown(error) + ']';
+}
+
+function tooLarge(value: unknown, json: string, bytes: number): string {
+  const head = stringify(slice(json, 0, MAX_HEAD));
+  return '["return_too_large",' + bytes + ',' + head + ',' + stringify(largestKeys(value)) + ']';
+}
+
+function largestKeys(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const names = keys(value);
+  const sized: { name: string; size: number }[] = [];
+  for (let index = 0; index < names.length && index < MAX_MEASURED_KEYS; index++) {
+    const name = names[index]!;
+    const json = stringify((value as Record<string, unknown>)[name]) as string | undefined;
+    sized[index] = { name, size: json === undefined ? 0 : json.length };
+  }
+  const best: string[] = [];
+  while (best.length < MAX_LARGEST_KEYS) {
+    let top: (typeof sized)[number] | undefined;
+    for (let index = 0; index < sized.length; index++) if (sized[index]!.size > (top?.size ?? 0)) top = sized[index];
+    if (top === undefined) break;
+    best[best.length] = capText(top.name) + ' (' + top.size + ')';
+    top.size = 0;
+  }
+  return best;
+}
+
+/** UTF-8 length of JSON text. */
+function byteLength(text: string): number {
+  let bytes = text.length;
+  if (bytes * 3 <= limits.result) return bytes;
+  for (let index = 0; index < text.length; index++) {
+    const unit = codeUnit(text, index);
+    if (unit >= 0x80) bytes += unit >= 0x800 && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
+  }
+  return bytes;
+}
+
+/** JSON text of what was thrown. The texts are the script's; the record is the bridge's own. */
+export function describeThrown(value: unknown): string {
+  const record = weakGet(errorRecords, value);
+  let thrown: Thrown = { name: '', message: 'a value that cannot be shown', stack: '' };
+  try {
+    thrown = isError(value)
+      ? { name: readMember(value, 'name'), message: readMember(value, 'message'), stack: readStack(value) }
+      : { name: '', message: capText(describeText(value)), stack: '' };
+  } catch {
+    // A revoked proxy, or one that throws for everything it is asked.
+  }
+  thrown.callIndex = record?.call;
+  thrown.code = record?.code;
+  return stringify(thrown);
+}
+
+function readMember(value: Error, name: 'name' | 'message'): string {
+  try {
+    const member: unknown = value[name];
+    return member === undefined ? '' : capText(toText(member));
+  } catch {
+    return '';
+  }
+}
+
+/** In lines of the code: the host maps them itself, whatever the script has made of the error. */
+function readStack(value: Error): string {
+  const raw = rawStack(value);
+  return typeof raw === 'string' ? capText(raw) : '';
+}

@@ -1,0 +1,102 @@
+// Stacks as a script sees them: neither a frame of the bridge, nor a line that is not the model's own.
+import { apply, defineProperty, Error, getOwnPropertyDescriptor, max, TypeError, WeakMap } from '../primordials.js';
+import { isError, join, lastIndexOf, slice, split, startsWith, toText, weakGet, weakSet } from './captured.js';
+import { errorRecords } from './errors.js';
+import { originalPlace } from './positions.js';
+
+const MAX_FRAMES = 10;
+const SCRIPT_FILE = 'script.ts:';
+
+const engineStack = getOwnPropertyDescriptor(Error.prototype, 'stack')!.get!;
+const engineCapture = Error.captureStackTrace;
+
+/** The text that the engine made for `Error.captureStackTrace`, by its target. */
+const capturedStacks = new WeakMap<object, string>();
+
+/** The text that the engine made for an error, in lines of the code; undefined for any other value. */
+export function rawStack(value: unknown): unknown {
+  return weakGet(capturedStacks, value) ?? (apply(engineStack, value, []) as unknown);
+}
+
+/** A line of the engine's text as the script may see it; empty where the frame is not the script's. */
+function ownFrame(text: string): string {
+  const at = lastIndexOf(text, SCRIPT_FILE);
+  if (at < 0 || !startsWith(text, '    at ')) return '';
+  const place = split(slice(text, at + SCRIPT_FILE.length), ':');
+  const original = originalPlace(+place[0]!, +split(place[1] ?? '', ')')[0]!);
+  if (original === undefined) return '';
+  const name = slice(text, 7, max(at - 2, 7));
+  return '    at ' + (name === '' || name === '<anonymous>' ? '' : name + ' ') + '(' + SCRIPT_FILE + original + ')';
+}
+
+/** The frames of the script, a line each, in the model's own lines. */
+function ownFrames(raw: string): string {
+  const lines = split(raw, '\n');
+  const frames: string[] = [];
+  for (let index = 0; index < lines.length && frames.length < MAX_FRAMES; index++) {
+    const frame = ownFrame(lines[index]!);
+    if (frame !== '') frames[frames.length] = frame;
+  }
+  return join(frames, '\n');
+}
+
+/** What a script reads as `stack`; where the engine made no text, what it made instead. */
+function stackOf(value: unknown): unknown {
+  const frames = weakGet(errorRecords, value)?.frames;
+  const raw = frames === undefined ? rawStack(value) : undefined;
+  if (frames === undefined && typeof raw !== 'string') return raw;
+  const shown = frames ?? ownFrames(raw as string);
+  const title = isError(value) ? titleOf(value) : 'Error';
+  return shown === '' ? title : title + '\n' + shown;
+}
+
+/** An error's name and message. */
+export function titleOf(error: Error): string {
+  const name = toText(error.name);
+  const message = toText(error.message);
+  return message === '' ? name : name + ': ' + message;
+}
+
+const stackAccessors = getOwnPropertyDescriptor(
+  {
+    get stack() {
+      return stackOf(this);
+    },
+    set stack(value) {
+      if (!defineProperty(this, 'stack', { value, writable: true, enumerable: false, configurable: true }))
+        throw new TypeError('Cannot set the stack');
+    },
+  },
+  'stack',
+)!;
+
+const { captureStackTrace } = {
+  captureStackTrace(target: object, below?: unknown): void {
+    engineCapture(target, typeof below === 'function' ? below : captureStackTrace);
+    const made = getOwnPropertyDescriptor(target, 'stack');
+    if (typeof made?.value !== 'string') return;
+    weakSet(capturedStacks, target, made.value);
+    made.value = stackOf(target);
+    defineProperty(target, 'stack', made);
+  },
+};
+
+/** The script's frames at the call of a function, each on a line of its own after a line break. */
+export function framesBelow(below: unknown): string {
+  const target: { stack?: string } = {};
+  engineCapture(target, below);
+  const frames = ownFrames(target.stack ?? '');
+  return frames === '' ? '' : '\n' + frames;
+}
+
+/** Puts the script's view of stacks in place of the engine's. */
+export function installStacks(): void {
+  const { get, set } = stackAccessors;
+  defineProperty(Error.prototype, 'stack', { get, set, enumerable: false, configurable: true });
+  defineProperty(Error, 'captureStackTrace', {
+    value: captureStackTrace,
+    writable: true,
+    enumerable: false,
+    configurable: true,
+  });
+}

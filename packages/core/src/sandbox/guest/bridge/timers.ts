@@ -1,0 +1,67 @@
+// `sleep`, and timers, which are calls of it.
+import { apply, freeze, Map, min, Promise, TypeError } from '../primordials.js';
+import { send } from './calls.js';
+import { mapDelete, mapGet, mapSet, promiseThen } from './captured.js';
+
+type Callback = (...values: unknown[]) => unknown;
+
+const MAX_WAIT_MS = 2147483647;
+
+function wait(duration: unknown, isTimer: boolean): Promise<unknown> {
+  const wanted = +(duration as number);
+  const ms = wanted > 0 ? min(wanted, MAX_WAIT_MS) : 0;
+  return send('"$sleep"', isTimer ? { ms, timer: true } : { ms }, true);
+}
+
+export const sleep = (duration: unknown): Promise<unknown> => wait(duration, false);
+
+/** The functions that decide the timers' races, by id. */
+const timers = new Map<unknown, (answer: unknown) => void>();
+let lastTimer = 0;
+const CLEARED = freeze({ __proto__: null });
+
+function newTimer(callback: unknown): number {
+  if (typeof callback !== 'function') throw new TypeError('The callback of a timer must be a function.');
+  return ++lastTimer;
+}
+
+/**
+ * A timer is a call of `sleep` in a race. Where it is cleared, the race is decided and nothing can observe the call any
+ * more: the host ends it, as it ends every loser of a race.
+ */
+function startTimer(id: number, duration: unknown, fire: () => unknown): void {
+  const slept = wait(duration, true);
+  const race = new Promise<unknown>((resolve, reject) => {
+    mapSet(timers, id, resolve);
+    promiseThen(slept, resolve, reject);
+  });
+  promiseThen(race, (answer) => (answer === CLEARED ? undefined : fire()));
+}
+
+export function setTimeout(callback: Callback, duration: unknown, ...values: unknown[]): number {
+  const id = newTimer(callback);
+  startTimer(id, duration, () => {
+    mapDelete(timers, id);
+    return apply(callback, undefined, values);
+  });
+  return id;
+}
+
+export function setInterval(callback: Callback, duration: unknown, ...values: unknown[]): number {
+  const id = newTimer(callback);
+  const fire = (): unknown => {
+    startTimer(id, duration, fire);
+    return apply(callback, undefined, values);
+  };
+  startTimer(id, duration, fire);
+  return id;
+}
+
+export function clearTimeout(id: unknown): void {
+  const decide = mapGet(timers, id);
+  if (decide === undefined) return;
+  mapDelete(timers, id);
+  decide(CLEARED);
+}
+
+export const clearInterval = (id: unknown): void => clearTimeout(id);

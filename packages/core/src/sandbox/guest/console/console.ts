@@ -1,0 +1,155 @@
+// The guest's console, as Node.js lays it out: groups, counts, timers, placeholders and tables.
+import { Map, Number, parseFloat, parseInt, String, stringify } from '../primordials.js';
+import { named } from '../standard-library/define.js';
+import { tableOf } from './table.js';
+
+export type LogLevel = 'log' | 'info' | 'warn' | 'error' | 'debug';
+/** The text of a value: at depth 0 texts are shown as they are. */
+export type Show = (value: unknown, depth: number) => string;
+
+export interface ConsoleHost {
+  /** Makes a line, where there is still room for one. */
+  write(level: LogLevel, makeText: () => string): void;
+  show: Show;
+  /** The script's clock. */
+  nowMs(): number;
+  /** The script's frames at a call of `below`, each on a line of its own that begins with a line break. */
+  framesBelow(below: unknown): string;
+}
+
+type Say = (level: LogLevel, makeText: () => string) => void;
+type Format = (values: readonly unknown[]) => string;
+type Methods = Record<string, (...values: never[]) => void>;
+
+const PLACEHOLDER = /%[sdifjoOc%]/g;
+const LINE_STARTS = /^/gm;
+
+export function makeConsole({ write, show, nowMs, framesBelow }: ConsoleHost): Methods {
+  const groups = { indent: '' };
+  const say: Say = (level, makeText) =>
+    write(level, () => (groups.indent === '' ? makeText() : makeText().replace(LINE_STARTS, groups.indent)));
+  const format: Format = (values) => formatValues(values, show);
+  return named({
+    ...lineMethods(say, format),
+    ...valueMethods(say, format, show, framesBelow),
+    ...groupMethods(say, format, groups),
+    ...countMethods(say),
+    ...timeMethods(say, format, nowMs),
+  });
+}
+
+function lineMethods(say: Say, format: Format): Methods {
+  const methods: Methods = {};
+  for (const level of ['log', 'info', 'warn', 'error', 'debug'] as const)
+    methods[level] = (...values: unknown[]) => say(level, () => format(values));
+  return methods;
+}
+
+function valueMethods(say: Say, format: Format, show: Show, framesBelow: ConsoleHost['framesBelow']): Methods {
+  const methods = {
+    dir: (value: unknown) => say('log', () => show(value, 0)),
+    table: (data: unknown, columns: unknown) =>
+      say('log', () => (typeof data === 'object' && data !== null ? tableOf(data, columns, show) : show(data, 0))),
+    assert: (condition: unknown, ...values: unknown[]) => {
+      if (!condition) say('error', () => titled('Assertion failed', format(values)));
+    },
+    trace: (...values: unknown[]) => {
+      const frames = framesBelow(methods.trace);
+      say('error', () => titled('Trace', format(values)) + frames);
+    },
+  };
+  return methods;
+}
+
+const titled = (title: string, text: string): string => (text === '' ? title : title + ': ' + text);
+
+function groupMethods(say: Say, format: Format, groups: { indent: string }): Methods {
+  const open = (values: readonly unknown[]): void => {
+    if (values.length > 0) say('log', () => format(values));
+    groups.indent += '  ';
+  };
+  return {
+    group: (...values: unknown[]) => open(values),
+    groupCollapsed: (...values: unknown[]) => open(values),
+    groupEnd: () => {
+      groups.indent = groups.indent.slice(2);
+    },
+  };
+}
+
+const labelOf = (label: unknown): string => (label === undefined ? 'default' : String(label));
+
+function countMethods(say: Say): Methods {
+  const counts = new Map<string, number>();
+  return {
+    count: (label: unknown) => {
+      const name = labelOf(label);
+      const count = (counts.get(name) ?? 0) + 1;
+      counts.set(name, count);
+      say('log', () => name + ': ' + count);
+    },
+    countReset: (label: unknown) => {
+      counts.delete(labelOf(label));
+    },
+  };
+}
+
+function timeMethods(say: Say, format: Format, nowMs: () => number): Methods {
+  const starts = new Map<string, number>();
+  const report = (method: string, label: unknown, values: readonly unknown[]): void => {
+    const name = labelOf(label);
+    const started = starts.get(name);
+    if (started === undefined) return say('warn', () => 'No such label "' + name + '" for console.' + method + '()');
+    const passed = name + ': ' + (nowMs() - started) + 'ms';
+    say('log', () => (values.length === 0 ? passed : passed + ' ' + format(values)));
+  };
+  return {
+    time: (label: unknown) => {
+      starts.set(labelOf(label), nowMs());
+    },
+    timeLog: (label: unknown, ...values: unknown[]) => report('timeLog', label, values),
+    timeEnd: (label: unknown) => {
+      report('timeEnd', label, []);
+      starts.delete(labelOf(label));
+    },
+  };
+}
+
+/** The values side by side; placeholders of the first, where it is a text, take the ones that follow. */
+function formatValues(values: readonly unknown[], show: Show): string {
+  let used = 1;
+  const [first] = values;
+  const parts: string[] = [];
+  if (values.length > 0)
+    parts[0] =
+      typeof first === 'string' && values.length > 1
+        ? first.replace(PLACEHOLDER, (mark) => {
+            if (mark === '%%') return '%';
+            return used < values.length ? fill(mark, values[used++], show) : mark;
+          })
+        : show(first, 0);
+  for (let index = used; index < values.length; index++) parts[parts.length] = show(values[index], 0);
+  return parts.join(' ');
+}
+
+function fill(mark: string, value: unknown, show: Show): string {
+  switch (mark) {
+    case '%s':
+      return show(value, 0);
+    case '%c':
+      return '';
+    case '%d':
+      return isPlain(value) ? String(Number(value)) : 'NaN';
+    case '%i':
+      return isPlain(value) ? String(parseInt(value as string, 10)) : 'NaN';
+    case '%f':
+      return isPlain(value) ? String(parseFloat(value as string)) : 'NaN';
+    case '%j':
+      return String(stringify(value));
+    default:
+      return show(value, 1);
+  }
+}
+
+const isPlain = (value: unknown): boolean =>
+  typeof value !== 'object' && typeof value !== 'symbol' && typeof value !== 'function';

@@ -1,0 +1,184 @@
+// Hardens the realm once, before the image is taken: a reviewed list of globals, no dynamic code, every
+// intrinsic frozen.
+import { ALLOWED_GLOBALS } from './allowed-globals.js';
+import {
+  apply,
+  defineProperty,
+  Error,
+  freeze,
+  Function,
+  getOwnPropertyDescriptor,
+  getPrototypeOf,
+  Iterator,
+  Map,
+  Object,
+  ownKeys,
+  Reflect,
+  Set,
+  Symbol,
+  TypeError,
+  Uint8Array,
+} from './primordials.js';
+
+const { deleteProperty } = Reflect;
+const { hasOwnProperty } = Object.prototype;
+
+export function lockDown(): void {
+  // A full heap throws it. It is no global, but a caught error leads to it, so it is frozen too.
+  const { InternalError } = globalThis;
+  freezeCallSites();
+  removeGlobals();
+  const intrinsics = findIntrinsics(InternalError);
+  for (const prototype of sharedPrototypes(intrinsics)) keepAssignable(prototype);
+  // defence: intrinsics-are-frozen
+  for (const value of intrinsics) if (value !== globalThis) freeze(value);
+  lockGlobals();
+}
+
+function freezeCallSites(): void {
+  Error.prepareStackTrace = (_error, sites) => sites;
+  const sites = new Error().stack as unknown as object[];
+  const CallSitePrototype = getPrototypeOf(sites[0]!)!;
+  Error.prepareStackTrace = undefined;
+  for (const key of ownKeys(CallSitePrototype)) deleteProperty(CallSitePrototype, key);
+  freeze(CallSitePrototype);
+}
+
+function removeGlobals(): void {
+  for (const name of ownKeys(globalThis)) {
+    // defence: only-reviewed-globals
+    if (typeof name === 'string' && !ALLOWED_GLOBALS.has(name)) deleteProperty(globalThis, name);
+  }
+  // It hands out call sites, which lead to the functions of the bridge. The engine makes no call sites after this; if it
+  // did, they would lead nowhere.
+  // defence: no-call-sites
+  deleteProperty(Error, 'prepareStackTrace');
+  // A setter of the engine's own that freezing does not stop: without traces, calls would have no place.
+  // defence: stack-traces-keep-their-length
+  defineProperty(Error, 'stackTraceLimit', { get: () => 10, set() {}, enumerable: false, configurable: false });
+}
+
+/** Everything that the global object and the language's syntax lead to. */
+function findIntrinsics(InternalError: ErrorConstructor): Set<object> {
+  const found: unknown[] = [
+    globalThis,
+    getPrototypeOf(async function () {}),
+    getPrototypeOf(function* () {}),
+    getPrototypeOf(async function* () {}),
+    getPrototypeOf((function* () {})()),
+    getPrototypeOf((async function* () {})()),
+    getPrototypeOf([][Symbol.iterator]()),
+    getPrototypeOf(new Map()[Symbol.iterator]()),
+    getPrototypeOf(new Set()[Symbol.iterator]()),
+    getPrototypeOf(''[Symbol.iterator]()),
+    getPrototypeOf('a'.matchAll(/a/g)),
+    getPrototypeOf(new Uint8Array()),
+    getPrototypeOf([].values().map((value) => value)),
+    getPrototypeOf(Iterator.from({ next: () => ({ done: true, value: undefined }) })),
+    // defence: internal-error-is-frozen
+    InternalError,
+    (function () {
+      return getOwnPropertyDescriptor(arguments, 'callee')!.get;
+    })(),
+  ];
+  const intrinsics = new Set<object>();
+  while (found.length > 0) {
+    const value = found.pop();
+    if (!isObject(value) || intrinsics.has(value)) continue;
+    intrinsics.add(value);
+    for (const key of ownKeys(value)) {
+      const property = getOwnPropertyDescriptor(value, key)!;
+      found.push('value' in property ? property.value : property.get, property.set);
+    }
+    found.push(getPrototypeOf(value));
+  }
+  return intrinsics;
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function';
+}
+
+function sharedPrototypes(intrinsics: ReadonlySet<object>): Set<object> {
+  const prototypes = new Set<object>([Object.prototype, Function.prototype]);
+  for (const value of intrinsics) {
+    if (typeof value === 'function') {
+      const prototype: unknown = getOwnPropertyDescriptor(value, 'prototype')?.value;
+      if (typeof prototype === 'object' && prototype !== null && intrinsics.has(prototype)) prototypes.add(prototype);
+    } else if (value !== globalThis && typeof getOwnPropertyDescriptor(value, Symbol.toStringTag)?.value === 'string') {
+      prototypes.add(value);
+    }
+  }
+  return prototypes;
+}
+
+const OFTEN_ASSIGNED: ReadonlySet<string> = new Set([
+  'constructor',
+  'toString',
+  'toLocaleString',
+  'valueOf',
+  'toJSON',
+  'then',
+  'catch',
+  'finally',
+  'next',
+  'return',
+  'throw',
+  'name',
+  'message',
+  'get',
+  'set',
+  'has',
+  'add',
+  'delete',
+  'push',
+  'pop',
+]);
+
+/**
+ * Freezing alone would break ordinary code: assigning `error.name` or `counts.constructor` fails when the inherited
+ * property is read-only (the "override mistake"). So each data property of a shared prototype becomes an accessor whose
+ * setter defines an own property on the receiver, as assignment would have done: all properties of Object's, Function's
+ * and the errors' prototypes, and everywhere else the names that classes and records use.
+ */
+function keepAssignable(prototype: object): void {
+  const isOpen =
+    prototype === Object.prototype ||
+    prototype === Function.prototype ||
+    prototype === Error.prototype ||
+    getPrototypeOf(prototype) === Error.prototype;
+  for (const key of ownKeys(prototype)) {
+    if (typeof key === 'symbol' || !(isOpen || OFTEN_ASSIGNED.has(key))) continue;
+    const property = getOwnPropertyDescriptor(prototype, key)!;
+    if ('value' in property && property.configurable === true && property.writable === true)
+      makeAccessor(prototype, key, property);
+  }
+}
+
+function makeAccessor(prototype: object, key: string, { value, enumerable = false }: PropertyDescriptor): void {
+  const accessors = {
+    get: (): unknown => value,
+    set(this: unknown, assigned: unknown): void {
+      assign(this, key, assigned, prototype);
+    },
+  };
+  defineProperty(prototype, key, { ...accessors, enumerable, configurable: false });
+  freeze(accessors.get);
+  freeze(accessors.set);
+}
+
+/** Hundreds of setters share it: each of them would take more room otherwise. */
+function assign(receiver: unknown, key: string, value: unknown, prototype: object): void {
+  if (receiver === prototype || !isObject(receiver)) throw new TypeError('Cannot assign to read only property ' + key);
+  if (apply(hasOwnProperty, receiver, [key])) (receiver as Record<string, unknown>)[key] = value;
+  else if (!defineProperty(receiver, key, { value, writable: true, enumerable: true, configurable: true }))
+    throw new TypeError('Cannot add property ' + key);
+}
+
+function lockGlobals(): void {
+  for (const key of ownKeys(globalThis)) {
+    const { value, enumerable, configurable, ...rest } = getOwnPropertyDescriptor(globalThis, key)!;
+    if (configurable === true && 'writable' in rest)
+      defineProperty(globalThis, key, { value, writable: false, configurable: false, enumerable });
+  }
+}

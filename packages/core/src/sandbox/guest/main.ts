@@ -1,0 +1,89 @@
+// The guest's side of the bridge. It runs once, when the image is built; every script starts from a bit by bit copy of
+// the memory it leaves behind.
+//
+// Model: a call to a tool is written to the outbox and its promise waits until the host settles it (`bridge/calls.ts`).
+// The script's end is one more entry of the outbox. Nothing in here can be reached by a script: every function the
+// bridge uses was captured before the first script, and its tables are closures. All the same the host believes nothing
+// that stands in the outbox: it counts the calls itself, finds their places itself, and ends the script where an entry
+// breaks a rule (`quickjs/outbox.ts`).
+//
+// Reading a script's value may run the script's own code (a getter, toJSON, a proxy's trap), which may use the bridge
+// itself. So a budget is checked once more after the value was read.
+//
+// Any line may fail because the heap or the stack is full. No failure may leave a half-done change that a later line
+// relies on: a change that a failure could tear apart is committed last, without allocating.
+import { connectHost, promises, settle } from './bridge/calls.js';
+import { catalog } from './bridge/catalog.js';
+import { dateNow, indexOf, slice } from './bridge/captured.js';
+import { performance, startClock } from './bridge/clock.js';
+import { readContext, setContext } from './bridge/context.js';
+import { errorClasses } from './bridge/errors.js';
+import { show } from './bridge/inspect.js';
+import { refuseClassesOf } from './bridge/json.js';
+import { limits } from './bridge/limits.js';
+import { flush } from './bridge/outbox.js';
+import { text, writeLog } from './bridge/output.js';
+import { setPositions } from './bridge/positions.js';
+import { random, seedRandom } from './bridge/random.js';
+import { describeThrown, start } from './bridge/script-end.js';
+import { framesBelow, installStacks } from './bridge/stacks.js';
+import { clearInterval, clearTimeout, setInterval, setTimeout, sleep } from './bridge/timers.js';
+import { makeTools, setTools } from './bridge/tools-object.js';
+import { makeConsole } from './console/console.js';
+import { lockDown } from './lockdown.js';
+import { defineProperty, freeze, Math, parse } from './primordials.js';
+import { defineMembers, named } from './standard-library/define.js';
+import installStandardLibrary from './standard-library/install.js';
+
+/** Makes the realm that scripts run in, and gives the functions that the host calls. */
+export default function makeGuest(tellHost: () => void): object {
+  connectHost(tellHost);
+  installStandardLibrary();
+  installStacks();
+  refuseClassesOf([globalThis, (globalThis as unknown as { Intl: object }).Intl]);
+  defineMembers(Math, named({ random }));
+  defineMembers(globalThis, {
+    ...errorClasses,
+    console: makeConsole({ write: writeLog, show, nowMs: dateNow, framesBelow }),
+    performance,
+    catalog,
+    ...named({ text, sleep, setTimeout, setInterval, clearTimeout, clearInterval }),
+    emit: text,
+  });
+  lockDown();
+  publish();
+  return { begin, start, settle, flush, describeThrown, promises };
+}
+
+/** These two are made when they are first used. */
+function publish(): void {
+  const fixed = { configurable: false, enumerable: false };
+  defineProperty(globalThis, 'tools', { value: makeTools(), writable: false, ...fixed });
+  defineProperty(globalThis, 'context', { get: freeze(() => readContext()), set: undefined, ...fixed });
+}
+
+/** Limits, seed, the run's id where it can start detached tasks, and texts that are parsed when they are needed. */
+type Init = [...numbers: FixedNumbers, runId: string | 0, toolsText: string, contextText: string];
+type FixedNumbers = [...limits: EightNumbers, ...seed: [number, number, number, number]];
+type EightNumbers = [number, number, number, number, number, number, number, number];
+
+/**
+ * A list on a line, because it is read for every script, then the positions of the code, which may be long.
+ */
+function begin(initText: string): void {
+  const listEnd = indexOf(initText, '\n');
+  const init = parse(slice(initText, 0, listEnd)) as Init;
+  setPositions(slice(initText, listEnd + 1));
+  limits.calls = init[0];
+  limits.builtinCalls = init[1];
+  limits.input = init[2];
+  limits.result = init[3];
+  limits.logs = init[4];
+  limits.logBytes = init[5];
+  limits.output = init[6];
+  limits.progress = init[7];
+  seedRandom(init[8], init[9], init[10], init[11]);
+  startClock();
+  setTools(init[13], init[12] === 0 ? '' : 'task_' + init[12] + '_');
+  setContext(init[14]);
+}

@@ -1,0 +1,47 @@
+// The language's own classes and functions, taken before the first script. Every module of the guest imports them from
+// here, so that no script can put its own in their place.
+
+export const {
+  Array,
+  ArrayBuffer,
+  BigInt,
+  Boolean,
+  DataView,
+  Date,
+  DOMException,
+  Error,
+  FinalizationRegistry,
+  Function,
+  Iterator,
+  Map,
+  Math,
+  Number,
+  Object,
+  Promise,
+  Proxy,
+  RangeError,
+  Reflect,
+  RegExp,
+  Set,
+  String,
+  Symbol,
+  TypeError,
+  Uint8Array,
+  WeakMap,
+  WeakRef,
+  WeakSet,
+  atob,
+  btoa,
+  decodeURIComponent,
+  encodeURIComponent,
+  escape,
+  parseFloat,
+  parseInt,
+  unescape,
+} = globalThis;
+
+export const { apply, construct, defineProperty, getOwnPropertyDescriptor, getPrototypeOf, ownKeys } = Reflect;
+export const { create, freeze, keys } = Object;
+export const { isArray } = Array;
+export const { parse, stringify } = globalThis.JSON;
+export const { min, max } = Math;

@@ -1,0 +1,21 @@
+// Properties as the language's own are defined: writable, configurable and not enumerable.
+import { defineProperty, keys, ownKeys, Symbol } from '../primordials.js';
+
+/** Defines the members of a record on another object. */
+export function defineMembers(target: object, members: object): void {
+  for (const name of ownKeys(members)) {
+    const value = (members as Record<PropertyKey, unknown>)[name];
+    defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false });
+  }
+}
+
+/** Names functions and classes by their keys: the bundler shortens every other name. */
+export function named<Members extends Record<string, object>>(members: Members): Members {
+  for (const name of keys(members)) defineProperty(members[name]!, 'name', { value: name, configurable: true });
+  return members;
+}
+
+/** Gives a prototype or a namespace its `Symbol.toStringTag`. */
+export function tag(target: object, value: string): void {
+  defineProperty(target, Symbol.toStringTag, { value, configurable: true });
+}

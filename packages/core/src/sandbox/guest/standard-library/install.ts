@@ -1,0 +1,22 @@
+// The standard library: the globals of ordinary JavaScript that the engine does not have itself.
+//
+// It is installed once, in a realm that has only the language's own intrinsics, and leaves no mutable state behind:
+// afterwards every intrinsic and everything reachable from the global object is frozen.
+import { Symbol } from '../primordials.js';
+import { defineMembers, named, tag } from './define.js';
+import { installLocaleMethods, makeIntl } from './intl/intl.js';
+import { structuredClone } from './structured-clone.js';
+import { TextDecoder, TextEncoder } from './text-encoding.js';
+import { URLSearchParams } from './url/search-params.js';
+import { URL } from './url/url.js';
+
+export default function installStandardLibrary(): void {
+  defineMembers(URLSearchParams.prototype, { [Symbol.iterator]: URLSearchParams.prototype.entries });
+  tag(TextEncoder.prototype, 'TextEncoder');
+  tag(TextDecoder.prototype, 'TextDecoder');
+  tag(URL.prototype, 'URL');
+  tag(URLSearchParams.prototype, 'URLSearchParams');
+  installLocaleMethods();
+  defineMembers(globalThis, named({ TextEncoder, TextDecoder, URL, URLSearchParams, structuredClone }));
+  defineMembers(globalThis, { Intl: makeIntl() });
+}

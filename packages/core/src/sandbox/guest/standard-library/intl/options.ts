@@ -1,0 +1,64 @@
+// Locales and options of Intl.
+//
+// English (en-US) is the only locale: others are accepted and answered in en-US, as Intl does for locales it has no
+// data for.
+import { Array, Math, Number, Object, RangeError, String, TypeError } from '../../primordials.js';
+
+export const LOCALE = 'en-US';
+const LANGUAGE_TAG = /^(?:[a-z]{2,3}|[a-z]{5,8})(?:-[a-z0-9]{1,8})*$/i;
+
+/** What a caller gave as options. */
+export type Options = Readonly<Record<string, unknown>>;
+
+export function requestedLocales(locales: unknown): string[] {
+  if (locales === undefined) return [];
+  if (locales === null) throw new TypeError('A locale is text such as "en-US", not null');
+  const list = typeof locales === 'string' ? [locales] : Array.from(locales as Iterable<unknown>);
+  return list.map((tag) => {
+    if (typeof tag !== 'string' && (typeof tag !== 'object' || tag === null))
+      throw new TypeError('A locale is text such as "en-US"');
+    if (!LANGUAGE_TAG.test(String(tag))) throw new RangeError(`Incorrect locale information provided: "${tag}"`);
+    return String(tag);
+  });
+}
+
+// Checks the locale and gives the options as an object; null is refused as the standard does.
+export function readOptions(locales: unknown, options: unknown): Options {
+  requestedLocales(locales);
+  if (options === undefined) return {};
+  if (options === null) throw new TypeError('Formatting options are an object, not null');
+  return Object(options) as Options;
+}
+
+/** The value of an option that is one of a few texts. */
+export function choice<Value extends string, Fallback>(
+  options: Options,
+  name: string,
+  allowed: readonly Value[],
+  fallback: Fallback,
+): Value | Fallback {
+  const value = options[name];
+  if (value === undefined) return fallback;
+  const text = String(value);
+  if (!allowed.includes(text as Value)) {
+    throw new RangeError(`"${text}" is no value of the option ${name}: use ${allowed.join(', ')}`);
+  }
+  return text as Value;
+}
+
+/** The value of an option that is a whole number. */
+export function whole<Fallback>(
+  options: Options,
+  name: string,
+  min: number,
+  max: number,
+  fallback: Fallback,
+): number | Fallback {
+  const value = options[name];
+  if (value === undefined) return fallback;
+  const number = Number(value);
+  if (!(number >= min && number <= max)) {
+    throw new RangeError(`${name} value is out of range: use a whole number from ${min} to ${max}`);
+  }
+  return Math.floor(number);
+}

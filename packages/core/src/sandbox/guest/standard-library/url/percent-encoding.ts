@@ -1,0 +1,34 @@
+// Percent-encoding, of which addresses and forms are made.
+import { decodeURIComponent, encodeURIComponent, Object, parseInt, Uint8Array } from '../../primordials.js';
+import { TextDecoder } from '../text-encoding.js';
+
+/** Thrown where a part of an address cannot be read. */
+export const INVALID = Object.freeze({});
+/** Runs of what is percent-encoded in hosts and opaque paths. Lone surrogates count as U+FFFD. */
+export const CONTROL_SET = /[^\x20-\x7e]+/gu;
+
+export function percentEncode(text: string, set: RegExp): string {
+  return text.replace(set, encodeRun);
+}
+
+// The engine's own function is fast, and leaves alone a few characters that the sets do not.
+export function encodeRun(run: string): string {
+  return encodeURIComponent(run.toWellFormed()).replace(/[!'()~]/g, encodeMark);
+}
+
+function encodeMark(mark: string): string {
+  return `%${mark.charCodeAt(0).toString(16).toUpperCase()}`;
+}
+
+export function percentDecode(text: string): string {
+  return text.includes('%') ? text.replace(/(?:%[0-9A-Fa-f]{2})+/g, decodeRun) : text;
+}
+
+function decodeRun(run: string): string {
+  try {
+    return decodeURIComponent(run);
+  } catch {
+    const bytes = Uint8Array.from(run.slice(1).split('%'), (pair) => parseInt(pair, 16));
+    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+  }
+}
