@@ -18,7 +18,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   providers: ['protocol', 'text'],
   sandbox: ['protocol'],
   session: ['script', 'sandbox', 'tools', 'approvals', 'protocol', 'text'],
-  stores: ['protocol'],
+  stores: ['history', 'protocol'],
   answer: ['script', 'history', 'protocol', 'text'],
   harness: ['answer', 'session', 'script', 'sandbox', 'tools', 'approvals', 'history', 'stores', 'protocol', 'text'],
   agent: ['harness', 'answer', 'history', 'protocol', 'text'],

@@ -16,7 +16,16 @@ export {
   type DetectorOptions,
   type TypeChecker,
 } from './script/index.js';
-export { fileStore, memoryStore, type FileStoreOptions, type MemoryStoreOptions } from './stores/index.js';
+export {
+  fileStore,
+  memoryEventLog,
+  memoryStore,
+  memoryStores,
+  type FileStoreOptions,
+  type MemoryStoreOptions,
+  type MemoryStores,
+  type MemoryStoresOptions,
+} from './stores/index.js';
 export {
   defineTool,
   type ApprovalQuestion,

@@ -1,2 +1,5 @@
 export { fileStore, type FileStoreOptions } from './file-store.js';
 export { memoryStore, type MemoryStoreOptions } from './memory-store.js';
+export type { MemoryStoresOptions } from './memory-database.js';
+export { memoryEventLog } from './memory-event-log.js';
+export { memoryStores, type MemoryStores } from './memory-stores.js';

@@ -1,0 +1,74 @@
+import { ToolscriptUsageError } from './errors.js';
+import {
+  DEFAULT_EVENT_PAGE,
+  endsRun,
+  EventRangeSchema,
+  MAX_EVENT_PAGE_LENGTH,
+  type EventPage,
+  type EventRange,
+} from './event-log.js';
+import { StreamEventSchema, type StreamEvent } from './events.js';
+import { EventOrderError } from './store-errors.js';
+import { parseShape, StoreIdSchema } from './store-shapes.js';
+
+/** Events of one run in order, as a store writes them. */
+export interface EventBatch {
+  readonly runId: string;
+  readonly firstSeq: number;
+  /** The JSON text of each. */
+  readonly texts: readonly string[];
+  /** The index of the run's last event; -1 where it is not among them. */
+  readonly endIndex: number;
+}
+
+/** Throws a `ToolscriptUsageError` for what is no batch of one run's events without gaps. */
+export function checkBatch(events: readonly StreamEvent[]): EventBatch {
+  const [first] = parseShape(StreamEventSchema.array().min(1), events, 'events');
+  const runId = parseShape(StoreIdSchema, first!.run_id, 'events.0.run_id');
+  for (const [index, { run_id, seq }] of events.entries())
+    if (run_id !== runId || seq !== first!.seq + index)
+      throw new ToolscriptUsageError(`events.${index} must be event ${first!.seq + index} of the run ${runId}`);
+  const texts = events.map((event) => JSON.stringify(event));
+  return { runId, firstSeq: first!.seq, texts, endIndex: events.findIndex(({ payload }) => endsRun(payload)) };
+}
+
+/**
+ * The texts that are new to a store that has the run's events up to `nextSeq`. Throws an `EventOrderError` where the
+ * batch leaves a gap, or differs from what is there.
+ */
+export function placeEvents(
+  { runId, firstSeq, texts }: EventBatch,
+  nextSeq: number,
+  textAt: (seq: number) => string | undefined,
+): readonly string[] {
+  if (firstSeq > nextSeq)
+    throw new EventOrderError(`Event ${firstSeq} of the run ${runId} leaves a gap: ${nextSeq} is expected next`);
+  const known = texts.slice(0, nextSeq - firstSeq);
+  const index = known.findIndex((text, offset) => text !== textAt(firstSeq + offset));
+  if (index === -1) return texts.slice(known.length);
+  throw new EventOrderError(`The run ${runId} has another event ${firstSeq + index}: ${nextSeq} is expected next`);
+}
+
+/** Throws an `EventOrderError` where an event of the batch that is new would follow the run's last one. */
+export function refuseAfterEnd({ runId, texts, endIndex }: EventBatch, wasEnded: boolean): void {
+  if (wasEnded || (endIndex !== -1 && endIndex < texts.length - 1))
+    throw new EventOrderError(`The run ${runId} has ended: no event follows its last one`);
+}
+
+/** A page of a run's events, whose index in `texts` is their `seq`. */
+export function pageOfEvents(texts: readonly string[], range: EventRange): EventPage {
+  const { from = 0, limit = DEFAULT_EVENT_PAGE } = parseShape(EventRangeSchema, range, 'range');
+  return eventPage(from, texts.slice(from, from + limit), texts.length);
+}
+
+/** As many of the texts, which begin with the event `from`, as a page holds; the run's next event is `nextSeq`. */
+export function eventPage(from: number, texts: readonly string[], nextSeq: number): EventPage {
+  let length = 0;
+  const tooMuch = texts.findIndex((text, index) => (length += text.length) > MAX_EVENT_PAGE_LENGTH && index > 0);
+  const page = tooMuch === -1 ? texts : texts.slice(0, tooMuch);
+  const end = from + page.length;
+  return {
+    events: page.map((text) => JSON.parse(text) as StreamEvent),
+    ...(end < nextSeq && page.length > 0 ? { next: end } : {}),
+  };
+}

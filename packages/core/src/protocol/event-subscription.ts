@@ -1,0 +1,45 @@
+import type { ChangeBoard } from './change-board.js';
+import { endsRun, type EventPage, type LogPosition } from './event-log.js';
+import type { StreamEvent } from './events.js';
+
+/** A page of a run's events, and how far its log goes; without a position, the log does not know the run. */
+export interface LogTail extends EventPage {
+  readonly position: LogPosition | undefined;
+}
+
+interface SubscriptionSource {
+  /** It announces the run's id after each change. */
+  readonly board: ChangeBoard;
+  readonly read: (runId: string, from: number) => Promise<LogTail>;
+}
+
+/**
+ * A subscription as `EventLog.subscribe` describes it. It holds a position and no events: whatever was announced, it
+ * reads on from there. So there is no seam between what was there and what comes.
+ */
+export async function* subscribeByReading(
+  { board, read }: SubscriptionSource,
+  runId: string,
+  { from = 0, signal }: { readonly from?: number; readonly signal?: AbortSignal },
+): AsyncGenerator<StreamEvent, void, undefined> {
+  const listener = board.listen(runId);
+  let next = from;
+  let wasKnown = false;
+  const isAborted = () => signal?.aborted === true;
+  try {
+    while (!isAborted()) {
+      const { events, position, next: more } = await read(runId, next);
+      for (const event of events) {
+        if (isAborted()) return;
+        yield event;
+        next = event.seq + 1;
+        if (endsRun(event.payload)) return;
+      }
+      if (position === undefined ? wasKnown : position.isEnded && next >= position.nextSeq) return;
+      wasKnown ||= position !== undefined;
+      if (more === undefined && !(await listener.next(signal))) return;
+    }
+  } finally {
+    listener.stop();
+  }
+}

@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto';
+import {
+  ChangeBoard,
+  DEFAULT_PAGE,
+  isFinalRunState,
+  isLeaseHeld,
+  NotFoundError,
+  readCursor,
+  StaleEpochError,
+  stateAfter,
+  writeCursor,
+  type Approval,
+  type ApprovalState,
+  type Run,
+  type RunFence,
+  type StoredDecision,
+  type Thread,
+  type ThreadInstructions,
+  type Turn,
+} from '../protocol/index.js';
+
+export interface MemoryStoresOptions {
+  /** The clock of leases and expiries, in ms since 1970. Default: that of the system. */
+  now?: () => number;
+}
+
+export interface ThreadRecord {
+  readonly thread: Thread;
+  /** Rises with each change. */
+  order: number;
+  instructions: ThreadInstructions | undefined;
+}
+
+export interface RunRecord {
+  readonly run: Run;
+  readonly turn: Turn;
+  /** In order of creation. */
+  readonly position: number;
+  leaseMs: number;
+  /** JSON text; the index is the `seq`. */
+  readonly events: string[];
+}
+
+export interface ApprovalRecord {
+  readonly approval: Approval;
+  readonly position: number;
+}
+
+interface IdempotentRequest {
+  readonly text: string;
+  readonly runId: string;
+}
+
+/** The tables of the stores in memory, and the steps that several of their functions take. All is synchronous. */
+export class MemoryDatabase {
+  readonly threads = new Map<string, ThreadRecord>();
+  readonly runs = new Map<string, RunRecord>();
+  readonly approvals = new Map<string, ApprovalRecord>();
+  /** By principal and key. */
+  readonly requests = new Map<string, IdempotentRequest>();
+  readonly board = new ChangeBoard();
+  readonly now: () => number;
+  #count = 0;
+
+  constructor(now: () => number) {
+    this.now = now;
+  }
+
+  nextPosition(): number {
+    this.#count += 1;
+    return this.#count;
+  }
+
+  /** Something of the thread has changed. */
+  touch(threadId: string): void {
+    const record = this.threads.get(threadId);
+    if (record === undefined) return;
+    record.thread.updatedAt = this.now();
+    record.order = this.nextPosition();
+  }
+
+  runsOf(threadId: string): RunRecord[] {
+    return [...this.runs.values()].filter(({ run }) => run.threadId === threadId);
+  }
+
+  approvalsOf(runId: string): ApprovalRecord[] {
+    return [...this.approvals.values()].filter(({ approval }) => approval.runId === runId);
+  }
+
+  /** Throws a `StaleEpochError` for a writer that does not hold the run. */
+  held({ runId, epoch }: RunFence): RunRecord {
+    const record = this.runs.get(runId);
+    if (record?.run.epoch === epoch && record.run.state === 'running') return record;
+    throw new StaleEpochError(`Epoch ${epoch} does not hold the run ${runId}`);
+  }
+
+  isHeld({ run, leaseMs }: RunRecord): boolean {
+    return run.state === 'running' && isLeaseHeld(this.now(), run.leaseExpiresAt ?? 0, leaseMs);
+  }
+
+  /** Into a state in which nobody holds the run. */
+  leave(record: RunRecord, change: Partial<Run>): void {
+    Object.assign(record.run, change, { updatedAt: this.now() });
+    delete record.run.owner;
+    delete record.run.leaseExpiresAt;
+    this.touch(record.run.threadId);
+    this.board.announce();
+  }
+
+  settle({ approval }: ApprovalRecord, outcome: ApprovalState | { decision: StoredDecision; by: string }): void {
+    approval.decidedAt = this.now();
+    if (typeof outcome === 'string') approval.state = outcome;
+    else {
+      approval.state = stateAfter(outcome.decision);
+      approval.decision = structuredClone(outcome.decision);
+      approval.decidedBy = outcome.by;
+    }
+    this.touch(approval.threadId);
+  }
+
+  cancelPending(runId: string): void {
+    for (const record of this.approvalsOf(runId))
+      if (record.approval.state === 'pending') this.settle(record, 'cancelled');
+  }
+
+  /** Queues a suspended run that waits for nothing any more. */
+  queueIfDecided(runId: string): boolean {
+    const record = this.runs.get(runId);
+    if (record?.run.state !== 'suspended') return false;
+    if (this.approvalsOf(runId).some(({ approval }) => approval.state === 'pending')) return false;
+    this.leave(record, { state: 'queued', reason: 'resumed' });
+    return true;
+  }
+}
+
+export function newStoreId(prefix: string): string {
+  return `${prefix}_${randomUUID().replaceAll('-', '')}`;
+}
+
+export function notFound(kind: string, id: string): NotFoundError {
+  return new NotFoundError(`There is no ${kind} ${JSON.stringify(id.slice(0, 200))}`);
+}
+
+export function isFinal({ run }: RunRecord): boolean {
+  return isFinalRunState(run.state);
+}
+
+interface PageOptions {
+  readonly kind: string;
+  readonly after?: string | undefined;
+  readonly limit?: number | undefined;
+  /** The highest position comes first. */
+  readonly isDescending?: boolean;
+}
+
+/** The page of these records behind the cursor, by position. */
+export function pageOf<Row>(
+  rows: readonly Row[],
+  positionOf: (row: Row) => number,
+  { kind, after, limit = DEFAULT_PAGE, isDescending = false }: PageOptions,
+): { rows: Row[]; next?: string } {
+  const sign = isDescending ? -1 : 1;
+  const start = after === undefined ? Number.NEGATIVE_INFINITY : sign * readCursor(kind, after);
+  const behind = rows
+    .filter((row) => sign * positionOf(row) > start)
+    .toSorted((left, right) => sign * (positionOf(left) - positionOf(right)));
+  const page = behind.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    rows: page,
+    ...(last === undefined || behind.length === page.length ? {} : { next: writeCursor(kind, positionOf(last)) }),
+  };
+}

@@ -1,0 +1,205 @@
+import {
+  ChangeBoard,
+  checkBatch,
+  DeadLetterQuerySchema,
+  DeliveryOptionsSchema,
+  isLeaseHeld,
+  MAX_DELIVERIES,
+  pageOfEvents,
+  parseShape,
+  placeEvents,
+  refuseAfterEnd,
+  RunFenceSchema,
+  StaleEpochError,
+  subscribeByReading,
+  watchBoard,
+  type DeadLetterPage,
+  type DeadLetterQuery,
+  type Delivery,
+  type DeliveryOptions,
+  type EventLog,
+  type EventPage,
+  type EventRange,
+  type LogPosition,
+  type StreamEvent,
+} from '../protocol/index.js';
+import { pageOf, type MemoryStoresOptions } from './memory-database.js';
+
+interface LoggedRun {
+  epoch: number;
+  isEnded: boolean;
+  readonly position: number;
+  /** JSON text; the index is the `seq`. */
+  readonly texts: string[];
+}
+
+/** How far a group is with a run. */
+interface GroupPosition {
+  nextSeq: number;
+  /** The token of the last delivery; a run that was served longest ago is served next. */
+  served: number;
+  attempts: number;
+  reason: string;
+  leaseExpiresAt: number;
+  leaseMs: number;
+  isDead: boolean;
+}
+
+/** Keeps events as long as this process lives: for tests, and for one process that needs no history. */
+export function memoryEventLog(options: MemoryStoresOptions = {}): EventLog {
+  return new MemoryEventLog(options.now ?? Date.now);
+}
+
+class MemoryEventLog implements EventLog {
+  readonly #runs = new Map<string, LoggedRun>();
+  /** By group, then by run. */
+  readonly #groups = new Map<string, Map<string, GroupPosition>>();
+  readonly #board = new ChangeBoard();
+  readonly #now: () => number;
+  #made = 0;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  async open(runId: string, epoch: number): Promise<LogPosition> {
+    parseShape(RunFenceSchema, { runId, epoch }, 'fence');
+    const run = this.#unfenced(runId, epoch);
+    this.#fence(runId, run, epoch);
+    return { nextSeq: run.texts.length, isEnded: run.isEnded };
+  }
+
+  async publish(epoch: number, events: readonly StreamEvent[]): Promise<void> {
+    const batch = checkBatch(events);
+    const { runId } = parseShape(RunFenceSchema, { runId: batch.runId, epoch }, 'fence');
+    const run = this.#unfenced(runId, epoch);
+    const added = placeEvents(batch, run.texts.length, (seq) => run.texts[seq]);
+    if (added.length > 0) refuseAfterEnd(batch, run.isEnded);
+    this.#fence(runId, run, epoch);
+    run.texts.push(...added);
+    run.isEnded ||= batch.endIndex !== -1;
+    this.#board.announce(runId);
+  }
+
+  async read(runId: string, range: EventRange = {}): Promise<EventPage> {
+    return pageOfEvents(this.#runs.get(runId)?.texts ?? [], range);
+  }
+
+  subscribe(
+    runId: string,
+    options: { readonly from?: number; readonly signal?: AbortSignal } = {},
+  ): AsyncIterable<StreamEvent> {
+    const read = async (id: string, from: number) => {
+      const run = this.#runs.get(id);
+      const position = run && { nextSeq: run.texts.length, isEnded: run.isEnded };
+      return { ...(await this.read(id, { from })), position };
+    };
+    return subscribeByReading({ board: this.#board, read }, runId, options);
+  }
+
+  async receive(options: DeliveryOptions): Promise<Delivery | undefined> {
+    const { group, leaseMs, limit } = parseShape(DeliveryOptionsSchema, options, 'delivery');
+    const [next] = this.#waiting(group).toSorted((left, right) => left.place.served - right.place.served);
+    if (next === undefined) return undefined;
+    const { runId, run, place } = next;
+    place.attempts += 1;
+    Object.assign(place, { leaseMs, leaseExpiresAt: this.#now() + leaseMs, served: this.#count() });
+    const { events } = pageOfEvents(run.texts, { from: place.nextSeq, limit });
+    return { group, runId, token: place.served, attempt: place.attempts, events };
+  }
+
+  async acknowledge(delivery: Delivery, seq = delivery.events.at(-1)!.seq): Promise<boolean> {
+    const place = this.#latest(delivery);
+    const isInside = delivery.events.some((event) => event.seq === seq);
+    if (place === undefined || !isInside) return false;
+    Object.assign(place, { nextSeq: seq + 1, attempts: 0, reason: '', leaseExpiresAt: 0 });
+    this.#board.announce();
+    return true;
+  }
+
+  async reject(delivery: Delivery, reason: string): Promise<boolean> {
+    const place = this.#latest(delivery);
+    if (place === undefined) return false;
+    const isDead = place.attempts >= MAX_DELIVERIES;
+    Object.assign(place, { reason, leaseExpiresAt: 0, isDead });
+    this.#board.announce();
+    return true;
+  }
+
+  async deadLetters(query: DeadLetterQuery): Promise<DeadLetterPage> {
+    const { group, ...page } = parseShape(DeadLetterQuerySchema, query, 'query');
+    const dead = [...(this.#groups.get(group) ?? [])].filter(([, { isDead }]) => isDead);
+    const { rows, ...rest } = pageOf(dead, ([runId]) => this.#runs.get(runId)!.position, { kind: 'dead', ...page });
+    return { letters: rows.map(([runId, { nextSeq, reason }]) => ({ runId, seq: nextSeq, reason })), ...rest };
+  }
+
+  async revive(group: string, runId: string): Promise<boolean> {
+    const place = this.#groups.get(group)?.get(runId);
+    if (place?.isDead !== true) return false;
+    Object.assign(place, { isDead: false, attempts: 0, reason: '', leaseExpiresAt: 0 });
+    this.#board.announce();
+    return true;
+  }
+
+  async delete(runId: string): Promise<void> {
+    this.#runs.delete(runId);
+    for (const places of this.#groups.values()) places.delete(runId);
+    this.#board.announce(runId);
+  }
+
+  watch({ signal }: { readonly signal: AbortSignal }): AsyncIterable<void> {
+    return watchBoard(this.#board, signal);
+  }
+
+  async close(): Promise<void> {
+    this.#board.close();
+  }
+
+  /** The run, or a new one. Throws for a stale epoch. */
+  #unfenced(runId: string, epoch: number): LoggedRun {
+    const run = this.#runs.get(runId) ?? { epoch, isEnded: false, position: this.#count(), texts: [] };
+    if (run.epoch <= epoch) return run;
+    throw new StaleEpochError(`Epoch ${epoch} of the run ${runId} is older than ${run.epoch}`);
+  }
+
+  #fence(runId: string, run: LoggedRun, epoch: number): void {
+    run.epoch = epoch;
+    this.#runs.set(runId, run);
+  }
+
+  #count(): number {
+    this.#made += 1;
+    return this.#made;
+  }
+
+  /** Runs with events for the group that nobody has now. Those that were delivered too often are given up. */
+  #waiting(group: string): { runId: string; run: LoggedRun; place: GroupPosition }[] {
+    const waiting = [...this.#runs]
+      .map(([runId, run]) => ({ runId, run, place: this.#placeOf(group, runId) }))
+      .filter(({ run, place }) => !place.isDead && place.nextSeq < run.texts.length)
+      .filter(({ place }) => !isLeaseHeld(this.#now(), place.leaseExpiresAt, place.leaseMs));
+    for (const { place } of waiting) place.isDead = place.attempts >= MAX_DELIVERIES;
+    return waiting.filter(({ place }) => !place.isDead);
+  }
+
+  #placeOf(group: string, runId: string): GroupPosition {
+    const places = this.#groups.get(group) ?? new Map<string, GroupPosition>();
+    this.#groups.set(group, places);
+    const place = places.get(runId) ?? {
+      nextSeq: 0,
+      served: 0,
+      attempts: 0,
+      reason: '',
+      leaseExpiresAt: 0,
+      leaseMs: 0,
+      isDead: false,
+    };
+    places.set(runId, place);
+    return place;
+  }
+
+  #latest({ group, runId, token }: Delivery): GroupPosition | undefined {
+    const place = this.#groups.get(group)?.get(runId);
+    return place?.served === token && place.leaseExpiresAt > 0 && !place.isDead ? place : undefined;
+  }
+}

@@ -1,0 +1,244 @@
+import {
+  ApprovalDraftSchema,
+  ClaimOptionsSchema,
+  IdempotencyConflictError,
+  parseShape,
+  requestText,
+  RunDraftSchema,
+  RunEndSchema,
+  RunQuerySchema,
+  ThreadBusyError,
+  ToolscriptUsageError,
+  watchBoard,
+  type ApprovalDraft,
+  type ClaimedRun,
+  type ClaimOptions,
+  type CreatedRun,
+  type Renewal,
+  type Run,
+  type RunDraft,
+  type RunEnd,
+  type RunFence,
+  type RunPage,
+  type RunQuery,
+  type RunStore,
+} from '../protocol/index.js';
+import { isFinal, newStoreId, notFound, pageOf, type MemoryDatabase, type RunRecord } from './memory-database.js';
+import { addThread } from './memory-threads.js';
+
+export class MemoryRuns implements RunStore {
+  constructor(readonly database: MemoryDatabase) {}
+
+  async create(draft: RunDraft): Promise<CreatedRun> {
+    const request = parseShape(RunDraftSchema, draft, 'run');
+    const known = this.#knownRequest(request);
+    if (known !== undefined) return created(known, false);
+    this.#refuseTaken(request);
+    const threadId = this.#threadOf(request);
+    const record = newRecord(this.database, threadId, request);
+    this.database.runs.set(record.run.runId, record);
+    this.database.touch(threadId);
+    if (request.idempotencyKey !== undefined)
+      this.database.requests.set(requestKey(request), { text: requestText(draft), runId: record.run.runId });
+    if (request.claim !== undefined) this.#hold(record, request.claim);
+    this.database.board.announce();
+    return created(record, true);
+  }
+
+  async get(runId: string): Promise<Run | undefined> {
+    return structuredClone(this.database.runs.get(runId)?.run);
+  }
+
+  async claim(options: ClaimOptions): Promise<ClaimedRun | undefined> {
+    const { workspaces, runId, ...lease } = parseShape(ClaimOptionsSchema, options, 'claim');
+    const record = [...this.database.runs.values()].find(
+      (candidate) =>
+        this.#isClaimable(candidate) &&
+        (workspaces?.includes(candidate.run.workspace) ?? true) &&
+        (runId ?? candidate.run.runId) === candidate.run.runId,
+    );
+    if (record === undefined) return undefined;
+    if (record.run.state === 'running') record.run.reason = 'interrupted';
+    this.#hold(record, lease);
+    const decided = this.database
+      .approvalsOf(record.run.runId)
+      .map(({ approval }) => approval)
+      .filter(({ state }) => state !== 'pending');
+    return structuredClone({ run: record.run, turn: record.turn, approvals: decided });
+  }
+
+  async renew(fence: RunFence, leaseMs: number): Promise<Renewal> {
+    const record = this.database.runs.get(fence.runId);
+    const isHeld = record?.run.epoch === fence.epoch && record.run.state === 'running';
+    if (isHeld) Object.assign(record, { leaseMs }).run.leaseExpiresAt = this.database.now() + leaseMs;
+    return { isHeld, isCancelRequested: record?.run.cancelRequestedAt !== undefined };
+  }
+
+  async release({ runId, epoch }: RunFence): Promise<void> {
+    const record = this.database.runs.get(runId);
+    if (record?.run.epoch !== epoch || record.run.state !== 'running') return;
+    this.database.leave(record, { state: 'queued', reason: 'interrupted' });
+  }
+
+  async suspend(fence: RunFence, approvals: readonly ApprovalDraft[]): Promise<Run> {
+    const drafts = parseShape(ApprovalDraftSchema.array().min(1), approvals, 'approvals');
+    const before = this.database.runs.get(fence.runId);
+    if (before?.run.epoch === fence.epoch && before.run.state !== 'running' && !isFinal(before))
+      return structuredClone(before.run);
+    const record = this.database.held(fence);
+    refuseForeign(this.database, fence.runId, drafts);
+    this.#ask(record, drafts);
+    this.database.leave(record, { state: 'suspended' });
+    this.database.queueIfDecided(fence.runId);
+    return structuredClone(record.run);
+  }
+
+  async finish(fence: RunFence, end: RunEnd): Promise<Run> {
+    const { state, error } = parseShape(RunEndSchema, end, 'end');
+    const before = this.database.runs.get(fence.runId);
+    if (before?.run.epoch === fence.epoch && before.run.state === state) return structuredClone(before.run);
+    const record = this.database.held(fence);
+    this.database.cancelPending(fence.runId);
+    this.database.leave(record, { state, ...(error === undefined ? {} : { error }) });
+    return structuredClone(record.run);
+  }
+
+  async requestCancel(runId: string): Promise<Run | undefined> {
+    const record = this.database.runs.get(runId);
+    if (record === undefined) return undefined;
+    if (isFinal(record) || record.run.cancelRequestedAt !== undefined) return structuredClone(record.run);
+    record.run.cancelRequestedAt = this.database.now();
+    this.database.cancelPending(runId);
+    this.database.queueIfDecided(runId);
+    this.database.board.announce();
+    return structuredClone(record.run);
+  }
+
+  async list(query: RunQuery = {}): Promise<RunPage> {
+    const { state, principal, threadId, ...page } = parseShape(RunQuerySchema, query, 'query');
+    const found = [...this.database.runs.values()].filter(
+      ({ run }) =>
+        (state ?? run.state) === run.state &&
+        (principal ?? run.principal) === run.principal &&
+        (threadId ?? run.threadId) === run.threadId,
+    );
+    const { rows, ...rest } = pageOf(found, ({ position }) => position, { kind: 'run', ...page });
+    return { runs: rows.map(({ run }) => structuredClone(run)), ...rest };
+  }
+
+  watch({ signal }: { readonly signal: AbortSignal }): AsyncIterable<void> {
+    return watchBoard(this.database.board, signal);
+  }
+
+  #isClaimable(record: RunRecord): boolean {
+    const { state } = record.run;
+    if (state !== 'queued' && (state !== 'running' || this.database.isHeld(record))) return false;
+    return !this.database
+      .runsOf(record.run.threadId)
+      .some((other) => other !== record && other.run.state === 'running');
+  }
+
+  #hold(record: RunRecord, { owner, leaseMs }: { owner: string; leaseMs: number }): void {
+    const now = this.database.now();
+    record.leaseMs = leaseMs;
+    Object.assign(record.run, { state: 'running', owner, leaseExpiresAt: now + leaseMs, updatedAt: now });
+    record.run.epoch += 1;
+  }
+
+  #knownRequest(draft: ParsedDraft): RunRecord | undefined {
+    const known = draft.idempotencyKey === undefined ? undefined : this.database.requests.get(requestKey(draft));
+    if (known === undefined) return undefined;
+    if (known.text === requestText(draft)) return this.database.runs.get(known.runId);
+    throw new IdempotencyConflictError(`The idempotency key came with another request before: use a new key`);
+  }
+
+  #refuseTaken({ runId, turnId, thread }: ParsedDraft): void {
+    const turnIds = new Set([...this.database.runs.values()].map(({ turn }) => turn.turnId));
+    if (runId !== undefined && this.database.runs.has(runId)) throw taken('run', runId);
+    if (turnId !== undefined && turnIds.has(turnId)) throw taken('turn', turnId);
+    if ('create' in thread && this.database.threads.has(thread.create.threadId ?? ''))
+      throw taken('thread', thread.create.threadId!);
+  }
+
+  #threadOf({ thread, principal, claim }: ParsedDraft): string {
+    if ('create' in thread) return addThread(this.database, { ...thread.create, principal }).threadId;
+    const { threadId } = thread;
+    if (this.database.threads.get(threadId)?.thread.principal !== principal) throw notFound('thread', threadId);
+    const isBusy = this.database.runsOf(threadId).some(({ run }) => run.state === 'queued' || run.state === 'running');
+    if (claim === undefined || !isBusy) return threadId;
+    throw new ThreadBusyError(`Another run of the thread ${threadId} is queued or running: wait for its end`);
+  }
+
+  #ask({ run }: RunRecord, drafts: readonly ParsedApproval[]): void {
+    const named = new Set(drafts.map(({ request }) => request.approvalId));
+    for (const record of this.database.approvalsOf(run.runId))
+      if (record.approval.state === 'pending' && !named.has(record.approval.approvalId))
+        this.database.settle(record, 'cancelled');
+    for (const draft of drafts) this.#addApproval(run, draft);
+  }
+
+  #addApproval({ runId, threadId, principal }: Run, { request, decided }: ParsedApproval): void {
+    const { approvalId, createdAt = this.database.now(), expiresAt } = request;
+    const existing = this.database.approvals.get(approvalId);
+    const record = existing ?? {
+      approval: {
+        approvalId,
+        runId,
+        threadId,
+        principal,
+        request: structuredClone(request),
+        createdAt,
+        state: 'pending' as const,
+        ...(expiresAt === undefined ? {} : { expiresAt }),
+      },
+      position: this.database.nextPosition(),
+    };
+    this.database.approvals.set(approvalId, record);
+    if (decided !== undefined && record.approval.state === 'pending') this.database.settle(record, decided);
+  }
+}
+
+type ParsedDraft = ReturnType<typeof RunDraftSchema.parse>;
+type ParsedApproval = ReturnType<typeof ApprovalDraftSchema.parse>;
+
+function newRecord(database: MemoryDatabase, threadId: string, draft: ParsedDraft): RunRecord {
+  const { runId = newStoreId('run'), turnId = newStoreId('turn'), principal, options = {}, input } = draft;
+  const createdAt = database.now();
+  const { workspace } = database.threads.get(threadId)!.thread;
+  const ids = { runId, threadId, turnId };
+  return {
+    run: structuredClone({
+      ...ids,
+      principal,
+      workspace,
+      state: 'queued' as const,
+      reason: 'new' as const,
+      epoch: 0,
+      options,
+      createdAt,
+      updatedAt: createdAt,
+    }),
+    turn: structuredClone({ ...ids, input, createdAt }),
+    position: database.nextPosition(),
+    leaseMs: 0,
+    events: [],
+  };
+}
+
+function refuseForeign(database: MemoryDatabase, runId: string, drafts: readonly ParsedApproval[]): void {
+  for (const { request } of drafts)
+    if ((database.approvals.get(request.approvalId)?.approval.runId ?? runId) !== runId)
+      throw taken('approval', request.approvalId);
+}
+
+function taken(kind: string, id: string): ToolscriptUsageError {
+  return new ToolscriptUsageError(`The ${kind} id ${JSON.stringify(id)} is taken: use a new one`);
+}
+
+function created({ run, turn }: RunRecord, isNew: boolean): CreatedRun {
+  return { ...structuredClone({ run, turn }), isNew };
+}
+
+function requestKey({ principal, idempotencyKey }: ParsedDraft): string {
+  return JSON.stringify([principal, idempotencyKey]);
+}

@@ -1,0 +1,24 @@
+import type { EventLog, ServiceStores } from '../protocol/index.js';
+import { MemoryDatabase, type MemoryStoresOptions } from './memory-database.js';
+import { memoryEventLog } from './memory-event-log.js';
+import { MemoryRuns } from './memory-runs.js';
+import { MemoryThreads } from './memory-threads.js';
+
+export interface MemoryStores extends ServiceStores {
+  readonly events: EventLog;
+}
+
+/** Threads, runs, approvals and live events, kept as long as this process lives: for tests, and for servers to try. */
+export function memoryStores(options: MemoryStoresOptions = {}): MemoryStores {
+  const database = new MemoryDatabase(options.now ?? Date.now);
+  const events = memoryEventLog(options);
+  return {
+    threads: new MemoryThreads(database),
+    runs: new MemoryRuns(database),
+    events,
+    async close() {
+      database.board.close();
+      await events.close();
+    },
+  };
+}

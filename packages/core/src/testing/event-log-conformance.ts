@@ -1,0 +1,383 @@
+import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+  EventOrderError,
+  InvalidCursorError,
+  MAX_DELIVERIES,
+  StaleEpochError,
+  ToolscriptUsageError,
+  type EventLog,
+  type StreamEvent,
+} from '../protocol/index.js';
+import {
+  DONE,
+  eventOf,
+  eventsOf,
+  GARBAGE_CURSORS,
+  HOSTILE_TEXTS,
+  logLaw,
+  messagePayload,
+  refuses,
+  TestClock,
+  type EventLogLaw,
+} from './service-laws.js';
+
+/** What every `EventLog` must hold. Run each law in the test framework of your choice. */
+export function eventLogConformance(): readonly EventLogLaw[] {
+  return [...publishLaws, ...subscriptionLaws, ...groupLaws];
+}
+
+const RUN = { runId: 'run_a', threadId: 'thr_a', turnId: 'turn_a' };
+const OTHER = { runId: 'run_b', threadId: 'thr_b', turnId: 'turn_b' };
+
+const publishLaws: readonly EventLogLaw[] = [
+  logLaw('what is published is read, as it was and in order', async (log) => {
+    const events = [
+      eventOf(RUN, 0, messagePayload('i', HOSTILE_TEXTS.join('|'))),
+      eventOf(RUN, 1, messagePayload('j', 'é'.repeat(500_000))),
+      ...eventsOf(RUN, 20, 2),
+    ];
+    await log.publish(1, events.slice(0, 2));
+    await log.publish(1, events.slice(2));
+    deepStrictEqual(await readAll(log, 'run_a'), events);
+    deepStrictEqual(await log.read('run_a', { from: 3, limit: 1 }), { events: [events[3]], next: 4 });
+    for (const runId of ['run_b', ...HOSTILE_TEXTS]) deepStrictEqual(await log.read(runId), { events: [] });
+  }),
+  logLaw('what is published again is skipped, in whole and in part', async (log) => {
+    const events = eventsOf(RUN, 6);
+    await log.publish(1, events.slice(0, 4));
+    for (const part of [events.slice(0, 4), events.slice(1, 2), events.slice(2)]) await log.publish(1, part);
+    deepStrictEqual(await readAll(log, 'run_a'), events);
+  }),
+  logLaw('a gap, and another event at the same seq, are refused with the whole batch', async (log) => {
+    const events = eventsOf(RUN, 6);
+    await refuses(() => log.publish(1, events.slice(1)), EventOrderError);
+    deepStrictEqual(await log.open('run_a', 1), { nextSeq: 0, isEnded: false });
+    await log.publish(1, events.slice(0, 2));
+    await refuses(() => log.publish(1, events.slice(3)), EventOrderError);
+    await refuses(() => log.publish(1, [eventOf(RUN, 1, DONE), events[2]!]), EventOrderError);
+    deepStrictEqual(await readAll(log, 'run_a'), events.slice(0, 2));
+  }),
+  logLaw('a later epoch shuts out the earlier ones, from its opening on', async (log) => {
+    await log.publish(1, eventsOf(RUN, 2));
+    deepStrictEqual(await log.open('run_a', 2), { nextSeq: 2, isEnded: false });
+    await refuses(() => log.publish(1, eventsOf(RUN, 1, 2)), StaleEpochError);
+    await refuses(() => log.publish(1, eventsOf(RUN, 2)), StaleEpochError);
+    await refuses(() => log.open('run_a', 1), StaleEpochError);
+    await log.publish(2, eventsOf(RUN, 1, 2));
+    await log.publish(4, eventsOf(RUN, 1, 3));
+    await refuses(() => log.publish(3, eventsOf(RUN, 1, 4)), StaleEpochError);
+    deepStrictEqual(await log.open('run_a', 4), { nextSeq: 4, isEnded: false });
+    await log.publish(1, eventsOf(OTHER, 1));
+  }),
+  logLaw('nothing follows a run’s last event, and its repetition is no error', async (log) => {
+    await refuses(() => log.publish(1, [eventOf(RUN, 0, DONE), eventOf(RUN, 1)]), EventOrderError);
+    const suspended = eventOf(RUN, 0, { type: 'response_done', status: 'suspended' });
+    const error = eventOf(RUN, 1, { type: 'response_error', code: 'E', message: 'm' });
+    await log.publish(1, [suspended, error, eventOf(RUN, 2, DONE)]);
+    await log.publish(1, [eventOf(RUN, 2, DONE)]);
+    await refuses(() => log.publish(2, [eventOf(RUN, 3)]), EventOrderError);
+    deepStrictEqual(await log.open('run_a', 2), { nextSeq: 3, isEnded: true });
+  }),
+  logLaw('what is no batch of one run’s events is refused', async (log) => {
+    const [zero, one] = eventsOf(RUN, 2) as [StreamEvent, StreamEvent];
+    for (const batch of [
+      [],
+      [one, zero],
+      [zero, zero],
+      [zero, eventOf(OTHER, 1)],
+      [{ ...zero, payload: {} }],
+      [null],
+      'x',
+    ])
+      await refuses(() => log.publish(1, batch as never), ToolscriptUsageError);
+    for (const epoch of [-1, 0.5, Number.NaN]) await refuses(() => log.publish(epoch, [zero]), ToolscriptUsageError);
+    for (const range of [{ from: -1 }, { limit: 0 }, { limit: 1_001 }])
+      await refuses(() => log.read('run_a', range), ToolscriptUsageError);
+  }),
+  logLaw('of many writers at once, over two openings, each event is there once', async (log, makeLog) => {
+    const beside = await makeLog({ beside: log });
+    const events = eventsOf(RUN, 50);
+    const write = async (writer: EventLog) => {
+      for (let end = 1; end <= events.length; end++) await writer.publish(1, events.slice(Math.max(0, end - 4), end));
+    };
+    await Promise.all([write(log), write(beside), write(beside)]);
+    deepStrictEqual(await readAll(beside, 'run_a'), events);
+  }),
+  logLaw('a deleted run is gone, and can begin again', async (log) => {
+    await log.publish(5, [...eventsOf(RUN, 3), eventOf(RUN, 3, DONE)]);
+    await log.publish(1, eventsOf(OTHER, 1));
+    await log.delete('run_a');
+    await log.delete('run_a');
+    deepStrictEqual(await log.read('run_a'), { events: [] });
+    strictEqual((await log.read('run_b')).events.length, 1);
+    await log.publish(1, eventsOf(RUN, 1));
+  }),
+];
+
+async function readAll(log: EventLog, runId: string): Promise<StreamEvent[]> {
+  const all: StreamEvent[] = [];
+  for (let from: number | undefined = 0; from !== undefined;) {
+    const page = await log.read(runId, { from });
+    all.push(...page.events);
+    from = page.next;
+  }
+  return all;
+}
+
+const subscriptionLaws: readonly EventLogLaw[] = [
+  logLaw('a subscription gives what was there and what comes, once each, and ends with the run', async (log) => {
+    const events = [...eventsOf(RUN, 30), eventOf(RUN, 30, DONE)];
+    await log.publish(1, events.slice(0, 10));
+    const all = collect(log.subscribe('run_a'));
+    for (const event of events.slice(10)) await log.publish(1, [event]);
+    deepStrictEqual(await all, events);
+  }),
+  logLaw('subscriptions that begin at any moment of a publication miss and double nothing', async (log, makeLog) => {
+    const beside = await makeLog({ beside: log });
+    const events = [...eventsOf(RUN, 120), eventOf(RUN, 120, DONE)];
+    const collected: { from: number; all: Promise<StreamEvent[]> }[] = [];
+    for (const [index, event] of events.entries()) {
+      if (index % 10 === 3)
+        for (const [each, from] of [
+          [log, 0],
+          [beside, index + 5],
+          [beside, Math.max(0, index - 5)],
+        ] as const)
+          collected.push({ from, all: collect(each.subscribe('run_a', { from })) });
+      await log.publish(1, [event]);
+      if (index % 7 === 0) await nextTurn();
+    }
+    for (const { from, all } of collected) deepStrictEqual(await all, events.slice(from));
+  }),
+  logLaw('a run is waited for before its first event, of another opening too', async (log, makeLog) => {
+    const beside = await makeLog({ beside: log });
+    const all = collect(beside.subscribe('run_a'));
+    await nextTurn();
+    await log.publish(1, eventsOf(OTHER, 1));
+    const events = [...eventsOf(RUN, 3), eventOf(RUN, 3, DONE)];
+    await log.publish(1, events);
+    deepStrictEqual(await all, events);
+  }),
+  logLaw('a subscription behind the end of a run ends at once', async (log) => {
+    await log.publish(1, [eventOf(RUN, 0), eventOf(RUN, 1, DONE)]);
+    deepStrictEqual(await collect(log.subscribe('run_a', { from: 2 })), []);
+    deepStrictEqual(await collect(log.subscribe('run_a', { from: 99 })), []);
+    strictEqual((await collect(log.subscribe('run_a', { from: 1 }))).length, 1);
+  }),
+  logLaw('a suspended run’s subscription stays open', async (log) => {
+    const events = [
+      eventOf(RUN, 0, { type: 'response_done', status: 'suspended' }),
+      eventOf(RUN, 1),
+      eventOf(RUN, 2, DONE),
+    ];
+    await log.publish(1, events.slice(0, 1));
+    const all = collect(log.subscribe('run_a'));
+    await nextTurn();
+    await log.publish(2, events.slice(1));
+    deepStrictEqual(await all, events);
+  }),
+  logLaw('an abort ends a subscription: one that waits, one that reads, and one that has not begun', async (log) => {
+    await log.publish(1, eventsOf(RUN, 3));
+    const controller = new AbortController();
+    const seen: number[] = [];
+    const waits = (async () => {
+      for await (const { seq } of log.subscribe('run_a', { signal: controller.signal })) seen.push(seq);
+    })();
+    while (seen.length < 3) await nextTurn();
+    controller.abort();
+    await waits;
+    deepStrictEqual(await collect(log.subscribe('run_a', { signal: controller.signal })), []);
+    const second = new AbortController();
+    let count = 0;
+    for await (const _event of log.subscribe('run_a', { signal: second.signal })) {
+      count += 1;
+      second.abort();
+    }
+    strictEqual(count, 1);
+  }),
+  logLaw('the deletion of its run, and the end of the log, end a subscription', async (log) => {
+    await log.publish(1, eventsOf(RUN, 1));
+    const deleted = startCollecting(log, 'run_a');
+    await deleted.first;
+    await log.delete('run_a');
+    strictEqual((await deleted.all).length, 1);
+    await log.publish(1, eventsOf(OTHER, 2));
+    const closed = startCollecting(log, 'run_b');
+    await closed.first;
+    await log.close();
+    strictEqual((await closed.all).length, 2);
+  }),
+  logLaw('a slow reader gets everything, and holds nobody up', async (log) => {
+    const events = [...eventsOf(RUN, 2_500), eventOf(RUN, 2_500, DONE)];
+    const slow: StreamEvent[] = [];
+    const reading = (async () => {
+      for await (const event of log.subscribe('run_a')) {
+        slow.push(event);
+        if (event.seq % 200 === 0) await nextTurn();
+      }
+    })();
+    for (let first = 0; first < events.length; first += 100) await log.publish(1, events.slice(first, first + 100));
+    strictEqual((await collect(log.subscribe('run_a'))).length, events.length);
+    await reading;
+    deepStrictEqual(slow, events);
+  }),
+];
+
+async function collect(events: AsyncIterable<StreamEvent>): Promise<StreamEvent[]> {
+  const all: StreamEvent[] = [];
+  for await (const event of events) all.push(event);
+  return all;
+}
+
+function startCollecting(log: EventLog, runId: string): { first: Promise<void>; all: Promise<StreamEvent[]> } {
+  let begin = (): void => {};
+  const first = new Promise<void>((resolve) => (begin = resolve));
+  const all = (async () => {
+    const seen: StreamEvent[] = [];
+    for await (const event of log.subscribe(runId)) {
+      seen.push(event);
+      begin();
+    }
+    return seen;
+  })();
+  return { first, all };
+}
+
+const GROUP = { group: 'persistence', consumer: 'c', leaseMs: 1_000 };
+
+const groupLaws: readonly EventLogLaw[] = [
+  logLaw('a group gets each run’s events in order, and after an acknowledgement the next ones', async (log) => {
+    strictEqual(await log.receive(GROUP), undefined);
+    const events = eventsOf(RUN, 5);
+    await log.publish(1, events.slice(0, 3));
+    const first = (await log.receive({ ...GROUP, limit: 2 }))!;
+    deepStrictEqual([first.runId, first.attempt, first.events], ['run_a', 1, events.slice(0, 2)]);
+    strictEqual(await log.receive(GROUP), undefined);
+    strictEqual(await log.acknowledge(first), true);
+    strictEqual(await log.acknowledge(first), false);
+    await log.publish(1, events.slice(3));
+    const second = (await log.receive(GROUP))!;
+    deepStrictEqual([second.attempt, second.events], [1, events.slice(2)]);
+    strictEqual(await log.acknowledge(second, 3), true);
+    deepStrictEqual((await log.receive(GROUP))?.events, events.slice(4));
+  }),
+  logLaw('groups are independent, and each begins with what is in the log', async (log) => {
+    await log.publish(1, eventsOf(RUN, 2));
+    await log.acknowledge((await log.receive(GROUP))!);
+    const other = (await log.receive({ ...GROUP, group: 'audit' }))!;
+    deepStrictEqual(other.events, eventsOf(RUN, 2));
+    strictEqual(await log.receive(GROUP), undefined);
+  }),
+  logLaw('runs are served in turn, each by one consumer at a time, over two openings', async (log, makeLog) => {
+    const beside = await makeLog({ beside: log });
+    for (const run of [RUN, OTHER]) await log.publish(1, eventsOf(run, 4));
+    const received = await Promise.all([log, beside, log, beside].map((each) => each.receive({ ...GROUP, limit: 1 })));
+    const served = received.flatMap((delivery) => (delivery === undefined ? [] : [delivery]));
+    deepStrictEqual(new Set(served.map(({ runId }) => runId)), new Set(['run_a', 'run_b']));
+    strictEqual(served.length, 2);
+    for (const delivery of served) strictEqual(await beside.acknowledge(delivery), true);
+    const order: string[] = [];
+    for (let count = 0; count < 4; count++) {
+      const delivery = (await log.receive({ ...GROUP, limit: 1 }))!;
+      order.push(delivery.runId);
+      await log.acknowledge(delivery);
+    }
+    strictEqual(order.filter((runId, index) => runId === order[index + 1]).length, 0, order.join());
+  }),
+  logLaw('a delivery that stalls is made again, and its first consumer has lost it', async (_, makeLog) => {
+    const clock = new TestClock();
+    const log = await makeLog({ now: clock.now });
+    await log.publish(1, eventsOf(RUN, 2));
+    const first = (await log.receive(GROUP))!;
+    clock.nowMs += 999;
+    strictEqual(await log.receive(GROUP), undefined);
+    clock.nowMs += 1;
+    const second = (await log.receive(GROUP))!;
+    deepStrictEqual([second.attempt, second.events], [2, first.events]);
+    strictEqual(await log.acknowledge(first), false);
+    strictEqual(await log.reject(first, 'late'), false);
+    strictEqual(await log.acknowledge(second), true);
+    strictEqual(await log.receive(GROUP), undefined);
+  }),
+  logLaw('a delivery that has stalled and that nobody took is acknowledged', async (_, makeLog) => {
+    const clock = new TestClock();
+    const log = await makeLog({ now: clock.now });
+    await log.publish(1, eventsOf(RUN, 1));
+    const delivery = (await log.receive(GROUP))!;
+    clock.nowMs += 5_000;
+    strictEqual(await log.acknowledge(delivery), true);
+  }),
+  logLaw('after five deliveries a run is a dead letter, until it is revived', async (log) => {
+    for (const run of [RUN, OTHER]) await log.publish(1, eventsOf(run, 3));
+    const attempts = { run_a: 0, run_b: 0 };
+    for (let delivery = await log.receive(GROUP); delivery !== undefined; delivery = await log.receive(GROUP)) {
+      attempts[delivery.runId as 'run_a'] += 1;
+      if (delivery.runId === 'run_a' && delivery.events[0]?.seq === 0 && delivery.attempt === 1)
+        await log.acknowledge(delivery, 0);
+      else if (delivery.runId === 'run_a') strictEqual(await log.reject(delivery, `cause ${delivery.attempt}`), true);
+      else await log.acknowledge(delivery);
+    }
+    deepStrictEqual(attempts, { run_a: 1 + MAX_DELIVERIES, run_b: 1 });
+    const dead = { runId: 'run_a', seq: 1, reason: `cause ${MAX_DELIVERIES}` };
+    deepStrictEqual(await log.deadLetters({ group: 'persistence' }), { letters: [dead] });
+    deepStrictEqual(await log.deadLetters({ group: 'audit' }), { letters: [] });
+    await log.publish(1, eventsOf(RUN, 1, 3));
+    strictEqual(await log.receive(GROUP), undefined);
+    for (const [group, runId] of [
+      ['audit', 'run_a'],
+      ['persistence', 'run_b'],
+      ["'", "'"],
+    ] as const)
+      strictEqual(await log.revive(group, runId), false);
+    strictEqual(await log.revive('persistence', 'run_a'), true);
+    const again = (await log.receive(GROUP))!;
+    deepStrictEqual([again.attempt, again.events], [1, eventsOf(RUN, 3, 1)]);
+    deepStrictEqual(await log.deadLetters({ group: 'persistence' }), { letters: [] });
+  }),
+  logLaw('a run whose consumers die without a word becomes a dead letter too', async (_, makeLog) => {
+    const clock = new TestClock();
+    const log = await makeLog({ now: clock.now });
+    await log.publish(1, eventsOf(RUN, 1));
+    for (let attempt = 1; attempt <= MAX_DELIVERIES; attempt++) {
+      strictEqual((await log.receive(GROUP))?.attempt, attempt);
+      clock.nowMs += 1_000;
+    }
+    strictEqual(await log.receive(GROUP), undefined);
+    deepStrictEqual((await log.deadLetters(GROUP_QUERY)).letters, [{ runId: 'run_a', seq: 0, reason: '' }]);
+  }),
+  logLaw('dead letters are listed page by page', async (log) => {
+    for (let count = 0; count < 5; count++) await log.publish(1, eventsOf({ ...RUN, runId: `run_${count}` }, 1));
+    for (let delivery = await log.receive(GROUP); delivery !== undefined; delivery = await log.receive(GROUP))
+      await log.reject(delivery, 'no');
+    const first = await log.deadLetters({ ...GROUP_QUERY, limit: 3 });
+    const second = await log.deadLetters({ ...GROUP_QUERY, limit: 3, after: first.next! });
+    const ids = [...first.letters, ...second.letters].map(({ runId }) => runId);
+    deepStrictEqual(ids, ['run_0', 'run_1', 'run_2', 'run_3', 'run_4']);
+    strictEqual(second.next, undefined);
+    for (const after of GARBAGE_CURSORS)
+      await refuses(() => log.deadLetters({ ...GROUP_QUERY, after }), InvalidCursorError);
+  }),
+  logLaw('a deleted run is delivered no more', async (log) => {
+    await log.publish(1, eventsOf(RUN, 2));
+    const delivery = (await log.receive(GROUP))!;
+    await log.delete('run_a');
+    strictEqual(await log.acknowledge(delivery), false);
+    strictEqual(await log.receive(GROUP), undefined);
+  }),
+  logLaw('a watcher is woken by what is published in another opening', async (log, makeLog) => {
+    const beside = await makeLog({ beside: log });
+    const controller = new AbortController();
+    const wakes = log.watch({ signal: controller.signal })[Symbol.asyncIterator]();
+    for (let seq = 0; seq < 3; seq++) {
+      const woken = wakes.next();
+      await beside.publish(1, eventsOf(RUN, 1, seq));
+      strictEqual((await woken).done, false);
+    }
+    const last = wakes.next();
+    controller.abort();
+    ok((await last).done === true || (await wakes.next()).done === true);
+  }),
+];
+
+const GROUP_QUERY = { group: 'persistence' };

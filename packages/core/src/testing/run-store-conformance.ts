@@ -1,0 +1,383 @@
+import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
+import {
+  IdempotencyConflictError,
+  InvalidCursorError,
+  NotFoundError,
+  StaleEpochError,
+  ThreadBusyError,
+  ToolscriptUsageError,
+  type RunFence,
+  type RunStore,
+} from '../protocol/index.js';
+import {
+  allPages,
+  approvalDraft,
+  GARBAGE_CURSORS,
+  heldRun,
+  HOSTILE_TEXTS,
+  LEASE,
+  refuses,
+  runDraft,
+  storesLaw,
+  TestClock,
+  userInput,
+  type StoresLaw,
+} from './service-laws.js';
+import { cancelLaws, suspensionLaws } from './suspension-laws.js';
+
+/** What every `RunStore` must hold. Run each law in the test framework of your choice. */
+export function runStoreConformance(): readonly StoresLaw[] {
+  return [
+    ...creationLaws,
+    ...idempotencyLaws,
+    ...claimLaws,
+    ...leaseLaws,
+    ...endLaws,
+    ...suspensionLaws,
+    ...cancelLaws,
+    ...listLaws,
+  ];
+}
+
+const creationLaws: readonly StoresLaw[] = [
+  storesLaw('a run is made with its thread, its turn and its input, and is queued', async ({ threads, runs }) => {
+    const options = { agentId: 'coder', overrides: { limits: { timeoutMs: 5 } } };
+    const thread = { create: { title: 'T', workspace: '/w', agentId: 'coder' } };
+    const { run, turn, isNew } = await runs.create(runDraft({ thread, options }));
+    strictEqual(isNew, true);
+    deepStrictEqual([run.state, run.reason, run.epoch, run.workspace], ['queued', 'new', 0, '/w']);
+    deepStrictEqual(run.options, options);
+    deepStrictEqual([turn.runId, turn.turnId, turn.threadId], [run.runId, run.turnId, run.threadId]);
+    deepStrictEqual(turn.input, userInput('hello'));
+    deepStrictEqual(await runs.get(run.runId), run);
+    const found = await threads.get(run.threadId);
+    deepStrictEqual([found?.title, found?.workspace, found?.agentId, found?.principal], ['T', '/w', 'coder', 'ada']);
+  }),
+  storesLaw('ids are given, or made: all different', async ({ runs }) => {
+    const given = { runId: 'run_mine', turnId: 'turn_mine', thread: { create: { threadId: 'thr_mine' } } };
+    const { run } = await runs.create(runDraft(given));
+    deepStrictEqual([run.runId, run.turnId, run.threadId], ['run_mine', 'turn_mine', 'thr_mine']);
+    const made = await Promise.all(Array.from({ length: 20 }, () => runs.create(runDraft())));
+    const ids = made.flatMap(({ run: { runId, turnId, threadId } }) => [runId, turnId, threadId]);
+    strictEqual(new Set(ids).size, 60);
+    for (const id of ids) ok(/^(?:run|turn|thr)_[A-Za-z0-9_-]{10,}$/u.test(id), id);
+  }),
+  storesLaw('an id that is taken is refused, and nothing is made', async ({ threads, runs }) => {
+    await runs.create(runDraft({ runId: 'run_1', turnId: 'turn_1', thread: { create: { threadId: 'thr_1' } } }));
+    for (const change of [{ runId: 'run_1' }, { turnId: 'turn_1' }, { thread: { create: { threadId: 'thr_1' } } }])
+      await refuses(() => runs.create(runDraft(change)), ToolscriptUsageError);
+    strictEqual((await threads.list()).threads.length, 1);
+    strictEqual((await runs.list()).runs.length, 1);
+  }),
+  storesLaw('a run goes into a thread of its principal alone', async ({ runs }) => {
+    const { run } = await runs.create(runDraft());
+    const again = await runs.create(runDraft({ thread: { threadId: run.threadId } }));
+    strictEqual(again.run.threadId, run.threadId);
+    for (const change of [
+      { principal: 'eve', thread: { threadId: run.threadId } },
+      { thread: { threadId: 'thr_none' } },
+    ])
+      await refuses(() => runs.create(runDraft(change)), NotFoundError);
+    strictEqual((await runs.list()).runs.length, 2);
+  }),
+  storesLaw('a draft that is none is refused', async ({ runs }) => {
+    const wrong = [{ principal: '' }, { input: [] }, { runId: '../x' }, { runId: 'a b' }, { thread: {} }, { more: 1 }];
+    for (const change of wrong)
+      await refuses(() => runs.create({ ...runDraft(), ...change } as never), ToolscriptUsageError);
+    deepStrictEqual((await runs.list()).runs, []);
+  }),
+  storesLaw('input, options and names come back as they were, whatever they hold', async ({ runs }) => {
+    for (const text of [...HOSTILE_TEXTS, 'é'.repeat(500_000)]) {
+      const principal = `p${text}`;
+      const options = { [`k${text}`]: text };
+      const { run } = await runs.create(runDraft({ input: userInput(text), options, principal }));
+      const claimed = await runs.claim({ ...LEASE, owner: text });
+      deepStrictEqual(claimed?.turn.input, userInput(text));
+      deepStrictEqual([claimed.run.options, claimed.run.principal, claimed.run.owner], [options, principal, text]);
+      await runs.finish({ runId: run.runId, epoch: 1 }, { state: 'failed', error: { code: 'X', message: text } });
+      strictEqual((await runs.get(run.runId))?.error?.message, text);
+      strictEqual((await runs.list({ principal })).runs.length, 1);
+    }
+  }),
+  storesLaw('what was given in or out is not the store’s: changing it changes nothing', async ({ runs }) => {
+    const draft = runDraft({ options: { list: [1] } });
+    const { run, turn } = await runs.create(draft);
+    (draft.options!.list as number[]).push(2);
+    (run.options.list as number[]).push(3);
+    turn.input.length = 0;
+    const claimed = await runs.claim(LEASE);
+    deepStrictEqual([claimed?.run.options, claimed?.turn.input.length], [{ list: [1] }, 1]);
+  }),
+];
+
+const idempotencyLaws: readonly StoresLaw[] = [
+  storesLaw('the same key of the same principal gives the same run', async ({ threads, runs }) => {
+    const draft = runDraft({ idempotencyKey: 'k', options: { a: 1, b: 2 } });
+    const first = await runs.create(draft);
+    const again = await runs.create({ ...draft, options: { b: 2, a: 1 } });
+    deepStrictEqual([again.isNew, again.run, again.turn], [false, first.run, first.turn]);
+    await runs.claim(LEASE);
+    strictEqual((await runs.create(draft)).run.state, 'running');
+    strictEqual((await threads.list()).threads.length, 1);
+    for (const other of [{ principal: 'bob' }, { idempotencyKey: 'K' }])
+      strictEqual((await runs.create({ ...draft, ...other })).isNew, true);
+  }),
+  storesLaw('the same key with another thread, input or options is refused', async ({ runs }) => {
+    const draft = runDraft({ idempotencyKey: 'k', options: { a: 1 } });
+    const { run } = await runs.create(draft);
+    const others = [
+      { input: userInput('other') },
+      { options: { a: 2 } },
+      { options: undefined },
+      { thread: { threadId: run.threadId } },
+    ];
+    for (const other of others) await refuses(() => runs.create({ ...draft, ...other }), IdempotencyConflictError);
+    strictEqual((await runs.list()).runs.length, 1);
+  }),
+  storesLaw(
+    'of many requests with one key at once, over two openings, one makes the run',
+    async (stores, makeStores) => {
+      const beside = await makeStores({ beside: stores });
+      const draft = runDraft({ idempotencyKey: 'k' });
+      const made = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => [stores, beside][index % 2]!.runs.create(draft)),
+      );
+      strictEqual(made.filter(({ isNew }) => isNew).length, 1);
+      strictEqual(new Set(made.map(({ run }) => run.runId)).size, 1);
+      strictEqual((await stores.runs.list()).runs.length, 1);
+    },
+  ),
+  storesLaw('a key is free again when its thread was deleted', async ({ threads, runs }) => {
+    const { run } = await runs.create(runDraft({ idempotencyKey: 'k' }));
+    await threads.delete(run.threadId);
+    strictEqual((await runs.create(runDraft({ idempotencyKey: 'k', input: userInput('other') }))).isNew, true);
+  }),
+];
+
+const claimLaws: readonly StoresLaw[] = [
+  storesLaw('the oldest runnable run is claimed first, each once, and then none', async ({ runs }) => {
+    const made: string[] = [];
+    for (let count = 0; count < 5; count++) made.push((await runs.create(runDraft())).run.runId);
+    const claimed: (string | undefined)[] = [];
+    for (let count = 0; count < 6; count++) claimed.push((await runs.claim(LEASE))?.run.runId);
+    deepStrictEqual(claimed, [...made, undefined]);
+  }),
+  storesLaw('a claim says who holds the run, until when, under which epoch, and why', async (_, makeStores) => {
+    const clock = new TestClock();
+    const { runs } = await makeStores({ now: clock.now });
+    const { run, turn } = await runs.create(runDraft());
+    const claimed = await runs.claim({ owner: 'host 7', leaseMs: 500 });
+    deepStrictEqual(claimed?.turn, turn);
+    deepStrictEqual(claimed.approvals, []);
+    const { state, reason, epoch, owner, leaseExpiresAt } = claimed.run;
+    deepStrictEqual([state, reason, epoch, owner, leaseExpiresAt], ['running', 'new', 1, 'host 7', clock.nowMs + 500]);
+    deepStrictEqual(await runs.get(run.runId), claimed.run);
+  }),
+  storesLaw('of many claims at once, over two openings, each run goes to one', async (stores, makeStores) => {
+    const beside = await makeStores({ beside: stores });
+    for (let count = 0; count < 12; count++) await stores.runs.create(runDraft());
+    const claims = await Promise.all(
+      Array.from({ length: 30 }, (_, index) => [stores, beside][index % 2]!.runs.claim(LEASE)),
+    );
+    const ids = claims.flatMap((claimed) => (claimed === undefined ? [] : [claimed.run.runId]));
+    deepStrictEqual([ids.length, new Set(ids).size], [12, 12]);
+  }),
+  storesLaw('of one thread, one run at a time runs, in order', async ({ runs }) => {
+    const first = await runs.create(runDraft());
+    const thread = { threadId: first.run.threadId };
+    const second = await runs.create(runDraft({ thread }));
+    const other = await runs.create(runDraft());
+    strictEqual((await runs.claim(LEASE))?.run.runId, first.run.runId);
+    strictEqual((await runs.claim(LEASE))?.run.runId, other.run.runId);
+    strictEqual(await runs.claim(LEASE), undefined);
+    await runs.finish({ runId: first.run.runId, epoch: 1 }, { state: 'completed' });
+    strictEqual((await runs.claim(LEASE))?.run.runId, second.run.runId);
+  }),
+  storesLaw('a run is claimed for its workspace, or by its id', async ({ runs }) => {
+    const make = async (workspace: string) =>
+      (await runs.create(runDraft({ thread: { create: { workspace } } }))).run.runId;
+    const [one, two, three] = [await make('/one'), await make('/two'), await make('/two')];
+    strictEqual(await runs.claim({ ...LEASE, workspaces: [] }), undefined);
+    strictEqual(await runs.claim({ ...LEASE, workspaces: ['', '%', '/'] }), undefined);
+    strictEqual((await runs.claim({ ...LEASE, workspaces: ['/three', '/two'] }))?.run.runId, two);
+    strictEqual((await runs.claim({ ...LEASE, runId: three }))?.run.runId, three);
+    strictEqual(await runs.claim({ ...LEASE, runId: three }), undefined);
+    strictEqual((await runs.claim(LEASE))?.run.runId, one);
+  }),
+  storesLaw('a run that is made with a claim runs at once, and nobody else gets it', async (stores) => {
+    const { run, fence } = await heldRun(stores);
+    deepStrictEqual([run.state, run.epoch, run.owner], ['running', 1, LEASE.owner]);
+    strictEqual(await stores.runs.claim(LEASE), undefined);
+    strictEqual((await stores.runs.finish(fence, { state: 'completed' })).state, 'completed');
+  }),
+  storesLaw('a run with a claim is refused in a thread that is busy, and nothing is made', async (stores) => {
+    const { run, fence } = await heldRun(stores);
+    const change = { thread: { threadId: run.threadId }, claim: LEASE };
+    await refuses(() => stores.runs.create(runDraft(change)), ThreadBusyError);
+    await stores.runs.suspend(fence, [approvalDraft('apr_1')]);
+    strictEqual((await stores.runs.create(runDraft(change))).run.state, 'running');
+    strictEqual((await stores.runs.list({ threadId: run.threadId })).runs.length, 2);
+  }),
+  storesLaw('runs keep their order when the clock is set back', async (_, makeStores) => {
+    const clock = new TestClock();
+    const { runs } = await makeStores({ now: clock.now });
+    const made: string[] = [];
+    for (let count = 0; count < 4; count++) {
+      made.push((await runs.create(runDraft())).run.runId);
+      clock.nowMs -= 3_600_000;
+    }
+    deepStrictEqual(
+      (await runs.list()).runs.map(({ runId }) => runId),
+      made,
+    );
+    for (const runId of made) strictEqual((await runs.claim(LEASE))?.run.runId, runId);
+  }),
+];
+
+const leaseLaws: readonly StoresLaw[] = [
+  storesLaw('a run whose lease has ended is claimed by another worker, as interrupted', async (_, makeStores) => {
+    const clock = new TestClock();
+    const stores = await makeStores({ now: clock.now });
+    const { run } = await heldRun(stores, { claim: { owner: 'a', leaseMs: 1_000 } });
+    clock.nowMs += 999;
+    strictEqual(await stores.runs.claim(LEASE), undefined);
+    clock.nowMs += 1;
+    const again = await stores.runs.claim({ owner: 'b', leaseMs: 1_000 });
+    deepStrictEqual(
+      [again?.run.runId, again?.run.epoch, again?.run.owner, again?.run.reason],
+      [run.runId, 2, 'b', 'interrupted'],
+    );
+  }),
+  storesLaw('the next run of a thread waits for one whose lease has ended', async (_, makeStores) => {
+    const clock = new TestClock();
+    const stores = await makeStores({ now: clock.now });
+    const { run } = await heldRun(stores, { claim: { owner: 'a', leaseMs: 1_000 } });
+    await stores.runs.create(runDraft({ thread: { threadId: run.threadId } }));
+    clock.nowMs += 2_000;
+    strictEqual((await stores.runs.claim(LEASE))?.run.runId, run.runId);
+    strictEqual(await stores.runs.claim(LEASE), undefined);
+  }),
+  storesLaw('a lease that is renewed goes on; one that is lost is told, and changes nothing', async (_, makeStores) => {
+    const clock = new TestClock();
+    const stores = await makeStores({ now: clock.now });
+    const { fence } = await heldRun(stores, { claim: { owner: 'a', leaseMs: 1_000 } });
+    for (let count = 0; count < 5; count++) {
+      clock.nowMs += 900;
+      deepStrictEqual(await stores.runs.renew(fence, 1_000), { isHeld: true, isCancelRequested: false });
+      strictEqual(await stores.runs.claim(LEASE), undefined);
+    }
+    clock.nowMs += 1_500;
+    strictEqual((await stores.runs.claim(LEASE))?.run.epoch, 2);
+    for (const epoch of [0, 1, 3]) strictEqual((await stores.runs.renew({ ...fence, epoch }, 9)).isHeld, false);
+    strictEqual((await stores.runs.get(fence.runId))?.leaseExpiresAt, clock.nowMs + LEASE.leaseMs);
+    strictEqual((await stores.runs.renew({ runId: 'run_none', epoch: 1 }, 9)).isHeld, false);
+  }),
+  storesLaw('a lease that has ended and that nobody took can be renewed, and ends its run', async (_, makeStores) => {
+    const clock = new TestClock();
+    const stores = await makeStores({ now: clock.now });
+    const { fence } = await heldRun(stores, { claim: { owner: 'a', leaseMs: 1_000 } });
+    clock.nowMs += 5_000;
+    strictEqual((await stores.runs.renew(fence, 1_000)).isHeld, true);
+    clock.nowMs += 5_000;
+    strictEqual((await stores.runs.finish(fence, { state: 'completed' })).state, 'completed');
+  }),
+  storesLaw(
+    'a clock that is set back keeps no dead holder’s run for longer than twice its lease',
+    async (_, makeStores) => {
+      const clock = new TestClock();
+      const stores = await makeStores({ now: clock.now });
+      await heldRun(stores, { claim: { owner: 'a', leaseMs: 1_000 } });
+      clock.nowMs -= 500;
+      strictEqual(await stores.runs.claim(LEASE), undefined);
+      clock.nowMs -= 86_400_000;
+      strictEqual((await stores.runs.claim(LEASE))?.run.epoch, 2);
+    },
+  ),
+  storesLaw('a stale epoch can do nothing', async (_, makeStores) => {
+    const clock = new TestClock();
+    const stores = await makeStores({ now: clock.now });
+    const { fence } = await heldRun(stores, { claim: { owner: 'a', leaseMs: 1_000 } });
+    clock.nowMs += 5_000;
+    const before = (await stores.runs.claim(LEASE))!.run;
+    await refusesAll(stores.runs, fence);
+    await refusesAll(stores.runs, { ...fence, epoch: 3 });
+    await refusesAll(stores.runs, { runId: 'run_none', epoch: 1 });
+    deepStrictEqual(await stores.runs.get(fence.runId), before);
+  }),
+  storesLaw('a released run is claimed again at once', async (stores) => {
+    const { fence } = await heldRun(stores);
+    await stores.runs.release(fence);
+    await stores.runs.release(fence);
+    strictEqual((await stores.runs.get(fence.runId))?.owner, undefined);
+    const again = await stores.runs.claim(LEASE);
+    deepStrictEqual([again?.run.epoch, again?.run.reason], [2, 'interrupted']);
+  }),
+];
+
+async function refusesAll(runs: RunStore, fence: RunFence): Promise<void> {
+  await refuses(() => runs.finish(fence, { state: 'completed' }), StaleEpochError);
+  await refuses(() => runs.suspend(fence, [approvalDraft('apr_x')]), StaleEpochError);
+  await runs.release(fence);
+}
+
+const endLaws: readonly StoresLaw[] = [
+  storesLaw('a run that has ended is held by nobody and claimed by nobody', async (stores) => {
+    for (const state of ['completed', 'failed', 'cancelled', 'incomplete'] as const) {
+      const { fence } = await heldRun(stores);
+      const run = await stores.runs.finish(fence, { state });
+      deepStrictEqual([run.state, run.owner, run.leaseExpiresAt, run.error], [state, undefined, undefined, undefined]);
+      deepStrictEqual(await stores.runs.finish(fence, { state }), run);
+      strictEqual((await stores.runs.renew(fence, 1_000)).isHeld, false);
+      await refuses(() => stores.runs.suspend(fence, [approvalDraft('apr_x')]), StaleEpochError);
+    }
+    strictEqual(await stores.runs.claim(LEASE), undefined);
+  }),
+  storesLaw('a run ends once: another end is refused', async (stores) => {
+    const { fence } = await heldRun(stores);
+    await stores.runs.finish(fence, { state: 'failed', error: { code: 'E', message: 'm' } });
+    await refuses(() => stores.runs.finish(fence, { state: 'completed' }), StaleEpochError);
+    deepStrictEqual((await stores.runs.get(fence.runId))?.error, { code: 'E', message: 'm' });
+  }),
+  storesLaw('the holder of a deleted run learns that it holds nothing', async (stores) => {
+    const { fence, run } = await heldRun(stores);
+    await stores.threads.delete(run.threadId);
+    strictEqual((await stores.runs.renew(fence, 1_000)).isHeld, false);
+    await refusesAll(stores.runs, fence);
+    strictEqual(await stores.runs.get(run.runId), undefined);
+  }),
+];
+
+const listLaws: readonly StoresLaw[] = [
+  storesLaw('a list has the oldest first, and what a query asks for', async (stores) => {
+    const { fence, run } = await heldRun(stores);
+    await stores.runs.finish(fence, { state: 'completed' });
+    const other = await stores.runs.create(runDraft({ principal: 'bob' }));
+    const list = async (query: object) => (await stores.runs.list(query)).runs.map(({ runId }) => runId);
+    deepStrictEqual(await list({}), [run.runId, other.run.runId]);
+    deepStrictEqual(await list({ state: 'queued' }), [other.run.runId]);
+    deepStrictEqual(await list({ principal: 'ada' }), [run.runId]);
+    deepStrictEqual(await list({ threadId: other.run.threadId }), [other.run.runId]);
+    deepStrictEqual(await list({ principal: 'ada', state: 'queued' }), []);
+    for (const principal of ['%', '_da', "' OR 1=1 --"]) deepStrictEqual(await list({ principal }), []);
+  }),
+  storesLaw('pages hold each run once, also those that are made meanwhile', async ({ runs }) => {
+    for (let count = 0; count < 7; count++) await runs.create(runDraft());
+    for (const limit of [1, 3, 7, 500]) {
+      const known = (await runs.list({ limit: 500 })).runs.length;
+      let added = 0;
+      const all = await allPages(async (after) => {
+        const { runs: entries, next } = await runs.list({ limit, ...(after === undefined ? {} : { after }) });
+        ok(entries.length <= limit);
+        if (added++ < 2) await runs.create(runDraft());
+        return { entries: entries.map(({ runId }) => runId), next };
+      });
+      strictEqual(new Set(all).size, all.length);
+      ok(all.length >= known);
+    }
+  }),
+  storesLaw('a cursor or a limit that is none is refused', async ({ runs }) => {
+    for (const after of GARBAGE_CURSORS) await refuses(() => runs.list({ after }), InvalidCursorError);
+    for (const limit of [0, -1, 1.5, Number.NaN, 501]) await refuses(() => runs.list({ limit }), ToolscriptUsageError);
+    await refuses(() => runs.list({ state: 'asleep' as never }), ToolscriptUsageError);
+  }),
+];

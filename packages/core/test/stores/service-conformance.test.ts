@@ -1,0 +1,27 @@
+import { describe, it } from 'vitest';
+import { memoryEventLog, memoryStores } from '#core/stores/index.js';
+import {
+  eventLogConformance,
+  runStoreConformance,
+  threadStoreConformance,
+  type MakeEventLog,
+  type MakeStores,
+} from '#core/testing/index.js';
+
+const named = <Law extends { name: string }>(laws: readonly Law[]) => laws.map((law) => [law.name, law] as const);
+
+/** Another opening of what is in memory is the same. */
+const makeStores: MakeStores = ({ beside, ...options } = {}) => beside ?? memoryStores(options);
+const makeEventLog: MakeEventLog = ({ beside, ...options } = {}) => beside ?? memoryEventLog(options);
+
+describe('threads in memory', () => {
+  it.each(named(threadStoreConformance()))('%s', (_name, law) => law.check(makeStores));
+});
+
+describe('runs in memory', () => {
+  it.each(named(runStoreConformance()))('%s', (_name, law) => law.check(makeStores));
+});
+
+describe('the event log in memory', () => {
+  it.each(named(eventLogConformance()))('%s', (_name, law) => law.check(makeEventLog));
+});

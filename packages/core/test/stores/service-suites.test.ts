@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest';
+import { memoryEventLog, memoryStores } from '#core/stores/index.js';
+import { eventLogConformance, runStoreConformance, threadStoreConformance } from '#core/testing/index.js';
+import type { EventLog, RunStore, ServiceStores, ThreadStore } from '#core/protocol/index.js';
+
+/** The port with some functions replaced by weaker ones, which are given the port. */
+function weakened<Port extends object>(port: Port, weaken: (port: Port) => Partial<Port>): Port {
+  const weak = weaken(port);
+  return new Proxy(port, {
+    get: (target, key) => {
+      const member: unknown = Reflect.get(key in weak ? weak : target, key);
+      return typeof member === 'function' ? member.bind(target) : member;
+    },
+  });
+}
+
+function stores(weaken: {
+  runs?: (runs: RunStore) => Partial<RunStore>;
+  threads?: (threads: ThreadStore) => Partial<ThreadStore>;
+}) {
+  return ({ beside, now }: { beside?: ServiceStores; now?: () => number } = {}): ServiceStores => {
+    if (beside !== undefined) return beside;
+    const made = memoryStores(now === undefined ? {} : { now });
+    return {
+      runs: weakened(made.runs, weaken.runs ?? (() => ({}))),
+      threads: weakened(made.threads, weaken.threads ?? (() => ({}))),
+      close: () => made.close(),
+    };
+  };
+}
+
+function log(weaken: (log: EventLog) => Partial<EventLog>) {
+  return ({ beside, now }: { beside?: EventLog; now?: () => number } = {}): EventLog =>
+    beside ?? weakened(memoryEventLog(now === undefined ? {} : { now }), weaken);
+}
+
+/** Each weakness, and a law that must see it. */
+const WEAK_STORES: readonly [law: string, make: ReturnType<typeof stores>][] = [
+  [
+    'the same key with another thread, input or options is refused',
+    stores({ runs: (runs) => ({ create: (draft) => runs.create({ ...draft, idempotencyKey: undefined }) }) }),
+  ],
+  [
+    'a stale epoch can do nothing',
+    stores({
+      runs: (runs) => ({
+        finish: async (fence, end) => {
+          const epoch = (await runs.get(fence.runId))?.epoch ?? 0;
+          return runs.finish({ ...fence, epoch }, end);
+        },
+      }),
+    }),
+  ],
+  [
+    'a lease that is renewed goes on; one that is lost is told, and changes nothing',
+    stores({ runs: () => ({ renew: async () => ({ isHeld: true, isCancelRequested: false }) }) }),
+  ],
+  [
+    'with an epoch, the holder alone appends: from its claim to its end',
+    stores({ threads: (threads) => ({ append: (events) => threads.append(events) }) }),
+  ],
+  [
+    'events that are there already are skipped, in whole and in part',
+    stores({
+      threads: (threads) => ({
+        append: async (events) => {
+          const { length } = (await threads.readEvents(events[0]!.run_id)).events;
+          return threads.append(events.map((event, index) => ({ ...event, seq: length + index })));
+        },
+      }),
+    }),
+  ],
+  [
+    'of many decisions at once, over two openings, one wins, and the others get it',
+    stores({
+      threads: (threads) => ({
+        decide: async (...parameters) => {
+          const decided = await threads.decide(...parameters);
+          return decided && { ...decided, isWinner: true };
+        },
+      }),
+    }),
+  ],
+  [
+    'a thread is deleted with everything under it, and nothing else is',
+    stores({ threads: () => ({ delete: async () => [] }) }),
+  ],
+  [
+    'a search takes every character as itself',
+    stores({
+      threads: (threads) => ({
+        list: ({ text, ...query } = {}) =>
+          threads.list({ ...query, ...(text === undefined ? {} : { text: text.replaceAll('%', '') }) }),
+      }),
+    }),
+  ],
+];
+
+const WEAK_LOGS: readonly [law: string, make: ReturnType<typeof log>][] = [
+  [
+    'a later epoch shuts out the earlier ones, from its opening on',
+    log((port) => ({ publish: (_epoch, events) => port.publish(1_000, events) })),
+  ],
+  [
+    'a subscription gives what was there and what comes, once each, and ends with the run',
+    log((port) => ({
+      async *subscribe(runId) {
+        const { events } = await port.read(runId);
+        yield* events;
+        yield* port.subscribe(runId, { from: Math.max(0, events.length - 1) });
+      },
+    })),
+  ],
+  [
+    'after five deliveries a run is a dead letter, until it is revived',
+    log((port) => ({ reject: (delivery) => port.reject(delivery, '') })),
+  ],
+  [
+    'runs are served in turn, each by one consumer at a time, over two openings',
+    log((port) => ({
+      receive: async (options) => {
+        const { events } = await port.read('run_a');
+        return events.length === 0 ? undefined : { group: options.group, runId: 'run_a', token: 1, attempt: 1, events };
+      },
+    })),
+  ],
+];
+
+const stateLaws = [...threadStoreConformance(), ...runStoreConformance()];
+
+describe('the suites', () => {
+  it.each(WEAK_STORES)('find stores that break "%s"', async (name, make) => {
+    const law = stateLaws.find((law) => law.name === name);
+    await expect(law!.check(make)).rejects.toThrow();
+  });
+
+  it.each(WEAK_LOGS)('find a log that breaks "%s"', async (name, make) => {
+    const law = eventLogConformance().find((law) => law.name === name);
+    await expect(law!.check(make)).rejects.toThrow();
+  });
+
+  it.each([threadStoreConformance(), runStoreConformance(), eventLogConformance()])(
+    'give each law a name of its own (%#)',
+    (...laws) => {
+      expect(laws.length).toBeGreaterThan(25);
+      expect(new Set(laws.map(({ name }) => name)).size).toBe(laws.length);
+    },
+  );
+});
