@@ -105,7 +105,7 @@ describe('architecture', () => {
     expect(folders.map(({ name }) => name).filter((name) => !(name in MAY_IMPORT))).toEqual([]);
   });
 
-  it.each(['tools', 'cli'])('packages/%s uses only the public exports of core', (name) => {
+  it.each(['tools', 'server', 'cli'])('packages/%s uses only the public exports of core', (name) => {
     const { files, imports } = readImports(join(root, 'packages', name, 'src'));
     expect(files).toBeGreaterThan(3);
     expect(imports.map(packageViolation).filter((violation) => violation !== undefined)).toEqual([]);

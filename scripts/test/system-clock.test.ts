@@ -16,7 +16,7 @@ const BETWEEN_PROCESSES = new Set([
 
 const ARITHMETIC = /Date\.now\(\)\s*[-+<>]|(?:[-+<]|(?<!=)>)=?\s*Date\.now\(\)/u;
 
-const sources = ['core', 'tools', 'cli'].flatMap((name) => {
+const sources = ['core', 'tools', 'server', 'cli'].flatMap((name) => {
   const folder = `packages/${name}/src/`;
   const paths = readdirSync(new URL(`../../${folder}`, import.meta.url), { recursive: true, encoding: 'utf8' });
   return paths.filter((path) => path.endsWith('.ts')).map((path) => folder + path.replaceAll('\\', '/'));

@@ -4,13 +4,20 @@
  */
 export class ChangeBoard {
   readonly #listeners = new Set<ChangeListener>();
+  readonly #onListen: () => void;
   #isClosed = false;
+
+  /** `onListen` is called for each new listener. */
+  constructor(onListen: () => void = () => {}) {
+    this.#onListen = onListen;
+  }
 
   /** Of one key; left out: of every key. */
   listen(key?: string): ChangeListener {
     const listener = new ChangeListener(key, () => this.#listeners.delete(listener));
     this.#listeners.add(listener);
     if (this.#isClosed) listener.end();
+    else this.#onListen();
     return listener;
   }
 

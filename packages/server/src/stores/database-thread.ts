@@ -1,0 +1,139 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import {
+  ChangeBoard,
+  EventOrderError,
+  IdempotencyConflictError,
+  NotFoundError,
+  StaleEpochError,
+  StoreUnavailableError,
+  ThreadBusyError,
+  ToolscriptUsageError,
+} from '@toolscript/core/protocol';
+import type { AnswerMessage, CallMessage, ErrorMessage, MethodsOf, TableName } from './calls.js';
+
+/** How often another process's writes are looked for while somebody waits for them, in ms. */
+const POLL_MS = 50;
+
+const ERRORS: Readonly<Record<string, new (message: string) => Error>> = {
+  EventOrderError,
+  IdempotencyConflictError,
+  NotFoundError,
+  StaleEpochError,
+  StoreUnavailableError,
+  ThreadBusyError,
+  ToolscriptUsageError,
+};
+
+interface OpenCall {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+type Call<Name extends TableName, Key extends keyof MethodsOf<Name>> = MethodsOf<Name>[Key] extends (
+  ...parameters: infer Parameters
+) => infer Value
+  ? { parameters: Parameters; value: Value }
+  : never;
+
+/** A database in a thread of its own. The thread keeps the process alive only while a call is under way. */
+export class DatabaseThread {
+  /** Announces changes: this process's at once, another one's within `POLL_MS`. */
+  readonly board = new ChangeBoard(() => void this.#poll());
+  readonly path: string;
+  readonly #worker: Worker;
+  readonly #calls = new Map<number, OpenCall>();
+  #made = 0;
+  #isPolling = false;
+  #failure: Error | undefined;
+  #closing: Promise<void> | undefined;
+
+  private constructor(path: string) {
+    this.path = path;
+    this.#worker = new Worker(new URL('database-worker.js', import.meta.url), { workerData: path, execArgv: [] });
+    this.#worker.on('message', (message: AnswerMessage) => this.#settle(message));
+    this.#worker.on('error', (error) => this.#fail(error));
+    this.#worker.on('exit', () => this.#fail(undefined));
+  }
+
+  /** Rejects with a `StoreUnavailableError` where the file cannot be opened. */
+  static async open(path: string): Promise<DatabaseThread> {
+    const thread = new DatabaseThread(path);
+    await new Promise<unknown>((resolve, reject) => thread.#calls.set(0, { resolve, reject }));
+    return thread;
+  }
+
+  async call<Name extends TableName, Key extends keyof MethodsOf<Name> & string>(
+    table: Name,
+    method: Key,
+    ...parameters: Call<Name, Key>['parameters']
+  ): Promise<Call<Name, Key>['value']> {
+    return this.#send(table, method, parameters) as Promise<Call<Name, Key>['value']>;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.board.close();
+    if (this.#failure !== undefined) return;
+    this.#failure = closedError(this.path);
+    const closed = new Promise<unknown>((resolve, reject) => this.#calls.set(-1, { resolve, reject }));
+    this.#worker.ref();
+    this.#worker.postMessage('close');
+    await closed;
+    await this.#worker.terminate();
+  }
+
+  #send(table: CallMessage['table'], method: string, parameters: readonly unknown[]): Promise<unknown> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    this.#made += 1;
+    const id = this.#made;
+    this.#worker.ref();
+    return new Promise((resolve, reject) => {
+      this.#calls.set(id, { resolve, reject });
+      this.#worker.postMessage({ id, table, method, parameters } satisfies CallMessage);
+    });
+  }
+
+  #settle(message: AnswerMessage): void {
+    const call = this.#calls.get(message.id);
+    this.#calls.delete(message.id);
+    if (this.#calls.size === 0) this.#worker.unref();
+    if ('error' in message) call?.reject(revive(message.error));
+    else call?.resolve(message.value);
+  }
+
+  #fail(cause: Error | undefined): void {
+    this.#failure ??= new StoreUnavailableError(`The thread of ${this.path} has ended. Open the store again.`, { cause });
+    for (const { reject } of this.#calls.values()) reject(this.#failure);
+    this.#calls.clear();
+    this.board.close();
+  }
+
+  /** The first look announces too: something may have changed before there was anything to compare with. */
+  async #poll(): Promise<void> {
+    if (this.#isPolling) return;
+    this.#isPolling = true;
+    let known: unknown;
+    while (this.board.hasListeners && this.#failure === undefined) {
+      const version = await this.#send('database', 'version', []).catch(() => known);
+      if (version !== known) this.board.announce();
+      known = version;
+      await delay(POLL_MS);
+    }
+    this.#isPolling = false;
+  }
+}
+
+function closedError(path: string): Error {
+  return new StoreUnavailableError(`${path} is closed. Open the store again.`);
+}
+
+function revive({ name, message, stack }: ErrorMessage): Error {
+  const Kind = ERRORS[name];
+  if (Kind !== undefined) return new Kind(message);
+  return Object.assign(new Error(message), { name, stack });
+}

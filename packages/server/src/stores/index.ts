@@ -1,0 +1,1 @@
+export { openEventLog, openStores, type OpenStoresOptions } from './open-stores.js';

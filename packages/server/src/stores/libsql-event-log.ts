@@ -1,0 +1,112 @@
+import {
+  checkBatch,
+  DeadLetterQuerySchema,
+  DEFAULT_PAGE,
+  DeliveryOptionsSchema,
+  EventRangeSchema,
+  parseShape,
+  readCursor,
+  RunFenceSchema,
+  subscribeByReading,
+  watchBoard,
+  type DeadLetterPage,
+  type DeadLetterQuery,
+  type Delivery,
+  type DeliveryOptions,
+  type EventLog,
+  type EventPage,
+  type EventRange,
+  type LogPosition,
+  type LogTail,
+  type StreamEvent,
+} from '@toolscript/core/protocol';
+import type { DatabaseThread } from './database-thread.js';
+import { eventsOf, isStoreId, nextCursor } from './libsql-threads.js';
+
+export class LibsqlEventLog implements EventLog {
+  constructor(
+    readonly database: DatabaseThread,
+    readonly now: () => number,
+  ) {}
+
+  async open(runId: string, epoch: number): Promise<LogPosition> {
+    const fence = parseShape(RunFenceSchema, { runId, epoch }, 'fence');
+    return this.database.call('log', 'open', fence.runId, fence.epoch);
+  }
+
+  async publish(epoch: number, events: readonly StreamEvent[]): Promise<void> {
+    const batch = checkBatch(events);
+    parseShape(RunFenceSchema, { runId: batch.runId, epoch }, 'fence');
+    await this.database.call('log', 'publish', epoch, batch);
+    this.database.board.announce(batch.runId);
+  }
+
+  async read(runId: string, range: EventRange = {}): Promise<EventPage> {
+    const { from, limit } = parseShape(EventRangeSchema, range, 'range');
+    if (!isStoreId(runId)) return { events: [] };
+    return eventsOf(await this.database.call('log', 'read', { runId, from, limit }));
+  }
+
+  subscribe(
+    runId: string,
+    options: { readonly from?: number; readonly signal?: AbortSignal } = {},
+  ): AsyncIterable<StreamEvent> {
+    const read = async (id: string, from: number): Promise<LogTail> => {
+      const tail = await this.database.call('log', 'read', { runId: id, from });
+      return { ...eventsOf(tail), position: tail.position };
+    };
+    return subscribeByReading({ board: this.database.board, read }, runId, options);
+  }
+
+  async receive(options: DeliveryOptions): Promise<Delivery | undefined> {
+    const parsed = parseShape(DeliveryOptionsSchema, options, 'delivery');
+    const delivered = await this.database.call('log', 'receive', parsed, this.now());
+    if (delivered === undefined) return undefined;
+    const { texts, ...delivery } = delivered;
+    return { ...delivery, ...eventsOf({ texts, next: undefined }) };
+  }
+
+  async acknowledge(delivery: Delivery, seq = delivery.events.at(-1)!.seq): Promise<boolean> {
+    if (!delivery.events.some((event) => event.seq === seq)) return false;
+    return this.#settled(this.database.call('log', 'acknowledge', nameOf(delivery), seq + 1));
+  }
+
+  async reject(delivery: Delivery, reason: string): Promise<boolean> {
+    return this.#settled(this.database.call('log', 'reject', nameOf(delivery), reason));
+  }
+
+  async deadLetters(query: DeadLetterQuery): Promise<DeadLetterPage> {
+    const { group, after, limit = DEFAULT_PAGE } = parseShape(DeadLetterQuerySchema, query, 'query');
+    const position = after === undefined ? 0 : readCursor('dead', after);
+    const { letters, next } = await this.database.call('log', 'deadLetters', { group, after: position, limit });
+    return { letters, ...nextCursor('dead', next) };
+  }
+
+  async revive(group: string, runId: string): Promise<boolean> {
+    return isStoreId(runId) && this.#settled(this.database.call('log', 'revive', group, runId));
+  }
+
+  async delete(runId: string): Promise<void> {
+    if (!isStoreId(runId)) return;
+    await this.database.call('log', 'delete', runId);
+    this.database.board.announce(runId);
+  }
+
+  watch({ signal }: { readonly signal: AbortSignal }): AsyncIterable<void> {
+    return watchBoard(this.database.board, signal);
+  }
+
+  close(): Promise<void> {
+    return this.database.close();
+  }
+
+  async #settled(call: Promise<boolean>): Promise<boolean> {
+    const isSettled = await call;
+    if (isSettled) this.database.board.announce();
+    return isSettled;
+  }
+}
+
+function nameOf({ group, runId, token, attempt }: Delivery): Omit<Delivery, 'events'> {
+  return { group, runId, token, attempt };
+}

@@ -1,0 +1,95 @@
+import {
+  ApprovalDraftSchema,
+  ClaimOptionsSchema,
+  DEFAULT_PAGE,
+  parseShape,
+  readCursor,
+  requestText,
+  RunDraftSchema,
+  RunEndSchema,
+  RunFenceSchema,
+  RunQuerySchema,
+  watchBoard,
+  type ApprovalDraft,
+  type ClaimedRun,
+  type ClaimOptions,
+  type CreatedRun,
+  type Renewal,
+  type Run,
+  type RunDraft,
+  type RunEnd,
+  type RunFence,
+  type RunPage,
+  type RunQuery,
+  type RunStore,
+} from '@toolscript/core/protocol';
+import type { DatabaseThread } from './database-thread.js';
+import { encoded, isAbsentOrStoreId, isStoreId, nextCursor } from './libsql-threads.js';
+
+export class LibsqlRuns implements RunStore {
+  constructor(
+    readonly database: DatabaseThread,
+    readonly now: () => number,
+  ) {}
+
+  async create(draft: RunDraft): Promise<CreatedRun> {
+    const parsed = parseShape(RunDraftSchema, draft, 'run');
+    return this.#announced(this.database.call('runs', 'create', parsed, requestText(parsed), this.now()));
+  }
+
+  async get(runId: string): Promise<Run | undefined> {
+    return isStoreId(runId) ? this.database.call('runs', 'get', runId) : undefined;
+  }
+
+  async claim(options: ClaimOptions): Promise<ClaimedRun | undefined> {
+    return this.database.call('runs', 'claim', parseShape(ClaimOptionsSchema, options, 'claim'), this.now());
+  }
+
+  async renew(fence: RunFence, leaseMs: number): Promise<Renewal> {
+    const length = parseShape(ClaimOptionsSchema.shape.leaseMs, leaseMs, 'leaseMs');
+    return this.database.call('runs', 'renew', checkedFence(fence), length, this.now());
+  }
+
+  async release(fence: RunFence): Promise<void> {
+    await this.#announced(this.database.call('runs', 'release', checkedFence(fence), this.now()));
+  }
+
+  async suspend(fence: RunFence, approvals: readonly ApprovalDraft[]): Promise<Run> {
+    const drafts = parseShape(ApprovalDraftSchema.array().min(1), approvals, 'approvals');
+    return this.#announced(this.database.call('runs', 'suspend', checkedFence(fence), drafts, this.now()));
+  }
+
+  async finish(fence: RunFence, end: RunEnd): Promise<Run> {
+    const parsed = parseShape(RunEndSchema, end, 'end');
+    return this.#announced(this.database.call('runs', 'finish', checkedFence(fence), parsed, this.now()));
+  }
+
+  async requestCancel(runId: string): Promise<Run | undefined> {
+    if (!isStoreId(runId)) return undefined;
+    return this.#announced(this.database.call('runs', 'requestCancel', runId, this.now()));
+  }
+
+  async list(query: RunQuery = {}): Promise<RunPage> {
+    const { state, principal, threadId, ...page } = parseShape(RunQuerySchema, query, 'query');
+    const after = page.after === undefined ? 0 : readCursor('run', page.after);
+    if (!isAbsentOrStoreId(threadId)) return { runs: [] };
+    const filters = { state, principal: encoded(principal), thread_id: threadId };
+    const limit = page.limit ?? DEFAULT_PAGE;
+    const { runs, next } = await this.database.call('runs', 'list', { filters, after, limit });
+    return { runs, ...nextCursor('run', next) };
+  }
+
+  watch({ signal }: { readonly signal: AbortSignal }): AsyncIterable<void> {
+    return watchBoard(this.database.board, signal);
+  }
+
+  async #announced<Value>(call: Promise<Value>): Promise<Value> {
+    const value = await call;
+    this.database.board.announce();
+    return value;
+  }
+}
+
+function checkedFence(fence: RunFence): RunFence {
+  return parseShape(RunFenceSchema, fence, 'fence');
+}

@@ -1,0 +1,163 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+  ApprovalQuerySchema,
+  checkBatch,
+  DecisionSchema,
+  DEFAULT_PAGE,
+  EventRangeSchema,
+  ItemQuerySchema,
+  parseShape,
+  readCursor,
+  RunFenceSchema,
+  searchText,
+  StoreIdSchema,
+  ThreadDraftSchema,
+  ThreadInstructionsSchema,
+  ThreadQuerySchema,
+  writeCursor,
+  type Approval,
+  type ApprovalPage,
+  type ApprovalQuery,
+  type DecidedApproval,
+  type EventPage,
+  type EventRange,
+  type ItemPage,
+  type ItemQuery,
+  type OutputItem,
+  type RunFence,
+  type StoredDecision,
+  type StreamEvent,
+  type Thread,
+  type ThreadDraft,
+  type ThreadInstructions,
+  type ThreadPage,
+  type ThreadQuery,
+  type ThreadStore,
+  type TurnItems,
+} from '@toolscript/core/protocol';
+import type { DatabaseThread } from './database-thread.js';
+
+export class LibsqlThreads implements ThreadStore {
+  constructor(
+    readonly database: DatabaseThread,
+    readonly now: () => number,
+  ) {}
+
+  async create(draft: ThreadDraft): Promise<Thread> {
+    return this.database.call('threads', 'create', parseShape(ThreadDraftSchema, draft, 'thread'), this.now());
+  }
+
+  async get(threadId: string): Promise<Thread | undefined> {
+    return isStoreId(threadId) ? this.database.call('threads', 'get', threadId) : undefined;
+  }
+
+  async list(query: ThreadQuery = {}): Promise<ThreadPage> {
+    const { principal, workspace, text, ...page } = parseShape(ThreadQuerySchema, query, 'query');
+    const after = page.after === undefined ? Number.MAX_SAFE_INTEGER : readCursor('thread', page.after);
+    const { threads, next } = await this.database.call('threads', 'list', {
+      filters: { principal: encoded(principal), workspace: encoded(workspace) },
+      searched: text === undefined ? undefined : searchText(text),
+      after,
+      limit: page.limit ?? DEFAULT_PAGE,
+    });
+    return { threads, ...nextCursor('thread', next) };
+  }
+
+  async rename(threadId: string, title: string): Promise<Thread | undefined> {
+    const text = parseShape(ThreadDraftSchema.shape.title.unwrap(), title, 'title');
+    return isStoreId(threadId) ? this.database.call('threads', 'rename', threadId, text, this.now()) : undefined;
+  }
+
+  async delete(threadId: string): Promise<readonly string[]> {
+    if (!isStoreId(threadId)) return [];
+    const runIds = await this.database.call('threads', 'delete', threadId);
+    this.database.board.announce();
+    return runIds;
+  }
+
+  async instructions(threadId: string): Promise<ThreadInstructions | undefined> {
+    return isStoreId(threadId) ? this.database.call('threads', 'instructions', threadId) : undefined;
+  }
+
+  async saveInstructions(threadId: string, instructions: ThreadInstructions, fence?: RunFence): Promise<void> {
+    const parsed = parseShape(ThreadInstructionsSchema, instructions, 'instructions');
+    const checked = parseShape(RunFenceSchema.optional(), fence, 'fence');
+    const id = parseShape(StoreIdSchema, threadId, 'threadId');
+    await this.database.call('threads', 'saveInstructions', id, parsed, checked, this.now());
+  }
+
+  async append(events: readonly StreamEvent[], { epoch }: { readonly epoch?: number } = {}): Promise<number> {
+    return this.database.call('threads', 'append', checkBatch(events), epoch, this.now());
+  }
+
+  async readEvents(runId: string, range: EventRange = {}): Promise<EventPage> {
+    const checked = parseShape(EventRangeSchema, range, 'range');
+    if (!isStoreId(runId)) return { events: [] };
+    return eventsOf(await this.database.call('threads', 'readEvents', { runId, ...checked }));
+  }
+
+  async readItems(threadId: string, query: ItemQuery = {}): Promise<ItemPage> {
+    const { after, limit = DEFAULT_PAGE } = parseShape(ItemQuerySchema, query, 'query');
+    const position = after === undefined ? 0 : readCursor('turn', after);
+    if (!isStoreId(threadId)) return { turns: [] };
+    const page = await this.database.call('threads', 'readItems', threadId, position, limit);
+    const turns: TurnItems[] = [];
+    for (const turn of page.turns) {
+      turns.push({ ...turn, items: JSON.parse(turn.items) as OutputItem[] });
+      // A long page does not hold the thread of the program.
+      if (turn.items.length > 65_536) await nextTurn();
+    }
+    return { turns, ...nextCursor('turn', page.next) };
+  }
+
+  async approval(approvalId: string): Promise<Approval | undefined> {
+    return isStoreId(approvalId) ? this.database.call('threads', 'approval', approvalId) : undefined;
+  }
+
+  async listApprovals(query: ApprovalQuery = {}): Promise<ApprovalPage> {
+    const { state, principal, threadId, runId, ...page } = parseShape(ApprovalQuerySchema, query, 'query');
+    const after = page.after === undefined ? 0 : readCursor('approval', page.after);
+    if (![threadId, runId].every(isAbsentOrStoreId)) return { approvals: [] };
+    const { approvals, next } = await this.database.call('threads', 'listApprovals', {
+      filters: { state, principal: encoded(principal), thread_id: threadId, run_id: runId },
+      after,
+      limit: page.limit ?? DEFAULT_PAGE,
+    });
+    return { approvals, ...nextCursor('approval', next) };
+  }
+
+  async decide(approvalId: string, decision: StoredDecision, by: string): Promise<DecidedApproval | undefined> {
+    const parsed = parseShape(DecisionSchema, decision, 'decision');
+    if (!isStoreId(approvalId)) return undefined;
+    const decided = await this.database.call('threads', 'decide', approvalId, parsed, by, this.now());
+    if (decided?.isRunQueued === true) this.database.board.announce();
+    return decided;
+  }
+
+  async expireApprovals(): Promise<readonly Approval[]> {
+    const expired = await this.database.call('threads', 'expireApprovals', this.now());
+    if (expired.length > 0) this.database.board.announce();
+    return expired;
+  }
+}
+
+/** SQLite may end a text at a NUL, so that no other id reaches it. */
+export function isStoreId(id: string): boolean {
+  return StoreIdSchema.safeParse(id).success;
+}
+
+export function isAbsentOrStoreId(id: string | undefined): boolean {
+  return id === undefined || isStoreId(id);
+}
+
+export function encoded(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : JSON.stringify(text);
+}
+
+export function nextCursor(kind: string, next: number | undefined): { next?: string } {
+  return next === undefined ? {} : { next: writeCursor(kind, next) };
+}
+
+export function eventsOf({ texts, next }: { texts: readonly string[]; next: number | undefined }): EventPage {
+  return { events: texts.map((text) => JSON.parse(text) as StreamEvent), ...(next === undefined ? {} : { next }) };
+}

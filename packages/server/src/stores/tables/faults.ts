@@ -1,0 +1,62 @@
+import { StoreUnavailableError } from '@toolscript/core/protocol';
+
+/** How long a statement waits for another process's transaction. */
+export const BUSY_MS = 15_000;
+
+const SENTENCES: Readonly<Record<string, (path: string) => string>> = {
+  busy: (path) => `${path} is locked: another process has held it for ${BUSY_MS / 1_000} s. End that process, or try again when it is done.`,
+  damaged: (path) => `${path} is damaged, or is no database of Toolscript. Move it away to begin an empty one, or put a backup in its place.`,
+  full: (path) => `${path} cannot grow: the disk is full. Make room and try again.`,
+  refused: (path) => `${path} cannot be opened for writing. Give yourself permission to write the file and its folder, or name another file.`,
+  disk: (path) => `${path} cannot be read or written: its disk or file system failed. Check the disk, and put a backup in place of the file.`,
+};
+
+/** Primary result codes of SQLite. */
+const KIND_OF_CODE: Readonly<Record<number, string>> = {
+  5: 'busy',
+  6: 'busy',
+  8: 'refused',
+  10: 'disk',
+  11: 'damaged',
+  13: 'full',
+  14: 'refused',
+  23: 'refused',
+  26: 'damaged',
+};
+
+const KIND_OF_SYSTEM_CODE: Readonly<Record<string, string>> = {
+  EACCES: 'refused',
+  EEXIST: 'refused',
+  EISDIR: 'refused',
+  ENOENT: 'refused',
+  ENOSPC: 'full',
+  ENOTDIR: 'refused',
+  EPERM: 'refused',
+  EDQUOT: 'full',
+  EIO: 'disk',
+  EROFS: 'refused',
+};
+
+/** The error in one sentence, where the database or the system is its cause; the error itself otherwise. */
+export function describeFault(error: unknown, path: string): unknown {
+  const kind = kindOf(error);
+  if (kind === undefined) return error;
+  return new StoreUnavailableError(SENTENCES[kind]!(path), { cause: error });
+}
+
+/** SQLite's own code, or 0. */
+export function sqliteCode(error: unknown): number {
+  const raw = (error as { rawCode?: unknown } | undefined)?.rawCode;
+  return typeof raw === 'number' ? raw & 255 : 0;
+}
+
+function kindOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code } = error as { code?: unknown };
+  // What fails when a file is opened has its code in the message alone.
+  const opening = /ConnectionFailed\(.*: (\d+)"\)/u.exec(error.message)?.[1];
+  return (
+    KIND_OF_CODE[sqliteCode(error) || Number(opening ?? 0)] ??
+    (typeof code === 'string' ? KIND_OF_SYSTEM_CODE[code] : undefined)
+  );
+}

@@ -1,0 +1,174 @@
+import {
+  MAX_DELIVERIES,
+  refuseAfterEnd,
+  StaleEpochError,
+  type DeadLetter,
+  type Delivery,
+  type DeliveryOptionsSchema,
+  type EventBatch,
+  type LogPosition,
+} from '@toolscript/core/protocol';
+import type { Database, Row } from './database.js';
+import { addEvents, readEvents, type TextPage } from './event-tables.js';
+import { encode } from './rows.js';
+
+type ParsedDelivery = ReturnType<typeof DeliveryOptionsSchema.parse>;
+
+export interface LogTailTexts extends TextPage {
+  readonly position: LogPosition | undefined;
+}
+
+/** A delivery whose events are JSON text. */
+export interface DeliveredTexts extends Omit<Delivery, 'events'> {
+  readonly texts: readonly string[];
+}
+
+const ORDINARY = { flush: false };
+
+/** The run that was served longest ago, of those with events for the group that no consumer has now. */
+const NEXT_RUN = `
+  SELECT log_runs.run_id, log_groups.attempts FROM log_runs
+  LEFT JOIN log_groups ON log_groups.run_id = log_runs.run_id AND log_groups.name = :name
+  WHERE log_runs.next_seq > coalesce(log_groups.next_seq, 0)
+    AND coalesce(log_groups.is_dead, 0) = 0
+    AND NOT (coalesce(log_groups.lease_expires_at, 0) > :now
+      AND log_groups.lease_expires_at <= :now + 2 * log_groups.lease_ms)
+  ORDER BY coalesce(log_groups.served, 0), log_runs.position LIMIT 1`;
+
+/** The log as the database has it; each function is one transaction. */
+export class LogTables {
+  constructor(readonly database: Database) {}
+
+  open(runId: string, epoch: number): LogPosition {
+    return this.database.write(() => {
+      this.#fence(runId, epoch);
+      return positionOf(this.#find(runId)!);
+    });
+  }
+
+  publish(epoch: number, batch: EventBatch): void {
+    this.database.write(() => {
+      const { runId } = batch;
+      this.#fence(runId, epoch);
+      const { nextSeq, isEnded } = positionOf(this.#find(runId)!);
+      const added = addEvents(this.database, 'log_events', batch, nextSeq);
+      if (added === 0) return;
+      refuseAfterEnd(batch, isEnded);
+      this.database.run('UPDATE log_runs SET next_seq = :nextSeq, is_ended = :isEnded WHERE run_id = :runId', {
+        runId,
+        nextSeq: nextSeq + added,
+        isEnded: batch.endIndex === -1 ? 0 : 1,
+      });
+    }, ORDINARY);
+  }
+
+  read(range: { runId: string; from?: number | undefined; limit?: number | undefined }): LogTailTexts {
+    return this.database.read(() => {
+      const row = this.#find(range.runId);
+      return { ...readEvents(this.database, 'log_events', range), position: row && positionOf(row) };
+    });
+  }
+
+  receive({ group, leaseMs, limit }: ParsedDelivery, now: number): DeliveredTexts | undefined {
+    return this.database.write(() => {
+      const name = encode(group);
+      for (;;) {
+        const next = this.database.first(NEXT_RUN, { name, now });
+        if (next === undefined) return undefined;
+        const runId = next.run_id as string;
+        if (((next.attempts as number | null) ?? 0) < MAX_DELIVERIES) return this.#deliver({ group, runId, leaseMs, limit }, now);
+        this.database.run('UPDATE log_groups SET is_dead = 1 WHERE name = :name AND run_id = :runId', { name, runId });
+      }
+    }, ORDINARY);
+  }
+
+  acknowledge(delivery: Omit<Delivery, 'events'>, nextSeq: number): boolean {
+    return this.#settle(delivery, "next_seq = :nextSeq, attempts = 0, reason = '\"\"', lease_expires_at = 0", { nextSeq });
+  }
+
+  reject(delivery: Omit<Delivery, 'events'>, reason: string): boolean {
+    const change = `reason = :reason, lease_expires_at = 0, is_dead = attempts >= ${MAX_DELIVERIES}`;
+    return this.#settle(delivery, change, { reason: encode(reason) });
+  }
+
+  deadLetters({ group, after, limit }: { group: string; after: number; limit: number }) {
+    const rows = this.database.all(
+      `SELECT log_groups.*, log_runs.position FROM log_groups JOIN log_runs USING (run_id)
+      WHERE name = :name AND is_dead = 1 AND position > :after ORDER BY position LIMIT :limit`,
+      { name: encode(group), after, limit: limit + 1 },
+    );
+    const page = rows.slice(0, limit);
+    return { letters: page.map(letterOf), next: page.length < rows.length ? (page.at(-1)!.position as number) : undefined };
+  }
+
+  revive(group: string, runId: string): boolean {
+    return this.database.write(
+      () =>
+        this.database.first(
+          `UPDATE log_groups SET is_dead = 0, attempts = 0, reason = '""', lease_expires_at = 0
+          WHERE name = :name AND run_id = :runId AND is_dead = 1 RETURNING run_id`,
+          { name: encode(group), runId },
+        ) !== undefined,
+    );
+  }
+
+  delete(runId: string): void {
+    this.database.write(() => this.database.run('DELETE FROM log_runs WHERE run_id = :runId', { runId }));
+  }
+
+  #find(runId: string): Row | undefined {
+    return this.database.first('SELECT * FROM log_runs WHERE run_id = :runId', { runId });
+  }
+
+  #fence(runId: string, epoch: number): void {
+    const known = this.#find(runId)?.epoch as number | undefined;
+    if (known !== undefined && known > epoch)
+      throw new StaleEpochError(`Epoch ${epoch} of the run ${runId} is older than ${known}`);
+    if (known === epoch) return;
+    const position = known === undefined ? this.database.nextPosition() : 0;
+    this.database.run(
+      `INSERT INTO log_runs VALUES (:runId, :position, :epoch, 0, 0)
+      ON CONFLICT (run_id) DO UPDATE SET epoch = excluded.epoch`,
+      { runId, position, epoch },
+    );
+  }
+
+  #deliver(
+    { group, runId, leaseMs, limit }: { group: string; runId: string; leaseMs: number; limit: number | undefined },
+    now: number,
+  ): DeliveredTexts {
+    const token = this.database.nextPosition();
+    const row = this.database.first(
+      `INSERT INTO log_groups VALUES (:name, :runId, 0, :token, 1, '""', :leaseMs, :expiresAt, 0)
+      ON CONFLICT (name, run_id) DO UPDATE SET
+        served = :token, attempts = attempts + 1, lease_ms = :leaseMs, lease_expires_at = :expiresAt
+      RETURNING next_seq, attempts`,
+      { name: encode(group), runId, token, leaseMs, expiresAt: now + leaseMs },
+    )!;
+    const { texts } = readEvents(this.database, 'log_events', { runId, from: row.next_seq as number, limit });
+    return { group, runId, token, attempt: row.attempts as number, texts };
+  }
+
+  #settle({ group, runId, token }: Omit<Delivery, 'events'>, change: string, parameters: Record<string, string | number>): boolean {
+    const settled = () =>
+      this.database.first(
+        `UPDATE log_groups SET ${change}
+        WHERE name = :name AND run_id = :runId AND served = :token AND lease_expires_at > 0 AND is_dead = 0
+        RETURNING run_id`,
+        { ...parameters, name: encode(group), runId, token },
+      ) !== undefined;
+    return this.database.write(settled, ORDINARY);
+  }
+}
+
+function positionOf(row: Row): LogPosition {
+  return { nextSeq: row.next_seq as number, isEnded: row.is_ended === 1 };
+}
+
+function letterOf(row: Row): DeadLetter {
+  return {
+    runId: row.run_id as string,
+    seq: row.next_seq as number,
+    reason: JSON.parse(row.reason as string) as string,
+  };
+}

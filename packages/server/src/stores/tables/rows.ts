@@ -1,0 +1,100 @@
+import type { Approval, Run, RunFence, Thread, Turn } from '@toolscript/core/protocol';
+import { StaleEpochError } from '@toolscript/core/protocol';
+import type { Database, Parameters, Row, Value } from './database.js';
+
+/** Text as a column holds it: JSON keeps every string whole. */
+export function encode(value: unknown): string {
+  return JSON.stringify(value);
+}
+
+export function encodeOptional(value: unknown): string | null {
+  return value === undefined ? null : encode(value);
+}
+
+function decode<Type>(value: Value | undefined): Type {
+  return JSON.parse(value as string) as Type;
+}
+
+/** A member where the column is not null. */
+function optional<Name extends string, Type>(name: Name, value: Value | undefined, read: (value: Value) => Type) {
+  return (value === null || value === undefined ? {} : { [name]: read(value) }) as { [Key in Name]?: Type };
+}
+
+const asNumber = (value: Value) => value as number;
+
+export function threadOf(row: Row): Thread {
+  return {
+    threadId: row.thread_id as string,
+    principal: decode(row.principal),
+    title: decode(row.title),
+    workspace: decode(row.workspace),
+    ...optional('agentId', row.agent_id, decode<string>),
+    createdAt: row.created_at as number,
+    updatedAt: row.updated_at as number,
+  };
+}
+
+export function runOf(row: Row): Run {
+  return {
+    runId: row.run_id as string,
+    threadId: row.thread_id as string,
+    turnId: row.turn_id as string,
+    principal: decode(row.principal),
+    workspace: decode(row.workspace),
+    state: row.state as Run['state'],
+    reason: row.reason as Run['reason'],
+    epoch: row.epoch as number,
+    options: decode(row.options),
+    ...optional('owner', row.owner, decode<string>),
+    ...optional('leaseExpiresAt', row.lease_expires_at, asNumber),
+    ...optional('cancelRequestedAt', row.cancel_requested_at, asNumber),
+    createdAt: row.created_at as number,
+    updatedAt: row.updated_at as number,
+    ...optional('error', row.error, decode<NonNullable<Run['error']>>),
+  };
+}
+
+export function turnOf(run: Run, input: Value | undefined): Turn {
+  const { turnId, threadId, runId, createdAt } = run;
+  return { turnId, threadId, runId, input: decode(input), createdAt };
+}
+
+export function approvalOf(row: Row): Approval {
+  return {
+    approvalId: row.approval_id as string,
+    runId: row.run_id as string,
+    threadId: row.thread_id as string,
+    principal: decode(row.principal),
+    request: decode(row.request),
+    createdAt: row.created_at as number,
+    ...optional('expiresAt', row.expires_at, asNumber),
+    state: row.state as Approval['state'],
+    ...optional('decision', row.decision, decode<NonNullable<Approval['decision']>>),
+    ...optional('decidedBy', row.decided_by, decode<string>),
+    ...optional('decidedAt', row.decided_at, asNumber),
+  };
+}
+
+/** Conditions of a query, of those that are asked for. */
+export function conditions(columns: Readonly<Record<string, Value | undefined>>): { sql: string; parameters: Parameters } {
+  const asked = Object.entries(columns).filter((entry): entry is [string, Value] => entry[1] !== undefined);
+  const sql = asked.map(([column]) => `${column} = :${column}`).join(' AND ');
+  return { sql: sql === '' ? 'TRUE' : sql, parameters: Object.fromEntries(asked) };
+}
+
+export function findRun(database: Database, runId: string): Row | undefined {
+  return database.first('SELECT * FROM runs WHERE run_id = :runId', { runId });
+}
+
+/** Throws a `StaleEpochError` for a writer that does not hold the run. */
+export function heldRun(database: Database, { runId, epoch }: RunFence): Row {
+  const row = findRun(database, runId);
+  if (row?.epoch === epoch && row.state === 'running') return row;
+  throw new StaleEpochError(`Epoch ${epoch} does not hold the run ${runId}`);
+}
+
+/** Something of the thread has changed. */
+export function touchThread(database: Database, threadId: string, now: number): void {
+  const changed = database.nextPosition();
+  database.run('UPDATE threads SET updated_at = :now, changed = :changed WHERE thread_id = :threadId', { threadId, now, changed });
+}

@@ -1,0 +1,189 @@
+import { runItems } from '@toolscript/core/history';
+import {
+  endsRun,
+  isFinalRunState,
+  NotFoundError,
+  searchText,
+  ToolscriptUsageError,
+  type Approval,
+  type DecidedApproval,
+  type EventBatch,
+  type OutputItem,
+  type RunFence,
+  type RunState,
+  type StoredDecision,
+  type StreamEvent,
+  type Thread,
+  type ThreadDraft,
+  type ThreadInstructions,
+} from '@toolscript/core/protocol';
+import { ApprovalTables } from './approval-tables.js';
+import type { Database, Row } from './database.js';
+import { addEvents, eventCount, readEvents, type TextPage } from './event-tables.js';
+import { approvalOf, conditions, encode, findRun, heldRun, threadOf, touchThread } from './rows.js';
+import { insertThread } from './run-tables.js';
+
+export interface ThreadFilters {
+  readonly filters: Readonly<Record<string, string | undefined>>;
+  readonly searched: string | undefined;
+  readonly after: number;
+  readonly limit: number;
+}
+
+/** A turn whose items are JSON text: the thread of the caller parses them. */
+export interface FoldedTurn {
+  readonly turnId: string;
+  readonly runId: string;
+  readonly state: RunState;
+  readonly createdAt: number;
+  readonly items: string;
+}
+
+/** A page of turns ends where its items are longer than that, in UTF-16 units. */
+const MAX_PAGE_LENGTH = 1_048_576;
+
+/** Threads as the database has them; each function is one transaction. */
+export class ThreadTables {
+  readonly #approvals: ApprovalTables;
+
+  constructor(readonly database: Database) {
+    this.#approvals = new ApprovalTables(database);
+  }
+
+  create(draft: ThreadDraft, now: number): Thread {
+    return this.database.write(() => {
+      if (draft.threadId !== undefined && this.get(draft.threadId) !== undefined)
+        throw new ToolscriptUsageError(`The thread id ${JSON.stringify(draft.threadId)} is taken: use a new one`);
+      return this.get(insertThread(this.database, draft, now))!;
+    });
+  }
+
+  get(threadId: string): Thread | undefined {
+    const row = this.database.first('SELECT * FROM threads WHERE thread_id = :threadId', { threadId });
+    return row && threadOf(row);
+  }
+
+  list({ filters, searched, after, limit }: ThreadFilters): { threads: Thread[]; next: number | undefined } {
+    const { sql, parameters } = conditions(filters);
+    const rows = this.database.all(
+      `SELECT * FROM threads WHERE ${sql} AND changed < :after
+        AND (:searched IS NULL OR instr(searched, :searched) OR EXISTS (
+          SELECT 1 FROM turns WHERE turns.thread_id = threads.thread_id AND instr(turns.searched, :searched)))
+      ORDER BY changed DESC LIMIT :limit`,
+      { ...parameters, searched: searched ?? null, after, limit: limit + 1 },
+    );
+    const page = rows.slice(0, limit);
+    return { threads: page.map(threadOf), next: page.length < rows.length ? (page.at(-1)!.changed as number) : undefined };
+  }
+
+  rename(threadId: string, title: string, now: number): Thread | undefined {
+    return this.database.write(() => {
+      const change = { threadId, title: encode(title), searched: searchText(title) };
+      this.database.run('UPDATE threads SET title = :title, searched = :searched WHERE thread_id = :threadId', change);
+      touchThread(this.database, threadId, now);
+      return this.get(threadId);
+    });
+  }
+
+  delete(threadId: string): string[] {
+    return this.database.write(() => {
+      const runs = this.database.all('SELECT run_id FROM runs WHERE thread_id = :threadId', { threadId });
+      this.database.run('DELETE FROM threads WHERE thread_id = :threadId', { threadId });
+      return runs.map((row) => row.run_id as string);
+    });
+  }
+
+  instructions(threadId: string): ThreadInstructions | undefined {
+    const row = this.database.first('SELECT instructions FROM instructions WHERE thread_id = :threadId', { threadId });
+    return row && (JSON.parse(row.instructions as string) as ThreadInstructions);
+  }
+
+  saveInstructions(threadId: string, instructions: ThreadInstructions, fence: RunFence | undefined, now: number): void {
+    this.database.write(() => {
+      if (fence !== undefined) heldRun(this.database, fence);
+      if (this.get(threadId) === undefined) throw new NotFoundError(`There is no thread ${JSON.stringify(threadId)}`);
+      const change = { threadId, instructions: encode(instructions) };
+      this.database.run('INSERT OR REPLACE INTO instructions VALUES (:threadId, :instructions)', change);
+      const agent = { threadId, agentId: encode(instructions.agentId) };
+      this.database.run('UPDATE threads SET agent_id = :agentId WHERE thread_id = :threadId', agent);
+      touchThread(this.database, threadId, now);
+    });
+  }
+
+  append(batch: EventBatch, epoch: number | undefined, now: number): number {
+    return this.database.write(
+      () => {
+        const { runId } = batch;
+        const row = epoch === undefined ? findRun(this.database, runId) : heldRun(this.database, { runId, epoch });
+        if (row === undefined) throw new NotFoundError(`There is no run ${JSON.stringify(runId)}`);
+        const nextSeq = eventCount(this.database, runId);
+        const added = addEvents(this.database, 'events', batch, nextSeq);
+        if (added > 0) touchThread(this.database, row.thread_id as string, now);
+        if (added > 0) this.database.run('DELETE FROM folded_runs WHERE run_id = :runId', { runId });
+        return nextSeq + added;
+      },
+      { flush: false },
+    );
+  }
+
+  readEvents(range: { runId: string; from?: number | undefined; limit?: number | undefined }): TextPage {
+    return this.database.read(() => readEvents(this.database, 'events', range));
+  }
+
+  readItems(threadId: string, after: number, limit: number): { turns: FoldedTurn[]; next: number | undefined } {
+    return this.database.write(
+      () => {
+        const rows = this.database.all(
+          'SELECT * FROM runs WHERE thread_id = :threadId AND position > :after ORDER BY position LIMIT :limit',
+          { threadId, after, limit: limit + 1 },
+        );
+        const turns: FoldedTurn[] = [];
+        for (let length = 0; turns.length < Math.min(limit, rows.length) && length < MAX_PAGE_LENGTH; ) {
+          const turn = this.#foldedTurn(rows[turns.length]!);
+          length += turn.items.length;
+          turns.push(turn);
+        }
+        return { turns, next: turns.length < rows.length ? (rows[turns.length - 1]!.position as number) : undefined };
+      },
+      { flush: false },
+    );
+  }
+
+  approval(approvalId: string): Approval | undefined {
+    const row = this.#approvals.find(approvalId);
+    return row && approvalOf(row);
+  }
+
+  listApprovals(query: Parameters<ApprovalTables['list']>[0]) {
+    return this.database.read(() => this.#approvals.list(query));
+  }
+
+  decide(approvalId: string, decision: StoredDecision, by: string, now: number): DecidedApproval | undefined {
+    return this.database.write(() => this.#approvals.decide(approvalId, decision, by, now));
+  }
+
+  expireApprovals(now: number): Approval[] {
+    return this.database.write(() => this.#approvals.expire(now));
+  }
+
+  #foldedTurn(row: Row): FoldedTurn {
+    const runId = row.run_id as string;
+    const names = { turnId: row.turn_id as string, runId, state: row.state as RunState };
+    const known = this.database.first('SELECT items FROM folded_runs WHERE run_id = :runId', { runId });
+    const items = (known?.items as string | undefined) ?? this.#fold(runId, names.state);
+    return { ...names, createdAt: row.created_at as number, items };
+  }
+
+  /** The fold of a run that has ended is kept. */
+  #fold(runId: string, state: RunState): string {
+    const turn = this.database.first('SELECT input FROM turns WHERE run_id = :runId', { runId })!;
+    const events = this.database
+      .all('SELECT event FROM events WHERE run_id = :runId ORDER BY seq', { runId })
+      .map(({ event }) => JSON.parse(event as string) as StreamEvent);
+    const items = encode(runItems(JSON.parse(turn.input as string) as OutputItem[], events));
+    const last = events.at(-1);
+    if (isFinalRunState(state) && last !== undefined && endsRun(last.payload))
+      this.database.run('INSERT INTO folded_runs VALUES (:runId, :items)', { runId, items });
+    return items;
+  }
+}
