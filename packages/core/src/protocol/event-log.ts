@@ -86,7 +86,8 @@ export interface EventLog {
   /**
    * Appends events of one run in order of `seq`, all or none; when it resolves, readers see them. Those that are there
    * already are skipped. Rejects with a `StaleEpochError` where a later epoch was there before, and with an
-   * `EventOrderError` for a gap, for another event at the same `seq`, and for an event after the run's last one.
+   * `EventOrderError` for a gap, for another event at the same `seq`, and for an event after the run's last one. As with
+   * `ThreadStore.append`, a power cut may lose the newest.
    */
   publish(epoch: number, events: readonly StreamEvent[]): Promise<void>;
   read(runId: string, range?: EventRange): Promise<EventPage>;

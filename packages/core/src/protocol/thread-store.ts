@@ -111,7 +111,8 @@ export interface ThreadStore {
    * Appends events of one run, in order of `seq`, all or none. Those that are there already are skipped. Gives the
    * `seq` that comes next. With `epoch`, the writer must be the run's holder: a `StaleEpochError` otherwise. Without,
    * the events come from a log that has checked their epoch. Rejects with an `EventOrderError` for a gap, and for
-   * another event at the same `seq`, and with a `NotFoundError` where there is no such run.
+   * another event at the same `seq`, and with a `NotFoundError` where there is no such run. A power cut may lose events
+   * that were appended since the last change of the run's state; the death of the process loses none.
    */
   append(events: readonly StreamEvent[], options?: { readonly epoch?: number }): Promise<number>;
   /** In order of `seq`. Empty where there is no such run. */

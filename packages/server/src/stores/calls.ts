@@ -5,7 +5,9 @@ import type { Tables } from './tables/index.js';
 export type TableName = 'threads' | 'runs' | 'log';
 
 export type MethodsOf<Name extends TableName> = {
-  [Key in keyof Tables[Name] as Tables[Name][Key] extends (...parameters: never[]) => unknown ? Key : never]: Tables[Name][Key];
+  [
+    Key in keyof Tables[Name] as Tables[Name][Key] extends (...parameters: never[]) => unknown ? Key : never
+  ]: Tables[Name][Key];
 };
 
 export interface CallMessage {

@@ -107,7 +107,9 @@ export class DatabaseThread {
   }
 
   #fail(cause: Error | undefined): void {
-    this.#failure ??= new StoreUnavailableError(`The thread of ${this.path} has ended. Open the store again.`, { cause });
+    this.#failure ??= new StoreUnavailableError(`The thread of ${this.path} has ended. Open the store again.`, {
+      cause,
+    });
     for (const { reject } of this.#calls.values()) reject(this.#failure);
     this.#calls.clear();
     this.board.close();

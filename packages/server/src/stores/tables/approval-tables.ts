@@ -38,7 +38,7 @@ export class ApprovalTables {
     );
     const approvals: Approval[] = [];
     let last = 0;
-    for (let length = 0; approvals.length < Math.min(query.limit, positions.length) && length < MAX_PAGE_LENGTH; ) {
+    for (let length = 0; approvals.length < Math.min(query.limit, positions.length) && length < MAX_PAGE_LENGTH;) {
       last = positions[approvals.length]!.position as number;
       const row = this.database.first('SELECT * FROM approvals WHERE position = :last', { last })!;
       length += (row.request as string).length;

@@ -23,7 +23,7 @@ export class Database {
     this.#connection = new Libsql(path);
     try {
       this.#connection.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
-      refuseForeign(this.#pragma('application_id'), this.#hasTables(), path);
+      this.#refuseForeign(path);
       this.#enterWal();
       this.#connection.exec('PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL');
       this.write(() => migrate(this, path));
@@ -108,8 +108,11 @@ export class Database {
     }
   }
 
-  #hasTables(): boolean {
-    return this.first('SELECT 1 FROM sqlite_master LIMIT 1') !== undefined;
+  /** Looks for tables first: another process may be making them, and says whose they are in the same transaction. */
+  #refuseForeign(path: string): void {
+    const isEmpty = this.first('SELECT 1 FROM sqlite_master LIMIT 1') === undefined;
+    if (isEmpty || this.#pragma('application_id') === APPLICATION_ID) return;
+    throw new StoreUnavailableError(`${path} is a database of another program. Name another file.`);
   }
 
   #pragma(name: string): number {
@@ -122,11 +125,6 @@ function makeFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, 'a', 0o600));
   chmodSync(path, 0o600);
-}
-
-function refuseForeign(applicationId: number, hasTables: boolean, path: string): void {
-  if (applicationId === APPLICATION_ID || (applicationId === 0 && !hasTables)) return;
-  throw new StoreUnavailableError(`${path} is a database of another program. Name another file.`);
 }
 
 function migrate(database: Database, path: string): void {

@@ -33,7 +33,11 @@ export function addEvents(database: Database, table: EventTable, batch: EventBat
 export function readEvents(
   database: Database,
   table: EventTable,
-  { runId, from = 0, limit = DEFAULT_EVENT_PAGE }: { runId: string; from?: number | undefined; limit?: number | undefined },
+  {
+    runId,
+    from = 0,
+    limit = DEFAULT_EVENT_PAGE,
+  }: { runId: string; from?: number | undefined; limit?: number | undefined },
 ): TextPage {
   const range = { runId, from, limit: limit + 1 };
   const where = `FROM ${table} WHERE run_id = :runId AND seq >= :from ORDER BY seq LIMIT :limit`;

@@ -4,11 +4,15 @@ import { StoreUnavailableError } from '@toolscript/core/protocol';
 export const BUSY_MS = 15_000;
 
 const SENTENCES: Readonly<Record<string, (path: string) => string>> = {
-  busy: (path) => `${path} is locked: another process has held it for ${BUSY_MS / 1_000} s. End that process, or try again when it is done.`,
-  damaged: (path) => `${path} is damaged, or is no database of Toolscript. Move it away to begin an empty one, or put a backup in its place.`,
+  busy: (path) =>
+    `${path} is locked: another process has held it for ${BUSY_MS / 1_000} s. End that process, or try again when it is done.`,
+  damaged: (path) =>
+    `${path} is damaged, or is no database of Toolscript. Move it away to begin an empty one, or put a backup in its place.`,
   full: (path) => `${path} cannot grow: the disk is full. Make room and try again.`,
-  refused: (path) => `${path} cannot be opened for writing. Give yourself permission to write the file and its folder, or name another file.`,
-  disk: (path) => `${path} cannot be read or written: its disk or file system failed. Check the disk, and put a backup in place of the file.`,
+  refused: (path) =>
+    `${path} cannot be opened for writing. Give yourself permission to write the file and its folder, or name another file.`,
+  disk: (path) =>
+    `${path} cannot be read or written: its disk or file system failed. Check the disk, and put a backup in place of the file.`,
 };
 
 /** Primary result codes of SQLite. */

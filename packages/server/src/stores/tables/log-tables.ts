@@ -76,14 +76,17 @@ export class LogTables {
         const next = this.database.first(NEXT_RUN, { name, now });
         if (next === undefined) return undefined;
         const runId = next.run_id as string;
-        if (((next.attempts as number | null) ?? 0) < MAX_DELIVERIES) return this.#deliver({ group, runId, leaseMs, limit }, now);
+        if (((next.attempts as number | null) ?? 0) < MAX_DELIVERIES)
+          return this.#deliver({ group, runId, leaseMs, limit }, now);
         this.database.run('UPDATE log_groups SET is_dead = 1 WHERE name = :name AND run_id = :runId', { name, runId });
       }
     }, ORDINARY);
   }
 
   acknowledge(delivery: Omit<Delivery, 'events'>, nextSeq: number): boolean {
-    return this.#settle(delivery, "next_seq = :nextSeq, attempts = 0, reason = '\"\"', lease_expires_at = 0", { nextSeq });
+    return this.#settle(delivery, 'next_seq = :nextSeq, attempts = 0, reason = \'""\', lease_expires_at = 0', {
+      nextSeq,
+    });
   }
 
   reject(delivery: Omit<Delivery, 'events'>, reason: string): boolean {
@@ -98,7 +101,10 @@ export class LogTables {
       { name: encode(group), after, limit: limit + 1 },
     );
     const page = rows.slice(0, limit);
-    return { letters: page.map(letterOf), next: page.length < rows.length ? (page.at(-1)!.position as number) : undefined };
+    return {
+      letters: page.map(letterOf),
+      next: page.length < rows.length ? (page.at(-1)!.position as number) : undefined,
+    };
   }
 
   revive(group: string, runId: string): boolean {
@@ -149,7 +155,11 @@ export class LogTables {
     return { group, runId, token, attempt: row.attempts as number, texts };
   }
 
-  #settle({ group, runId, token }: Omit<Delivery, 'events'>, change: string, parameters: Record<string, string | number>): boolean {
+  #settle(
+    { group, runId, token }: Omit<Delivery, 'events'>,
+    change: string,
+    parameters: Record<string, string | number>,
+  ): boolean {
     const settled = () =>
       this.database.first(
         `UPDATE log_groups SET ${change}

@@ -49,6 +49,8 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE INDEX runs_of_state ON runs (state, position);
   CREATE INDEX runs_of_thread ON runs (thread_id, position);
+  CREATE INDEX claimable_runs ON runs (position) WHERE state IN ('queued', 'running');
+  CREATE UNIQUE INDEX running_of_thread ON runs (thread_id) WHERE state = 'running';
 
   CREATE TABLE turns (
     run_id TEXT PRIMARY KEY REFERENCES runs ON DELETE CASCADE,

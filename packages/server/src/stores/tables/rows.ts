@@ -11,9 +11,7 @@ export function encodeOptional(value: unknown): string | null {
   return value === undefined ? null : encode(value);
 }
 
-function decode<Type>(value: Value | undefined): Type {
-  return JSON.parse(value as string) as Type;
-}
+const decode = (value: Value | undefined) => JSON.parse(value as string);
 
 /** A member where the column is not null. */
 function optional<Name extends string, Type>(name: Name, value: Value | undefined, read: (value: Value) => Type) {
@@ -28,7 +26,7 @@ export function threadOf(row: Row): Thread {
     principal: decode(row.principal),
     title: decode(row.title),
     workspace: decode(row.workspace),
-    ...optional('agentId', row.agent_id, decode<string>),
+    ...optional('agentId', row.agent_id, decode),
     createdAt: row.created_at as number,
     updatedAt: row.updated_at as number,
   };
@@ -45,12 +43,12 @@ export function runOf(row: Row): Run {
     reason: row.reason as Run['reason'],
     epoch: row.epoch as number,
     options: decode(row.options),
-    ...optional('owner', row.owner, decode<string>),
+    ...optional('owner', row.owner, decode),
     ...optional('leaseExpiresAt', row.lease_expires_at, asNumber),
     ...optional('cancelRequestedAt', row.cancel_requested_at, asNumber),
     createdAt: row.created_at as number,
     updatedAt: row.updated_at as number,
-    ...optional('error', row.error, decode<NonNullable<Run['error']>>),
+    ...optional('error', row.error, decode),
   };
 }
 
@@ -69,14 +67,17 @@ export function approvalOf(row: Row): Approval {
     createdAt: row.created_at as number,
     ...optional('expiresAt', row.expires_at, asNumber),
     state: row.state as Approval['state'],
-    ...optional('decision', row.decision, decode<NonNullable<Approval['decision']>>),
-    ...optional('decidedBy', row.decided_by, decode<string>),
+    ...optional('decision', row.decision, decode),
+    ...optional('decidedBy', row.decided_by, decode),
     ...optional('decidedAt', row.decided_at, asNumber),
   };
 }
 
 /** Conditions of a query, of those that are asked for. */
-export function conditions(columns: Readonly<Record<string, Value | undefined>>): { sql: string; parameters: Parameters } {
+export function conditions(columns: Readonly<Record<string, Value | undefined>>): {
+  sql: string;
+  parameters: Parameters;
+} {
   const asked = Object.entries(columns).filter((entry): entry is [string, Value] => entry[1] !== undefined);
   const sql = asked.map(([column]) => `${column} = :${column}`).join(' AND ');
   return { sql: sql === '' ? 'TRUE' : sql, parameters: Object.fromEntries(asked) };
@@ -96,5 +97,9 @@ export function heldRun(database: Database, { runId, epoch }: RunFence): Row {
 /** Something of the thread has changed. */
 export function touchThread(database: Database, threadId: string, now: number): void {
   const changed = database.nextPosition();
-  database.run('UPDATE threads SET updated_at = :now, changed = :changed WHERE thread_id = :threadId', { threadId, now, changed });
+  database.run('UPDATE threads SET updated_at = :now, changed = :changed WHERE thread_id = :threadId', {
+    threadId,
+    now,
+    changed,
+  });
 }

@@ -20,7 +20,17 @@ import {
 } from '@toolscript/core/protocol';
 import { ApprovalTables, type ParsedApproval } from './approval-tables.js';
 import type { Database, Row } from './database.js';
-import { approvalOf, conditions, encode, encodeOptional, findRun, heldRun, runOf, touchThread, turnOf } from './rows.js';
+import {
+  approvalOf,
+  conditions,
+  encode,
+  encodeOptional,
+  findRun,
+  heldRun,
+  runOf,
+  touchThread,
+  turnOf,
+} from './rows.js';
 
 type ParsedDraft = ReturnType<typeof RunDraftSchema.parse>;
 type ParsedClaim = ReturnType<typeof ClaimOptionsSchema.parse>;
@@ -40,7 +50,7 @@ const CLAIM = `
     lease_expires_at = :now + :leaseMs, updated_at = :now
   WHERE run_id = (
     SELECT run_id FROM runs AS candidate
-    WHERE (state = 'queued' OR (state = 'running' AND NOT (${IS_HELD})))
+    WHERE state IN ('queued', 'running') AND (state = 'queued' OR NOT (${IS_HELD}))
       AND (:runId IS NULL OR run_id = :runId)
       AND (:workspaces IS NULL OR workspace IN (SELECT value FROM json_each(:workspaces)))
       AND NOT EXISTS (
@@ -72,7 +82,8 @@ export class RunTables {
           sha256,
           runId: row.run_id!,
         });
-      const claimed = draft.claim === undefined ? row : this.#claim({ ...draft.claim, runId: row.run_id as string }, now);
+      const claimed =
+        draft.claim === undefined ? row : this.#claim({ ...draft.claim, runId: row.run_id as string }, now);
       return { ...this.#withTurn(claimed!), isNew: true };
     });
   }
@@ -150,7 +161,15 @@ export class RunTables {
     });
   }
 
-  list({ filters, after, limit }: { filters: Readonly<Record<string, string | undefined>>; after: number; limit: number }) {
+  list({
+    filters,
+    after,
+    limit,
+  }: {
+    filters: Readonly<Record<string, string | undefined>>;
+    after: number;
+    limit: number;
+  }) {
     const { sql, parameters } = conditions(filters);
     const rows = this.database.all(
       `SELECT * FROM runs WHERE ${sql} AND position > :after ORDER BY position LIMIT :limit`,
@@ -160,14 +179,26 @@ export class RunTables {
     return { runs: page.map(runOf), next: page.length < rows.length ? (page.at(-1)!.position as number) : undefined };
   }
 
-  #claim({ owner, leaseMs, runId, workspaces }: Lease & { runId?: string | undefined; workspaces?: string[] | undefined }, now: number): Row | undefined {
+  #claim(
+    { owner, leaseMs, runId, workspaces }: Lease & { runId?: string | undefined; workspaces?: string[] | undefined },
+    now: number,
+  ): Row | undefined {
     const encoded = workspaces === undefined ? null : encode(workspaces.map(encode));
-    return this.database.first(CLAIM, { owner: encode(owner), leaseMs, runId: runId ?? null, workspaces: encoded, now });
+    return this.database.first(CLAIM, {
+      owner: encode(owner),
+      leaseMs,
+      runId: runId ?? null,
+      workspaces: encoded,
+      now,
+    });
   }
 
   #knownRequest(draft: ParsedDraft, sha256: string): Row | undefined {
     if (draft.idempotencyKey === undefined) return undefined;
-    const found = this.database.first('SELECT * FROM requests WHERE principal = :principal AND key = :key', requestKey(draft));
+    const found = this.database.first(
+      'SELECT * FROM requests WHERE principal = :principal AND key = :key',
+      requestKey(draft),
+    );
     if (found === undefined) return undefined;
     if (found.sha256 === sha256) return findRun(this.database, found.run_id as string);
     throw new IdempotencyConflictError('The idempotency key came with another request before: use a new key');
@@ -190,7 +221,8 @@ export class RunTables {
     if ('create' in thread) return insertThread(this.database, { ...thread.create, principal }, now);
     const { threadId } = thread;
     const found = this.database.first('SELECT principal FROM threads WHERE thread_id = :threadId', { threadId });
-    if (found?.principal !== encode(principal)) throw new NotFoundError(`There is no thread ${JSON.stringify(threadId)}`);
+    if (found?.principal !== encode(principal))
+      throw new NotFoundError(`There is no thread ${JSON.stringify(threadId)}`);
     const busy = `SELECT 1 FROM runs WHERE thread_id = :threadId AND state IN ('queued', 'running') LIMIT 1`;
     if (claim !== undefined && this.database.first(busy, { threadId }) !== undefined)
       throw new ThreadBusyError(`Another run of the thread ${threadId} is queued or running: wait for its end`);
@@ -204,7 +236,15 @@ export class RunTables {
       `INSERT INTO runs (run_id, position, thread_id, turn_id, principal, workspace, state, reason, epoch, options, created_at, updated_at)
       SELECT :runId, :position, thread_id, :turnId, :principal, workspace, 'queued', 'new', 0, :options, :now, :now
       FROM threads WHERE thread_id = :threadId RETURNING *`,
-      { runId, turnId, threadId, principal: encode(principal), options: encode(options), position: this.database.nextPosition(), now },
+      {
+        runId,
+        turnId,
+        threadId,
+        principal: encode(principal),
+        options: encode(options),
+        position: this.database.nextPosition(),
+        now,
+      },
     )!;
     const turn = { runId, threadId, input: encode(input), searched: searchText(inputText(input)) };
     this.database.run('INSERT INTO turns VALUES (:runId, :threadId, :input, :searched)', turn);

@@ -73,7 +73,10 @@ export class ThreadTables {
       { ...parameters, searched: searched ?? null, after, limit: limit + 1 },
     );
     const page = rows.slice(0, limit);
-    return { threads: page.map(threadOf), next: page.length < rows.length ? (page.at(-1)!.changed as number) : undefined };
+    return {
+      threads: page.map(threadOf),
+      next: page.length < rows.length ? (page.at(-1)!.changed as number) : undefined,
+    };
   }
 
   rename(threadId: string, title: string, now: number): Thread | undefined {
@@ -131,22 +134,21 @@ export class ThreadTables {
   }
 
   readItems(threadId: string, after: number, limit: number): { turns: FoldedTurn[]; next: number | undefined } {
-    return this.database.write(
-      () => {
-        const rows = this.database.all(
-          'SELECT * FROM runs WHERE thread_id = :threadId AND position > :after ORDER BY position LIMIT :limit',
-          { threadId, after, limit: limit + 1 },
-        );
-        const turns: FoldedTurn[] = [];
-        for (let length = 0; turns.length < Math.min(limit, rows.length) && length < MAX_PAGE_LENGTH; ) {
-          const turn = this.#foldedTurn(rows[turns.length]!);
-          length += turn.items.length;
-          turns.push(turn);
-        }
-        return { turns, next: turns.length < rows.length ? (rows[turns.length - 1]!.position as number) : undefined };
-      },
-      { flush: false },
-    );
+    const page = this.database.read(() => {
+      const rows = this.database.all(
+        'SELECT * FROM runs WHERE thread_id = :threadId AND position > :after ORDER BY position LIMIT :limit',
+        { threadId, after, limit: limit + 1 },
+      );
+      const folds: Fold[] = [];
+      for (let length = 0; folds.length < Math.min(limit, rows.length) && length < MAX_PAGE_LENGTH;) {
+        const fold = this.#foldOf(rows[folds.length]!);
+        length += fold.turn.items.length;
+        folds.push(fold);
+      }
+      return { folds, next: folds.length < rows.length ? (rows[folds.length - 1]!.position as number) : undefined };
+    });
+    for (const fold of page.folds) if (fold.isNewAndFinal) this.#keepFold(fold);
+    return { turns: page.folds.map(({ turn }) => turn), next: page.next };
   }
 
   approval(approvalId: string): Approval | undefined {
@@ -166,24 +168,43 @@ export class ThreadTables {
     return this.database.write(() => this.#approvals.expire(now));
   }
 
-  #foldedTurn(row: Row): FoldedTurn {
+  #foldOf(row: Row): Fold {
     const runId = row.run_id as string;
-    const names = { turnId: row.turn_id as string, runId, state: row.state as RunState };
-    const known = this.database.first('SELECT items FROM folded_runs WHERE run_id = :runId', { runId });
-    const items = (known?.items as string | undefined) ?? this.#fold(runId, names.state);
-    return { ...names, createdAt: row.created_at as number, items };
+    const state = row.state as RunState;
+    const known = this.database.first('SELECT items FROM folded_runs WHERE run_id = :runId', { runId })?.items;
+    const fold = known === undefined ? this.#fold(runId) : { items: known as string, eventCount: 0, isEnded: false };
+    const { items, eventCount, isEnded } = fold;
+    const names = { turnId: row.turn_id as string, runId, state, createdAt: row.created_at as number };
+    return { turn: { ...names, items }, eventCount, isNewAndFinal: isEnded && isFinalRunState(state) };
   }
 
-  /** The fold of a run that has ended is kept. */
-  #fold(runId: string, state: RunState): string {
+  #fold(runId: string): { items: string; eventCount: number; isEnded: boolean } {
     const turn = this.database.first('SELECT input FROM turns WHERE run_id = :runId', { runId })!;
     const events = this.database
       .all('SELECT event FROM events WHERE run_id = :runId ORDER BY seq', { runId })
       .map(({ event }) => JSON.parse(event as string) as StreamEvent);
     const items = encode(runItems(JSON.parse(turn.input as string) as OutputItem[], events));
     const last = events.at(-1);
-    if (isFinalRunState(state) && last !== undefined && endsRun(last.payload))
-      this.database.run('INSERT INTO folded_runs VALUES (:runId, :items)', { runId, items });
-    return items;
+    return { items, eventCount: events.length, isEnded: last !== undefined && endsRun(last.payload) };
   }
+
+  /** Unless an event came, or the run was deleted, since it was folded. */
+  #keepFold({ turn: { runId, items }, eventCount }: Fold): void {
+    this.database.write(
+      () =>
+        this.database.run(
+          `INSERT OR IGNORE INTO folded_runs
+          SELECT :runId, :items WHERE (SELECT max(seq) + 1 FROM events WHERE run_id = :runId) = :eventCount`,
+          { runId, items, eventCount },
+        ),
+      { flush: false },
+    );
+  }
+}
+
+interface Fold {
+  readonly turn: FoldedTurn;
+  readonly eventCount: number;
+  /** Of a run that has ended for good, and not read from the table. */
+  readonly isNewAndFinal: boolean;
 }
