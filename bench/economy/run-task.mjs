@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHarness } from '@toolscript/core';
 import { runAgent } from '@toolscript/core/agent';
 import { scriptedModel } from '@toolscript/core/providers';
-import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { figuresOf } from './count-tokens.mjs';
 import { withReadableResults } from './readable-results.mjs';
 
 /**
@@ -21,22 +21,9 @@ import { withReadableResults } from './readable-results.mjs';
  * @property {unknown} value What the last script must have returned.
  * @property {unknown} [state] What the world must be afterwards. Default: as it was.
  * @property {string} why Why scripts win or lose here, as a sentence.
- *
- * @typedef {object} Figures
- * @property {number} turns Answers that the model was asked for.
- * @property {number} inputTokens Of all request bodies, as they were sent.
- * @property {number} newInputTokens Without what the request before had too: what a prompt cache does not have.
- * @property {number} outputTokens
- * @property {number} inputTextTokens Of the texts in them alone: no JSON around them, nothing escaped.
- * @property {number} cost Tokens weighted by what providers charge, see `costOf`.
  */
 
 export const WAYS = ['one', 'parallel', 'scripts'];
-
-/** Tokens as providers charge for them, in tokens of new input: what a cache has costs a tenth, output five times. */
-function costOf({ inputTokens, newInputTokens, outputTokens }) {
-  return Math.round(newInputTokens + 0.1 * (inputTokens - newInputTokens) + 5 * outputTokens);
-}
 
 /**
  * Does a task once, through the real agent loop, adapter, harness and tools, against a scripted model.
@@ -46,7 +33,7 @@ function costOf({ inputTokens, newInputTokens, outputTokens }) {
  * @param {{ wholeResults?: boolean, bothOffered?: boolean, instructionTokens?: number }} [options] `wholeResults`:
  * structured calls bring the JSON of everything. `bothOffered`: the model may call tools in both ways, and has this one
  * chosen. `instructionTokens`: of the agent.
- * @returns {Promise<{ figures: Figures, tookMs: number }>} `tookMs`: with a model that answers at once.
+ * @returns {Promise<{ figures: import('./count-tokens.mjs').Figures, tookMs: number }>} `tookMs`: with a model that answers at once.
  * @throws Where the task is not done, or is answered without having read what the answer needs.
  */
 export async function runTask(task, way, { wholeResults = false, bothOffered = false, ...settings } = {}) {
@@ -55,8 +42,9 @@ export async function runTask(task, way, { wholeResults = false, bothOffered = f
   const harness = createHarness({ tools: world.tools, approvals: 'auto' });
   try {
     await harness.warm();
+    const answers = [...task.ways[way], [{ type: 'text', text: task.answer }]];
     const model = scriptedModel({
-      turns: [...task.ways[way], [{ type: 'text', text: task.answer }]].map((parts) => ({ parts })),
+      turns: answers.map((parts) => ({ parts })),
       // The longest deltas: how finely an answer comes is no matter here.
       delta_length: 10_000,
     });
@@ -80,7 +68,7 @@ export async function runTask(task, way, { wholeResults = false, bothOffered = f
     // As JSON of everything the same facts are spelled otherwise.
     if (way !== 'scripts' && !wholeResults) assertRead(task, model.requests.at(-1));
     assert.deepEqual(world.state(), task.state ?? before, 'the world is not what the task makes of it');
-    return { figures: figuresOf(task, way, model.requests), tookMs };
+    return { figures: figuresOf(model.requests, answers), tookMs };
   } finally {
     await harness.close();
     world.close();
@@ -100,47 +88,4 @@ function assertDone(task, way, payloads) {
 function assertRead({ evidence }, { input }) {
   const read = input.map(({ output }) => output).join('\n');
   for (const text of evidence) assert.ok(read.includes(text), `the answer rests on "${text}", which was not read`);
-}
-
-/** @returns {Figures} */
-function figuresOf(task, way, requests) {
-  const turns = [...task.ways[way], [{ type: 'text', text: task.answer }]];
-  const figures = {
-    turns: requests.length,
-    inputTokens: sum(requests.map((body) => tokensOf(body))),
-    newInputTokens: sum(
-      requests.map((body, index) =>
-        index === 0 ? tokensOf(body) : tokensOf(body.input.slice(requests[index - 1].input.length)),
-      ),
-    ),
-    inputTextTokens: sum(
-      requests.map(({ instructions = '', input, tools }) => textTokensOf([instructions, input, tools])),
-    ),
-    outputTokens: sum(turns.flat().map((part) => countTokens(saidIn(part)))),
-  };
-  return { ...figures, cost: costOf(figures) };
-}
-
-/** What the model wrote: a call's name and arguments as text, a script as the argument that it is. */
-function saidIn(part) {
-  if (part.type === 'text') return part.text;
-  if (part.type === 'script') return `run_script${JSON.stringify({ code: part.code })}`;
-  return `${part.name}${JSON.stringify(part.arguments)}`;
-}
-
-/** Schemas are given as JSON, to whoever it is. */
-function textTokensOf(value) {
-  if (typeof value === 'string') return countTokens(value);
-  if (typeof value !== 'object' || value === null) return 0;
-  return sum(
-    Object.entries(value).map(([name, member]) => (name === 'parameters' ? tokensOf(member) : textTokensOf(member))),
-  );
-}
-
-function tokensOf(json) {
-  return countTokens(JSON.stringify(json));
-}
-
-function sum(numbers) {
-  return numbers.reduce((total, number) => total + number, 0);
 }

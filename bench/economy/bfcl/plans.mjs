@@ -1,0 +1,56 @@
+import { calls, oneByOne, script } from '../turns.mjs';
+import { scriptOf } from './script-of.mjs';
+import { serviceTool } from './services/index.mjs';
+
+/**
+ * What a model says in one turn of the user, before its last words: in each way the same calls.
+ *
+ * @type {Record<'one' | 'parallel' | 'scripts', (turn: readonly import('./tasks.mjs').Call[]) => object[][]>}
+ */
+export const PLANS = {
+  one: (turn) => oneByOne(turn.map(structured)),
+  parallel: (turn) => groupsOf(turn).map((group) => calls(...group.map(structured))),
+  scripts: (turn) => partsOf(turn).map((part) => script(scriptOf(part))),
+};
+
+function structured({ tool, args }) {
+  return [tool, args];
+}
+
+/**
+ * Calls that go into one request: all whose arguments and conditions are known by then. An answer's calls are done in
+ * their order, so one that only needs the effect of another goes with it. None that changes something overtakes another.
+ */
+function groupsOf(turn) {
+  const groups = [];
+  const places = [];
+  for (const call of turn) {
+    const needed = Math.max(0, ...neededBy(call, places.length).map((index) => places[index] + 1));
+    const place = changes(call) ? Math.max(needed, groups.length - 1, 0) : needed;
+    places.push(place);
+    (groups[place] ??= []).push(call);
+  }
+  return groups;
+}
+
+/** The earlier calls of the turn whose results a call needs. */
+function neededBy({ flows = {}, when = '', look = false }, count) {
+  if (look) return Array.from({ length: count }, (_, index) => index);
+  const found = [...Object.values(flows), when].join(' ').matchAll(/\$(\d)/gu);
+  return [...found].map(([, index]) => Number(index));
+}
+
+function changes({ tool }) {
+  const { as, changes: does = false } = serviceTool(tool);
+  return as === undefined || does;
+}
+
+/** The calls of each script: a new one begins where the model must have read what came so far. */
+function partsOf(turn) {
+  const parts = [];
+  for (const call of turn) {
+    if (parts.length === 0 || call.look === true) parts.push([]);
+    parts.at(-1).push(call);
+  }
+  return parts;
+}

@@ -1,0 +1,36 @@
+/** Schemas of arguments and results, as short as they can be written. */
+
+export const text = (description, more) => ({ type: 'string', description, ...more });
+export const number = (description, more) => ({ type: 'number', description, ...more });
+export const whole = (description, more) => ({ type: 'integer', description, ...more });
+export const flag = (description, more) => ({ type: 'boolean', description, ...more });
+export const list = (items, description, more) => ({ type: 'array', items: { type: items }, description, ...more });
+export const rows = (properties, description) => ({ type: 'array', items: object(properties), description });
+
+/** An object of named members; those with a default, and those that are named as such, may be left out. */
+export function object(properties, { optional = [], ...more } = {}) {
+  const required = Object.keys(properties).filter(
+    (name) => !optional.includes(name) && properties[name].default === undefined,
+  );
+  return { type: 'object', properties, ...(required.length === 0 ? {} : { required }), ...more };
+}
+
+/**
+ * A service: its state, and tools over it.
+ *
+ * @typedef {object} Service
+ * @property {string} about What every description begins with, as the data set does it too.
+ * @property {(initial?: any) => any} open Makes the state from what differs from the default.
+ * @property {readonly ServiceTool[]} tools
+ *
+ * @typedef {object} ServiceTool
+ * @property {string} name
+ * @property {string} does The description, behind `about`.
+ * @property {object} takes Schemas by argument.
+ * @property {object} gives Schemas by member of the result.
+ * @property {(state: any, args: any) => object} run
+ * @property {string} [as] How a script calls the result. Left out: nothing of it is worth reading, and a script goes on.
+ * @property {boolean} [changes] It changes something although its result is worth reading. What has no `as` does so too.
+ * @property {boolean} [isPassedOn] Where a later call takes the result, nobody reads it.
+ * @property {readonly string[]} [mayLack] Members of the result that may be absent.
+ */

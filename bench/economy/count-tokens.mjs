@@ -1,0 +1,62 @@
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+
+/**
+ * @typedef {object} Figures
+ * @property {number} turns Answers that the model was asked for.
+ * @property {number} inputTokens Of all request bodies, as they were sent.
+ * @property {number} newInputTokens Without what the request before had too: what a prompt cache does not have.
+ * @property {number} outputTokens
+ * @property {number} inputTextTokens Of the texts in them alone: no JSON around them, nothing escaped.
+ * @property {number} cost Tokens weighted by what providers charge, see `costOf`.
+ */
+
+/** Tokens as providers charge for them, in tokens of new input: what a cache has costs a tenth, output five times. */
+function costOf({ inputTokens, newInputTokens, outputTokens }) {
+  return Math.round(newInputTokens + 0.1 * (inputTokens - newInputTokens) + 5 * outputTokens);
+}
+
+/**
+ * @param {readonly object[]} requests Bodies, as they were sent.
+ * @param {readonly object[][]} answers What the model said to each of them.
+ * @returns {Figures}
+ */
+export function figuresOf(requests, answers) {
+  const figures = {
+    turns: requests.length,
+    inputTokens: sum(requests.map((body) => tokensOf(body))),
+    newInputTokens: sum(
+      requests.map((body, index) =>
+        index === 0 ? tokensOf(body) : tokensOf(body.input.slice(requests[index - 1].input.length)),
+      ),
+    ),
+    inputTextTokens: sum(
+      requests.map(({ instructions = '', input, tools }) => textTokensOf([instructions, input, tools])),
+    ),
+    outputTokens: sum(answers.flat().map((part) => countTokens(saidIn(part)))),
+  };
+  return { ...figures, cost: costOf(figures) };
+}
+
+/** What the model wrote: a call's name and arguments as text, a script as the argument that it is. */
+function saidIn(part) {
+  if (part.type === 'text') return part.text;
+  if (part.type === 'script') return `run_script${JSON.stringify({ code: part.code })}`;
+  return `${part.name}${JSON.stringify(part.arguments)}`;
+}
+
+/** Schemas are given as JSON, to whoever it is. */
+function textTokensOf(value) {
+  if (typeof value === 'string') return countTokens(value);
+  if (typeof value !== 'object' || value === null) return 0;
+  return sum(
+    Object.entries(value).map(([name, member]) => (name === 'parameters' ? tokensOf(member) : textTokensOf(member))),
+  );
+}
+
+export function tokensOf(json) {
+  return countTokens(JSON.stringify(json));
+}
+
+export function sum(numbers) {
+  return numbers.reduce((total, number) => total + number, 0);
+}
