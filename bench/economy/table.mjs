@@ -157,13 +157,14 @@ function priceOf(task) {
 
 const PRICES = { inputTokens: 'input', newInputTokens: 'new input', outputTokens: 'output' };
 
-function markdown([head, ...lines]) {
+/** A table, its head first. */
+export function markdown([head, ...lines]) {
   const row = (cells) => `| ${cells.join(' | ')} |`;
   return [row(head), row(head.map((_, index) => (index === 0 ? '---' : '---:'))), ...lines.map(row)].join('\n');
 }
 
 /** Whole numbers with their thousands apart; seconds to a tenth. */
-function shown(value) {
+export function shown(value) {
   const text = Number.isInteger(value) ? String(value) : value.toFixed(1);
   return text.replaceAll(/\B(?=(?:\d{3})+(?!\d|\.\d*$))/gu, ' ');
 }

@@ -4,6 +4,7 @@ import * as coldStart from './cold-start.mjs';
 import * as deltaToEvent from './delta-to-event.mjs';
 import * as detector from './detector.mjs';
 import * as economy from './economy.mjs';
+import * as economyBfcl from './economy-bfcl.mjs';
 import * as exec from './exec.mjs';
 import * as idle from './idle.mjs';
 import * as keptScripts from './kept-scripts.mjs';
@@ -44,6 +45,7 @@ export const ROWS = [
   deltaToEvent,
   turnOverhead,
   economy,
+  economyBfcl,
   detector,
   reducer,
   catalog,

@@ -21,7 +21,7 @@ function structured({ tool, args }) {
  * Calls that go into one request: all whose arguments and conditions are known by then. An answer's calls are done in
  * their order, so one that only needs the effect of another goes with it. None that changes something overtakes another.
  */
-function groupsOf(turn) {
+export function groupsOf(turn) {
   const groups = [];
   const places = [];
   for (const call of turn) {

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { createHarness } from '@toolscript/core';
-import { extendHistory, runAgent } from '@toolscript/core/agent';
+import { agentSystem, defineAgent, extendHistory, runAgent } from '@toolscript/core/agent';
 import { scriptedModel } from '@toolscript/core/providers';
 import { figuresOf, tokensOf } from '../count-tokens.mjs';
 import { PLANS } from './plans.mjs';
 import { serviceTool } from './services/index.mjs';
 import { openWorld } from './world.mjs';
 
-/** The words of the data set are not ours to repeat. This stands for each of them, in their mean length. */
+/** Stands for each question of the data set, in the mean length of those that were counted. */
 const ASK =
-  'Before I leave the office today I would like to have this taken care of. Please have a look at it, do what is needed with what I told you, and let me know how it went.';
+  'Before I leave the office today, I would like to have this matter settled. Please look at the details, complete whatever is necessary for it, and report the outcome.';
 /** What the model says when the calls of a turn of the user are done. */
 const ANSWER =
   'That is done, and all of it went as you wanted. Tell me if there is anything else that I can do for you.';
@@ -18,35 +18,71 @@ const ROLE = 'You help a user with the tools that you have. Be brief.';
 const ROOM_FOR_ALL = 20_000;
 
 /**
- * Does the calls of a task once, through the real agent loop, adapter, harness and checker, against a scripted model.
+ * What a model reads of the tools beside its conversation.
+ *
+ * @typedef {object} Catalog
+ * @property {number} [instructionTokens] Of the agent. Left out: as many as all of it takes.
+ * @property {import('./world.mjs').Docs} [docs]
+ *
+ * @typedef {object} Run
+ * @property {readonly object[]} requests
+ * @property {readonly object[][]} answers
+ */
+
+/**
+ * Makes the calls of a task once, through the real agent loop, adapter, harness and checker, against a scripted model.
  *
  * @param {import('./tasks.mjs').BfclTask} task
  * @param {'one' | 'parallel' | 'scripts'} way
- * @param {{ resultDocs?: boolean, instructionTokens?: number, carrier?: 'tool' | 'custom' | 'text' }} [options]
- * `resultDocs`: of the world. The others: of the agent; the whole catalogue is shown where nothing is said.
- * @returns {Promise<Figures>}
+ * @param {Catalog} [catalog]
+ * @returns {Promise<Run>}
  * @throws Where a call failed, or the services got other calls than those of the data set.
- *
- * @typedef {import('../count-tokens.mjs').Figures & { catalogTokens: number }} Figures `catalogTokens`: of one request,
- * system text and tools.
  */
-export async function runBfclTask(task, way, { resultDocs, instructionTokens = ROOM_FOR_ALL, carrier = 'tool' } = {}) {
-  const { tools, made } = openWorld(task, { resultDocs });
+export async function runBfclTask(task, way, catalog = {}) {
+  const { tools, made } = openWorld(task, catalog.docs);
   const harness = createHarness({ tools, approvals: 'auto' });
   try {
     const answers = task.turns.flatMap((turn) => [...PLANS[way](turn), [{ type: 'text', text: ANSWER }]]);
     const model = scriptedModel({ turns: answers.map((parts) => ({ parts })), delta_length: 10_000 });
-    const mode = way === 'scripts' ? 'enabled' : 'disabled';
-    const agent = { slug: 'bfcl', instructions: ROLE, mode, instructionTokens, carrier, maxTurns: 100 };
+    const agent = agentFor(way === 'scripts' ? 'enabled' : 'disabled', catalog);
     let history = [];
     for (const _ of task.turns) history = await playTurn({ provider: model, harness, agent, history });
     assert.deepEqual(model.violations, []);
     assert.equal(model.turnsLeft, 0, 'the run ended early');
     assertMade(task, way, made);
-    return withCatalog(model.requests, answers);
+    assertCacheable(model.requests);
+    return { requests: model.requests, answers };
   } finally {
     await harness.close();
   }
+}
+
+/**
+ * The same run of scripts with another catalogue: all that a catalogue changes is the system text.
+ *
+ * @param {import('./tasks.mjs').BfclTask} task
+ * @param {Run} run
+ * @param {Catalog} catalog
+ * @returns {Promise<Run>}
+ */
+export async function withCatalog(task, { requests, answers }, catalog) {
+  const harness = createHarness({ tools: openWorld(task, catalog.docs).tools });
+  try {
+    const instructions = agentSystem(harness, scriptedModel({ turns: [] }), agentFor('enabled', catalog));
+    return { requests: requests.map((request) => ({ ...request, instructions })), answers };
+  } finally {
+    await harness.close();
+  }
+}
+
+/** @returns {import('../count-tokens.mjs').Figures & { catalogTokens: number }} `catalogTokens`: in one request. */
+export function measuredRun({ requests, answers }) {
+  const [{ instructions, tools }] = requests;
+  return { ...figuresOf(requests, answers), catalogTokens: tokensOf({ instructions, tools }) };
+}
+
+function agentFor(mode, { instructionTokens = ROOM_FOR_ALL }) {
+  return defineAgent({ slug: 'bfcl', instructions: ROLE, mode, instructionTokens, maxTurns: 100 });
 }
 
 async function playTurn(options) {
@@ -64,13 +100,19 @@ function assertSucceeded({ type, status, success, report, output }) {
   if (type === 'function_call_output') assert.ok(success, output);
 }
 
-/** In their order too, but that parallel calls may stand before one that they need nothing of. */
+/** In their order too, but that a parallel call may stand before one that it needs nothing of. */
 function assertMade({ turns }, way, made) {
   const wanted = turns.flat().map(({ tool, args }) => ({ tool, args: { ...defaultsOf(tool), ...args } }));
-  if (way !== 'parallel') return assert.deepEqual(made, wanted);
-  const sorted = (calls) =>
-    calls.map((call) => JSON.stringify(call, Object.keys({ ...call, ...call.args }).sort())).sort();
-  assert.deepEqual(sorted(made), sorted(wanted));
+  if (way === 'parallel') assert.deepEqual(sorted(made), sorted(wanted));
+  else assert.deepEqual(made, wanted);
+}
+
+function sorted(calls) {
+  return calls.toSorted((one, other) => keyOf(one).localeCompare(keyOf(other)));
+}
+
+function keyOf({ tool, args }) {
+  return tool + JSON.stringify(Object.entries(args).toSorted(([one], [other]) => one.localeCompare(other)));
 }
 
 /** Arguments that the harness fills in. */
@@ -79,9 +121,13 @@ function defaultsOf(tool) {
   return Object.fromEntries(withDefault.map(([name, schema]) => [name, schema.default]));
 }
 
-function withCatalog(requests, answers) {
-  for (const [index, { input }] of requests.slice(1).entries())
-    assert.deepEqual(input.slice(0, requests[index].input.length), requests[index].input, 'no prefix of the next one');
-  const [{ instructions, tools }] = requests;
-  return { ...figuresOf(requests, answers), catalogTokens: tokensOf({ instructions, tools }) };
+/** Each request begins with all of the one before it. */
+function assertCacheable(requests) {
+  for (const [index, { instructions, tools, input }] of requests.slice(1).entries()) {
+    const before = requests[index];
+    assert.deepEqual(
+      { instructions, tools, input: input.slice(0, before.input.length) },
+      { instructions: before.instructions, tools: before.tools, input: before.input },
+    );
+  }
 }

@@ -50,9 +50,9 @@ function isNeeded(calls, index) {
 /** Neighbours under the same condition belong together. */
 function endOfBlock(calls, index) {
   const { when } = calls[index];
-  let end = index + 1;
-  while (when !== undefined && calls[end]?.when === when) end++;
-  return end;
+  if (when === undefined) return index + 1;
+  const length = calls.slice(index).findIndex((call) => call.when !== when);
+  return length < 0 ? calls.length : index + length;
 }
 
 function isLastAndAlone(shown, index) {

@@ -3,20 +3,27 @@ import { object } from './services/schemas.mjs';
 import { SERVICES } from './services/index.mjs';
 
 /**
+ * @typedef {object} Docs
+ * @property {boolean} [results] Members of results are described, as they are in the data set. Default true.
+ * @property {boolean} [everyOpening] The description of each tool begins with what its service is, as in the data set,
+ * and not that of the first one alone. Default true.
+ */
+
+/**
  * The services of a task, opened anew: their tools, and the calls that were made of them.
  *
  * @param {import('./tasks.mjs').BfclTask} task
- * @param {{ resultDocs?: boolean }} [options] `resultDocs`: whether members of results are described. Default true, as
- * in the data set.
+ * @param {Docs} [docs]
  */
-export function openWorld({ classes, initial }, { resultDocs = true } = {}) {
+export function openWorld({ classes, initial }, { results = true, everyOpening = true } = {}) {
   const made = [];
   const tools = classes.flatMap((name) => {
     const { about, open, tools: known } = SERVICES[name];
     const state = open(initial[name]);
-    return known.map((tool) =>
+    return known.map((tool, index) =>
       defineTool({
-        ...declared(tool, about, resultDocs),
+        ...declared(tool, results),
+        description: everyOpening || index === 0 ? `${about} ${tool.does}` : tool.does,
         execute: (args) => {
           made.push({ tool: tool.name, args });
           return tool.run(state, args);
@@ -27,11 +34,10 @@ export function openWorld({ classes, initial }, { resultDocs = true } = {}) {
   return { tools, made };
 }
 
-function declared({ name, does, takes, gives, mayLack, as, changes }, about, resultDocs) {
+function declared({ name, takes, gives, mayLack, as, changes }, resultDocs) {
   const outputSchema = object(gives, { optional: mayLack });
   return {
     name,
-    description: `${about} ${does}`,
     inputSchema: object(takes),
     outputSchema: resultDocs ? outputSchema : withoutDocs(outputSchema),
     effect: as === undefined || changes ? 'external' : 'read',
@@ -39,11 +45,9 @@ function declared({ name, does, takes, gives, mayLack, as, changes }, about, res
   };
 }
 
-function withoutDocs(schema) {
-  if (Array.isArray(schema) || typeof schema !== 'object' || schema === null) return schema;
-  const { description: _, properties, ...others } = schema;
-  const inner = Object.fromEntries(Object.entries(others).map(([name, value]) => [name, withoutDocs(value)]));
-  if (properties === undefined) return inner;
-  const members = Object.entries(properties).map(([name, value]) => [name, withoutDocs(value)]);
-  return { ...inner, properties: Object.fromEntries(members) };
+function withoutDocs({ type, properties, required, items }) {
+  if (items !== undefined) return { type, items: withoutDocs(items) };
+  if (properties === undefined) return { type };
+  const members = Object.entries(properties).map(([name, schema]) => [name, withoutDocs(schema)]);
+  return { type, properties: Object.fromEntries(members), ...(required === undefined ? {} : { required }) };
 }

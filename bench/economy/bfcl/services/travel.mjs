@@ -1,3 +1,4 @@
+import { pairKey } from './pair-key.mjs';
 import { flag, list, number, object, text, whole } from './schemas.mjs';
 
 const NONE = { default: 'None' };
@@ -339,7 +340,7 @@ function airportsBetween() {
 }
 
 function fareOf({ travel_from, travel_to, travel_class }) {
-  return (FARES[[travel_from, travel_to].sort().join('-')] ?? MOST_FARES) * CLASSES[travel_class];
+  return (FARES[pairKey(travel_from, travel_to)] ?? MOST_FARES) * CLASSES[travel_class];
 }
 
 function bookingOf({ travel_date, travel_from, travel_to, travel_class }) {

@@ -1,3 +1,4 @@
+import { pairKey } from './pair-key.mjs';
 import { flag, list, number, object, text, whole } from './schemas.mjs';
 
 const DOORS = ['driver', 'passenger', 'rear_left', 'rear_right'];
@@ -179,7 +180,7 @@ export const vehicle = {
       },
       mayLack: ['intermediaryCities'],
       as: 'way',
-      run: (_, { cityA, cityB }) => ({ distance: DISTANCES[[cityA, cityB].sort().join('-')], intermediaryCities: [] }),
+      run: (_, { cityA, cityB }) => ({ distance: DISTANCES[pairKey(cityA, cityB)], intermediaryCities: [] }),
     },
     {
       name: 'estimate_drive_feasibility_by_mileage',

@@ -1,0 +1,109 @@
+import { groupsOf } from '../economy/bfcl/plans.mjs';
+import { measuredRun, runBfclTask, withCatalog } from '../economy/bfcl/run-bfcl-task.mjs';
+import { CATALOGS, catalogTable, costTable, SUBJECTS, subjectTable } from '../economy/bfcl/table.mjs';
+import { BFCL_TASKS } from '../economy/bfcl/tasks.mjs';
+import { SERVICES } from '../economy/bfcl/services/index.mjs';
+import { sum } from '../economy/count-tokens.mjs';
+import { NAMES } from '../economy/table.mjs';
+import { alternate } from '../measure.mjs';
+
+/*
+ * What the calls that a public data set wants (BFCL v4, multi-turn, base) cost a model in the three ways of `economy`.
+ * The calls, their arguments, their order and the services that are offered are those of the data set; see
+ * `economy/bfcl/data/NOTICE`. Ours are the services behind them, the words that describe their tools (in the length of
+ * the data set's), the user's words (one text in their mean length), the model's last words, and the scripts.
+ *
+ * What makes it fair:
+ *
+ * 1. All ways make the same calls; a run in which the services get other ones fails. So scripts save no call.
+ * 2. Parallel calls go into one request as soon as their arguments are known. The harness does them in their order, so a
+ *    call that only needs the effect of another one goes with it.
+ * 3. A script returns every result that says something, whole. Only zip codes and ids that it passes on stay in it, and
+ *    confirmations of all calls but the last.
+ * 4. Conditions of the user ("if the pressure is below 40") are written down in the script, and cost a request beside.
+ */
+
+/** Scripts have to stay so much better, with the default of `instructionTokens`. */
+const AT_LEAST = { one: 1.05, parallel: 1 };
+/** Of so many tasks a short run does one. */
+const QUICK_STEP = 20;
+
+export const name = 'economy-bfcl';
+export const ownResult = true;
+
+export async function measure({ effort }) {
+  const tasks = effort.economyRuns > 1 ? BFCL_TASKS : BFCL_TASKS.filter((_, index) => index % QUICK_STEP === 0);
+  const measured = [];
+  for (const task of tasks) measured.push({ task, ways: await measureTask(task) });
+  const result = { counts: countsOf(tasks), totals: totalsOf(measured), bySubject: bySubject(measured) };
+  const rows = [];
+  for (const measure of ['cost', 'inputTokens', 'turns']) rows.push(await totalRow(result, measure));
+  Object.assign(rows[0], { result });
+  Object.assign(rows.at(-1), {
+    notes: ['scripts with the default of instructionTokens'],
+    tables: [catalogTable(result), costTable(result), subjectTable(result)],
+  });
+  return rows;
+}
+
+async function measureTask(task) {
+  const scripts = await runBfclTask(task, 'scripts');
+  const runs = { one: await runBfclTask(task, 'one'), parallel: await runBfclTask(task, 'parallel') };
+  for (const [name, catalog] of Object.entries(CATALOGS)) runs[name] = await withCatalog(task, scripts, catalog);
+  return Object.fromEntries(Object.entries(runs).map(([name, run]) => [name, withCatalogCost(measuredRun(run))]));
+}
+
+/** What the system text and the tools cost: new in the first request, and a tenth in each other. */
+function withCatalogCost(figures) {
+  return { ...figures, catalogCost: figures.catalogTokens * (1 + 0.1 * (figures.turns - 1)) };
+}
+
+function totalsOf(measured) {
+  const [{ ways }] = measured;
+  return Object.fromEntries(Object.keys(ways).map((name) => [name, totalOf(measured.map((one) => one.ways[name]))]));
+}
+
+function totalOf(figures) {
+  return Object.fromEntries(Object.keys(figures[0]).map((name) => [name, sum(figures.map((one) => one[name]))]));
+}
+
+function bySubject(measured) {
+  return Object.fromEntries(
+    Object.keys(SUBJECTS).map((subject) => [
+      subject,
+      totalsOf(measured.filter(({ task }) => task.classes.includes(subject))),
+    ]),
+  );
+}
+
+function countsOf(tasks) {
+  const turns = tasks.flatMap((task) => task.turns);
+  return {
+    tasks: tasks.length,
+    turns: turns.length,
+    calls: turns.flat().length,
+    tools: sum(tasks.flatMap(({ classes }) => classes.map((service) => SERVICES[service].tools.length))),
+    oneCall: turns.filter((calls) => calls.length < 2).length,
+    waiting: turns.filter((calls) => groupsOf(calls).length > 1).length,
+  };
+}
+
+function totalRow({ totals, counts }, measure) {
+  const row = {
+    name: `economy-bfcl-${measure.replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`,
+    title: `${{ cost: 'cost', inputTokens: 'input tokens', turns: 'requests' }[measure]} of ${counts.tasks} tasks of BFCL v4`,
+    unit: measure === 'turns' ? 'requests' : 'tokens',
+    better: 'lower',
+    selfRatio: true,
+    ...(measure === 'cost'
+      ? { atLeast: Object.fromEntries(Object.entries(AT_LEAST).map(([way, times]) => [NAMES[way], times])) }
+      : {}),
+  };
+  const entry = (title, role, total) => ({ name: title, role, block: () => [total[measure]] });
+  const entries = [
+    entry(NAMES.one, 'peer', totals.one),
+    entry(NAMES.parallel, 'peer', totals.parallel),
+    entry(NAMES.scripts, 'ours', totals.default),
+  ];
+  return alternate(row, entries, 1);
+}
