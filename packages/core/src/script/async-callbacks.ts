@@ -1,6 +1,8 @@
 import type { Finding } from './findings.js';
+import { functionFor, isTopLevel } from './own-functions.js';
+import { isUnusedVariable } from './promise-flow.js';
+import type { PromiseCalls } from './promise-calls.js';
 import type { SyntaxIndex } from './syntax-index.js';
-import { isFunction } from './syntax-index.js';
 import { memberName, unwrapped } from './syntax.js';
 import type { Node, NodeOf } from './syntax.js';
 import { outermost, walk, type Visit } from './walk.js';
@@ -20,9 +22,9 @@ const TESTING = new Set([
 const MAPPING = new Set(['map', 'flatMap']);
 const GATHER = '`await Promise.all(items.map(async (item) => …))`';
 
-/** Methods of lists that are given async functions and do not wait for them. */
-export function findAsyncCallbacks(index: SyntaxIndex): Finding[] {
-  const found = index.calls.flatMap((visit) => asyncCallback(visit, index) ?? []);
+/** Methods of lists that are given functions which start work, and do not wait for it. */
+export function findAsyncCallbacks(index: SyntaxIndex, promises: PromiseCalls): Finding[] {
+  const found = index.calls.flatMap((visit) => asyncCallback(visit, index, promises) ?? []);
   if (found.length === 0) return [];
   // The script's own objects may have methods of these names that wait.
   const own = ownMembers(index);
@@ -34,42 +36,64 @@ interface Found {
   readonly finding: Finding;
 }
 
-function asyncCallback(visit: Visit, index: SyntaxIndex): Found | undefined {
-  const { node } = visit;
-  if (node.type !== 'CallExpression') return undefined;
-  const callee = unwrapped(node.callee);
-  const method = callee.type === 'MemberExpression' ? (memberName(callee) ?? '') : '';
-  if (method !== 'forEach' && !MAPPING.has(method) && !TESTING.has(method)) return undefined;
-  const callback = functionFor(node.arguments[0], index);
-  if (callback?.async !== true) return undefined;
-  const finding = judge(method, visit, callback);
-  return finding === undefined ? undefined : { method, finding: { ...finding, offset: node.arguments[0]!.start } };
+function asyncCallback(visit: Visit, index: SyntaxIndex, promises: PromiseCalls): Found | undefined {
+  const given = methodOf(visit);
+  if (given === undefined) return undefined;
+  const { method, callback } = given;
+  const leavesWork = promises.leavesWork(callback);
+  if (!leavesWork && functionFor(callback, index)?.async !== true) return undefined;
+  const finding = judge(method, { leavesWork, lost: lostList(visit, index) });
+  return finding === undefined ? undefined : { method, finding: { ...finding, offset: callback.start } };
 }
 
-function judge(method: string, visit: Visit, callback: Node): Omit<Finding, 'offset'> | undefined {
+/** A method of lists that calls a function with each item, and that function. `Array.from(list, callback)` is a `map`. */
+function methodOf({ node }: Visit): { method: string; callback: Node } | undefined {
+  if (node.type !== 'CallExpression') return undefined;
+  const callee = unwrapped(node.callee);
+  if (callee.type !== 'MemberExpression') return undefined;
+  const method = memberName(callee) ?? '';
+  const isFrom = method === 'from' && callee.object.type === 'Identifier' && callee.object.name === 'Array';
+  const callback = node.arguments[isFrom ? 1 : 0];
+  const isKnown = isFrom || method === 'forEach' || MAPPING.has(method) || TESTING.has(method);
+  return isKnown && callback !== undefined ? { method, callback } : undefined;
+}
+
+/** Whether the call hands the function to a method of lists, which does not wait for anything. */
+export function isListMethod(visit: Visit): boolean {
+  return methodOf(visit) !== undefined;
+}
+
+interface GivenFunction {
+  readonly leavesWork: boolean;
+  /** What becomes of the list of promises that it makes. */
+  readonly lost: string | undefined;
+}
+
+function judge(method: string, { leavesWork, lost }: GivenFunction): Omit<Finding, 'offset'> | undefined {
   if (method === 'forEach') {
     return {
-      severity: waits(callback) ? 'error' : 'warning',
+      severity: leavesWork ? 'error' : 'warning',
       code: 'async-foreach',
-      message: `\`forEach\` does not wait for an async function. Use \`for (const item of items) { await … }\` or ${GATHER}.`,
+      message: `\`forEach\` does not wait for the promises of its function. Use \`for (const item of items) { await … }\` or ${GATHER}.`,
     };
   }
   if (TESTING.has(method)) {
-    const message = `\`${method}\` does not wait for an async function: its promise counts as true. Await the answers first, with ${GATHER}.`;
+    const message = `\`${method}\` does not wait for the promise of its function, which counts as true. Await the answers first, with ${GATHER}.`;
     return { severity: 'error', code: 'async-predicate', message };
   }
-  const lost = lostList(visit);
-  if (lost === undefined || !waits(callback)) return undefined;
-  const message = `\`${method}\` with an async function gives a list of promises, ${lost}. Use ${GATHER}.`;
+  if (lost === undefined || !leavesWork) return undefined;
+  const message = `\`${method}\` gives a list of promises here, ${lost}. Use ${GATHER}.`;
   return { severity: 'error', code: 'async-map', message };
 }
 
 /** What becomes of a list of promises that nobody waits for. */
-function lostList(visit: Visit): string | undefined {
+function lostList(visit: Visit, index: SyntaxIndex): string | undefined {
   const { parent } = outermost(visit);
   switch (parent?.node.type) {
     case 'ExpressionStatement':
       return 'and nothing waits for them';
+    case 'VariableDeclarator':
+      return isUnusedVariable(parent, index) ? 'and nothing waits for them' : undefined;
     case 'AwaitExpression':
       return 'and `await` does not wait for the items of a list';
     case 'ReturnStatement':
@@ -77,46 +101,6 @@ function lostList(visit: Visit): string | undefined {
     default:
       return undefined;
   }
-}
-
-export function isTopLevel(visit: Visit): boolean {
-  for (let at = visit.parent; at !== undefined; at = at.parent) if (isFunction(at.node)) return false;
-  return true;
-}
-
-export type FunctionNode = Extract<Node, { async: boolean; params: unknown }>;
-
-/** The function that an argument is: written there, or the one that its name always stands for. */
-export function functionFor(
-  argument: Node | undefined,
-  { declared, references }: SyntaxIndex,
-): FunctionNode | undefined {
-  if (argument === undefined) return undefined;
-  if (argument.type !== 'Identifier') return isFunction(argument) ? (argument as FunctionNode) : undefined;
-  const [only, ...others] = declared.get(argument.name) ?? [];
-  if (only?.key !== 'id' || others.length > 0) return undefined;
-  const isChanged = (references.get(argument.name) ?? []).some(
-    ({ key, parent }) => key === 'left' && parent?.node.type === 'AssignmentExpression',
-  );
-  const holder = only.parent?.node;
-  const made = holder?.type === 'VariableDeclarator' ? (holder.init ?? undefined) : holder;
-  return made !== undefined && !isChanged && isFunction(made) ? (made as FunctionNode) : undefined;
-}
-
-/** Whether something is left to do after the function has given its promise. */
-function waits(callback: Node): boolean {
-  let found = false;
-  walk(callback as never, ({ node }) => {
-    found ||= node.type === 'AwaitExpression' || isToolCall(node);
-  });
-  return found;
-}
-
-function isToolCall(node: Node): boolean {
-  if (node.type !== 'CallExpression') return false;
-  let at: Node = unwrapped(node.callee);
-  while (at.type === 'MemberExpression') at = unwrapped(at.object);
-  return at.type === 'Identifier' && at.name === 'tools';
 }
 
 /** Members that are no built-in's, whatever holds them: the script's own, and each part of a tool's name. */

@@ -1,5 +1,6 @@
-import { functionFor, knownMembers, type FunctionNode } from './async-callbacks.js';
+import { knownMembers } from './async-callbacks.js';
 import type { Finding } from './findings.js';
+import { functionFor, type FunctionNode } from './own-functions.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { isFunction } from './syntax-index.js';
 import { memberName, unwrapped } from './syntax.js';

@@ -13,6 +13,7 @@ import { LineIndex } from './line-index.js';
 import { findBadPatterns } from './patterns.js';
 import { planCalls } from './plan.js';
 import { findViolations } from './policy.js';
+import { PromiseCalls } from './promise-calls.js';
 import { findPromiseMisuse } from './promise-rules.js';
 import { parseWithRepairs } from './repair.js';
 import type { RepairNote, RepairedScript } from './repair.js';
@@ -49,9 +50,10 @@ export function compileSource({ source, toolNames, wantsFacts }: CompileRequest)
   }
 
   const calls = findToolCalls(script.index);
+  const promises = new PromiseCalls(script.index, calls);
   const misuse = [
-    ...findPromiseMisuse(script.index, calls),
-    ...findAsyncCallbacks(script.index),
+    ...findPromiseMisuse(script.index, promises),
+    ...findAsyncCallbacks(script.index, promises),
     ...findCallbacksWithoutValue(script.index, toolNames ?? []),
     ...findLostValues(script.index),
     ...findForeignMethods(script.index, toolNames ?? []),

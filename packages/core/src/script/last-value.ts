@@ -1,5 +1,5 @@
-import { functionFor } from './async-callbacks.js';
 import { returnsNothing } from './callback-values.js';
+import { functionFor } from './own-functions.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { isFunction } from './syntax-index.js';
 import { memberName, unwrapped } from './syntax.js';

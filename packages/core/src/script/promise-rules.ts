@@ -1,80 +1,82 @@
 import type { Finding } from './findings.js';
 import type { SyntaxIndex } from './syntax-index.js';
-import { isTopLevel } from './async-callbacks.js';
+import { isListMethod } from './async-callbacks.js';
+import { functionAround, isTopLevel } from './own-functions.js';
+import { gatheringMethod, type PromiseCall, type PromiseCalls } from './promise-calls.js';
+import { CHAINING, isUnusedVariable, whereItGoes } from './promise-flow.js';
 import { isCompound, isTransparent, memberName, unwrapped } from './syntax.js';
-import type { Node, NodeOf } from './syntax.js';
-import { isConstant, memberPath, type ToolCall } from './tool-calls.js';
+import type { NodeOf } from './syntax.js';
+import { isConstant, memberPath } from './tool-calls.js';
 import type { Visit } from './walk.js';
 
-/** `exec` gives a handle, and a task is cancelled whether or not somebody waits for that. */
-export const WITHOUT_AWAIT = new Set(['spawn.exec', 'spawn.cancel']);
-const CHAINING = new Set(['then', 'catch', 'finally']);
 /** Nobody can mean it. */
 const CERTAIN = new Set(['promise-in-text', 'promise-in-result']);
 const TEXT_FUNCTIONS = new Set(['String', 'text', 'emit', 'Number', 'Boolean', 'parseInt', 'parseFloat']);
 
 /**
  * Places where a promise is used as if it were its value. `void tools.x()` and `const p = tools.x()` are deliberate.
- * An error is what cannot be meant: a promise that is written into a text, or returned inside of a value.
+ * An error is what cannot be meant: a promise that is written into a text, or returned inside of a value, and a call
+ * in a function that a list calls for each item, which cannot wait.
  */
-export function findPromiseMisuse(index: SyntaxIndex, calls: readonly ToolCall[]): Finding[] {
-  const awaited = calls.filter(({ tool }) => !WITHOUT_AWAIT.has(tool));
+export function findPromiseMisuse(index: SyntaxIndex, promises: PromiseCalls): Finding[] {
   return [
-    ...awaited.flatMap((call) => misuseOf(call) ?? []),
-    ...awaited.flatMap((call) => misuseOfVariable(index, call)),
-    ...index.calls.flatMap((visit) => misuseOfGathered(index, visit)),
+    ...promises.all.flatMap((call) => misuseOf(index, call) ?? []),
+    ...promises.all.flatMap((call) => misuseOfVariable(index, call)),
     ...uncalledTools(index),
   ];
 }
 
-function misuseOf({ visit, node, tool }: ToolCall): Finding | undefined {
-  const { holder, child } = whereItGoes(visit);
-  const found = judge(holder, child);
+function misuseOf(index: SyntaxIndex, call: PromiseCall): Finding | undefined {
+  const { holder, child } = whereItGoes(call.visit);
+  const found = judge(holder, child) ?? (holder !== undefined && isUnusedVariable(holder, index) ? UNUSED : undefined);
   if (found === undefined) return undefined;
   const [code, what] = found;
-  const message = `tools.${tool}() returns a promise, and it is ${what}. Write \`await tools.${tool}(…)\`.`;
-  return { severity: CERTAIN.has(code) ? 'error' : 'warning', code, message, offset: node.start };
+  const isInList = holder?.node.type === 'ExpressionStatement' && isInListMethod(call.visit);
+  const message = `${namedCall(call)} returns a promise, and it is ${what}. ${adviceFor(call, isInList)}`;
+  const severity = isInList || CERTAIN.has(code) ? 'error' : 'warning';
+  return { severity, code, message, offset: call.node.start };
 }
 
-/** Uses of a variable that always holds the promise of one call. */
-function misuseOfVariable(index: SyntaxIndex, { visit, tool }: ToolCall): Finding[] {
-  const { holder } = whereItGoes(visit);
+const UNUSED: Judgement = ['floating-promise', 'never used: what is not done is aborted when the script ends'];
+
+function adviceFor({ name, visit }: PromiseCall, isInList: boolean): string {
+  if (isInList) return 'Use `for (const item of items) { await … }`, which waits for it.';
+  const fn = functionAround(visit)?.node as { async?: boolean } | undefined;
+  const call = name === '' ? '`await` before it' : `\`await ${name}(…)\``;
+  return fn === undefined || fn.async === true ? `Write ${call}.` : `Write ${call}, in an async function.`;
+}
+
+function namedCall({ name }: PromiseCall): string {
+  return name === '' ? 'The function' : `${name}()`;
+}
+
+/** The function around the place is called by a list for each item, and is not async: it cannot wait. */
+function isInListMethod(visit: Visit): boolean {
+  const fn = functionAround(visit);
+  return fn?.key === 'arguments' && fn.parent !== undefined && isListMethod(fn.parent);
+}
+
+/**
+ * Uses of a variable that always holds the promise of one call: in a text, in a result, and of `Promise.all(…)` as
+ * the list: `rows[0]`, `rows.map(…)`, a loop over it.
+ */
+function misuseOfVariable(index: SyntaxIndex, call: PromiseCall): Finding[] {
+  const { holder } = whereItGoes(call.visit);
   if (holder?.node.type !== 'VariableDeclarator' || holder.node.id.type !== 'Identifier') return [];
   const { name } = holder.node.id;
   if (!isConstant(index, name)) return [];
+  const isGathered = gatheringMethod(call.node) !== '';
   return (index.references.get(name) ?? []).flatMap((use) => {
     const { holder: user, child } = whereItGoes(use);
     const [code, what] = judge(user, child) ?? ['', ''];
-    if (!CERTAIN.has(code)) return [];
-    const message = `\`${name}\` is the promise of tools.${tool}(), and it is ${what}. Write \`await ${name}\`.`;
-    return [{ severity: 'error' as const, code, message, offset: use.node.start }];
+    const isMisuse = isGathered ? code !== '' && user?.node.type !== 'ExpressionStatement' : CERTAIN.has(code);
+    if (!isMisuse) return [];
+    const advice = isGathered ? `\`await\` before \`${call.name}(…)\`` : `\`await ${name}\``;
+    const message = `\`${name}\` is the promise of ${namedCall(call)}, and it is ${what}. Write ${advice}.`;
+    return [
+      { severity: 'error' as const, code: isGathered ? 'promise-as-value' : code, message, offset: use.node.start },
+    ];
   });
-}
-
-const GATHERING = new Set(['all', 'allSettled']);
-
-/** `const rows = Promise.all(…)`, and then `rows[0]`, `rows.map(…)`, or a loop over it. */
-function misuseOfGathered(index: SyntaxIndex, visit: Visit): Finding[] {
-  const method = gatheringMethod(visit.node);
-  const { holder } = whereItGoes(visit);
-  if (method === '' || holder?.node.type !== 'VariableDeclarator' || holder.node.id.type !== 'Identifier') return [];
-  const { name } = holder.node.id;
-  if (!isConstant(index, name)) return [];
-  return (index.references.get(name) ?? []).flatMap((use) => {
-    const { holder: user, child } = whereItGoes(use);
-    const [code, what] = judge(user, child) ?? ['', ''];
-    if (code === '' || user?.node.type === 'ExpressionStatement') return [];
-    const message = `\`${name}\` is a promise, and it is ${what}. Write \`await\` before \`Promise.${method}(…)\`.`;
-    return [{ severity: 'error' as const, code: 'promise-as-value', message, offset: use.node.start }];
-  });
-}
-
-/** `all` of `Promise.all(…)`; empty for other calls. */
-function gatheringMethod(node: Node): string {
-  const callee = node.type === 'CallExpression' ? unwrapped(node.callee) : undefined;
-  if (callee?.type !== 'MemberExpression' || callee.object.type !== 'Identifier') return '';
-  const method = memberName(callee) ?? '';
-  return callee.object.name === 'Promise' && GATHERING.has(method) ? method : '';
 }
 
 /** `await tools.x`, `tools.x;` as a statement, and `return tools.x` of the script, which a function cannot leave. */
@@ -96,35 +98,13 @@ function usesNothing(holder: Visit): boolean {
   );
 }
 
-/** Follows the promise outwards through what passes it on unchanged: assertions, `?:`, `&&`, `.then()`. */
-export function whereItGoes(call: Visit): { holder: Visit | undefined; child: Visit } {
-  let child = call;
-  for (;;) {
-    const holder = child.parent;
-    if (holder === undefined) return { holder, child };
-    const { node } = holder;
-    const passes =
-      isTransparent(node) ||
-      (node.type === 'ConditionalExpression' && child.key !== 'test') ||
-      (node.type === 'LogicalExpression' && child.key === 'right') ||
-      (node.type === 'SequenceExpression' && node.expressions.at(-1) === child.node);
-    if (passes) child = holder;
-    else if (isChained(holder, child)) child = holder.parent as Visit;
-    else return { holder, child };
-  }
-}
+type Judgement = readonly [code: string, what: string];
 
-export function isChained(holder: Visit, child: Visit): boolean {
-  const { node, key, parent } = holder;
-  if (node.type !== 'MemberExpression' || child.key !== 'object' || !CHAINING.has(memberName(node) ?? '')) return false;
-  return key === 'callee' && parent?.node.type === 'CallExpression';
-}
-
-function judge(holder: Visit | undefined, child: Visit): readonly [code: string, what: string] | undefined {
+function judge(holder: Visit | undefined, child: Visit): Judgement | undefined {
   const node = holder?.node;
   switch (node?.type) {
     case 'ExpressionStatement':
-      return ['floating-promise', 'not awaited: the call is aborted when the script ends'];
+      return ['floating-promise', 'not awaited: what is not done is aborted when the script ends'];
     case 'SpreadElement':
       return ['floating-promise', 'spread without its value'];
     case 'MemberExpression':
@@ -169,7 +149,7 @@ function isReturned(part: Visit): boolean {
   return at.node.type === 'ReturnStatement' && isTopLevel(at);
 }
 
-function judgeArgument(call: NodeOf<'CallExpression'>): readonly [code: string, what: string] | undefined {
+function judgeArgument(call: NodeOf<'CallExpression'>): Judgement | undefined {
   const callee = unwrapped(call.callee);
   if (callee.type === 'Identifier' && TEXT_FUNCTIONS.has(callee.name)) {
     return ['promise-in-text', `given to ${callee.name}() without its value`];

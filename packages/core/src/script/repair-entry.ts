@@ -1,5 +1,6 @@
 import type { Edit } from './edits.js';
 import { isLastValue } from './last-value.js';
+import { isTopLevel } from './own-functions.js';
 import { treeRepair } from './tree-repair.js';
 import type { TreeRepair } from './tree-repair.js';
 import type { SyntaxIndex } from './syntax-index.js';
@@ -138,7 +139,7 @@ function repairUncalled(statements: readonly Node[], index: SyntaxIndex, text: s
   if (statements.length === 0 || !statements.every(isDeclaration)) return undefined;
   const uncalled = statements.flatMap(functionsOf).filter(({ name }) => !index.references.has(name));
   const [only, ...others] = uncalled;
-  const runsNothing = !index.calls.some(isAtTop);
+  const runsNothing = !index.calls.some(isTopLevel);
   const entry =
     uncalled.find(({ name }) => ENTRY_NAMES.includes(name)) ??
     (runsNothing && others.length === 0 && only !== undefined && takesWhatIsGiven(only.node) ? only : undefined);
@@ -180,10 +181,8 @@ function isDeclaration(statement: Node): boolean {
 // The last statement starts an async function and does not wait for it
 
 function repairUnawaited(statements: readonly Node[], index: SyntaxIndex): TreeRepair | undefined {
-  const last = statements.findLast((statement) => statement.type !== 'FunctionDeclaration');
-  if (last?.type !== 'ExpressionStatement') return undefined;
-  const called = startedCall(unwrapped(last.expression));
-  if (called === undefined || !isAsyncFunction(unwrapped(called.callee), index)) return undefined;
+  const last = startedLast(statements, index)?.statement;
+  if (last === undefined) return undefined;
   return treeRepair(
     'repair-unawaited-call',
     'The last statement starts an async function without waiting for it; it is awaited and its result returned. ' +
@@ -191,6 +190,26 @@ function repairUnawaited(statements: readonly Node[], index: SyntaxIndex): TreeR
     [{ start: last.start, end: last.start, text: 'return await ' }],
     { severity: 'warning' },
   );
+}
+
+/** Whether the call is the last statement's, which starts an async function as the script's entry: that is awaited and returned. */
+export function isStartedEntry({ node }: Visit, index: SyntaxIndex): boolean {
+  return (
+    startedLast(
+      index.program.body.filter((statement) => !isInert(statement)),
+      index,
+    )?.called === node
+  );
+}
+
+function startedLast(
+  statements: readonly Node[],
+  index: SyntaxIndex,
+): { statement: Node; called: NodeOf<'CallExpression'> } | undefined {
+  const statement = statements.findLast(({ type }) => type !== 'FunctionDeclaration');
+  if (statement?.type !== 'ExpressionStatement') return undefined;
+  const called = startedCall(unwrapped(statement.expression));
+  return called !== undefined && isAsyncFunction(unwrapped(called.callee), index) ? { statement, called } : undefined;
 }
 
 /** The call at the root of `f()`, `f().then(…)`, `f().catch(…).finally(…)`. */
@@ -224,15 +243,9 @@ function isAsyncFunction(callee: Node, index: SyntaxIndex): boolean {
 function repairLastValue(statements: readonly Node[], index: SyntaxIndex): TreeRepair | undefined {
   const last = statements.findLast((statement) => statement.type !== 'FunctionDeclaration');
   if (last?.type !== 'ExpressionStatement' || !isLastValue(last.expression, index)) return undefined;
-  if (index.returns.some(isAtTop)) return undefined;
+  if (index.returns.some(isTopLevel)) return undefined;
   const message = 'The script has no `return`; the value of its last statement is returned.';
   return treeRepair('repair-last-value', message, [{ start: last.start, end: last.start, text: 'return ' }]);
-}
-
-function isAtTop(visit: Visit): boolean {
-  let at = visit.parent;
-  while (at !== undefined && !isFunction(at.node)) at = at.parent;
-  return at === undefined;
 }
 
 // Edits

@@ -1,57 +1,58 @@
-import { WITHOUT_AWAIT, isChained, whereItGoes } from './promise-rules.js';
+import { AwaitOrder } from './await-order.js';
+import { functionAround } from './own-functions.js';
+import { PromiseCalls, type PromiseCall } from './promise-calls.js';
+import { chainOf, isUnusedVariable, whereItGoes } from './promise-flow.js';
+import { isStartedEntry } from './repair-entry.js';
 import type { SyntaxIndex } from './syntax-index.js';
-import { isFunction } from './syntax-index.js';
-import { isTransparent } from './syntax.js';
 import { findToolCalls } from './tool-calls.js';
 import type { TreeRepair } from './tree-repair.js';
 import type { Visit } from './walk.js';
 
 /**
- * Awaits the tool calls that stand as statements: a call that nobody waits for is aborted when the script ends,
- * so its effect would silently never happen. `void tools.x()` says that this is meant.
+ * Awaits the calls that stand as statements, or whose promise nothing uses: work that nobody waits for is aborted when
+ * the script ends, so its effect would silently never happen. `void tools.x()` says that this is meant. Where awaiting
+ * would change the order of what the script does, nothing is repaired.
  */
 export function repairFloating(index: SyntaxIndex): TreeRepair | undefined {
-  const floating = findToolCalls(index).flatMap(({ visit, tool }) => {
-    const chain = chainOf(visit);
-    return isThrownAway(whereItGoes(visit).holder) && !WITHOUT_AWAIT.has(tool) && mayAwait(chain)
-      ? [{ start: chain.node.start, tool }]
+  const promises = new PromiseCalls(index, findToolCalls(index));
+  const order = new AwaitOrder(index, promises);
+  const floating = promises.all.flatMap((call) => {
+    const chain = chainOf(call.visit);
+    const isFloating = isThrownAway(whereItGoes(call.visit).holder, index) && mayAwait(chain);
+    return isFloating && !isStartedEntry(call.visit, index) && order.isKept(call, chain)
+      ? [{ call, start: chain.node.start }]
       : [];
   });
   if (floating.length === 0) return undefined;
   return {
     edits: floating.map(({ start }) => ({ start, end: start, text: 'await ' })),
-    notes: floating.map(({ start, tool }) => ({
+    notes: floating.map(({ call, start }) => ({
       code: 'repair-floating-call',
-      message:
-        `Nothing waited for tools.${tool}(); it is awaited. Write \`await tools.${tool}(…)\`, or \`void tools.${tool}(…)\` ` +
-        'for a call that may be aborted when the script ends.',
+      message: messageFor(call),
       severity: 'warning',
       offset: start,
     })),
   };
 }
 
+function messageFor({ name, tool }: PromiseCall): string {
+  if (name === '')
+    return 'Nothing waited for the function that is called here; it is awaited. Write `await` before it.';
+  const write = `Nothing waited for ${name}(); it is awaited. Write \`await ${name}(…)\``;
+  if (tool === undefined) return `${write}.`;
+  return `${write}, or \`void ${name}(…)\` for a call that may be aborted when the script ends.`;
+}
+
 /** `whereItGoes` passes the last part of a sequence on: what it stops at is another part. */
-function isThrownAway(holder: Visit | undefined): boolean {
-  return holder?.node.type === 'ExpressionStatement' || holder?.node.type === 'SequenceExpression';
+function isThrownAway(holder: Visit | undefined, index: SyntaxIndex): boolean {
+  if (holder?.node.type === 'ExpressionStatement' || holder?.node.type === 'SequenceExpression') return true;
+  return holder !== undefined && isUnusedVariable(holder, index);
 }
 
-/** The call with what is chained to it: `tools.x().then(…).catch(…)`. */
-function chainOf(call: Visit): Visit {
-  let chain = call;
-  for (;;) {
-    const holder = chain.parent;
-    if (holder === undefined) return chain;
-    if (isTransparent(holder.node)) chain = holder;
-    else if (isChained(holder, chain)) chain = holder.parent as Visit;
-    else return chain;
-  }
-}
-
-function mayAwait({ parent }: Visit): boolean {
-  for (let at = parent; at !== undefined; at = at.parent) {
-    if (isFunction(at.node)) return (at.node as { async?: boolean }).async === true;
+function mayAwait(chain: Visit): boolean {
+  const fn = functionAround(chain);
+  if (fn !== undefined && (fn.node as { async?: boolean }).async !== true) return false;
+  for (let at = chain.parent; at !== undefined && at !== fn; at = at.parent)
     if (at.node.type === 'StaticBlock' || at.node.type === 'PropertyDefinition') return false;
-  }
   return true;
 }

@@ -10,6 +10,8 @@ export interface SyntaxIndex {
   /** Modules, dynamic imports, meta properties, decorators: what is refused by its mere presence. */
   readonly modular: readonly Visit[];
   readonly returns: readonly Visit[];
+  /** `await`, and `for await`. */
+  readonly awaits: readonly Visit[];
   /** Object and array patterns. */
   readonly patterns: readonly Visit[];
   /** Regular expressions that Node cannot make. */
@@ -28,6 +30,7 @@ export function indexSyntax(program: Program): SyntaxIndex {
   const calls: Visit[] = [];
   const modular: Visit[] = [];
   const returns: Visit[] = [];
+  const awaits: Visit[] = [];
   const patterns: Visit[] = [];
   const badPatterns: Visit[] = [];
   const enums: NodeOf<'TSEnumDeclaration'>[] = [];
@@ -61,6 +64,12 @@ export function indexSyntax(program: Program): SyntaxIndex {
       case 'ReturnStatement':
         returns.push(visit);
         break;
+      case 'AwaitExpression':
+        awaits.push(visit);
+        break;
+      case 'ForOfStatement':
+        if (visit.node.await) awaits.push(visit);
+        break;
       case 'Literal':
         if ('regex' in visit.node && visit.node.value === null) badPatterns.push(visit);
         break;
@@ -82,6 +91,7 @@ export function indexSyntax(program: Program): SyntaxIndex {
     calls,
     modular,
     returns,
+    awaits,
     patterns,
     badPatterns,
     enums,
@@ -104,11 +114,18 @@ function recordName(
   declared: Map<string, Visit[]>,
   references: Map<string, Visit[]>,
 ): void {
-  if (isMemberName(visit)) return;
-  const names = isBinding(visit) ? declared : references;
+  const use = nameUse(visit);
+  if (use === undefined) return;
+  const names = use === 'declared' ? declared : references;
   const found = names.get(node.name);
   if (found === undefined) names.set(node.name, [visit]);
   else found.push(visit);
+}
+
+/** What an identifier stands for: a variable where it is declared, a variable in use, or a mere name of a member. */
+export function nameUse(visit: Visit): 'declared' | 'referenced' | undefined {
+  if (isMemberName(visit)) return undefined;
+  return isBinding(visit) ? 'declared' : 'referenced';
 }
 
 function isMemberName({ key, parent }: Visit): boolean {

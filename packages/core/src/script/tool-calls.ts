@@ -24,10 +24,19 @@ export function findToolCalls(index: SyntaxIndex): ToolCall[] {
   const calls: ToolCall[] = [];
   for (const visit of index.calls) {
     if (visit.node.type !== 'CallExpression') continue;
-    const target = toolPath(visit.node, aliases);
-    if (target !== undefined) calls.push({ visit, node: visit.node, ...target });
+    const { node } = visit;
+    const target = toolPath(node.callee, aliases);
+    if (target === undefined) continue;
+    calls.push({ visit, node, ...target, optional: target.optional || node.optional });
   }
   return calls;
+}
+
+/** Says which tool an expression names without calling it: `tools.files.read`, or a variable that holds it. */
+export function toolNaming(index: SyntaxIndex): (expression: Node) => string | undefined {
+  if (isShadowed(index)) return () => undefined;
+  const aliases = findAliases(index);
+  return (expression) => toolPath(expression, aliases)?.tool;
 }
 
 /** The tool that runs, and the argument that it gets: of `tools.spawn.exec('x', args)` the tool x. */
@@ -105,11 +114,11 @@ function joined(path: string, name: string): string {
 
 type ToolTarget = Pick<ToolCall, 'tool' | 'nameOffset' | 'optional'>;
 
-function toolPath(call: NodeOf<'CallExpression'>, aliases: ReadonlyMap<string, string>): ToolTarget | undefined {
+function toolPath(expression: Node, aliases: ReadonlyMap<string, string>): ToolTarget | undefined {
   const parts: string[] = [];
-  let optional = call.optional;
+  let optional = false;
   let nameOffset: number | undefined;
-  let at: Node = unwrapped(call.callee);
+  let at: Node = unwrapped(expression);
   while (at.type === 'MemberExpression') {
     const name = memberName(at);
     if (name === undefined) return undefined;

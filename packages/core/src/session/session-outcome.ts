@@ -12,7 +12,7 @@ import type {
 import { countCalls, finalOperations } from './final-operations.js';
 import { failureOf, type RejectedCall } from './outcome-failure.js';
 import type { ScriptVoice } from './script-voice.js';
-import { detachedFailure, timerDiagnostics, unhandledDiagnostics } from './unawaited.js';
+import { abortedDiagnostics, detachedFailure, timerDiagnostics, unhandledDiagnostics } from './unawaited.js';
 
 /** Everything that a script's outcome is made of. */
 export interface OutcomeParts {
@@ -52,6 +52,7 @@ export function endedOutcome(parts: OutcomeParts): EndedOutcome {
   const diagnostics = [
     ...script.diagnostics,
     ...unhandledDiagnostics(end, script),
+    ...abortedDiagnostics(end, operations, script),
     ...timerDiagnostics(end, parts.pendingTimers),
     ...droppedProgress(voice.droppedProgress(), parts.limits),
   ];

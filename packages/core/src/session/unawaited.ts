@@ -50,3 +50,40 @@ export function timerDiagnostics(end: SandboxEnd, pending: readonly (SourcePosit
   const message = `The script ended while ${what} pending; ${whose} will not run any more. Await the work, or clear the timer.`;
   return [{ severity: 'warning', code: 'pending-timer', message, ...pending.find((place) => place !== undefined) }];
 }
+
+/**
+ * Calls with effects that were aborted because nothing waited for them, one warning for each place. `void tools.x()`
+ * says that this is meant; a place of which the compiler has said so already is left out.
+ */
+export function abortedDiagnostics(
+  end: SandboxEnd,
+  operations: readonly Operation[],
+  { source, diagnostics }: CompiledScript,
+): Diagnostic[] {
+  if (end.type !== 'returned') return [];
+  const places = new Map<string, Operation[]>();
+  for (const operation of operations) {
+    if (operation.status !== 'aborted' || operation.effect === 'read' || isVoided(source, operation)) continue;
+    const key = `${operation.tool} ${operation.line}`;
+    places.set(key, [...(places.get(key) ?? []), operation]);
+  }
+  return [...places.values()].flatMap(([first, ...others]) => {
+    const { tool, line, column } = first!;
+    if (diagnostics.some((told) => told.code === 'floating-promise' && told.line === line)) return [];
+    const calls = others.length === 0 ? 'was' : `(${others.length + 1} calls) was`;
+    const message = `tools.${tool} ${calls} aborted, because the script ended without waiting for it. Write \`await\` before the call, or \`await Promise.all(…)\` around the list of calls.`;
+    const place = line === undefined ? {} : { line, ...(column !== undefined && { column }) };
+    return [{ severity: 'warning', code: 'aborted-call', message, ...place } as const];
+  });
+}
+
+const VOIDED = /\bvoid\s+[\w$.?![\]'"\s]*$/u;
+/** Longer names of tools are not looked for. */
+const VOIDED_LENGTH = 200;
+
+function isVoided(source: string, { line, column }: Operation): boolean {
+  if (line === undefined || column === undefined) return false;
+  const lines = source.split(/\r\n|\n|\r/u).slice(0, line);
+  const last = (lines.pop() ?? '').slice(0, column - 1);
+  return VOIDED.test([...lines, last].join('\n').slice(-VOIDED_LENGTH));
+}

@@ -91,7 +91,7 @@ describe('calls that nobody awaits', () => {
     const { tools, release } = sampleTools();
     onTestFinished(release);
     const own = openHarness({ tools });
-    const outcome = await own.runScript('const lost = tools.hold();\nawait tools.echo({ value: 1 });\nreturn 1');
+    const outcome = await own.runScript('void tools.hold();\nawait tools.echo({ value: 1 });\nreturn 1');
     expect(failureOf(outcome)).toMatchObject({
       code: 'DetachedPromiseError',
       phase: 'finalizing',
@@ -102,16 +102,14 @@ describe('calls that nobody awaits', () => {
   });
 
   it('one that stops when it is aborted fails nothing', async () => {
-    const outcome = await harness.runScript(
-      'const lost = tools.send({ ms: 60_000 });\nawait tools.wait({ ms: 5 });\nreturn 1',
-    );
+    const outcome = await harness.runScript('void tools.send({ ms: 60_000 });\nawait tools.wait({ ms: 5 });\nreturn 1');
     expect(valueOf(outcome)).toBe(1);
     expect(outcome.operations[0]).toMatchObject({ tool: 'send', status: 'aborted' });
   });
 
   it('with allowDetachedPromises they are waited for', async () => {
     const outcome = await harness.runScript(
-      'tools.send({ ms: 40 });\nconst other = tools.wait({ ms: 20, value: 2 });\nawait tools.echo({ value: 1 });\nreturn 1',
+      'tools.send({ ms: 40 });\nvoid tools.wait({ ms: 20, value: 2 });\nawait tools.echo({ value: 1 });\nreturn 1',
       { limits: { allowDetachedPromises: true } },
     );
     expect(valueOf(outcome)).toBe(1);

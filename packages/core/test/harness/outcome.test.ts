@@ -57,7 +57,7 @@ describe('a value is plain JSON data', () => {
     ['return class {}', 'value', 'function'],
     ['const o = { x: {} }; o.x.y = o; return o', 'value.x.y', 'cycle'],
     ['const a = []; a.push(a); return { a }', 'value.a[0]', 'cycle'],
-    ['const echo = () => tools.echo({ value: 1 }); return { p: echo() }', 'value.p', 'Promise'],
+    ['return { p: Promise.resolve(1) }', 'value.p', 'Promise'],
     ['return { "odd key": 1n }', 'odd key', 'BigInt'],
   ])('%s is a SerializationError that names the path', async (source, path, kind) => {
     const error = await failure(source);
@@ -140,7 +140,7 @@ describe('every outcome', () => {
     const source = `
       const calls = [tools.wait({ ms: 30, value: 'slow' }), tools.fail({ message: 'no' }), tools.write({ path: 'p' }), tools.add({ a: JSON.parse('"x"') }), tools.echo({ value: 'fast' })];
       const settled = await Promise.allSettled(calls);
-      const lost = tools.wait({ ms: 60_000 });
+      void tools.wait({ ms: 60_000 });
       await tools.wait({ ms: 5 });
       return settled.map((one) => one.status === 'fulfilled' ? one.value : one.reason.name);`;
     const outcome = await own.runScript(source);
@@ -376,7 +376,7 @@ describe('an error', () => {
       }),
     );
     const tool = await harness.runScript(
-      'const p = tools.fail({ message: "nobody looks" });\nawait tools.wait({ ms: 10 });\nreturn 1',
+      'void tools.fail({ message: "nobody looks" });\nawait tools.wait({ ms: 10 });\nreturn 1',
     );
     expect(tool.diagnostics).toContainEqual(expect.objectContaining({ code: 'unhandled-rejection' }));
   });

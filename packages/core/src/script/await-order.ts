@@ -1,0 +1,174 @@
+import { functionFor } from './own-functions.js';
+import type { PromiseCall, PromiseCalls } from './promise-calls.js';
+import { isFunction, nameUse, type SyntaxIndex } from './syntax-index.js';
+import { memberName, unwrapped } from './syntax.js';
+import type { Node } from './syntax.js';
+import { memberPath } from './tool-calls.js';
+import { isWritten, walk, type Visit } from './walk.js';
+
+/** Methods that change their list, set or map. */
+const CHANGING = new Set([
+  'add',
+  'clear',
+  'delete',
+  'fill',
+  'pop',
+  'push',
+  'reverse',
+  'set',
+  'shift',
+  'sort',
+  'splice',
+  'unshift',
+]);
+
+/**
+ * Decides whether a promise that nobody waits for may be awaited where it is made. What runs when it settles then runs
+ * before the statements that follow, so it must use nothing that these declare or change, and wait for nothing that
+ * they do.
+ */
+export class AwaitOrder {
+  readonly #index: SyntaxIndex;
+  readonly #promises: PromiseCalls;
+  readonly #used = new Map<Node, Later>();
+  readonly #changes = new Map<string, readonly Visit[]>();
+  #makesPromises: boolean | undefined;
+
+  constructor(index: SyntaxIndex, promises: PromiseCalls) {
+    this.#index = index;
+    this.#promises = promises;
+  }
+
+  /** `chain`: the call with what is chained to it. */
+  isKept({ node, tool }: PromiseCall, chain: Visit): boolean {
+    if (tool !== undefined && chain.node === node) return true;
+    if (this.#waitsForOthers()) return false;
+    const later = this.#laterOf(chain.node);
+    const from = loopAround(chain).node.start;
+    return [...later.names].every((name) => this.#isSettled(name, later, { at: chain.node.start, from }));
+  }
+
+  /** A promise that the script resolves itself may wait for any of its statements. */
+  #waitsForOthers(): boolean {
+    this.#makesPromises ??= this.#index.calls.some(({ node }) => isOwnPromise(node));
+    return this.#makesPromises;
+  }
+
+  /** Neither declared nor changed by what follows. `from`: where it begins, which in a loop is the loop. */
+  #isSettled(name: string, later: Later, { at, from }: { at: number; from: number }): boolean {
+    const declared = this.#index.declared.get(name) ?? [];
+    if (declared.some(({ node, parent }) => node.start > at && parent?.node.type !== 'FunctionDeclaration'))
+      return false;
+    return this.#changesOf(name).every((change) => {
+      const around = functionsAround(change);
+      if (around.some((fn) => later.functions.has(fn))) return true;
+      // What other promises do when they settle has no order of its own, but a loop may wait for it.
+      if (around.some((fn) => this.#promises.leavesWork(fn))) return !later.hasLoop;
+      return around.length === 0 && change.node.start < from;
+    });
+  }
+
+  #changesOf(name: string): readonly Visit[] {
+    let changes = this.#changes.get(name);
+    if (changes === undefined)
+      this.#changes.set(name, (changes = (this.#index.references.get(name) ?? []).filter(changesIt)));
+    return changes;
+  }
+
+  /** What the functions in an expression use, also those of the script's own that they name. */
+  #laterOf(root: Node): Later {
+    const later: Later = { names: new Set(), functions: new Set(), hasLoop: false };
+    const open = [root];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      const own = this.#usedIn(next);
+      later.hasLoop ||= own.hasLoop;
+      for (const fn of own.functions) later.functions.add(fn);
+      for (const name of own.names) {
+        const fn = later.names.has(name) ? undefined : functionFor(this.#firstUse(name), this.#index);
+        later.names.add(name);
+        if (fn !== undefined) open.push(fn);
+      }
+    }
+    return later;
+  }
+
+  #firstUse(name: string): Node | undefined {
+    return this.#index.references.get(name)?.[0]?.node;
+  }
+
+  #usedIn(root: Node): Later {
+    const known = this.#used.get(root);
+    if (known !== undefined) return known;
+    const own = usedIn(root);
+    this.#used.set(root, own);
+    return own;
+  }
+}
+
+/** What runs later, and the variables of others that it uses. */
+interface Later {
+  readonly names: Set<string>;
+  readonly functions: Set<Node>;
+  hasLoop: boolean;
+}
+
+function usedIn(root: Node): Later {
+  const names = new Set<string>();
+  const declared = new Set<string>();
+  const functions = new Set<Node>();
+  let hasLoop = false;
+  walk(root as never, (visit) => {
+    const { node } = visit;
+    if (isFunction(node)) functions.add(node);
+    hasLoop ||= node.type === 'WhileStatement' || node.type === 'DoWhileStatement' || node.type === 'ForStatement';
+    if (node.type !== 'Identifier') return;
+    const use = nameUse(visit);
+    if (use === 'declared') declared.add(node.name);
+    else if (use === 'referenced') names.add(node.name);
+  });
+  for (const name of declared) names.delete(name);
+  return { names, functions, hasLoop };
+}
+
+/** The outermost loop around a place in its function, or the place itself. */
+function loopAround(visit: Visit): Visit {
+  let loop = visit;
+  for (let at = visit.parent; at !== undefined && !isFunction(at.node); at = at.parent)
+    if (/^(?:For|While|DoWhile)/u.test(at.node.type)) loop = at;
+  return loop;
+}
+
+function functionsAround(visit: Visit): Node[] {
+  const around: Node[] = [];
+  for (let at = visit.parent; at !== undefined; at = at.parent) if (isFunction(at.node)) around.push(at.node);
+  return around;
+}
+
+/** Assigned, as itself or a member; or a method is called that changes it. The counter of a `for` is its loop's own. */
+function changesIt(use: Visit): boolean {
+  const { visit } = memberPath(use);
+  const { key, parent, node } = visit;
+  if (isWritten(visit)) return parent?.key !== 'update';
+  if (parent?.node.type === 'UnaryExpression') return parent.node.operator === 'delete';
+  if (key !== 'callee' || node.type !== 'MemberExpression') return false;
+  return CHANGING.has(memberName(node) ?? '');
+}
+
+/** `new Promise(…)` that does more than to wait for a timer, and `Promise.withResolvers()`. */
+function isOwnPromise(node: Node): boolean {
+  if (node.type === 'NewExpression')
+    return node.callee.type === 'Identifier' && node.callee.name === 'Promise' && !isSleep(node.arguments[0]);
+  if (node.type !== 'CallExpression') return false;
+  const callee = unwrapped(node.callee);
+  return callee.type === 'MemberExpression' && memberName(callee) === 'withResolvers';
+}
+
+/** `(resolve) => setTimeout(resolve, 100)`. */
+function isSleep(executor: Node | undefined): boolean {
+  if (executor?.type !== 'ArrowFunctionExpression' && executor?.type !== 'FunctionExpression') return false;
+  let waits = false;
+  walk(executor as never, ({ node }) => {
+    waits ||= node.type === 'CallExpression' && node.callee.type === 'Identifier' && node.callee.name === 'setTimeout';
+  });
+  return waits;
+}

@@ -1,0 +1,53 @@
+import type { SyntaxIndex } from './syntax-index.js';
+import { isFunction } from './syntax-index.js';
+import type { Node } from './syntax.js';
+import { outermost, type Visit } from './walk.js';
+
+export type FunctionNode = Extract<Node, { async: boolean; params: unknown }>;
+
+/** The function that an argument is: written there, or the one that its name always stands for. */
+export function functionFor(
+  argument: Node | undefined,
+  { declared, references }: SyntaxIndex,
+): FunctionNode | undefined {
+  if (argument === undefined) return undefined;
+  if (argument.type !== 'Identifier') return isFunction(argument) ? (argument as FunctionNode) : undefined;
+  const [only, ...others] = declared.get(argument.name) ?? [];
+  if (only?.key !== 'id' || others.length > 0) return undefined;
+  const isChanged = (references.get(argument.name) ?? []).some(
+    ({ key, parent }) => key === 'left' && parent?.node.type === 'AssignmentExpression',
+  );
+  const holder = only.parent?.node;
+  const made = holder?.type === 'VariableDeclarator' ? (holder.init ?? undefined) : holder;
+  return made !== undefined && !isChanged && isFunction(made) ? (made as FunctionNode) : undefined;
+}
+
+/** Where a function is called: in place, and by the name that always stands for it. */
+export function callsOf(fn: Visit, index: SyntaxIndex): Visit[] {
+  const name = nameOf(fn);
+  const uses = name === undefined ? [] : (index.references.get(name) ?? []);
+  const isMeant = uses[0] !== undefined && functionFor(uses[0].node, index) === fn.node;
+  return [fn, ...(isMeant ? uses : [])].flatMap((use) => {
+    const { key, parent } = outermost(use);
+    return key === 'callee' && parent?.node.type === 'CallExpression' ? [parent] : [];
+  });
+}
+
+function nameOf({ node, key, parent }: Visit): string | undefined {
+  if (node.type === 'FunctionDeclaration') return node.id?.name;
+  const holder = parent?.node;
+  return key === 'init' && holder?.type === 'VariableDeclarator' && holder.id.type === 'Identifier'
+    ? holder.id.name
+    : undefined;
+}
+
+/** The innermost function that holds the place. */
+export function functionAround({ parent }: Visit): Visit | undefined {
+  let at = parent;
+  while (at !== undefined && !isFunction(at.node)) at = at.parent;
+  return at;
+}
+
+export function isTopLevel(visit: Visit): boolean {
+  return functionAround(visit) === undefined;
+}

@@ -1,0 +1,124 @@
+import { callsOf, functionAround, functionFor, type FunctionNode } from './own-functions.js';
+import { whereItGoes } from './promise-flow.js';
+import type { SyntaxIndex } from './syntax-index.js';
+import { memberName, unwrapped } from './syntax.js';
+import type { Node, NodeOf } from './syntax.js';
+import { toolNaming, type ToolCall } from './tool-calls.js';
+import type { Visit } from './walk.js';
+
+/** `exec` gives a handle, and a task is cancelled whether or not somebody waits for that. */
+const WITHOUT_AWAIT = new Set(['spawn.exec', 'spawn.cancel']);
+const GATHERING = new Set(['all', 'allSettled', 'any', 'race']);
+
+/** A call that gives a promise, and whose work is aborted when the script ends before it. */
+export interface PromiseCall {
+  readonly visit: Visit;
+  readonly node: NodeOf<'CallExpression'>;
+  /** As messages name it: `tools.readFile`, `save`, `Promise.all`; empty for a function without a name. */
+  readonly name: string;
+  /** The tool, where one is called directly. */
+  readonly tool: string | undefined;
+}
+
+/**
+ * Finds the calls whose promises stand for work: calls of tools, `Promise.all(…)`, and calls of the script's own
+ * functions that return such a promise, or are async and make such a call.
+ */
+export class PromiseCalls {
+  /** In source order. */
+  readonly all: readonly PromiseCall[];
+  readonly #index: SyntaxIndex;
+  /** Functions that make such a call, also in functions of their own. */
+  readonly #making = new Set<Node>();
+  readonly #awaiting = new Set<Node>();
+  readonly #giving = new Set<Node>();
+  readonly #toolNamed: (expression: Node) => string | undefined;
+
+  constructor(index: SyntaxIndex, toolCalls: readonly ToolCall[]) {
+    this.#index = index;
+    this.#toolNamed = toolNaming(index);
+    for (const visit of index.awaits) markAround(visit, this.#awaiting);
+    this.all = this.#find(toolCalls);
+  }
+
+  /** Whether a function given to a method leaves work behind when it returns: a tool, or a function whose promise stands for work. */
+  leavesWork(callback: Node | undefined): boolean {
+    if (callback === undefined) return false;
+    const fn = functionFor(callback, this.#index);
+    if (fn === undefined) return this.#toolNamed(unwrapped(callback)) !== undefined;
+    return this.#giving.has(fn) || (fn.async && this.#awaiting.has(fn));
+  }
+
+  #find(toolCalls: readonly ToolCall[]): PromiseCall[] {
+    const open: PromiseCall[] = [
+      ...toolCalls
+        .filter(({ tool }) => !WITHOUT_AWAIT.has(tool))
+        .map((call) => ({ ...call, name: `tools.${call.tool}` })),
+      ...this.#index.calls.flatMap(gathering),
+    ];
+    const found = new Map<Node, PromiseCall>();
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      if (found.has(next.node)) continue;
+      found.set(next.node, next);
+      for (const fn of this.#newlyGiving(next.visit))
+        open.push(...callsOf(fn, this.#index).map(({ node, parent, key }) => ownCall({ node, parent, key })));
+    }
+    return [...found.values()].toSorted((left, right) => left.node.start - right.node.start);
+  }
+
+  /** The functions that give a promise of work because they hold this call. */
+  #newlyGiving(call: Visit): Visit[] {
+    const around = markAround(call, this.#making).filter(({ node }) => isAsync(node));
+    const returned = returningFunction(call);
+    return (returned === undefined ? around : [...around, returned]).filter(({ node }) => {
+      const isNew = !this.#giving.has(node) && !isGenerator(node);
+      if (isNew) this.#giving.add(node);
+      return isNew;
+    });
+  }
+}
+
+/** Marks the functions around a place; those that were marked before have marked what is around them. */
+function markAround(visit: Visit, marked: Set<Node>): Visit[] {
+  const fresh: Visit[] = [];
+  for (let at = functionAround(visit); at !== undefined && !marked.has(at.node); at = functionAround(at)) {
+    marked.add(at.node);
+    fresh.push(at);
+  }
+  return fresh;
+}
+
+function returningFunction(call: Visit): Visit | undefined {
+  const { holder, child } = whereItGoes(call);
+  if (holder?.node.type === 'ReturnStatement') return functionAround(holder);
+  return holder?.node.type === 'ArrowFunctionExpression' && child.key === 'body' ? holder : undefined;
+}
+
+function ownCall(visit: Visit): PromiseCall {
+  const node = visit.node as NodeOf<'CallExpression'>;
+  const callee = unwrapped(node.callee);
+  return { visit, node, name: callee.type === 'Identifier' ? callee.name : '', tool: undefined };
+}
+
+/** `Promise.all(…)` and its like. */
+function gathering(visit: Visit): PromiseCall[] {
+  const method = gatheringMethod(visit.node);
+  const node = visit.node as NodeOf<'CallExpression'>;
+  return method === '' ? [] : [{ visit, node, name: `Promise.${method}`, tool: undefined }];
+}
+
+/** `all` of `Promise.all(…)`; empty for other calls. */
+export function gatheringMethod(node: Node): string {
+  const callee = node.type === 'CallExpression' ? unwrapped(node.callee) : undefined;
+  if (callee?.type !== 'MemberExpression' || callee.object.type !== 'Identifier') return '';
+  const method = memberName(callee) ?? '';
+  return callee.object.name === 'Promise' && GATHERING.has(method) ? method : '';
+}
+
+function isAsync(node: Node): boolean {
+  return (node as FunctionNode).async;
+}
+
+function isGenerator(node: Node): boolean {
+  return (node as { generator?: boolean }).generator === true;
+}
