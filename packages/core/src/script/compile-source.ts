@@ -5,7 +5,7 @@ import { findAsyncCallbacks } from './async-callbacks.js';
 import { findCallbacksWithoutValue, findLostValues } from './callback-values.js';
 import { findForeignMethods } from './foreign-methods.js';
 import type { CompileAnswer, CompileRequest } from './compile-messages.js';
-import { originalOffset } from './edits.js';
+import { addedRanges, originalOffset } from './edits.js';
 import type { Finding } from './findings.js';
 import { findGrowth } from './growth.js';
 import type { Growth } from './growth.js';
@@ -84,7 +84,12 @@ export function compileSource({ source, toolNames, wantsFacts }: CompileRequest)
       kind: node.type === 'ObjectPattern' ? 'object' : 'array',
       ...report.positionAt(node.start),
     })),
-    facts: wantsFacts ? sourceFacts(script.index, calls, refusals.slice(0, MOST_REFUSALS)) : undefined,
+    facts: wantsFacts
+      ? sourceFacts(script.index, calls, {
+          added: addedRanges(script.layers),
+          refusals: refusals.slice(0, MOST_REFUSALS),
+        })
+      : undefined,
   };
 }
 

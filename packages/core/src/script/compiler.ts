@@ -189,8 +189,19 @@ export function restoreScript(stored: StoredScript): CompiledScript {
   });
 }
 
+/** Repairs whose notes say what the script does when it runs. */
+const TRUE_OF_RUNS: ReadonlySet<string> = new Set([
+  'repair-export',
+  'repair-floating-call',
+  'repair-function',
+  'repair-last-value',
+  'repair-unawaited-call',
+]);
+
+/** Nothing has run: nothing was called, awaited or returned. */
 function failed(failure: ScriptFailure, diagnostics: readonly Diagnostic[] = []): CompileResult {
-  return { ok: false, failure, diagnostics, cacheHit: false };
+  const told = diagnostics.filter(({ code }) => !TRUE_OF_RUNS.has(code));
+  return { ok: false, failure, diagnostics: told, cacheHit: false };
 }
 
 function refuseTooLarge(source: string, maxSourceBytes: number): ScriptFailure | undefined {

@@ -27,6 +27,32 @@ export function originalOffset(offset: number, layers: EditLayers): number {
   return layers.reduceRight((position, edits) => offsetBefore(position, edits), offset);
 }
 
+/** Where text was put in that replaces none, in the text after the last layer. */
+export function addedRanges(layers: EditLayers): (readonly [start: number, end: number])[] {
+  return layers.reduce<(readonly [number, number])[]>((ranges, edits) => {
+    const moved = ranges.map(([start, end]) => [offsetAfter(start, edits), offsetAfter(end, edits)] as const);
+    return [...moved, ...additions(edits)];
+  }, []);
+}
+
+function additions(edits: readonly Edit[]): (readonly [start: number, end: number])[] {
+  let shift = 0;
+  return edits.flatMap(({ start, end, text }) => {
+    const at = start + shift;
+    shift += text.length - (end - start);
+    return start === end && text !== '' ? [[at, at + text.length] as const] : [];
+  });
+}
+
+function offsetAfter(offset: number, edits: readonly Edit[]): number {
+  let shift = 0;
+  for (const { start, end, text } of edits) {
+    if (start > offset) break;
+    shift += text.length - (end - start);
+  }
+  return offset + shift;
+}
+
 /** Replaces every character but line ends by a space, so that all positions stay. */
 export function blank(text: string): string {
   return text.replace(/[^\r\n\u2028\u2029]/g, ' ');

@@ -1,6 +1,8 @@
 import type { Edit } from './edits.js';
+import { entryArguments } from './entry-arguments.js';
 import { isLastValue } from './last-value.js';
 import { isTopLevel } from './own-functions.js';
+import type { RepairNote } from './repair.js';
 import { treeRepair } from './tree-repair.js';
 import type { TreeRepair } from './tree-repair.js';
 import type { SyntaxIndex } from './syntax-index.js';
@@ -18,7 +20,7 @@ export function repairEntry(index: SyntaxIndex, text: string): TreeRepair | unde
   const exported = statements.find((statement) => statement.type === 'ExportDefaultDeclaration');
   if (exported !== undefined) return repairExport(exported, statements, index, text);
   const [only] = statements;
-  const whole = statements.length === 1 && only !== undefined ? repairWhole(only, text) : undefined;
+  const whole = statements.length === 1 && only !== undefined ? repairWhole(only, index, text) : undefined;
   return (
     whole ??
     repairUncalled(statements, index, text) ??
@@ -58,17 +60,35 @@ function repairExport(
   const { declaration } = exported;
   if (declaration.type === 'FunctionDeclaration' && declaration.id !== null) {
     const blanked: Edit = { start: exported.start, end, text: ' '.repeat(keyword.length) };
-    const calls = index.references.has(declaration.id.name) ? [] : [callAtEnd(declaration.id.name, declaration, text)];
-    return treeRepair('repair-export', '`export default` was left out and the function called.', [blanked, ...calls]);
+    return repairExportedFunction(declaration, declaration.id.name, { blanked, index, text });
   }
   if (!isLast(exported, statements) || isTypeOrClass(declaration)) return undefined;
   const closeAt = beforeSemicolon(exported, text);
   const called = functionOf(declaration, index);
-  const runs = called !== undefined;
+  const given = called === undefined ? '' : entryArguments(called, index);
+  if (given === undefined) {
+    const edit: Edit = { start: exported.start, end, text: 'void (' };
+    return { edits: [edit, { start: closeAt, end: closeAt, text: ')' }], notes: [uncalledNote('', exported.start)] };
+  }
   return treeRepair('repair-export', '`export default` was read as the script’s result.', [
-    { start: exported.start, end, text: runs ? 'return await (' : 'return (' },
-    { start: closeAt, end: closeAt, text: runs ? `)${argumentsFor(called)}` : ')' },
+    { start: exported.start, end, text: called === undefined ? 'return (' : 'return await (' },
+    { start: closeAt, end: closeAt, text: `)${given}` },
   ]);
+}
+
+interface ExportedFunction {
+  /** Leaves `export default` out. */
+  readonly blanked: Edit;
+  readonly index: SyntaxIndex;
+  readonly text: string;
+}
+
+function repairExportedFunction(fn: Node, name: string, { blanked, index, text }: ExportedFunction): TreeRepair {
+  if (index.references.has(name)) return treeRepair('repair-export', '`export default` was left out.', [blanked]);
+  const given = entryArguments(fn, index);
+  if (given === undefined) return { edits: [blanked], notes: [uncalledNote(name, fn.start)] };
+  const message = '`export default` was left out and the function called.';
+  return treeRepair('repair-export', message, [blanked, callAtEnd(`${name}${given}`, text)]);
 }
 
 /** The function that is exported, in place or by its name. */
@@ -88,26 +108,21 @@ function isTypeOrClass(node: Node): boolean {
 
 // One function is the whole script
 
-function repairWhole(statement: Node, text: string): TreeRepair | undefined {
+function repairWhole(statement: Node, index: SyntaxIndex, text: string): TreeRepair | undefined {
   if (statement.type === 'FunctionDeclaration') {
     if (statement.generator || statement.id === null) return undefined;
-    return treeRepair(
-      'repair-function',
-      wholeMessage(statement.id.name),
-      [callAtEnd(statement.id.name, statement, text)],
-      {
-        offset: statement.start,
-      },
-    );
+    return callOf({ name: statement.id.name, node: statement, start: statement.start }, wholeMessage, { index, text });
   }
   if (statement.type !== 'ExpressionStatement') return undefined;
   const expression = unwrapped(statement.expression);
   if (isFunction(expression)) {
     if (expression.type === 'FunctionExpression' && expression.generator) return undefined;
     const closeAt = beforeSemicolon(statement, text);
-    return treeRepair('repair-function', wholeMessage(undefined), [
+    const given = entryArguments(expression, index);
+    if (given === undefined) return { edits: [], notes: [uncalledNote('', statement.start)] };
+    return treeRepair('repair-function', wholeMessage(''), [
       { start: statement.start, end: statement.start, text: 'return await (' },
-      { start: closeAt, end: closeAt, text: `)${argumentsFor(expression)}` },
+      { start: closeAt, end: closeAt, text: `)${given}` },
     ]);
   }
   const awaited = expression.type === 'AwaitExpression';
@@ -119,8 +134,25 @@ function repairWhole(statement: Node, text: string): TreeRepair | undefined {
   ]);
 }
 
-function wholeMessage(name: string | undefined): string {
-  return `The whole script was one function${name === undefined ? '' : ` (${name})`}; it is called and its result returned.`;
+function wholeMessage(name: string): string {
+  return `The whole script was one function${name === '' ? '' : ` (${name})`}; it is called and its result returned.`;
+}
+
+/** Calls a function at the end of the script; one that needs what only the script knows is told of. */
+function callOf(
+  { name, node, start }: NamedFunction,
+  message: (name: string) => string,
+  { index, text }: Omit<ExportedFunction, 'blanked'>,
+): TreeRepair {
+  const given = entryArguments(node, index);
+  if (given === undefined) return { edits: [], notes: [uncalledNote(name, start)] };
+  return treeRepair('repair-function', message(name), [callAtEnd(`${name}${given}`, text)], { offset: start });
+}
+
+function uncalledNote(name: string, offset: number): RepairNote {
+  const what = name === '' ? 'the function' : `${name}()`;
+  const message = `Nothing calls ${what}, which takes arguments that a script is not given, so nothing of it runs. End with \`return await\` and a call of it.`;
+  return { code: 'uncalled-function', message, severity: 'warning', offset };
 }
 
 interface NamedFunction {
@@ -141,11 +173,9 @@ function repairUncalled(statements: readonly Node[], index: SyntaxIndex, text: s
   const [only, ...others] = uncalled;
   const runsNothing = !index.calls.some(isTopLevel);
   const entry =
-    uncalled.find(({ name }) => ENTRY_NAMES.includes(name)) ??
-    (runsNothing && others.length === 0 && only !== undefined && takesWhatIsGiven(only.node) ? only : undefined);
+    uncalled.find(({ name }) => ENTRY_NAMES.includes(name)) ?? (runsNothing && others.length === 0 ? only : undefined);
   if (entry === undefined) return undefined;
-  const message = `Nothing called ${entry.name}(); it is called and its result returned.`;
-  return treeRepair('repair-function', message, [callAtEnd(entry.name, entry.node, text)], { offset: entry.start });
+  return callOf(entry, (name) => `Nothing called ${name}(); it is called and its result returned.`, { index, text });
 }
 
 /** Functions that a statement declares, as such or as values of variables. */
@@ -162,14 +192,6 @@ function functionsOf(statement: Node): NamedFunction[] {
       ? []
       : [{ name: id.name, node, start: statement.start }];
   });
-}
-
-/** A function of other parameters is a helper. */
-function takesWhatIsGiven(node: Node): boolean {
-  const { params = [] } = node as { params?: Node[] };
-  return params.every(
-    (each) => each.type === 'ObjectPattern' || (each.type === 'Identifier' && GIVEN_BY_NAME.has(each.name)),
-  );
 }
 
 function isDeclaration(statement: Node): boolean {
@@ -250,9 +272,8 @@ function repairLastValue(statements: readonly Node[], index: SyntaxIndex): TreeR
 
 // Edits
 
-function callAtEnd(name: string, node: Node, text: string): Edit {
-  const call = `\nreturn await ${name}${argumentsFor(node)};`;
-  return { start: text.length, end: text.length, text: call };
+function callAtEnd(call: string, text: string): Edit {
+  return { start: text.length, end: text.length, text: `\nreturn await ${call};` };
 }
 
 function isLast(statement: Node, statements: readonly Node[]): boolean {
@@ -261,19 +282,4 @@ function isLast(statement: Node, statements: readonly Node[]): boolean {
 
 function beforeSemicolon(statement: Node, text: string): number {
   return text.charAt(statement.end - 1) === ';' ? statement.end - 1 : statement.end;
-}
-
-const GIVEN_BY_NAME = new Set(['tools', 'catalog', 'context', 'console', 'text', 'emit', 'sleep']);
-
-/** A function that expects the script's globals as parameters gets them, by name or in one object. */
-function argumentsFor(node: Node): string {
-  const values: string[] = [];
-  for (const parameter of (node as { params?: Node[] }).params ?? []) {
-    if (parameter.type === 'Identifier' && parameter.name === 'this') continue;
-    if (parameter.type === 'Identifier' && GIVEN_BY_NAME.has(parameter.name)) values.push(parameter.name);
-    else if (parameter.type === 'Identifier' || parameter.type === 'ObjectPattern') {
-      values.push('{ tools, catalog, context }');
-    } else break;
-  }
-  return `(${values.join(', ')})`;
 }

@@ -1,9 +1,9 @@
-import { isBuiltin } from 'node:module';
 import { blank } from './edits.js';
 import type { Edit } from './edits.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { memberName, unwrapped } from './syntax.js';
 import type { Node, NodeOf } from './syntax.js';
+import { toolBindings } from './import-bindings.js';
 import { ToolFit } from './tool-fit.js';
 import type { TreeRepair } from './tree-repair.js';
 
@@ -52,30 +52,21 @@ function repairStatement(statement: Node, around: Surroundings): Part | undefine
   }
 }
 
-function repairImport(statement: NodeOf<'ImportDeclaration'>, { text, fit }: Surroundings): Part | undefined {
+function repairImport(statement: NodeOf<'ImportDeclaration'>, { index, text, fit }: Surroundings): Part | undefined {
   const { specifiers } = statement;
   const areTypes =
     statement.importKind === 'type' ||
     (specifiers.length > 0 &&
       specifiers.every((each) => each.type === 'ImportSpecifier' && each.importKind === 'type'));
   if (areTypes) return left('repair-import', 'The import of types was left out.', statement, text);
-  // `readFile` of Node is another function than the tool of that name.
-  if (specifiers.length === 0 || isBuiltin(statement.source.value)) return undefined;
-  const known = fit();
-  const areTools = specifiers.every((each) => namesTools(each, known));
-  return areTools
-    ? left('repair-import', 'The import was left out: tools are there without one.', statement, text)
-    : undefined;
-}
-
-function namesTools(specifier: NodeOf<'ImportDeclaration'>['specifiers'][number], fit: ToolFit): boolean {
-  const { name } = specifier.local;
-  if (name === 'tools' || fit.holder(name) !== undefined) return true;
-  const isSameName =
-    specifier.type === 'ImportSpecifier' &&
-    specifier.imported.type === 'Identifier' &&
-    specifier.imported.name === name;
-  return isSameName && fit.fitting([name]) !== undefined;
+  if (specifiers.length === 0) return undefined;
+  const bound = toolBindings(statement, index, fit());
+  if (bound === undefined) return undefined;
+  const written = bound.map(({ local, path }) => `const ${local} = ${path};`).join(' ');
+  if (written === '')
+    return left('repair-import', 'The import was left out: tools are there without one.', statement, text);
+  const message = `The import was read as \`${written}\`: tools are there without one.`;
+  return { code: 'repair-import', message, edit: { start: statement.start, end: statement.end, text: written } };
 }
 
 function repairExportedNames(statement: NodeOf<'ExportNamedDeclaration'>, { text }: Surroundings): Part | undefined {

@@ -57,6 +57,8 @@ export interface SourceFacts {
   readonly ownTypes: readonly string[];
   /** Where texts are made of results. */
   readonly texts: readonly ResultText[];
+  /** What repairs have put in: nothing of it is the model's. */
+  readonly added: readonly Range[];
   /** What is wrong with the script without any types. */
   readonly refusals: readonly Finding[];
   /** `this` is given members under computed names, so that no class is known. */
@@ -83,11 +85,11 @@ type Range = readonly [start: number, end: number];
 export function sourceFacts(
   index: SyntaxIndex,
   toolCalls: readonly ToolCall[],
-  refusals: readonly Finding[],
+  { added, refusals }: Pick<SourceFacts, 'added' | 'refusals'>,
 ): SourceFacts {
   const collector = new FactCollector(describeCalls(index, toolCalls));
   walk(index.program, (visit) => collector.visit(visit));
-  return { ...collector.facts(index), texts: findResultTexts(index, toolCalls), refusals };
+  return { ...collector.facts(index), texts: findResultTexts(index, toolCalls), added, refusals };
 }
 
 type CalledTool = Pick<CallFact, 'tool' | 'known'>;
@@ -210,7 +212,7 @@ class FactCollector {
     }
   }
 
-  facts({ references, declared }: SyntaxIndex): Omit<SourceFacts, 'refusals' | 'texts'> {
+  facts({ references, declared }: SyntaxIndex): Omit<SourceFacts, 'added' | 'refusals' | 'texts'> {
     for (const [member, variable] of this.#copied) if (this.#doubted.has(variable)) this.#provided.add(member);
     const behind = this.#chains.naming(this.#assigned);
     const mentions: [number, number, string][] = [];

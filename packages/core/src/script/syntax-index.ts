@@ -136,6 +136,8 @@ function isMemberName({ key, parent }: Visit): boolean {
     case 'MethodDefinition':
     case 'PropertyDefinition':
       return key === 'key' && !parent.node.computed;
+    case 'ImportSpecifier':
+      return key === 'imported';
     case 'LabeledStatement':
     case 'BreakStatement':
     case 'ContinueStatement':
@@ -168,6 +170,9 @@ function isBinding({ key, parent }: Visit): boolean {
     case 'Property':
       return key === 'value' && parent.parent?.node.type === 'ObjectPattern';
     case 'ArrayPattern':
+    case 'ImportSpecifier':
+    case 'ImportDefaultSpecifier':
+    case 'ImportNamespaceSpecifier':
     case 'RestElement':
     case 'TSParameterProperty':
       return true;

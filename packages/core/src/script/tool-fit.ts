@@ -32,8 +32,9 @@ export class ToolFit {
 
   /**
    * The one tool that a path can mean, as scripts write it: `github.list` is `tools.github.list`, `codemode.add` is
-   * `tools.add`, and the end of a name is the tool where no other tool ends so: `list`, `github.list` of
-   * `mcp.github.list`. Undefined where none fits, and where several do.
+   * `tools.add`, and the end of a name with its namespace is the tool where no other tool ends so: `github.list` of
+   * `mcp.github.list`. Undefined where none fits, where several do, and for the last part of a name alone: `clear`
+   * may be a helper that was never written, and `notes.clear` has effects.
    */
   fitting(written: readonly string[]): string | undefined {
     const path = written.map(identifierForm);
@@ -47,7 +48,7 @@ export class ToolFit {
 
   #named(name: string): string | undefined {
     const exact = this.#exactly(name);
-    if (exact !== undefined) return exact;
+    if (exact !== undefined || !name.includes('.')) return exact;
     const ending = `.${name}`;
     const sameLast = this.#byLastPart.get(name.slice(name.lastIndexOf('.') + 1)) ?? [];
     const [only, ...others] = sameLast.filter((each) => each.endsWith(ending));

@@ -211,6 +211,17 @@ describe('comparisons that can never hold', () => {
   });
 });
 
+describe('what repairs add', () => {
+  it.each([
+    'export default async function run({ tools, context }) { return tools.read({ id: context.scriptId }) }',
+    'export default async (ctx: { tools: typeof tools }) => ctx.tools.read({ id: "1" })',
+    'async function main({ tools }: { tools: typeof globalThis.tools }) { return tools.read({ id: "1" }) }',
+    'async function main(wait = 1) { await sleep(wait); return tools.read({ id: "1" }) }\nmain().then((item) => console.log(item))',
+  ])('is not complained about: %s', async (source) => {
+    expect(await decisionOn(source)).toBe('runs');
+  });
+});
+
 it('where nothing is checked, what is certain without types is told', async () => {
   expect(await decisionOn(`["1"].map(async (id) => { ${WRITE} })`, unchecked)).toBe('told async-map');
 });

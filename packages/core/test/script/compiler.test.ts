@@ -182,7 +182,7 @@ describe('the type checker’s place', () => {
     expect(result).toMatchObject({
       ok: false,
       failure: { code: 'ScriptTypeError', line: 1, column: 1, phase: 'checking', hint: 'Use y.' },
-      diagnostics: [{ code: 'repair-function' }, { code: 'ts2339', line: 1, column: 1 }],
+      diagnostics: [{ code: 'ts2339', line: 1, column: 1 }],
     });
   });
 

@@ -59,6 +59,25 @@ const REPAIRED: readonly { name: string; source: string; answer: unknown; codes:
     codes: ['repair-function'],
   },
   {
+    name: 'a function of parameters that all have defaults',
+    source: 'async function count(from = 1, { step = 2 } = {}) { return from + step }',
+    answer: 3,
+    codes: ['repair-function'],
+  },
+  {
+    name: 'a function of one object that holds what scripts are given',
+    source:
+      'export default async function (ctx) { const { tools } = ctx; return (await ctx.tools.exec({ argv: ["a"] })).stdout }',
+    answer: 'a',
+    codes: ['repair-export'],
+  },
+  {
+    name: 'a function whose parameter is not used, or may be missing',
+    source: 'async (event, input) => input?.name ?? "none"',
+    answer: 'none',
+    codes: ['repair-function'],
+  },
+  {
     name: 'a bare arrow function that takes tools',
     source: 'async (tools) => (await tools.exec({ argv: ["b"] })).stdout;',
     answer: 'b',
@@ -290,12 +309,6 @@ const NAMED: readonly { name: string; source: string; answer: unknown; codes: st
     codes: ['repair-tool-name'],
   },
   {
-    name: 'a tool without its namespace',
-    source: 'return (await run({ argv: ["h"] })).stdout',
-    answer: 'h',
-    codes: ['repair-tool-name'],
-  },
-  {
     name: 'a tool over several lines',
     source:
       'const a = codemode\n  .shell\n  .run({ argv: ["r"] });\nconst b = await shell\n  .run({ argv: ["s"] });\nreturn [(await a).stdout, b.stdout]',
@@ -331,6 +344,19 @@ const NAMED: readonly { name: string; source: string; answer: unknown; codes: st
     name: 'an import of tools itself',
     source: 'import { tools } from "codemode";\nreturn (await tools.exec({ argv: ["o"] })).stdout',
     answer: 'o',
+    codes: ['repair-import'],
+  },
+  {
+    name: 'an import of tools under other names',
+    source:
+      'import {\n  exec as start,\n  readFile,\n} from "tools";\nimport * as sh from "./servers/shell";\nreturn [(await start({ argv: ["t"] })).stdout, (await sh.run({ argv: ["u"] })).stdout, (await readFile({ path: "b.json" })).content]',
+    answer: ['t', 'u', '{"n": 3}'],
+    codes: ['repair-import', 'repair-import', 'repair-tool-name'],
+  },
+  {
+    name: 'an import from the namespace of a tool',
+    source: 'import { run } from "shell";\nreturn (await run({ argv: ["v"] })).stdout',
+    answer: 'v',
     codes: ['repair-import'],
   },
   {
@@ -373,6 +399,44 @@ describe('repairs', () => {
         source,
       ).toEqual(source.includes('typeof') ? [expect.anything()] : []);
     }
+  });
+
+  it.each([
+    'async function tag({ prefix }) { await tools.exec({ argv: [prefix] }) }',
+    'async ({ prefix }) => tools.exec({ argv: [prefix] })',
+    'export default async function tag({ prefix }) { await tools.exec({ argv: [prefix] }) }',
+    'export default async (prefix) => tools.exec({ argv: [prefix] });',
+    'async function main(name: string) { await tools.exec({ argv: [name] }) }',
+    'const tag = async (context, { prefix }) => tools.exec({ argv: [prefix] });',
+  ])('call no function that needs what only the script knows, and tell of it: %s', async (source) => {
+    const script = await compiled(compiler, source, TOOL_NAMES);
+    expect(script.diagnostics).toMatchObject([{ code: 'uncalled-function', severity: 'warning', line: 1 }]);
+    expect(script.javascript).not.toContain('await tag(');
+    expect(await run(script)).toBeUndefined();
+  });
+
+  it.each([
+    'import { exec } from "mysql2"; await exec({})',
+    'import { exec } from "@acme/tools"; await exec({})',
+    'import { exec as go } from "execa"; await go({})',
+    'import { go } from "tools"; await go({})',
+    'import { readFile } from "node:fs/promises"; await readFile({ path: "a" })',
+    'start({}); import { exec as start } from "tools"',
+  ])('take no import of a package, or of a part of a name, for a tool: %s', async (source) => {
+    const failure = await refused(compiler, source, TOOL_NAMES);
+    expect(failure).toMatchObject({ code: 'ScriptPolicyError' });
+  });
+
+  it('say nothing of what was to run in a script that is refused', async () => {
+    const source = 'tools.exec({ argv: ["a"] });\nasync function main() { eval("1") }\nmain()';
+    const result = await compiler.compile(source, { language: 'ts', maxSourceBytes: 65_536 });
+    expect(result).toMatchObject({ ok: false, diagnostics: [{ code: 'policy-eval' }] });
+  });
+
+  it('take the last part of a name for no tool, but for a hint', async () => {
+    const { diagnostics } = await compiled(compiler, 'return (await run({ argv: ["h"] })).stdout', TOOL_NAMES);
+    expect(diagnostics).toMatchObject([{ code: 'bare-tool-name' }]);
+    expect(diagnostics[0]?.message).toContain('tools.shell.run(…)');
   });
 
   it('say which tools may be meant where a name is none', async () => {

@@ -18,8 +18,16 @@ export async function compiled(
   return result.script;
 }
 
-export async function refused(compiler: Compiler, source: string): Promise<ScriptFailure> {
-  const result = await compiler.compile(source, { language: 'ts', maxSourceBytes: 65_536 });
+export async function refused(
+  compiler: Compiler,
+  source: string,
+  toolNames?: readonly string[],
+): Promise<ScriptFailure> {
+  const result = await compiler.compile(source, {
+    language: 'ts',
+    maxSourceBytes: 65_536,
+    ...(toolNames === undefined ? {} : { toolNames }),
+  });
   expect(result.ok).toBe(false);
   if (result.ok) throw new Error('not refused');
   return result.failure;

@@ -59,7 +59,7 @@ export class DiagnosticPolicy {
   /** `offset`: of the complaint, in the script. */
   verdict(diagnostic: NativeDiagnostic, offset: number, end: number): Verdict {
     const { code, text } = diagnostic;
-    if (this.#isInType(offset)) return 'off';
+    if (this.#isInType(offset) || this.#isAdded(offset, end)) return 'off';
     if (code === INDEXED) return this.#indexVerdict(diagnostic, offset);
     if (STYLE.has(code)) return 'off';
     if (CERTAIN.has(code)) return this.#isTried(offset) ? 'warning' : 'error';
@@ -108,6 +108,10 @@ export class DiagnosticPolicy {
 
   #isInType(offset: number): boolean {
     return this.#facts.types.some(([start, end]) => start <= offset && offset < end);
+  }
+
+  #isAdded(offset: number, until: number): boolean {
+    return this.#facts.added.some(([start, end]) => start <= offset && until <= end);
   }
 
   /** The script expects that it may fail there. A tool called wrongly is wrong all the same. */

@@ -1,0 +1,82 @@
+import type { SyntaxIndex } from './syntax-index.js';
+import type { Node, NodeOf } from './syntax.js';
+import { memberPath } from './tool-calls.js';
+import type { Visit } from './walk.js';
+
+/** What a script is given, and what a function that is its entry may ask for. */
+const GIVEN: ReadonlySet<string> = new Set(['tools', 'catalog', 'context', 'console', 'text', 'emit', 'sleep']);
+
+/**
+ * The arguments with which a function can be called as the script's entry, in parentheses: what scripts are given, by
+ * name or as members of one object. Undefined for a function that needs something else, which only the script knows.
+ */
+export function entryArguments(fn: Node, index: SyntaxIndex): string | undefined {
+  const { params = [] } = fn as { params?: Node[] };
+  const values = params
+    .filter((parameter) => !(parameter.type === 'Identifier' && parameter.name === 'this'))
+    .map((parameter) => argumentFor(parameter, index));
+  if (values.includes(undefined)) return undefined;
+  while (values.at(-1) === 'undefined') values.pop();
+  return `(${values.join(', ')})`;
+}
+
+/** `undefined` as text: the parameter may be left out. */
+function argumentFor(parameter: Node, index: SyntaxIndex): string | undefined {
+  switch (parameter.type) {
+    case 'AssignmentPattern':
+    case 'RestElement':
+      return 'undefined';
+    case 'ObjectPattern':
+      return objectFor(parameter);
+    case 'Identifier':
+      if (GIVEN.has(parameter.name)) return parameter.name;
+      return (parameter as { optional?: boolean }).optional === true ? 'undefined' : holderFor(parameter.name, index);
+    default:
+      return undefined;
+  }
+}
+
+/** `{ tools, context }`; a member with a default may be left out. */
+function objectFor({ properties }: NodeOf<'ObjectPattern'>): string | undefined {
+  const members: string[] = [];
+  for (const property of properties) {
+    if (property.type !== 'Property') continue;
+    const name = property.key.type === 'Identifier' && !property.computed ? property.key.name : '';
+    if (GIVEN.has(name)) members.push(name);
+    else if (property.value.type !== 'AssignmentPattern') return undefined;
+  }
+  return object(members);
+}
+
+/** `ctx` of which only `ctx.tools` and the like are used; `undefined` where it may be missing: `input?.name`, `input ?? {}`. */
+function holderFor(name: string, { references, declared }: SyntaxIndex): string | undefined {
+  if (declared.get(name)?.length !== 1) return undefined;
+  const members = new Set<string>();
+  for (const use of references.get(name) ?? []) {
+    if (mayBeMissing(use)) continue;
+    const { visit, path } = memberPath(use);
+    const declarator = visit.parent?.node;
+    const taken = path.length === 0 && visit.key === 'init' && declarator?.type === 'VariableDeclarator';
+    const names = taken ? namesTaken(declarator.id) : path.slice(0, 1);
+    if (names.length === 0 || !names.every((each) => GIVEN.has(each))) return undefined;
+    for (const each of names) members.add(each);
+  }
+  return members.size === 0 ? 'undefined' : object([...members]);
+}
+
+function mayBeMissing({ key, parent }: Visit): boolean {
+  const holder = parent?.node;
+  if (holder?.type === 'MemberExpression') return key === 'object' && holder.optional;
+  return holder?.type === 'LogicalExpression' && key === 'left' && holder.operator !== '&&';
+}
+
+function namesTaken(pattern: Node): string[] {
+  if (pattern.type !== 'ObjectPattern') return [];
+  return pattern.properties.map((property) =>
+    property.type === 'Property' && property.key.type === 'Identifier' ? property.key.name : '',
+  );
+}
+
+function object(members: readonly string[]): string {
+  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`;
+}
