@@ -3,14 +3,13 @@ import {
   type Limits,
   type Operation,
   type SandboxCapture,
-  type SandboxCall,
   type Settlement,
   type SourcePosition,
 } from '../protocol/index.js';
 import type { CallResult, EndedCall, WaitingCall } from '../tools/index.js';
 import type { RejectedCall } from './outcome-failure.js';
 import type { VoiceState } from './script-voice.js';
-import type { InterruptedScript, SpentSoFar, SuspendedScript } from './suspended-script.js';
+import type { InterruptedScript, OpenCall, SpentSoFar, SuspendedScript } from './suspended-script.js';
 import type { StoredTape } from './tape.js';
 
 /** What a session goes on from: a script that was put aside, or one whose process ended. */
@@ -33,7 +32,7 @@ export interface EarlierLife {
   readonly running: readonly number[];
   /** What is written of their ends, by the same. */
   readonly taskEnds: ReadonlyMap<number, TaskEnd>;
-  readonly open: readonly SandboxCall[];
+  readonly open: readonly OpenCall[];
   readonly ready: readonly Settlement[];
   readonly rejected: readonly (readonly [callIndex: number, call: RejectedCall])[];
   /** Undefined: what the script says while it is replayed counts as said. */

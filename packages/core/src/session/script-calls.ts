@@ -23,6 +23,7 @@ import type { EarlierCalls } from './earlier-calls.js';
 import { placeOfCall } from './earlier-life.js';
 import { callFrame, type RejectedCall } from './outcome-failure.js';
 import type { OpenTask, ScriptTasks } from './script-tasks.js';
+import type { OpenCall } from './suspended-script.js';
 import { TaskCalls, taskIdStart } from './task-calls.js';
 
 interface CallsOptions {
@@ -37,6 +38,13 @@ interface CallsOptions {
   callPrefix: string;
   /** Called once for every call, in a tick of its own or at once. */
   settle: (call: { callIndex: number }, result: CallResult) => void;
+}
+
+interface PendingTimer {
+  readonly call: SandboxCall;
+  readonly timeout: NodeJS.Timeout;
+  /** On the monotonic clock. */
+  readonly endsAtMs: number;
 }
 
 /** A tool call as the script asked for it. */
@@ -54,14 +62,14 @@ export class ScriptCalls {
   readonly #catalog: CatalogCalls;
   readonly #taskCalls: TaskCalls | undefined;
   readonly #taskIdStart: string;
-  readonly #timers = new Map<number, NodeJS.Timeout>();
+  readonly #timers = new Map<number, PendingTimer>();
   /** Calls of `sleep` that run a callback, until the guest is told that they have ended. */
   readonly #callbacks = new Map<number, SandboxCall>();
   /** Calls that the facade has not answered, without detached ones. */
   #open = 0;
   #onNoneOpen: (() => void) | undefined;
-  /** Detached ones too. */
-  #unanswered = 0;
+  /** Calls that the facade has not answered, by their indexes; undefined for those of an earlier process. */
+  readonly #unanswered = new Map<number, SandboxCall | undefined>();
   #sourceLines: readonly string[] | undefined;
 
   constructor(options: CallsOptions) {
@@ -76,7 +84,7 @@ export class ScriptCalls {
   }
 
   /** `isRepeated`: it had started in an earlier process. */
-  start(call: SandboxCall, isRepeated = false): void {
+  start(call: OpenCall, isRepeated = false): void {
     const how = isRepeated ? { isRepeated } : {};
     if (!call.name.startsWith('$')) return this.#callTool(call, { tool: call.name, argsJson: call.argsJson, ...how });
     try {
@@ -93,7 +101,7 @@ export class ScriptCalls {
   }
 
   /** Throws where the guest sent arguments that its bridge would not write. */
-  #startBuiltin(call: SandboxCall, how: Pick<ToolCall, 'isRepeated'>): void {
+  #startBuiltin(call: OpenCall, how: Pick<ToolCall, 'isRepeated'>): void {
     if (call.argsProblem !== undefined)
       return this.#refuse(call, 'ToolValidationError', `The arguments are wrong: ${call.argsProblem}.`);
     // It was put aside where tasks could be detached, and goes on where they cannot.
@@ -145,7 +153,7 @@ export class ScriptCalls {
     const timer = this.#timers.get(callIndex);
     if (timer === undefined && this.#taskCalls?.forget(callIndex) !== true)
       return this.#options.facade.abort(callId, 'it lost its race');
-    clearTimeout(timer);
+    clearTimeout(timer?.timeout);
     this.#timers.delete(callIndex);
     this.#callbacks.delete(callIndex);
     this.#options.settle({ callIndex }, { ok: true, json: '' });
@@ -162,13 +170,16 @@ export class ScriptCalls {
     if (event.type === 'tool_call_done') this.detached.get(event.operation.callId)?.ended(event.operation);
   }
 
-  /** Whether decisions of people are all that is waited for: no tool, no timer, no answer that is on its way. */
-  waitForPeopleOnly({ awaitingApproval, executing, detached, queued }: PendingCalls): boolean {
+  get hasTimers(): boolean {
+    return this.#timers.size > 0;
+  }
+
+  /** Whether nothing goes on without a user's decision: no tool and no answer, but perhaps timers. */
+  waitForDecisions({ awaitingApproval, executing, detached, queued, overBudget }: PendingCalls): boolean {
     return (
       awaitingApproval > 0 &&
       executing + queued === detached &&
-      this.#unanswered === awaitingApproval + detached &&
-      this.#timers.size === 0 &&
+      this.#unanswered.size === awaitingApproval + detached + overBudget &&
       this.#builtins.isIdle &&
       this.#taskCalls?.waitsForOthers !== true
     );
@@ -196,14 +207,24 @@ export class ScriptCalls {
     return [...this.#callbacks.values()].map(({ line, column }) => script.originalPosition(line, column));
   }
 
-  /** No timer and no wait goes on. Gives the waits for tasks that were under way. */
-  close(): SandboxCall[] {
-    for (const timer of this.#timers.values()) clearTimeout(timer);
+  /** Ends every timer and every wait. */
+  close(): void {
+    for (const { timeout } of this.#timers.values()) clearTimeout(timeout);
     this.#timers.clear();
     this.#builtins.close();
-    const open = this.#taskCalls?.open() ?? [];
     this.#taskCalls?.close();
-    return open;
+  }
+
+  /** As `close`. Gives the calls that are made again when the script is resumed, in the order in which it made them. */
+  suspend(): OpenCall[] {
+    const now = performance.now();
+    const timers = [...this.#timers.values()].map(({ call, endsAtMs }) => {
+      return { ...call, remainingMs: Math.max(0, endsAtMs - now) };
+    });
+    const overBudget = this.#options.facade.overBudget().flatMap((callIndex) => this.#unanswered.get(callIndex) ?? []);
+    const open = [...timers, ...(this.#taskCalls?.open() ?? []), ...overBudget];
+    this.close();
+    return open.toSorted((left, right) => left.callIndex - right.callIndex);
   }
 
   callId(callIndex: number): string {
@@ -236,14 +257,14 @@ export class ScriptCalls {
 
   #follow(
     pending: Promise<CallResult>,
-    call: { callIndex: number },
+    call: SandboxCall | { callIndex: number },
     about: Omit<RejectedCall, 'code' | 'message'>,
     task: OpenTask | undefined,
   ): void {
     if (task === undefined) this.#open++;
-    this.#unanswered++;
+    this.#unanswered.set(call.callIndex, 'name' in call ? call : undefined);
     void pending.then((result) => {
-      this.#unanswered--;
+      this.#unanswered.delete(call.callIndex);
       if (task === undefined && --this.#open === 0) this.#onNoneOpen?.();
       if (!result.ok) {
         task?.rejected(result.error);
@@ -260,14 +281,15 @@ export class ScriptCalls {
     return this.#sourceLines[line - 1]?.trim();
   }
 
-  #sleep(call: SandboxCall): void {
+  #sleep({ remainingMs, ...call }: OpenCall): void {
     const { ms, timer } = readArguments(call.argsJson);
-    const wanted = typeof ms === 'number' ? Math.max(0, Math.min(MAX_TIMER_MS, ms)) : 0;
+    const wanted = remainingMs ?? ms;
+    const waitMs = typeof wanted === 'number' ? Math.max(0, Math.min(MAX_TIMER_MS, wanted)) : 0;
     const end = () => {
       this.#timers.delete(call.callIndex);
       this.#options.settle(call, { ok: true, json: '' });
     };
-    this.#timers.set(call.callIndex, setTimeout(end, wanted));
+    this.#timers.set(call.callIndex, { call, timeout: setTimeout(end, waitMs), endsAtMs: performance.now() + waitMs });
     if (timer === true) this.#callbacks.set(call.callIndex, call);
   }
 

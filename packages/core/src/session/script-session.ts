@@ -101,6 +101,8 @@ class ScriptSession {
   #delivering = false;
   #isTimed = false;
   #suspendTimer: NodeJS.Timeout | undefined;
+  /** On the monotonic clock, while decisions are waited for. */
+  #suspendAtMs: number | undefined;
   /** At the script's end. */
   #pendingTimers: readonly (SourcePosition | undefined)[] = [];
   #computeMs: number;
@@ -444,21 +446,25 @@ class ScriptSession {
     if (!this.#isTimed || (this.#state !== 'starting' && this.#state !== 'standing' && this.#state !== 'segment'))
       return;
     const pending = this.#facade.pending();
-    const waitsForPeopleOnly =
-      this.#state === 'standing' && this.#calls.waitForPeopleOnly(pending) && this.#ready.length === 0;
-    if (waitsForPeopleOnly) this.#clock.pause();
+    const waitsForDecisions = this.#calls.waitForDecisions(pending);
+    const isIdle = this.#state === 'standing' && this.#ready.length === 0;
+    if (isIdle && waitsForDecisions && !this.#calls.hasTimers) this.#clock.pause();
     else this.#clock.run();
-    this.#planSuspension(waitsForPeopleOnly, pending.parked === pending.awaitingApproval);
+    clearTimeout(this.#suspendTimer);
+    if (!waitsForDecisions) this.#suspendAtMs = undefined;
+    else if (isIdle) this.#planSuspension(pending.parked === pending.awaitingApproval);
   }
 
-  #planSuspension(waitsForPeopleOnly: boolean, nobodyIsAsked: boolean): void {
+  /** A timer that fires while decisions are waited for does not put the suspension off. */
+  #planSuspension(nobodyIsAsked: boolean): void {
     const { suspendAfterMs } = this.#options;
-    if (!waitsForPeopleOnly) {
-      clearTimeout(this.#suspendTimer);
-      this.#suspendTimer = undefined;
-    } else if (nobodyIsAsked) void this.#suspend();
-    else if (suspendAfterMs !== undefined)
-      this.#suspendTimer ??= setTimeout(() => void this.#suspend(), suspendAfterMs);
+    if (nobodyIsAsked) return void this.#suspend();
+    if (suspendAfterMs === undefined) return;
+    const now = performance.now();
+    this.#suspendAtMs ??= now + suspendAfterMs;
+    const leftMs = Math.ceil(this.#suspendAtMs - now);
+    if (leftMs <= 0) void this.#suspend();
+    else this.#suspendTimer = setTimeout(() => void this.#suspend(), leftMs);
   }
 
   /** Captures the guest and ends the session; whatever decides meanwhile is too late, and decides at the resume. */
@@ -468,8 +474,8 @@ class ScriptSession {
     clearTimeout(this.#suspendTimer);
     this.#clock.pause();
     const operations = this.#facade.operations();
+    const open = this.#calls.suspend();
     const calls = this.#facade.suspend();
-    const open = this.#calls.close();
     this.#journal.suspended();
     const capture = await this.#run?.capture?.().catch(() => undefined);
     // It may have been cancelled meanwhile.

@@ -17,12 +17,15 @@ export interface SuspendedScript {
   readonly calls: SuspendedCalls;
   /** Detached tasks that ran, by the indexes of their calls. */
   readonly running: readonly number[];
-  /** Calls of the bridge's own that were not answered yet: waits for tasks. */
-  readonly open: readonly SandboxCall[];
+  /** Calls that are made again at the resume: timers, waits for tasks, and calls beyond the budget. */
+  readonly open: readonly OpenCall[];
   readonly rejected: readonly (readonly [callIndex: number, call: RejectedCall])[];
   readonly voice: VoiceState;
   readonly spent: SpentSoFar;
 }
+
+/** A call that had no answer when its script was suspended. `remainingMs`: of a timer. */
+export type OpenCall = SandboxCall & { readonly remainingMs?: number };
 
 export interface SpentSoFar {
   readonly wall: ClockReading;

@@ -6,6 +6,7 @@ export class CallCounts {
   readonly #states: Record<CallState, number> = {
     deciding: 0,
     awaiting_approval: 0,
+    over_budget: 0,
     queued: 0,
     executing: 0,
     settled: 0,
@@ -41,7 +42,12 @@ export class CallCounts {
     return this.#states.awaiting_approval > 0 && this.underWay === 0;
   }
 
-  /** Calls that nobody has to decide about; without detached tasks. */
+  /** Calls beyond the budget wait for every other call, also for one that awaits approval. */
+  get onlyOverBudget(): boolean {
+    return this.underWay === 0 && this.#states.awaiting_approval === 0;
+  }
+
+  /** Calls that end without a user's decision; without detached tasks and calls beyond the budget. */
   get underWay(): number {
     const { deciding, queued, executing } = this.#states;
     return deciding + queued + executing - this.#detached;
@@ -52,8 +58,15 @@ export class CallCounts {
   }
 
   pending(): PendingCalls {
-    const { executing, queued, deciding, awaiting_approval: awaitingApproval } = this.#states;
-    return { executing, detached: this.#detached, queued: queued + deciding, awaitingApproval, parked: this.#parked };
+    const { executing, queued, deciding, awaiting_approval: awaitingApproval, over_budget: overBudget } = this.#states;
+    return {
+      executing,
+      detached: this.#detached,
+      queued: queued + deciding,
+      awaitingApproval,
+      parked: this.#parked,
+      overBudget,
+    };
   }
 
   #count({ state, call }: CallRecord, by: 1 | -1): void {

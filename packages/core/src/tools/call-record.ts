@@ -7,9 +7,10 @@ import type { CallResult, FacadeCall } from './facade-types.js';
 
 /**
  * Where a call stands. `deciding`: it is not known yet whether somebody must be asked. `awaiting_approval`:
- * a person is asked. A call leaves `executing` only when the tool has settled or its end was given up.
+ * a user is asked. `over_budget`: it is refused when the calls before it have ended. A call leaves `executing`
+ * only when the tool has settled or its end was given up.
  */
-export type CallState = 'deciding' | 'awaiting_approval' | 'queued' | 'executing' | 'settled';
+export type CallState = 'deciding' | 'awaiting_approval' | 'over_budget' | 'queued' | 'executing' | 'settled';
 
 /** What a call came to. */
 export interface CallEnd {
@@ -132,6 +133,7 @@ export class CallRecord {
   /** What can be said of a call that has not settled. */
   #currentStatus(): OperationStatus {
     if (this.state === 'awaiting_approval') return 'awaiting_approval';
+    if (this.state === 'over_budget') return 'not_started';
     if (this.call.detached === true && this.abortReason === undefined) return 'detached';
     if (this.state !== 'executing') return 'not_started';
     return this.statusOfUnfinished();

@@ -27,10 +27,12 @@ export interface Facade {
    */
   abortAll(reason: string, graceMs: number): Promise<{ stillRunning: Operation[] }>;
   /**
-   * The script is put aside: no call is taken any more, and what waits for decisions is given up without a word.
-   * Only where nothing but such calls, and detached ones, are pending.
+   * Suspends the script: no call is taken any more, and calls that wait for decisions or are beyond the budget are
+   * dropped without an answer. Only where nothing but such calls, and detached ones, are pending.
    */
   suspend(): SuspendedCalls;
+  /** Indexes of the calls beyond the budget that are not refused yet. A script that is suspended makes them again. */
+  overBudget(): number[];
   /** Goes on with a call that waited when its script was suspended. Never rejects. */
   takeUp(call: WaitingCall): Promise<CallResult>;
   /** Every call that was made has settled. */
@@ -88,6 +90,8 @@ export interface PendingCalls {
   readonly awaitingApproval: number;
   /** Of those that wait for a decision: nobody is being asked. */
   readonly parked: number;
+  /** Beyond the budget: refused when all others but detached ones have ended. */
+  readonly overBudget: number;
 }
 
 /** What is known of every call when a script is put aside. Plain data. */

@@ -51,8 +51,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
   readonly #counts = new CallCounts();
   #made: number;
   #wrongBytes = 0;
-  /** Beyond the budget. */
-  readonly #held = new Set<CallRecord>();
+  readonly #overBudget = new Set<CallRecord>();
   /** What listeners were last told of the wait. */
   #told = { onlyApprovals: false, parked: 0 };
   #closed = false;
@@ -107,8 +106,13 @@ class CallFacade implements Facade, CallVoice, GateEar {
         waiting.push(waitingCall(record, record.request));
       else ended.push({ callIndex: record.call.callIndex, operation: this.#operation(record) });
     }
-    for (const record of this.#records.values()) if (record.state === 'awaiting_approval') record.putAside();
+    for (const record of this.#records.values())
+      if (record.state === 'awaiting_approval' || record.state === 'over_budget') record.putAside();
     return { approvals: this.#options.gate.memory(), made: this.#made, ended, waiting };
+  }
+
+  overBudget(): number[] {
+    return [...this.#overBudget].map(({ call }) => call.callIndex);
   }
 
   takeUp(waiting: WaitingCall): Promise<CallResult> {
@@ -167,7 +171,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
     }
     // defence: budget-before-validation
     if (call.isRepeated !== true && this.#made >= this.#options.limits.maxToolCalls) {
-      return this.#hold(this.#addRecord(call, tool, null, '', deliver));
+      return this.#refuseLater(this.#addRecord(call, tool, null, '', deliver));
     }
     if (call.isRepeated !== true) this.#made += 1;
     const checked = checkArguments(tool, call, this.#argumentLimits());
@@ -188,23 +192,27 @@ class CallFacade implements Facade, CallVoice, GateEar {
 
   /**
    * A call beyond the budget is refused when the calls before it have ended: a script that ends by the refusal would
-   * take those under way with it.
+   * take those with it.
    */
-  #hold(record: CallRecord): void {
-    this.#held.add(record);
-    this.#refuseHeld();
+  #refuseLater(record: CallRecord): void {
+    this.#overBudget.add(record);
+    this.#moveTo(record, 'over_budget');
   }
 
-  #refuseHeld(): void {
-    if (this.#held.size === 0 || this.#counts.underWay > this.#held.size) return;
+  #refuseOverBudget(): void {
+    if (this.#overBudget.size === 0 || !this.#counts.onlyOverBudget) return;
     // The last call's own result comes before the refusals.
     queueMicrotask(() => {
-      if (this.#counts.underWay > this.#held.size) return;
-      const held = [...this.#held];
-      this.#held.clear();
-      const error = overBudget(this.#options.limits.maxToolCalls, this.operations());
-      for (const record of held) this.#refuse(record, 'not_started', error);
+      if (!this.#counts.onlyOverBudget) return;
+      const refused = [...this.#overBudget];
+      this.#overBudget.clear();
+      const error = this.#budgetError();
+      for (const record of refused) this.#refuse(record, 'not_started', error);
     });
+  }
+
+  #budgetError(): GuestError {
+    return overBudget(this.#options.limits.maxToolCalls, this.operations());
   }
 
   /** The tool may have changed meanwhile: the call is held to what holds now. */
@@ -516,6 +524,8 @@ class CallFacade implements Facade, CallVoice, GateEar {
       this.#counts.leave(record);
       // A tool that ignores its signal must not keep others waiting.
       this.#releasePlace(record);
+    } else if (record.state === 'over_budget') {
+      this.#refuse(record, 'not_started', this.#budgetError());
     } else {
       this.#cancelApproval(record);
       this.#settle(record, { status: 'not_started' });
@@ -536,7 +546,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
   }
 
   #settle(record: CallRecord, end: CallEnd): void {
-    this.#held.delete(record);
+    this.#overBudget.delete(record);
     this.#unpark(record);
     const wasGivenUp = record.state === 'executing' && record.abortReason !== undefined;
     if (!wasGivenUp) this.#counts.leave(record);
@@ -559,7 +569,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
     return call.detached === true ? this.#taskQueue : this.#queue;
   }
 
-  #moveTo(record: CallRecord, state: 'awaiting_approval' | 'queued'): void {
+  #moveTo(record: CallRecord, state: 'awaiting_approval' | 'over_budget' | 'queued'): void {
     this.#counts.leave(record);
     record.state = state;
     this.#counts.enter(record);
@@ -567,7 +577,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
   }
 
   #noteWaiting(): void {
-    this.#refuseHeld();
+    this.#refuseOverBudget();
     const { waitsForApprovalsOnly: onlyApprovals, parked } = this.#counts;
     if (onlyApprovals === this.#told.onlyApprovals && parked === this.#told.parked) return;
     this.#told = { onlyApprovals, parked };

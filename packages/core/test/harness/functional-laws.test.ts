@@ -485,6 +485,19 @@ it('F30 · the call beyond the budget is refused, and everything before it has r
   expect(deeds.filter(({ what }) => what === 'started')).toHaveLength(3);
 });
 
+it('F30 · a call beyond the budget is not started, also where it lost its race', async () => {
+  const harness = openHarness({ tools: sampleTools().tools, limits: { maxToolCalls: 2 } });
+  const outcome = await harness.runScript(
+    'return await Promise.race([tools.wait({ ms: 5 }), tools.wait({ ms: 600_000 }), tools.echo({ value: 1 })])',
+  );
+  expect(valueOf(outcome)).toBe(5);
+  expect(outcome.operations).toMatchObject([
+    { status: 'completed' },
+    { status: 'aborted' },
+    { tool: 'echo', status: 'not_started', error: { code: 'ToolBudgetExceededError' } },
+  ]);
+});
+
 it('F30 · denied and invalid calls count, and the script may catch the refusal', async () => {
   const harness = openHarness({ tools: sampleTools().tools, approvals: 'deny', limits: { maxToolCalls: 2 } });
   const source = `

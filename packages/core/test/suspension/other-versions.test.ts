@@ -5,8 +5,8 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, memoryStore, QuickJsPool } from '#core/index.js';
-import type { HarnessStore, SandboxRuntime } from '#core/protocol/index.js';
-import { decideAll, failureOf, HOLDER, open, suspended, valueOf, type Effects } from './world.js';
+import type { HarnessStore } from '#core/protocol/index.js';
+import { decideAll, failureOf, HOLDER, open, suspended, tapeOnly, valueOf, type Effects } from './world.js';
 
 const release = new URL('earlier-release/', import.meta.url);
 const readRelease = (name: string) => readFileSync(new URL(name, release));
@@ -74,21 +74,6 @@ describe('a script that an earlier release put aside', () => {
     expect(details).toEqual([expect.stringContaining('is not kept')]);
   });
 });
-
-/** A runtime that captures nothing, so that the tape is the only way. */
-function tapeOnly(changeSeed = false): SandboxRuntime {
-  const pool = new QuickJsPool({ size: 1 });
-  return {
-    name: 'tape only',
-    warm: () => pool.warm(),
-    run: (job, observer) => {
-      const run = pool.run(changeSeed ? { ...job, seed: [9, 9, 9, 9] } : job, observer);
-      return { settle: run.settle.bind(run), cancel: run.cancel.bind(run) };
-    },
-    stats: () => pool.stats(),
-    close: () => pool.close(),
-  };
-}
 
 describe('the tape', () => {
   const SOURCE = `

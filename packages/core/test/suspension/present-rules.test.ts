@@ -78,6 +78,22 @@ describe('of the limits of a script and those of the harness that resumes it', (
     expect(valueOf(heavy)).toBe('ToolValidationError');
   });
 
+  it('calls beyond the budget wait for the approval of those before, and for the limit of then', async () => {
+    const source = `const asked = tools.note({ text: 'asked' });
+      const made = await Promise.allSettled([asked, tools.read({}), tools.mark({ text: 'more' })]);
+      return made.map(({ value, reason }) => reason?.code ?? value.noted ?? value);`;
+    const limits = { maxToolCalls: 2 };
+    const first = suspended(await open({ limits }).runScript(source));
+    expect(first.operations.map(({ status }) => status)).toEqual(['awaiting_approval', 'completed', 'not_started']);
+    const effects: Effects = [];
+    const harness = open({ effects });
+    const again = suspended(await harness.resume(first.suspension, {}));
+    const done = await harness.resume(again.suspension, decideAll(again, 'approve'));
+    expect(valueOf(done)).toEqual(['asked', 'x', 'ToolBudgetExceededError']);
+    expect(done.operations.map(({ status }) => status)).toEqual(['completed', 'completed', 'not_started']);
+    expect(effects).toEqual(['script: asked']);
+  });
+
   it('one that is used up already ends the script where it is', async () => {
     const compute = 'const until = 3e6; for (let n = 0; n < until; n++); await tools.note({ text: "a" }); return 1';
     const first = suspended(await open().runScript(compute));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { memoryStore } from '#core/index.js';
-import { decideAll, keepCopy, open, suspended, valueOf } from './world.js';
+import { decideAll, failureOf, keepCopy, open, suspended, tapeOnly, valueOf } from './world.js';
 
 describe('a script with timers', () => {
   it('is suspended at once where its timers were cleared', async () => {
@@ -13,13 +13,66 @@ describe('a script with timers', () => {
     expect(valueOf(await open().resume(outcome.suspension, decideAll(outcome, 'approve')))).toBe('asked');
   });
 
-  it('is suspended when the last of them has fired', async () => {
-    const source = `
-      let fired = false;
-      setTimeout(() => { fired = true; }, 20);
-      return [(await tools.note({ text: 'asked' })).noted, fired];`;
+  it.each([
+    ['a sleep', 'const late = sleep(3_000_000).then(() => "late")'],
+    ['a timer', 'const late = new Promise((resolve) => setTimeout(resolve, 3_000_000, "late"))'],
+    [
+      'a guard',
+      'let timer; const late = new Promise((_, reject) => { timer = setTimeout(reject, 3_000_000, "late"); })',
+    ],
+    ['an interval', 'setInterval(() => {}, 1); const late = new Promise(() => {})'],
+  ])('is suspended while %s is pending', async (_, timer) => {
+    const source = `${timer}; return (await Promise.race([tools.note({ text: 'asked' }), late])).noted`;
     const outcome = suspended(await open().runScript(source));
-    expect(valueOf(await open().resume(outcome.suspension, decideAll(outcome, 'approve')))).toEqual(['asked', true]);
+    expect(valueOf(await open().resume(outcome.suspension, decideAll(outcome, 'approve')))).toBe('asked');
+  });
+
+  it.each(['its memory', 'its tape'])('goes on with the time that they had left, from %s', async (from) => {
+    const host = () => (from === 'its tape' ? { runtime: tapeOnly() } : {});
+    const source = `
+      const seen = [];
+      const later = new Promise((resolve) => setTimeout(() => { seen.push('first'); resolve(); }, 60));
+      setTimeout(() => seen.push('second'), 120);
+      const slept = sleep(180).then(() => seen.push('third'));
+      seen.push((await tools.note({ text: 'asked' })).noted);
+      await later;
+      const first = Date.now();
+      await slept;
+      return [...seen, Date.now() - first < 5_000];`;
+    const outcome = suspended(await open(host()).runScript(source));
+    const again = suspended(await open(host()).resume(outcome.suspension, {}));
+    expect(valueOf(await open(host()).resume(again.suspension, decideAll(again, 'approve')))).toEqual([
+      'asked',
+      'first',
+      'second',
+      'third',
+      true,
+    ]);
+  });
+
+  it('is warned of one that never fires after its resume', async () => {
+    const source = `
+      const one = 1;
+      setTimeout(() => tools.mark({ text: 'never' }), 3_000_000);
+      return await tools.note({ text: 'asked' });`;
+    const outcome = suspended(await open().runScript(source));
+    const done = await open().resume(outcome.suspension, decideAll(outcome, 'approve'));
+    expect(done.diagnostics).toEqual([expect.objectContaining({ code: 'pending-timer', line: 3 })]);
+  });
+
+  it('runs no longer than its wall clock allows after its resume', async () => {
+    const source = `const slept = sleep(3_000_000); await tools.note({ text: 'asked' }); await slept;`;
+    const outcome = suspended(await open({ limits: { timeoutMs: 400 } }).runScript(source));
+    const done = await open().resume(outcome.suspension, decideAll(outcome, 'approve'));
+    expect(failureOf(done)).toMatchObject({ code: 'ScriptTimeoutError', metadata: { clock: 'wall' } });
+  });
+
+  it('is suspended after suspendAfterMs though an interval fires again and again', async () => {
+    const harness = open({ approvals: () => new Promise(() => {}), suspendAfterMs: 60 });
+    const outcome = suspended(
+      await harness.runScript(`setInterval(() => {}, 5); return (await tools.note({ text: 'asked' })).noted`),
+    );
+    expect(valueOf(await open().resume(outcome.suspension, decideAll(outcome, 'approve')))).toBe('asked');
   });
 
   it('can set and clear them after a resume', async () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { expect, onTestFinished } from 'vitest';
-import { createHarness, defineTool, type Harness, type HarnessOptions } from '#core/index.js';
-import type { Decision, HarnessStore, JournalContent, Outcome } from '#core/protocol/index.js';
+import { createHarness, defineTool, QuickJsPool, type Harness, type HarnessOptions } from '#core/index.js';
+import type { Decision, HarnessStore, JournalContent, Outcome, SandboxRuntime } from '#core/protocol/index.js';
 
 /** Whoever takes a script in a test. */
 export const HOLDER = { owner: 'a test', leaseMs: 60_000, force: true };
@@ -87,4 +87,19 @@ export function failureOf(outcome: Outcome) {
 /** The same decision about everything that waits. */
 export function decideAll(outcome: Outcome, decision: Decision): Record<string, Decision> {
   return Object.fromEntries(suspended(outcome).pendingApprovals.map(({ approvalId }) => [approvalId, decision]));
+}
+
+/** A runtime that captures nothing, so that the tape is the only way. */
+export function tapeOnly(changeSeed = false): SandboxRuntime {
+  const pool = new QuickJsPool({ size: 1 });
+  return {
+    name: 'tape only',
+    warm: () => pool.warm(),
+    run: (job, observer) => {
+      const run = pool.run(changeSeed ? { ...job, seed: [9, 9, 9, 9] } : job, observer);
+      return { settle: run.settle.bind(run), cancel: run.cancel.bind(run) };
+    },
+    stats: () => pool.stats(),
+    close: () => pool.close(),
+  };
 }

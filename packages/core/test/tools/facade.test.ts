@@ -327,13 +327,35 @@ describe('a call that is not admitted', () => {
     expect(statuses()).toEqual(['completed', 'failed', 'completed', 'not_started', 'not_started']);
   });
 
-  it('beyond the budget waits for no person and no detached task', async () => {
+  it('beyond the budget waits for calls that await approval, and for no detached task', async () => {
     const tools = [heldTool('slow'), toolReturning(() => 1, { name: 'asks', approval: 'always' })];
-    const { call } = setUp({ tools, limits: { maxToolCalls: 2 }, policy: () => new Promise(() => {}) });
-    void call('asks');
+    let decide: (decision: 'approve') => void = quiet;
+    const policy = () => new Promise<'approve'>((resolve) => (decide = resolve));
+    const { call, facade } = setUp({ tools, limits: { maxToolCalls: 2 }, policy });
+    const order: string[] = [];
+    const asks = call('asks').then(() => order.push('asks'));
     void call('slow', {}, { detached: true });
+    const beyond = call('slow').then((result) => order.push(codeOf(result)));
     await tick();
-    expect(codeOf(await call('slow'))).toBe('ToolBudgetExceededError');
+    expect(order).toEqual([]);
+    expect(facade.pending()).toMatchObject({ awaitingApproval: 1, overBudget: 1 });
+    decide('approve');
+    await Promise.all([asks, beyond]);
+    expect(order).toEqual(['asks', 'ToolBudgetExceededError']);
+  });
+
+  it('beyond the budget is not started, also where it lost its race or its script has ended', async () => {
+    const { call, facade, events } = setUp({ limits: { maxToolCalls: 1 } });
+    void call('slow');
+    const [lost, late] = [call('slow'), call('slow')];
+    facade.abort('c1', 'it lost its race');
+    expect(codeOf(await lost)).toBe('ToolBudgetExceededError');
+    void facade.abortAll('the script ended', 0);
+    expect(codeOf(await late)).toBe('ToolBudgetExceededError');
+    const done = events.flatMap((event) => (event.type === 'tool_call_done' ? [event.operation] : []));
+    expect(done.slice(0, 2)).toMatchObject(
+      ['c1', 'c2'].map((callId) => ({ callId, status: 'not_started', error: { code: 'ToolBudgetExceededError' } })),
+    );
   });
 
   it('under the id of a call that was made before does not run', async () => {
