@@ -172,7 +172,7 @@ export type SandboxEnd =
       readonly largestKeys: readonly string[];
     }
   /** Nothing is pending and the script has not ended: it waits for a promise that nobody will settle. */
-  | { readonly type: 'stalled' }
+  | { readonly type: 'stalled'; readonly unhandled?: readonly GuestThrow[] }
   | { readonly type: 'syntax'; readonly message: string; readonly line: number }
   | { readonly type: 'limit'; readonly limit: 'compute' | 'wall' | 'memory' | 'stack'; readonly error?: GuestThrow }
   | { readonly type: 'cancelled'; readonly reason: 'cancelled' | 'timeout' }

@@ -28,6 +28,8 @@ export interface FailureSources {
   rejectedCall(callIndex: number): RejectedCall | undefined;
   /** The code with which the host rejected any call. */
   readonly codeOf: (callIndex: number) => string | undefined;
+  /** How many calls of `sleep`, timers, `catalog` and `tools.spawn` the script has made. */
+  readonly builtinCalls: () => number;
   /** Why the journal could not be written, where that ended the script. */
   readonly unwritten: 'failed' | 'taken' | undefined;
   facts: { elapsedMs: number; completedTools: number; pendingTools: number };
@@ -60,10 +62,7 @@ export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailu
         metadata: { bytes: end.bytes, largestKeys: end.largestKeys, head: end.head, ...facts },
       });
     case 'stalled':
-      return scriptFailure('ScriptRuntimeError', 'The script waits for a promise that nothing will settle.', {
-        hint: 'Only tool calls and sleep() settle from outside; a `new Promise` must be resolved by the script itself.',
-        metadata: facts,
-      });
+      return stalledFailure(end, sources);
     case 'syntax':
       return withFrame(
         scriptFailure('ScriptSyntaxError', cleanMessage(end.message)),
@@ -95,6 +94,16 @@ function unwrittenFailure(why: 'failed' | 'taken', facts: FailureSources['facts'
   return scriptFailure('StoreError', message, { metadata: facts });
 }
 
+/** A timer beyond its limit rejects where no script can catch it: the script then waits for nothing. */
+function stalledFailure({ unhandled = [] }: Extract<SandboxEnd, { type: 'stalled' }>, sources: FailureSources) {
+  const refused = unhandled.find((thrown) => ownCode(thrown, sources) === 'ToolBudgetExceededError');
+  if (refused !== undefined) return thrownFailure(refused, sources);
+  return scriptFailure('ScriptRuntimeError', 'The script waits for a promise that nothing will settle.', {
+    hint: 'Only tool calls and sleep() settle from outside; a `new Promise` must be resolved by the script itself.',
+    metadata: sources.facts,
+  });
+}
+
 function thrownFailure(error: GuestThrow, sources: FailureSources): ScriptFailure {
   const { script, facts } = sources;
   const call = error.callIndex === undefined ? undefined : sources.rejectedCall(error.callIndex);
@@ -110,7 +119,7 @@ function thrownFailure(error: GuestThrow, sources: FailureSources): ScriptFailur
   const own = ownCode(error, sources);
   const message =
     own === undefined && error.name !== '' ? `${publicName(error.name)}: ${error.message}` : error.message;
-  const hint = hintForMissingName(error.name, error.message);
+  const hint = hintForMissingName(error.name, error.message) ?? hintForBudget(own, sources);
   const mapped = placeOf(error, script);
   const failure = scriptFailure(
     own ?? 'ScriptRuntimeError',
@@ -133,6 +142,15 @@ export function callFrame({ toolName, position }: Pick<RejectedCall, 'toolName' 
 function hintForMissingName(errorName: string, message: string): string | undefined {
   const name = errorName === 'ReferenceError' ? /^'?([\w$]+)'? is not defined/u.exec(message)?.[1] : undefined;
   return name === undefined ? undefined : insteadOf(name);
+}
+
+/** Names the limit that refused a call in the guest. */
+function hintForBudget(code: ErrorCode | undefined, { limits, builtinCalls }: FailureSources): string | undefined {
+  if (code !== 'ToolBudgetExceededError') return undefined;
+  const { maxBuiltinCalls, maxToolCalls } = limits;
+  if (builtinCalls() < maxBuiltinCalls)
+    return `The limit is maxToolCalls (${maxToolCalls}): make fewer calls, or set limits.maxToolCalls.`;
+  return `The limit is maxBuiltinCalls (${maxBuiltinCalls}): wait longer each time, or set limits.maxBuiltinCalls.`;
 }
 
 /** The engine's name for running into one of its own bounds; scripts know such errors as RangeErrors. */

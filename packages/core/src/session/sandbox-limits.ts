@@ -7,7 +7,11 @@ const CALL_FLOOD_MARGIN = 100;
 interface EarlierLimits {
   /** With which the guest was started. */
   readonly limits: Limits;
-  readonly tape: { readonly calls: readonly (readonly [name: string, ...rest: unknown[]])[] };
+  readonly tape: CallsOfTape;
+}
+
+interface CallsOfTape {
+  readonly calls: readonly (readonly [name: string, ...rest: unknown[]])[];
 }
 
 /**
@@ -16,7 +20,7 @@ interface EarlierLimits {
  */
 export function resumedSandboxLimits(limits: Limits, earlier: EarlierLimits): SandboxLimits {
   const { maxCalls, maxBuiltinCalls, ...own } = sandboxLimits(limits);
-  const builtinCalls = earlier.tape.calls.filter(([name]) => isBuiltin(name)).length;
+  const builtinCalls = countBuiltinCalls(earlier.tape);
   const toolCalls = earlier.tape.calls.length - builtinCalls;
   return {
     ...own,
@@ -33,6 +37,10 @@ export function isSameForTheGuest(left: Limits, right: Limits): boolean {
   const { queueWaitMs: _leftWait, maxToolInputBytes: _leftInput, ...own } = sandboxLimits(left);
   const other = sandboxLimits(right);
   return Object.entries(own).every(([name, limit]) => other[name as keyof SandboxLimits] === limit);
+}
+
+export function countBuiltinCalls({ calls }: CallsOfTape): number {
+  return calls.filter(([name]) => isBuiltin(name)).length;
 }
 
 /** A detached task and a retry are tool calls. */

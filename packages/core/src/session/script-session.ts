@@ -18,7 +18,7 @@ import { EarlierCalls } from './earlier-calls.js';
 import type { EarlierLife } from './earlier-life.js';
 import { roundMs, withoutRepairedReturn } from './final-operations.js';
 import { GuestClock } from './guest-clock.js';
-import { isSameForTheGuest } from './sandbox-limits.js';
+import { countBuiltinCalls, isSameForTheGuest } from './sandbox-limits.js';
 import { callIndexOf, ScriptCalls } from './script-calls.js';
 import { sandboxJob, scriptStart } from './script-start.js';
 import { ScriptVoice } from './script-voice.js';
@@ -576,6 +576,7 @@ class ScriptSession {
       rejected: this.#calls.rejected,
       pendingTimers: this.#pendingTimers,
       codeOf: (callIndex) => this.#tape.errorCode(callIndex),
+      builtinCalls: () => countBuiltinCalls(this.#tape.stored()),
       unwritten: this.#unwritten,
       voice: this.#voice,
       metadata: this.#metadata(durationMs),

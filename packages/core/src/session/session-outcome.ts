@@ -31,6 +31,8 @@ export interface OutcomeParts {
   readonly pendingTimers: readonly (SourcePosition | undefined)[];
   /** The code with which the host rejected a call. */
   readonly codeOf: (callIndex: number) => string | undefined;
+  /** How many calls of `sleep`, timers, `catalog` and `tools.spawn` the script has made. */
+  readonly builtinCalls: () => number;
   /** Why the journal could not be written, where that ended the script. */
   readonly unwritten: 'failed' | 'taken' | undefined;
   voice: ScriptVoice;
@@ -65,10 +67,11 @@ export function endedOutcome(parts: OutcomeParts): EndedOutcome {
 }
 
 function failure(parts: OutcomeParts, operations: readonly Operation[]): ScriptFailure | undefined {
-  const { end, script, limits, rejected, codeOf, unwritten } = parts;
+  const { end, script, limits, rejected, codeOf, builtinCalls, unwritten } = parts;
   if (end.type === 'returned') return detachedFailure(parts.stillRunning);
   const facts = { elapsedMs: Math.round(parts.metadata.durationMs), ...countCalls(operations) };
-  return failureOf(end, { script, limits, rejectedCall: (index) => rejected.get(index), codeOf, unwritten, facts });
+  const rejectedCall = (index: number) => rejected.get(index);
+  return failureOf(end, { script, limits, rejectedCall, codeOf, builtinCalls, unwritten, facts });
 }
 
 function droppedProgress(dropped: number, { maxProgressEvents }: Limits): Diagnostic[] {

@@ -29,8 +29,8 @@ export function detachedFailure(stillRunning: readonly Operation[]): ScriptFailu
 
 /** Rejections that nothing handled, one warning each. */
 export function unhandledDiagnostics(end: SandboxEnd, script: CompiledScript): Diagnostic[] {
-  if (end.type !== 'returned' && end.type !== 'threw') return [];
-  return end.unhandled.map((thrown) => {
+  if (end.type !== 'returned' && end.type !== 'threw' && end.type !== 'stalled') return [];
+  return (end.unhandled ?? []).map((thrown) => {
     const position = mapGuestStack(thrown.stack, script).position;
     const name = thrown.name === '' ? '' : `${thrown.name}: `;
     return {

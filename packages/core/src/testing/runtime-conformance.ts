@@ -288,6 +288,8 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
       end.type === 'returned' && end.unhandled.length === 1 && end.unhandled[0]!.message === 'lost',
       JSON.stringify(end),
     );
+    const stalled = (await driveRun(runtime, 'Promise.reject(new Error("lost")); await new Promise(() => {})')).end;
+    ok(stalled.type === 'stalled' && stalled.unhandled?.[0]?.message === 'lost', JSON.stringify(stalled));
   }),
   law('console, text and progress are told in order', async (runtime) => {
     const { segments } = await driveRun(

@@ -111,6 +111,43 @@ describe('setTimeout', () => {
   });
 });
 
+describe('a wait beyond maxBuiltinCalls', () => {
+  const LIMITS = { maxBuiltinCalls: 3, timeoutMs: 5_000 };
+
+  it.each([
+    [
+      'a timer',
+      'await sleep(1); await sleep(1); await sleep(1);\nawait new Promise((resolve) => setTimeout(resolve, 1))',
+      2,
+    ],
+    ['an interval', 'await new Promise((resolve) =>\nsetInterval(() => {}, 1))', undefined],
+    ['a sleep', 'for (;;)\nawait sleep(1)', 2],
+    ['a question to the catalog', 'for (;;)\nawait catalog.list()', 2],
+  ])('ends the script with the error of the limit: %s', async (_, source, line) => {
+    const error = failureOf(await harness.runScript(source, { limits: LIMITS }));
+    expect(error).toMatchObject({
+      code: 'ToolBudgetExceededError',
+      message: expect.stringContaining('3 calls of sleep, timers, catalog and tools.spawn') as unknown,
+      hint: expect.stringContaining('maxBuiltinCalls (3)') as unknown,
+    });
+    if (line !== undefined) expect(error.line).toBe(line);
+  });
+
+  it('says so also where the script goes on without it, and waits for nothing that comes', async () => {
+    const source = `for (let count = 0; count < 4; count++) await sleep(1).catch(() => {}); await new Promise(() => {})`;
+    const error = failureOf(await harness.runScript(source, { limits: LIMITS }));
+    expect(error.message).toContain('waits for a promise that nothing will settle');
+  });
+});
+
+it('a script that waits for nothing tells of the rejections that nothing handled', async () => {
+  const outcome = await harness.runScript(
+    'setTimeout(() => { throw new Error("lost") }, 1);\nawait new Promise(() => {})',
+  );
+  expect(failureOf(outcome).message).toContain('waits for a promise that nothing will settle');
+  expect(outcome.diagnostics).toMatchObject([{ code: 'unhandled-rejection', line: 1 }]);
+});
+
 describe('clearTimeout', () => {
   it('keeps the callback from running', async () => {
     const source = `const seen: string[] = [];

@@ -319,6 +319,7 @@ export class Slot {
     if (saysEnded(text)) return this.#reportEnd(segment, text);
     if (this.#waiting.size === 0) {
       segment.ended = true;
+      segment.unhandled = this.#unhandled();
       segment.end = this.#ranOutOfMemory ? { type: 'limit', limit: 'memory' } : { type: 'stalled' };
     } else {
       segment.unobservable = this.#lostRaces();

@@ -8,7 +8,7 @@ export function readSegment(report: WorkerReport, limits: SandboxLimits, columns
   const [, kind, text, computeMs, memoryBytes, rest] = report;
   const frame = readFrame(text);
   const outbox = readOutbox(frame.text, frame.places.length, limits);
-  const end = withColumns(rest?.end ?? guestEnd(outbox, rest?.unhandled ?? []), columns);
+  const end = withColumns(withUnhandled(rest?.end ?? outbox.end, rest?.unhandled ?? []), columns);
   return {
     calls: readCalls(outbox, frame, columns),
     logs: outbox.logs,
@@ -52,8 +52,8 @@ function readCalls(outbox: Outbox, { firstCall, places }: FramedSegment, columns
   });
 }
 
-function guestEnd({ end }: Outbox, unhandled: readonly GuestThrow[]): SandboxEnd | undefined {
-  if (end?.type !== 'returned' && end?.type !== 'threw') return end;
+function withUnhandled(end: SandboxEnd | undefined, unhandled: readonly GuestThrow[]): SandboxEnd | undefined {
+  if (end?.type !== 'returned' && end?.type !== 'threw' && end?.type !== 'stalled') return end;
   return unhandled.length === 0 ? end : { ...end, unhandled: unhandled.map(readGuestThrow) };
 }
 
@@ -62,6 +62,8 @@ function withColumns(end: SandboxEnd | undefined, columns: ColumnReader): Sandbo
   if (end === undefined || columns.areBytes) return end;
   const mended = (thrown: GuestThrow): GuestThrow => ({ ...thrown, stack: columns.stack(thrown.stack) });
   switch (end.type) {
+    case 'stalled':
+      return end.unhandled === undefined ? end : { ...end, unhandled: end.unhandled.map(mended) };
     case 'returned':
       return { ...end, unhandled: end.unhandled.map(mended) };
     case 'threw':
