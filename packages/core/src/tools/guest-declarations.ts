@@ -43,8 +43,11 @@ interface ToolCatalog {
 interface ScriptContext {
   readonly conversationId?: string; readonly sessionId?: string; readonly turnId?: string; readonly scriptId: string;
   readonly workingDirectory?: string; readonly provider?: string; readonly model?: string;
+  /** As they were when the script started; they do not change while it runs. */
   readonly sandbox: {
-    readonly timeoutMs: number; readonly memoryMb: number; readonly remainingToolBudget: number;
+    readonly timeoutMs: number; readonly memoryMb: number;
+    /** The tool calls that this script may make in all. */
+    readonly remainingToolBudget: number;
     readonly maxConcurrentToolCalls: number; readonly mode: string;
   };
   readonly capabilities: { readonly tools: readonly string[] };

@@ -141,6 +141,16 @@ describe('limits and context of a run', () => {
     expect(valueOf(await own.runScript(budget))).toEqual([2, 5_000]);
   });
 
+  it('the budget that the context names is that of the script’s start', async () => {
+    const source = `const budgets = [];
+      for (let call = 0; call < 2; call++) {
+        await tools.echo({ value: call });
+        budgets.push(context.sandbox.remainingToolBudget);
+      }
+      return budgets`;
+    expect(valueOf(await harness.runScript(source, { limits: { maxToolCalls: 3 } }))).toEqual([3, 3]);
+  });
+
   it('the context has defaults for every member, and the host’s own members win', async () => {
     const data = 'return JSON.parse(JSON.stringify(context))';
     const defaults = valueOf(await harness.runScript(data)) as Record<string, unknown>;
