@@ -81,8 +81,8 @@ function failureOf(result: CallResult): Pick<Operation, 'error'> {
 
 function tell(parts: RunnerParts, { sink, principal }: StructuredCall, event: FacadeEvent): void {
   parts.audit?.note(event, { scriptId: undefined, principal });
-  if (!sink.hasListeners || event.type === 'waiting_changed' || event.type === 'progress' || event.type === 'output')
-    return;
+  if (!sink.hasListeners || event.type === 'waiting_changed' || event.type === 'progress') return;
+  if (event.type === 'output' || event.type === 'call_noted') return;
   const payload = sessionPayload(event, undefined);
   if (payload !== undefined) sink.emit(payload);
   if (event.type === 'tool_call_done') emitWorkPlan(sink, parts.registry, event.operation);

@@ -1,5 +1,6 @@
 import {
   DEFAULT_LIMITS,
+  type Diagnostic,
   type Limits,
   type Operation,
   type SandboxCapture,
@@ -37,6 +38,7 @@ export interface EarlierLife {
   readonly rejected: readonly (readonly [callIndex: number, call: RejectedCall])[];
   /** Undefined: what the script says while it is replayed counts as said. */
   readonly voice: VoiceState | undefined;
+  readonly notes?: readonly Diagnostic[] | undefined;
   /** Undefined: its clocks begin anew. */
   readonly spent: SpentSoFar | undefined;
   /** Calls that the tape leaves open are made anew. */
@@ -51,7 +53,7 @@ export interface TaskEnd {
 }
 
 export function afterSuspension(script: SuspendedScript, taskEnds: ReadonlyMap<number, TaskEnd>): EarlierLife {
-  const { start, tape, capture, calls, running, open, rejected, voice, spent } = script;
+  const { start, tape, capture, calls, running, open, rejected, voice, notes, spent } = script;
   const { made, ended, waiting } = calls;
   return {
     attempt: start.attempt,
@@ -70,6 +72,7 @@ export function afterSuspension(script: SuspendedScript, taskEnds: ReadonlyMap<n
     ready: [],
     rejected,
     voice,
+    notes,
     spent,
     makesOpenCalls: false,
   };

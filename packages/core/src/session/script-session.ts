@@ -14,6 +14,7 @@ import {
 } from '../protocol/index.js';
 import type { CallResult, Facade, FacadeEvent } from '../tools/index.js';
 import { CallJournal } from './call-journal.js';
+import { CallNotes } from './call-notes.js';
 import { EarlierCalls } from './earlier-calls.js';
 import type { EarlierLife } from './earlier-life.js';
 import { roundMs, withoutRepairedReturn } from './final-operations.js';
@@ -89,6 +90,7 @@ class ScriptSession {
   readonly #calls: ScriptCalls;
   readonly #earlierCalls: EarlierCalls | undefined;
   readonly #journal: CallJournal;
+  readonly #notes: CallNotes;
   readonly #startedAt: number;
   readonly #job: SandboxJob;
   #state: SessionState = 'waiting';
@@ -129,6 +131,7 @@ class ScriptSession {
     );
     this.#tape = new ScriptTape(earlier?.tape);
     this.#journal = new CallJournal(journal, this.#tape, (error) => this.#cannotWrite(error));
+    this.#notes = new CallNotes(options.script.diagnostics, earlier?.notes);
     this.#ready = [...(earlier?.ready ?? [])];
     this.#guestClock = new GuestClock(spent?.guestClockMs ?? options.clockMs);
     this.#computeMs = spent?.computeMs ?? 0;
@@ -347,6 +350,7 @@ class ScriptSession {
   #onFacadeEvent(event: FacadeEvent): void {
     this.#calls.tellTask(event);
     if (event.type === 'output') return;
+    if (event.type === 'call_noted') return this.#notes.add(event.note);
     if (event.type === 'waiting_changed') this.#updateClock();
     else if (event.type !== 'progress') this.#options.onEvent(event);
     else if (this.#voice.mayProgress())
@@ -492,6 +496,7 @@ class ScriptSession {
       open,
       rejected: [...this.#calls.rejected],
       voice: this.#voice.state(),
+      notes: this.#notes.all,
       spent: this.#spent(),
     };
     this.#clock.stop();
@@ -521,7 +526,7 @@ class ScriptSession {
       output: this.#voice.output,
       logs: this.#voice.logs,
       operations,
-      diagnostics: [...script.diagnostics],
+      diagnostics: [...script.diagnostics, ...this.#notes.all],
       plan: [...script.plan],
       metadata: this.#metadata(performance.now() - this.#startedAt),
     };
@@ -579,6 +584,7 @@ class ScriptSession {
       builtinCalls: () => countBuiltinCalls(this.#tape.stored()),
       unwritten: this.#unwritten,
       voice: this.#voice,
+      notes: this.#notes.all,
       metadata: this.#metadata(durationMs),
     });
   }

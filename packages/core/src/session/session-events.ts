@@ -3,7 +3,7 @@ import type { FacadeEvent } from '../tools/index.js';
 
 /** What a running script's session tells its harness. */
 export type SessionEvent =
-  | Exclude<FacadeEvent, { type: 'waiting_changed' } | { type: 'progress' } | { type: 'output' }>
+  | Exclude<FacadeEvent, { type: 'waiting_changed' | 'progress' | 'output' | 'call_noted' }>
   | { type: 'progress'; message: string; kind: 'info' | 'warn'; callId?: string }
   | { type: 'log'; entry: LogEntry }
   /** For the host's own log. */

@@ -36,6 +36,8 @@ export interface OutcomeParts {
   /** Why the journal could not be written, where that ended the script. */
   readonly unwritten: 'failed' | 'taken' | undefined;
   voice: ScriptVoice;
+  /** What was noted about the calls when they were made. */
+  readonly notes: readonly Diagnostic[];
   metadata: OutcomeMetadata;
 }
 
@@ -53,6 +55,7 @@ export function endedOutcome(parts: OutcomeParts): EndedOutcome {
   const plan = [...script.plan];
   const diagnostics = [
     ...script.diagnostics,
+    ...parts.notes,
     ...unhandledDiagnostics(end, script),
     ...abortedDiagnostics(end, operations, script),
     ...timerDiagnostics(end, parts.pendingTimers),

@@ -1,4 +1,4 @@
-import type { SandboxCall, SandboxCapture } from '../protocol/index.js';
+import type { Diagnostic, SandboxCall, SandboxCapture } from '../protocol/index.js';
 import type { CallIntent, EndedCall, SuspendedCalls } from '../tools/index.js';
 import type { RejectedCall } from './outcome-failure.js';
 import type { ScriptStart } from './script-start.js';
@@ -21,6 +21,8 @@ export interface SuspendedScript {
   readonly open: readonly OpenCall[];
   readonly rejected: readonly (readonly [callIndex: number, call: RejectedCall])[];
   readonly voice: VoiceState;
+  /** What was noted about its calls. Earlier releases noted nothing. */
+  readonly notes?: readonly Diagnostic[];
   readonly spent: SpentSoFar;
 }
 

@@ -1,11 +1,14 @@
 import type { JsonValue } from '../protocol/json.js';
+import type { Diagnostic } from '../protocol/script.js';
 import type { Tool } from '../protocol/tools.js';
+import { NULL_AS_ABSENT, nullAsAbsent } from '../text/null-as-absent.js';
 import type { FacadeCall } from './facade-types.js';
 import { parseJson } from './json-text.js';
 import { issueLines } from './validation-issues.js';
 
 export type CheckedArguments =
-  | { ok: true; value: JsonValue; json: string }
+  /** `absent`: paths of members that are null and count as left out. */
+  | { ok: true; value: JsonValue; json: string; absent: readonly string[] }
   | { ok: false; message: string; sent: JsonValue; data?: unknown };
 
 export interface ArgumentLimits {
@@ -37,8 +40,15 @@ export function checkArguments(
     const message = `The arguments of ${tool.name} are wrong:\n${issueLines(validated.issues)}`;
     return { ok: false, message, sent: parsed.value, data: { issues: validated.issues.slice(0, 20) } };
   }
-  const json = JSON.stringify(validated.value);
+  const { value, absent = [] } = validated;
+  const json = JSON.stringify(value);
   // Nothing was added: what was read is what will run.
-  if (json === argsJson) return { ok: true, value: parsed.value, json: argsJson };
-  return { ok: true, value: JSON.parse(json) as JsonValue, json };
+  if (json === argsJson) return { ok: true, value: parsed.value, json: argsJson, absent };
+  return { ok: true, value: JSON.parse(json) as JsonValue, json, absent };
+}
+
+/** Null for a member that may be left out: checking notes it where it is known before the script runs. */
+export function absentNote(tool: Tool, { line, column }: FacadeCall, path: string): Diagnostic {
+  const place = { ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
+  return { severity: 'info', code: NULL_AS_ABSENT, message: nullAsAbsent(tool.name, path), ...place };
 }

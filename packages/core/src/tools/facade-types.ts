@@ -2,7 +2,7 @@ import type { ApprovalRequest, Remember } from '../protocol/approvals.js';
 import type { Limits } from '../protocol/limits.js';
 import type { Operation } from '../protocol/operations.js';
 import type { GuestError } from '../protocol/sandbox.js';
-import type { PlannedCall } from '../protocol/script.js';
+import type { Diagnostic, PlannedCall } from '../protocol/script.js';
 import type { ToolEffect } from '../protocol/tools.js';
 import type { ApprovalDecider, ApprovalGate, GateMemory } from '../protocol/approval-gate.js';
 import type { ObservedShapes } from './observed-shapes.js';
@@ -151,6 +151,8 @@ export type FacadeEvent =
       note?: string;
       remember?: Remember;
     }
+  /** Something about a call's arguments that the script's author should know. */
+  | { type: 'call_noted'; note: Diagnostic }
   | { type: 'progress'; callId: string; tool: string; message: string }
   /** What a detached task puts out. */
   | { type: 'output'; callId: string; text: string }

@@ -5,7 +5,7 @@ import type { Operation } from '../protocol/operations.js';
 import type { GuestError } from '../protocol/sandbox.js';
 import type { Tool } from '../protocol/tools.js';
 import type { GateDecision } from '../protocol/approval-gate.js';
-import { checkArguments, type ArgumentLimits } from './call-arguments.js';
+import { absentNote, checkArguments, type ArgumentLimits } from './call-arguments.js';
 import { notFound, notRecorded, otherArguments, overBudget, refusal } from './call-refusals.js';
 import { callContext, idempotencyKey, type CallVoice } from './call-context.js';
 import { describeThrown, guestError, unknownEnd } from './call-errors.js';
@@ -183,6 +183,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
       return this.#refuse(record, 'failed', guestError('ToolValidationError', checked.message, checked.data));
     }
     const record = this.#addRecord(call, tool, checked.value, checked.json, deliver);
+    for (const path of checked.absent) this.#emit({ type: 'call_noted', note: absentNote(tool, call, path) });
     // defence: retries-have-the-same-arguments
     if (call.retries !== undefined && call.retries.inputJson !== checked.json)
       return this.#refuse(record, 'failed', otherArguments(tool));

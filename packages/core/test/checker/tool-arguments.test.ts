@@ -327,10 +327,13 @@ describe('an argument that is computed', () => {
 });
 
 describe('null for a member that may be left out', () => {
+  const NOTE = 'args.limit of tools.find is null, which it may not be, and counts as left out.';
+
   it('is taken as its absence, with a note', async () => {
     const outcome = await harness.runScript('return await tools.find({ query: "ab",\n  limit: null })');
-    const message = 'args.limit of tools.find is null, which it may not be, and counts as left out.';
-    expect(outcome.diagnostics).toEqual([{ severity: 'info', code: 'null-as-absent', message, line: 2, column: 3 }]);
+    expect(outcome.diagnostics).toEqual([
+      { severity: 'info', code: 'null-as-absent', message: NOTE, line: 2, column: 3 },
+    ]);
     expect(outcome).toMatchObject({ status: 'completed', operations: [{ input: { query: 'ab' } }] });
   });
 
@@ -338,6 +341,20 @@ describe('null for a member that may be left out', () => {
     const outcome = await harness.runScript(
       'const limit = "ab".match(/x/u)?.length ?? null; return await tools.find({ query: "ab", limit })',
     );
-    expect(outcome).toMatchObject({ status: 'completed', diagnostics: [], operations: [{ input: { query: 'ab' } }] });
+    expect(outcome).toMatchObject({ status: 'completed', operations: [{ input: { query: 'ab' } }] });
+  });
+
+  it('is noted once where it is only known when the call is made', async () => {
+    const source = `const limit = "ab".match(/x/u)?.length ?? null;
+      for (let turn = 0; turn < 3; turn++) await tools.find({ query: "ab", limit });`;
+    const outcome = await harness.runScript(source);
+    expect(outcome.diagnostics).toEqual([
+      { severity: 'info', code: 'null-as-absent', message: NOTE, line: 2, column: 56 },
+    ]);
+  });
+
+  it('is noted once where checking and the call both see it', async () => {
+    const outcome = await harness.runScript('return await tools.find({ query: "ab", limit: null })');
+    expect(outcome.diagnostics.map(({ message }) => message)).toEqual([NOTE]);
   });
 });

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { detectScripts, listScripts, memoryStore } from '#core/index.js';
+import { defineTool, detectScripts, listScripts, memoryStore } from '#core/index.js';
 import { SuspensionSeal } from '#core/harness/suspension-envelope.js';
 import { foldResponse } from '#core/history/index.js';
 import type { ApprovalRequest, Decision, Outcome, StreamEvent } from '#core/protocol/index.js';
@@ -310,12 +310,28 @@ describe('a script whose calls nobody decides about here', () => {
     ]);
   });
 
-  it('sleeps to the end before it is put aside, and reads that still run are waited for', async () => {
-    const source = 'const [, noted] = await Promise.all([sleep(60), tools.note({ text: "a" })]); return noted';
-    const started = performance.now();
+  it('waits for reads that still run, and sleeps for the time that was left when it is resumed', async () => {
+    const slow = defineTool({
+      name: 'slow',
+      description: 'Reads slowly',
+      effect: 'read',
+      execute: () => delay(40, 'read'),
+    });
+    const source = 'return await Promise.all([tools.slow(), sleep(500), tools.note({ text: "a" })])';
+    const harness = open({ tools: [...tools(), slow] });
+    const outcome = suspended(await harness.runScript(source));
+    expect(outcome.operations.map(({ status }) => status)).toEqual(['completed', 'awaiting_approval']);
+    const done = await harness.resume(outcome.suspension, decideAll(outcome, 'approve'));
+    expect(valueOf(done)).toEqual(['read', null, { noted: 'a' }]);
+  });
+
+  it('keeps what was noted about its calls', async () => {
+    const source =
+      'const by = JSON.parse("null"); await tools.note({ text: "a", by }); return await tools.note({ text: "b", by })';
     const outcome = suspended(await open().runScript(source));
-    expect(performance.now() - started).toBeGreaterThan(55);
-    expect(valueOf(await open().resume(outcome.suspension, decideAll(outcome, 'approve')))).toEqual({ noted: 'a' });
+    expect(outcome.diagnostics).toMatchObject([{ code: 'null-as-absent' }]);
+    const again = suspended(await open().resume(outcome.suspension, decideAll(outcome, 'approve')));
+    expect(again.diagnostics).toEqual(outcome.diagnostics);
   });
 
   it('cancelled while it is put aside, it ends as one or the other', async () => {

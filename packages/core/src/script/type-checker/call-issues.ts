@@ -1,4 +1,5 @@
 import type { KnownArgument, KnownVerdict, ValidationIssue } from '../../protocol/index.js';
+import { nullAsAbsent } from '../../text/null-as-absent.js';
 import { isUnknownKey } from '../../text/unknown-key.js';
 import { leadsThrough } from '../../text/value-path.js';
 import type { CallFact, SourceFacts } from '../source-facts.js';
@@ -50,8 +51,7 @@ export function judgeCalls({ calls }: SourceFacts, judgeArgument: JudgeArgument)
 }
 
 function absentNote(call: CallFact, known: KnownArgument, path: string): CallNote {
-  const message = `${path} of tools.${call.tool} is null, which it may not be, and counts as left out.`;
-  return { offset: offsetOf(call, known, path), message };
+  return { offset: offsetOf(call, known, path), message: nullAsAbsent(call.tool, path) };
 }
 
 function offsetOf(call: CallFact, { places }: KnownArgument, path: string): number {

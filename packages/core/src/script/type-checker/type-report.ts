@@ -1,4 +1,5 @@
 import { showHidden } from '../../protocol/invisible.js';
+import { NULL_AS_ABSENT } from '../../text/null-as-absent.js';
 import { insteadOf } from '../../text/missing-names.js';
 import { nearestNames } from '../../text/nearest-names.js';
 import type { Finding } from '../findings.js';
@@ -66,7 +67,7 @@ export function reportTypes(diagnostics: readonly NativeDiagnostic[], context: R
     ...complaints,
     ...untold(judged.issues, complaints).map((issue) => refusal(issue, context)),
     ...context.facts.refusals.map((finding) => mistake(finding, 'error')),
-    ...judged.notes.map((note) => mistake({ code: 'null-as-absent', ...note }, 'info')),
+    ...judged.notes.map((note) => mistake({ code: NULL_AS_ABSENT, ...note }, 'info')),
     ...context.facts.texts.filter(({ tool, path }) => context.isObject(tool, path)).map(objectInText),
   ];
   const errors = weighed
