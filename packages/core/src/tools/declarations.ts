@@ -1,6 +1,14 @@
 import type { JsonObject } from '../protocol/json.js';
 import type { Tool } from '../protocol/tools.js';
-import { docText, joinUnion, propertyName, requiredKeys, SchemaTypeWriter, type TypeStyle } from './schema-types.js';
+import {
+  docText,
+  isPlainObjectSchema,
+  joinUnion,
+  propertyName,
+  requiredKeys,
+  SchemaTypeWriter,
+  type TypeStyle,
+} from './schema-types.js';
 import { identifierName } from './tool-names.js';
 
 /**
@@ -137,26 +145,41 @@ function signature(tool: Tool, writer: SchemaTypeWriter, everything = false): st
 /** With `everything`: also with the names that arguments had before, each in the place of its new one. */
 function argumentSchemas({ inputSchema, oldNames }: Tool, everything: boolean): JsonObject[] {
   if (!everything || oldNames === undefined) return [inputSchema];
-  const properties = inputSchema['properties'] as JsonObject;
+  const entries = Object.entries(oldNames);
   const required = requiredKeys(inputSchema);
-  const optional = Object.entries(oldNames).filter(([, name]) => !required.includes(name));
-  const withOptional = {
-    ...properties,
-    ...Object.fromEntries(optional.map(([old, name]) => [old, properties[name]!])),
-  };
-  const accepted = { ...inputSchema, properties: withOptional };
-  const before = Object.entries(oldNames).filter(([, name]) => required.includes(name));
-  if (before.length === 0) return [accepted];
-  const renamed = new Map(before.map(([old, name]) => [name, old]));
-  const inOldWords = (name: string): string => renamed.get(name) ?? name;
-  return [
-    accepted,
-    {
-      ...accepted,
-      properties: Object.fromEntries(Object.entries(withOptional).map(([name, schema]) => [inOldWords(name), schema])),
-      required: required.map(inOldWords),
-    },
-  ];
+  const ways = namings(required, entries);
+  if (!isPlainObjectSchema(inputSchema) || ways === undefined) return [inputSchema, ANY_ARGUMENTS];
+  const properties = inputSchema['properties'] as JsonObject;
+  const optional = entries.filter(([, name]) => !required.includes(name));
+  const before = optional.map(([old, name]) => [old, properties[name]]);
+  const accepted = { ...properties, ...(Object.fromEntries(before) as JsonObject) };
+  return ways.map((naming) => {
+    const written = (name: string): string => naming.get(name) ?? name;
+    return {
+      ...inputSchema,
+      properties: Object.fromEntries(Object.entries(accepted).map(([name, schema]) => [written(name), schema])),
+      required: required.map(written),
+    } as JsonObject;
+  });
+}
+
+/** Where the ways to write the arguments are too many, or not plain: the validator alone judges them. */
+const ANY_ARGUMENTS: JsonObject = { type: 'object', additionalProperties: true };
+
+const MAX_NAMINGS = 16;
+
+/** Every way to write the required arguments: each by its name of today, or by one of its old names. */
+function namings(
+  required: readonly string[],
+  oldNames: readonly [string, string][],
+): Map<string, string>[] | undefined {
+  let ways = [new Map<string, string>()];
+  for (const name of required) {
+    const before = oldNames.filter(([, today]) => today === name);
+    if (ways.length * (1 + before.length) > MAX_NAMINGS) return undefined;
+    ways = [...ways, ...before.flatMap(([old]) => ways.map((way) => new Map(way).set(name, old)))];
+  }
+  return ways;
 }
 
 /** Whether a call without arguments is refused; where the schema is no plain list of members, it is tried. */

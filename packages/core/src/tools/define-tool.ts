@@ -5,6 +5,7 @@ import { nullsAsAbsent } from './absent-members.js';
 import { compileJsonSchema } from './json-schema.js';
 import { deepFreeze } from '../text/deep-freeze.js';
 import { didYouMean } from '../text/nearest-names.js';
+import { readOldNames, withNewNames, type OldNames } from './old-names.js';
 import { assertToolName } from './tool-names.js';
 import { compileZodSchema, isZodSchema, type CompiledSchema, type ZodSchema } from './zod-schema.js';
 
@@ -28,10 +29,10 @@ export interface ToolDefinition<Input extends ZodSchema | undefined, Output exte
   output?: Output;
   outputSchema?: object;
   /**
-   * Names that arguments had before, each with its name of today: `{ filePath: 'path' }`. Calls may use them, models are
-   * not told of them, and everything behind the call sees today's names only.
+   * Names that arguments had before, each with its name of today: `{ filePath: 'path' }`. Calls may use them, models do
+   * not see them, and everything after the call sees today's names only.
    */
-  oldNames?: Readonly<Record<string, string>>;
+  oldNames?: OldNames;
   /** Default `policy`. A function says for each call whether somebody must decide; a throw means yes. */
   approval?:
     | 'never'
@@ -84,7 +85,7 @@ export function defineTool<
   assertMembers(definition as unknown as Record<string, unknown>, definition.name);
   const input = compileInput(definition);
   const output = compileOutput(definition);
-  const { oldNames } = definition;
+  const oldNames = readOldNames(definition.oldNames, `the tool "${definition.name}"`, input.jsonSchema);
   const validateInput = nullsAsAbsent(input.jsonSchema, input.validate);
   return Object.freeze({
     name: definition.name,
@@ -94,15 +95,18 @@ export function defineTool<
     approval: definition.approval ?? 'policy',
     effect: definition.effect ?? 'external',
     idempotent: definition.idempotent ?? false,
-    oldNames: oldNames && Object.freeze({ ...oldNames }),
-    validateInput: (value: unknown) => validateInput(withNewNames(value === undefined ? {} : value, oldNames)),
+    oldNames,
+    validateInput: (value: unknown) => {
+      const renamed = withNewNames(value === undefined ? {} : value, oldNames);
+      return renamed.issues.length > 0 ? { ok: false, issues: renamed.issues } : validateInput(renamed.value);
+    },
     validateOutput: output?.validate ?? acceptAnything.validate,
     permissions: definition.permissions,
     preview: definition.preview,
     shows: definition.shows,
-    // A call may have been put aside under the names of before.
+    // A call may have been suspended under the old names.
     execute: (value: unknown, context: ToolCallContext) =>
-      definition.execute(withNewNames(value, oldNames) as never, context),
+      definition.execute(withNewNames(value, oldNames).value as never, context),
     notes: Object.freeze([...input.notes, ...(output?.notes ?? [])]),
   }) as unknown as DefinedTool;
 }
@@ -158,16 +162,6 @@ function compileOutput(
   return compileZodSchema(definition.output, 'output', where);
 }
 
-/** The arguments by their names of today. What is there under both names stays as it is, for the schema to refuse. */
-function withNewNames(value: unknown, oldNames: Readonly<Record<string, string>> | undefined): unknown {
-  if (oldNames === undefined || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const nameOf = (key: string): string => {
-    const name = Object.hasOwn(oldNames, key) ? oldNames[key]! : key;
-    return Object.hasOwn(value, name) ? key : name;
-  };
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [nameOf(key), member]));
-}
-
 function assertDefinition(definition: unknown): void {
   if (typeof definition === 'object' && definition !== null) return;
   throw new ToolscriptUsageError('defineTool needs an object: { name, description, input, execute }.');
@@ -194,18 +188,10 @@ function assertMembers(definition: Record<string, unknown>, name: string): void 
   if (effect !== undefined && !EFFECTS.includes(effect)) {
     throw new ToolscriptUsageError(`The effect of ${lower(tool)} must be "read", "write" or "external".`);
   }
-  assertOldNames(definition['oldNames'], tool);
   for (const [key, value] of Object.entries({ permissions, preview })) {
     if (value !== undefined && typeof value !== 'function')
       throw new ToolscriptUsageError(`"${key}" of ${lower(tool)} must be a function.`);
   }
-}
-
-function assertOldNames(oldNames: unknown, tool: string): void {
-  if (oldNames === undefined) return;
-  const names = typeof oldNames === 'object' && oldNames !== null ? Object.values(oldNames) : [undefined];
-  if (names.some((name) => typeof name !== 'string'))
-    throw new ToolscriptUsageError(`"oldNames" of ${lower(tool)} must be an object of names.`);
 }
 
 function refuseBoth(tool: string, first: string, firstValue: unknown, second: string, secondValue: unknown): void {

@@ -251,7 +251,10 @@ class CallFacade implements Facade, CallVoice, GateEar {
     if (!checked.ok)
       return this.#refuse(record, 'not_started', guestError('ToolValidationError', checked.message, checked.data));
     if (checked.json !== inputJson && this.#options.gate.isOpen(request)) return this.#askAnew(record, checked);
-    this.#follow(record, this.#options.gate.decideAgain(this.#gateCall(record), request));
+    // The user decided about the text of then; rules read the arguments as the tool names them today.
+    // defence: rules-read-todays-arguments, without it: const gateCall = this.#gateCall(record);
+    const gateCall = this.#gateCall(record, deepFreeze(checked.value));
+    this.#follow(record, this.#options.gate.decideAgain(gateCall, request));
   }
 
   /** The tool has got defaults since: what was shown is not what would run, and nobody has approved it. */
@@ -315,8 +318,8 @@ class CallFacade implements Facade, CallVoice, GateEar {
     );
   }
 
-  #gateCall(record: CallRecord): CallForGate {
-    return new CallForGate(this.#options, record, this);
+  #gateCall(record: CallRecord, input = record.input as JsonValue): CallForGate {
+    return new CallForGate(this.#options, record, input, this);
   }
 
   async #decide(record: CallRecord, pending: Promise<GateDecision | undefined>): Promise<void> {

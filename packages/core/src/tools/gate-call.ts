@@ -26,13 +26,13 @@ export class CallForGate implements GateCall {
   readonly #record: CallRecord;
   readonly #ear: GateEar;
 
-  constructor(options: FacadeOptions, record: CallRecord, ear: GateEar) {
+  constructor(options: FacadeOptions, record: CallRecord, input: JsonValue, ear: GateEar) {
     this.tool = record.tool;
     this.callId = record.call.callId;
     this.scriptId = options.scriptId;
     this.principal = options.principal;
     this.app = options.app;
-    this.input = record.input as JsonValue;
+    this.input = input;
     this.inputJson = record.inputJson;
     this.line = record.call.line;
     this.snippet = record.call.snippet;

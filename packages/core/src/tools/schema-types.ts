@@ -326,7 +326,7 @@ function isNothing(schema: unknown): boolean {
   return not === true || (isRecord(not) && Object.keys(not).length === 0);
 }
 
-function isPlainObjectSchema(schema: unknown): schema is JsonObject {
+export function isPlainObjectSchema(schema: unknown): schema is JsonObject {
   if (!isRecord(schema) || !isRecord(schema['properties'])) return false;
   return ['$ref', 'anyOf', 'oneOf', 'allOf', 'nullable'].every((keyword) => schema[keyword] === undefined);
 }

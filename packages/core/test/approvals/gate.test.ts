@@ -85,7 +85,10 @@ describe('a rule about arguments that are lists', () => {
 
 describe('a rule about an argument by the name that it had before', () => {
   it('holds for the argument', async () => {
-    const tool = toolWith({ oldNames: { filePath: 'path' } });
+    const tool = toolWith({
+      inputSchema: { type: 'object', properties: { path: { type: 'string' } } },
+      oldNames: { filePath: 'path' },
+    });
     const rules: ApprovalRule[] = [{ input: { filePath: '/etc/*' }, action: 'deny' }, { action: 'approve' }];
     expect(await decide(rules, { tool, input: { path: '/etc/passwd' } })).toBe('deny by rule');
     expect(await decide(rules, { tool, input: { path: 'notes.md' } })).toBe('approve by rule');

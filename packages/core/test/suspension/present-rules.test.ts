@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { defineTool, memoryStore, QuickJsPool, ToolscriptUsageError, type HarnessOptions } from '#core/index.js';
-import type { Decision, HarnessStore, Outcome, SandboxRuntime, StreamEvent } from '#core/protocol/index.js';
+import type { ApprovalRule, Decision, HarnessStore, Outcome, SandboxRuntime, StreamEvent } from '#core/protocol/index.js';
 import { decideAll, failureOf, keepCopy, open, suspended, valueOf, type Effects } from './world.js';
 
 const NOTE = 'return await tools.note({ text: "a" }).catch(({ code, message }) => [code, message])';
@@ -272,6 +272,41 @@ function bridge(speaks: number, imageProtocol?: number): SandboxRuntime {
     close: () => pool.close(),
   };
 }
+
+describe('a call that waited under the old name of an argument', () => {
+  const writing = (input: z.ZodObject, oldNames: Record<string, string> | undefined, effects: Effects = []) =>
+    defineTool({
+      name: 'write',
+      description: 'Writes',
+      approval: 'always',
+      input,
+      ...(oldNames && { oldNames }),
+      permissions: ({ path }) => [`file:${String(path)}`],
+      execute: ({ path }) => void effects.push(String(path)),
+    });
+  const before = writing(z.object({ filePath: z.string() }), undefined);
+  const resumedUnder = async (rules: ApprovalRule[]) => {
+    const effects: Effects = [];
+    const now = writing(z.object({ path: z.string() }), { filePath: 'path' }, effects);
+    const source = 'return await tools.write({ filePath: "/etc/passwd" }).catch(({ code }) => code)';
+    const first = suspended(await open({ tools: [before] }).runScript(source));
+    const harness = open({ tools: [now], approvals: [...rules, { action: 'ask' }] });
+    const done = await harness.resume(first.suspension, decideAll(first, 'approve'));
+    return [valueOf(done), effects];
+  };
+
+  it('runs under the name of today where it was approved', async () => {
+    expect(await resumedUnder([])).toEqual([undefined, ['/etc/passwd']]);
+  });
+
+  it.each<[string, ApprovalRule]>([
+    ['its argument', { input: { path: '/etc/*' }, action: 'deny' }],
+    ['its argument, by the old name', { input: { filePath: '/etc/*' }, action: 'deny' }],
+    ['what it touches', { permission: 'file:/etc/*', action: 'deny' }],
+  ])('is held to a rule about %s', async (_, rule) => {
+    expect(await resumedUnder([rule])).toEqual(['ApprovalDeniedError', []]);
+  });
+});
 
 describe('a suspension of another version of the bridge', () => {
   it('is refused where that is not known here, before anything of it runs', async () => {

@@ -74,6 +74,25 @@ describe('declarations', () => {
     );
   });
 
+  it('tell the type checker of every way to write arguments that have several old names', () => {
+    const input = z.object({ from: z.string(), to: z.string() });
+    const oldNames = { source: 'from', src: 'from', target: 'to' };
+    const tool = defineTool({ name: 'copy', description: 'Copies.', input, oldNames, execute: () => '' });
+    const written = declarationsFor([tool], { everything: true });
+    for (const from of ['from', 'source', 'src'])
+      for (const to of ['to', 'target']) expect(written).toContain(`{ ${from}: string; ${to}: string }`);
+  });
+
+  it.each([
+    [{ anyOf: [{ required: ['path'] }, { required: ['url'] }], properties: { path: {}, url: {} } }],
+    [{ $ref: '#/$defs/a', $defs: { a: { properties: { path: { type: 'string' } }, required: ['path'] } } }],
+    [{ properties: Object.fromEntries([...'abcdepath'].map((name) => [name, {}]).concat([['path', {}]])) }],
+  ])('leave old names of arguments that are no plain list to the validator: %j', (schema) => {
+    const inputSchema = { type: 'object', ...schema };
+    const tool = defineTool({ name: 't', description: '', inputSchema, oldNames: { file: 'path' }, execute: () => '' });
+    expect(declarationsFor([tool], { everything: true })).toMatch(/file\?: unknown|\| Record<string, unknown>/u);
+  });
+
   it.each([
     [{ type: ['string', 'null'] }, 'string | null'],
     [{ type: 'string', nullable: true }, 'string | null'],

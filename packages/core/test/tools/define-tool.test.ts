@@ -97,7 +97,14 @@ describe('names that arguments had before', () => {
     name: 'read',
     description: 'Reads.',
     input: z.object({ path: z.string(), cwd: z.string().optional() }),
-    oldNames: { filePath: 'path', workdir: 'cwd' },
+    oldNames: { filePath: 'path', file: 'path', workdir: 'cwd' },
+    execute: ran,
+  });
+  const open = defineTool({
+    name: 'open',
+    description: 'Takes anything.',
+    inputSchema: { type: 'object', properties: { path: { type: 'string' } }, additionalProperties: true },
+    oldNames: { filePath: 'path', file: 'path' },
     execute: ran,
   });
 
@@ -106,8 +113,14 @@ describe('names that arguments had before', () => {
     expect(tool.validateInput({ path: 'a', workdir: 'b' })).toEqual({ ok: true, value: { path: 'a', cwd: 'b' } });
   });
 
-  it('are refused beside the name of today', () => {
-    expect(tool.validateInput({ path: 'a', filePath: 'b' }).ok).toBe(false);
+  it.each([
+    [{ path: 'a', filePath: 'b' }, 'args.filePath'],
+    [{ filePath: 'b', path: 'a' }, 'args.filePath'],
+    [{ filePath: 'b', file: 'a' }, 'args.file'],
+  ])('are refused beside the name of today, and beside another of the same argument: %j', (given, path) => {
+    const message = 'an old name of path, which is given too; give path alone';
+    expect(tool.validateInput(given)).toEqual({ ok: false, issues: [{ path, message }] });
+    expect(open.validateInput(given)).toEqual({ ok: false, issues: [{ path, message }] });
   });
 
   it('are understood in a call that was put aside under them', () => {
@@ -119,7 +132,33 @@ describe('names that arguments had before', () => {
     const define = (oldNames: unknown) => () =>
       defineTool({ name: 't', description: '', oldNames, execute: ran } as never);
     expect(define({ a: 1 })).toThrow('"oldNames" of the tool "t" must be an object of names.');
-    expect(define('a')).toThrow(ToolscriptUsageError);
+    for (const wrong of ['a', null, ['path']]) expect(define(wrong)).toThrow(ToolscriptUsageError);
+  });
+
+  it.each([
+    [
+      'an argument of today',
+      { cwd: 'path' },
+      '"oldNames" of the tool "t" has "cwd", which is the name of an argument today',
+    ],
+    ['its own name', { path: 'path' }, 'has "path", which is the name of an argument today'],
+    [
+      'no argument',
+      { file: 'paht' },
+      'gives "file" the name "paht", which no argument has; the arguments are path, cwd.',
+    ],
+    ['an old name', { a: 'b', b: 'path' }, 'gives "a" the name "b", which no argument has'],
+  ])('are refused where one is or stands for %s', (_, oldNames, message) => {
+    const input = z.object({ path: z.string(), cwd: z.string().optional() });
+    expect(() => defineTool({ name: 't', description: '', input, oldNames: oldNames as never, execute: ran })).toThrow(
+      message,
+    );
+  });
+
+  it('may be of arguments that a reference or a branch of the schema names', () => {
+    const inputSchema = { type: 'object', $ref: '#/$defs/a', $defs: { a: { properties: { path: {} } } } };
+    const referring = defineTool({ name: 't', description: '', inputSchema, oldNames: { file: 'path' }, execute: ran });
+    expect(referring.validateInput({ file: 'a' })).toEqual({ ok: true, value: { path: 'a' } });
   });
 });
 
