@@ -1,6 +1,9 @@
-import { describe, expect, it } from 'vitest';
-import { memoryStore } from '#core/index.js';
-import { decideAll, failureOf, keepCopy, open, suspended, tapeOnly, valueOf } from './world.js';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { fileStore, memoryStore } from '#core/index.js';
+import { decideAll, failureOf, keepCopy, open, suspended, tapeOnly, valueOf, type Effects } from './world.js';
 
 describe('a script with timers', () => {
   it('is suspended at once where its timers were cleared', async () => {
@@ -65,6 +68,25 @@ describe('a script with timers', () => {
     const outcome = suspended(await open({ limits: { timeoutMs: 400 } }).runScript(source));
     const done = await open().resume(outcome.suspension, decideAll(outcome, 'approve'));
     expect(failureOf(done)).toMatchObject({ code: 'ScriptTimeoutError', metadata: { clock: 'wall' } });
+  });
+
+  it('goes on over a file store where it was decided before it is recovered', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'toolscript-timers-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const store = fileStore(folder);
+    const source = `
+      const ticks = setInterval(() => tools.mark({ text: 'tick' }), 30);
+      const slept = sleep(70);
+      const { noted } = await tools.note({ text: 'asked' });
+      await slept;
+      clearInterval(ticks);
+      return noted;`;
+    const effects: Effects = [];
+    const { scriptId, ...outcome } = suspended(await open({ store, effects }).runScript(source));
+    await open({ store }).decide(scriptId, decideAll({ scriptId, ...outcome }, 'approve'));
+    expect(valueOf(await open({ store, effects }).recover(scriptId))).toBe('asked');
+    expect(effects.slice(0, 2)).toEqual(['script: asked', 'mark: tick']);
+    expect(valueOf(await open({ store }).replay(scriptId))).toBe('asked');
   });
 
   it('is suspended after suspendAfterMs though an interval fires again and again', async () => {
