@@ -86,7 +86,7 @@ class PolicyGate implements ApprovalGate {
     return this.#options.decisions?.has(request.approvalId) !== true && !this.#hasExpired(request);
   }
 
-  async decideAgain(call: GateCall, request: ApprovalRequest): Promise<GateDecision> {
+  async recheck(call: GateCall, request: ApprovalRequest): Promise<GateDecision> {
     const { approvalId } = request;
     const denial = this.#denial(call, { approvalId });
     if (denial !== undefined) return denial;

@@ -13,8 +13,8 @@ import { restoreScript } from '../script/index.js';
 import {
   afterInterruption,
   afterSuspension,
-  unwrittenJournal,
-  type EarlierLife,
+  noopJournal,
+  type ResumeState,
   type TaskEnd,
   type ScriptStart,
   type SuspendedScript,
@@ -209,7 +209,7 @@ export async function replayScript(
     ...host,
     ...runOf(start, host),
     cacheHit: false,
-    journal: unwrittenJournal,
+    journal: noopJournal,
     earlier: { ...afterInterruption(story.script), endsWithTape: true },
   });
   if (end.status === 'suspended') throw new Error('a replay cannot be put aside');
@@ -293,7 +293,7 @@ function writtenTaskEnds({ running }: SuspendedScript, story: JournalStory | und
 
 interface Again {
   start: ScriptStart;
-  earlier: EarlierLife;
+  earlier: ResumeState;
   frame: ScriptFrame;
   kept: TakenOver;
   decisions: Decisions;
@@ -309,7 +309,7 @@ async function goOn(parts: RunnerParts, host: ResumeHost, again: Again): Promise
     ...host,
     ...run,
     cacheHit: earlier.spent?.cacheHit ?? false,
-    journal: kept.journal ?? unwrittenJournal,
+    journal: kept.journal ?? noopJournal,
     earlier,
     decisions: new Map(Object.entries(decisions)),
     ...(memory === undefined ? {} : { memory }),

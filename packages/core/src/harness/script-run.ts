@@ -11,7 +11,7 @@ import type {
 import type { Compiler } from '../script/index.js';
 import {
   runScriptSession,
-  type EarlierLife,
+  type ResumeState,
   type ScriptJournal,
   type SessionEnd,
   type SessionEvent,
@@ -85,7 +85,7 @@ export interface ScriptRun extends RunHost {
   seed: readonly [number, number, number, number];
   clockMs: number;
   journal: ScriptJournal;
-  earlier?: EarlierLife | undefined;
+  earlier?: ResumeState | undefined;
   /** What a person decided while the script was put aside, by approval. */
   decisions?: ReadonlyMap<string, Decision> | undefined;
   /** What a person said before that. */

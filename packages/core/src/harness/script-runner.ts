@@ -12,7 +12,7 @@ import {
   type RunIdentity,
   type ScriptFailure,
 } from '../protocol/index.js';
-import { roundMs, unwrittenJournal, type SessionEnd, type SuspendedEnd } from '../session/index.js';
+import { roundMs, noopJournal, type SessionEnd, type SuspendedEnd } from '../session/index.js';
 import type { PayloadSink, ScriptEnd } from '../answer/index.js';
 import { newId } from '../text/new-id.js';
 import {
@@ -124,7 +124,7 @@ async function runCompiled(
     principal,
     seed: randomSeed(),
     clockMs: Date.now(),
-    journal: journal ?? unwrittenJournal,
+    journal: journal ?? noopJournal,
   });
   const frame = { identity, language: request.language, format: request.format, item };
   return endRun(parts, {

@@ -60,7 +60,7 @@ export async function callOnce(parts: RunnerParts, call: StructuredCall): Promis
 /** Lets nothing run. */
 const dryRunGate: ApprovalGate = {
   decide: (call) => Promise.resolve(notInDryRun(call)),
-  decideAgain: (call) => Promise.resolve(notInDryRun(call)),
+  recheck: (call) => Promise.resolve(notInDryRun(call)),
   forbids: notInDryRun,
   isOpen: () => false,
   redeem: () => false,

@@ -20,7 +20,7 @@ export interface ApprovalGate {
   /** Whether nobody has decided about this request while the script was suspended, and somebody still may. */
   isOpen(request: ApprovalRequest): boolean;
   /** As `decide`, for a call that waited for this request when its script was suspended. */
-  decideAgain(call: GateCall, request: ApprovalRequest): Promise<GateDecision>;
+  recheck(call: GateCall, request: ApprovalRequest): Promise<GateDecision>;
   /** What holds for further calls; a gate made with it goes on where this one is. */
   memory(): GateMemory;
 }

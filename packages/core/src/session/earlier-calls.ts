@@ -1,6 +1,6 @@
 import type { Operation } from '../protocol/index.js';
 import type { CallResult, EndedCall, SuspendedCalls, WaitingCall } from '../tools/index.js';
-import type { EarlierLife } from './earlier-life.js';
+import type { ResumeState } from './resume-state.js';
 import { callIndexOf } from './script-calls.js';
 import { hasEnded, type ScriptTasks, type TaskReport } from './script-tasks.js';
 import { taskIdStart } from './task-calls.js';
@@ -30,7 +30,7 @@ export class EarlierCalls implements Pick<SuspendedCalls, 'made' | 'ended'> {
   /** Tasks that run in this process. */
   readonly #running: number[] = [];
 
-  constructor(earlier: EarlierLife, options: EarlierCallsOptions) {
+  constructor(earlier: ResumeState, options: EarlierCallsOptions) {
     this.made = earlier.made;
     this.#options = options;
     this.#waiting = earlier.waiting;
@@ -74,7 +74,7 @@ export class EarlierCalls implements Pick<SuspendedCalls, 'made' | 'ended'> {
     tasks?.restore({ id: this.#taskId(callIndex), scriptId, startedAtMs }, operation);
   }
 
-  #findTask(callIndex: number, { taskEnds }: EarlierLife): void {
+  #findTask(callIndex: number, { taskEnds }: ResumeState): void {
     const operation = this.operation(callIndex);
     if (operation === undefined) return;
     const report = this.#options.tasks?.read(this.#taskId(callIndex));

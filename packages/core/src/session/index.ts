@@ -1,7 +1,7 @@
-export { afterInterruption, afterSuspension, type EarlierLife, type TaskEnd } from './earlier-life.js';
+export { afterInterruption, afterSuspension, type ResumeState, type TaskEnd } from './resume-state.js';
 export { roundMs } from './final-operations.js';
-export { unwrittenJournal, type Delivery, type ScriptJournal } from './journal.js';
-export { runScriptSession } from './script-session.js';
+export { noopJournal, type Delivery, type ScriptJournal } from './journal.js';
+export { runScriptSession } from './run-session.js';
 export type { ScriptStart } from './script-start.js';
 export {
   hasEnded,

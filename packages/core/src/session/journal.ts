@@ -36,7 +36,7 @@ export interface Delivery {
 }
 
 /** Keeps nothing: a script lives and dies with its process. */
-export const unwrittenJournal: ScriptJournal = {
+export const noopJournal: ScriptJournal = {
   isKept: false,
   started: () => {},
   whenLost: () => {},

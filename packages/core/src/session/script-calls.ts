@@ -20,7 +20,7 @@ import { BuiltinAnswers } from './builtin-answers.js';
 import { readArguments, textArgument } from './builtin-arguments.js';
 import { CatalogCalls } from './catalog-calls.js';
 import type { EarlierCalls } from './earlier-calls.js';
-import { placeOfCall } from './earlier-life.js';
+import { placeOfCall } from './resume-state.js';
 import { callFrame, type RejectedCall } from './outcome-failure.js';
 import type { OpenTask, ScriptTasks } from './script-tasks.js';
 import type { OpenCall } from './suspended-script.js';
@@ -124,16 +124,16 @@ export class ScriptCalls {
   }
 
   /** A call that waited for a decision when its script was put aside. */
-  takeUp(call: WaitingCall): void {
+  resumeCall(call: WaitingCall): void {
     const { callId, callIndex, tool, inputJson } = call;
     const task = call.detached === true ? this.#openTask(callIndex, tool, inputJson) : undefined;
     if (task !== undefined) this.detached.set(callId, task);
     const position = placeOfCall(call);
-    this.#follow(this.#options.facade.takeUp(call), { callIndex }, { toolName: tool, callId, position }, task);
+    this.#follow(this.#options.facade.resumeCall(call), { callIndex }, { toolName: tool, callId, position }, task);
   }
 
   /** A call that had started when its process ended. */
-  tellUnknown(call: { callIndex: number }): void {
+  rejectUnknown(call: { callIndex: number }): void {
     const { earlier, settle } = this.#options;
     const known = earlier?.operation(call.callIndex);
     const toolName = known?.tool ?? 'tool';
@@ -160,7 +160,7 @@ export class ScriptCalls {
   }
 
   /** Also long after the script's end. */
-  tellTask(event: FacadeEvent): void {
+  notifyTask(event: FacadeEvent): void {
     if (this.detached.size === 0) return;
     if (event.type === 'output') this.detached.get(event.callId)?.put(event.text);
     if (event.type === 'progress') this.detached.get(event.callId)?.said(event.message);
@@ -197,7 +197,7 @@ export class ScriptCalls {
   }
 
   /** They were cleared in the script's last moment. */
-  forgetTimers(callIndexes: readonly number[]): void {
+  clearCallbacks(callIndexes: readonly number[]): void {
     for (const callIndex of callIndexes) this.#callbacks.delete(callIndex);
   }
 

@@ -7,7 +7,7 @@ import type {
   SandboxRuntime,
 } from '../protocol/index.js';
 import type { CallIntent, Facade, FacadeEvent, SuspendedCalls, ToolCatalog } from '../tools/index.js';
-import type { EarlierLife } from './earlier-life.js';
+import type { ResumeState } from './resume-state.js';
 import type { ScriptJournal } from './journal.js';
 import type { ScriptTasks } from './script-tasks.js';
 import type { SessionEvent } from './session-events.js';
@@ -38,7 +38,7 @@ export interface SessionOptions {
   /** A script that waits for people only is put aside after this time, also where they are being asked. */
   suspendAfterMs: number | undefined;
   /** Undefined: the script starts from its beginning. */
-  earlier: EarlierLife | undefined;
+  earlier: ResumeState | undefined;
   /** Finds what a captured script is restored with. */
   images: ImageSource;
   onEvent(event: SessionEvent): void;

@@ -11,7 +11,7 @@ import type {
 } from '../protocol/index.js';
 import { countCalls, finalOperations } from './final-operations.js';
 import { failureOf, type RejectedCall } from './outcome-failure.js';
-import type { ScriptVoice } from './script-voice.js';
+import type { ScriptOutput } from './script-output.js';
 import { abortedDiagnostics, detachedFailure, timerDiagnostics, unhandledDiagnostics } from './unawaited.js';
 
 /** Everything that a script's outcome is made of. */
@@ -35,7 +35,7 @@ export interface OutcomeParts {
   readonly builtinCalls: () => number;
   /** Why the journal could not be written, where that ended the script. */
   readonly unwritten: 'failed' | 'taken' | undefined;
-  voice: ScriptVoice;
+  output: ScriptOutput;
   /** What was noted about the calls when they were made. */
   readonly notes: readonly Diagnostic[];
   metadata: OutcomeMetadata;
@@ -45,13 +45,13 @@ export type EndedOutcome = Exclude<Outcome, { status: 'suspended' }>;
 
 /** The outcome of a script that has come to its end. */
 export function endedOutcome(parts: OutcomeParts): EndedOutcome {
-  const { end, script, voice } = parts;
-  const closing = voice.closingEntry();
-  if (closing !== undefined) voice.logs.push(closing);
+  const { end, script } = parts;
+  const { text: output, logs } = parts.output;
+  const closing = parts.output.closingEntry();
+  if (closing !== undefined) logs.push(closing);
   const operations = finalOperations(parts.operations, end, parts.detached);
   const error = failure(parts, operations);
   const { scriptId, metadata } = parts;
-  const { output, logs } = voice;
   const plan = [...script.plan];
   const diagnostics = [
     ...script.diagnostics,
@@ -59,7 +59,7 @@ export function endedOutcome(parts: OutcomeParts): EndedOutcome {
     ...unhandledDiagnostics(end, script),
     ...abortedDiagnostics(end, operations, script),
     ...timerDiagnostics(end, parts.pendingTimers),
-    ...droppedProgress(voice.droppedProgress(), parts.limits),
+    ...droppedProgress(parts.output.droppedProgress(), parts.limits),
   ];
   // Written out twice: members added behind a spread object cost more than the rest of a short script's end.
   if (error !== undefined)

@@ -2,7 +2,7 @@ import type { Diagnostic, SandboxCall, SandboxCapture } from '../protocol/index.
 import type { CallIntent, EndedCall, SuspendedCalls } from '../tools/index.js';
 import type { RejectedCall } from './outcome-failure.js';
 import type { ScriptStart } from './script-start.js';
-import type { VoiceState } from './script-voice.js';
+import type { OutputState } from './script-output.js';
 import type { StoredTape } from './tape.js';
 import type { ClockReading } from './wall-clock.js';
 
@@ -20,7 +20,7 @@ export interface SuspendedScript {
   /** Calls that are made again at the resume: timers, waits for tasks, and calls beyond the budget. */
   readonly open: readonly OpenCall[];
   readonly rejected: readonly (readonly [callIndex: number, call: RejectedCall])[];
-  readonly voice: VoiceState;
+  readonly voice: OutputState;
   /** What was noted about its calls. Earlier releases noted nothing. */
   readonly notes?: readonly Diagnostic[];
   readonly spent: SpentSoFar;

@@ -1,7 +1,7 @@
 import { sha256 } from '../text/sha256.js';
 import type { SandboxCall, Settlement } from '../protocol/index.js';
 
-/** What the guest was told at one moment, and what its clock said then. */
+/** What was delivered to the guest at one moment, and what its clock said then. */
 export interface TapeBatch {
   readonly clockMs: number;
   readonly settlements: readonly Settlement[];
@@ -10,7 +10,7 @@ export interface TapeBatch {
 /** A call that the script made, as a replay must make it again: its name and a hash of its arguments. */
 export type TapeCall = readonly [name: string, argsSha256: string];
 
-/** A tape at rest. Plain data. */
+/** A tape as it is stored. Plain data. */
 export interface StoredTape {
   /** In call order, from the first. */
   readonly calls: readonly TapeCall[];
@@ -18,8 +18,9 @@ export interface StoredTape {
 }
 
 /**
- * All that a script was told from outside, in order. A guest has no other source of difference: run from the
- * same start and told the same again, it makes the same calls and comes to the same memory, bit by bit.
+ * The tape is a script's replay log: the calls that the script made, and every result that was delivered to it, in order.
+ * Nothing else makes one run of a script differ from another: a guest that starts the same and gets the same results
+ * makes the same calls, and its memory is the same, bit by bit.
  */
 export class ScriptTape {
   readonly #calls: (TapeCall | SandboxCall)[];
@@ -34,7 +35,7 @@ export class ScriptTape {
     this.#calls[call.callIndex] = call;
   }
 
-  told(batch: TapeBatch): void {
+  delivered(batch: TapeBatch): void {
     this.#batches.push(batch);
   }
 
@@ -60,7 +61,7 @@ export class ScriptTape {
   }
 }
 
-/** Holds a replay to its tape. */
+/** Reads a tape, and compares a replay with it. */
 export class TapeReader {
   readonly #tape: StoredTape;
   #next = 0;

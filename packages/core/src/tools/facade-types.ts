@@ -34,7 +34,7 @@ export interface Facade {
   /** Indexes of the calls beyond the budget that are not refused yet. A script that is suspended makes them again. */
   overBudget(): number[];
   /** Goes on with a call that waited when its script was suspended. Never rejects. */
-  takeUp(call: WaitingCall): Promise<CallResult>;
+  resumeCall(call: WaitingCall): Promise<CallResult>;
   /** Every call that was made has settled. */
   readonly isQuiet: boolean;
   /** Whether a call that had started in an earlier process may be made again by itself, with the very same arguments. */

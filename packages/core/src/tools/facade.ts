@@ -24,7 +24,7 @@ import type {
   SuspendedCalls,
   WaitingCall,
 } from './facade-types.js';
-import { CallForGate, type GateEar } from './gate-call.js';
+import { CallForGate, type ApprovalListener } from './gate-call.js';
 import { goneTool, waitingCall } from './waiting-calls.js';
 import { deepFreeze } from '../text/deep-freeze.js';
 
@@ -41,7 +41,7 @@ const MAX_BYTES_AFTER = 65_536;
 const MAX_UNITS_IN_TURN = 65_536;
 const DONE = Promise.resolve();
 
-class CallFacade implements Facade, CallVoice, GateEar {
+class CallFacade implements Facade, CallVoice, ApprovalListener {
   readonly #options: FacadeOptions;
   readonly #startMs: number;
   readonly #records = new Map<string, CallRecord>();
@@ -115,8 +115,8 @@ class CallFacade implements Facade, CallVoice, GateEar {
     return [...this.#overBudget].map(({ call }) => call.callIndex);
   }
 
-  takeUp(waiting: WaitingCall): Promise<CallResult> {
-    return new Promise((resolve) => this.#takeUp(waiting, resolve));
+  resumeCall(waiting: WaitingCall): Promise<CallResult> {
+    return new Promise((resolve) => this.#resumeCall(waiting, resolve));
   }
 
   mayRepeat({ tool: name, input }: Operation): boolean {
@@ -217,7 +217,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
   }
 
   /** The tool may have changed meanwhile: the call is held to what holds now. */
-  #takeUp(waiting: WaitingCall, deliver: (result: CallResult) => void): void {
+  #resumeCall(waiting: WaitingCall, deliver: (result: CallResult) => void): void {
     const { callId, callIndex, inputJson, line, column, snippet, detached, retries, request } = waiting;
     const call: FacadeCall = {
       callId,
@@ -254,7 +254,7 @@ class CallFacade implements Facade, CallVoice, GateEar {
     // The user decided about the text of then; rules read the arguments as the tool names them today.
     // defence: rules-read-todays-arguments, without it: const gateCall = this.#gateCall(record);
     const gateCall = this.#gateCall(record, deepFreeze(checked.value));
-    this.#follow(record, this.#options.gate.decideAgain(gateCall, request));
+    this.#follow(record, this.#options.gate.recheck(gateCall, request));
   }
 
   /** The tool has got defaults since: what was shown is not what would run, and nobody has approved it. */

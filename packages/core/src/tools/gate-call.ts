@@ -6,7 +6,7 @@ import type { CallRecord } from './call-record.js';
 import type { FacadeOptions } from './facade-types.js';
 
 /** What the gate tells of a call that a person has to decide about. */
-export interface GateEar {
+export interface ApprovalListener {
   personAsked(record: CallRecord, request: ApprovalRequest): void;
   parked(record: CallRecord): void;
 }
@@ -24,9 +24,9 @@ export class CallForGate implements GateCall {
   readonly snippet: string | undefined;
   readonly plan: GateCall['plan'];
   readonly #record: CallRecord;
-  readonly #ear: GateEar;
+  readonly #ear: ApprovalListener;
 
-  constructor(options: FacadeOptions, record: CallRecord, input: JsonValue, ear: GateEar) {
+  constructor(options: FacadeOptions, record: CallRecord, input: JsonValue, ear: ApprovalListener) {
     this.tool = record.tool;
     this.callId = record.call.callId;
     this.scriptId = options.scriptId;

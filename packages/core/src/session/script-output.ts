@@ -1,7 +1,7 @@
 import { PROGRESS_INTERVAL_MS, type Limits, type LogEntry, type LogLevel } from '../protocol/index.js';
 
-/** A voice at rest. Plain data. */
-export interface VoiceState {
+/** The output of a suspended script. Plain data. */
+export interface OutputState {
   readonly logs: readonly LogEntry[];
   readonly output: string;
   readonly logBytes: number;
@@ -11,13 +11,13 @@ export interface VoiceState {
 }
 
 /**
- * What a script says while it runs: console lines, progress and text for the user, each within its limits.
- * What is over a limit is dropped, counted, and said once at the end.
+ * What a script puts out while it runs: console lines, progress and text for the user, each within its limits. What is
+ * over a limit is dropped and counted; one entry at the end says how much.
  */
-export class ScriptVoice {
+export class ScriptOutput {
   readonly logs: LogEntry[];
-  /** What `text()` said. */
-  output: string;
+  /** What `text()` has put out. */
+  text: string;
   #outputBytes: number;
   readonly #limits: Limits;
   readonly #nowMs: () => number;
@@ -30,12 +30,12 @@ export class ScriptVoice {
   #droppedProgress: number;
 
   /** `nowMs`: time since the script's start. */
-  constructor(limits: Limits, nowMs: () => number, earlier: VoiceState = SILENT) {
+  constructor(limits: Limits, nowMs: () => number, earlier: OutputState = NO_OUTPUT) {
     this.#limits = limits;
     this.#nowMs = nowMs;
     this.#tokens = limits.logRatePerSec;
     this.logs = [...earlier.logs];
-    this.output = earlier.output;
+    this.text = earlier.output;
     this.#outputBytes = Buffer.byteLength(earlier.output);
     this.#logBytes = earlier.logBytes;
     this.#droppedLogs = earlier.droppedLogs;
@@ -43,10 +43,10 @@ export class ScriptVoice {
     this.#droppedProgress = earlier.droppedProgress;
   }
 
-  state(): VoiceState {
+  state(): OutputState {
     return {
       logs: this.logs,
-      output: this.output,
+      output: this.text,
       logBytes: this.#logBytes,
       droppedLogs: this.#droppedLogs,
       progressEvents: this.#progressEvents,
@@ -54,17 +54,17 @@ export class ScriptVoice {
     };
   }
 
-  /** Adds what the user is shown, up to the limit. */
-  say(text: string): void {
+  /** Adds text that the user is shown, up to the limit. */
+  append(text: string): void {
     // defence: output-is-capped-by-the-host
     if (this.#outputBytes >= this.#limits.maxReturnBytes) return;
     const bytes = Buffer.byteLength(text);
     const room = this.#limits.maxReturnBytes - this.#outputBytes;
     this.#outputBytes += bytes;
-    this.output += bytes <= room ? text : `${firstBytes(text, room)}${OUTPUT_CUT}`;
+    this.text += bytes <= room ? text : `${firstBytes(text, room)}${OUTPUT_CUT}`;
   }
 
-  /** The entry, where it was kept. `isPaced` false: it was said long ago, in its own time. */
+  /** The entry, or undefined where it is over a limit. `isPaced` false: a replay repeats it. */
   log(level: LogLevel, text: string, isPaced = true): LogEntry | undefined {
     const atMs = this.#nowMs();
     const bytes = Buffer.byteLength(text);
@@ -134,7 +134,7 @@ function firstBytes(text: string, maxBytes: number): string {
   return buffer.toString('utf8', 0, end);
 }
 
-const SILENT: VoiceState = {
+const NO_OUTPUT: OutputState = {
   logs: [],
   output: '',
   logBytes: 0,

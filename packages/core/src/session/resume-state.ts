@@ -9,41 +9,41 @@ import {
 } from '../protocol/index.js';
 import type { CallResult, EndedCall, WaitingCall } from '../tools/index.js';
 import type { RejectedCall } from './outcome-failure.js';
-import type { VoiceState } from './script-voice.js';
+import type { OutputState } from './script-output.js';
 import type { InterruptedScript, OpenCall, SpentSoFar, SuspendedScript } from './suspended-script.js';
 import type { StoredTape } from './tape.js';
 
-/** What a session goes on from: a script that was put aside, or one whose process ended. */
-export interface EarlierLife {
+/** What a session resumes from: a script that was suspended, or one that was interrupted by the end of its process. */
+export interface ResumeState {
   readonly attempt: number;
   readonly bridge: number | undefined;
-  /** With which the script was started, or went on before. */
+  /** The limits that the script was started or last resumed with. */
   readonly limits: Limits;
-  /** Undefined: the tape is the only way. */
+  /** Undefined: the script runs along its tape. */
   readonly capture: SandboxCapture | undefined;
   readonly tape: StoredTape;
   readonly made: number;
   readonly ended: readonly EndedCall[];
   readonly waiting: readonly WaitingCall[];
-  /** Calls of which nothing is known but that they had started. */
+  /** Calls that had started, and whose end is unknown. */
   readonly unknown: ReadonlySet<number>;
-  /** Of those, the ones whose tools said that they may be repeated. */
+  /** Those of them whose tools allow a repetition. */
   readonly repeatable: ReadonlySet<number>;
-  /** Detached tasks that had not ended, by the indexes of their calls. */
+  /** Indexes of the calls of detached tasks that had not ended. */
   readonly running: readonly number[];
-  /** What is written of their ends, by the same. */
+  /** How tasks ended, as far as it was stored, by the indexes of their calls. */
   readonly taskEnds: ReadonlyMap<number, TaskEnd>;
   readonly open: readonly OpenCall[];
   readonly ready: readonly Settlement[];
   readonly rejected: readonly (readonly [callIndex: number, call: RejectedCall])[];
-  /** Undefined: what the script says while it is replayed counts as said. */
-  readonly voice: VoiceState | undefined;
+  /** Undefined: the script puts out again while it is replayed. */
+  readonly output: OutputState | undefined;
   readonly notes?: readonly Diagnostic[] | undefined;
-  /** Undefined: its clocks begin anew. */
+  /** Undefined: its clocks start again. */
   readonly spent: SpentSoFar | undefined;
-  /** Calls that the tape leaves open are made anew. */
+  /** Calls that the tape does not answer are made again. */
   readonly makesOpenCalls: boolean;
-  /** Only what was is to be seen again: nothing goes on. */
+  /** The script ends where its tape does: nothing runs again. */
   readonly endsWithTape?: boolean;
 }
 
@@ -52,7 +52,7 @@ export interface TaskEnd {
   readonly result: CallResult;
 }
 
-export function afterSuspension(script: SuspendedScript, taskEnds: ReadonlyMap<number, TaskEnd>): EarlierLife {
+export function afterSuspension(script: SuspendedScript, taskEnds: ReadonlyMap<number, TaskEnd>): ResumeState {
   const { start, tape, capture, calls, running, open, rejected, voice, notes, spent } = script;
   const { made, ended, waiting } = calls;
   return {
@@ -71,14 +71,14 @@ export function afterSuspension(script: SuspendedScript, taskEnds: ReadonlyMap<n
     open,
     ready: [],
     rejected,
-    voice,
+    output: voice,
     notes,
     spent,
     makesOpenCalls: false,
   };
 }
 
-export function afterInterruption(script: InterruptedScript): EarlierLife {
+export function afterInterruption(script: InterruptedScript): ResumeState {
   const { start, tape, ended, unknown, ready } = script;
   const known = [...ended, ...unknown];
   return {
@@ -97,7 +97,7 @@ export function afterInterruption(script: InterruptedScript): EarlierLife {
     open: [],
     ready,
     rejected: ended.flatMap((call) => rejectedCall(call)),
-    voice: undefined,
+    output: undefined,
     spent: undefined,
     makesOpenCalls: true,
   };
@@ -110,7 +110,7 @@ function rejectedCall({ callIndex, operation }: EndedCall): [number, RejectedCal
   return [[callIndex, { code: error.code, message: error.message, toolName: tool, callId, position }]];
 }
 
-/** Of a call of an earlier life. Earlier releases kept the line alone. */
+/** Where a call of an earlier process stands. Earlier releases stored the line alone. */
 export function placeOfCall({ line, column = 1 }: Pick<Operation, 'line' | 'column'>): SourcePosition | undefined {
   return line === undefined ? undefined : { line, column };
 }

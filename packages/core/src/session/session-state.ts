@@ -1,0 +1,63 @@
+/**
+ * Where a script's session stands:
+ *
+ * - `waiting` for a sandbox;
+ * - `replaying`: the guest runs along the tape of an earlier process;
+ * - `running`: the guest has its turn, and nothing may be delivered to it;
+ * - `starting`: the turn is over, and the calls that it made are started, in several turns of the event loop where they
+ *   are many;
+ * - `idle`: the guest waits for settlements, which are collected and delivered together;
+ * - `suspending`: its memory is captured;
+ * - `finishing`: the script has ended, and the calls that are left are ended;
+ * - `done`: the outcome is known.
+ */
+export type SessionState =
+  | 'waiting'
+  | 'replaying'
+  | 'running'
+  | 'starting'
+  | 'idle'
+  | 'suspending'
+  | 'finishing'
+  | 'done';
+
+export type StateEvent =
+  /** A sandbox is free: for the script's start, for a replay, or with the memory of a suspended script. */
+  | 'start'
+  | 'start_replay'
+  | 'restore'
+  /** The memory cannot be restored: the script begins again, along its tape. */
+  | 'restart'
+  /** The tape is at its end, and the guest where it was. */
+  | 'replayed'
+  /** The guest's turn is over. Also reported where the runtime ends a guest that waits. */
+  | 'turn_ended'
+  | 'calls_started'
+  | 'deliver'
+  | 'suspend'
+  | 'captured'
+  | 'end'
+  | 'calls_ended';
+
+const TRANSITIONS: Readonly<Record<SessionState, Readonly<Partial<Record<StateEvent, SessionState>>>>> = {
+  waiting: {
+    start: 'running',
+    start_replay: 'replaying',
+    restore: 'idle',
+    restart: 'waiting',
+    turn_ended: 'starting',
+    end: 'finishing',
+  },
+  replaying: { replayed: 'idle', turn_ended: 'starting', end: 'finishing' },
+  running: { turn_ended: 'starting', end: 'finishing' },
+  starting: { turn_ended: 'starting', calls_started: 'idle', end: 'finishing' },
+  idle: { deliver: 'running', suspend: 'suspending', restart: 'waiting', turn_ended: 'starting', end: 'finishing' },
+  suspending: { captured: 'done', turn_ended: 'starting', end: 'finishing' },
+  finishing: { calls_ended: 'done' },
+  done: {},
+};
+
+/** Undefined where the event comes too late, or too early, for this state: it is ignored then. */
+export function nextState(state: SessionState, event: StateEvent): SessionState | undefined {
+  return TRANSITIONS[state][event];
+}

@@ -1,0 +1,38 @@
+import type { Diagnostic, Operation, OutcomeMetadata } from '../protocol/index.js';
+import type { ScriptOutput } from './script-output.js';
+import { scriptStart } from './script-start.js';
+import type { SessionOptions, SuspendedEnd } from './session-options.js';
+import type { SuspendedScript } from './suspended-script.js';
+
+/** What a session knows when its script is suspended. */
+interface SuspensionParts extends Pick<SuspendedScript, 'tape' | 'capture' | 'calls' | 'open' | 'rejected' | 'spent'> {
+  attempt: number;
+  operations: Operation[];
+  output: ScriptOutput;
+  notes: readonly Diagnostic[];
+  metadata: OutcomeMetadata;
+}
+
+export function suspendedEnd(options: SessionOptions, parts: SuspensionParts): SuspendedEnd {
+  const { scriptId, script } = options;
+  const { attempt, operations, output, notes, metadata, ...stored } = parts;
+  const { calls } = stored;
+  return {
+    status: 'suspended',
+    suspended: {
+      ...stored,
+      start: scriptStart(options, attempt),
+      running: calls.ended.filter(({ operation }) => operation.status === 'detached').map(({ callIndex }) => callIndex),
+      voice: output.state(),
+      notes,
+    },
+    pendingApprovals: calls.waiting.map(({ request }) => request),
+    scriptId,
+    output: output.text,
+    logs: output.logs,
+    operations,
+    diagnostics: [...script.diagnostics, ...notes],
+    plan: [...script.plan],
+    metadata,
+  };
+}
