@@ -15,10 +15,10 @@ import type {
 import type { CompilerStats, Detector, DetectorOptions } from '../script/index.js';
 import type { CheckPoolStats } from '../script/type-checker/index.js';
 import type { RunScriptTool } from './as-tool.js';
-import type { KeptScriptDetails } from './kept-scripts.js';
-import type { ScriptCarrier } from './instructions.js';
+import type { KeptScriptDetails } from '../durability/kept-scripts.js';
+import type { ScriptCarrier } from '../prompt/instructions.js';
 import type { AnswerText, PayloadSink } from '../answer/index.js';
-import type { Decisions } from './resumption.js';
+import type { Decisions } from '../run/resumption.js';
 
 /** What one run may say beside its script. */
 export interface RunOptions {

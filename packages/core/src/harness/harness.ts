@@ -31,6 +31,7 @@ import {
   type TextRunOptions,
 } from '../answer/index.js';
 import { QuickJsPool } from '../sandbox/index.js';
+import { failedOutcome } from '../session/index.js';
 import { createCompiler, createDetector, type Detector, type DetectorOptions } from '../script/index.js';
 import {
   createCatalog,
@@ -43,15 +44,15 @@ import {
   GUEST_DECLARATIONS,
   resolveExposure,
 } from '../tools/index.js';
-import { Audit } from './audit.js';
+import { Audit } from '../run/audit.js';
 import { makeRunScriptTool, type RunScriptTool } from './as-tool.js';
-import { DetachedTasks } from './detached-tasks.js';
+import { DetachedTasks } from '../run/detached-tasks.js';
 import { newId } from '../text/new-id.js';
-import { inspectScript, type KeptScriptDetails } from './kept-scripts.js';
-import { Leases } from './leases.js';
-import { LazyChecker } from './lazy-checker.js';
-import { ContextWriter } from './script-context.js';
-import { writeInstructions } from './instructions.js';
+import { inspectScript, type KeptScriptDetails } from '../durability/kept-scripts.js';
+import { Leases } from '../durability/leases.js';
+import { LazyChecker } from '../run/lazy-checker.js';
+import { ContextWriter } from '../run/script-context.js';
+import { writeInstructions } from '../prompt/instructions.js';
 import { checkHarnessOptions, checkRunOptions, resolveLimits, type HarnessOptions } from './options.js';
 import {
   checkDecisions,
@@ -67,20 +68,19 @@ import {
   type Recoverable,
   type ResumeHost,
   type WaitingScript,
-} from './resumption.js';
+} from '../run/resumption.js';
 import {
   cannotResume,
   disabledFailure,
-  failedOutcome,
   reportUnrunnable,
   runRequest,
   type RunEnd,
   type ScriptRequest,
-} from './script-runner.js';
-import type { RunnerParts } from './script-run.js';
-import type { Keeping } from './store-journal.js';
-import { SuspensionSeal, type SuspensionKey } from './suspension-envelope.js';
-import { ProcessSuspensions } from './process-suspensions.js';
+} from '../run/script-runner.js';
+import type { HarnessServices } from '../run/script-run.js';
+import type { Keeping } from '../durability/store-journal.js';
+import { SuspensionSeal, type SuspensionKey } from '../durability/suspension-envelope.js';
+import { ProcessSuspensions } from '../durability/process-suspensions.js';
 import type {
   RunOptions,
   AsToolOptions,
@@ -93,7 +93,7 @@ import type {
   HarnessStats,
   Harness,
 } from './harness-types.js';
-import { callOnce } from './structured-call.js';
+import { callOnce } from '../run/structured-call.js';
 
 const DEFAULT_INSTRUCTION_TOKENS = 3_000;
 
@@ -105,7 +105,7 @@ export function createHarness(options: HarnessOptions): Harness {
 
 class ToolscriptHarness implements Harness {
   readonly #options: HarnessOptions;
-  readonly #parts: RunnerParts;
+  readonly #parts: HarnessServices;
   readonly #limits: Limits;
   #closing: Promise<void> | undefined;
   /** The last ones: an agent asks for the same in every turn. */
@@ -117,7 +117,7 @@ class ToolscriptHarness implements Harness {
     const registry = createRegistry(options.tools);
     const exposed = resolveExposure(options.expose ?? {}, registry, options.packs as never);
     const { queueWaitMs: _queueWaitMs, ...workers } = options.workers ?? {};
-    const makeGate: RunnerParts['makeGate'] = (approvals, limits, more) =>
+    const makeGate: HarnessServices['makeGate'] = (approvals, limits, more) =>
       createGate(approvals, { approvalTimeoutMs: limits.approvalTimeoutMs, ...more });
     makeGate(options.approvals, this.#limits);
     const checkMode = options.typecheck ?? 'error';

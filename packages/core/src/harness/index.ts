@@ -1,5 +1,5 @@
 export type { RunScriptInput, RunScriptInputSchema, RunScriptTool } from './as-tool.js';
-export type { AuditEntry, AuditLog } from './audit.js';
+export type { AuditEntry, AuditLog } from '../run/audit.js';
 export { createHarness } from './harness.js';
 export type {
   AsToolOptions,
@@ -20,8 +20,8 @@ export {
   type KeptScriptDetails,
   type KeptState,
   type PruneOptions,
-} from './kept-scripts.js';
+} from '../durability/kept-scripts.js';
 export type { HarnessOptions } from './options.js';
 export { recoverScripts, type RecoverScriptsOptions } from './recover-scripts.js';
-export type { Decisions } from './resumption.js';
-export type { SuspensionKey } from './suspension-envelope.js';
+export type { Decisions } from '../run/resumption.js';
+export type { SuspensionKey } from '../durability/suspension-envelope.js';

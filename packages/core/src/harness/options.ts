@@ -15,9 +15,9 @@ import {
 } from '../protocol/index.js';
 import { readPolicy } from '../approvals/index.js';
 import type { Compiler } from '../script/index.js';
-import type { AuditLog } from './audit.js';
-import type { Durability } from './store-journal.js';
-import type { SuspensionKey } from './suspension-envelope.js';
+import type { AuditLog } from '../run/audit.js';
+import type { Durability } from '../durability/store-journal.js';
+import type { SuspensionKey } from '../durability/suspension-envelope.js';
 import { didYouMean } from '../text/nearest-names.js';
 
 /** What `createHarness` takes. Everything but `tools` may be left out. */

@@ -1,5 +1,5 @@
 export { afterInterruption, afterSuspension, type ResumeState, type TaskEnd } from './resume-state.js';
-export { roundMs } from './final-operations.js';
+export { failedOutcome, plainOutcome } from './plain-outcome.js';
 export { noopJournal, type Delivery, type ScriptJournal } from './journal.js';
 export { runScriptSession } from './run-session.js';
 export type { ScriptStart } from './script-start.js';

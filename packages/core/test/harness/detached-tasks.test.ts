@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { describe, expect, it } from 'vitest';
-import { DetachedTasks } from '#core/harness/detached-tasks.js';
+import { DetachedTasks } from '#core/run/detached-tasks.js';
 import { createHarness, defineTool, type HarnessOptions } from '#core/index.js';
 import { foldResponse } from '#core/history/index.js';
 import type { StreamEvent } from '#core/protocol/index.js';

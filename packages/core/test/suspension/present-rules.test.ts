@@ -2,7 +2,14 @@ import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { defineTool, memoryStore, QuickJsPool, ToolscriptUsageError, type HarnessOptions } from '#core/index.js';
-import type { ApprovalRule, Decision, HarnessStore, Outcome, SandboxRuntime, StreamEvent } from '#core/protocol/index.js';
+import type {
+  ApprovalRule,
+  Decision,
+  HarnessStore,
+  Outcome,
+  SandboxRuntime,
+  StreamEvent,
+} from '#core/protocol/index.js';
 import { decideAll, failureOf, keepCopy, open, suspended, valueOf, type Effects } from './world.js';
 
 const NOTE = 'return await tools.note({ text: "a" }).catch(({ code, message }) => [code, message])';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { defineTool, detectScripts, listScripts, memoryStore } from '#core/index.js';
-import { SuspensionSeal } from '#core/harness/suspension-envelope.js';
+import { SuspensionSeal } from '#core/durability/suspension-envelope.js';
 import { foldResponse } from '#core/history/index.js';
 import type { ApprovalRequest, Decision, Outcome, StreamEvent } from '#core/protocol/index.js';
 import { decideAll, failureOf, KEY, open, suspended, tools, valueOf, type Effects } from './world.js';

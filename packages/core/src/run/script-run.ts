@@ -1,13 +1,5 @@
 import type { createGate, GateOptions } from '../approvals/index.js';
-import type {
-  ApprovalPolicy,
-  CompiledScript,
-  Decision,
-  GateMemory,
-  ImageSource,
-  Limits,
-  SandboxRuntime,
-} from '../protocol/index.js';
+import type { ApprovalPolicy, CompiledScript, Decision, GateMemory, ImageSource, Limits } from '../protocol/index.js';
 import type { Compiler } from '../script/index.js';
 import {
   runScriptSession,
@@ -23,25 +15,22 @@ import type { DetachedTasks } from './detached-tasks.js';
 import type { PayloadSink } from '../answer/index.js';
 import type { LazyChecker } from './lazy-checker.js';
 import type { ContextWriter } from './script-context.js';
-import type { ProcessSuspensions } from './process-suspensions.js';
+import { reportInternalError, type DurabilityServices } from '../durability/services.js';
 import { sessionPayload } from './session-payloads.js';
-import type { Keeping } from './store-journal.js';
 import { emitWorkPlan } from './work-plans.js';
-import type { SuspensionSeal } from './suspension-envelope.js';
 
-/** What every run of one harness shares. */
-export interface RunnerParts {
+/** The services that all runs of one harness share. */
+export interface HarnessServices extends DurabilityServices {
   compiler: Compiler;
   /** Undefined: types are not checked. */
   checker: LazyChecker | undefined;
-  runtime: SandboxRuntime;
   registry: ToolRegistry;
   exposed: ReadonlySet<string>;
   toolNames: readonly string[];
   /** Undefined: `tools.spawn` does not exist. */
   tasks: DetachedTasks | undefined;
   catalog: ToolCatalog;
-  /** What results of tools without an output schema looked like, over all runs. */
+  /** The shapes of results of tools without an output schema, over all runs. */
   observed: ObservedShapes;
   contexts: ContextWriter;
   makeGate: (
@@ -49,18 +38,10 @@ export interface RunnerParts {
     limits: Limits,
     more?: Omit<GateOptions, 'approvalTimeoutMs'>,
   ) => ReturnType<typeof createGate>;
-  /** Undefined: scripts are kept by this process only. */
-  keeping: Keeping | undefined;
-  /** The suspended scripts of a harness without a store. */
-  inProcess: ProcessSuspensions | undefined;
   images: ImageSource;
-  /** Engines and images that are being kept at this moment, by name. */
-  keepingImages: Map<string, Promise<void>>;
-  seal: SuspensionSeal;
   suspendAfterMs: number | undefined;
   audit: Audit | undefined;
   isClosing: () => boolean;
-  onInternalError: ((detail: string, ids: { scriptId: string }) => void) | undefined;
 }
 
 /** What one run is given by its host, new or taken up again. */
@@ -93,7 +74,7 @@ export interface ScriptRun extends RunHost {
 }
 
 /** Runs a compiled script to its end, or until it only waits for people. */
-export function runSession(parts: RunnerParts, run: ScriptRun): Promise<SessionEnd> {
+export function runSession(parts: HarnessServices, run: ScriptRun): Promise<SessionEnd> {
   // Member by member: spreading an object costs more than the rest of a short script's way through here.
   return runScriptSession({
     scriptId: run.scriptId,
@@ -118,7 +99,7 @@ export function runSession(parts: RunnerParts, run: ScriptRun): Promise<SessionE
   });
 }
 
-function makeFacade(parts: RunnerParts, run: ScriptRun, hooks: SessionFacadeHooks) {
+function makeFacade(parts: HarnessServices, run: ScriptRun, hooks: SessionFacadeHooks) {
   const { limits, decisions, memory, sink, journal, approvalExpiryMs: expiresAfterMs } = run;
   const gate = parts.makeGate(run.approvals, limits, {
     parks: true,
@@ -154,18 +135,10 @@ function audited(audit: Audit, { scriptId, principal }: ScriptRun, next: Session
   };
 }
 
-function tell(parts: RunnerParts, sink: PayloadSink, scriptId: string, event: SessionEvent): void {
-  if (event.type === 'internal') return tellOperator(parts, scriptId, event.detail);
+function tell(parts: HarnessServices, sink: PayloadSink, scriptId: string, event: SessionEvent): void {
+  if (event.type === 'internal') return reportInternalError(parts, scriptId, event.detail);
   if (!sink.hasListeners) return;
   const payload = sessionPayload(event, scriptId);
   if (payload !== undefined) sink.emit(payload);
   if (event.type === 'tool_call_done') emitWorkPlan(sink, parts.registry, event.operation);
-}
-
-export function tellOperator(parts: RunnerParts, scriptId: string, detail: string): void {
-  try {
-    parts.onInternalError?.(detail, { scriptId });
-  } catch {
-    // The operator's listener failed; the run goes on.
-  }
 }

@@ -1,6 +1,6 @@
 import { ToolscriptUsageError, type Limits, type Tool } from '../protocol/index.js';
-import { writePromptCatalog, type PromptCatalog } from './prompt-catalog.js';
-import { estimatePromptTokens } from './prompt-tokens.js';
+import { writePromptCatalog, type PromptCatalog } from './catalog.js';
+import { estimatePromptTokens } from './tokens.js';
 
 /** `custom`: a tool that takes raw text, no JSON. */
 export type ScriptCarrier = 'tool' | 'custom' | 'text';

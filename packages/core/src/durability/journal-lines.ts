@@ -50,7 +50,7 @@ export interface StartedLine {
 }
 
 /** What a journal tells. */
-export interface JournalStory {
+export interface JournalState {
   identity: RunIdentity;
   durability: 'process' | 'power';
   startedAtMs: number;
@@ -68,7 +68,7 @@ export interface JournalStory {
 }
 
 /** Undefined where the lines do not begin with a script's start that this version knows. */
-function readStory({ lines, slot }: Pick<JournalContent, 'lines' | 'slot'>): JournalStory | undefined {
+function readStory({ lines, slot }: Pick<JournalContent, 'lines' | 'slot'>): JournalState | undefined {
   const all = lines.map((line) => JSON.parse(line) as JournalLine);
   if (all[0]?.t !== 'started') return undefined;
   // A script that was run a second time had done nothing the first time.
@@ -91,7 +91,7 @@ function readStory({ lines, slot }: Pick<JournalContent, 'lines' | 'slot'>): Jou
 }
 
 /** The same; undefined also where a line cannot be read. */
-export function storyOf(content: Pick<JournalContent, 'lines' | 'slot'>): JournalStory | undefined {
+export function journalState(content: Pick<JournalContent, 'lines' | 'slot'>): JournalState | undefined {
   try {
     return readStory(content);
   } catch {
@@ -105,7 +105,7 @@ class StoryReader {
   isSuspensionLost = false;
   isResumed = false;
   decisions: StoredDecisions = {};
-  ended: JournalStory['ended'];
+  ended: JournalState['ended'];
   readonly #calls: TapeCall[] = [];
   readonly #batches: TapeBatch[] = [];
   readonly #endedCalls = new Map<number, EndedCall>();

@@ -13,14 +13,21 @@ import type {
 } from '../protocol/index.js';
 import type { SuspendedEnd, SuspendedScript } from '../session/index.js';
 import type { AnswerRest, Sealable } from '../answer/index.js';
-import type { ItemNames } from './script-items.js';
-import { tellOperator, type RunnerParts } from './script-run.js';
+import { reportInternalError, type DurabilityServices } from './services.js';
 import { resultsOf, withoutResult, withResult } from './call-results.js';
 import type { StoredDecisions } from './journal-lines.js';
 import type { StoreJournal } from './store-journal.js';
 import type { SuspensionHeader } from './suspension-envelope.js';
 
-/** How a script came and is told about. */
+/** What later events name a script's item by. */
+export interface ItemNames {
+  id: string;
+  callId: string;
+  /** Its output has a report. */
+  reported?: true;
+}
+
+/** How a script arrived, and the names for its events. */
 export interface ScriptFrame {
   identity: RunIdentity;
   language: ScriptLanguage;
@@ -51,14 +58,14 @@ interface SealedData {
 
 /** A script that is being suspended: in an answer it is sealed when the rest of the answer is known. */
 export class PendingSuspension implements Sealable {
-  readonly #parts: RunnerParts;
+  readonly #parts: DurabilityServices;
   readonly #end: SuspendedEnd;
   readonly #frame: ScriptFrame;
   readonly #epoch: number;
   readonly #journal: StoreJournal | undefined;
 
   /** `epoch`: of a script that is kept by no store. */
-  constructor(parts: RunnerParts, end: SuspendedEnd, frame: ScriptFrame, kept: TakenOver) {
+  constructor(parts: DurabilityServices, end: SuspendedEnd, frame: ScriptFrame, kept: ClaimedScript) {
     this.#parts = parts;
     this.#end = end;
     this.#frame = frame;
@@ -79,7 +86,7 @@ export class PendingSuspension implements Sealable {
     const text = this.#write(header, nextSeq, answer);
     const status = suspendedStatus(header, this.#end.pendingApprovals);
     await this.#journal?.suspended(text, status, (error) =>
-      tellOperator(this.#parts, this.scriptId, `the suspension may not survive a power cut: ${String(error)}`),
+      reportInternalError(this.#parts, this.scriptId, `the suspension may not survive a power cut: ${String(error)}`),
     );
     this.#parts.inProcess?.put(this.scriptId, text);
     return text;
@@ -120,7 +127,7 @@ export class PendingSuspension implements Sealable {
 }
 
 /** Throws a `SealError`. */
-export function openSuspension({ seal }: RunnerParts, text: string): Suspension {
+export function openSuspension({ seal }: DurabilityServices, text: string): Suspension {
   const { header, data, bytes } = seal.open(text);
   const { frame, nextSeq, script, capture, answer } = data as SealedData;
   const results = resultsOf(script.tape.batches);
@@ -130,7 +137,7 @@ export function openSuspension({ seal }: RunnerParts, text: string): Suspension 
 }
 
 /** A script that this process goes on with. `epoch`: of one that no store keeps, too. */
-export interface TakenOver {
+export interface ClaimedScript {
   journal: StoreJournal | undefined;
   epoch: number;
 }
@@ -166,7 +173,7 @@ function answerOf(decision: Decision): 'approve' | 'deny' {
 }
 
 /** So that the script can go on when this version's engine and image are long gone. */
-async function keepImages(parts: RunnerParts, names: readonly string[]): Promise<void> {
+async function keepImages(parts: DurabilityServices, names: readonly string[]): Promise<void> {
   const { keeping, keepingImages } = parts;
   if (keeping === undefined) return;
   const { store } = keeping.leases;
@@ -182,7 +189,7 @@ async function keepImages(parts: RunnerParts, names: readonly string[]): Promise
   );
 }
 
-async function keepImage({ runtime }: RunnerParts, store: HarnessStore, name: string): Promise<void> {
+async function keepImage({ runtime }: DurabilityServices, store: HarnessStore, name: string): Promise<void> {
   if (await store.images.has(name)) return;
   const bytes = (await runtime.images?.())?.get(name);
   if (bytes !== undefined) await store.images.put(name, bytes);

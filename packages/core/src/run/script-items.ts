@@ -10,6 +10,7 @@ import type {
 } from '../protocol/index.js';
 import { sha256 } from '../text/sha256.js';
 import type { PayloadSink } from '../answer/index.js';
+import type { ItemNames } from '../durability/suspensions.js';
 import { newId } from '../text/new-id.js';
 import { present } from '../text/present.js';
 
@@ -20,14 +21,6 @@ export interface ScriptText {
   format: ScriptFormat;
   /** Members that the host gives the item. */
   item?: ScriptItemMembers | undefined;
-}
-
-/** What later events name a script's item by. */
-export interface ItemNames {
-  id: string;
-  callId: string;
-  /** Its output has a report. */
-  reported?: true;
 }
 
 /** What a report is made from, beside the outcome. */

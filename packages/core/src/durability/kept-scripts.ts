@@ -10,8 +10,8 @@ import type {
   StoredState,
   WaitingApproval,
 } from '../protocol/index.js';
-import { storyOf, type JournalStory } from './journal-lines.js';
-import type { RunnerParts } from './script-run.js';
+import { journalState, type JournalState } from './journal-lines.js';
+import type { DurabilityServices } from './services.js';
 import { SealError } from './suspension-envelope.js';
 import { openSuspension, waitingApprovals } from './suspensions.js';
 
@@ -53,11 +53,14 @@ export async function listScripts(store: HarnessStore, query: ListQuery = {}): P
 }
 
 /** Undefined where there is no such script. */
-export async function inspectScript(parts: RunnerParts, scriptId: string): Promise<KeptScriptDetails | undefined> {
+export async function inspectScript(
+  parts: DurabilityServices,
+  scriptId: string,
+): Promise<KeptScriptDetails | undefined> {
   const store = parts.keeping?.leases.store;
   const content = await store?.journal.read(scriptId);
   if (store === undefined || content === undefined) return undefined;
-  const story = storyOf(content);
+  const story = journalState(content);
   const claim = await store.claim.current(scriptId);
   const known = knownOf(parts, story);
   const problem =
@@ -78,14 +81,14 @@ export async function inspectScript(parts: RunnerParts, scriptId: string): Promi
   };
 }
 
-function stateOf({ damage }: JournalContent, story: JournalStory | undefined, isHeld: boolean): KeptState {
+function stateOf({ damage }: JournalContent, story: JournalState | undefined, isHeld: boolean): KeptState {
   if (damage !== undefined || story === undefined) return 'damaged';
   if (story.ended !== undefined) return 'ended';
   if (story.suspension !== undefined && !story.isResumed) return 'suspended';
   return isHeld ? 'running' : 'interrupted';
 }
 
-function endOf({ status, code, message }: NonNullable<JournalStory['ended']>): NonNullable<KeptScript['ended']> {
+function endOf({ status, code, message }: NonNullable<JournalState['ended']>): NonNullable<KeptScript['ended']> {
   return { status, ...(code === undefined ? {} : { code }), ...(message === undefined ? {} : { message }) };
 }
 
@@ -151,7 +154,7 @@ interface Known extends Pick<
   'operations' | 'pendingApprovals' | 'logs' | 'output' | 'suspension' | 'problem'
 > {}
 
-function knownOf(parts: RunnerParts, story: JournalStory | undefined): Known {
+function knownOf(parts: DurabilityServices, story: JournalState | undefined): Known {
   if (story === undefined) return { operations: [], pendingApprovals: [], logs: [], output: '' };
   const { suspension } = story;
   if (story.isSuspensionLost) return { ...ofTape(story), problem: 'what it waits for can no longer be read' };
@@ -165,7 +168,7 @@ function knownOf(parts: RunnerParts, story: JournalStory | undefined): Known {
   }
 }
 
-function ofSuspension(parts: RunnerParts, suspension: string, written: JournalStory['script']): Known {
+function ofSuspension(parts: DurabilityServices, suspension: string, written: JournalState['script']): Known {
   const { script } = openSuspension(parts, suspension);
   const { waiting } = script.calls;
   // Detached tasks end while their script is suspended.
@@ -195,7 +198,7 @@ function ofSuspension(parts: RunnerParts, suspension: string, written: JournalSt
   };
 }
 
-function ofTape({ script }: JournalStory): Known {
+function ofTape({ script }: JournalState): Known {
   return { operations: inCallOrder([...script.ended, ...script.unknown]), pendingApprovals: [], logs: [], output: '' };
 }
 

@@ -3,16 +3,17 @@ import {
   type Claim,
   type JournalContent,
   type JournalDamage,
+  type Outcome,
   ToolscriptUsageError,
   type TakeOptions,
   type RunIdentity,
 } from '../protocol/index.js';
-import { storyOf } from './journal-lines.js';
-import { failedOutcome, type RunEnd } from './script-runner.js';
-import { tellOperator, type RunnerParts } from './script-run.js';
+import { journalState } from './journal-lines.js';
+import { failedOutcome } from '../session/index.js';
+import { reportInternalError, type DurabilityServices } from './services.js';
 import { StoreJournal, type Keeping } from './store-journal.js';
 import type { SuspensionHeader } from './suspension-envelope.js';
-import type { TakenOver } from './suspensions.js';
+import type { ClaimedScript } from './suspensions.js';
 
 export const RESUMED_ONCE = 'Somebody has gone on with this script already; a suspension is resumed once.';
 export const UNKNOWN_VERSION = 'This script was kept by a version that is not known here.';
@@ -31,15 +32,21 @@ export function damagedBy({ message }: JournalDamage): string {
 
 /** What was not flushed when the machine stopped can be done without where nothing was done that had not been flushed. */
 export function mayIgnore({ isUnflushedTail }: JournalDamage, { lines }: JournalContent, force: boolean): boolean {
-  return isUnflushedTail && (force || storyOf({ lines, slot: undefined })?.durability === 'power');
+  return isUnflushedTail && (force || journalState({ lines, slot: undefined })?.durability === 'power');
 }
 
-export function keepingOf({ keeping }: RunnerParts, what: string): Keeping {
+export function keepingOf({ keeping }: DurabilityServices, what: string): Keeping {
   if (keeping === undefined) throw new ToolscriptUsageError(`${what} needs a harness with a store.`);
   return keeping;
 }
 
-export interface KeptScriptTaken {
+/** Nothing happened to the script: the outcome says why. */
+export interface Refusal {
+  outcome: Outcome;
+  refused: true;
+}
+
+export interface Claimed {
   epoch: number;
   /** As of the take. */
   content: JournalContent;
@@ -49,15 +56,15 @@ export interface KeptScriptTaken {
  * Takes a script that waits, where it still waits as this suspension says: nobody has gone on with it since, whatever
  * its epoch is by now.
  */
-export async function takeWaiting(
-  parts: RunnerParts,
+export async function claimSuspended(
+  parts: DurabilityServices,
   { scriptId, epoch }: SuspensionHeader,
   text: string,
   options: { force?: boolean } & Pick<TakeOptions, 'lines' | 'status'>,
-): Promise<KeptScriptTaken | RunEnd> {
+): Promise<Claimed | Refusal> {
   const stillWaits = (content: JournalContent | undefined, current: number): boolean => {
     // A harness without a store had put it aside.
-    const story = content === undefined ? undefined : storyOf(content);
+    const story = content === undefined ? undefined : journalState(content);
     return story === undefined ? current === epoch : story.suspension === text && story.ended === undefined;
   };
   const before = await readKept(parts, scriptId, 'resume');
@@ -74,10 +81,10 @@ export async function takeWaiting(
 
 /** What a store has of a script, and who has it. `method`: of the harness. */
 export async function readKept(
-  parts: RunnerParts,
+  parts: DurabilityServices,
   scriptId: string,
   method: string,
-): Promise<{ content: JournalContent | undefined; claim: Claim | undefined } | RunEnd> {
+): Promise<{ content: JournalContent | undefined; claim: Claim | undefined } | Refusal> {
   const { store } = keepingOf(parts, method).leases;
   try {
     return { content: await store.journal.read(scriptId), claim: await store.claim.current(scriptId) };
@@ -88,10 +95,10 @@ export async function readKept(
 
 /** From whoever has it, or had it. Exactly one of several takers gets it. */
 export async function take(
-  parts: RunnerParts,
+  parts: DurabilityServices,
   scriptId: string,
   options: { force?: boolean | undefined } & Pick<TakeOptions, 'lines' | 'status'>,
-): Promise<KeptScriptTaken | RunEnd> {
+): Promise<Claimed | Refusal> {
   const { store, holder } = keepingOf(parts, 'resume').leases;
   const { force = false, ...more } = options;
   try {
@@ -104,23 +111,23 @@ export async function take(
   }
 }
 
-export function takenOver(
-  parts: RunnerParts,
-  { epoch }: KeptScriptTaken,
+export function claimedScript(
+  parts: DurabilityServices,
+  { epoch }: Claimed,
   scriptId: string,
   identity: RunIdentity,
   principal: string | undefined,
-): TakenOver {
+): ClaimedScript {
   return { journal: new StoreJournal(keepingOf(parts, 'resume'), scriptId, epoch, { identity, principal }), epoch };
 }
 
-export function refused(scriptId: string | undefined, message: string): RunEnd {
+export function refused(scriptId: string | undefined, message: string): Refusal {
   return { outcome: failedOutcome(scriptFailure('SuspensionError', message), scriptId), refused: true };
 }
 
 /** Nothing was done: the script stands in its store as it did. */
-function storeFailed(parts: RunnerParts, scriptId: string, error: unknown): RunEnd {
-  tellOperator(parts, scriptId, `the store failed: ${String(error)}`);
+function storeFailed(parts: DurabilityServices, scriptId: string, error: unknown): Refusal {
+  reportInternalError(parts, scriptId, `the store failed: ${String(error)}`);
   const message = 'The store failed, so nothing was done; the script stands there as before. Try again later.';
   return { outcome: failedOutcome(scriptFailure('StoreError', message, { retryable: true }), scriptId), refused: true };
 }

@@ -9,7 +9,7 @@ import {
   type DeclarationDetail,
   type ToolDeclaration,
 } from '../tools/index.js';
-import { estimatePromptTokens } from './prompt-tokens.js';
+import { estimatePromptTokens } from './tokens.js';
 
 /** The tools as a prompt shows them. */
 export interface PromptCatalog {

@@ -1,7 +1,7 @@
 import type { ApprovalGate, ApprovalPolicy, GateCall, GateDecision, Limits, Operation } from '../protocol/index.js';
 import { createFacade, type CallResult, type FacadeEvent } from '../tools/index.js';
 import type { PayloadSink } from '../answer/index.js';
-import type { RunnerParts } from './script-run.js';
+import type { HarnessServices } from './script-run.js';
 import { sessionPayload } from './session-payloads.js';
 import { emitWorkPlan } from './work-plans.js';
 
@@ -22,7 +22,7 @@ interface StructuredCall {
 }
 
 /** Never rejects for what the tool did. */
-export async function callOnce(parts: RunnerParts, call: StructuredCall): Promise<Operation> {
+export async function callOnce(parts: HarnessServices, call: StructuredCall): Promise<Operation> {
   const { callId, name, input, limits, approvals, app, principal, signal } = call;
   const started = performance.now();
   const facade = createFacade({
@@ -79,7 +79,7 @@ function failureOf(result: CallResult): Pick<Operation, 'error'> {
   return { error: { code: code as NonNullable<Operation['error']>['code'], message } };
 }
 
-function tell(parts: RunnerParts, { sink, principal }: StructuredCall, event: FacadeEvent): void {
+function tell(parts: HarnessServices, { sink, principal }: StructuredCall, event: FacadeEvent): void {
   parts.audit?.note(event, { scriptId: undefined, principal });
   if (!sink.hasListeners || event.type === 'waiting_changed' || event.type === 'progress') return;
   if (event.type === 'output' || event.type === 'call_noted') return;

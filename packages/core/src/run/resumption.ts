@@ -19,7 +19,7 @@ import {
   type ScriptStart,
   type SuspendedScript,
 } from '../session/index.js';
-import { storyOf, type JournalStory } from './journal-lines.js';
+import { journalState, type JournalState } from '../durability/journal-lines.js';
 import {
   damagedBy,
   heldBy,
@@ -30,17 +30,23 @@ import {
   refused,
   RESUMED_ONCE,
   take,
-  takenOver,
-  takeWaiting,
+  claimedScript,
+  claimSuspended,
   UNKNOWN_VERSION,
-} from './takes.js';
+} from '../durability/claims.js';
 import { announce, announceStatus, executionItem } from './script-items.js';
 import { endRun, type RunEnd } from './script-runner.js';
-import { runSession, type RunHost, type RunnerParts } from './script-run.js';
-import { claimInProcess } from './process-suspensions.js';
-import { listedAs } from './store-journal.js';
-import { SealError } from './suspension-envelope.js';
-import { openSuspension, suspendedStatus, type ScriptFrame, type Suspension, type TakenOver } from './suspensions.js';
+import { runSession, type RunHost, type HarnessServices } from './script-run.js';
+import { claimInProcess } from '../durability/process-suspensions.js';
+import { listedAs } from '../durability/store-journal.js';
+import { SealError } from '../durability/suspension-envelope.js';
+import {
+  openSuspension,
+  suspendedStatus,
+  type ScriptFrame,
+  type Suspension,
+  type ClaimedScript,
+} from '../durability/suspensions.js';
 
 /** By approval. What is left out stays pending. */
 export type Decisions = Readonly<Record<string, Decision>>;
@@ -61,7 +67,7 @@ export interface WaitingScript {
 
 /** Goes on with a script at the very place where it waits. `onTaken`: from here on it is this process's. */
 export async function resumeScript(
-  parts: RunnerParts,
+  parts: HarnessServices,
   { suspension, text, force = false }: WaitingScript,
   decisions: Decisions,
   host: ResumeHost,
@@ -78,15 +84,15 @@ export async function resumeScript(
     return goOn(parts, host, { ...again, earlier: afterSuspension(script, new Map()), kept, decisions });
   }
   const line = { t: 'resumed', atMs: Date.now(), decisions } as const;
-  const taken = await takeWaiting(parts, header, text, {
+  const taken = await claimSuspended(parts, header, text, {
     force,
     lines: [JSON.stringify(line)],
     status: { state: 'running', ...listedAs(frame.identity, script.start.principal) },
   });
   if ('outcome' in taken) return taken;
   onTaken();
-  const kept = takenOver(parts, taken, scriptId, frame.identity, script.start.principal);
-  const story = storyOf(taken.content);
+  const kept = claimedScript(parts, taken, scriptId, frame.identity, script.start.principal);
+  const story = journalState(taken.content);
   const earlier = afterSuspension(script, writtenTaskEnds(script, story));
   return goOn(parts, host, { ...again, earlier, kept, decisions: { ...story?.decisions, ...decisions } });
 }
@@ -96,11 +102,11 @@ export function waitsForNobody(scriptId: string): RunEnd {
 }
 
 /** What the store has of a script that somebody has to go on with. `story`: it was cut off. */
-export type Recoverable = WaitingScript | { story: JournalStory };
+export type Recoverable = WaitingScript | { story: JournalState };
 
 /** Looks for a script whose process ended, or that waits; or says why nobody can go on with it. */
 export async function findRecoverable(
-  parts: RunnerParts,
+  parts: HarnessServices,
   scriptId: string,
   { principal, force = false }: { principal?: string | undefined; force?: boolean | undefined },
   method = 'recover',
@@ -117,7 +123,7 @@ export async function findRecoverable(
 }
 
 function recoverable(
-  parts: RunnerParts,
+  parts: HarnessServices,
   scriptId: string,
   content: JournalContent,
   { principal, force = false }: { principal?: string | undefined; force?: boolean | undefined },
@@ -125,7 +131,7 @@ function recoverable(
   const { damage } = content;
   // defence: damaged-journals-do-not-go-on
   if (damage !== undefined && !mayIgnore(damage, content, force)) return refused(scriptId, damagedBy(damage));
-  const story = storyOf(content);
+  const story = journalState(content);
   if (story === undefined) return refused(scriptId, UNKNOWN_VERSION);
   // defence: recover-asks-for-the-principal
   if (story.script.start.principal !== principal) return refused(scriptId, 'This script is another principal’s.');
@@ -144,7 +150,7 @@ function recoverable(
  * it turns out to wait for people, it is given back. What its first process told of it has no end; it is told anew.
  */
 export async function recoverScript(
-  parts: RunnerParts,
+  parts: HarnessServices,
   scriptId: string,
   host: ResumeHost,
   asked: { principal?: string | undefined; force?: boolean | undefined },
@@ -164,22 +170,22 @@ export async function recoverScript(
   const text = { source: start.script.source, language: 'ts', format: 'tool' } as const;
   const item = sink.hasListeners ? announce(sink, executionItem(text, restoreScript(start.script))) : undefined;
   const frame: ScriptFrame = { identity, language: text.language, format: text.format, item };
-  const kept = takenOver(parts, taken, scriptId, identity, start.principal);
+  const kept = claimedScript(parts, taken, scriptId, identity, start.principal);
   return goOn(parts, host, { start, earlier: afterInterruption(script), frame, kept, decisions });
 }
 
 /** Writes down what somebody has decided about a script that waits, and leaves it where it is. */
 export async function decideScript(
-  parts: RunnerParts,
+  parts: HarnessServices,
   { suspension: { header, script }, text }: WaitingScript,
   decisions: Decisions,
 ): Promise<RunEnd | { undecided: readonly string[] }> {
   const keeping = keepingOf(parts, 'decide');
   const kept = await readKept(parts, header.scriptId, 'decide');
   if ('outcome' in kept) return kept;
-  const known = { ...(kept.content === undefined ? {} : storyOf(kept.content)?.decisions), ...decisions };
+  const known = { ...(kept.content === undefined ? {} : journalState(kept.content)?.decisions), ...decisions };
   const requests = script.calls.waiting.map(({ request }) => request);
-  const taken = await takeWaiting(parts, header, text, {
+  const taken = await claimSuspended(parts, header, text, {
     lines: [JSON.stringify({ t: 'decided', atMs: Date.now(), decisions })],
     status: suspendedStatus({ ...script.start, ...header }, requests, known),
   });
@@ -190,7 +196,7 @@ export async function decideScript(
 
 /** Runs a kept script again along its tape, and no further: no tool is called, and nothing is written. */
 export async function replayScript(
-  parts: RunnerParts,
+  parts: HarnessServices,
   scriptId: string,
   host: ResumeHost,
   principal: string | undefined,
@@ -200,7 +206,7 @@ export async function replayScript(
   const { content } = kept;
   if (content === undefined) return refused(scriptId, noSuchScript(scriptId));
   if (content.damage !== undefined) return refused(scriptId, damagedBy(content.damage));
-  const story = storyOf(content);
+  const story = journalState(content);
   if (story === undefined) return refused(scriptId, UNKNOWN_VERSION);
   // defence: replay-asks-for-the-principal
   if (story.script.start.principal !== principal) return refused(scriptId, 'This script is another principal’s.');
@@ -249,7 +255,7 @@ function isAnswer(said: unknown): boolean {
 }
 
 /** The suspension, or why it cannot be resumed. */
-export function openFor(parts: RunnerParts, text: string, principal: string | undefined): Suspension | RunEnd {
+export function openFor(parts: HarnessServices, text: string, principal: string | undefined): Suspension | RunEnd {
   const suspension = open(parts, text);
   if (typeof suspension === 'string') return refused(undefined, suspension);
   // defence: resume-asks-for-the-principal, without it: return suspension;
@@ -257,20 +263,20 @@ export function openFor(parts: RunnerParts, text: string, principal: string | un
   return refused(suspension.header.scriptId, 'This suspension is another principal’s.');
 }
 
-function ofKnownBridge(parts: RunnerParts, suspension: Suspension): Suspension | RunEnd {
+function ofKnownBridge(parts: HarnessServices, suspension: Suspension): Suspension | RunEnd {
   const foreign = foreignBridge(parts, suspension.script.start);
   return foreign === undefined ? suspension : refused(suspension.header.scriptId, foreign);
 }
 
 /** Why nobody here can go on with a script: its tape tells of calls that this release would not understand. */
-function foreignBridge({ runtime }: RunnerParts, { bridge }: ScriptStart): string | undefined {
+function foreignBridge({ runtime }: HarnessServices, { bridge }: ScriptStart): string | undefined {
   const known = runtime.bridge?.known;
   // defence: known-bridges-only
   if (bridge === undefined || known === undefined || known.includes(bridge)) return undefined;
   return `This script was started by a release whose scripts speak version ${bridge} of the bridge; known here: ${known.join(', ')}. Resume it with that release or a later one.`;
 }
 
-function open(parts: RunnerParts, text: string): Suspension | string {
+function open(parts: HarnessServices, text: string): Suspension | string {
   try {
     return openSuspension(parts, text);
   } catch (error) {
@@ -280,7 +286,7 @@ function open(parts: RunnerParts, text: string): Suspension | string {
 }
 
 /** How tasks ended that ran when the script was suspended, as far as the journal says so. Nobody adds to it any more. */
-function writtenTaskEnds({ running }: SuspendedScript, story: JournalStory | undefined): ReadonlyMap<number, TaskEnd> {
+function writtenTaskEnds({ running }: SuspendedScript, story: JournalState | undefined): ReadonlyMap<number, TaskEnd> {
   const results = new Map(story?.script.ready.map((settlement) => [settlement.callIndex, settlement]));
   const ended = story?.script.ended ?? [];
   return new Map(
@@ -295,12 +301,12 @@ interface Again {
   start: ScriptStart;
   earlier: ResumeState;
   frame: ScriptFrame;
-  kept: TakenOver;
+  kept: ClaimedScript;
   decisions: Decisions;
   memory?: Suspension['memory'];
 }
 
-async function goOn(parts: RunnerParts, host: ResumeHost, again: Again): Promise<RunEnd> {
+async function goOn(parts: HarnessServices, host: ResumeHost, again: Again): Promise<RunEnd> {
   const { start, earlier, frame, kept, decisions, memory } = again;
   const { sink } = host;
   if (frame.item !== undefined) announceStatus(sink, frame.item.id, 'executing');

@@ -2,17 +2,15 @@ import {
   scriptFailure,
   type ApprovalPolicy,
   type CompileResult,
-  type Diagnostic,
   type CompiledScript,
   type HarnessMode,
   type JsonObject,
   type Limits,
   type Outcome,
-  type PlannedCall,
   type RunIdentity,
   type ScriptFailure,
 } from '../protocol/index.js';
-import { roundMs, noopJournal, type SessionEnd, type SuspendedEnd } from '../session/index.js';
+import { noopJournal, plainOutcome, type SessionEnd, type SuspendedEnd } from '../session/index.js';
 import type { PayloadSink, ScriptEnd } from '../answer/index.js';
 import { newId } from '../text/new-id.js';
 import {
@@ -20,13 +18,13 @@ import {
   announceOutcome,
   cancelStarted,
   executionItem,
-  type ItemNames,
   type ReportSource,
   type ScriptText,
 } from './script-items.js';
-import { runSession, tellOperator, type RunnerParts } from './script-run.js';
-import { StoreJournal } from './store-journal.js';
-import { PendingSuspension, type ScriptFrame, type TakenOver } from './suspensions.js';
+import { runSession, type HarnessServices } from './script-run.js';
+import { reportInternalError } from '../durability/services.js';
+import { StoreJournal } from '../durability/store-journal.js';
+import { PendingSuspension, type ItemNames, type ScriptFrame, type ClaimedScript } from '../durability/suspensions.js';
 
 /** One script to run. */
 export interface ScriptRequest extends ScriptText {
@@ -50,7 +48,7 @@ export interface RunEnd extends ScriptEnd {
 }
 
 /** Compiles and runs one script, and tells its story as events. */
-export async function runRequest(parts: RunnerParts, request: ScriptRequest): Promise<RunEnd> {
+export async function runRequest(parts: HarnessServices, request: ScriptRequest): Promise<RunEnd> {
   const scriptId = newId('scr');
   const startedAt = performance.now();
   // Threads of both kinds start side by side; afterwards this costs nothing.
@@ -68,7 +66,7 @@ export async function runRequest(parts: RunnerParts, request: ScriptRequest): Pr
 }
 
 /** Rejects where the harness was closed meanwhile. */
-async function compile(parts: RunnerParts, request: ScriptRequest): Promise<CompileResult> {
+async function compile(parts: HarnessServices, request: ScriptRequest): Promise<CompileResult> {
   try {
     return await parts.compiler.compile(request.source, {
       language: request.language,
@@ -94,7 +92,7 @@ interface Prepared {
 }
 
 async function runCompiled(
-  parts: RunnerParts,
+  parts: HarnessServices,
   request: ScriptRequest,
   { scriptId, script, cacheHit, item }: Prepared,
 ): Promise<RunEnd> {
@@ -139,12 +137,12 @@ async function runCompiled(
 
 /** Tells and keeps what a run came to. */
 export async function endRun(
-  parts: RunnerParts,
+  parts: HarnessServices,
   run: {
     end: SessionEnd;
     frame: ScriptFrame;
     sink: PayloadSink;
-    kept: TakenOver;
+    kept: ClaimedScript;
     /** The rest of the answer is not known yet: whoever reads it puts the script aside, with it. */
     inAnswer: boolean;
     reported: ReportSource;
@@ -170,8 +168,13 @@ export async function endRun(
 }
 
 /** The script waits for people and cannot be kept. With a store it is cut off here, and can be recovered. */
-function notKept(parts: RunnerParts, end: SuspendedEnd, error: unknown, journal: StoreJournal | undefined): Outcome {
-  tellOperator(parts, end.scriptId, `the script could not be put aside: ${String(error)}`);
+function notKept(
+  parts: HarnessServices,
+  end: SuspendedEnd,
+  error: unknown,
+  journal: StoreJournal | undefined,
+): Outcome {
+  reportInternalError(parts, end.scriptId, `the script could not be put aside: ${String(error)}`);
   const { suspended: _suspended, pendingApprovals: _pendingApprovals, ...rest } = end;
   const failure = scriptFailure(
     journal === undefined ? 'SuspensionError' : 'StoreError',
@@ -183,7 +186,7 @@ function notKept(parts: RunnerParts, end: SuspendedEnd, error: unknown, journal:
   return { ...rest, operations, status: 'failed', error: failure };
 }
 
-async function noteEnd(parts: RunnerParts, journal: StoreJournal | undefined, outcome: Outcome): Promise<void> {
+async function noteEnd(parts: HarnessServices, journal: StoreJournal | undefined, outcome: Outcome): Promise<void> {
   if (journal === undefined || outcome.status === 'suspended') return;
   const { status, scriptId } = outcome;
   const why = outcome.status === 'failed' ? { code: outcome.error.code, message: outcome.error.message } : {};
@@ -192,12 +195,12 @@ async function noteEnd(parts: RunnerParts, journal: StoreJournal | undefined, ou
     else await journal.ended({ atMs: Date.now(), status, ...why });
   } catch (error) {
     // What happened has happened; that it is not written down is for the operator.
-    tellOperator(parts, scriptId, `the journal could not be closed: ${String(error)}`);
+    reportInternalError(parts, scriptId, `the journal could not be closed: ${String(error)}`);
   }
 }
 
 /** Somebody may go on with it: the store failed, or whoever closes the harness gives up a process, not its scripts. */
-function isCutOff(parts: RunnerParts, outcome: Outcome): boolean {
+function isCutOff(parts: HarnessServices, outcome: Outcome): boolean {
   if (outcome.status !== 'failed') return false;
   const { code } = outcome.error;
   return code === 'StoreError' || (parts.isClosing() && code === 'ScriptCancelledError');
@@ -229,54 +232,8 @@ export function cannotResume(mode: HarnessMode): ScriptFailure {
   );
 }
 
-/** An outcome without a run. */
-export function failedOutcome(error: ScriptFailure, scriptId = newId('scr')): Outcome {
-  return plainOutcome(scriptId, { error }, undefined, 0, 'none');
-}
-
 /** Chance for `Math.random` in the guest, which promises no secrecy. */
 function randomSeed(): [number, number, number, number] {
   const word = () => (Math.random() * 0x1_0000_0000) | 0;
   return [word(), word(), word(), word()];
-}
-
-interface PlainEnd {
-  error?: ScriptFailure;
-}
-
-interface Compiling {
-  cacheHit: boolean;
-  diagnostics?: readonly Diagnostic[];
-  script?: CompiledScript;
-}
-
-function plainOutcome(
-  scriptId: string,
-  end: PlainEnd,
-  prepared: Compiling | undefined,
-  durationMs: number,
-  runtime: string,
-): Outcome {
-  const plan: readonly PlannedCall[] = prepared?.script?.plan ?? [];
-  const common = {
-    scriptId,
-    output: '',
-    logs: [],
-    operations: [],
-    diagnostics: [...(prepared?.script?.diagnostics ?? prepared?.diagnostics ?? [])],
-    plan: [...plan],
-    metadata: {
-      durationMs: roundMs(durationMs),
-      computeMs: 0,
-      approvalWaitMs: 0,
-      toolCallsMade: 0,
-      memoryUsedMb: 0,
-      cacheHit: prepared?.cacheHit ?? false,
-      compilationCacheHit: false,
-      runtime,
-    },
-  };
-  return end.error === undefined
-    ? { ...common, status: 'completed', value: undefined }
-    : { ...common, status: 'failed', error: end.error };
 }

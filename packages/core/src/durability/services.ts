@@ -1,0 +1,29 @@
+import type { SandboxRuntime } from '../protocol/index.js';
+import type { ProcessSuspensions } from './process-suspensions.js';
+import type { Keeping } from './store-journal.js';
+import type { SuspensionSeal } from './suspension-envelope.js';
+
+/** The services of a harness that save its scripts. */
+export interface DurabilityServices {
+  runtime: SandboxRuntime;
+  /** Undefined: scripts are saved by this process only. */
+  keeping: Keeping | undefined;
+  /** The suspended scripts of a harness without a store. */
+  inProcess: ProcessSuspensions | undefined;
+  /** Engines and images that are being saved at this moment, by name. */
+  keepingImages: Map<string, Promise<void>>;
+  seal: SuspensionSeal;
+  onInternalError: ((detail: string, ids: { scriptId: string }) => void) | undefined;
+}
+
+export function reportInternalError(
+  { onInternalError }: Pick<DurabilityServices, 'onInternalError'>,
+  scriptId: string,
+  detail: string,
+): void {
+  try {
+    onInternalError?.(detail, { scriptId });
+  } catch {
+    // The operator's listener failed; the run continues.
+  }
+}
