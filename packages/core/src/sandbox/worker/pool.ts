@@ -12,7 +12,6 @@ import type {
 } from '../../protocol/index.js';
 import type { SlotSnapshot } from '../quickjs/slot.js';
 import { KNOWN_PROTOCOLS, PROTOCOL_VERSION } from '../quickjs/image.js';
-import { loadArtefacts, type Artefacts } from './artefacts.js';
 import { writeCapture } from './captures.js';
 import { ColumnReader } from './columns.js';
 import type { CancelReason } from './control.js';
@@ -26,7 +25,8 @@ import { RunTable } from './run-table.js';
 import { endSegment, readSegment } from './segments.js';
 import { isNew, SlowLane } from './slow-lane.js';
 import { WaitingRuns } from './waiting-runs.js';
-import { HUNG, WorkerThread, type Lane } from './worker-thread.js';
+import { WorkerRoster } from './worker-roster.js';
+import { HUNG, type WorkerThread } from './worker-thread.js';
 
 export interface QuickJsOptions {
   /** Worker threads. Default: 2, or the number of cores where that is less. */
@@ -46,63 +46,44 @@ export interface QuickJsOptions {
   maxMemoryMb?: number;
 }
 
-/** Memory of dropped instances that a worker may still hold: it is freed when V8 gets to it, or with the worker. */
-const RETIRE_BYTES = 1 << 30;
-
-/** Threads that may die before they were ready, in a row, before the pool stops making new ones. */
-const MOST_STILLBIRTHS = 3;
-
 /** Workers that may die while they are busy with a script, before it is taken for the cause. */
 const MAX_DEATHS = 3;
 
-/** How long a worker of the slow lane is kept when it has nothing to do. */
-const SLOW_LANE_IDLE_MS = 5_000;
-
 /**
- * QuickJS in worker threads, many scripts a worker: as many as its slots and the pool's memory allow. Beyond that
- * runs wait, in turn by principal. A worker that had to be ended is replaced, and the other scripts it held go on from their tapes on
- * another worker. A script that computes for long while others share its worker is moved in the same way, to a
+ * QuickJS in worker threads, many scripts a worker: as many as its slots and the pool's memory allow. Beyond that runs
+ * wait, and principals take turns. A worker that had to be ended is replaced, and its other scripts resume from their
+ * tapes on another worker. A script that computes for long while others share its worker is moved in the same way, to a
  * slow lane of workers that serve such scripts only.
  */
 export class QuickJsPool implements SandboxRuntime {
   readonly name = 'quickjs';
   readonly bridge = { version: PROTOCOL_VERSION, known: KNOWN_PROTOCOLS };
   readonly #options: Required<QuickJsOptions>;
-  readonly #entry: URL;
-  readonly #workers: WorkerThread[] = [];
+  readonly #workers: WorkerRoster;
   readonly #runs = new RunTable<LiveRun>();
   readonly #waiting: WaitingRuns<LiveRun>;
-  /** Ended runs whose worker has not let go of them yet. */
+  /** Ended runs whose worker has not released them yet. */
   readonly #draining = new Map<number, { worker: WorkerThread; slot: number }>();
-  readonly #slowWorkers: WorkerThread[] = [];
   readonly #slowLane: SlowLane = new SlowLane({
-    workers: () => this.#fillSlowLane(),
-    isOpen: (worker) => this.#isOpen(worker),
+    workers: () => this.#workers.slowLane(),
+    isOpen: (worker) => this.#workers.isOpen(worker),
     startTurn: (run, worker) => this.#startTurn(run, worker),
     expire: (run, waitedMs) =>
       this.#end(run, isNew(run) ? { type: 'busy', waitedMs } : { type: 'limit', limit: 'wall' }),
   });
-  /** Worn out, and replaced already; they end with their last script. */
-  readonly #retiring = new Set<WorkerThread>();
   /** Runs that lost their worker and wait for room on another. */
   readonly #stranded = new Set<LiveRun>();
   readonly #images: RestorableImages;
   readonly #budget: MemoryBudget;
-  #spare: WorkerThread | undefined;
-  #artefacts: Promise<Artefacts> | undefined;
   #isLoaded = false;
   #warming: Promise<void> | undefined;
   #nextKey = 0;
   #closed = false;
   #completed = 0;
-  #replaced = 0;
-  #stillbirths = 0;
-  #droppedBefore = 0;
   #moved = 0;
 
   /** `entry`: what a worker thread runs. Tests plant faults there. */
   constructor(options: QuickJsOptions = {}, entry = new URL('./entry.js', import.meta.url)) {
-    this.#entry = entry;
     this.#options = {
       size: options.size ?? Math.min(2, availableParallelism()),
       slotsPerWorker: options.slotsPerWorker ?? 1_024,
@@ -111,6 +92,11 @@ export class QuickJsPool implements SandboxRuntime {
       maxWaiting: options.maxWaiting ?? 10_000,
       maxMemoryMb: options.maxMemoryMb ?? 1_088,
     };
+    this.#workers = new WorkerRoster(this.#options, entry, {
+      onReport: (worker, report) => this.#receive(worker, report),
+      onLost: (worker, culprit, detail) => this.#recover(worker, culprit, detail),
+      hasOneRun: () => this.#runs.size === 1,
+    });
     this.#waiting = new WaitingRuns(this.#options.maxWaiting);
     this.#images = new RestorableImages(this.#options.maxMemoryMb);
     this.#budget = new MemoryBudget(this.#options.maxPoolBytes, () => this.#grownBytes());
@@ -183,7 +169,7 @@ export class QuickJsPool implements SandboxRuntime {
     const running = this.#runs.all().filter(({ state }) => state === 'running');
     const awaitingTools = running.filter(({ worker, outstanding }) => worker !== undefined && outstanding <= 0).length;
     return {
-      workers: this.#workers.length,
+      workers: this.#workers.size,
       running: running.length,
       executing: running.length - awaitingTools,
       awaitingTools,
@@ -192,59 +178,30 @@ export class QuickJsPool implements SandboxRuntime {
       memoryBytes: this.#budget.usedBytes,
       maxMemoryBytes: this.#budget.maxBytes,
       completed: this.#completed,
-      instancesDropped: this.#workers.reduce((sum, worker) => sum + worker.droppedInstances, this.#droppedBefore),
-      workersReplaced: this.#replaced,
+      instancesDropped: this.#workers.droppedInstances,
+      workersReplaced: this.#workers.replaced,
       moved: this.#moved,
     };
   }
 
   /** What live sandboxes have grown by, and those that their scripts have left and their threads have not. */
   #grownBytes(): number {
-    const workers = [...this.#workers, ...this.#slowWorkers, ...this.#retiring];
-    return workers.reduce((sum, worker) => sum + worker.grownBytes, this.#draining.size * SANDBOX_BYTES);
+    return this.#workers.grownBytes + this.#draining.size * SANDBOX_BYTES;
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     for (const run of this.#runs.all()) this.cancel(run, 'cancelled');
     await this.#warming?.catch(() => {});
-    const workers = [
-      ...this.#workers,
-      ...this.#slowWorkers,
-      ...this.#retiring,
-      ...(this.#spare === undefined ? [] : [this.#spare]),
-    ];
-    this.#workers.length = this.#slowWorkers.length = 0;
-    this.#spare = undefined;
-    await Promise.all(workers.map((worker) => worker.terminate()));
+    await this.#workers.close();
   }
 
   async #start(): Promise<void> {
-    while (this.#workers.length < this.#options.size) this.#workers.push(this.#spawn());
-    await this.#artefacts;
+    await this.#workers.start();
     this.#isLoaded = true;
     if (this.#closed) return;
     this.#serveWaiting();
-    await this.#workers[0]?.ready;
-  }
-
-  #spawn(lane: Lane = 'fast'): WorkerThread {
-    this.#artefacts ??= loadArtefacts(this.#options.maxMemoryMb);
-    const worker: WorkerThread = new WorkerThread(
-      this.#artefacts,
-      this.#options.slotsPerWorker,
-      {
-        onReport: (report) => this.#receive(worker, report),
-        onLost: (culprit, detail) => this.#recover(worker, culprit, detail),
-        hasOneRun: () => this.#runs.size === 1,
-      },
-      this.#entry,
-      lane,
-    );
-    void worker.ready.then(() => {
-      if (worker.born) this.#stillbirths = 0;
-    });
-    return worker;
+    await this.#workers.ready();
   }
 
   /** Puts a run on the least loaded worker with a free slot. */
@@ -254,9 +211,7 @@ export class QuickJsPool implements SandboxRuntime {
       this.#slowLane.want(run);
       return true;
     }
-    let best: WorkerThread | undefined;
-    for (const worker of this.#workers)
-      if (this.#isOpen(worker) && (best === undefined || isBetter(worker, best))) best = worker;
+    const best = this.#workers.leastLoaded();
     const first = run.state === 'waiting';
     if (best === undefined || (first && !this.#budget.hasRoom)) return false;
     const wasBusy = best.isBusy;
@@ -264,17 +219,13 @@ export class QuickJsPool implements SandboxRuntime {
     if (first && run.origin === undefined) run.observer.onStart();
     if (first && wasBusy) this.#limitWait(run, best);
     sendRun(run, best, this.#maxMemoryBytes);
-    if (this.#isWornOut(best)) this.#relieve();
+    this.#workers.scriptStarted(best);
     return true;
   }
 
   /** Of one sandbox. */
   get #maxMemoryBytes(): number {
     return this.#options.maxMemoryMb * 1_048_576;
-  }
-
-  #isOpen(worker: WorkerThread): boolean {
-    return worker.hasSlot && !this.#isWornOut(worker);
   }
 
   /** On an open worker. */
@@ -292,25 +243,7 @@ export class QuickJsPool implements SandboxRuntime {
     sendRun(run, worker, this.#maxMemoryBytes);
   }
 
-  /** Made when the first script computes for long, and ended when none does any more. */
-  #fillSlowLane(): readonly WorkerThread[] {
-    // Half as many: what computes for long must not keep everybody else from the processors.
-    while (this.#slowWorkers.length < Math.max(1, this.#options.size >> 1)) this.#slowWorkers.push(this.#spawn('slow'));
-    return this.#slowWorkers;
-  }
-
-  #leaveSlowLane(worker: WorkerThread): void {
-    const leave = () => {
-      const index = this.#slowWorkers.indexOf(worker);
-      if (worker.load > 0 || index < 0) return;
-      this.#slowWorkers.splice(index, 1);
-      this.#droppedBefore += worker.droppedInstances;
-      void worker.terminate();
-    };
-    setTimeout(leave, SLOW_LANE_IDLE_MS).unref();
-  }
-
-  /** A worker executes one segment at a time; a script behind one that computes for long is told so in time. */
+  /** A worker executes one segment at a time; a script that waits for one that computes for long is refused in time. */
   #limitWait(run: LiveRun, worker: WorkerThread): void {
     const { queueWaitMs } = run.job.limits;
     run.notStarted = setTimeout(() => {
@@ -340,7 +273,7 @@ export class QuickJsPool implements SandboxRuntime {
     const [key, kind] = report;
     if ((kind & ReportKind.released) !== 0) return this.#drained(key);
     const run = this.#runs.get(key);
-    // A run that was moved may still be spoken of by the worker it left.
+    // The worker that a run has left may still report it.
     if (run === undefined || run.state === 'ended' || run.worker !== worker) return;
     run.outstanding--;
     if (run.lane === 'slow' && run.outstanding <= 0) this.#slowLane.leave(run);
@@ -453,58 +386,22 @@ export class QuickJsPool implements SandboxRuntime {
     if (worker.lost) return;
     worker.segmentLimits.delete(key);
     worker.giveSlot(slot);
-    if (worker.load === 0 && (this.#isWornOut(worker) || worker.droppedBytes > RETIRE_BYTES)) this.#retire(worker);
-    else if (worker.load === 0 && worker.lane === 'slow') this.#leaveSlowLane(worker);
+    this.#workers.scriptEnded(worker);
     if (worker.lane === 'slow') this.#slowLane.serve();
     if (this.#stranded.size > 0) this.#serveStranded();
     if (this.#waiting.size > 0) this.#serveWaiting();
   }
 
-  /** A worn-out worker serves the scripts that it has; another takes its place, as long as few are on their way out. */
-  #relieve(): void {
-    for (const worker of this.#workers) {
-      if (!this.#isWornOut(worker) || this.#retiring.size >= this.#options.size) continue;
-      this.#retiring.add(worker);
-      this.#replace(worker);
-    }
-  }
-
-  #isWornOut(worker: WorkerThread): boolean {
-    return worker.started >= this.#options.maxScriptsPerWorker;
-  }
-
-  #retire(worker: WorkerThread): void {
-    this.#replace(worker);
-    if (this.#retiring.delete(worker)) this.#relieve();
-    void worker.terminate();
-  }
-
-  #replace(worker: WorkerThread): void {
-    const slow = this.#slowWorkers.indexOf(worker);
-    if (slow >= 0) this.#slowWorkers.splice(slow, 1);
-    const index = this.#workers.indexOf(worker);
-    if (index < 0 && slow < 0) return;
-    this.#replaced++;
-    this.#droppedBefore += worker.droppedInstances;
-    // The slow lane is filled when it is needed.
-    if (index < 0) return;
-    this.#workers[index] = this.#spare ?? this.#spawn();
-    this.#spare = this.#spawn();
-  }
-
   /**
-   * The script that hung its worker ends with the limit it broke; the others start over on another worker from their
-   * tapes. So does the one that a worker was busy with when it died, until that has happened too often.
+   * The script that hung its worker ends with the limit that it exceeded; the others start over on another worker, along
+   * their tapes. So does the one that a worker was busy with when it died, until that has happened too often.
    */
   #recover(worker: WorkerThread, culprit: number | undefined, detail: string): void {
     if (this.#closed) return;
-    this.#retiring.delete(worker);
     const affected = this.#runs.all().filter((run) => run.worker === worker);
     this.#slowLane.lost(worker);
     for (const [key, drained] of this.#draining) if (drained.worker === worker) this.#draining.delete(key);
-    if (!worker.born && ++this.#stillbirths > MOST_STILLBIRTHS) return this.#giveUp(worker, affected, detail);
-    if (worker === this.#spare) this.#spare = undefined;
-    else this.#replace(worker);
+    if (!this.#workers.replaceLost(worker)) return this.#giveUp(affected, detail);
     for (const run of affected) {
       run.worker = undefined;
       if (run.key === culprit && detail === HUNG) this.#end(run, { type: 'limit', limit: 'wall' });
@@ -514,21 +411,17 @@ export class QuickJsPool implements SandboxRuntime {
     this.#serveWaiting();
   }
 
-  /** Threads die at birth, again and again: nobody is kept waiting for one. */
-  #giveUp(worker: WorkerThread, affected: readonly LiveRun[], detail: string): void {
-    if (worker === this.#spare) this.#spare = undefined;
-    for (const lane of [this.#workers, this.#slowWorkers]) {
-      const index = lane.indexOf(worker);
-      if (index >= 0) lane.splice(index, 1);
-    }
-    const isEmpty = this.#workers.length === 0;
+  /** Threads die again and again before they are ready: no run waits for one any longer. */
+  #giveUp(affected: readonly LiveRun[], detail: string): void {
+    const isEmpty = this.#workers.size === 0;
     for (const run of isEmpty ? this.#runs.all() : affected) {
       run.worker = undefined;
       if (!isEmpty && run.lane === 'fast') this.#restart(run);
       else this.#end(run, { type: 'internal', detail: `no worker thread could be started: ${detail}` });
     }
-    if (isEmpty) this.#warming = undefined;
-    if (isEmpty) this.#stillbirths = 0;
+    if (!isEmpty) return;
+    this.#warming = undefined;
+    this.#workers.forgetFailures();
   }
 
   /** On another worker, now or when one has room. */
@@ -548,10 +441,4 @@ export class QuickJsPool implements SandboxRuntime {
   #serveStranded(): void {
     for (const run of this.#stranded) if (this.#dispatch(run)) this.#stranded.delete(run);
   }
-}
-
-/** An idle worker rather than a busy one, then the one with fewer live scripts. */
-function isBetter(worker: WorkerThread, other: WorkerThread): boolean {
-  if (worker.isBusy !== other.isBusy) return other.isBusy;
-  return worker.load < other.load;
 }

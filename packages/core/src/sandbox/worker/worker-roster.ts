@@ -1,0 +1,212 @@
+import { loadArtefacts, type Artefacts } from './artefacts.js';
+import type { WorkerReport } from './messages.js';
+import { WorkerThread, type Lane } from './worker-thread.js';
+
+interface RosterOptions {
+  /** Workers of the fast lane. */
+  readonly size: number;
+  readonly slotsPerWorker: number;
+  /** A worker that has started so many is replaced. */
+  readonly maxScriptsPerWorker: number;
+  readonly maxMemoryMb: number;
+}
+
+interface RosterHandlers {
+  onReport(worker: WorkerThread, report: WorkerReport): void;
+  /** The thread is gone; `culprit` is the run that it was busy with. */
+  onLost(worker: WorkerThread, culprit: number | undefined, detail: string): void;
+  hasOneRun(): boolean;
+}
+
+/** Memory of dropped instances that a worker may still hold: it is freed by V8's next full collection, or with the worker. */
+const RETIRE_BYTES = 1 << 30;
+
+/** Threads that may die before they are ready, in a row, before the roster stops making new ones. */
+const MAX_FAILED_STARTS = 3;
+
+/** How long a worker of the slow lane is kept when it has nothing to do. */
+const SLOW_LANE_IDLE_MS = 5_000;
+
+/**
+ * The worker threads of a pool: makes them, replaces those that are lost or worn out, and keeps a spare one ready. A
+ * worn-out worker is replaced at once and ends with its last script.
+ */
+export class WorkerRoster {
+  readonly #options: RosterOptions;
+  readonly #entry: URL;
+  readonly #handlers: RosterHandlers;
+  readonly #fast: WorkerThread[] = [];
+  readonly #slow: WorkerThread[] = [];
+  /** Worn out, and replaced already. */
+  readonly #retiring = new Set<WorkerThread>();
+  #spare: WorkerThread | undefined;
+  #artefacts: Promise<Artefacts> | undefined;
+  #failedStarts = 0;
+  #replaced = 0;
+  /** Instances that workers had dropped which are gone now. */
+  #droppedBefore = 0;
+
+  constructor(options: RosterOptions, entry: URL, handlers: RosterHandlers) {
+    this.#options = options;
+    this.#entry = entry;
+    this.#handlers = handlers;
+  }
+
+  /** Workers of the fast lane. */
+  get size(): number {
+    return this.#fast.length;
+  }
+
+  get replaced(): number {
+    return this.#replaced;
+  }
+
+  get droppedInstances(): number {
+    return this.#fast.reduce((sum, worker) => sum + worker.droppedInstances, this.#droppedBefore);
+  }
+
+  /** What live sandboxes have grown by. */
+  get grownBytes(): number {
+    return [...this.#fast, ...this.#slow, ...this.#retiring].reduce((sum, worker) => sum + worker.grownBytes, 0);
+  }
+
+  /** Resolves when the workers of the fast lane are started and their code is loaded. */
+  async start(): Promise<void> {
+    while (this.#fast.length < this.#options.size) this.#fast.push(this.#spawn('fast'));
+    await this.#artefacts;
+  }
+
+  /** Resolves when one of them is ready. */
+  async ready(): Promise<void> {
+    await this.#fast[0]?.ready;
+  }
+
+  /** Undefined where every worker of the fast lane is full. */
+  leastLoaded(): WorkerThread | undefined {
+    let best: WorkerThread | undefined;
+    for (const worker of this.#fast)
+      if (this.isOpen(worker) && (best === undefined || isBetter(worker, best))) best = worker;
+    return best;
+  }
+
+  isOpen(worker: WorkerThread): boolean {
+    return worker.hasSlot && !this.#isWornOut(worker);
+  }
+
+  /** Made when the first script computes for long, and ended when none does any more. */
+  slowLane(): readonly WorkerThread[] {
+    // Half as many: what computes for long must not keep everybody else from the processors.
+    while (this.#slow.length < Math.max(1, this.#options.size >> 1)) this.#slow.push(this.#spawn('slow'));
+    return this.#slow;
+  }
+
+  /** The worker has got one more script. */
+  scriptStarted(worker: WorkerThread): void {
+    if (this.#isWornOut(worker)) this.#replaceWornOut();
+  }
+
+  /** The worker has got rid of a script. */
+  scriptEnded(worker: WorkerThread): void {
+    if (worker.load > 0) return;
+    if (this.#isWornOut(worker) || worker.droppedBytes > RETIRE_BYTES) this.#retire(worker);
+    else if (worker.lane === 'slow') this.#endWhenIdle(worker);
+  }
+
+  /** The thread is gone. False where too many have died before they were ready: then no other takes its place. */
+  replaceLost(worker: WorkerThread): boolean {
+    this.#retiring.delete(worker);
+    const isSpare = worker === this.#spare;
+    if (isSpare) this.#spare = undefined;
+    if (!worker.born && ++this.#failedStarts > MAX_FAILED_STARTS) {
+      this.#remove(worker);
+      return false;
+    }
+    if (!isSpare) this.#replace(worker);
+    return true;
+  }
+
+  /** Threads may be started again. */
+  forgetFailures(): void {
+    this.#failedStarts = 0;
+  }
+
+  async close(): Promise<void> {
+    const spare = this.#spare === undefined ? [] : [this.#spare];
+    const workers = [...this.#fast, ...this.#slow, ...this.#retiring, ...spare];
+    this.#fast.length = this.#slow.length = 0;
+    this.#spare = undefined;
+    await Promise.all(workers.map((worker) => worker.terminate()));
+  }
+
+  #spawn(lane: Lane): WorkerThread {
+    this.#artefacts ??= loadArtefacts(this.#options.maxMemoryMb);
+    const worker: WorkerThread = new WorkerThread(
+      this.#artefacts,
+      this.#options.slotsPerWorker,
+      {
+        onReport: (report) => this.#handlers.onReport(worker, report),
+        onLost: (culprit, detail) => this.#handlers.onLost(worker, culprit, detail),
+        hasOneRun: () => this.#handlers.hasOneRun(),
+      },
+      this.#entry,
+      lane,
+    );
+    void worker.ready.then(() => {
+      if (worker.born) this.#failedStarts = 0;
+    });
+    return worker;
+  }
+
+  #isWornOut(worker: WorkerThread): boolean {
+    return worker.started >= this.#options.maxScriptsPerWorker;
+  }
+
+  /** As long as few workers still serve their last scripts. */
+  #replaceWornOut(): void {
+    for (const worker of this.#fast) {
+      if (!this.#isWornOut(worker) || this.#retiring.size >= this.#options.size) continue;
+      this.#retiring.add(worker);
+      this.#replace(worker);
+    }
+  }
+
+  #retire(worker: WorkerThread): void {
+    this.#replace(worker);
+    if (this.#retiring.delete(worker)) this.#replaceWornOut();
+    void worker.terminate();
+  }
+
+  #replace(worker: WorkerThread): void {
+    const index = this.#fast.indexOf(worker);
+    if (index < 0 && !this.#slow.includes(worker)) return;
+    this.#replaced++;
+    this.#droppedBefore += worker.droppedInstances;
+    // The slow lane is filled when it is needed.
+    if (index < 0) return this.#remove(worker);
+    this.#fast[index] = this.#spare ?? this.#spawn('fast');
+    this.#spare = this.#spawn('fast');
+  }
+
+  #remove(worker: WorkerThread): void {
+    for (const lane of [this.#fast, this.#slow]) {
+      const index = lane.indexOf(worker);
+      if (index >= 0) lane.splice(index, 1);
+    }
+  }
+
+  #endWhenIdle(worker: WorkerThread): void {
+    const end = () => {
+      if (worker.load > 0 || !this.#slow.includes(worker)) return;
+      this.#remove(worker);
+      this.#droppedBefore += worker.droppedInstances;
+      void worker.terminate();
+    };
+    setTimeout(end, SLOW_LANE_IDLE_MS).unref();
+  }
+}
+
+/** An idle worker rather than a busy one, then the one with fewer live scripts. */
+function isBetter(worker: WorkerThread, other: WorkerThread): boolean {
+  if (worker.isBusy !== other.isBusy) return other.isBusy;
+  return worker.load < other.load;
+}
