@@ -2,8 +2,8 @@ import type { ToolCallContext } from '../protocol/tools.js';
 import type { CallRecord } from './call-record.js';
 import type { FacadeOptions } from './facade-types.js';
 
-/** What a tool may say of its call while it runs. */
-export interface CallVoice {
+/** Takes what a tool reports while its call runs. */
+export interface CallReporter {
   progress(record: CallRecord, message: unknown): void;
   output(record: CallRecord, text: unknown): void;
 }
@@ -21,7 +21,7 @@ const SIGNAL: PropertyDescriptor & ThisType<LazyContext> = {
   configurable: true,
 };
 
-/** Under which a tool can know a call again. */
+/** The key by which a tool recognises a repeated call. */
 export function idempotencyKey(
   scriptId: string | undefined,
   { callId, callIndex }: { callId: string; callIndex: number },
@@ -36,7 +36,7 @@ export function idempotencyKey(
 export function callContext(
   { app, principal, scriptId, limits }: FacadeOptions,
   record: CallRecord,
-  voice: CallVoice,
+  reporter: CallReporter,
 ): ToolCallContext {
   const { callId, callIndex, detached, retries } = record.call;
   const context: LazyContext = {
@@ -45,8 +45,8 @@ export function callContext(
     callId,
     scriptId,
     idempotencyKey: retries?.idempotencyKey ?? idempotencyKey(scriptId, { callId, callIndex }),
-    progress: (message) => voice.progress(record, message),
-    output: detached === true ? (text) => voice.output(record, text) : undefined,
+    progress: (message) => reporter.progress(record, message),
+    output: detached === true ? (text) => reporter.output(record, text) : undefined,
     maxOutputBytes: limits.maxToolOutputBytes,
     [READ_SIGNAL]: () => record.signal,
   };

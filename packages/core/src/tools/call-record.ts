@@ -88,11 +88,11 @@ export class CallRecord {
     deliver?.(result);
   }
 
-  /** Forgets the call without an answer; what is known of it lives on elsewhere. */
-  putAside(): void {
+  /** Ends the call without an answer: it is stored with its script. */
+  suspend(): void {
     this.state = 'settled';
     this.#deliver = undefined;
-    this.abortSignal('the script is put aside');
+    this.abortSignal('the script is suspended');
   }
 
   /** The end is final: what happens later does not change what was told. */

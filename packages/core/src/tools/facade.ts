@@ -1,21 +1,20 @@
-import type { ApprovalRequest } from '../protocol/approvals.js';
-import type { ErrorCode } from '../protocol/errors.js';
 import type { JsonValue } from '../protocol/json.js';
 import type { Operation } from '../protocol/operations.js';
 import type { GuestError } from '../protocol/sandbox.js';
 import type { Tool } from '../protocol/tools.js';
-import type { GateDecision } from '../protocol/approval-gate.js';
-import { absentNote, checkArguments, type ArgumentLimits } from './call-arguments.js';
-import { notFound, notRecorded, otherArguments, overBudget, refusal } from './call-refusals.js';
-import { callContext, idempotencyKey, type CallVoice } from './call-context.js';
+import { CallApprovals } from './call-approvals.js';
+import { absentNote, checkArguments } from './call-arguments.js';
+import { CallBudget } from './call-budget.js';
+import { callContext, idempotencyKey, type CallReporter } from './call-context.js';
 import { describeThrown, guestError, unknownEnd } from './call-errors.js';
-import { CallCounts } from './call-counts.js';
 import { CallQueue } from './call-queue.js';
 import { CallRecord, settledWithin, type CallEnd } from './call-record.js';
+import { notFound, notRecorded, otherArguments, overBudget, refusal } from './call-refusals.js';
 import { checkResult } from './call-result.js';
+import { CallTable } from './call-table.js';
+import { EventLoopTurns } from './event-loop-turns.js';
 import type {
   CallResult,
-  EndedCall,
   Facade,
   FacadeCall,
   FacadeEvent,
@@ -24,9 +23,8 @@ import type {
   SuspendedCalls,
   WaitingCall,
 } from './facade-types.js';
-import { CallForGate, type ApprovalListener } from './gate-call.js';
-import { goneTool, waitingCall } from './waiting-calls.js';
 import { deepFreeze } from '../text/deep-freeze.js';
+import { goneTool, resumedCall } from './waiting-calls.js';
 
 /** One facade serves one script run, or one structured call. */
 export function createFacade(options: FacadeOptions): Facade {
@@ -34,35 +32,39 @@ export function createFacade(options: FacadeOptions): Facade {
 }
 
 const MAX_PROGRESS_LENGTH = 2_000;
-/** Of arguments that were wrong, in one script. */
-const MAX_WRONG_BYTES = 2_097_152;
-const MAX_BYTES_AFTER = 65_536;
-/** Characters of JSON behind which there is more to do in the same turn of the event loop. */
-const MAX_UNITS_IN_TURN = 65_536;
 const DONE = Promise.resolve();
 
-class CallFacade implements Facade, CallVoice, ApprovalListener {
+class CallFacade implements Facade, CallReporter {
   readonly #options: FacadeOptions;
   readonly #startMs: number;
-  readonly #records = new Map<string, CallRecord>();
+  readonly #table: CallTable;
+  readonly #budget: CallBudget;
+  readonly #approvals: CallApprovals;
+  readonly #turns = new EventLoopTurns();
   readonly #queue: CallQueue;
-  /** Of detached tasks: however long they take, the script's calls do not wait for them. */
+  /** Detached tasks have places of their own: the script's calls do not wait for them. */
   readonly #taskQueue: CallQueue;
-  readonly #counts = new CallCounts();
-  #made: number;
-  #wrongBytes = 0;
   readonly #overBudget = new Set<CallRecord>();
-  /** What listeners were last told of the wait. */
-  #told = { onlyApprovals: false, parked: 0 };
+  /** What listeners know of the wait. */
+  #reported = { onlyApprovals: false, parked: 0 };
   #closed = false;
-  #isTurnUsed = false;
 
   constructor(options: FacadeOptions) {
+    const { clock, earlier, limits } = options;
     this.#options = options;
-    this.#startMs = options.startedAtMs ?? options.clock.nowMs();
-    this.#made = options.earlier?.made ?? 0;
-    this.#queue = new CallQueue(options.limits.maxConcurrentToolCalls);
-    this.#taskQueue = new CallQueue(options.limits.maxConcurrentDetachedTasks);
+    this.#startMs = options.startedAtMs ?? clock.nowMs();
+    this.#table = new CallTable(() => clock.nowMs(), earlier?.ended);
+    this.#budget = new CallBudget(limits, earlier?.made ?? 0);
+    this.#queue = new CallQueue(limits.maxConcurrentToolCalls);
+    this.#taskQueue = new CallQueue(limits.maxConcurrentDetachedTasks);
+    this.#approvals = new CallApprovals(options, this.#table, {
+      isClosed: () => this.#closed,
+      enqueue: (record) => this.#enqueue(record),
+      refuse: (record, status, error) => this.#refuse(record, status, error),
+      abort: (record, reason) => this.#abort(record, reason),
+      emit: (event) => this.#emit(event),
+      waitingChanged: () => this.#noteWaiting(),
+    });
   }
 
   call(call: FacadeCall): Promise<CallResult> {
@@ -76,13 +78,13 @@ class CallFacade implements Facade, CallVoice, ApprovalListener {
   }
 
   abort(callId: string, reason: string): void {
-    const record = this.#records.get(callId);
+    const record = this.#table.get(callId);
     if (record !== undefined) this.#abort(record, reason);
   }
 
   async abortAll(reason: string, graceMs: number): Promise<{ stillRunning: Operation[] }> {
     this.#closed = true;
-    const open = [...this.#records.values()].filter((record) => !record.isSettled);
+    const open = this.#table.open();
     // Nobody will be asked about these any more.
     for (const record of open) if (record.call.detached === true && record.isParked) this.#abort(record, reason);
     const attached = open.filter((record) => record.call.detached !== true);
@@ -92,23 +94,14 @@ class CallFacade implements Facade, CallVoice, ApprovalListener {
     for (const record of attached) {
       if (record.isSettled) continue;
       this.#settle(record, { status: record.statusOfUnfinished() });
-      stillRunning.push(this.#operation(record));
+      stillRunning.push(this.#table.operation(record));
     }
     return { stillRunning };
   }
 
   suspend(): SuspendedCalls {
     this.#closed = true;
-    const waiting: WaitingCall[] = [];
-    const ended = this.#earlierEnds();
-    for (const record of this.#records.values()) {
-      if (record.state === 'awaiting_approval' && record.request !== undefined)
-        waiting.push(waitingCall(record, record.request));
-      else ended.push({ callIndex: record.call.callIndex, operation: this.#operation(record) });
-    }
-    for (const record of this.#records.values())
-      if (record.state === 'awaiting_approval' || record.state === 'over_budget') record.putAside();
-    return { approvals: this.#options.gate.memory(), made: this.#made, ended, waiting };
+    return { approvals: this.#options.gate.memory(), made: this.#budget.made, ...this.#table.suspend() };
   }
 
   overBudget(): number[] {
@@ -128,32 +121,19 @@ class CallFacade implements Facade, CallVoice, ApprovalListener {
   }
 
   get isQuiet(): boolean {
-    return this.#records.size === this.#counts.settled;
+    return this.#table.isQuiet;
   }
 
   operations(): Operation[] {
-    const now = [...this.#records.values()].sort((left, right) => left.call.callIndex - right.call.callIndex);
-    if (this.#options.earlier === undefined) return now.map((record) => this.#operation(record));
-    const calls = now.map((record) => ({ callIndex: record.call.callIndex, operation: this.#operation(record) }));
-    return [...this.#earlierEnds(), ...calls]
-      .sort((left, right) => left.callIndex - right.callIndex)
-      .map(({ operation }) => operation);
-  }
-
-  /** Without those of calls that were made again since. */
-  #earlierEnds(): EndedCall[] {
-    const { earlier } = this.#options;
-    if (earlier === undefined) return [];
-    const again = new Set([...this.#records.values()].map(({ call }) => call.callIndex));
-    return earlier.ended.filter(({ callIndex }) => !again.has(callIndex));
+    return this.#table.operations();
   }
 
   pending(): PendingCalls {
-    return this.#counts.pending();
+    return this.#table.pending();
   }
 
   callsMade(): number {
-    return this.#made;
+    return this.#budget.made;
   }
 
   /** exists → exposed → within budget → arguments valid. All of it in the same tick as the call. */
@@ -162,7 +142,7 @@ class CallFacade implements Facade, CallVoice, ApprovalListener {
     if (this.#closed)
       return deliver(refusal('ToolExecutionError', 'The script has ended; no tool can be called any more.'));
     // defence: call-ids-are-used-once
-    if (this.#records.has(call.callId))
+    if (this.#table.get(call.callId) !== undefined)
       return deliver(refusal('ToolExecutionError', 'A call of this id was made before.'));
     const tool = this.#options.registry.get(call.tool);
     // defence: only-exposed-tools, without it: if (tool === undefined) return deliver({ ok: false, error: this.#notFound(call.tool, tool) });
@@ -170,15 +150,14 @@ class CallFacade implements Facade, CallVoice, ApprovalListener {
       return deliver({ ok: false, error: this.#notFound(call.tool, tool) });
     }
     // defence: budget-before-validation
-    if (call.isRepeated !== true && this.#made >= this.#options.limits.maxToolCalls) {
+    if (!this.#budget.take(call)) {
       return this.#refuseLater(this.#addRecord(call, tool, null, '', deliver));
     }
-    if (call.isRepeated !== true) this.#made += 1;
-    const checked = checkArguments(tool, call, this.#argumentLimits());
-    this.#useTurn(call.argsJson.length);
+    const checked = checkArguments(tool, call, this.#budget.argumentLimits());
+    this.#turns.use(call.argsJson.length);
     if (!checked.ok) {
       // defence: wrong-arguments
-      this.#wrongBytes += call.argsJson.length;
+      this.#budget.noteWrong(call);
       const record = this.#addRecord(call, tool, checked.sent, '', deliver);
       return this.#refuse(record, 'failed', guestError('ToolValidationError', checked.message, checked.data));
     }
@@ -187,8 +166,8 @@ class CallFacade implements Facade, CallVoice, ApprovalListener {
     // defence: retries-have-the-same-arguments
     if (call.retries !== undefined && call.retries.inputJson !== checked.json)
       return this.#refuse(record, 'failed', otherArguments(tool));
-    if (call.isRepeated === true) this.#recheck(record);
-    else this.#askGate(record);
+    if (call.isRepeated === true) this.#repeat(record);
+    else this.#approvals.ask(record);
   }
 
   /**
@@ -201,10 +180,10 @@ class CallFacade implements Facade, CallVoice, ApprovalListener {
   }
 
   #refuseOverBudget(): void {
-    if (this.#overBudget.size === 0 || !this.#counts.onlyOverBudget) return;
+    if (this.#overBudget.size === 0 || !this.#table.onlyOverBudget) return;
     // The last call's own result comes before the refusals.
     queueMicrotask(() => {
-      if (!this.#counts.onlyOverBudget) return;
+      if (!this.#table.onlyOverBudget) return;
       const refused = [...this.#overBudget];
       this.#overBudget.clear();
       const error = this.#budgetError();
@@ -218,54 +197,32 @@ class CallFacade implements Facade, CallVoice, ApprovalListener {
 
   /** The tool may have changed meanwhile: the call is held to what holds now. */
   #resumeCall(waiting: WaitingCall, deliver: (result: CallResult) => void): void {
-    const { callId, callIndex, inputJson, line, column, snippet, detached, retries, request } = waiting;
-    const call: FacadeCall = {
-      callId,
-      callIndex,
-      tool: waiting.tool,
-      argsJson: inputJson,
-      ...(line !== undefined && { line }),
-      ...(column !== undefined && { column }),
-      ...(snippet !== undefined && { snippet }),
-      ...(detached !== undefined && { detached }),
-      ...(retries !== undefined && { retries }),
-    };
+    const { inputJson, request, startedAtMs } = waiting;
+    const call = resumedCall(waiting);
     const found = this.#options.registry.get(waiting.tool);
     // defence: only-exposed-tools-are-taken-up, without it: const tool = found;
     const tool = found !== undefined && this.#options.exposed.has(found.name) ? found : undefined;
-    const record = new CallRecord(
-      call,
-      tool ?? goneTool(waiting),
-      deepFreeze(JSON.parse(inputJson) as JsonValue),
-      inputJson,
-      waiting.startedAtMs,
-      deliver,
-    );
-    this.#records.set(callId, record);
-    this.#counts.enter(record);
+    const input = deepFreeze(JSON.parse(inputJson) as JsonValue);
+    const record = new CallRecord(call, tool ?? goneTool(waiting), input, inputJson, startedAtMs, deliver);
     record.request = request;
+    this.#table.add(record);
     this.#moveTo(record, 'awaiting_approval');
     if (tool === undefined) return this.#refuse(record, 'not_started', this.#notFound(waiting.tool, found));
-    const { maxToolInputBytes, maxToolInputValues } = this.#options.limits;
-    const checked = checkArguments(tool, call, { maxBytes: maxToolInputBytes, maxValues: maxToolInputValues });
+    const checked = checkArguments(tool, call, this.#budget.argumentLimits());
     if (!checked.ok)
       return this.#refuse(record, 'not_started', guestError('ToolValidationError', checked.message, checked.data));
-    if (checked.json !== inputJson && this.#options.gate.isOpen(request)) return this.#askAnew(record, checked);
-    // The user decided about the text of then; rules read the arguments as the tool names them today.
-    // defence: rules-read-todays-arguments, without it: const gateCall = this.#gateCall(record);
-    const gateCall = this.#gateCall(record, deepFreeze(checked.value));
-    this.#follow(record, this.#options.gate.recheck(gateCall, request));
+    const { value, json } = checked;
+    if (json !== inputJson && this.#options.gate.isOpen(request)) return this.#askAgain(record, value, json);
+    this.#approvals.recheck(record, request, deepFreeze(value));
   }
 
-  /** The tool has got defaults since: what was shown is not what would run, and nobody has approved it. */
-  #askAnew(record: CallRecord, { value, json }: { value: JsonValue; json: string }): void {
-    this.#cancelApproval(record);
+  /** The tool has other names or defaults now: what was shown is not what would run, and nobody has approved it. */
+  #askAgain(record: CallRecord, value: JsonValue, json: string): void {
+    this.#approvals.cancel(record);
     record.input = deepFreeze(value);
     record.inputJson = json;
-    this.#counts.leave(record);
-    record.state = 'deciding';
-    this.#counts.enter(record);
-    this.#askGate(record);
+    this.#table.move(record, 'deciding');
+    this.#approvals.ask(record);
   }
 
   #addRecord(
@@ -277,16 +234,8 @@ class CallFacade implements Facade, CallVoice, ApprovalListener {
   ): CallRecord {
     const startedAtMs = Math.max(0, this.#options.clock.nowMs() - this.#startMs);
     const record = new CallRecord(call, tool, deepFreeze(input), inputJson, startedAtMs, deliver);
-    this.#records.set(call.callId, record);
-    this.#counts.enter(record);
+    this.#table.add(record);
     return record;
-  }
-
-  /** Large arguments take long to refuse: a script that sent many of them may send small ones only. */
-  #argumentLimits(): ArgumentLimits {
-    const { maxToolInputBytes, maxToolInputValues: maxValues } = this.#options.limits;
-    const isWrong = this.#wrongBytes > MAX_WRONG_BYTES;
-    return { maxBytes: isWrong ? Math.min(maxToolInputBytes, MAX_BYTES_AFTER) : maxToolInputBytes, maxValues };
   }
 
   #notFound(name: string, hidden: Tool | undefined): GuestError {
@@ -294,104 +243,15 @@ class CallFacade implements Facade, CallVoice, ApprovalListener {
     return notFound(name, registry.scriptNames(exposed), hidden !== undefined);
   }
 
-  #askGate(record: CallRecord): void {
-    const pending = this.#options.gate.decide(this.#gateCall(record));
-    if (pending === undefined) this.#enqueue(record);
-    else this.#follow(record, pending);
+  /** The call was let through before it started, in an earlier process. */
+  #repeat(record: CallRecord): void {
+    // defence: prohibitions-hold-for-repeated-calls
+    if (this.#approvals.isForbidden(record)) return this.#refuse(record, 'unknown', this.#unknownEnd(record));
+    this.#enqueue(record);
   }
 
   #unknownEnd({ call, tool }: CallRecord): GuestError {
     return unknownEnd(tool.name, call.callId, idempotencyKey(this.#options.scriptId, call));
-  }
-
-  /** Somebody has let the call through before it started, in an earlier process. */
-  #recheck(record: CallRecord): void {
-    const denial = this.#options.gate.forbids(this.#gateCall(record));
-    // defence: prohibitions-hold-for-repeated-calls
-    if (denial !== undefined) return this.#refuse(record, 'unknown', this.#unknownEnd(record));
-    this.#enqueue(record);
-  }
-
-  #follow(record: CallRecord, pending: Promise<GateDecision | undefined>): void {
-    void this.#decide(record, pending).catch((thrown: unknown) =>
-      this.#refuse(record, 'failed', describeThrown(thrown, record.tool.name)),
-    );
-  }
-
-  #gateCall(record: CallRecord, input = record.input as JsonValue): CallForGate {
-    return new CallForGate(this.#options, record, input, this);
-  }
-
-  async #decide(record: CallRecord, pending: Promise<GateDecision | undefined>): Promise<void> {
-    const decision = await pending;
-    if (record.isSettled) return;
-    if (decision !== undefined && !this.#applyDecision(record, decision)) return;
-    this.#enqueue(record);
-  }
-
-  personAsked(record: CallRecord, request: ApprovalRequest): void {
-    if (record.isSettled) return;
-    record.request = request;
-    this.#emit({ type: 'approval_requested', request });
-    this.#moveTo(record, 'awaiting_approval');
-  }
-
-  parked(record: CallRecord): void {
-    if (record.state !== 'awaiting_approval' || record.isParked) return;
-    // Nothing will ever ask for the decision: its script has ended.
-    if (this.#closed) return this.#abort(record, 'the script ended before anybody decided');
-    record.isParked = true;
-    this.#counts.park();
-    this.#noteWaiting();
-  }
-
-  #unpark(record: CallRecord): void {
-    if (!record.isParked) return;
-    record.isParked = false;
-    this.#counts.unpark();
-  }
-
-  /** True where the call may run. */
-  #applyDecision(record: CallRecord, decision: GateDecision): boolean {
-    this.#approvalResolved(record, decision);
-    if (decision.decision !== 'approve') {
-      const code: ErrorCode = decision.decision === 'timeout' ? 'ApprovalTimeoutError' : 'ApprovalDeniedError';
-      const status = decision.decision === 'cancelled' ? 'not_started' : 'denied';
-      this.#refuse(record, status, guestError(code, decision.reason));
-      return false;
-    }
-    // defence: approvals-are-redeemed
-    if (!this.#options.gate.redeem(decision.approvalId, record.call.callId, decision.inputJson)) {
-      this.#refuse(
-        record,
-        'denied',
-        guestError('ApprovalDeniedError', `The approval of ${record.tool.name} was not given for this call.`),
-      );
-      return false;
-    }
-    if (decision.inputJson !== record.inputJson) {
-      record.inputJson = decision.inputJson;
-      record.input = deepFreeze(JSON.parse(decision.inputJson));
-    }
-    return true;
-  }
-
-  #approvalResolved(record: CallRecord, decision: GateDecision): void {
-    record.request = undefined;
-    this.#unpark(record);
-    const inputJson = decision.decision === 'approve' ? decision.inputJson : record.inputJson;
-    this.#emit({
-      type: 'approval_resolved',
-      approvalId: decision.approvalId,
-      callId: record.call.callId,
-      tool: record.tool.name,
-      inputJson,
-      ...(inputJson !== record.inputJson && { replacedInputJson: record.inputJson }),
-      decision: decision.decision,
-      by: decision.by,
-      ...(decision.note !== undefined && { note: decision.note }),
-      ...(decision.remember !== undefined && { remember: decision.remember }),
-    });
   }
 
   #enqueue(record: CallRecord): void {
@@ -399,7 +259,7 @@ class CallFacade implements Facade, CallVoice, ApprovalListener {
     record.leaveQueue = this.#queueOf(record).join(() => {
       record.holdsPlace = true;
       this.#recordIntent(record).then(
-        () => this.#inTurn(() => this.#execute(record)),
+        () => this.#turns.run(() => this.#execute(record)),
         () => this.#refuse(record, 'not_started', notRecorded(record.tool)),
       );
     });
@@ -413,32 +273,14 @@ class CallFacade implements Facade, CallVoice, ApprovalListener {
     const { callIndex } = record.call;
     const isRepeatable = record.tool.idempotent === true;
     return DONE.then(() =>
-      recorded({ callIndex, operation: { ...this.#operation(record), status: 'unknown' }, isRepeatable }),
+      recorded({ callIndex, operation: { ...this.#table.operation(record), status: 'unknown' }, isRepeatable }),
     );
-  }
-
-  /** Runs at once, or in a later turn of the event loop where large data has cost time in this one. */
-  #inTurn(run: () => void): void {
-    // defence: large-data-in-turns, without it: run();
-    if (this.#isTurnUsed) setImmediate(() => this.#inTurn(run));
-    else run();
-  }
-
-  /** Characters of arguments or of a result were read in this turn. */
-  #useTurn(units: number): void {
-    if (units <= MAX_UNITS_IN_TURN || this.#isTurnUsed) return;
-    this.#isTurnUsed = true;
-    setImmediate(() => {
-      this.#isTurnUsed = false;
-    });
   }
 
   /** Never throws. */
   #execute(record: CallRecord): void {
     if (record.isSettled) return;
-    this.#counts.leave(record);
-    record.startExecution(this.#options.clock.nowMs());
-    this.#counts.enter(record);
+    this.#table.execute(record);
     this.#announceStart(record);
     const failed = (thrown: unknown): void => this.#finishFailed(record, thrown);
     try {
@@ -446,7 +288,7 @@ class CallFacade implements Facade, CallVoice, ApprovalListener {
         JSON.parse(record.inputJson) as never,
         callContext(this.#options, record, this),
       );
-      void Promise.resolve(result).then((value) => this.#inTurn(() => this.#finish(record, value)), failed);
+      void Promise.resolve(result).then((value) => this.#turns.run(() => this.#finish(record, value)), failed);
     } catch (thrown) {
       failed(thrown);
     }
@@ -493,7 +335,7 @@ class CallFacade implements Facade, CallVoice, ApprovalListener {
     const checked = checkResult(record.tool, result, this.#options.limits);
     if (checked.ok) {
       const { json, value } = checked;
-      this.#useTurn(json.length);
+      this.#turns.use(json.length);
       const { observed, principal } = this.#options;
       if (record.tool.outputSchema === undefined) observed?.observe(record.tool, value, principal);
       this.#settle(record, { status: 'completed', result: value });
@@ -525,13 +367,13 @@ class CallFacade implements Facade, CallVoice, ApprovalListener {
     const error = guestError('ToolExecutionError', `The call of ${record.tool.name} was aborted: ${reason}.`);
     if (record.state === 'executing') {
       record.deliver({ ok: false, error });
-      this.#counts.leave(record);
+      this.#table.giveUp(record);
       // A tool that ignores its signal must not keep others waiting.
       this.#releasePlace(record);
     } else if (record.state === 'over_budget') {
       this.#refuse(record, 'not_started', this.#budgetError());
     } else {
-      this.#cancelApproval(record);
+      this.#approvals.cancel(record);
       this.#settle(record, { status: 'not_started' });
       record.deliver({ ok: false, error });
     }
@@ -539,26 +381,13 @@ class CallFacade implements Facade, CallVoice, ApprovalListener {
     this.#noteWaiting();
   }
 
-  #cancelApproval(record: CallRecord): void {
-    if (record.request === undefined) return;
-    this.#approvalResolved(record, {
-      decision: 'cancelled',
-      approvalId: record.request.approvalId,
-      by: 'host',
-      reason: '',
-    });
-  }
-
   #settle(record: CallRecord, end: CallEnd): void {
     this.#overBudget.delete(record);
-    this.#unpark(record);
-    const wasGivenUp = record.state === 'executing' && record.abortReason !== undefined;
-    if (!wasGivenUp) this.#counts.leave(record);
     record.leaveQueue?.();
     record.leaveQueue = undefined;
-    record.settle(end, this.#options.clock.nowMs());
-    this.#counts.enter(record);
-    if (this.#options.tellsCalls !== false) this.#emit({ type: 'tool_call_done', operation: this.#operation(record) });
+    this.#table.settle(record, end);
+    if (this.#options.tellsCalls !== false)
+      this.#emit({ type: 'tool_call_done', operation: this.#table.operation(record) });
     this.#releasePlace(record);
     this.#noteWaiting();
   }
@@ -574,22 +403,16 @@ class CallFacade implements Facade, CallVoice, ApprovalListener {
   }
 
   #moveTo(record: CallRecord, state: 'awaiting_approval' | 'over_budget' | 'queued'): void {
-    this.#counts.leave(record);
-    record.state = state;
-    this.#counts.enter(record);
+    this.#table.move(record, state);
     this.#noteWaiting();
   }
 
   #noteWaiting(): void {
     this.#refuseOverBudget();
-    const { waitsForApprovalsOnly: onlyApprovals, parked } = this.#counts;
-    if (onlyApprovals === this.#told.onlyApprovals && parked === this.#told.parked) return;
-    this.#told = { onlyApprovals, parked };
-    this.#emit({ type: 'waiting_changed', ...this.#told });
-  }
-
-  #operation(record: CallRecord): Operation {
-    return record.operation(this.#options.clock.nowMs());
+    const { waitsForApprovalsOnly: onlyApprovals, parked } = this.#table;
+    if (onlyApprovals === this.#reported.onlyApprovals && parked === this.#reported.parked) return;
+    this.#reported = { onlyApprovals, parked };
+    this.#emit({ type: 'waiting_changed', ...this.#reported });
   }
 
   /** A listener that throws must not change what becomes of a call. */

@@ -5,13 +5,15 @@ import type { Tool } from '../protocol/tools.js';
 import type { CallRecord } from './call-record.js';
 import type { FacadeOptions } from './facade-types.js';
 
-/** What the gate tells of a call that a person has to decide about. */
+/** Called by the gate about a call that a user has to decide about. */
 export interface ApprovalListener {
-  personAsked(record: CallRecord, request: ApprovalRequest): void;
+  /** The user is asked. */
+  requested(record: CallRecord, request: ApprovalRequest): void;
+  /** Nobody is asked, or any longer. */
   parked(record: CallRecord): void;
 }
 
-/** A call as the gate sees it: its input is the one that was there when it was asked. */
+/** A call as the gate sees it, with the input of the moment when the gate is asked. */
 export class CallForGate implements GateCall {
   readonly tool: Tool;
   readonly callId: string;
@@ -24,9 +26,9 @@ export class CallForGate implements GateCall {
   readonly snippet: string | undefined;
   readonly plan: GateCall['plan'];
   readonly #record: CallRecord;
-  readonly #ear: ApprovalListener;
+  readonly #listener: ApprovalListener;
 
-  constructor(options: FacadeOptions, record: CallRecord, input: JsonValue, ear: ApprovalListener) {
+  constructor(options: FacadeOptions, record: CallRecord, input: JsonValue, listener: ApprovalListener) {
     this.tool = record.tool;
     this.callId = record.call.callId;
     this.scriptId = options.scriptId;
@@ -38,7 +40,7 @@ export class CallForGate implements GateCall {
     this.snippet = record.call.snippet;
     this.plan = options.plan;
     this.#record = record;
-    this.#ear = ear;
+    this.#listener = listener;
   }
 
   /** Made when somebody asks for it. */
@@ -47,10 +49,10 @@ export class CallForGate implements GateCall {
   }
 
   onRequest(request: ApprovalRequest): void {
-    this.#ear.personAsked(this.#record, request);
+    this.#listener.requested(this.#record, request);
   }
 
   onParked(): void {
-    this.#ear.parked(this.#record);
+    this.#listener.parked(this.#record);
   }
 }

@@ -1,9 +1,9 @@
 import type { ApprovalRequest } from '../protocol/approvals.js';
 import type { Tool } from '../protocol/tools.js';
 import type { CallRecord } from './call-record.js';
-import type { WaitingCall } from './facade-types.js';
+import type { FacadeCall, WaitingCall } from './facade-types.js';
 
-/** A call that waits for a decision, as it is kept while its script is suspended. */
+/** A call that waits for a decision, as it is stored while its script is suspended. */
 export function waitingCall(record: CallRecord, request: ApprovalRequest): WaitingCall {
   const { callId, callIndex, line, column, snippet, detached, retries } = record.call;
   return {
@@ -22,7 +22,23 @@ export function waitingCall(record: CallRecord, request: ApprovalRequest): Waiti
   };
 }
 
-/** What stands in an operation for a tool that was there when its script was suspended. */
+/** The call as the script made it, when its script is resumed. */
+export function resumedCall(waiting: WaitingCall): FacadeCall {
+  const { callId, callIndex, tool, inputJson, line, column, snippet, detached, retries } = waiting;
+  return {
+    callId,
+    callIndex,
+    tool,
+    argsJson: inputJson,
+    ...(line !== undefined && { line }),
+    ...(column !== undefined && { column }),
+    ...(snippet !== undefined && { snippet }),
+    ...(detached !== undefined && { detached }),
+    ...(retries !== undefined && { retries }),
+  };
+}
+
+/** Stands in an operation for a tool that is gone since its script was suspended. */
 export function goneTool({ tool, effect }: WaitingCall): Tool {
   return {
     name: tool,

@@ -1,0 +1,133 @@
+import type { GateDecision } from '../protocol/approval-gate.js';
+import type { ApprovalRequest } from '../protocol/approvals.js';
+import type { ErrorCode } from '../protocol/errors.js';
+import type { JsonValue } from '../protocol/json.js';
+import type { GuestError } from '../protocol/sandbox.js';
+import { deepFreeze } from '../text/deep-freeze.js';
+import { describeThrown, guestError } from './call-errors.js';
+import type { CallRecord } from './call-record.js';
+import type { CallTable } from './call-table.js';
+import type { FacadeEvent, FacadeOptions } from './facade-types.js';
+import { CallForGate, type ApprovalListener } from './gate-call.js';
+
+/** What becomes of a call when it is decided. */
+interface DecidedCalls {
+  /** The script has ended, or is suspended. */
+  isClosed(): boolean;
+  enqueue(record: CallRecord): void;
+  refuse(record: CallRecord, status: 'failed' | 'denied' | 'not_started' | 'unknown', error: GuestError): void;
+  abort(record: CallRecord, reason: string): void;
+  emit(event: FacadeEvent): void;
+  /** A call has begun to wait for a decision, or is not asked about any more. */
+  waitingChanged(): void;
+}
+
+/** Asks the gate about the calls of one facade, and applies what it decides. */
+export class CallApprovals implements ApprovalListener {
+  readonly #options: FacadeOptions;
+  readonly #table: CallTable;
+  readonly #calls: DecidedCalls;
+
+  constructor(options: FacadeOptions, table: CallTable, calls: DecidedCalls) {
+    this.#options = options;
+    this.#table = table;
+    this.#calls = calls;
+  }
+
+  ask(record: CallRecord): void {
+    const pending = this.#options.gate.decide(this.#gateCall(record));
+    if (pending === undefined) this.#calls.enqueue(record);
+    else this.#follow(record, pending);
+  }
+
+  /** Asks about a call that waited for `request` when its script was suspended. `input`: as the tool reads it today. */
+  recheck(record: CallRecord, request: ApprovalRequest, input: JsonValue): void {
+    // defence: rules-read-todays-arguments, without it: const call = this.#gateCall(record);
+    const call = this.#gateCall(record, input);
+    this.#follow(record, this.#options.gate.recheck(call, request));
+  }
+
+  /** Whether a rule of today denies a call that an earlier process had let through. */
+  isForbidden(record: CallRecord): boolean {
+    return this.#options.gate.forbids(this.#gateCall(record)) !== undefined;
+  }
+
+  cancel(record: CallRecord): void {
+    if (record.request === undefined) return;
+    const { approvalId } = record.request;
+    this.#resolved(record, { decision: 'cancelled', approvalId, by: 'host', reason: '' });
+  }
+
+  requested(record: CallRecord, request: ApprovalRequest): void {
+    if (record.isSettled) return;
+    record.request = request;
+    this.#calls.emit({ type: 'approval_requested', request });
+    this.#table.move(record, 'awaiting_approval');
+    this.#calls.waitingChanged();
+  }
+
+  parked(record: CallRecord): void {
+    if (record.state !== 'awaiting_approval' || record.isParked) return;
+    // The script has ended: nothing will resume it with a decision.
+    if (this.#calls.isClosed()) return this.#calls.abort(record, 'the script ended before anybody decided');
+    this.#table.park(record);
+    this.#calls.waitingChanged();
+  }
+
+  #gateCall(record: CallRecord, input = record.input as JsonValue): CallForGate {
+    return new CallForGate(this.#options, record, input, this);
+  }
+
+  #follow(record: CallRecord, pending: Promise<GateDecision | undefined>): void {
+    void this.#decide(record, pending).catch((thrown: unknown) =>
+      this.#calls.refuse(record, 'failed', describeThrown(thrown, record.tool.name)),
+    );
+  }
+
+  async #decide(record: CallRecord, pending: Promise<GateDecision | undefined>): Promise<void> {
+    const decision = await pending;
+    if (record.isSettled) return;
+    if (decision !== undefined && !this.#apply(record, decision)) return;
+    this.#calls.enqueue(record);
+  }
+
+  /** True where the call may run. */
+  #apply(record: CallRecord, decision: GateDecision): boolean {
+    this.#resolved(record, decision);
+    if (decision.decision !== 'approve') {
+      const code: ErrorCode = decision.decision === 'timeout' ? 'ApprovalTimeoutError' : 'ApprovalDeniedError';
+      const status = decision.decision === 'cancelled' ? 'not_started' : 'denied';
+      this.#calls.refuse(record, status, guestError(code, decision.reason));
+      return false;
+    }
+    // defence: approvals-are-redeemed
+    if (!this.#options.gate.redeem(decision.approvalId, record.call.callId, decision.inputJson)) {
+      const message = `The approval of ${record.tool.name} was not given for this call.`;
+      this.#calls.refuse(record, 'denied', guestError('ApprovalDeniedError', message));
+      return false;
+    }
+    if (decision.inputJson !== record.inputJson) {
+      record.inputJson = decision.inputJson;
+      record.input = deepFreeze(JSON.parse(decision.inputJson));
+    }
+    return true;
+  }
+
+  #resolved(record: CallRecord, decision: GateDecision): void {
+    record.request = undefined;
+    this.#table.unpark(record);
+    const inputJson = decision.decision === 'approve' ? decision.inputJson : record.inputJson;
+    this.#calls.emit({
+      type: 'approval_resolved',
+      approvalId: decision.approvalId,
+      callId: record.call.callId,
+      tool: record.tool.name,
+      inputJson,
+      ...(inputJson !== record.inputJson && { replacedInputJson: record.inputJson }),
+      decision: decision.decision,
+      by: decision.by,
+      ...(decision.note !== undefined && { note: decision.note }),
+      ...(decision.remember !== undefined && { remember: decision.remember }),
+    });
+  }
+}

@@ -1,0 +1,23 @@
+/** Characters of JSON after which no other large piece is read in the same turn of the event loop. */
+const MAX_UNITS_IN_TURN = 65_536;
+
+/** Spreads work on large data over turns of the event loop, so that others have theirs between. */
+export class EventLoopTurns {
+  #isUsed = false;
+
+  /** Runs at once, or in a later turn where large data has cost time in this one. */
+  run(work: () => void): void {
+    // defence: large-data-in-turns, without it: work();
+    if (this.#isUsed) setImmediate(() => this.run(work));
+    else work();
+  }
+
+  /** So many characters of arguments or of a result were read in this turn. */
+  use(units: number): void {
+    if (units <= MAX_UNITS_IN_TURN || this.#isUsed) return;
+    this.#isUsed = true;
+    setImmediate(() => {
+      this.#isUsed = false;
+    });
+  }
+}
