@@ -33,7 +33,8 @@ const MODEL = 'model';
 const SCRIPT_TOOL = 'run_script';
 
 /** Nobody who watches misses a line of progress. */
-const PROGRESS_DROPPED = 'progress-dropped';
+/** Progress is shown as it comes, and a value speaks for itself. */
+const UNTOLD: ReadonlySet<string> = new Set(['progress-dropped', 'repair-last-value']);
 
 export interface AnswerViewOptions {
   isDryRun: boolean;
@@ -257,7 +258,7 @@ export class AnswerView implements EventView {
     for (const { severity, code, message, line } of diagnostics) {
       // What TypeScript doubted has turned out well where the script has run and completed.
       const isSettled = code.startsWith('ts') && status === 'completed' && !this.#isDryRun;
-      if (severity === 'error' || isSettled || code === PROGRESS_DROPPED) continue;
+      if (severity === 'error' || isSettled || UNTOLD.has(code)) continue;
       const place = line === undefined ? '' : `line ${line}: `;
       const word = severity === 'warning' ? 'warning' : 'note';
       this.#screen.warn(`${this.#screen.warningStyle.yellow(word)}: ${place}${visibleLine(message)}`);

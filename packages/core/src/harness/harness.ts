@@ -384,7 +384,7 @@ class ToolscriptHarness implements Harness {
         const tool = exposedTool(name);
         return tool === undefined ? undefined : judgeKnown(tool, known);
       },
-      isObject: (name: string, path: readonly string[]) => {
+      isObject: (name: string, path: readonly (string | number)[]) => {
         const tool = exposedTool(name);
         return tool !== undefined && isObjectResult(tool, path);
       },

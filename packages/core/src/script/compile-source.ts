@@ -10,6 +10,7 @@ import type { Finding } from './findings.js';
 import { findGrowth } from './growth.js';
 import type { Growth } from './growth.js';
 import { LineIndex } from './line-index.js';
+import { findMissingImplementations } from './missing-implementations.js';
 import { findBadPatterns } from './patterns.js';
 import { planCalls } from './plan.js';
 import { findViolations } from './policy.js';
@@ -56,6 +57,7 @@ export function compileSource({ source, toolNames, wantsFacts }: CompileRequest)
     ...findAsyncCallbacks(script.index, promises),
     ...findCallbacksWithoutValue(script.index, toolNames ?? []),
     ...findLostValues(script.index),
+    ...findMissingImplementations(script.index),
     ...findForeignMethods(script.index, toolNames ?? []),
   ];
   // What cannot be meant refuses a script that is checked, and is told of one that is not.

@@ -1,10 +1,8 @@
+import { GIVEN } from './given-names.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import type { Node, NodeOf } from './syntax.js';
 import { memberPath } from './tool-calls.js';
 import type { Visit } from './walk.js';
-
-/** What a script is given, and what a function that is its entry may ask for. */
-const GIVEN: ReadonlySet<string> = new Set(['tools', 'catalog', 'context', 'console', 'text', 'emit', 'sleep']);
 
 /**
  * The arguments with which a function can be called as the script's entry, in parentheses: what scripts are given, by

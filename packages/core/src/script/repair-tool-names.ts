@@ -1,5 +1,6 @@
 import { insteadOf } from '../text/missing-names.js';
 import type { Edit } from './edits.js';
+import { GIVEN } from './given-names.js';
 import type { RepairNote } from './repair.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { memberName } from './syntax.js';
@@ -7,8 +8,6 @@ import { ToolFit } from './tool-fit.js';
 import type { TreeRepair } from './tree-repair.js';
 import { isWritten, type Visit } from './walk.js';
 
-/** What a script has without declaring it, beside the language's own globals. */
-const GIVEN = new Set(['catalog', 'console', 'context', 'emit', 'sleep', 'text', 'tools']);
 /** A script full of names that are nowhere is told about a few. Looking for similar ones takes time. */
 const MAX_HINTS = 5;
 const MAX_SUGGESTIONS = 3;

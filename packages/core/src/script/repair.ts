@@ -5,10 +5,12 @@ import type { ParsedText } from './parse.js';
 import { repairEntry } from './repair-entry.js';
 import { repairFloating } from './repair-floating.js';
 import { repairModules } from './repair-modules.js';
+import { repairTimers } from './repair-timers.js';
 import { repairToolNames } from './repair-tool-names.js';
 import { indexSyntax } from './syntax-index.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import type { TreeRepair } from './tree-repair.js';
+import { walk } from './walk.js';
 
 /** What was repaired. `offset` counts in the model's own text. */
 export interface RepairNote {
@@ -179,14 +181,43 @@ const ENTITIES: Record<string, string> = {
 };
 
 function withEntitiesDecoded(draft: Draft): Draft | undefined {
-  const edits: Edit[] = [];
-  for (const match of draft.text.matchAll(/&(#?\w{2,5});/g)) {
-    const text = ENTITIES[(match[1] ?? '').toLowerCase()];
-    if (text !== undefined) edits.push({ start: match.index, end: match.index + match[0].length, text });
-  }
+  const edits = entitiesIn(draft.text);
+  return (IS_PARTLY_ESCAPED.test(draft.text) ? decodedCode(draft, edits) : undefined) ?? decodedBy(draft, edits);
+}
+
+/** A text that holds the characters themselves as well was not escaped as a whole: its entities may be meant. */
+const IS_PARTLY_ESCAPED = /[<>]|&(?!#?\w{2,5};)/u;
+
+function entitiesIn(text: string): Edit[] {
+  return [...text.matchAll(/&(#?\w{2,5});/g)].flatMap((match) => {
+    const character = ENTITIES[(match[1] ?? '').toLowerCase()];
+    const start = match.index;
+    return character === undefined ? [] : [{ start, end: start + match[0].length, text: character }];
+  });
+}
+
+/** Entities in literals stay; those of quotes would end them. */
+function decodedCode(draft: Draft, edits: readonly Edit[]): Draft | undefined {
+  const markless = edits.filter(({ text }) => !/["']/u.test(text));
+  const parsed = parseText(applyEdits(draft.text, markless));
+  if (!parsed.ok) return undefined;
+  const literals: { start: number; end: number }[] = [];
+  walk(parsed.program, ({ node }) => {
+    if (node.type === 'Literal' || node.type === 'TemplateElement')
+      literals.push({ start: originalOffset(node.start, [markless]), end: originalOffset(node.end, [markless]) });
+  });
+  literals.sort((left, right) => left.start - right.start);
+  let next = 0;
+  const inCode = markless.filter(({ start }) => {
+    while ((literals[next]?.end ?? Infinity) <= start) next++;
+    return start < (literals[next]?.start ?? Infinity);
+  });
+  return decodedBy(draft, inCode);
+}
+
+function decodedBy(draft: Draft, edits: readonly Edit[]): Draft | undefined {
   const [first] = edits;
-  if (first === undefined) return undefined;
-  return next(draft, edits, entityNote(first.start));
+  return first === undefined ? undefined : next(draft, edits, entityNote(first.start));
 }
 
 function entityNote(offset: number): RepairNote {
@@ -241,8 +272,7 @@ function withAccidentalEntitiesDecoded(draft: Draft, index: SyntaxIndex): Draft 
     }
   }
   edits.sort((left, right) => left.start - right.start);
-  const [first] = edits;
-  return first === undefined ? undefined : next(draft, edits, entityNote(first.start));
+  return decodedBy(draft, edits);
 }
 
 type TreeRepairer = (
@@ -252,7 +282,13 @@ type TreeRepairer = (
 ) => TreeRepair | undefined;
 
 /** In this order: an import tells of names, a name of calls, a call of values. */
-const TREE_REPAIRS: readonly TreeRepairer[] = [repairModules, repairToolNames, repairFloating, repairEntry];
+const TREE_REPAIRS: readonly TreeRepairer[] = [
+  repairModules,
+  repairToolNames,
+  repairTimers,
+  repairFloating,
+  repairEntry,
+];
 
 function repairProgram(draft: Draft, index: SyntaxIndex, toolNames: readonly string[] | undefined): RepairedScript {
   let script: Extract<RepairedScript, { ok: true }> = { ...draft, ok: true, index };

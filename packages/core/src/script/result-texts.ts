@@ -1,44 +1,112 @@
-import type { SyntaxIndex } from './syntax-index.js';
+import type { FunctionNode } from './own-functions.js';
+import { isFunction, type SyntaxIndex } from './syntax-index.js';
 import { memberName, unwrapped } from './syntax.js';
-import type { NodeOf } from './syntax.js';
-import { isConstant, memberPath, type ToolCall } from './tool-calls.js';
-import { outermost, type Visit } from './walk.js';
+import type { Node, NodeOf } from './syntax.js';
+import { memberPath, type ToolCall } from './tool-calls.js';
+import { isWritten, outermost, type Visit } from './walk.js';
 
 /** A place that makes a text of a tool's result, or of a member of it. */
 export interface ResultText {
   readonly offset: number;
   readonly tool: string;
   /** The members between the result and what the text is made of. */
-  readonly path: readonly string[];
+  readonly path: readonly (string | number)[];
   /** It is only printed. */
   readonly isLogged: boolean;
 }
 
-/** `${result}`, `'…' + result.user`, where the variable always holds the awaited result of one call. */
+/**
+ * `${result}`, `'…' + result.user`, `rows.join()`, where the value is certainly the awaited result of one call, or a
+ * part of it: under its own name, taken out by a pattern, or as the item of a loop or a callback.
+ */
 export function findResultTexts(index: SyntaxIndex, calls: readonly ToolCall[]): ResultText[] {
   return calls.flatMap(({ visit, tool }) => {
     const awaited = outermost(visit).parent;
     if (awaited?.node.type !== 'AwaitExpression') return [];
-    const declarator = outermost(awaited).parent?.node;
-    if (declarator?.type !== 'VariableDeclarator' || declarator.init !== unwrappedOuter(awaited))
-      return textAt(awaited, tool);
-    const { id } = declarator;
-    if (id.type !== 'Identifier' || !isConstant(index, id.name)) return [];
-    return (index.references.get(id.name) ?? []).flatMap((use) => textAt(use, tool));
+    const found: ResultText[] = [];
+    const open: Held[] = [{ at: awaited, path: [] }];
+    for (let left = MAX_USES; left > 0; left--) {
+      const held = open.pop();
+      if (held === undefined) break;
+      const value = valueOf(held);
+      if (isText(value.at))
+        found.push({ offset: held.at.node.start, tool, path: value.path, isLogged: isLogged(value.at) });
+      else open.push(...passedOn(value, index));
+    }
+    return found;
   });
 }
 
-function unwrappedOuter(visit: Visit) {
-  return outermost(visit).node;
+const MAX_USES = 500;
+/** Methods of lists that give a list of the same items. */
+const KEEPING = new Set(['filter', 'reverse', 'slice', 'sort', 'toReversed', 'toSorted']);
+const ITERATING = new Set(['filter', 'find', 'flatMap', 'forEach', 'map', 'some', 'every']);
+const TEXT_METHODS = new Set(['join', 'toString']);
+
+/** Where a result stands, or a part of it: a number in the path is any item. */
+interface Held {
+  readonly at: Visit;
+  readonly path: readonly (string | number)[];
 }
 
-function textAt(start: Visit, tool: string): ResultText[] {
-  const { visit, path } = memberPath(start);
-  return isText(visit) ? [{ offset: start.node.start, tool, path, isLogged: isLogged(visit) }] : [];
+/** The outermost expression that still stands for a part of the result, or makes a text of it. */
+function valueOf({ at, path }: Held): Held {
+  const { visit, path: members } = memberPath(at);
+  const held = { at: visit, path: [...path, ...members] };
+  const method = members.at(-1) ?? '';
+  if (visit.key !== 'callee' || visit.parent?.node.type !== 'CallExpression') return held;
+  const isKept = KEEPING.has(method);
+  return isKept ? valueOf({ at: visit.parent, path: held.path.slice(0, -1) }) : withoutTextMethod(held, method);
 }
 
-function isText({ node, key, parent }: Visit): boolean {
+function withoutTextMethod(held: Held, method: string): Held {
+  return TEXT_METHODS.has(method) ? { at: held.at, path: held.path.slice(0, -1) } : held;
+}
+
+/** The places to which the value goes from there. */
+function passedOn({ at, path }: Held, index: SyntaxIndex): Held[] {
+  const holder = at.parent?.node;
+  if (holder?.type === 'VariableDeclarator' && at.key === 'init')
+    return taken(holder.id, path, { index, scope: index.program });
+  if (holder?.type === 'ForOfStatement' && at.key === 'right' && !holder.await) {
+    const target = holder.left.type === 'VariableDeclaration' ? holder.left.declarations[0]?.id : undefined;
+    return target === undefined ? [] : taken(target, [...path, 0], { index, scope: holder });
+  }
+  if (holder?.type !== 'CallExpression' || at.key !== 'callee' || !ITERATING.has(String(path.at(-1)))) return [];
+  const callback = holder.arguments[0];
+  const first = callback === undefined || !isFunction(callback) ? undefined : (callback as FunctionNode).params[0];
+  return first === undefined ? [] : taken(first, [...path.slice(0, -1), 0], { index, scope: callback as Node });
+}
+
+interface Place {
+  readonly index: SyntaxIndex;
+  /** Where the variables are declared: others of these names may be there outside of it. */
+  readonly scope: Node;
+}
+
+/** The uses of the variables that a value is put into. */
+function taken(target: Node, path: Held['path'], place: Place): Held[] {
+  if (target.type === 'Identifier') return usesOf(target.name, place).map((use) => ({ at: use, path }));
+  if (target.type !== 'ObjectPattern') return [];
+  return target.properties.flatMap((property) => {
+    if (property.type !== 'Property' || property.computed || property.key.type !== 'Identifier') return [];
+    return taken(property.value, [...path, property.key.name], place);
+  });
+}
+
+/** None where the variable may hold something else. */
+function usesOf(name: string, { index, scope }: Place): Visit[] {
+  const isInside = ({ node }: Visit) => scope.start <= node.start && node.end <= scope.end;
+  const uses = (index.references.get(name) ?? []).filter(isInside);
+  const isOne = (index.declared.get(name) ?? []).filter(isInside).length === 1;
+  return isOne && !uses.some(isWritten) ? uses : [];
+}
+
+function isText(visit: Visit): boolean {
+  const { node, key, parent } = visit;
   switch (parent?.node.type) {
+    case 'CallExpression':
+      return isTextMethod(visit, parent.node);
     case 'TemplateLiteral':
       return key === 'expressions' && parent.parent?.node.type !== 'TaggedTemplateExpression';
     case 'BinaryExpression': {
@@ -49,6 +117,12 @@ function isText({ node, key, parent }: Visit): boolean {
     default:
       return false;
   }
+}
+
+/** `rows.join()`, `row.toString()`, `String(row)`. */
+function isTextMethod({ node, key }: Visit, call: NodeOf<'CallExpression'>): boolean {
+  if (key === 'callee') return node.type === 'MemberExpression' && TEXT_METHODS.has(memberName(node) ?? '');
+  return key === 'arguments' && call.callee.type === 'Identifier' && call.callee.name === 'String';
 }
 
 function isTextLiteral(node: { type: string; value?: unknown }): boolean {

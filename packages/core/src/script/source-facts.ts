@@ -8,7 +8,7 @@ import { isTransparent, memberName, unwrapped } from './syntax.js';
 import type { Node, NodeOf } from './syntax.js';
 import { Chains } from './chains.js';
 import type { Chain } from './chains.js';
-import { calledTool, type ToolCall } from './tool-calls.js';
+import { calledTool, toolVariables, type ToolCall } from './tool-calls.js';
 import { formatPath } from '../text/value-path.js';
 import { outermost, walk } from './walk.js';
 import type { Visit } from './walk.js';
@@ -35,6 +35,8 @@ export interface SourceFacts {
   readonly doubted: readonly string[];
   /** Names that patterns take out of objects: where the member is named, and the variable it goes to. */
   readonly taken: readonly (readonly [at: number, variable: string])[];
+  /** Where variables are used that hold a namespace of tools, or a tool. */
+  readonly toolVariables: readonly number[];
   /** Names of members whose object was itself assigned member by member: `state.value = …; state.value.x`. */
   readonly behindAssigned: readonly number[];
   /** Variables of which TypeScript knows less than the script: they are given other values, or members under computed names. */
@@ -49,6 +51,8 @@ export interface SourceFacts {
   readonly functions: readonly Range[];
   /** Comparisons by `==` and `!=`. */
   readonly coercions: readonly Range[];
+  /** Where the choices of each `switch` begin, and whether something is done where none of them holds. */
+  readonly switches: readonly SwitchFact[];
   /** Names of the members of each `{ … }` type of the script's own, sorted and joined. */
   readonly ownShapes: readonly string[];
   /** Where variables are mentioned that are loose, or may turn out to be, each with what is chained to it. */
@@ -63,6 +67,11 @@ export interface SourceFacts {
   readonly refusals: readonly Finding[];
   /** `this` is given members under computed names, so that no class is known. */
   readonly hasOpenClasses: boolean;
+}
+
+interface SwitchFact {
+  readonly cases: readonly number[];
+  readonly hasDefault: boolean;
 }
 
 export interface CallFact {
@@ -87,9 +96,20 @@ export function sourceFacts(
   toolCalls: readonly ToolCall[],
   { added, refusals }: Pick<SourceFacts, 'added' | 'refusals'>,
 ): SourceFacts {
-  const collector = new FactCollector(describeCalls(index, toolCalls));
+  const variables = toolVariables(index);
+  const collector = new FactCollector(describeCalls(index, toolCalls), variables);
   walk(index.program, (visit) => collector.visit(visit));
-  return { ...collector.facts(index), texts: findResultTexts(index, toolCalls), added, refusals };
+  return {
+    ...collector.facts(index),
+    toolVariables: usesOf(variables, index),
+    texts: findResultTexts(index, toolCalls),
+    added,
+    refusals,
+  };
+}
+
+function usesOf(names: ReadonlySet<string>, { references }: SyntaxIndex): number[] {
+  return [...names].flatMap((name) => (references.get(name) ?? []).map(({ node }) => node.start));
 }
 
 type CalledTool = Pick<CallFact, 'tool' | 'known'>;
@@ -132,6 +152,7 @@ const EQUALITY = new Set<string>(['==', '!=', '===', '!==']);
 
 class FactCollector {
   readonly #tools: ReadonlyMap<Node, CalledTool>;
+  readonly #toolVariables: ReadonlySet<string>;
   readonly #types: Range[] = [];
   readonly #tried: Range[] = [];
   readonly #calls: CallFact[] = [];
@@ -146,6 +167,7 @@ class FactCollector {
   readonly #literals: number[] = [];
   readonly #functions: Range[] = [];
   readonly #coercions: Range[] = [];
+  readonly #switches: SwitchFact[] = [];
   readonly #ownShapes = new Set<string>();
   readonly #taken: [number, string][] = [];
   /** Members that go into a variable of their own: `const total = page.total`. */
@@ -157,8 +179,9 @@ class FactCollector {
   readonly #ownTypes = new Set<string>();
   #hasOpenClasses = false;
 
-  constructor(tools: ReadonlyMap<Node, CalledTool>) {
+  constructor(tools: ReadonlyMap<Node, CalledTool>, toolVariables: ReadonlySet<string>) {
     this.#tools = tools;
+    this.#toolVariables = toolVariables;
   }
 
   visit(visit: Visit): void {
@@ -206,13 +229,16 @@ class FactCollector {
         if (node.operator === '==' || node.operator === '!=') this.#coercions.push([node.start, node.end]);
         if (node.operator === 'in' && node.left.type === 'Literal') this.#provided.add(String(node.left.value));
         return;
+      case 'SwitchStatement':
+        this.#switches.push(switchFact(node));
+        return;
       case 'TSTypeParameter':
         return this.#note(this.#ownTypes, node.name.name);
       default:
     }
   }
 
-  facts({ references, declared }: SyntaxIndex): Omit<SourceFacts, 'added' | 'refusals' | 'texts'> {
+  facts({ references, declared }: SyntaxIndex): Omit<SourceFacts, 'added' | 'refusals' | 'texts' | 'toolVariables'> {
     for (const [member, variable] of this.#copied) if (this.#doubted.has(variable)) this.#provided.add(member);
     const behind = this.#chains.naming(this.#assigned);
     const mentions: [number, number, string][] = [];
@@ -238,6 +264,7 @@ class FactCollector {
       literals: this.#literals,
       functions: this.#functions,
       coercions: this.#coercions,
+      switches: this.#switches,
       ownShapes: [...this.#ownShapes],
       mentions,
       ownTypes: [...this.#ownTypes],
@@ -274,7 +301,8 @@ class FactCollector {
     const name = memberName(node);
     if (name === undefined) return;
     const chain = this.#chains.of(node.object);
-    if (chain.root === 'tools' && chain.isPath) this.#toolMembers.push(node.property.start);
+    if ((chain.root === 'tools' || this.#toolVariables.has(chain.root)) && chain.isPath)
+      this.#toolMembers.push(node.property.start);
     if (chain.root === 'globalThis') this.#asked.add(name);
     // The tools object answers for a name that is not there by throwing.
     if (chain.root === 'tools' && !chain.isNamed) return;
@@ -385,6 +413,11 @@ function isAnnotated(node: Node): boolean {
 
 function isParameter({ key, parent }: Visit): boolean {
   return key === 'params' && parent !== undefined;
+}
+
+function switchFact({ cases }: NodeOf<'SwitchStatement'>): SwitchFact {
+  const tests = cases.flatMap(({ test }) => (test === null ? [] : [test.start]));
+  return { cases: tests, hasDefault: tests.length < cases.length };
 }
 
 function keyName({ computed, key }: { computed: boolean; key: Node }): string | undefined {

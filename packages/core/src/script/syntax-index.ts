@@ -22,6 +22,8 @@ export interface SyntaxIndex {
   readonly identifierCount: number;
   /** Where each name is declared: variables, parameters, functions, classes. */
   readonly declared: ReadonlyMap<string, readonly Visit[]>;
+  /** Names that are declared without a value or a body, as being there already: `declare const tools: any`. */
+  readonly ambient: ReadonlyMap<string, Visit>;
   /** Where each name is read or written. */
   readonly references: ReadonlyMap<string, readonly Visit[]>;
 }
@@ -37,6 +39,7 @@ export function indexSyntax(program: Program): SyntaxIndex {
   const namespaces: NodeOf<'TSModuleDeclaration'>[] = [];
   let identifierCount = 0;
   const declared = new Map<string, Visit[]>();
+  const ambient = new Map<string, Visit>();
   const references = new Map<string, Visit[]>();
   walk(program, (visit) => {
     switch (visit.node.type) {
@@ -81,7 +84,8 @@ export function indexSyntax(program: Program): SyntaxIndex {
         break;
       case 'Identifier':
         identifierCount++;
-        recordName(visit, visit.node, declared, references);
+        if (isAmbient(visit)) ambient.set(visit.node.name, visit);
+        else recordName(visit, visit.node, declared, references);
         break;
       default:
     }
@@ -98,8 +102,16 @@ export function indexSyntax(program: Program): SyntaxIndex {
     namespaces,
     identifierCount,
     declared,
+    ambient,
     references,
   };
+}
+
+function isAmbient({ key, parent }: Visit): boolean {
+  if (key !== 'id') return false;
+  if (parent?.node.type === 'TSDeclareFunction') return true;
+  const holder = parent?.node.type === 'VariableDeclarator' ? parent.parent?.node : parent?.node;
+  return (holder as { declare?: boolean } | undefined)?.declare === true;
 }
 
 export function isFunction(node: Node): boolean {

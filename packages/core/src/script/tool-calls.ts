@@ -39,6 +39,11 @@ export function toolNaming(index: SyntaxIndex): (expression: Node) => string | u
   return (expression) => toolPath(expression, aliases)?.tool;
 }
 
+/** Variables that hold a namespace of tools, or a tool. */
+export function toolVariables(index: SyntaxIndex): ReadonlySet<string> {
+  return isShadowed(index) ? new Set() : new Set(findAliases(index).keys());
+}
+
 /** The tool that runs, and the argument that it gets: of `tools.spawn.exec('x', args)` the tool x. */
 export function calledTool({ node, tool }: ToolCall): { readonly tool: string; readonly argument: Node | undefined } {
   const [first, second] = node.arguments;

@@ -1,4 +1,4 @@
-import type { CompiledScript, Operation, SandboxEnd } from '../protocol/index.js';
+import type { Operation, SandboxEnd } from '../protocol/index.js';
 
 const UNFINISHED: ReadonlySet<Operation['status']> = new Set([
   'unknown',
@@ -6,9 +6,6 @@ const UNFINISHED: ReadonlySet<Operation['status']> = new Set([
   'awaiting_approval',
   'aborted',
 ]);
-
-/** Repairs that put a `return` before a call. */
-const RETURNING_REPAIRS: ReadonlySet<string> = new Set(['repair-unawaited-call', 'repair-function']);
 
 /**
  * The operations as the outcome tells them. A call that nobody awaited was aborted, also where that was before
@@ -37,13 +34,6 @@ export function countCalls(operations: readonly Operation[]): { completedTools: 
     completedTools: operations.filter(({ status }) => status === 'completed').length,
     pendingTools: operations.filter(({ status }) => UNFINISHED.has(status)).length,
   };
-}
-
-/** A value that the script did not ask to return, and that cannot be, is no failure. */
-export function withoutRepairedReturn(end: SandboxEnd, script: CompiledScript): SandboxEnd {
-  if (end.type !== 'unserializable' && end.type !== 'return_too_large') return end;
-  const returnedByRepair = script.diagnostics.some(({ code }) => RETURNING_REPAIRS.has(code));
-  return returnedByRepair ? { type: 'returned', json: undefined, unhandled: [] } : end;
 }
 
 /** To a thousandth: finer than that the clock says nothing. */

@@ -49,15 +49,9 @@ export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailu
       if (end.reason === 'timeout') return timeoutFailure('wall', sources);
       return scriptFailure('ScriptCancelledError', 'The run was cancelled.', { metadata: facts });
     case 'unserializable':
-      return scriptFailure(
-        'SerializationError',
-        `The script's value cannot be carried as JSON: ${end.path} is ${end.reason}.`,
-        {
-          metadata: { path: end.path, ...facts },
-        },
-      );
+      return scriptFailure('SerializationError', valueFault(end, limits), { metadata: { path: end.path, ...facts } });
     case 'return_too_large':
-      return scriptFailure('SerializationError', tooLargeMessage(end, limits), {
+      return scriptFailure('SerializationError', valueFault(end, limits), {
         hint: 'Return a summary: counts, the first few entries, or only the fields that matter.',
         metadata: { bytes: end.bytes, largestKeys: end.largestKeys, head: end.head, ...facts },
       });
@@ -233,9 +227,15 @@ function timeoutFailure(clock: 'wall' | 'compute', { limits, facts }: FailureSou
   return scriptFailure('ScriptTimeoutError', message, { metadata: { clock, ...facts } });
 }
 
-function tooLargeMessage(end: Extract<SandboxEnd, { type: 'return_too_large' }>, limits: Limits): string {
+/** Why a value cannot be returned. */
+export function valueFault(
+  end: Extract<SandboxEnd, { type: 'unserializable' | 'return_too_large' }>,
+  { maxReturnBytes }: Limits,
+): string {
+  if (end.type === 'unserializable')
+    return `The script's value cannot be carried as JSON: ${end.path} is ${end.reason}.`;
   const largest = end.largestKeys.length === 0 ? '' : ` Largest: ${end.largestKeys.join(', ')}.`;
-  return `The script's value is ${end.bytes} bytes of JSON; at most ${limits.maxReturnBytes} can be returned.${largest}`;
+  return `The script's value is ${end.bytes} bytes of JSON; at most ${maxReturnBytes} can be returned.${largest}`;
 }
 
 function stackText(name: string, message: string, frames: string): string | undefined {

@@ -1,6 +1,7 @@
 import {
   ABORT_GRACE_MS,
   StaleEpochError,
+  type Diagnostic,
   type Operation,
   type OutcomeMetadata,
   type SandboxCall,
@@ -15,10 +16,10 @@ import type { CallResult, Facade, FacadeEvent } from '../tools/index.js';
 import { CallJournal } from './call-journal.js';
 import { CallNotes } from './call-notes.js';
 import { EarlierCalls } from './earlier-calls.js';
-import { withoutRepairedReturn } from './final-operations.js';
 import { GuestClock } from './guest-clock.js';
 import { countBuiltinCalls, isSameForTheGuest } from './sandbox-limits.js';
 import { Replay } from './replay.js';
+import { withoutRepairedReturn } from './left-out-value.js';
 import type { ResumeState } from './resume-state.js';
 import { callIndexOf, ScriptCalls } from './script-calls.js';
 import { ScriptOutput } from './script-output.js';
@@ -65,6 +66,7 @@ export class ScriptSession {
   #replay: Replay | undefined;
   #delivering = false;
   #isTimed = false;
+  #valueWarning: Diagnostic | undefined;
   /** At the script's end. */
   #pendingTimers: readonly (SourcePosition | undefined)[] = [];
   #resolve: (end: SessionEnd) => void = () => {};
@@ -411,7 +413,9 @@ export class ScriptSession {
 
   async #finish(end: SandboxEnd): Promise<void> {
     try {
-      await this.#end(withoutRepairedReturn(end, this.#options.script));
+      const value = withoutRepairedReturn(end, this.#options.script, this.#options.limits);
+      this.#valueWarning = value.warning;
+      await this.#end(value.end);
     } catch (error) {
       const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
       this.#options.onEvent({ type: 'internal', detail });
@@ -457,6 +461,7 @@ export class ScriptSession {
       detached: this.#calls.detached,
       rejected: this.#calls.rejected,
       pendingTimers: this.#pendingTimers,
+      valueWarning: this.#valueWarning,
       codeOf: (callIndex) => this.#tape.errorCode(callIndex),
       builtinCalls: () => countBuiltinCalls(this.#tape.stored()),
       unwritten: this.#unwritten,

@@ -29,6 +29,8 @@ export interface OutcomeParts {
   rejected: ReadonlyMap<number, RejectedCall>;
   /** Where the timers stand that had not fired. */
   readonly pendingTimers: readonly (SourcePosition | undefined)[];
+  /** Says that a value could not be returned which the script had not asked to return. */
+  readonly valueWarning: Diagnostic | undefined;
   /** The code with which the host rejected a call. */
   readonly codeOf: (callIndex: number) => string | undefined;
   /** How many calls of `sleep`, timers, `catalog` and `tools.spawn` the script has made. */
@@ -59,6 +61,7 @@ export function endedOutcome(parts: OutcomeParts): EndedOutcome {
     ...unhandledDiagnostics(end, script),
     ...abortedDiagnostics(end, operations, script),
     ...timerDiagnostics(end, parts.pendingTimers),
+    ...(parts.valueWarning === undefined ? [] : [parts.valueWarning]),
     ...droppedProgress(parts.output.droppedProgress(), parts.limits),
   ];
   // Written out twice: members added behind a spread object cost more than the rest of a short script's end.

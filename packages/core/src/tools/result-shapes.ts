@@ -3,7 +3,7 @@ import { childSchema, expand } from './schema-reference.js';
 import type { SchemaNode } from './schema-reference.js';
 
 /** Whether a tool's result, or the member at `path` of it, is certainly an object, or a list of objects. */
-export function isObjectResult({ outputSchema }: Tool, path: readonly string[]): boolean {
+export function isObjectResult({ outputSchema }: Tool, path: readonly (string | number)[]): boolean {
   if (outputSchema === undefined) return false;
   let schema: SchemaNode | undefined = outputSchema;
   for (const name of path) schema = schema && partOf(outputSchema, schema, name);

@@ -23,6 +23,16 @@ const tools = [
     execute: () => ({ id: 1, state: 'open' as const, title: 'a', user: { name: 'n' }, tags: ['x'] }),
   }),
   defineTool({
+    name: 'list',
+    description: 'Lists.',
+    approval: 'never',
+    input: z.object({}),
+    output: z.object({
+      rows: z.array(z.object({ id: z.number(), title: z.string(), owner: z.object({ name: z.string() }) })),
+    }),
+    execute: () => ({ rows: [{ id: 1, title: 'a', owner: { name: 'n' } }] }),
+  }),
+  defineTool({
     name: 'notes.write',
     description: 'Writes.',
     approval: 'never',
@@ -53,6 +63,7 @@ async function decisionOn(source: string, under = harness): Promise<string> {
 }
 
 const WRITE = 'await tools.notes.write({ text: id })';
+const ROWS = 'const { rows } = await tools.list();';
 const READ = 'const item = await tools.read({ id: "1" });';
 
 describe('async functions given to methods of lists', () => {
@@ -117,6 +128,14 @@ describe('objects where a text is wanted', () => {
     ['return `${(await tools.read({ id: "1" })).user}`', 'refused object-in-text'],
     [`${READ} console.log(\`item: \${item}\`)`, 'told object-in-text'],
     [`${READ} return \`\${item.title} \${item.tags} \${item.user.name}\``, 'runs'],
+    [`${ROWS} return 'all: ' + rows`, 'refused object-in-text'],
+    [`${ROWS} return rows.join(', ')`, 'refused object-in-text'],
+    [`${ROWS} return String(rows.filter((row) => row.id > 1))`, 'refused object-in-text'],
+    [`${ROWS} for (const row of rows) text(\`- \${row}\`)`, 'refused object-in-text'],
+    [`${ROWS} return rows.map((row) => row.id).concat(rows.map((row) => \`\${row.owner}\`))`, 'refused object-in-text'],
+    [`${ROWS} return rows.map((row) => row.title).join() + \`\${rows.length} \${rows.some((row) => row.id)}\``, 'runs'],
+    [`${ROWS} for (const { owner: { name }, title } of rows) text(\`\${title} \${name}\`); return 1`, 'runs'],
+    [`${ROWS} return rows.map((row: any) => { row = { ...row, toString: () => 'a' }; return \`\${row}\` })`, 'runs'],
     [`${READ} return JSON.parse(item)`, 'refused ts2345'],
     [`${READ} try { return JSON.parse(item) } catch { return item }`, 'told ts2345'],
     [`${READ} return JSON.parse(item.title)`, 'runs'],
@@ -203,9 +222,32 @@ describe('comparisons that can never hold', () => {
     [`${READ} if (item.state === "opened") await tools.notes.write({ text: "a" })`, 'refused ts2367'],
     [`${READ} switch (item.state) { case "opened": return 1 }`, 'refused ts2678'],
     [`${READ} return item.id === item.title`, 'refused ts2367'],
+    [`${READ} switch (item.state) { case "opened": return 1; case "shut": return 2 }`, 'refused ts2678'],
+    [`${READ} switch (item.state) { case "open": return 1; case "shut": return 2 }`, 'told ts2678'],
+    [`${READ} switch (item.state) { case "opened": return 1; default: return 2 }`, 'told ts2678'],
     ["return '' == 0", 'told ts2367'],
     ['let step: "a" | "b" | "c" = "a"; const next = () => { step = "b" }; next(); return step === "b"', 'told ts2367'],
     [`${READ} return item.state === "open"`, 'runs'],
+  ])('%s: %s', async (source, decision) => {
+    expect(await decisionOn(source)).toBe(decision);
+  });
+});
+
+describe('what is only declared', () => {
+  it.each([
+    ['declare function helper(n: number): number; return helper(1)', 'refused missing-implementation'],
+    [
+      'declare const fetch: (url: string) => Promise<any>; return fetch("https://a.example")',
+      'refused missing-implementation',
+    ],
+    ['declare const tools: any; return (await tools.read({ id: "1" })).title', 'runs'],
+    ['declare function read(args: { id: string }): Promise<any>; return (await read({ id: "1" })).title', 'runs'],
+    ['declare const helper: any; return typeof helper === "undefined"', 'runs'],
+    [
+      'function twice(n: number): number; function twice(n: string): string; function twice(n: any) { return n + n } return twice(1)',
+      'runs',
+    ],
+    ['declare global { interface Window { a: string } } return 1', 'runs'],
   ])('%s: %s', async (source, decision) => {
     expect(await decisionOn(source)).toBe(decision);
   });

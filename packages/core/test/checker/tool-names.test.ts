@@ -51,7 +51,13 @@ describe('a namespace that is not exposed', () => {
     },
   );
 
+  it.each(['const { mcp } = tools;', 'const mcp = tools.mcp;'])('is refused in a variable, too: %s', async (taken) => {
+    expect(await saidOf(`${taken} await mcp.github.list({})`)).toBe('failed\nerror: mcp is not available here.');
+  });
+
   it.each([
+    'const { mcp } = tools; if (mcp) await mcp.github.list({})',
+    'const { mcp } = tools; await mcp?.github.list({})',
     'if (tools.mcp) await tools.mcp.github.list({})',
     'await tools.mcp?.github.list({})',
     'await tools.http?.({ url: "x" })',

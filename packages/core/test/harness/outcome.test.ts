@@ -96,6 +96,21 @@ describe('a value is plain JSON data', () => {
   });
 });
 
+describe('a last value that nobody asked to return', () => {
+  it.each([
+    ['[1].reduce((all, one) => all.set(one, one), new Map())', 'a Map'],
+    ['[10n ** 20n]', 'value[0] is a BigInt'],
+    ['"x".repeat(3_000_000)', 'at most'],
+  ])('fails no script whose work is done: %s', async (last, fault) => {
+    const outcome = await harness.runScript(`await tools.echo({ value: 1 });\n${last}`);
+    expect(valueOf(outcome)).toBeUndefined();
+    const told = outcome.diagnostics.filter(({ severity }) => severity === 'warning');
+    expect(told).toMatchObject([
+      { code: 'value-left-out', line: 2, message: expect.stringContaining(fault) as unknown },
+    ]);
+  });
+});
+
 describe('every outcome', () => {
   it('has its id, output, logs, operations, diagnostics, plan and metadata, also when it failed', async () => {
     for (const source of [

@@ -163,6 +163,19 @@ const REPAIRED: readonly { name: string; source: string; answer: unknown; codes:
     codes: ['repair-fence', 'repair-entities'],
   },
   {
+    name: 'entities around literals that hold some of their own',
+    source:
+      'const s = `<p>a &amp; b</p>`;\nconst t = "&lt;";\nreturn [1, 2].filter((x) => x &gt; 1 &amp;&amp; s).concat([s + t])',
+    answer: [2, '<p>a &amp; b</p>&lt;'],
+    codes: ['repair-entities'],
+  },
+  {
+    name: 'a timer that is to hold no process',
+    source: 'const late = setTimeout(() => {}, 1);\nlate.unref();\nsetInterval(() => {}, 1)\n  .unref();\nreturn 1',
+    answer: 1,
+    codes: ['repair-timer'],
+  },
+  {
     name: 'entities in a whole-script function',
     source: 'async () =&gt; { return 1 &lt; 2 }',
     answer: true,

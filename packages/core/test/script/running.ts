@@ -40,7 +40,14 @@ export async function run(script: CompiledScript): Promise<unknown> {
 }
 
 export function start(script: CompiledScript): Promise<unknown> {
-  const realm = createContext({ tools, catalog: {}, context: {}, console: { log() {}, error() {} } });
+  const realm = createContext({
+    tools,
+    catalog: {},
+    context: {},
+    console: { log() {}, error() {} },
+    setTimeout: () => 1,
+    setInterval: () => 2,
+  });
   const main = runInContext(script.javascript, realm, { filename: 'script.ts' }) as () => Promise<unknown>;
   expect(main.length).toBe(0);
   return main();

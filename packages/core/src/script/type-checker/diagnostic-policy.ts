@@ -27,6 +27,7 @@ export class DiagnosticPolicy {
   readonly #literals: ReadonlySet<number>;
   readonly #accepted: ReadonlySet<CallFact>;
   readonly #issues: readonly CallIssue[];
+  readonly #neverEqual: ReadonlySet<number>;
 
   /** `diagnostics`: all of the script's, with their offsets in it. `choices`: named types that are lists of literals. */
   constructor(
@@ -49,6 +50,7 @@ export class DiagnosticPolicy {
     this.#behindAssigned = new Set(facts.behindAssigned);
     this.#ownTypes = new Set(facts.ownTypes);
     this.#annotated = new Set(facts.annotated);
+    this.#neverEqual = new Set(diagnostics.flatMap(({ code, offset }) => (NO_OVERLAP.has(code) ? [offset] : [])));
     // A list that is given an element of another type holds both.
     const mixed = diagnostics.map(({ code, offset, end }) =>
       WRONG_ARGUMENT.has(code) ? this.callAt(offset, end)?.collects : '',
@@ -75,6 +77,7 @@ export class DiagnosticPolicy {
     if (WRONG_ARGUMENT.has(code) && call !== undefined && call.tool !== '')
       return this.#wrongArgument(diagnostic, offset, call);
     if (WRONG_ARGUMENT.has(code) && call?.isParse === true) return this.#parsedVerdict(diagnostic, offset);
+    if (NO_OVERLAP.has(code) && this.#isOneOfSeveral(offset)) return 'warning';
     if (NO_OVERLAP.has(code)) return this.#comparisonVerdict(diagnostic, offset, end);
     return 'warning';
   }
@@ -91,7 +94,9 @@ export class DiagnosticPolicy {
 
   /** `tools.mcp` and the like where they are not exposed: alone of all members of `tools` they may be undefined. */
   isAbsentNamespace({ code }: NativeDiagnostic, offset: number, end: number): boolean {
-    const isNamed = POSSIBLY_UNDEFINED.has(code) && this.#facts.toolMembers.some((at) => offset < at && at < end);
+    if (!POSSIBLY_UNDEFINED.has(code)) return false;
+    if (this.#facts.toolVariables.includes(offset)) return true;
+    const isNamed = this.#facts.toolMembers.some((at) => offset < at && at < end);
     return isNamed && !this.#facts.calls.some((call) => offset <= call.start && call.end <= end);
   }
 
@@ -187,6 +192,12 @@ export class DiagnosticPolicy {
     return isCertain && sides[0].length > 0 && !isLoose && !this.#isCoerced(offset) ? 'error' : 'warning';
   }
 
+  /** Another choice of the same `switch` may hold, or its default. */
+  #isOneOfSeveral(offset: number): boolean {
+    const found = this.#facts.switches.find(({ cases }) => cases.includes(offset));
+    return found !== undefined && (found.hasDefault || !found.cases.every((at) => this.#neverEqual.has(at)));
+  }
+
   /** `==` makes one type of two. */
   #isCoerced(offset: number): boolean {
     return this.#facts.coercions.some(([start, end]) => start <= offset && offset < end);
@@ -270,9 +281,9 @@ export function flattened(diagnostic: NativeDiagnostic): string[] {
 
 /** Matters of style and of types that are not written down. */
 const STYLE = new Set([
-  2355, 2366, 2578, 2683, 2695, 6133, 6138, 6192, 6196, 6198, 7005, 7006, 7008, 7010, 7011, 7015, 7016, 7017, 7019,
-  7022, 7023, 7024, 7025, 7026, 7027, 7028, 7029, 7030, 7031, 7034, 7036, 7041, 7043, 7044, 7045, 7046, 7056, 80007,
-  18046,
+  1184, 1234, 2355, 2366, 2578, 2683, 2695, 6133, 6138, 6192, 6196, 6198, 7005, 7006, 7008, 7010, 7011, 7015, 7016,
+  7017, 7019, 7022, 7023, 7024, 7025, 7026, 7027, 7028, 7029, 7030, 7031, 7034, 7036, 7041, 7043, 7044, 7045, 7046,
+  7056, 80007, 18046,
 ]);
 /** Fails whenever it is reached: await outside of an async function, a constant assigned, a name used too early … */
 const CERTAIN = new Set([1103, 1155, 1308, 2348, 2451, 2588, 2693, 6234]);

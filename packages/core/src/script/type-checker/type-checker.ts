@@ -33,7 +33,7 @@ export interface TypeCheckerOptions {
   readonly signatureOf: (tool: string) => string | undefined;
   readonly judgeArgument: JudgeArgument;
   /** Whether a tool's result, or a member of it, is certainly an object, or a list of objects. */
-  readonly isObject: (tool: string, path: readonly string[]) => boolean;
+  readonly isObject: (tool: string, path: readonly (string | number)[]) => boolean;
 }
 
 const HEAD = 'export {};async function __script(){\n';

@@ -24,7 +24,7 @@ export interface ReportContext {
   readonly signatureOf: (tool: string) => string | undefined;
   readonly judgeArgument: JudgeArgument;
   /** Whether a tool's result, or a member of it, is certainly an object, or a list of objects. */
-  readonly isObject: (tool: string, path: readonly string[]) => boolean;
+  readonly isObject: (tool: string, path: readonly (string | number)[]) => boolean;
   /** Named types of the declarations that are lists of literals, as they are written. */
   readonly choices: ReadonlyMap<string, string>;
   /** The script after repairs, and how many characters stood before it in the text that was checked. */
@@ -126,9 +126,12 @@ function refusal({ call, offset, isMissing, message }: CallIssue, context: Repor
 
 /** A text without anything of the value may be sent or stored; one that is only printed harms nobody. */
 function objectInText({ tool, path, offset, isLogged }: ResultText): Weighed {
+  const members = path.map((part) => (typeof part === 'number' ? '[…]' : `.${part}`)).join('');
   const what =
-    path.length === 0 ? `The result of tools.${tool}` : `\`${path.join('.')}\` of the result of tools.${tool}`;
-  const message = `${what} is an object, and becomes "[object Object]" in a text. Name a member of it, or use JSON.stringify.`;
+    members === ''
+      ? `The result of tools.${tool}`
+      : `\`${members.replace(/^\./u, '')}\` of the result of tools.${tool}`;
+  const message = `${what} is an object, or a list of objects, and becomes "[object Object]" in a text. Name a member of it, or use JSON.stringify.`;
   return mistake({ code: 'object-in-text', message, offset }, isLogged ? 'warning' : 'error');
 }
 

@@ -1,0 +1,38 @@
+import { blank } from './edits.js';
+import type { Edit } from './edits.js';
+import type { SyntaxIndex } from './syntax-index.js';
+import { memberName, unwrapped } from './syntax.js';
+import type { Node } from './syntax.js';
+import { isConstant } from './tool-calls.js';
+import { treeRepair } from './tree-repair.js';
+import type { TreeRepair } from './tree-repair.js';
+import type { Visit } from './walk.js';
+
+const STARTING = new Set(['setTimeout', 'setInterval']);
+
+/** Leaves out `.unref()` and `.ref()` of timers: here a timer is a number, and holds no process. */
+export function repairTimers(index: SyntaxIndex, text: string): TreeRepair | undefined {
+  const edits = index.calls.flatMap((visit) => withoutReference(visit, index, text));
+  const message = '`.unref()` was left out: a timer does not keep a script from ending.';
+  return edits.length === 0 ? undefined : treeRepair('repair-timer', message, edits);
+}
+
+function withoutReference({ node }: Visit, index: SyntaxIndex, text: string): Edit[] {
+  if (node.type !== 'CallExpression' || node.arguments.length > 0) return [];
+  const callee = unwrapped(node.callee);
+  if (callee.type !== 'MemberExpression' || !/^(?:un)?ref$/u.test(memberName(callee) ?? '')) return [];
+  if (!isTimer(unwrapped(callee.object), index)) return [];
+  const start = callee.object.end;
+  return [{ start, end: node.end, text: blank(text.slice(start, node.end)) }];
+}
+
+function isTimer(node: Node, index: SyntaxIndex): boolean {
+  if (node.type === 'Identifier') {
+    const declarator = isConstant(index, node.name) ? index.declared.get(node.name)?.[0]?.parent?.node : undefined;
+    const value =
+      declarator?.type === 'VariableDeclarator' && declarator.init !== null ? unwrapped(declarator.init) : undefined;
+    return value !== undefined && value.type !== 'Identifier' && isTimer(value, index);
+  }
+  if (node.type !== 'CallExpression' || node.callee.type !== 'Identifier') return false;
+  return STARTING.has(node.callee.name) && !index.declared.has(node.callee.name);
+}
