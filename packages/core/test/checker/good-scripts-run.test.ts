@@ -1,31 +1,14 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { createHarness } from '#core/index.js';
-import type { Outcome, Tool } from '#core/protocol/index.js';
+import type { Outcome } from '#core/protocol/index.js';
 import { badScripts, goodScripts } from './corpus.js';
-import { makeWorld } from './world.js';
+import { worldHarness } from './world-harness.js';
 
 const good = goodScripts();
 const bad = badScripts();
 let ran = 0;
 
-type World = ReadonlyMap<string, Tool>;
-
-/** One warm harness serves every world: its tools ask the one that the run has brought along. */
-const harness = createHarness({
-  tools: makeWorld().map((tool) => ({
-    ...tool,
-    execute: (input, call) => (call.app as World).get(tool.name)?.execute(input, call),
-  })),
-  approvals: 'auto',
-  typecheck: 'off',
-  limits: { maxToolCalls: 200 },
-});
+const { harness, run } = worldHarness({ typecheck: 'off', limits: { maxToolCalls: 200 } });
 afterAll(() => harness.close());
-
-async function run(source: string): Promise<Outcome> {
-  const app: World = new Map(makeWorld().map((tool) => [tool.name, tool]));
-  return harness.runScript(source, { app, context: { workingDirectory: '/project' } });
-}
 
 function answerOf(outcome: Outcome): unknown {
   if (outcome.status !== 'completed')

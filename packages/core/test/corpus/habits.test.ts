@@ -1,14 +1,13 @@
 import { parseSync } from 'oxc-parser';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createHarness } from '#core/index.js';
-import type { Outcome, Tool } from '#core/protocol/index.js';
+import type { Outcome } from '#core/protocol/index.js';
 import { applyEdits, type Edit } from '#core/script/edits.js';
 import { isLastValue } from '#core/script/last-value.js';
 import { indexSyntax, isFunction, type SyntaxIndex } from '#core/script/syntax-index.js';
 import { findToolCalls } from '#core/script/tool-calls.js';
 import type { Visit } from '#core/script/walk.js';
 import { goodScripts } from '../checker/corpus.js';
-import { makeWorld } from '../checker/world.js';
+import { worldHarness } from '../checker/world-harness.js';
 
 /** A way to write a script that is another system's; undefined where the script has no room for it. */
 interface Habit {
@@ -110,27 +109,13 @@ function edited(source: string, edits: readonly Edit[]): string | undefined {
   return edits.length === 0 ? undefined : applyEdits(source, edits);
 }
 
-type World = ReadonlyMap<string, Tool>;
-
-const harness = createHarness({
-  tools: makeWorld().map((tool) => ({
-    ...tool,
-    execute: (input, call) => (call.app as World).get(tool.name)?.execute(input, call),
-  })),
-  approvals: 'auto',
-  limits: { maxToolCalls: 200 },
-});
+const { harness, run } = worldHarness({ limits: { maxToolCalls: 200 } });
 afterAll(() => harness.close());
 
 const scripts = goodScripts().map(({ name, source }) => {
   const options = { lang: 'ts', sourceType: 'module', preserveParens: false } as const;
   return { name, source, index: indexSyntax(parseSync('script.ts', source, options).program) };
 });
-
-async function run(source: string): Promise<Outcome> {
-  const app: World = new Map(makeWorld().map((tool) => [tool.name, tool]));
-  return harness.runScript(source, { app, context: { workingDirectory: '/project' } });
-}
 
 /** What a script does, with the lines that its calls stand on. */
 function behaviourOf(outcome: Outcome, linesBefore: number): unknown {

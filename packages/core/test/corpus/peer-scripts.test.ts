@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createHarness, type Harness } from '#core/index.js';
-import type { Outcome, Tool } from '#core/protocol/index.js';
+import { afterAll, expect, it } from 'vitest';
+import type { Outcome } from '#core/protocol/index.js';
 import { makeWorld } from '../checker/world.js';
+import { worldHarness } from '../checker/world-harness.js';
 import { peerScripts, type Expected, type PeerScript } from './peer-scripts.js';
 import { peerTools } from './peer-world.js';
 
@@ -11,29 +11,11 @@ const LEAST_SCRIPTS = 200;
 
 const scripts = peerScripts();
 
-type World = ReadonlyMap<string, Tool>;
-
-const worldTools = (): Tool[] => [...makeWorld(), ...peerTools()];
-
-let harness: Harness;
-
-beforeAll(() => {
-  harness = createHarness({
-    tools: worldTools().map((tool) => ({
-      ...tool,
-      execute: (input, call) => (call.app as World).get(tool.name)?.execute(input, call),
-    })),
-    approvals: 'auto',
-    limits: { maxToolCalls: 200, timeoutMs: 5_000 },
-  });
-});
-
+const { harness, run } = worldHarness({ limits: { maxToolCalls: 200, timeoutMs: 5_000 } }, () => [
+  ...makeWorld(),
+  ...peerTools(),
+]);
 afterAll(() => harness.close());
-
-async function run(script: string): Promise<Outcome> {
-  const app: World = new Map(worldTools().map((tool) => [tool.name, tool]));
-  return harness.runScript(script, { app, context: { workingDirectory: '/project' } });
-}
 
 /** What is not as the author expects; empty where all is. */
 function differences(expected: Expected, outcome: Outcome): string[] {

@@ -4,6 +4,7 @@ import { createHarness, type Harness } from '#core/index.js';
 import type { Outcome, Tool } from '#core/protocol/index.js';
 import { goodScripts } from '../checker/corpus.js';
 import { makeWorld as checkerWorld } from '../checker/world.js';
+import { worldHarness, type WorldHarness } from '../checker/world-harness.js';
 import { peerScripts } from '../corpus/peer-scripts.js';
 import { peerTools } from '../corpus/peer-world.js';
 import { makeMutants, type Mutant } from './mutants.js';
@@ -15,8 +16,6 @@ const LEAST_MUTANTS = 300;
 const PER_OPERATOR = 12;
 const BATCH = 8;
 const HOOK_MS = 300_000;
-
-type World = ReadonlyMap<string, Tool>;
 
 const makeWorld = (): Tool[] => [...checkerWorld(), ...peerTools()];
 
@@ -32,23 +31,18 @@ function baseScripts(): { name: string; source: string }[] {
 }
 
 /** Runs without the checker; each run brings its own world along. */
-let running: Harness;
+let running: WorldHarness;
 let checking: Record<keyof typeof LEAST_REFUSED, Harness>;
 const base = baseScripts();
 const mutants = makeMutants(base, makeWorld(), PER_OPERATOR);
 let different: Mutant[] = [];
 
 beforeAll(async () => {
-  running = createHarness({
-    tools: makeWorld().map((tool) => ({
-      ...tool,
-      execute: (input, call) => (call.app as World).get(tool.name)?.execute(input, call),
-    })),
-    approvals: 'auto',
-    typecheck: 'off',
+  running = worldHarness(
     // A mutant may loop for ever.
-    limits: { maxToolCalls: 100, computeMs: 500, timeoutMs: 10_000 },
-  });
+    { typecheck: 'off', limits: { maxToolCalls: 100, computeMs: 500, timeoutMs: 10_000 } },
+    makeWorld,
+  );
   const { validateOutput } = makeWorld().find(({ outputSchema }) => outputSchema === undefined) as Tool;
   checking = {
     'with output schemas': createHarness({ tools: makeWorld(), approvals: 'auto', mode: 'dry-run' }),
@@ -62,7 +56,7 @@ beforeAll(async () => {
 }, HOOK_MS);
 
 afterAll(async () => {
-  await running.close();
+  await running.harness.close();
   await Promise.all(Object.values(checking).map((harness) => harness.close()));
 });
 
@@ -86,8 +80,7 @@ async function inBatches<T, R>(list: readonly T[], each: (item: T) => Promise<R>
 
 /** What a script does: its calls, how each ended, its value and its output. */
 async function behaviourOf(source: string): Promise<string> {
-  const app: World = new Map(makeWorld().map((tool) => [tool.name, tool]));
-  const outcome = await running.runScript(source, { app, context: { workingDirectory: '/project' } });
+  const outcome = await running.run(source);
   const calls = outcome.operations.map(({ tool, input, status }) => [tool, input, status]);
   const end = outcome.status === 'completed' ? { value: outcome.value } : { status: outcome.status };
   return JSON.stringify([calls, end, outcome.output]);
