@@ -1,7 +1,7 @@
 import type { Finding } from './findings.js';
 import { functionFor, isTopLevel } from './own-functions.js';
-import { isUnusedVariable } from './promise-flow.js';
-import type { PromiseCalls } from './promise-calls.js';
+import { isReturned, isUnusedVariable } from './promise-flow.js';
+import { gatheringMethod, type PromiseCalls } from './promise-calls.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { memberName, unwrapped } from './syntax.js';
 import type { Node, NodeOf } from './syntax.js';
@@ -98,9 +98,22 @@ function lostList(visit: Visit, index: SyntaxIndex): string | undefined {
       return 'and `await` does not wait for the items of a list';
     case 'ReturnStatement':
       return isTopLevel(parent) ? 'which a result cannot hold' : undefined;
+    case 'Property':
+    case 'ArrayExpression':
+      return isReturned(parent) ? 'which a result cannot hold' : undefined;
+    case 'ArrowFunctionExpression':
+      return isGatheredInside(parent) ? 'and `Promise.all` does not wait for lists inside of its list' : undefined;
     default:
       return undefined;
   }
+}
+
+/** The function makes an item of the list that `Promise.all` is given: `Promise.all(groups.map((ids) => ids.map(…)))`. */
+function isGatheredInside(fn: Visit): boolean {
+  const call = fn.key === 'arguments' ? fn.parent : undefined;
+  if (call === undefined || methodOf(call)?.method !== 'map') return false;
+  const { key, parent } = outermost(call);
+  return key === 'arguments' && parent !== undefined && gatheringMethod(parent.node) !== '';
 }
 
 /** Members that are no built-in's, whatever holds them: the script's own, and each part of a tool's name. */

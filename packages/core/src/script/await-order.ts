@@ -1,5 +1,6 @@
-import { functionFor } from './own-functions.js';
+import { functionAround, functionFor } from './own-functions.js';
 import type { PromiseCall, PromiseCalls } from './promise-calls.js';
+import { CHAINING } from './promise-flow.js';
 import { isFunction, nameUse, type SyntaxIndex } from './syntax-index.js';
 import { memberName, unwrapped } from './syntax.js';
 import type { Node } from './syntax.js';
@@ -30,6 +31,7 @@ const CHANGING = new Set([
 export class AwaitOrder {
   readonly #index: SyntaxIndex;
   readonly #promises: PromiseCalls;
+  readonly #called: ReadonlyMap<Node, Node>;
   readonly #used = new Map<Node, Later>();
   readonly #changes = new Map<string, readonly Visit[]>();
   #makesPromises: boolean | undefined;
@@ -37,6 +39,7 @@ export class AwaitOrder {
   constructor(index: SyntaxIndex, promises: PromiseCalls) {
     this.#index = index;
     this.#promises = promises;
+    this.#called = new Map(promises.all.flatMap(({ node, fn }) => (fn === undefined ? [] : [[node, fn] as const])));
   }
 
   /** `chain`: the call with what is chained to it. */
@@ -61,9 +64,9 @@ export class AwaitOrder {
       return false;
     return this.#changesOf(name).every((change) => {
       const around = functionsAround(change);
-      if (around.some((fn) => later.functions.has(fn))) return true;
+      if (around.some(({ node }) => later.functions.has(node))) return true;
       // What other promises do when they settle has no order of its own, but a loop may wait for it.
-      if (around.some((fn) => this.#promises.leavesWork(fn))) return !later.hasLoop;
+      if (around.some((fn) => isChainedCallback(fn) || this.#promises.leavesWork(fn.node))) return !later.hasLoop;
       return around.length === 0 && change.node.start < from;
     });
   }
@@ -75,18 +78,21 @@ export class AwaitOrder {
     return changes;
   }
 
-  /** What the functions in an expression use, also those of the script's own that they name. */
+  /** What the functions in an expression use, also those of the script's own that they name or call. */
   #laterOf(root: Node): Later {
-    const later: Later = { names: new Set(), functions: new Set(), hasLoop: false };
+    const later: Later = { names: new Set(), functions: new Set(), called: new Set(), hasLoop: false };
     const open = [root];
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
       const own = this.#usedIn(next);
       later.hasLoop ||= own.hasLoop;
       for (const fn of own.functions) later.functions.add(fn);
-      for (const name of own.names) {
-        const fn = later.names.has(name) ? undefined : functionFor(this.#firstUse(name), this.#index);
-        later.names.add(name);
-        if (fn !== undefined) open.push(fn);
+      const named = [...own.names].filter((name) => !later.names.has(name));
+      for (const name of named) later.names.add(name);
+      const functions = named.map((name) => functionFor(this.#firstUse(name), this.#index));
+      for (const fn of [...functions, ...own.called]) {
+        if (fn === undefined || later.called.has(fn)) continue;
+        later.called.add(fn);
+        open.push(fn);
       }
     }
     return later;
@@ -99,7 +105,7 @@ export class AwaitOrder {
   #usedIn(root: Node): Later {
     const known = this.#used.get(root);
     if (known !== undefined) return known;
-    const own = usedIn(root);
+    const own = usedIn(root, this.#called);
     this.#used.set(root, own);
     return own;
   }
@@ -109,17 +115,22 @@ export class AwaitOrder {
 interface Later {
   readonly names: Set<string>;
   readonly functions: Set<Node>;
+  /** Functions of the script's own that it calls, wherever they stand. */
+  readonly called: Set<Node>;
   hasLoop: boolean;
 }
 
-function usedIn(root: Node): Later {
+function usedIn(root: Node, functionsByCall: ReadonlyMap<Node, Node>): Later {
   const names = new Set<string>();
   const declared = new Set<string>();
   const functions = new Set<Node>();
+  const called = new Set<Node>();
   let hasLoop = false;
   walk(root as never, (visit) => {
     const { node } = visit;
     if (isFunction(node)) functions.add(node);
+    const fn = functionsByCall.get(node);
+    if (fn !== undefined) called.add(fn);
     hasLoop ||= node.type === 'WhileStatement' || node.type === 'DoWhileStatement' || node.type === 'ForStatement';
     if (node.type !== 'Identifier') return;
     const use = nameUse(visit);
@@ -127,7 +138,7 @@ function usedIn(root: Node): Later {
     else if (use === 'referenced') names.add(node.name);
   });
   for (const name of declared) names.delete(name);
-  return { names, functions, hasLoop };
+  return { names, functions, called, hasLoop };
 }
 
 /** The outermost loop around a place in its function, or the place itself. */
@@ -138,10 +149,17 @@ function loopAround(visit: Visit): Visit {
   return loop;
 }
 
-function functionsAround(visit: Visit): Node[] {
-  const around: Node[] = [];
-  for (let at = visit.parent; at !== undefined; at = at.parent) if (isFunction(at.node)) around.push(at.node);
+function functionsAround(visit: Visit): Visit[] {
+  const around: Visit[] = [];
+  for (let at = functionAround(visit); at !== undefined; at = functionAround(at)) around.push(at);
   return around;
+}
+
+/** `.then((one) => …)`. */
+function isChainedCallback({ key, parent }: Visit): boolean {
+  if (key !== 'arguments' || parent?.node.type !== 'CallExpression') return false;
+  const callee = unwrapped(parent.node.callee);
+  return callee.type === 'MemberExpression' && CHAINING.has(memberName(callee) ?? '');
 }
 
 /** Assigned, as itself or a member; or a method is called that changes it. The counter of a `for` is its loop's own. */

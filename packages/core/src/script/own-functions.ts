@@ -1,5 +1,6 @@
 import type { SyntaxIndex } from './syntax-index.js';
 import { isFunction } from './syntax-index.js';
+import { memberName, unwrapped } from './syntax.js';
 import type { Node } from './syntax.js';
 import { outermost, type Visit } from './walk.js';
 
@@ -22,8 +23,10 @@ export function functionFor(
   return made !== undefined && !isChanged && isFunction(made) ? (made as FunctionNode) : undefined;
 }
 
-/** Where a function is called: in place, and by the name that always stands for it. */
+/** Where a function is called: in place, by the name that always stands for it, and as the only method of its name. */
 export function callsOf(fn: Visit, index: SyntaxIndex): Visit[] {
+  const method = methodName(fn);
+  if (method !== undefined) return callsOfMethod(method, index);
   const name = nameOf(fn);
   const uses = name === undefined ? [] : (index.references.get(name) ?? []);
   const isMeant = uses[0] !== undefined && functionFor(uses[0].node, index) === fn.node;
@@ -31,6 +34,34 @@ export function callsOf(fn: Visit, index: SyntaxIndex): Visit[] {
     const { key, parent } = outermost(use);
     return key === 'callee' && parent?.node.type === 'CallExpression' ? [parent] : [];
   });
+}
+
+/** The name under which an object or a class of the script's own has the function. */
+function methodName({ key, parent }: Visit): string | undefined {
+  const holder = parent?.node;
+  if (key !== 'value' || (holder?.type !== 'Property' && holder?.type !== 'MethodDefinition')) return undefined;
+  if (holder.computed || holder.key.type !== 'Identifier' || holder.kind === 'get') return undefined;
+  return holder.key.name;
+}
+
+/** What the language's own objects have: a call of that name may be one of theirs. */
+const BUILT_IN = [Array, Date, Function, Map, Object, Promise, RegExp, Set, String].map(({ prototype }) => prototype);
+
+function callsOfMethod(name: string, { calls, methods, references }: SyntaxIndex): Visit[] {
+  const isKnown = methods.get(name) === 1 && !BUILT_IN.some((prototype) => name in prototype);
+  // Tools may be called the same.
+  const isOfTools = (root: Node) => root.type === 'Identifier' && root.name === 'tools';
+  if (!isKnown || references.has('Proxy')) return [];
+  return calls.filter(({ node }) => {
+    const callee = node.type === 'CallExpression' ? unwrapped(node.callee) : undefined;
+    return callee?.type === 'MemberExpression' && memberName(callee) === name && !isOfTools(rootOf(callee));
+  });
+}
+
+function rootOf(node: Node): Node {
+  let at = node;
+  while (at.type === 'MemberExpression') at = unwrapped(at.object);
+  return at;
 }
 
 function nameOf({ node, key, parent }: Visit): string | undefined {

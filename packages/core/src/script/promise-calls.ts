@@ -18,6 +18,8 @@ export interface PromiseCall {
   readonly name: string;
   /** The tool, where one is called directly. */
   readonly tool: string | undefined;
+  /** The script's own function, where one is called. */
+  readonly fn?: Node;
 }
 
 /**
@@ -61,7 +63,7 @@ export class PromiseCalls {
       if (found.has(next.node)) continue;
       found.set(next.node, next);
       for (const fn of this.#newlyGiving(next.visit))
-        open.push(...callsOf(fn, this.#index).map(({ node, parent, key }) => ownCall({ node, parent, key })));
+        open.push(...callsOf(fn, this.#index).map((call) => ownCall(call, fn.node)));
     }
     return [...found.values()].toSorted((left, right) => left.node.start - right.node.start);
   }
@@ -94,10 +96,18 @@ function returningFunction(call: Visit): Visit | undefined {
   return holder?.node.type === 'ArrowFunctionExpression' && child.key === 'body' ? holder : undefined;
 }
 
-function ownCall(visit: Visit): PromiseCall {
+function ownCall(visit: Visit, fn: Node): PromiseCall {
   const node = visit.node as NodeOf<'CallExpression'>;
-  const callee = unwrapped(node.callee);
-  return { visit, node, name: callee.type === 'Identifier' ? callee.name : '', tool: undefined };
+  return { visit, node, name: calledName(unwrapped(node.callee)), tool: undefined, fn };
+}
+
+/** `save`, `api.save`; empty for what is no name. */
+function calledName(callee: Node): string {
+  if (callee.type === 'Identifier') return callee.name;
+  if (callee.type === 'ThisExpression') return 'this';
+  if (callee.type !== 'MemberExpression') return '';
+  const object = calledName(unwrapped(callee.object));
+  return object === '' ? '' : `${object}.${memberName(callee) ?? ''}`;
 }
 
 /** `Promise.all(…)` and its like. */

@@ -1,5 +1,6 @@
 import type { SyntaxIndex } from './syntax-index.js';
-import { isTransparent, memberName } from './syntax.js';
+import { isTopLevel } from './own-functions.js';
+import { isCompound, isTransparent, memberName } from './syntax.js';
 import type { Visit } from './walk.js';
 
 export const CHAINING: ReadonlySet<string> = new Set(['then', 'catch', 'finally']);
@@ -44,4 +45,14 @@ function isChained(holder: Visit, child: Visit): boolean {
 export function isUnusedVariable({ node }: Visit, { references }: SyntaxIndex): boolean {
   if (node.type !== 'VariableDeclarator' || node.id.type !== 'Identifier') return false;
   return (references.get(node.id.name) ?? []).length === 0;
+}
+
+/** Whether the script returns the object or list that a value is part of, at its top level. */
+export function isReturned(part: Visit): boolean {
+  let at = part;
+  while (at.node.type === 'Property' || isTransparent(at.node) || isCompound(at.node)) {
+    if (at.parent === undefined) return false;
+    at = at.parent;
+  }
+  return at.node.type === 'ReturnStatement' && isTopLevel(at);
 }

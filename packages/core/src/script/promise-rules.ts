@@ -3,8 +3,8 @@ import type { SyntaxIndex } from './syntax-index.js';
 import { isListMethod } from './async-callbacks.js';
 import { functionAround, isTopLevel } from './own-functions.js';
 import { gatheringMethod, type PromiseCall, type PromiseCalls } from './promise-calls.js';
-import { CHAINING, isUnusedVariable, whereItGoes } from './promise-flow.js';
-import { isCompound, isTransparent, memberName, unwrapped } from './syntax.js';
+import { CHAINING, isReturned, isUnusedVariable, whereItGoes } from './promise-flow.js';
+import { memberName, unwrapped } from './syntax.js';
 import type { NodeOf } from './syntax.js';
 import { isConstant, memberPath } from './tool-calls.js';
 import type { Visit } from './walk.js';
@@ -29,7 +29,7 @@ export function findPromiseMisuse(index: SyntaxIndex, promises: PromiseCalls): F
 function misuseOf(index: SyntaxIndex, call: PromiseCall): Finding | undefined {
   const { holder, child } = whereItGoes(call.visit);
   const found = judge(holder, child) ?? (holder !== undefined && isUnusedVariable(holder, index) ? UNUSED : undefined);
-  if (found === undefined) return undefined;
+  if (found === undefined || (child !== call.visit && isInExecutor(call.visit))) return undefined;
   const [code, what] = found;
   const isInList = holder?.node.type === 'ExpressionStatement' && isInListMethod(call.visit);
   const message = `${namedCall(call)} returns a promise, and it is ${what}. ${adviceFor(call, isInList)}`;
@@ -48,6 +48,13 @@ function adviceFor({ name, visit }: PromiseCall, isInList: boolean): string {
 
 function namedCall({ name }: PromiseCall): string {
   return name === '' ? 'The function' : `${name}()`;
+}
+
+/** `new Promise((resolve) => { tools.x().then(resolve); })`: that promise is what is waited for. */
+function isInExecutor(visit: Visit): boolean {
+  const fn = functionAround(visit);
+  const made = fn?.key === 'arguments' ? fn.parent?.node : undefined;
+  return made?.type === 'NewExpression' && made.callee.type === 'Identifier' && made.callee.name === 'Promise';
 }
 
 /** The function around the place is called by a list for each item, and is not async: it cannot wait. */
@@ -137,16 +144,6 @@ function judge(holder: Visit | undefined, child: Visit): Judgement | undefined {
     default:
       return undefined;
   }
-}
-
-/** Whether the script returns the object or list, at its top level. */
-function isReturned(part: Visit): boolean {
-  let at = part;
-  while (at.node.type === 'Property' || isTransparent(at.node) || isCompound(at.node)) {
-    if (at.parent === undefined) return false;
-    at = at.parent;
-  }
-  return at.node.type === 'ReturnStatement' && isTopLevel(at);
 }
 
 function judgeArgument(call: NodeOf<'CallExpression'>): Judgement | undefined {

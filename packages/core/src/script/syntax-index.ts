@@ -12,6 +12,8 @@ export interface SyntaxIndex {
   readonly returns: readonly Visit[];
   /** `await`, and `for await`. */
   readonly awaits: readonly Visit[];
+  /** How many functions and members of objects and classes of the script's own have each name. */
+  readonly methods: ReadonlyMap<string, number>;
   /** Object and array patterns. */
   readonly patterns: readonly Visit[];
   /** Regular expressions that Node cannot make. */
@@ -33,6 +35,7 @@ export function indexSyntax(program: Program): SyntaxIndex {
   const modular: Visit[] = [];
   const returns: Visit[] = [];
   const awaits: Visit[] = [];
+  const methods = new Map<string, number>();
   const patterns: Visit[] = [];
   const badPatterns: Visit[] = [];
   const enums: NodeOf<'TSEnumDeclaration'>[] = [];
@@ -84,6 +87,7 @@ export function indexSyntax(program: Program): SyntaxIndex {
         break;
       case 'Identifier':
         identifierCount++;
+        if (isMemberKey(visit)) methods.set(visit.node.name, (methods.get(visit.node.name) ?? 0) + 1);
         if (isAmbient(visit)) ambient.set(visit.node.name, visit);
         else recordName(visit, visit.node, declared, references);
         break;
@@ -96,6 +100,7 @@ export function indexSyntax(program: Program): SyntaxIndex {
     modular,
     returns,
     awaits,
+    methods,
     patterns,
     badPatterns,
     enums,
@@ -105,6 +110,13 @@ export function indexSyntax(program: Program): SyntaxIndex {
     ambient,
     references,
   };
+}
+
+function isMemberKey({ key, parent }: Visit): boolean {
+  if (key !== 'key') return false;
+  const { type } = parent!.node;
+  if (type === 'Property') return parent?.parent?.node.type === 'ObjectExpression';
+  return type === 'MethodDefinition' || type === 'PropertyDefinition';
 }
 
 function isAmbient({ key, parent }: Visit): boolean {

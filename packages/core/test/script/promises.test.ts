@@ -52,6 +52,8 @@ describe('work that nothing waits for', () => {
     ['await [1].map((id) => { return tools.remove({ id }) }); return 1', 'failed, async-map'],
     ['const all = [1].map((id) => tools.remove({ id })); return 1', 'failed, async-map'],
     ['Array.from([1], (id) => tools.remove({ id })); return 1', 'failed, async-map'],
+    ['return { all: [1].map((id) => tools.remove({ id })) }', 'failed, async-map'],
+    ['await Promise.all([[1]].map((ids) => ids.map((id) => tools.remove({ id })))); return 1', 'failed, async-map'],
     ['return [1].filter((id) => tools.remove({ id }))', 'failed, async-predicate'],
   ])('refuses the script where a list starts it: %s', async (source, end) => {
     expect(await endOf(source)).toBe(end);
@@ -71,6 +73,15 @@ describe('work that nothing waits for', () => {
     ],
     [
       'const got: number[] = []; const drop = async (id: number) => { got.push((await tools.remove({ id })).removed) };\ndrop(1); drop(2); return got',
+      '[1,2], removed 1, removed 2',
+    ],
+    ['const api = { drop: (id: number) => tools.remove({ id }) }; api.drop(1); return 1', '1, removed 1'],
+    [
+      'class Box { async drop(id: number) { await tools.remove({ id }) } }\nconst box = new Box(); box.drop(1); return 1',
+      '1, removed 1',
+    ],
+    [
+      'const got: number[] = []; tools.remove({ id: 1 }).then((one) => got.push(one.removed));\ntools.remove({ id: 2 }).then((one) => got.push(one.removed)); return got',
       '[1,2], removed 1, removed 2',
     ],
     ['(async () => { await tools.remove({ id: 1 }) })(); return 1', '1, removed 1'],
@@ -109,6 +120,10 @@ describe('work that nothing waits for', () => {
       'a loop waits for what follows',
       'let isOver = false; const drop = async () => { while (!isOver) await sleep(1); await tools.remove({ id: 1 }) };\ndrop(); isOver = true; return 1',
     ],
+    [
+      'a method of the script uses what follows',
+      'const api = { async drop() { await tools.remove({ id: step }) } };\napi.drop();\nconst step = 1; return 1',
+    ],
     ['the function around it is not async', 'function drop() { tools.remove({ id: 1 }) }\ndrop(); return 1'],
   ])('is told and left alone where %s', async (_, source) => {
     const end = await endOf(source);
@@ -118,7 +133,7 @@ describe('work that nothing waits for', () => {
 
   it.each([
     'const all = []; for (const id of [1, 2]) all.push(tools.remove({ id })); return 1',
-    'const api = { drop: (id: number) => tools.remove({ id }) }; api.drop(1); return 1',
+    'const tasks = [1].map((id) => () => tools.remove({ id })); for (const task of tasks) task(); return 1',
     '[1, 2].reduce((before, id) => before.then(() => tools.remove({ id })), Promise.resolve<unknown>(0)); return 1',
   ])('is told when it was aborted, where nothing shows it before: %s', async (source) => {
     expect(await endOf(source)).toBe('1, aborted-call');
@@ -145,6 +160,9 @@ describe('work that nothing waits for', () => {
     'const all = [1].map((id) => tools.remove({ id })); await Promise.all(all); return 1',
     'const first = tools.remove({ id: 1 }); await first; return 1',
     'const drop = (id: number) => tools.remove({ id }); await drop(1); return 1',
+    'await Promise.all([[1]].map((ids) => ids.map((id) => tools.remove({ id }))).flat()); return 1',
+    'await new Promise<void>((resolve, reject) => { tools.remove({ id: 1 }).then(() => resolve()).catch(reject) }); return 1',
+    'const api = { drop: (id: number) => tools.remove({ id }), keep: (id: number) => id }; api.keep(2); await api.drop(1); return 1',
     'const chain = [1].reduce((before, id) => before.then(() => tools.remove({ id })), Promise.resolve<unknown>(0)); await chain; return 1',
     'const drop = (ids: number[]) => Promise.all(ids.map((id) => tools.remove({ id }))); await drop([1]); return 1',
     'const list = { forEach: async (each: (id: number) => Promise<unknown>) => { await each(1) } }; await list.forEach((id) => tools.remove({ id })); return 1',
