@@ -65,8 +65,8 @@ export function prepareCode() {
 
 export function build({ quiet = false } = {}) {
   const image = join(root, 'packages/core/dist/sandbox/artefacts/execute.json');
-  const sources = ['core/src', 'core/build', 'core/engine', 'tools/src', 'server/src', 'cli/src', 'cli/build'].map((folder) =>
-    newest(join(root, 'packages', folder)),
+  const sources = ['core/src', 'core/build', 'core/engine', 'tools/src', 'server/src', 'cli/src', 'cli/build'].map(
+    (folder) => newest(join(root, 'packages', folder)),
   );
   if (Math.max(...sources) < builtAt() && !typeLibraryIsStale(image)) return;
   if (quiet) console.error('building …');
@@ -108,7 +108,13 @@ function install() {
 
 /** When everything was built last; 0 where a part of it is gone. The compiler does not touch what has not changed. */
 function builtAt() {
-  const parts = [STAMP, 'packages/cli/bundle/start.cjs', 'packages/tools/dist/index.js', 'packages/server/dist/stores/index.js', 'packages/core/dist/index.js'];
+  const parts = [
+    STAMP,
+    'packages/cli/bundle/start.cjs',
+    'packages/tools/dist/index.js',
+    'packages/server/dist/stores/index.js',
+    'packages/core/dist/index.js',
+  ];
   return Math.min(...parts.map((part) => modified(join(root, part)))) === 0 ? 0 : modified(join(root, STAMP));
 }
 

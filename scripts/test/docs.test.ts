@@ -26,6 +26,7 @@ const pages = [
   ...readdirSync(join(root, 'examples'), { recursive: true, encoding: 'utf8' })
     .filter((name) => /(?:^|\/)README\.md$/u.test(name) && !name.includes('node_modules') && !name.includes('project'))
     .map((name) => `examples/${name}`),
+  'packages/server/README.md',
 ];
 
 /** Rows of the first table below a heading (or of the page), as cells. */
@@ -53,6 +54,7 @@ describe('pages that run', () => {
     'docs/how-to/exec-and-rules.md',
     'docs/how-to/approvals.md',
     'docs/how-to/conversation.md',
+    'packages/server/README.md',
   ])(
     '%s: every command is run, and prints what is shown',
     (path) => {

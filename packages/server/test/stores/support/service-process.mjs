@@ -6,7 +6,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openEventLog, openStores } from '#server/stores/index.js';
 
 const [url, name, runCount, leaseMs] = process.argv.slice(2).map((text, index) => (index < 2 ? text : Number(text)));
-const say = (...words) => writeSync(1, `${words.join(' ')}\n`);
 const { threads, runs, close } = await openStores(url);
 const log = await openEventLog(url);
 const GROUP = { group: 'persistence', consumer: name, leaseMs };
@@ -128,4 +127,16 @@ async function store() {
 
 function leaveIfStale(error) {
   if (error.name !== 'StaleEpochError') throw error;
+}
+
+/** Until the test has room for it. */
+function say(...words) {
+  for (;;) {
+    try {
+      writeSync(1, `${words.join(' ')}\n`);
+      return;
+    } catch (error) {
+      if (error.code !== 'EAGAIN') throw error;
+    }
+  }
 }

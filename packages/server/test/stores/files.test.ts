@@ -1,0 +1,255 @@
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Libsql from 'libsql';
+import { describe, expect, it } from 'vitest';
+import { StoreUnavailableError, ToolscriptUsageError } from '@toolscript/core/protocol';
+import { openEventLog, openStores } from '#server/stores/index.js';
+import { Database } from '#server/stores/tables/database.js';
+import { describeFault } from '#server/stores/tables/faults.js';
+import { MIGRATIONS } from '#server/stores/tables/migrations.js';
+import { newFolder } from './support/new-folder.js';
+
+const VERSIONS = MIGRATIONS.map((_step, index) => index + 1);
+const isWindows = process.platform === 'win32';
+const draft = { principal: 'ada', thread: { create: { title: 'a thread' } } };
+const input = [{ type: 'message', id: 'item_user', role: 'user', content: 'hello' } as const];
+
+/** A file as that version left it. */
+function fileOfVersion(version: number): string {
+  const path = join(newFolder(), 'service.db');
+  const database = new Libsql(path);
+  database.exec(readFileSync(new URL(`dumps/${version}.sql`, import.meta.url), 'utf8'));
+  database.close();
+  return path;
+}
+
+/** What a program reads of the schema, whatever its layout. */
+function schemaOf(path: string): string[] {
+  const database = new Libsql(path);
+  const rows = database.prepare('SELECT sql FROM sqlite_master WHERE sql IS NOT NULL').all() as { sql: string }[];
+  database.close();
+  return rows.map(({ sql }) => sql.replaceAll(/\s+/gu, ' ')).toSorted();
+}
+
+async function freshFile(): Promise<string> {
+  const path = join(newFolder(), 'service.db');
+  await (await openStores(`libsql:${path}`)).close();
+  return path;
+}
+
+/** The sentence that a fault is told in. */
+function sentence(path: string, action: () => void): string {
+  try {
+    action();
+  } catch (error) {
+    const told = describeFault(error, path);
+    expect(told).toBeInstanceOf(StoreUnavailableError);
+    return (told as Error).message;
+  }
+  throw new Error('nothing failed');
+}
+
+describe('versions of the schema', () => {
+  it.each(VERSIONS)('a file of version %i is opened with all that it holds', async (version) => {
+    const url = `libsql:${fileOfVersion(version)}`;
+    const stores = await openStores(url);
+    const log = await openEventLog(url);
+    expect(await stores.threads.get('thr_1')).toMatchObject({ title: 'a\0title', workspace: '/w', agentId: 'coder' });
+    expect(await stores.threads.instructions('thr_1')).toMatchObject({ system: 'be brief' });
+    expect((await stores.threads.readEvents('run_1')).events).toHaveLength(2);
+    expect((await stores.threads.readItems('thr_1')).turns[0]?.items).toHaveLength(1);
+    expect((await stores.threads.decide('apr_1', 'approve', 'ada'))?.isRunQueued).toBe(true);
+    expect((await stores.runs.claim({ owner: 'a test', leaseMs: 1_000 }))?.run).toMatchObject({
+      runId: 'run_1',
+      epoch: 2,
+    });
+    expect(await log.open('run_1', 2)).toEqual({ nextSeq: version < 2 ? 0 : 2, isEnded: false });
+    await stores.close();
+    await log.close();
+  });
+
+  it.each(VERSIONS)('a file of version %i gets the schema of a new one', async (version) => {
+    const path = fileOfVersion(version);
+    await (await openStores(`libsql:${path}`)).close();
+    expect(schemaOf(path)).toEqual(schemaOf(await freshFile()));
+  });
+
+  it('a newer file than the program is refused, and stays as it is', async () => {
+    const path = await freshFile();
+    const database = new Libsql(path);
+    database.exec(`PRAGMA user_version = ${MIGRATIONS.length + 1}`);
+    const refusal = new RegExp(`newer version of Toolscript .*schema is ${MIGRATIONS.length + 1}.*Install`, 'u');
+    await expect(openStores(`libsql:${path}`)).rejects.toThrow(refusal);
+    await expect(openEventLog(`libsql:${path}`)).rejects.toThrow(StoreUnavailableError);
+    expect(database.prepare('PRAGMA user_version').all()).toEqual([{ user_version: MIGRATIONS.length + 1 }]);
+    database.close();
+  });
+
+  it('many openings at once make one file', async () => {
+    const url = `libsql:${newFolder()}/service.db`;
+    const all = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => (index % 2 ? openStores : openEventLog)(url)),
+    );
+    await Promise.all(all.map((each) => each.close()));
+  });
+});
+
+describe('files', () => {
+  it.skipIf(isWindows)('the file and its neighbours are for their owner alone, and so is the folder', async () => {
+    const folder = join(newFolder(), 'a/b');
+    const stores = await openStores(`libsql:${folder}/service.db`);
+    await stores.runs.create({ ...draft, input });
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    for (const name of ['service.db', 'service.db-wal', 'service.db-shm'])
+      expect(statSync(join(folder, name)).mode & 0o777, name).toBe(0o600);
+    await stores.close();
+  });
+
+  it.skipIf(isWindows)('a file that others could read is closed to them', async () => {
+    const path = await freshFile();
+    chmodSync(path, 0o644);
+    await (await openStores(`libsql:${path}`)).close();
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  it('what is no database, or a damaged one, is refused in one sentence, and stays as it is', async () => {
+    const path = await freshFile();
+    const bytes = readFileSync(path);
+    for (const damaged of [
+      Buffer.from('no database, and long enough to be read as one'.repeat(50)),
+      bytes.fill(0xa5, 0, 60),
+    ]) {
+      writeFileSync(path, damaged);
+      const refusal = `${path} is damaged, or is no database of Toolscript. Move it away to begin an empty one, or put a backup in its place.`;
+      await expect(openStores(`libsql:${path}`)).rejects.toThrow(new StoreUnavailableError(refusal));
+      expect(readFileSync(path).equals(damaged)).toBe(true);
+    }
+  });
+
+  it('damage that is found later is told in one sentence', async () => {
+    const path = await freshFile();
+    const stores = await openStores(`libsql:${path}`);
+    for (let count = 0; count < 50; count++) await stores.runs.create({ ...draft, input });
+    await stores.close();
+    const bytes = readFileSync(path);
+    writeFileSync(path, bytes.fill(0x5a, 4_096 + 100));
+    const damaged = await openStores(`libsql:${path}`).catch((error: unknown) => error);
+    const failure =
+      damaged instanceof Error ? damaged : await readAll(damaged as never).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(StoreUnavailableError);
+    expect((failure as Error).message).toMatch(/is damaged/u);
+  });
+
+  it('a database of another program is refused, and stays as it is', async () => {
+    const path = join(newFolder(), 'other.db');
+    const other = new Libsql(path);
+    other.exec('CREATE TABLE theirs (a)');
+    await expect(openStores(`libsql:${path}`)).rejects.toThrow(/database of another program/u);
+    expect(other.prepare('PRAGMA journal_mode').all()).toEqual([{ journal_mode: 'delete' }]);
+    other.close();
+  });
+
+  it('a path that leads through a file, or to a folder, is refused in one sentence', async () => {
+    const folder = newFolder();
+    writeFileSync(join(folder, 'file'), '');
+    mkdirSync(join(folder, 'folder'));
+    for (const name of ['file/service.db', 'folder'])
+      await expect(openStores(`libsql:${folder}/${name}`)).rejects.toThrow(
+        /cannot be opened for writing\. Give yourself/u,
+      );
+  });
+
+  it.skipIf(isWindows)('a folder or a file that cannot be written is refused in one sentence', () => {
+    const folder = newFolder();
+    chmodSync(folder, 0o755);
+    writeFileSync(join(folder, 'theirs.db'), '', { mode: 0o644 });
+    chmodSync(join(folder, 'theirs.db'), 0o444);
+    chmodSync(folder, 0o555);
+    asNobody(() => {
+      for (const name of ['new.db', 'theirs.db', 'sub/new.db']) {
+        const path = join(folder, name);
+        expect(sentence(path, () => new Database(path))).toMatch(/cannot be opened for writing/u);
+      }
+    });
+    chmodSync(folder, 0o755);
+  });
+
+  it('a full disk is told in one sentence, and what was there stays', async () => {
+    const path = await freshFile();
+    const database = new Database(path);
+    database.script('CREATE TABLE filler (text TEXT); PRAGMA max_page_count = 60');
+    const fill = () => database.run(`INSERT INTO filler VALUES (:text)`, { text: 'x'.repeat(3_000) });
+    const told = sentence(path, () => database.write(() => Array.from({ length: 100 }, fill)));
+    expect(told).toBe(`${path} cannot grow: the disk is full. Make room and try again.`);
+    expect(database.all('SELECT count(*) AS count FROM filler')).toEqual([{ count: 0 }]);
+    database.script('PRAGMA max_page_count = 1000000');
+    database.write(fill);
+    database.close();
+  });
+
+  it('a file that another process holds is told in one sentence', async () => {
+    const path = await freshFile();
+    const [holder, other] = [new Database(path), new Database(path)];
+    other.script('PRAGMA busy_timeout = 20');
+    const told = holder.write(() => sentence(path, () => other.write(() => {})));
+    expect(told).toMatch(/is locked: another process has held it for 15 s\. End that process/u);
+    other.write(() => {});
+    holder.close();
+    other.close();
+  });
+});
+
+/** Root may write everywhere. */
+function asNobody(action: () => void): void {
+  if (process.geteuid?.() !== 0) return action();
+  process.seteuid!(65_534);
+  try {
+    action();
+  } finally {
+    process.seteuid!(0);
+  }
+}
+
+async function readAll(stores: Awaited<ReturnType<typeof openStores>>): Promise<void> {
+  try {
+    await stores.threads.list({ text: 'hello' });
+    await stores.runs.list({ limit: 500 });
+    await stores.runs.create({ ...draft, input });
+  } finally {
+    await stores.close();
+  }
+}
+
+describe('URLs', () => {
+  it('memory: is opened, each time anew', async () => {
+    const [one, two] = [await openStores('memory:'), await openStores('memory:')];
+    await one.threads.create({ principal: 'ada' });
+    expect((await two.threads.list()).threads).toEqual([]);
+    await (await openEventLog('memory:')).close();
+  });
+
+  it.each([
+    'postgres://user:secret@host/db',
+    'redis://:secret@host',
+    'libsql://host/secret',
+    'libsql:',
+    'libsql::memory:',
+    '',
+    'x',
+    'file:/secret',
+  ])('%j is refused with the names of those that are supported, and without its secrets', async (url) => {
+    for (const open of [openStores, openEventLog]) {
+      const refused = await open(url).catch((error: unknown) => error);
+      expect(refused).toBeInstanceOf(ToolscriptUsageError);
+      expect((refused as Error).message).toMatch(/Supported are "libsql:FILE".* and "memory:"\.$/u);
+      expect((refused as Error).message).not.toContain('secret');
+    }
+  });
+
+  it('a store that is closed says so', async () => {
+    const stores = await openStores(`libsql:${await freshFile()}`);
+    await stores.close();
+    await stores.close();
+    await expect(stores.threads.list()).rejects.toThrow(/is closed\. Open the store again\./u);
+  });
+});
