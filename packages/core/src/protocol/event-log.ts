@@ -94,7 +94,8 @@ export interface EventLog {
   /**
    * The events from `from` on (default 0): those that are there, then each one that is published, none twice and none
    * left out. Ends after the run's last event, when the signal aborts, and when the run is deleted. A run that nobody
-   * has published of yet is waited for. A slow reader slows nobody else down and costs no memory.
+   * has published of yet is waited for. A slow reader slows nobody else down and costs no memory. What is
+   * no run id, and no `from`, rejects the first event.
    */
   subscribe(
     runId: string,

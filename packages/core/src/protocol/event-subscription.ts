@@ -1,6 +1,7 @@
 import type { ChangeBoard } from './change-board.js';
-import { endsRun, type EventPage, type LogPosition } from './event-log.js';
+import { endsRun, EventRangeSchema, type EventPage, type LogPosition } from './event-log.js';
 import type { StreamEvent } from './events.js';
+import { parseShape, StoreIdSchema } from './store-shapes.js';
 
 /** A page of a run's events, and how far its log goes; without a position, the log does not know the run. */
 export interface LogTail extends EventPage {
@@ -22,8 +23,8 @@ export async function* subscribeByReading(
   runId: string,
   { from = 0, signal }: { readonly from?: number; readonly signal?: AbortSignal },
 ): AsyncGenerator<StreamEvent, void, undefined> {
-  const listener = board.listen(runId);
-  let next = from;
+  let next = parseShape(EventRangeSchema, { from }, 'options').from ?? 0;
+  const listener = board.listen(parseShape(StoreIdSchema, runId, 'runId'));
   let wasKnown = false;
   const isAborted = () => signal?.aborted === true;
   try {

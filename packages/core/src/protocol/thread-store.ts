@@ -128,7 +128,7 @@ export interface ThreadStore {
    * caller has lost. Undefined where there is no such approval.
    */
   decide(approvalId: string, decision: StoredDecision, by: string): Promise<DecidedApproval | undefined>;
-  /** Decides those whose time is over, as `decide` does. Gives them. */
+  /** Decides those whose time is over, as `decide` does, and gives them. May stop after 1 000: call it again then. */
   expireApprovals(): Promise<readonly Approval[]>;
 }
 

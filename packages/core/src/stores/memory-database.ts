@@ -5,7 +5,9 @@ import {
   isFinalRunState,
   isLeaseHeld,
   NotFoundError,
+  parseShape,
   readCursor,
+  RunFenceSchema,
   StaleEpochError,
   stateAfter,
   writeCursor,
@@ -88,7 +90,8 @@ export class MemoryDatabase {
   }
 
   /** Throws a `StaleEpochError` for a writer that does not hold the run. */
-  held({ runId, epoch }: RunFence): RunRecord {
+  held(fence: RunFence): RunRecord {
+    const { runId, epoch } = parseShape(RunFenceSchema, fence, 'fence');
     const record = this.runs.get(runId);
     if (record?.run.epoch === epoch && record.run.state === 'running') return record;
     throw new StaleEpochError(`Epoch ${epoch} does not hold the run ${runId}`);

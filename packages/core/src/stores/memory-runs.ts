@@ -6,6 +6,7 @@ import {
   requestText,
   RunDraftSchema,
   RunEndSchema,
+  RunFenceSchema,
   RunQuerySchema,
   ThreadBusyError,
   ToolscriptUsageError,
@@ -68,13 +69,16 @@ export class MemoryRuns implements RunStore {
   }
 
   async renew(fence: RunFence, leaseMs: number): Promise<Renewal> {
+    parseShape(RunFenceSchema, fence, 'fence');
+    parseShape(ClaimOptionsSchema.shape.leaseMs, leaseMs, 'leaseMs');
     const record = this.database.runs.get(fence.runId);
     const isHeld = record?.run.epoch === fence.epoch && record.run.state === 'running';
     if (isHeld) Object.assign(record, { leaseMs }).run.leaseExpiresAt = this.database.now() + leaseMs;
     return { isHeld, isCancelRequested: record?.run.cancelRequestedAt !== undefined };
   }
 
-  async release({ runId, epoch }: RunFence): Promise<void> {
+  async release(fence: RunFence): Promise<void> {
+    const { runId, epoch } = parseShape(RunFenceSchema, fence, 'fence');
     const record = this.database.runs.get(runId);
     if (record?.run.epoch !== epoch || record.run.state !== 'running') return;
     this.database.leave(record, { state: 'queued', reason: 'interrupted' });

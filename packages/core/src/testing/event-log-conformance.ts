@@ -165,6 +165,12 @@ const subscriptionLaws: readonly EventLogLaw[] = [
     deepStrictEqual(await collect(log.subscribe('run_a', { from: 99 })), []);
     strictEqual((await collect(log.subscribe('run_a', { from: 1 }))).length, 1);
   }),
+  logLaw('what is no run or no place is refused, and not waited for', async (log) => {
+    for (const runId of HOSTILE_TEXTS.filter((text) => !/^\w+$/u.test(text)))
+      await refuses(() => collect(log.subscribe(runId)), ToolscriptUsageError);
+    for (const from of [-1, 0.5, Number.NaN])
+      await refuses(() => collect(log.subscribe('run_a', { from })), ToolscriptUsageError);
+  }),
   logLaw('a suspended run’s subscription stays open', async (log) => {
     const events = [
       eventOf(RUN, 0, { type: 'response_done', status: 'suspended' }),

@@ -304,6 +304,25 @@ const leaseLaws: readonly StoresLaw[] = [
     await refusesAll(stores.runs, { runId: 'run_none', epoch: 1 });
     deepStrictEqual(await stores.runs.get(fence.runId), before);
   }),
+  storesLaw('what is no fence or no lease is refused', async (stores) => {
+    const { fence } = await heldRun(stores);
+    for (const wrong of [
+      { ...fence, epoch: -1 },
+      { ...fence, epoch: 0.5 },
+      { ...fence, runId: "'" },
+      { ...fence, more: 1 },
+    ]) {
+      await refuses(() => stores.runs.renew(wrong, 1_000), ToolscriptUsageError);
+      await refuses(() => stores.runs.release(wrong), ToolscriptUsageError);
+      await refuses(() => stores.runs.finish(wrong, { state: 'completed' }), ToolscriptUsageError);
+      await refuses(() => stores.runs.suspend(wrong, [approvalDraft('apr_1')]), ToolscriptUsageError);
+    }
+    for (const leaseMs of [0, -1, 0.5, Number.NaN]) {
+      await refuses(() => stores.runs.renew(fence, leaseMs), ToolscriptUsageError);
+      await refuses(() => stores.runs.claim({ ...LEASE, leaseMs }), ToolscriptUsageError);
+    }
+    strictEqual((await stores.runs.get(fence.runId))?.state, 'running');
+  }),
   storesLaw('a released run is claimed again at once', async (stores) => {
     const { fence } = await heldRun(stores);
     await stores.runs.release(fence);

@@ -90,7 +90,8 @@ const threadLaws: readonly StoresLaw[] = [
     await threads.saveInstructions(threadId, { agentId: 'b' });
     deepStrictEqual(await threads.instructions(threadId), { agentId: 'b' });
     strictEqual((await threads.get(threadId))?.agentId, 'b');
-    await refuses(() => threads.saveInstructions('thr_none', { agentId: 'b' }), NotFoundError);
+    for (const id of ['thr_none', ...HOSTILE_TEXTS])
+      await refuses(() => threads.saveInstructions(id, { agentId: 'b' }), NotFoundError);
   }),
   storesLaw('a holder that has lost its run saves no instructions', async (_, makeStores) => {
     const clock = new TestClock();
@@ -123,6 +124,13 @@ const threadLaws: readonly StoresLaw[] = [
     strictEqual((await threads.readEvents(kept.run.runId)).events.length, 3);
     strictEqual((await threads.approval(`apr_${kept.run.runId}`))?.state, 'pending');
     strictEqual((await threads.list()).threads.length, 1);
+  }),
+  storesLaw('what was begun before the stores are closed is done', async (stores, makeStores) => {
+    const beside = await makeStores({ beside: stores });
+    const begun = [stores.threads.create({ principal: 'ada' }), stores.runs.create(runDraft())];
+    await stores.close();
+    await Promise.all(begun);
+    strictEqual((await (await makeStores({ beside })).threads.list()).threads.length, 2);
   }),
   storesLaw('what one opening has written the other reads', async (stores, makeStores) => {
     const beside = await makeStores({ beside: stores });

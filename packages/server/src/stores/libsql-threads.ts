@@ -6,6 +6,7 @@ import {
   DEFAULT_PAGE,
   EventRangeSchema,
   ItemQuerySchema,
+  NotFoundError,
   parseShape,
   readCursor,
   RunFenceSchema,
@@ -82,8 +83,8 @@ export class LibsqlThreads implements ThreadStore {
   async saveInstructions(threadId: string, instructions: ThreadInstructions, fence?: RunFence): Promise<void> {
     const parsed = parseShape(ThreadInstructionsSchema, instructions, 'instructions');
     const checked = parseShape(RunFenceSchema.optional(), fence, 'fence');
-    const id = parseShape(StoreIdSchema, threadId, 'threadId');
-    await this.database.call('threads', 'saveInstructions', id, parsed, checked, this.now());
+    if (!isStoreId(threadId)) throw new NotFoundError(`There is no thread ${JSON.stringify(threadId.slice(0, 200))}`);
+    await this.database.call('threads', 'saveInstructions', threadId, parsed, checked, this.now());
   }
 
   async append(events: readonly StreamEvent[], { epoch }: { readonly epoch?: number } = {}): Promise<number> {

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Libsql from 'libsql';
@@ -244,6 +245,17 @@ describe('URLs', () => {
       expect((refused as Error).message).toMatch(/Supported are "libsql:FILE".* and "memory:"\.$/u);
       expect((refused as Error).message).not.toContain('secret');
     }
+  });
+
+  it('a program ends by itself with stores that it left open', async () => {
+    const url = JSON.stringify(`libsql:${await freshFile()}`);
+    const modules = JSON.stringify(new URL('../../dist/stores/index.js', import.meta.url));
+    const program = `const { openStores } = await import(${modules}); console.log((await (await openStores(${url})).threads.list()).threads)`;
+    const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+      encoding: 'utf8',
+      timeout: 60_000,
+    });
+    expect([stdout, stderr, status]).toEqual(['[]\n', '', 0]);
   });
 
   it('a store that is closed says so', async () => {

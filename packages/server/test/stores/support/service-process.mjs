@@ -52,9 +52,9 @@ async function execute({ run, turn, approvals }) {
   const renewal = setInterval(() => void runs.renew(fence, leaseMs).catch(() => {}), leaseMs / 3);
   try {
     const number = Number(turn.input[0].content);
-    const { nextSeq, isEnded } = await log.open(run.runId, run.epoch);
+    const { nextSeq } = await log.open(run.runId, run.epoch);
     const count = 7 + (number % 4);
-    for (let seq = nextSeq; seq < count && !isEnded; seq++) {
+    for (let seq = nextSeq; seq < count; seq++) {
       if (mustSuspend(number, seq, approvals)) return await suspend(fence);
       if (Math.random() < 0.01) clearInterval(renewal);
       if (Math.random() < 0.01) await delay(leaseMs * 2);
