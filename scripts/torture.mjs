@@ -32,6 +32,7 @@ const { status } = spawnSync(
       TOOLSCRIPT_DAMAGE: '300',
       TOOLSCRIPT_SERVICE_PROCESSES: '10',
       TOOLSCRIPT_SERVICE_RUNS: String(kills),
+      TOOLSCRIPT_SERVICE_LEASE_MS: '3000',
       TOOLSCRIPT_SERVICE_KILLS: String(Math.ceil(kills * 0.3)),
     },
   },
