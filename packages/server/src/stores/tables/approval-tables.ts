@@ -50,6 +50,7 @@ export class ApprovalTables {
   decide(approvalId: string, decision: StoredDecision, by: string, now: number): DecidedApproval | undefined {
     const row = this.find(approvalId);
     if (row === undefined) return undefined;
+    // defence: approvals-are-decided-once, without it: const isPending = true;
     const isPending = row.state === 'pending';
     const isExpired = isPending && row.expires_at !== null && (row.expires_at as number) <= now;
     if (isExpired) this.settle(row, { state: 'expired' }, now);

@@ -111,6 +111,7 @@ export class Database {
   /** Looks for tables first: another process may be making them, and says whose they are in the same transaction. */
   #refuseForeign(path: string): void {
     const isEmpty = this.first('SELECT 1 FROM sqlite_master LIMIT 1') === undefined;
+    // defence: foreign-files-are-refused, without it: return;
     if (isEmpty || this.#pragma('application_id') === APPLICATION_ID) return;
     throw new StoreUnavailableError(`${path} is a database of another program. Name another file.`);
   }
@@ -129,6 +130,7 @@ function makeFile(path: string): void {
 
 function migrate(database: Database, path: string): void {
   const version = database.schemaVersion;
+  // defence: newer-files-are-refused
   if (version > MIGRATIONS.length)
     throw new StoreUnavailableError(
       `${path} was written by a newer version of Toolscript (its schema is ${version}, this version knows ${MIGRATIONS.length}). Install that version, or name another file.`,

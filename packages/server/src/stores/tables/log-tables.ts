@@ -128,6 +128,7 @@ export class LogTables {
 
   #fence(runId: string, epoch: number): void {
     const known = this.#find(runId)?.epoch as number | undefined;
+    // defence: later-epochs-own-the-log
     if (known !== undefined && known > epoch)
       throw new StaleEpochError(`Epoch ${epoch} of the run ${runId} is older than ${known}`);
     if (known === epoch) return;

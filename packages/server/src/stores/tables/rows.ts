@@ -90,6 +90,7 @@ export function findRun(database: Database, runId: string): Row | undefined {
 /** Throws a `StaleEpochError` for a writer that does not hold the run. */
 export function heldRun(database: Database, { runId, epoch }: RunFence): Row {
   const row = findRun(database, runId);
+  // defence: only-the-holder-writes, without it: if (row !== undefined) return row;
   if (row?.epoch === epoch && row.state === 'running') return row;
   throw new StaleEpochError(`Epoch ${epoch} does not hold the run ${runId}`);
 }

@@ -49,7 +49,7 @@ const CLAIM = `
     state = 'running', epoch = epoch + 1, owner = :owner, lease_ms = :leaseMs,
     lease_expires_at = :now + :leaseMs, updated_at = :now
   WHERE run_id = (
-    SELECT run_id FROM runs AS candidate
+    SELECT run_id FROM runs AS candidate INDEXED BY claimable_runs
     WHERE state IN ('queued', 'running') AND (state = 'queued' OR NOT (${IS_HELD}))
       AND (:runId IS NULL OR run_id = :runId)
       AND (:workspaces IS NULL OR workspace IN (SELECT value FROM json_each(:workspaces)))
