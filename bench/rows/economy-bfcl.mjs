@@ -1,7 +1,9 @@
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { groupsOf } from '../economy/bfcl/plans.mjs';
-import { measuredRun, runBfclTask, withCatalog } from '../economy/bfcl/run-bfcl-task.mjs';
+import { ANSWER, ASK, measuredRun, runBfclTask, withCatalog } from '../economy/bfcl/run-bfcl-task.mjs';
 import { CATALOGS, catalogTable, costTable, SUBJECTS, subjectTable } from '../economy/bfcl/table.mjs';
 import { BFCL_TASKS } from '../economy/bfcl/tasks.mjs';
+import { object } from '../economy/bfcl/services/schemas.mjs';
 import { SERVICES } from '../economy/bfcl/services/index.mjs';
 import { sum } from '../economy/count-tokens.mjs';
 import { NAMES } from '../economy/table.mjs';
@@ -26,7 +28,7 @@ import { alternate } from '../measure.mjs';
 /** Scripts have to stay so much better, with the default of `instructionTokens`. */
 const AT_LEAST = { one: 1.05, parallel: 1 };
 /** Of so many tasks a short run does one. */
-const QUICK_STEP = 20;
+const QUICK_STEP = 40;
 
 export const name = 'economy-bfcl';
 export const ownResult = true;
@@ -85,7 +87,24 @@ function countsOf(tasks) {
     tools: sum(tasks.flatMap(({ classes }) => classes.map((service) => SERVICES[service].tools.length))),
     oneCall: turns.filter((calls) => calls.length < 2).length,
     waiting: turns.filter((calls) => groupsOf(calls).length > 1).length,
+    documents: documentLength(),
+    askTokens: countTokens(ASK),
+    answerTokens: countTokens(ANSWER),
   };
+}
+
+/** In the form of the data set: a line for each tool, JSON with spaces. */
+function documentLength() {
+  const documents = Object.values(SERVICES).flatMap(({ about, tools }) =>
+    tools.map(({ name, does, takes, gives }) => ({
+      name,
+      description: `${about} ${does}`,
+      parameters: { ...object(takes), type: 'dict' },
+      response: { type: 'dict', properties: gives },
+    })),
+  );
+  const spaced = (document) => JSON.stringify(document).replaceAll('":', '": ').replaceAll(',"', ', "');
+  return documents.map(spaced).join('\n').length;
 }
 
 function totalRow({ totals, counts }, measure) {

@@ -8,10 +8,10 @@ import { serviceTool } from './services/index.mjs';
 import { openWorld } from './world.mjs';
 
 /** Stands for each question of the data set, in the mean length of those that were counted. */
-const ASK =
+export const ASK =
   'Before I leave the office today, I would like to have this matter settled. Please look at the details, complete whatever is necessary for it, and report the outcome.';
 /** What the model says when the calls of a turn of the user are done. */
-const ANSWER =
+export const ANSWER =
   'That is done, and all of it went as you wanted. Tell me if there is anything else that I can do for you.';
 const ROLE = 'You help a user with the tools that you have. Be brief.';
 /** So many that every tool is shown with all its docs. */
