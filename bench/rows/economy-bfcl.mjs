@@ -36,8 +36,13 @@ export const ownResult = true;
 export async function measure({ effort }) {
   const tasks = effort.economyRuns > 1 ? BFCL_TASKS : BFCL_TASKS.filter((_, index) => index % QUICK_STEP === 0);
   const measured = [];
-  for (const task of tasks) measured.push({ task, ways: await measureTask(task) });
-  const result = { counts: countsOf(tasks), totals: totalsOf(measured), bySubject: bySubject(measured) };
+  for (const task of tasks) measured.push({ task, ...(await measureTask(task)) });
+  const resultTokens = sum(measured.map((one) => one.resultTokens));
+  const result = {
+    counts: { ...countsOf(tasks), resultTokens },
+    totals: totalsOf(measured),
+    bySubject: bySubject(measured),
+  };
   const rows = [];
   for (const measure of ['cost', 'inputTokens', 'turns']) rows.push(await totalRow(result, measure));
   Object.assign(rows[0], { result });
@@ -52,7 +57,12 @@ async function measureTask(task) {
   const scripts = await runBfclTask(task, 'scripts');
   const runs = { one: await runBfclTask(task, 'one'), parallel: await runBfclTask(task, 'parallel') };
   for (const [name, catalog] of Object.entries(CATALOGS)) runs[name] = await withCatalog(task, scripts, catalog);
-  return Object.fromEntries(Object.entries(runs).map(([name, run]) => [name, withCatalogCost(measuredRun(run))]));
+  const ways = Object.entries(runs).map(([name, run]) => [name, withCatalogCost(measuredRun(run))]);
+  return { ways: Object.fromEntries(ways), resultTokens: resultTokensOf(runs.one) };
+}
+
+function resultTokensOf({ requests }) {
+  return sum(requests.at(-1).input.map(({ output = '' }) => countTokens(output)));
 }
 
 /** What the system text and the tools cost: new in the first request, and a tenth in each other. */

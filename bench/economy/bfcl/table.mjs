@@ -30,9 +30,9 @@ export const SUBJECTS = {
  * @typedef {import('../count-tokens.mjs').Figures & { catalogTokens: number, catalogCost: number }} Total
  *
  * @typedef {object} BfclResult
- * @property {Record<'tasks' | 'turns' | 'calls' | 'tools' | 'oneCall' | 'waiting' | 'documents' | 'askTokens' | 'answerTokens', number>} counts
+ * @property {Record<'tasks' | 'turns' | 'calls' | 'tools' | 'oneCall' | 'waiting' | 'resultTokens' | 'documents' | 'askTokens' | 'answerTokens', number>} counts
  * `oneCall`: turns of the user with one call or none. `waiting`: those in which a call needs what another one brings.
- * `documents`: characters of what describes our tools, in the form of the data set.
+ * `resultTokens`: of the results of all calls, as structured calls get them. `documents`: characters of what describes our tools, in the form of the data set.
  * @property {Record<'one' | 'parallel' | keyof typeof CATALOGS, Total>} totals
  * @property {Record<keyof typeof SUBJECTS, Record<'one' | 'parallel' | keyof typeof CATALOGS, Total>>} bySubject
  */
@@ -130,10 +130,10 @@ function reasonsText({ counts, totals }) {
   const requests = ({ turns }) => (turns / counts.tasks).toFixed(1);
   const more = (name) => shown(Math.round((totals[name].catalogTokens - parallel.catalogTokens) / counts.tasks));
   return `- **There is little for a script to join.** ${counts.oneCall} of the ${counts.turns} turns have one call or none, and only in ${counts.waiting} does a call need what another one brings. Parallel calls take ${requests(parallel)} requests a task and scripts ${requests(all)}, which is ${percent(all.turns, parallel.turns)} of them, and ${percent(all.turns, one.turns)} of those of one call a turn.
-- **Results are small.** Most have some ten words. Nothing is filtered, counted or joined, and a script returns what the calls would have brought.
+- **Results are small:** ${Math.round(counts.resultTokens / counts.calls)} tokens on average. Nothing is filtered, counted or joined, and a script returns what the calls would have brought.
 - **The catalogue is most of the cost:** ${percent(parallel.catalogCost, parallel.cost)} of it with parallel calls, ${percent(all.catalogCost, all.cost)} with scripts that read all docs. With all docs, a request of scripts has ${more('all')} tokens more of system text and tools, because declarations say what results look like and because of the rules for scripts; without docs of results it has ${more('arguments')} more.
 - **The same calls are longer as a script:** ${percent(all.outputTokens, parallel.outputTokens)} of the output tokens.
-- **Descriptions of the data set begin with what the service is**, in some forty words that are the same for each tool of it. All ways read them with every tool, because a function's schema has no other place for them. Declarations are one text: written there once, these words would leave scripts at ${percent(once.cost, parallel.cost)} of parallel calls, and at ${percent(onceArguments.cost, parallel.cost)} without docs of results.`;
+- **Descriptions of the data set begin with what the service is**, in some thirty words that are the same for each tool of it. All ways read them with every tool, because a function's schema has no other place for them. Declarations are one text: written there once, these words would leave scripts at ${percent(once.cost, parallel.cost)} of parallel calls, and at ${percent(onceArguments.cost, parallel.cost)} without docs of results.`;
 }
 
 function outcome(totals, name) {
