@@ -6,7 +6,6 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
  * @property {number} inputTokens Of all request bodies, as they were sent.
  * @property {number} newInputTokens Without what the request before had too: what a prompt cache does not have.
  * @property {number} outputTokens
- * @property {number} inputTextTokens Of the texts in them alone: no JSON around them, nothing escaped.
  * @property {number} cost Tokens weighted by what providers charge, see `costOf`.
  */
 
@@ -29,12 +28,14 @@ export function figuresOf(requests, answers) {
         index === 0 ? tokensOf(body) : tokensOf(body.input.slice(requests[index - 1].input.length)),
       ),
     ),
-    inputTextTokens: sum(
-      requests.map(({ instructions = '', input, tools }) => textTokensOf([instructions, input, tools])),
-    ),
     outputTokens: sum(answers.flat().map((part) => countTokens(saidIn(part)))),
   };
   return { ...figures, cost: costOf(figures) };
+}
+
+/** Of the texts in request bodies alone: no JSON around them, nothing escaped. */
+export function textTokensIn(requests) {
+  return sum(requests.map(({ instructions = '', input, tools }) => textTokensOf([instructions, input, tools])));
 }
 
 /** What the model wrote: a call's name and arguments as text, a script as the argument that it is. */

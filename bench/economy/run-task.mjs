@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHarness } from '@toolscript/core';
 import { runAgent } from '@toolscript/core/agent';
 import { scriptedModel } from '@toolscript/core/providers';
-import { figuresOf } from './count-tokens.mjs';
+import { figuresOf, textTokensIn } from './count-tokens.mjs';
 import { withReadableResults } from './readable-results.mjs';
 
 /**
@@ -21,6 +21,9 @@ import { withReadableResults } from './readable-results.mjs';
  * @property {unknown} value What the last script must have returned.
  * @property {unknown} [state] What the world must be afterwards. Default: as it was.
  * @property {string} why Why scripts win or lose here, as a sentence.
+ *
+ * @typedef {import('./count-tokens.mjs').Figures & { inputTextTokens: number }} Figures `inputTextTokens`: of the texts in
+ * the requests alone, without the JSON around them.
  */
 
 export const WAYS = ['one', 'parallel', 'scripts'];
@@ -33,7 +36,7 @@ export const WAYS = ['one', 'parallel', 'scripts'];
  * @param {{ wholeResults?: boolean, bothOffered?: boolean, instructionTokens?: number }} [options] `wholeResults`:
  * structured calls bring the JSON of everything. `bothOffered`: the model may call tools in both ways, and has this one
  * chosen. `instructionTokens`: of the agent.
- * @returns {Promise<{ figures: import('./count-tokens.mjs').Figures, tookMs: number }>} `tookMs`: with a model that answers at once.
+ * @returns {Promise<{ figures: Figures, tookMs: number }>} `tookMs`: with a model that answers at once.
  * @throws Where the task is not done, or is answered without having read what the answer needs.
  */
 export async function runTask(task, way, { wholeResults = false, bothOffered = false, ...settings } = {}) {
@@ -68,7 +71,8 @@ export async function runTask(task, way, { wholeResults = false, bothOffered = f
     // As JSON of everything the same facts are spelled otherwise.
     if (way !== 'scripts' && !wholeResults) assertRead(task, model.requests.at(-1));
     assert.deepEqual(world.state(), task.state ?? before, 'the world is not what the task makes of it');
-    return { figures: figuresOf(model.requests, answers), tookMs };
+    const inputTextTokens = textTokensIn(model.requests);
+    return { figures: { ...figuresOf(model.requests, answers), inputTextTokens }, tookMs };
   } finally {
     await harness.close();
     world.close();
