@@ -11,8 +11,10 @@ import type { Decisions } from '../harness/index.js';
 import { resolveImages, type LoadImage } from '../history/index.js';
 import type {
   EventPayload,
+  FunctionCallItem,
   ModelProvider,
   ModelRequest,
+  Outcome,
   OutputItem,
   ResponseStatus,
   ScriptExecutionItem,
@@ -23,7 +25,7 @@ import type { AgentConfig } from './agent-config.js';
 import { compactionItem, compactionRequest, ContextSize, readSummary } from './compaction.js';
 import { costOf } from './cost.js';
 import { systemText, type OfferedTools } from './offered-tools.js';
-import { callsBehind, closingOutput, openCalls } from './open-calls.js';
+import { callsAfter, closingOutput, openCalls } from './open-calls.js';
 import type { RunLog } from './run-log.js';
 import { hostOver, sharedOptions, type RunConditions } from './script-host.js';
 import { SaidText } from './usage-estimate.js';
@@ -113,12 +115,21 @@ export class AgentRun {
       const error = outcome.status === 'failed' ? outcome.error : { code: 'SuspensionError', message: '' };
       return this.#end(this.#failed(error));
     }
-    const rest = this.#newWork(outcome.status === 'failed');
-    rest.note({ outcome });
+    const call = this.#openCall(outcome);
+    const rest = this.#newWork(outcome.status === 'failed' && call === undefined);
+    if (call === undefined || outcome.status === 'suspended') rest.note({ outcome });
+    else rest.endCall(outcome.operations[0]!);
     conditions.onOutcome?.(outcome);
     const last = this.#log.items.at(-1);
-    if (last?.type === 'script_execution_output') await this.#playRest(rest, last.call_id);
+    if (last?.type === 'script_execution_output' || last?.type === 'function_call_output')
+      await this.#playRest(rest, last.call_id);
     await this.#go({ type: 'deciding', end: { status: 'completed' }, hasResults: true, waiting: rest.waiting });
+  }
+
+  /** The structured call that was resumed, if it was one. */
+  #openCall({ operations: [operation] }: Outcome): FunctionCallItem | undefined {
+    const open = openCalls(this.#log.items).filter((call) => call.type === 'function_call');
+    return open.find(({ call_id: callId }) => callId === operation?.callId);
   }
 
   #newWork(hasFailed = false): AnswerWork {
@@ -133,7 +144,7 @@ export class AgentRun {
   }
 
   async #playRest(rest: AnswerWork, callId: string): Promise<void> {
-    for (const call of callsBehind(this.#log.items, callId)) {
+    for (const call of callsAfter(this.#log.items, callId)) {
       if (call.type === 'function_call') await rest.call(call);
       else if (call.status === 'pending' && rest.waiting === undefined) await rest.script(pendingBlock(call));
     }

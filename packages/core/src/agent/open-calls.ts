@@ -60,11 +60,11 @@ export function closingOutput(call: OpenCall): OutputItem {
   };
 }
 
-/** What waits behind a script of the same answer, in order. */
-export function callsBehind(items: readonly OutputItem[], scriptCallId: string): OpenCall[] {
-  const at = items.findLastIndex((item) => item.type === 'script_execution' && item.call_id === scriptCallId);
-  const script = items[at];
-  if (script === undefined || script.answer_id === undefined) return [];
+/** The scripts and calls without a result after a script or a call of the same answer, in order. */
+export function callsAfter(items: readonly OutputItem[], callId: string): OpenCall[] {
+  const isIt = (item: OutputItem) => item.type === 'script_execution' || item.type === 'function_call';
+  const item = items.findLast((candidate) => isIt(candidate) && candidate.call_id === callId);
+  if (item?.answer_id === undefined) return [];
   // A call may have been announced before the script of an earlier one.
-  return openCalls(items).filter((call) => call.answer_id === script.answer_id && call.call_id !== scriptCallId);
+  return openCalls(items).filter((call) => call.answer_id === item.answer_id && call.call_id !== callId);
 }

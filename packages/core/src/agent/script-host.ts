@@ -30,7 +30,7 @@ export function hostOver(conditions: RunConditions, sourceDeltas: boolean): Scri
       onOutcome?.(outcome);
       return { outcome };
     },
-    callTool: ({ name, input, callId }) => harness.callTool(name, input, { ...shared, callId }),
+    callTool: ({ name, input, callId }) => harness.callTool(name, input, { ...shared, callId, threadId, turnId }),
     detector: () => harness.detector({ sourceDeltas }),
   };
 }

@@ -199,7 +199,7 @@ export class AnswerPlayer {
 
   /** After a suspended script no script starts: its source is emitted when it is whole. */
   #startScript(pieces: TextPieces, { language, format }: Extract<DetectorEvent, { type: 'script_start' }>): void {
-    if (this.#settings.work.suspended === undefined) pieces.startScript(language, format);
+    if (this.#settings.work.waiting === undefined) pieces.startScript(language, format);
   }
 
   #stopsAt({ type }: AnswerSegment, atEnd: boolean): boolean {

@@ -1,10 +1,12 @@
 import { operationToOutputItem } from '../history/index.js';
 import { scriptFailure } from '../protocol/index.js';
 import type {
+  ApprovalRequest,
   EventPayload,
   FunctionCallItem,
   HarnessMode,
   Limits,
+  Operation,
   OutputItem,
   ScriptExecutionItem,
   ScriptFailure,
@@ -48,6 +50,7 @@ export class AnswerWork {
   #started = 0;
   #failed: boolean;
   #suspended: ScriptEnd | undefined;
+  #waiting: Waiting | undefined;
 
   /** `failed`: a script of the answer failed before the suspension that this work continues after. */
   constructor(settings: WorkSettings, failed = false) {
@@ -69,19 +72,20 @@ export class AnswerWork {
     return this.#suspended;
   }
 
+  /** The members of the `response_done`, if a script or a call is suspended. */
+  get waiting(): Waiting | undefined {
+    return this.#waiting;
+  }
+
   /** The scripts after the suspended one. */
   get postponed(): readonly ScriptBlock[] {
     return this.#postponed;
   }
 
-  get waiting(): Waiting | undefined {
-    return this.#suspended && waitingMembers(this.#suspended);
-  }
-
   async call(call: FunctionCallItem): Promise<void> {
     const { scriptsAreCalls, mode } = this.#settings;
     // Calls without a result are found in the conversation after the resume.
-    if (this.#suspended !== undefined) return;
+    if (this.#waiting !== undefined) return;
     if (!scriptsAreCalls || call.name !== SCRIPT_TOOL) return this.#function(call);
     const source = sourceOf(call);
     if (source === undefined)
@@ -94,7 +98,7 @@ export class AnswerWork {
   }
 
   async script(block: ScriptBlock): Promise<void> {
-    if (this.#suspended !== undefined && block.failure === undefined) return this.#postpone(block);
+    if (this.#waiting !== undefined && block.failure === undefined) return this.#postpone(block);
     this.#started += 1;
     this.note(await this.#settings.host.runScript(block, block.failure ?? this.#skipped()));
   }
@@ -104,7 +108,9 @@ export class AnswerWork {
     const { outcome } = end;
     if (outcome.status === 'failed') this.#failed = true;
     for (const { result } of outcome.operations) this.#settings.onResult(result);
-    if (outcome.status === 'suspended') this.#suspended = end;
+    if (outcome.status !== 'suspended') return;
+    this.#suspended = end;
+    this.#waiting = waitingFor(outcome);
   }
 
   /** The model wrote the rest of its answer for a script that succeeds. */
@@ -123,7 +129,7 @@ export class AnswerWork {
   }
 
   async #function(call: FunctionCallItem): Promise<void> {
-    const { host, mode, functions, onResult, modelOutputTokens } = this.#settings;
+    const { host, mode, functions } = this.#settings;
     if (this.#skipped() !== undefined)
       return this.#refuse(call, 'An earlier script of this answer failed, so this call was not made.');
     if (mode === 'dry-run') return this.#refuse(call, 'This is a dry run: the call was not made.');
@@ -136,9 +142,17 @@ export class AnswerWork {
     this.#started += 1;
     const name = functions.get(call.name) ?? call.name;
     const operation = await host.callTool({ name, input, callId: call.call_id });
+    if (operation.scriptId === undefined) return this.endCall(operation);
+    const { scriptId, pendingApprovals = [] } = operation;
+    this.#waiting = waitingFor({ scriptId, pendingApprovals });
+  }
+
+  /** Emits the output of a structured call that has ended. */
+  endCall(operation: Operation): void {
+    const { emit, onResult, modelOutputTokens } = this.#settings;
     onResult(operation.result);
-    const identity = { id: newId('item'), callId: call.call_id };
-    putItem(this.#settings.emit, operationToOutputItem(operation, identity, { tokenBudget: modelOutputTokens }));
+    const identity = { id: newId('item'), callId: operation.callId };
+    putItem(emit, operationToOutputItem(operation, identity, { tokenBudget: modelOutputTokens }));
   }
 
   /** No arguments at all are an input only of tools that take none: elsewhere they were lost. */
@@ -174,10 +188,14 @@ function argumentsOf(call: FunctionCallItem): Record<string, unknown> | undefine
   }
 }
 
-function waitingMembers({ outcome }: ScriptEnd): Waiting | undefined {
-  if (outcome.status !== 'suspended') return undefined;
-  const approvals = outcome.pendingApprovals.map(({ approvalId }) => approvalId);
-  return { script_id: outcome.scriptId, approval_ids: approvals };
+function waitingFor({
+  scriptId,
+  pendingApprovals,
+}: {
+  scriptId: string;
+  pendingApprovals: readonly ApprovalRequest[];
+}): Waiting {
+  return { script_id: scriptId, approval_ids: pendingApprovals.map(({ approvalId }) => approvalId) };
 }
 
 function pendingItem({ source, language, item: { stage: _stage, ...members } }: ScriptBlock): ScriptExecutionItem {

@@ -1,5 +1,6 @@
 import type {
   AnswerSegment,
+  ApprovalRequest,
   EventPayload,
   Operation,
   Outcome,
@@ -32,10 +33,16 @@ export interface ScriptHost {
   /** Runs a script; with a `refusal`, reports it as the script's failure and runs nothing. Emits to the answer's log. */
   runScript(block: ScriptBlock, refusal: ScriptFailure | undefined): Promise<ScriptEnd>;
   /** Makes a structured call. Never rejects for what the tool did. */
-  callTool(call: ToolCall): Promise<Operation>;
+  callTool(call: ToolCall): Promise<CallEnd>;
   /** Finds the scripts in one message of the answer. */
   detector(): Detector;
 }
+
+/** A structured call whose decision is pending: the script that saves it, and the requests. */
+type CallEnd = Operation & {
+  readonly scriptId?: string;
+  readonly pendingApprovals?: readonly ApprovalRequest[];
+};
 
 /** How a script ended. `pending`: it is suspended, and its suspension can be written once the rest is known. */
 export interface ScriptEnd {

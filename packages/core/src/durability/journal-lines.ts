@@ -46,6 +46,8 @@ export interface StartedLine {
   identity: RunIdentity;
   /** Not in version 1, which was `process`. */
   durability?: 'process' | 'power';
+  /** The script makes this structured call. */
+  callId?: string;
   start: ScriptStart;
 }
 
@@ -53,6 +55,7 @@ export interface StartedLine {
 export interface JournalState {
   identity: RunIdentity;
   durability: 'process' | 'power';
+  callId: string | undefined;
   startedAtMs: number;
   updatedAtMs: number;
   script: InterruptedScript;
@@ -79,6 +82,7 @@ function readStory({ lines, slot }: Pick<JournalContent, 'lines' | 'slot'>): Jou
   return {
     identity: first.identity,
     durability: first.durability ?? 'process',
+    callId: first.callId,
     startedAtMs: first.atMs,
     updatedAtMs: Math.max(first.atMs, ...rest.map((line) => ('atMs' in line ? line.atMs : 0))),
     script: reader.script(first.start),

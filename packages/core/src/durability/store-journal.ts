@@ -10,6 +10,7 @@ import type { Delivery, ScriptJournal, ScriptStart } from '../session/index.js';
 import type { CallIntent, EndedCall } from '../tools/index.js';
 import { withoutResult } from './call-results.js';
 import type { EndedLine, JournalLine, StartedLine } from './journal-lines.js';
+import { present } from '../text/present.js';
 import type { Leases } from './leases.js';
 
 /** `power`: what was going to be done is on the disk before it is done. */
@@ -58,12 +59,16 @@ export class StoreJournal implements ScriptJournal {
     { leases, durability }: Keeping,
     scriptId: string,
     epoch: number,
-    { identity, principal }: { identity: RunIdentity; principal: string | undefined },
+    {
+      identity,
+      principal,
+      callId,
+    }: { identity: RunIdentity; principal: string | undefined; callId?: string | undefined },
   ) {
     this.#leases = leases;
     this.#durability = durability;
     this.#scriptId = scriptId;
-    this.#about = { version: 2, atMs: Date.now(), identity, durability };
+    this.#about = { version: 2, atMs: Date.now(), identity, durability, ...present({ callId }) };
     this.#listedAs = listedAs(identity, principal);
     this.#epoch = epoch;
     this.#isOpen = epoch > 0;

@@ -34,6 +34,8 @@ export interface ScriptFrame {
   format: ScriptFormat;
   /** Undefined where nobody heard of it. */
   item: ItemNames | undefined;
+  /** The script makes this structured call. */
+  callId?: string;
 }
 
 /** Everything of a suspension that is sealed. */

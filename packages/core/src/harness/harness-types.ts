@@ -14,6 +14,7 @@ import type {
 } from '../protocol/index.js';
 import type { CompilerStats, Detector, DetectorOptions } from '../script/index.js';
 import type { CheckPoolStats } from '../script/type-checker/index.js';
+import type { PendingCall } from '../run/saved-call.js';
 import type { RunScriptTool } from './as-tool.js';
 import type { KeptScriptDetails } from '../durability/kept-scripts.js';
 import type { ScriptCarrier } from '../prompt/instructions.js';
@@ -62,6 +63,9 @@ export interface RunScriptOptions extends RunOptions {
 export interface CallToolOptions extends RunOptions {
   /** The call's name in events and operations; made up where left out. */
   callId?: string;
+  /** Names for the events of the call; made up where left out. */
+  threadId?: string;
+  turnId?: string;
 }
 
 export interface ProcessTextOptions extends RunOptions {
@@ -156,8 +160,12 @@ export interface Harness {
   replay(scriptId: string, options?: Pick<ResumeOptions, 'signal' | 'onEvent' | 'principal'>): Promise<Outcome>;
   /** A script of the store, with all that a person may want to see of it; undefined where there is none. */
   inspect(scriptId: string, options?: Pick<ResumeOptions, 'principal'>): Promise<KeptScriptDetails | undefined>;
-  /** A structured call: the same tools, approvals and limits. Never rejects for what the tool did. */
-  callTool(name: string, input: unknown, options?: CallToolOptions): Promise<Operation>;
+  /**
+   * Makes a structured call: the same tools, approvals and limits as a script's. Never rejects for what the tool did.
+   * A call whose decision is pending has the status `awaiting_approval` and a `scriptId`: it is saved, resumed and
+   * recovered as a script that makes this one call. So is every call with effects where the harness has a store.
+   */
+  callTool(name: string, input: unknown, options?: CallToolOptions): Promise<Operation & Partial<PendingCall>>;
   /** What scripts are allowed to do, where a run does not say. */
   readonly mode: HarnessMode;
   /** Of a run that changes none. */

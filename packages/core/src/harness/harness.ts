@@ -93,6 +93,7 @@ import type {
   HarnessStats,
   Harness,
 } from './harness-types.js';
+import { callSaved, mayOutliveItsProcess, type PendingCall } from '../run/saved-call.js';
 import { callOnce } from '../run/structured-call.js';
 
 const DEFAULT_INSTRUCTION_TOKENS = 3_000;
@@ -206,9 +207,7 @@ class ToolscriptHarness implements Harness {
   async resume(target: string, decisions: Decisions = {}, run: ResumeOptions = {}): Promise<Outcome> {
     this.#assertOpen();
     checkRunOptions(run, 'resume');
-    const refusal = this.#refusalToResume();
-    if (refusal !== undefined) return failedOutcome(refusal);
-    const waiting = await this.#findWaiting(target, decisions, run);
+    const waiting = await this.#findResumable(target, decisions, run);
     return 'outcome' in waiting ? waiting.outcome : this.#resumeOpened(waiting, decisions, run);
   }
 
@@ -239,9 +238,7 @@ class ToolscriptHarness implements Harness {
     decisions: Decisions,
     run: ResumeOptions,
   ): AsyncGenerator<StreamEvent, void, undefined> {
-    const refusal = this.#refusalToResume();
-    const waiting =
-      refusal === undefined ? await this.#findWaiting(target, decisions, run) : { outcome: failedOutcome(refusal) };
+    const waiting = await this.#findResumable(target, decisions, run);
     if ('outcome' in waiting) yield* this.#refusalEvents(waiting.outcome, run);
     else yield* this.#resumeAnswer(waiting, decisions, run, () => {});
   }
@@ -258,9 +255,10 @@ class ToolscriptHarness implements Harness {
   async recover(scriptId: string, run: ResumeOptions = {}): Promise<Outcome> {
     this.#assertOpen();
     checkRunOptions(run, 'recover');
-    const refusal = this.#refusalToResume();
-    if (refusal !== undefined) return failedOutcome(refusal, scriptId);
     let found: Recoverable | RunEnd = await findRecoverable(this.#parts, scriptId, run);
+    if ('outcome' in found) return found.outcome;
+    const refusal = this.#refusalToResume('story' in found ? found.story : found.suspension.frame);
+    if (refusal !== undefined) return failedOutcome(refusal, scriptId);
     if ('story' in found) {
       const host = this.#resumeHost(run, this.#identity({}));
       found = await recoverScript(this.#parts, scriptId, host, run);
@@ -284,15 +282,23 @@ class ToolscriptHarness implements Harness {
     return (await replayScript(this.#parts, scriptId, { ...host, ceilings: {} }, run.principal)).outcome;
   }
 
-  async callTool(name: string, input: unknown, run: CallToolOptions = {}): Promise<Operation> {
+  async callTool(name: string, input: unknown, run: CallToolOptions = {}): Promise<Operation & Partial<PendingCall>> {
     this.#assertOpen();
     checkRunOptions(run, 'callTool');
     if (typeof name !== 'string') throw new ToolscriptUsageError('callTool needs the name of a tool.');
-    const sink = this.#sink(run, this.#identity({}));
-    const { limits, approvals, app, principal, signal } = this.#shared(run);
-    const callId = run.callId ?? newId('call');
-    const isDryRun = this.mode === 'dry-run';
-    return callOnce(this.#parts, { callId, name, input, limits, approvals, app, principal, signal, sink, isDryRun });
+    const identity = this.#identity(run);
+    const sink = this.#sink(run, identity);
+    const { context: _context, approvalExpiryMs, ...shared } = this.#shared(run);
+    const call = {
+      ...shared,
+      callId: run.callId ?? newId('call'),
+      name,
+      input,
+      sink,
+      isDryRun: this.mode === 'dry-run',
+    };
+    if (!mayOutliveItsProcess(this.#parts, call)) return callOnce(this.#parts, call);
+    return callSaved(this.#parts, { ...call, identity, approvalExpiryMs });
   }
 
   tools(): readonly Tool[] {
@@ -434,10 +440,18 @@ class ToolscriptHarness implements Harness {
     return ceilings;
   }
 
-  /** Nothing runs in this mode, whatever was suspended elsewhere; the script stays where it is. */
-  #refusalToResume(): ScriptFailure | undefined {
+  /** No script runs in another mode, whatever was suspended elsewhere; the script stays where it is. */
+  #refusalToResume({ callId }: { callId?: string | undefined }): ScriptFailure | undefined {
+    if (this.mode === 'disabled' && callId !== undefined) return undefined;
     // defence: modes-hold-for-resumed-scripts
     return this.mode === 'enabled' ? undefined : cannotResume(this.mode);
+  }
+
+  async #findResumable(target: string, decisions: Decisions, run: ResumeOptions): Promise<WaitingScript | RunEnd> {
+    const waiting = await this.#findWaiting(target, decisions, run);
+    if ('outcome' in waiting) return waiting;
+    const refusal = this.#refusalToResume(waiting.suspension.frame);
+    return refusal === undefined ? waiting : { outcome: failedOutcome(refusal) };
   }
 
   /** What `resume` goes on with: by its sealed text, or by its id in the store. */

@@ -197,7 +197,7 @@ const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
     'threadId',
     'turnId',
   ],
-  callTool: [...RUN_OPTIONS, 'sink', 'callId'],
+  callTool: [...RUN_OPTIONS, 'sink', 'callId', 'threadId', 'turnId'],
   asTool: RUN_OPTIONS,
   resume: [...RESUME_OPTIONS, 'sink'],
   resumeText: RESUME_OPTIONS,

@@ -36,6 +36,8 @@ import {
 } from '../durability/claims.js';
 import { announce, announceStatus, executionItem } from './script-items.js';
 import { endRun, type RunEnd } from './script-runner.js';
+import { outcomeOfCall, sinkOfCall } from './saved-call.js';
+import { present } from '../text/present.js';
 import { runSession, type RunHost, type HarnessServices } from './script-run.js';
 import { claimInProcess } from '../durability/process-suspensions.js';
 import { listedAs } from '../durability/store-journal.js';
@@ -167,9 +169,13 @@ export async function recoverScript(
   const { script, decisions } = found.story;
   const { start } = script;
   const { sink, identity } = host;
+  const { callId } = found.story;
   const text = { source: start.script.source, language: 'ts', format: 'tool' } as const;
-  const item = sink.hasListeners ? announce(sink, executionItem(text, restoreScript(start.script))) : undefined;
-  const frame: ScriptFrame = { identity, language: text.language, format: text.format, item };
+  const item =
+    sink.hasListeners && callId === undefined
+      ? announce(sink, executionItem(text, restoreScript(start.script)))
+      : undefined;
+  const frame: ScriptFrame = { identity, language: text.language, format: text.format, item, ...present({ callId }) };
   const kept = claimedScript(parts, taken, scriptId, identity, start.principal);
   return goOn(parts, host, { start, earlier: afterInterruption(script), frame, kept, decisions });
 }
@@ -308,12 +314,13 @@ interface Again {
 
 async function goOn(parts: HarnessServices, host: ResumeHost, again: Again): Promise<RunEnd> {
   const { start, earlier, frame, kept, decisions, memory } = again;
-  const { sink } = host;
+  const sink = frame.callId === undefined ? host.sink : sinkOfCall(host.sink, frame.callId);
   if (frame.item !== undefined) announceStatus(sink, frame.item.id, 'executing');
   const run = runOf(start, host);
   const end = await runSession(parts, {
     ...host,
     ...run,
+    sink,
     cacheHit: earlier.spent?.cacheHit ?? false,
     journal: kept.journal ?? noopJournal,
     earlier,
@@ -321,7 +328,8 @@ async function goOn(parts: HarnessServices, host: ResumeHost, again: Again): Pro
     ...(memory === undefined ? {} : { memory }),
   });
   const reported = { source: start.script.source, tokenBudget: run.limits.modelOutputTokens };
-  return endRun(parts, { end, frame, sink, kept, inAnswer: host.inAnswer, reported });
+  const ended = await endRun(parts, { end, frame, sink, kept, inAnswer: host.inAnswer, reported });
+  return frame.callId === undefined ? ended : { ...ended, outcome: outcomeOfCall(ended.outcome, frame.callId) };
 }
 
 function runOf(start: ScriptStart, { ceilings }: Pick<ResumeHost, 'ceilings'>) {

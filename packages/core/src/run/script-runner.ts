@@ -13,6 +13,7 @@ import {
 import { noopJournal, plainOutcome, type SessionEnd, type SuspendedEnd } from '../session/index.js';
 import type { PayloadSink, ScriptEnd } from '../answer/index.js';
 import { newId } from '../text/new-id.js';
+import { present } from '../text/present.js';
 import {
   announce,
   announceOutcome,
@@ -40,6 +41,8 @@ export interface ScriptRequest extends ScriptText {
   sink: PayloadSink;
   /** It stands in an answer that goes on behind it. */
   inAnswer: boolean;
+  /** The script makes this structured call. */
+  callId?: string;
 }
 
 /** How a script ended. `refused`: it was not resumed, and nothing happened. */
@@ -58,7 +61,7 @@ export async function runRequest(parts: HarnessServices, request: ScriptRequest)
     ? announce(request.sink, executionItem(request, compiled.ok ? compiled.script : undefined), request.item)
     : undefined;
   if (compiled.ok && request.mode !== 'dry-run')
-    return runCompiled(parts, request, { scriptId, script: compiled.script, cacheHit: compiled.cacheHit, item });
+    return runPrepared(parts, request, { scriptId, script: compiled.script, cacheHit: compiled.cacheHit, item });
   const end = compiled.ok ? {} : { error: compiled.failure };
   const outcome = plainOutcome(scriptId, end, compiled, performance.now() - startedAt, parts.runtime.name);
   if (item !== undefined) announceOutcome(request.sink, item, outcome, reportSource(request));
@@ -91,14 +94,17 @@ interface Prepared {
   item: ItemNames | undefined;
 }
 
-async function runCompiled(
+/** Runs a script that is compiled. */
+export async function runPrepared(
   parts: HarnessServices,
   request: ScriptRequest,
   { scriptId, script, cacheHit, item }: Prepared,
 ): Promise<RunEnd> {
-  const { limits, principal, sink, identity, approvals, approvalExpiryMs, app, signal } = request;
+  const { limits, principal, sink, identity, approvals, approvalExpiryMs, app, signal, callId } = request;
   const journal =
-    parts.keeping === undefined ? undefined : new StoreJournal(parts.keeping, scriptId, 0, { identity, principal });
+    parts.keeping === undefined
+      ? undefined
+      : new StoreJournal(parts.keeping, scriptId, 0, { identity, principal, callId });
   const end = await runSession(parts, {
     approvals,
     approvalExpiryMs,
@@ -124,7 +130,8 @@ async function runCompiled(
     clockMs: Date.now(),
     journal: journal ?? noopJournal,
   });
-  const frame = { identity, language: request.language, format: request.format, item };
+  const { language, format } = request;
+  const frame = { identity, language, format, item, ...present({ callId }) };
   return endRun(parts, {
     end,
     frame,

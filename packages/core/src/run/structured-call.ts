@@ -6,7 +6,7 @@ import { sessionPayload } from './session-payloads.js';
 import { emitWorkPlan } from './work-plans.js';
 
 /** One structured call: the same tools, approvals and limits as a script's, with a facade of its own. */
-interface StructuredCall {
+export interface StructuredCall {
   /** Its name in events and operations. */
   callId: string;
   name: string;
@@ -54,7 +54,8 @@ export async function callOnce(parts: HarnessServices, call: StructuredCall): Pr
   clearTimeout(timer);
   signal?.removeEventListener('abort', abort);
   const [operation] = facade.operations();
-  return operation === undefined ? refused(callId, name, input, result) : { ...failureOf(result), ...operation };
+  const failure = failureOf(result);
+  return operation === undefined ? refusedOperation(callId, name, input, failure.error) : { ...failure, ...operation };
 }
 
 /** Lets nothing run. */
@@ -89,13 +90,13 @@ function tell(parts: HarnessServices, { sink, principal }: StructuredCall, event
 }
 
 /** A call that was never admitted has no operation of its own. */
-function refused(callId: string, tool: string, input: unknown, result: CallResult): Operation {
+export function refusedOperation(callId: string, tool: string, input: unknown, error: Operation['error']): Operation {
   const failed = { callId, tool, input, effect: 'external', status: 'failed', startedAtMs: 0, durationMs: 0 } as const;
-  return { ...failed, ...failureOf(result) };
+  return error === undefined ? failed : { ...failed, error };
 }
 
 /** What cannot be written as JSON is refused by the facade, as any other wrong argument. */
-function argumentsOf(input: unknown): { argsJson: string; argsProblem?: string } {
+export function argumentsOf(input: unknown): { argsJson: string; argsProblem?: string } {
   try {
     return { argsJson: JSON.stringify(input) ?? '' };
   } catch {

@@ -126,6 +126,40 @@ describe('I5 · a person is shown the call and where it stands, and the script g
     });
   });
 
+  describe('a structured call that nobody decides about', () => {
+    const agent = { functions: 'all' } as const;
+    const turns = [
+      { parts: [call('guarded', { text: 'x' }), call('note', { text: 'after' }), script("return 'last';")] },
+      says('Decided.', ['"noted"', 'last']),
+    ];
+    const suspend = () => playOnEach({ agent, turns, world: { suspensionKey: KEY, store }, leaves: 1 });
+
+    test('suspends the run, and nothing after it runs', async () => {
+      for (const { calls, played } of await suspend()) {
+        expect(endOf(played)).toMatchObject({ status: 'suspended', approval_ids: [expect.any(String)] });
+        expect(askedOf(played)).toMatchObject([{ tool: 'guarded', script_id: endOf(played).script_id }]);
+        expect(calls).toEqual([]);
+        expect(played.history.filter(({ type }) => type.endsWith('output'))).toEqual([]);
+      }
+    });
+
+    test.each(['approve', 'deny'] as const)(
+      'has its result after %s, and then the rest of its answer runs',
+      async (decision) => {
+        for (const { calls, played } of await resumeEach(await suspend(), agent, decision)) {
+          expect(endOf(played).status).toBe('completed');
+          const made = ['note {"text":"after"}'];
+          expect(calls).toEqual(decision === 'approve' ? ['guarded {"text":"x"}', ...made] : made);
+          const [guarded, note] = played.history.filter((item) => item.type === 'function_call_output');
+          expect(guarded).toMatchObject({ success: decision === 'approve' });
+          expect(guarded!.output).toContain(decision === 'approve' ? '"done":"x"' : 'ApprovalDeniedError');
+          expect(note).toMatchObject({ success: true });
+          expect(onlyItem(played.history, 'script_execution_output').result).toBe('last');
+        }
+      },
+    );
+  });
+
   test('a structured call and a script show a person the same call', async () => {
     const requests: ApprovalRequest[] = [];
     const approvals = (request: ApprovalRequest) => {

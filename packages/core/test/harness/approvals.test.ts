@@ -25,13 +25,14 @@ describe('approvals', () => {
     expect(valueOf(await run('deny', 'return await tools.echo({ value: 1 })').outcome)).toBe(1);
   });
 
-  it('left out, a script is put aside where it needs one, and a structured call is denied with a reason', async () => {
+  it('left out, a script and a structured call are suspended where they need one', async () => {
     const outcome = await run(undefined, 'await tools.write({ path: "x" })').outcome;
     expect(outcome).toMatchObject({ status: 'suspended', pendingApprovals: [{ tool: 'write', line: 1 }] });
     const operation = await openHarness({ tools: sampleTools().tools }).callTool('write', { path: 'x' });
-    expect(operation.error).toMatchObject({
-      code: 'ApprovalDeniedError',
-      message: expect.stringContaining('no approvals are configured') as unknown,
+    expect(operation).toMatchObject({
+      status: 'awaiting_approval',
+      scriptId: expect.stringMatching(/^scr_/u) as unknown,
+      pendingApprovals: [{ tool: 'write', inputJson: '{"path":"x","content":""}' }],
     });
   });
 

@@ -79,11 +79,18 @@ describe('callTool', () => {
       'write',
       { path: 'x', content: 'ab' },
       {
-        approvals: ({ scriptId, inputJson }) =>
-          scriptId === undefined && inputJson === '{"path":"x","content":"ab"}' ? 'approve' : 'deny',
+        callId: 'call_mine',
+        approvals: ({ line, snippet, inputJson }) =>
+          line === undefined && snippet === undefined && inputJson === '{"path":"x","content":"ab"}'
+            ? 'approve'
+            : 'deny',
       },
     );
-    expect(operation).toMatchObject({ status: 'completed', result: { path: 'x', bytes: 2 } });
+    expect(operation).toMatchObject({
+      callId: 'call_mine',
+      status: 'completed',
+      result: { path: 'x', bytes: 2 },
+    });
   });
 
   it('ends when its wall clock has run out, however long the tool would take; a person may take longer', async () => {

@@ -1,0 +1,152 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import {
+  createHarness,
+  defineTool,
+  listScripts,
+  memoryStore,
+  recoverScripts,
+  type HarnessOptions,
+} from '#core/index.js';
+import type { Decision, StreamEvent } from '#core/protocol/index.js';
+import { KEY, open, suspended, type Effects } from './world.js';
+
+const NAMES = { callId: 'call_of_the_model', threadId: 'thr_1', turnId: 'turn_1' };
+
+async function ask(options: Partial<HarnessOptions> & { effects?: Effects } = {}) {
+  const harness = open(options);
+  const events: StreamEvent[] = [];
+  const operation = await harness.callTool(
+    'note',
+    { text: 'a' },
+    { ...NAMES, onEvent: (event) => void events.push(event) },
+  );
+  return { harness, operation, events };
+}
+
+describe('a structured call that nobody decides about', () => {
+  it('is suspended with its request, has no effect, and is resumed by its script’s id', async () => {
+    const effects: Effects = [];
+    const { harness, operation, events } = await ask({ effects });
+    expect(operation).toMatchObject({
+      callId: NAMES.callId,
+      tool: 'note',
+      status: 'awaiting_approval',
+      input: { text: 'a', by: 'script' },
+      pendingApprovals: [{ callId: NAMES.callId, tool: 'note', inputJson: '{"text":"a","by":"script"}' }],
+    });
+    expect(operation).not.toHaveProperty('line');
+    expect(operation.pendingApprovals![0]).not.toHaveProperty('line');
+    expect(effects).toEqual([]);
+    const asked = events.map(({ payload }) => payload).filter(({ type }) => type === 'approval_requested');
+    expect(asked).toMatchObject([{ approval: { call_id: NAMES.callId, script_id: operation.scriptId } }]);
+    const [request] = operation.pendingApprovals!;
+    const done = await harness.resume(operation.scriptId!, { [request!.approvalId]: 'approve' });
+    expect(done).toMatchObject({
+      status: 'completed',
+      operations: [{ callId: NAMES.callId, tool: 'note', status: 'completed', result: { noted: 'a' } }],
+    });
+    expect(effects).toEqual(['script: a']);
+  });
+
+  it.each([
+    ['deny', 'denied', 'ApprovalDeniedError', []],
+    [{ decision: 'approve', input: { text: 'b' } }, 'completed', undefined, ['script: b']],
+  ] as const)(
+    'ends as the decision %j says, also in another process of the same store',
+    async (decision, status, code, done) => {
+      const effects: Effects = [];
+      const store = memoryStore();
+      const { operation } = await ask({ effects, store });
+      const [request] = operation.pendingApprovals!;
+      const outcome = await open({ effects, store }).resume(operation.scriptId!, {
+        [request!.approvalId]: decision as Decision,
+      });
+      expect(outcome.operations).toMatchObject([{ callId: NAMES.callId, status }]);
+      expect(outcome.operations[0]!.error?.code).toBe(code);
+      expect(effects).toEqual(done);
+    },
+  );
+
+  it('is resumed from its sealed form without a store, once', async () => {
+    const effects: Effects = [];
+    const { operation } = await ask({ effects });
+    const decisions = { [operation.pendingApprovals![0]!.approvalId]: 'approve' as const };
+    const outcomes = await Promise.all(
+      [open({ effects }), open({ effects })].map((harness) => harness.resume(operation.suspension!, decisions)),
+    );
+    expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['completed', 'failed']);
+    expect(effects).toEqual(['script: a']);
+  });
+
+  it('suspends where the callback answers "suspend", and runs where it approves', async () => {
+    const effects: Effects = [];
+    const { operation } = await ask({ effects, approvals: () => Promise.resolve('suspend' as never) });
+    expect(operation.status).toBe('awaiting_approval');
+    const { operation: approved } = await ask({ effects, approvals: () => Promise.resolve('approve') });
+    expect(approved).toMatchObject({ callId: NAMES.callId, status: 'completed', result: { noted: 'a' } });
+    expect(effects).toEqual(['script: a']);
+  });
+
+  it('is made in a harness whose scripts are switched off', async () => {
+    const effects: Effects = [];
+    const { harness, operation } = await ask({ effects, mode: 'disabled' });
+    const done = await harness.resume(operation.scriptId!, { [operation.pendingApprovals![0]!.approvalId]: 'approve' });
+    expect(done.status).toBe('completed');
+    expect(effects).toEqual(['script: a']);
+  });
+
+  it('says what is wrong with its arguments, as a call from a script does', async () => {
+    const harness = open();
+    expect(await harness.callTool('note', { txt: 'a' }, NAMES)).toMatchObject({
+      callId: NAMES.callId,
+      status: 'failed',
+      error: { code: 'ToolValidationError', message: expect.stringContaining('txt') as unknown },
+    });
+    expect(await harness.callTool('note', undefined, NAMES)).toMatchObject({ status: 'failed' });
+  });
+});
+
+describe('a structured call with effects, in a harness with a store', () => {
+  it('leaves nothing behind when it has completed', async () => {
+    const effects: Effects = [];
+    const store = memoryStore();
+    const operation = await open({ effects, store }).callTool('mark', { text: 'a' }, NAMES);
+    expect(operation).toMatchObject({ callId: NAMES.callId, status: 'completed', result: 'a' });
+    expect((await listScripts(store)).filter(({ state }) => state !== 'ended')).toEqual([]);
+  });
+
+  it('whose process ended is never made twice: its end is unknown, and the outcome says so', async () => {
+    const store = memoryStore({ leaseMs: 1 } as never);
+    let calls = 0;
+    const tool = defineTool({
+      name: 'charge',
+      description: 'Charges',
+      effect: 'external',
+      approval: 'never',
+      input: z.object({ amount: z.number() }),
+      execute: () => {
+        calls += 1;
+        return new Promise<never>(() => {});
+      },
+    });
+    const dying = createHarness({ tools: [tool], store, suspensionKey: KEY });
+    void dying.callTool('charge', { amount: 1 }, NAMES).catch(() => {});
+    await expect.poll(() => calls).toBe(1);
+    const [left] = await listScripts(store);
+    const harness = createHarness({ tools: [tool], store, suspensionKey: KEY });
+    onTestFinished(async () => {
+      await Promise.all([dying.close(), harness.close()]);
+    });
+    const outcome = await harness.recover(left!.scriptId, { force: true });
+    expect(outcome.operations).toMatchObject([{ callId: NAMES.callId, tool: 'charge', status: 'unknown' }]);
+    expect(calls).toBe(1);
+    expect(await recoverScripts(harness, store)).toBe(0);
+  });
+});
+
+it('a suspended script keeps its own names beside saved calls', async () => {
+  const harness = open();
+  const outcome = suspended(await harness.runScript('return await tools.note({ text: "a" })'));
+  expect(outcome.pendingApprovals).toMatchObject([{ line: 1, callId: expect.stringContaining('call') as unknown }]);
+});
