@@ -107,6 +107,13 @@ async function namedPipe(folder: string): Promise<string> {
 }
 
 describe('toolscript run', () => {
+  it('shows the value of a script without a return, and says nothing of the repair', async () => {
+    const { status, stdout, stderr } = await toolscript(['eval', '-e', '6 * 7']);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toContain('42');
+    expect(stdout).not.toContain('note');
+  });
+
   it('shows the text, the scripts, each call, the console, the output, the value and how it ended', async () => {
     const cwd = folderWithFile();
     const { status, stdout, stderr } = await toolscript(['run', '-', '--cwd', cwd, '--approve', 'auto'], {

@@ -47,6 +47,7 @@ export class AwaitOrder {
     if (tool !== undefined && chain.node === node) return true;
     if (this.#waitsForOthers()) return false;
     const later = this.#laterOf(chain.node);
+    if (later.isEndless) return false;
     const from = loopAround(chain).node.start;
     return [...later.names].every((name) => this.#isSettled(name, later, { at: chain.node.start, from }));
   }
@@ -80,11 +81,18 @@ export class AwaitOrder {
 
   /** What the functions in an expression use, also those of the script's own that they name or call. */
   #laterOf(root: Node): Later {
-    const later: Later = { names: new Set(), functions: new Set(), called: new Set(), hasLoop: false };
+    const later: Later = {
+      names: new Set(),
+      functions: new Set(),
+      called: new Set(),
+      hasLoop: false,
+      isEndless: false,
+    };
     const open = [root];
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
       const own = this.#usedIn(next);
       later.hasLoop ||= own.hasLoop;
+      later.isEndless ||= own.isEndless;
       for (const fn of own.functions) later.functions.add(fn);
       const named = [...own.names].filter((name) => !later.names.has(name));
       for (const name of named) later.names.add(name);
@@ -118,6 +126,8 @@ interface Later {
   /** Functions of the script's own that it calls, wherever they stand. */
   readonly called: Set<Node>;
   hasLoop: boolean;
+  /** It never ends: `while (true) { … }` that nothing leaves. */
+  isEndless: boolean;
 }
 
 function usedIn(root: Node, functionsByCall: ReadonlyMap<Node, Node>): Later {
@@ -126,19 +136,36 @@ function usedIn(root: Node, functionsByCall: ReadonlyMap<Node, Node>): Later {
   const functions = new Set<Node>();
   const called = new Set<Node>();
   let hasLoop = false;
+  let isEndless = false;
   walk(root as never, (visit) => {
     const { node } = visit;
     if (isFunction(node)) functions.add(node);
     const fn = functionsByCall.get(node);
     if (fn !== undefined) called.add(fn);
-    hasLoop ||= node.type === 'WhileStatement' || node.type === 'DoWhileStatement' || node.type === 'ForStatement';
+    if (node.type === 'WhileStatement' || node.type === 'DoWhileStatement' || node.type === 'ForStatement') {
+      hasLoop = true;
+      isEndless ||= isAlways(node.test) && !isLeft(node);
+    }
     if (node.type !== 'Identifier') return;
     const use = nameUse(visit);
     if (use === 'declared') declared.add(node.name);
     else if (use === 'referenced') names.add(node.name);
   });
   for (const name of declared) names.delete(name);
-  return { names, functions, called, hasLoop };
+  return { names, functions, called, hasLoop, isEndless };
+}
+
+/** `while (true)`, `for (;;)`. */
+function isAlways(test: Node | null): boolean {
+  return test === null || (test.type === 'Literal' && Boolean(test.value));
+}
+
+function isLeft(loop: Node): boolean {
+  let found = false;
+  walk(loop as never, ({ node }) => {
+    found ||= node.type === 'BreakStatement' || node.type === 'ReturnStatement' || node.type === 'ThrowStatement';
+  });
+  return found;
 }
 
 /** The outermost loop around a place in its function, or the place itself. */

@@ -58,7 +58,8 @@ function callsOfMethod(name: string, { calls, methods, references }: SyntaxIndex
   });
 }
 
-function rootOf(node: Node): Node {
+/** `a` of `a.b.c`. */
+export function rootOf(node: Node): Node {
   let at = node;
   while (at.type === 'MemberExpression') at = unwrapped(at.object);
   return at;

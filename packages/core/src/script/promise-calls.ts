@@ -1,4 +1,4 @@
-import { callsOf, functionAround, functionFor, type FunctionNode } from './own-functions.js';
+import { callsOf, functionAround, functionFor, rootOf, type FunctionNode } from './own-functions.js';
 import { whereItGoes } from './promise-flow.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { memberName, unwrapped } from './syntax.js';
@@ -56,7 +56,8 @@ export class PromiseCalls {
       ...toolCalls
         .filter(({ tool }) => !WITHOUT_AWAIT.has(tool))
         .map((call) => ({ ...call, name: `tools.${call.tool}` })),
-      ...this.#index.calls.flatMap(gathering),
+      ...this.#index.calls.flatMap((visit) => [...gathering(visit), ...toolByKey(visit, this.#index)]),
+      ...this.#index.awaits.flatMap((visit) => givenFunction(visit, this.#index)),
     ];
     const found = new Map<Node, PromiseCall>();
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -115,6 +116,25 @@ function gathering(visit: Visit): PromiseCall[] {
   const method = gatheringMethod(visit.node);
   const node = visit.node as NodeOf<'CallExpression'>;
   return method === '' ? [] : [{ visit, node, name: `Promise.${method}`, tool: undefined }];
+}
+
+/** `tools[name](…)`: some tool. */
+function toolByKey(visit: Visit, { declared }: SyntaxIndex): PromiseCall[] {
+  const node = visit.node as NodeOf<'CallExpression'>;
+  const callee = node.type === 'CallExpression' ? unwrapped(node.callee) : undefined;
+  if (callee?.type !== 'MemberExpression' || memberName(callee) !== undefined || declared.has('tools')) return [];
+  const root = rootOf(callee);
+  const isTool = root.type === 'Identifier' && root.name === 'tools';
+  return isTool ? [{ visit, node, name: 'tools[…]', tool: undefined }] : [];
+}
+
+/** `await task()`, where `task` is a parameter: what the function is given may well call a tool. */
+function givenFunction(visit: Visit, { declared }: SyntaxIndex): PromiseCall[] {
+  const node = visit.node.type === 'AwaitExpression' ? visit.node.argument : undefined;
+  if (node?.type !== 'CallExpression' || node.callee.type !== 'Identifier') return [];
+  const { name } = node.callee;
+  const isParameter = (declared.get(name) ?? []).some(({ key }) => key === 'params');
+  return isParameter ? [{ visit: { node, key: 'argument', parent: visit }, node, name, tool: undefined }] : [];
 }
 
 /** `all` of `Promise.all(…)`; empty for other calls. */

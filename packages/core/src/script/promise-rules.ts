@@ -3,7 +3,7 @@ import type { SyntaxIndex } from './syntax-index.js';
 import { isListMethod } from './async-callbacks.js';
 import { functionAround, isTopLevel } from './own-functions.js';
 import { gatheringMethod, type PromiseCall, type PromiseCalls } from './promise-calls.js';
-import { CHAINING, isReturned, isUnusedVariable, whereItGoes } from './promise-flow.js';
+import { CHAINING, chainOf, isReturned, isUnusedVariable, whereItGoes } from './promise-flow.js';
 import { memberName, unwrapped } from './syntax.js';
 import type { NodeOf } from './syntax.js';
 import { isConstant, memberPath } from './tool-calls.js';
@@ -33,7 +33,9 @@ function misuseOf(index: SyntaxIndex, call: PromiseCall): Finding | undefined {
   const [code, what] = found;
   const isInList = holder?.node.type === 'ExpressionStatement' && isInListMethod(call.visit);
   const message = `${namedCall(call)} returns a promise, and it is ${what}. ${adviceFor(call, isInList)}`;
-  const severity = isInList || CERTAIN.has(code) ? 'error' : 'warning';
+  // Where the promise is one of two values, the script may ask which of them it is.
+  const isAsked = code === 'promise-in-condition' && child.node === chainOf(call.visit).node;
+  const severity = isInList || isAsked || CERTAIN.has(code) ? 'error' : 'warning';
   return { severity, code, message, offset: call.node.start };
 }
 

@@ -101,6 +101,20 @@ describe('promises and tools that are used as values', () => {
     ['return `${tools.read({ id: "1" })}`', 'refused promise-in-text'],
     ['const item = tools.read({ id: "1" }); return `${item}`', 'refused promise-in-text'],
     ['const item = tools.read({ id: "1" }); return JSON.stringify(item)', 'refused promise-in-text'],
+    ['if (tools.read({ id: "1" })) return 1', 'refused ts2801'],
+    [
+      'const isOpen = async (id: string) => (await tools.read({ id })).state === "open"; if (!isOpen("1")) return 1',
+      'refused promise-in-condition',
+    ],
+    [
+      'const isOpen = async (id: string) => (await tools.read({ id })).state === "open"; return isOpen("1") ? 1 : 2',
+      'refused promise-in-condition',
+    ],
+    [
+      'const isOn: boolean = true; const item = isOn ? tools.read({ id: "1" }) : null; return item && (await item).title',
+      'runs',
+    ],
+    ['const isOn: boolean = true; return (isOn ? tools.read({ id: "1" }) : null) ?? 1', 'told promise-in-condition'],
     ['return { item: tools.read({ id: "1" }) }', 'refused promise-in-result'],
     ['const item = tools.read({ id: "1" }); return [item]', 'refused promise-in-result'],
     ['await tools.read;', 'refused uncalled-tool'],

@@ -84,6 +84,11 @@ describe('work that nothing waits for', () => {
       'const got: number[] = []; tools.remove({ id: 1 }).then((one) => got.push(one.removed));\ntools.remove({ id: 2 }).then((one) => got.push(one.removed)); return got',
       '[1,2], removed 1, removed 2',
     ],
+    ['const name = "remove" as const; tools[name]({ id: 1 }); return 1', '1, removed 1'],
+    [
+      'const both = async (task: (args: { id: number }) => unknown) => { await task({ id: 1 }); await task({ id: 2 }) };\nboth(tools.remove); return 1',
+      '1, removed 1, removed 2',
+    ],
     ['(async () => { await tools.remove({ id: 1 }) })(); return 1', '1, removed 1'],
     [
       'async function outer() { async function drop() { await tools.remove({ id: 1 }) } drop(); }\nawait outer(); return 1',
@@ -123,6 +128,10 @@ describe('work that nothing waits for', () => {
     [
       'a method of the script uses what follows',
       'const api = { async drop() { await tools.remove({ id: step }) } };\napi.drop();\nconst step = 1; return 1',
+    ],
+    [
+      'a loop never ends',
+      'const drop = async () => { while (true) { await tools.remove({ id: 1 }); await sleep(60_000) } };\ndrop(); await sleep(1); return 1',
     ],
     ['the function around it is not async', 'function drop() { tools.remove({ id: 1 }) }\ndrop(); return 1'],
   ])('is told and left alone where %s', async (_, source) => {
