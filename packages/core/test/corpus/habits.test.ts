@@ -4,6 +4,7 @@ import type { Outcome } from '#core/protocol/index.js';
 import { applyEdits, type Edit } from '#core/script/edits.js';
 import { isLastValue } from '#core/script/last-value.js';
 import { indexSyntax, isFunction, type SyntaxIndex } from '#core/script/syntax-index.js';
+import { PromiseCalls } from '#core/script/promise-calls.js';
 import { findToolCalls } from '#core/script/tool-calls.js';
 import type { Visit } from '#core/script/walk.js';
 import { goodScripts } from '../checker/corpus.js';
@@ -47,6 +48,7 @@ const HABITS: readonly Habit[] = [
   { name: 'no tools before names', linesBefore: 0, write: (source, index) => withoutTools(source, index, '') },
   { name: 'no return before the last value', linesBefore: 0, write: withoutLastReturn },
   { name: 'no await before tools as statements', linesBefore: 0, write: withoutAwaits },
+  { name: 'no await before any promise as a statement', linesBefore: 0, write: withoutAnyAwait },
   { name: 'Windows line ends', linesBefore: 0, write: (source) => source.replaceAll('\n', '\r\n') },
 ];
 
@@ -89,7 +91,16 @@ function withoutLastReturn(source: string, index: SyntaxIndex): string | undefin
 }
 
 function withoutAwaits(source: string, index: SyntaxIndex): string | undefined {
-  const edits = findToolCalls(index).flatMap(({ visit }) => {
+  return withoutAwaitBefore(findToolCalls(index), source);
+}
+
+/** Also of `Promise.all(…)` and of the script's own functions. */
+function withoutAnyAwait(source: string, index: SyntaxIndex): string | undefined {
+  return withoutAwaitBefore(new PromiseCalls(index, findToolCalls(index)).all, source);
+}
+
+function withoutAwaitBefore(calls: readonly { visit: Visit }[], source: string): string | undefined {
+  const edits = calls.flatMap(({ visit }) => {
     const awaited = visit.parent?.node;
     const isStatement = visit.parent?.parent?.node.type === 'ExpressionStatement';
     return awaited?.type === 'AwaitExpression' && isStatement && awaited.argument === visit.node
