@@ -147,24 +147,24 @@ function keepAssignable(prototype: object): void {
     prototype === Function.prototype ||
     prototype === Error.prototype ||
     getPrototypeOf(prototype) === Error.prototype;
+  // In here, so that the accessors of a prototype share one reference to it.
+  const makeAccessor = (key: string, { value, enumerable = false }: PropertyDescriptor): void => {
+    const accessors = {
+      get: (): unknown => value,
+      set(this: unknown, assigned: unknown): void {
+        assign(this, key, assigned, prototype);
+      },
+    };
+    defineProperty(prototype, key, { ...accessors, enumerable, configurable: false });
+    freeze(accessors.get);
+    freeze(accessors.set);
+  };
   for (const key of ownKeys(prototype)) {
     if (typeof key === 'symbol' || !(isOpen || OFTEN_ASSIGNED.has(key))) continue;
     const property = getOwnPropertyDescriptor(prototype, key)!;
     if ('value' in property && property.configurable === true && property.writable === true)
-      makeAccessor(prototype, key, property);
+      makeAccessor(key, property);
   }
-}
-
-function makeAccessor(prototype: object, key: string, { value, enumerable = false }: PropertyDescriptor): void {
-  const accessors = {
-    get: (): unknown => value,
-    set(this: unknown, assigned: unknown): void {
-      assign(this, key, assigned, prototype);
-    },
-  };
-  defineProperty(prototype, key, { ...accessors, enumerable, configurable: false });
-  freeze(accessors.get);
-  freeze(accessors.set);
 }
 
 /** Hundreds of setters share it: each of them would take more room otherwise. */

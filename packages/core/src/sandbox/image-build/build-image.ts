@@ -118,14 +118,19 @@ function findLayout(engine: Engine, module: WasmModule, compiler: Engine): Layou
   };
 }
 
+/** Larger than any free block of a booted guest. */
+const MAX_FREE_BYTES = 262_144;
+/** Sizes of blocks are multiples of it. */
+const BLOCK_UNIT = 8;
+
 /**
- * Overwrites what booting left behind in freed memory, so that the image is smaller. Takes every free block,
- * large ones first, and gives them back zeroed.
+ * Overwrites what booting left behind in freed memory, so that the image is smaller. Takes every free block as a whole,
+ * and gives them back zeroed: a block that was taken in parts would keep their headers.
  */
 function zeroFreeMemory(engine: Engine): void {
   const { raw } = engine;
   const taken: number[] = [];
-  for (let size = 65_536; size >= 16; size >>= 1) {
+  for (let size = MAX_FREE_BYTES; size >= BLOCK_UNIT; size -= BLOCK_UNIT) {
     for (let block = raw.wasm_malloc(size); block !== 0; block = raw.wasm_malloc(size)) {
       taken.push(block);
       engine.memory().fill(0, block, block + size);
