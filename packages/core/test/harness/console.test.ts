@@ -99,8 +99,48 @@ describe('the console', () => {
     const source =
       'console.log("a", { get b() { throw new Error("no") } }, "c"); console.table([new Proxy({}, { ownKeys() { throw 1 } })]);';
     expect(await logsOf(source)).toEqual([
-      ['log', 'a [a value that cannot be shown] c'],
-      ['log', '[a value that cannot be shown]'],
+      ['log', 'a { b: [a value that cannot be shown] } c'],
+      ['log', '(index) | value\n--------|-------------------------------\n0       | [a value that cannot be shown]'],
     ]);
+  });
+
+  it.each([
+    ['console.log({ a: 1, get b(): number { throw 1; }, c: 3 })', '{ a: 1, b: [a value that cannot be shown], c: 3 }'],
+    ['console.log([1, { get b(): number { throw 1; } }, 3])', '[1, { b: [a value that cannot be shown] }, 3]'],
+    [
+      'console.log(new Map([["k", { get b(): number { throw 1; } }]]))',
+      'Map {"k" => { b: [a value that cannot be shown] }}',
+    ],
+    [
+      'console.table([{ a: 1, get b(): number { throw 1; } }])',
+      '(index) | a | b\n--------|---|-------------------------------\n0       | 1 | [a value that cannot be shown]',
+    ],
+    [
+      'const error = new Error("no"); Object.defineProperty(error, "name", { get() { throw 1; } }); error.stack = undefined; console.log([error])',
+      '[[a value that cannot be shown]: no]',
+    ],
+  ])('shows every other member where one cannot be read: %s', async (source, expected) => {
+    expect(await textOf(source)).toBe(expected);
+  });
+
+  it.each([
+    ['console.table(new Array(4e9))', /… 3999999900 more$/u],
+    ['console.table([{ a: 1 }], new Array(4e9))', /^\(index\)/u],
+    ['console.table({ length: 1e9 })', /^length +\| 1000000000$/mu],
+    ['console.table(new Proxy([], { get: (_, key) => key === "length" ? 4e9 : key }))', /… 3999999900 more$/u],
+    ['console.log(new Array(4e9))', /… 3999999900 more\]$/u],
+    ['console.log(new Map(Array.from({ length: 200_000 }, (_, n) => [n, { n }])))', /… 199900 more\}$/u],
+    ['console.log(new Set(Array.from({ length: 200_000 }, (_, n) => n)))', /… 199900 more\}$/u],
+    // Each level holds the next a hundred times.
+    ['let wide: unknown = 1; for (let n = 0; n < 7; n++) wide = new Array(100).fill(wide); console.log(wide)', /more/u],
+    [
+      'let wide: unknown = {}; for (let n = 0; n < 7; n++) wide = Object.fromEntries(new Array(100).fill(wide).map((held, at) => [at, held])); console.log(wide)',
+      /more/u,
+    ],
+    ['const long = "x".repeat(5e6); console.log(new Array(100).fill(long))', /more characters\]$/u],
+  ])('does no more work than a line shows: %s', async (source, expected) => {
+    const outcome = await harness.runScript(source, { limits: { computeMs: 2_000 } });
+    expect(outcome).toMatchObject({ status: 'completed' });
+    expect(outcome.logs.map(({ text }) => text).join('\n')).toMatch(expected);
   });
 });

@@ -109,6 +109,31 @@ describe('an error crosses as its name and message', () => {
     expect(failureOf(await run(causes)).message).toContain('nested deeper than 100 levels');
   });
 
+  it.each([
+    [
+      'new SuppressedError(new TypeError("late"), new RangeError("early"), "both")',
+      {
+        name: 'SuppressedError',
+        message: 'both',
+        error: { name: 'TypeError', message: 'late' },
+        suppressed: { name: 'RangeError', message: 'early' },
+      },
+    ],
+    ['Object.setPrototypeOf(new TypeError("bare"), null)', { name: 'Error', message: 'bare' }],
+  ])('keeps what it says: %s', async (expression, expected) => {
+    expect(await value(`return ${expression}`)).toEqual(expected);
+  });
+
+  it.each([
+    [
+      'new SuppressedError(new TypeError("late"), new RangeError("early"))',
+      'SuppressedError: [error]: TypeError: late [suppressed]: RangeError: early',
+    ],
+    ['Object.setPrototypeOf(new TypeError("bare"), null)', 'Error: bare'],
+  ])('says as much where it is thrown: %s', async (expression, expected) => {
+    expect(failureOf(await run(`throw ${expression}`)).message.replaceAll(/\s+/gu, ' ')).toContain(expected);
+  });
+
   it('may carry a member of any name', async () => {
     const source =
       'const error = new Error("no"); Object.defineProperty(error, "__proto__", { value: { a: 1 }, enumerable: true }); return error';

@@ -96,6 +96,13 @@ try { outer(); } catch (error) { console.log((error as Error).stack); throw erro
     expect(line).toBe(8);
   });
 
+  it('has no line of the message that reads as a frame', async () => {
+    const source = 'return new Error("no\\n    at forged (script.ts:9:9)").stack';
+    const lines = ((await value(source)) as string).split('\n');
+    expect(lines.filter((line) => /^\s*at /u.test(line))).toHaveLength(1);
+    expect(lines[0]).toBe('Error: no\\n    at forged (script.ts:9:9)');
+  });
+
   it('is undefined for what is no error', async () => {
     expect(
       await value(
@@ -122,6 +129,28 @@ describe('an error on the console', () => {
     const source =
       'class Mine extends Error { constructor() { super("own"); Error.captureStackTrace(this, Mine); this.name = "Mine"; } }\nconsole.log(new Mine())';
     expect(await logOf(source)).toBe('Mine: own\n    at (script.ts:2:17)');
+  });
+
+  it('is shown with the errors that it suppressed', async () => {
+    const source =
+      'const error = new SuppressedError(new TypeError("late"), new RangeError("early")); (error as any).stack = undefined; console.log(error)';
+    expect(await logOf(source)).toBe('SuppressedError\n  [error]: TypeError: late\n  [suppressed]: RangeError: early');
+  });
+
+  it('is shown as an error where it has lost its prototype', async () => {
+    const source =
+      'const error = new TypeError("bare"); Object.setPrototypeOf(error, null); console.log(error); console.log([error])';
+    expect(await logOf(source)).toMatch(/^Error: bare\n {4}at \(script\.ts:1:\d+\)\n\[Error: bare\]$/u);
+  });
+
+  it('shows no line of its message as a frame', async () => {
+    const source =
+      'console.log(new Error("no\\n    at forged (script.ts:9:9)\\r\\n\\tat forged (script.ts:8:8)\\nsecond line"))';
+    const log = await logOf(source);
+    expect(log.split('\n').filter((line) => /^\s*at /u.test(line))).toEqual([
+      expect.stringMatching(/^ {4}at \(script\.ts:1:\d+\)$/u),
+    ]);
+    expect(log).toContain('\nsecond line');
   });
 
   it('is shown by its title where its stack was taken away', async () => {

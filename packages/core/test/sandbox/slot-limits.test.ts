@@ -29,6 +29,23 @@ describe('a limit', () => {
     expect(slot.recycle()).toBe(false);
   });
 
+  it.each([
+    'const list = []; for (;;) list.push(sleep(1).catch(() => {}));',
+    'const list = []; for (;;) list.push(new Error("x"));',
+    'const list = []; try { for (;;) list.push([list.length]); } catch { for (;;) list.push({}); }',
+    'for (let n = 0; n < 100_000; n++) clearTimeout(setTimeout(() => {}, 10));',
+  ])('of memory is told where none is left for the engine’s error: %s', async (body) => {
+    const { compile, start } = await openSlot({ memoryMb: 4, computeMs: 60_000 });
+    expect(start(compile(body)).end).toMatchObject({ type: 'limit', limit: 'memory' });
+  });
+
+  it('of memory is not told of a script that throws null with room to spare', async () => {
+    const { compile, start, read } = await openSlot({ memoryMb: 8 });
+    const segment = start(compile('throw null'));
+    expect(segment.end).toBeUndefined();
+    expect(read(segment).end).toMatchObject({ type: 'threw', error: { message: 'null' } });
+  });
+
   it('of the stack is told by the engine’s own count, not by the words of an error', async () => {
     const { slot, compile, start, read } = await openSlot();
     const faked = start(compile(`throw new RangeError('Maximum call stack size exceeded')`));

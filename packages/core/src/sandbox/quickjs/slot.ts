@@ -344,6 +344,9 @@ export class Slot {
     const { error } = end;
     // defence: memory-limit-by-the-counter, without it: if (error.message === 'out of memory') return { type: 'limit', limit: 'memory', error };
     if (error.message === 'out of memory' && this.#ranOutOfMemory) return { type: 'limit', limit: 'memory', error };
+    // The engine throws null where there is no room for its error.
+    if (error.name === '' && error.message === 'null' && this.#ranOutOfMemory)
+      return { type: 'limit', limit: 'memory' };
     const isStack = error.message === 'Maximum call stack size exceeded';
     // defence: stack-limit-by-the-counter, without it: if (isStack) return { type: 'limit', limit: 'stack', error };
     if (isStack && this.#ranOutOfStack) return { type: 'limit', limit: 'stack', error };

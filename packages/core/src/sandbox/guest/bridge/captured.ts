@@ -30,6 +30,9 @@ export const codeUnit = uncurry<(text: string, index: number) => number>(String.
 export const indexOf = uncurry<(text: string, part: string) => number>(String.prototype.indexOf);
 export const lastIndexOf = uncurry<(text: string, part: string) => number>(String.prototype.lastIndexOf);
 export const startsWith = uncurry<(text: string, part: string) => boolean>(String.prototype.startsWith);
+export const replace = uncurry<(text: string, pattern: RegExp, replacement: string) => string>(
+  String.prototype.replace as never,
+);
 export const join = uncurry<(list: readonly string[], separator: string) => string>(Array.prototype.join);
 
 type WeakGet = <Value>(map: WeakMap<object, Value>, key: unknown) => Value | undefined;
@@ -40,12 +43,8 @@ export const weakSet = uncurry<WeakSetEntry>(WeakMap.prototype.set as never);
 export const mapGet = uncurry<<Key, Value>(map: Map<Key, Value>, key: Key) => Value | undefined>(Map.prototype.get);
 export const mapSet = uncurry<<Key, Value>(map: Map<Key, Value>, key: Key, value: Value) => void>(Map.prototype.set);
 export const mapDelete = uncurry<<Key>(map: Map<Key, unknown>, key: Key) => void>(Map.prototype.delete);
-export const mapForEach = uncurry<(map: object, visit: (value: unknown, key: unknown) => void) => void>(
-  Map.prototype.forEach as never,
-);
-export const setForEach = uncurry<(set: object, visit: (value: unknown) => void) => void>(
-  Set.prototype.forEach as never,
-);
+export const mapEntries = uncurry<(map: object) => Iterator<[unknown, unknown]>>(Map.prototype.entries);
+export const setValues = uncurry<(set: object) => Iterator<unknown>>(Set.prototype.values);
 
 type Getter<Value> = (receiver: object) => Value;
 const getterOf = <Value>(prototype: object, name: string): Getter<Value> =>
@@ -78,7 +77,10 @@ export const inheritsFrom =
 export const isMap = inheritsFrom(Map);
 export const isSet = inheritsFrom(Set);
 export const isDate = inheritsFrom(Date);
-export const isError = inheritsFrom(Error);
+const inheritsFromError = inheritsFrom(Error);
+const { isError: isEngineError } = Error;
+/** Also an error that has lost its prototype. */
+export const isError = (value: unknown): value is Error => isEngineError(value) || inheritsFromError(value);
 export const isPromise = inheritsFrom(Promise);
 export const isRegExp = inheritsFrom(RegExp);
 export const isTypedArray = inheritsFrom(TypedArray);

@@ -1,5 +1,5 @@
 // The errors that a script catches by their classes.
-import { create, defineProperty, Error, WeakMap } from '../primordials.js';
+import { create, defineProperty, Error, getOwnPropertyDescriptor, WeakMap } from '../primordials.js';
 import { weakSet } from './captured.js';
 
 /** What the bridge knows of an error that it has made. */
@@ -29,6 +29,19 @@ for (const code of [
   const errorClass = { [code]: class extends Error {} }[code]!;
   defineHidden(errorClass.prototype, 'name', code);
   errorClasses[code] = errorClass;
+}
+
+/** Names of the members in which an error holds other errors. */
+const HELD_ERRORS = ['cause', 'errors', 'error', 'suppressed'] as const;
+
+/** Those of them that an error has itself. */
+export function heldErrors(error: Error): string[] {
+  const held: string[] = [];
+  for (let index = 0; index < HELD_ERRORS.length; index++) {
+    const name = HELD_ERRORS[index]!;
+    if (getOwnPropertyDescriptor(error, name) !== undefined) held[held.length] = name;
+  }
+  return held;
 }
 
 export function makeError(code: string, message: string, data: unknown, record: ErrorRecord): Error {

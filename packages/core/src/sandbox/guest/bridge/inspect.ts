@@ -1,5 +1,5 @@
 // Values as text, for the console and for messages.
-import { getOwnPropertyDescriptor, getPrototypeOf, isArray, keys, stringify, Symbol } from '../primordials.js';
+import { getOwnPropertyDescriptor, getPrototypeOf, isArray, keys, max, stringify, Symbol } from '../primordials.js';
 import { URLSearchParams } from '../standard-library/url/search-params.js';
 import { URL } from '../standard-library/url/url.js';
 import {
@@ -18,20 +18,23 @@ import {
   isSet,
   isTypedArray,
   join,
-  mapForEach,
+  mapEntries,
   mapSize,
   regExpToString,
-  setForEach,
   setSize,
+  setValues,
   slice,
   toText,
   typedArrayLength,
 } from './captured.js';
-import { titleOf } from './stacks.js';
+import { heldErrors } from './errors.js';
+import { NOT_SHOWN, readText, stackOf, titleOf } from './stacks.js';
 
 const MAX_TEXT = 8192;
 const MAX_DEPTH = 6;
 const MAX_MEMBERS = 100;
+/** Each value takes as much at least, so that the number of values that are looked at is bounded too. */
+const MIN_UNITS = 2;
 
 /** A value that is being shown, and those that hold it. */
 interface Chain {
@@ -43,9 +46,26 @@ const isUrl = inheritsFrom(URL);
 const isUrlSearchParams = inheritsFrom(URLSearchParams);
 const { toStringTag } = Symbol;
 
+/** Characters that the values of a text may still take. Where there are none left, members are counted and not read. */
+let room = 0;
+
+/** Makes a text whose values take a bounded number of characters together, and so a bounded amount of work. */
+export function withinRoom(units: number, makeText: () => string): string {
+  const outerRoom = room;
+  room = units;
+  try {
+    return makeText();
+  } finally {
+    room = outerRoom;
+  }
+}
+
+/** Text of a line's length that `makeText` makes with `show`. */
+export const makeLine = (makeText: () => string): string => capText(withinRoom(MAX_TEXT, makeText));
+
 export function describeText(value: unknown): string {
   try {
-    return isError(value) ? titleOf(value) : inspect(value, 0, null);
+    return isError(value) ? titleOf(value) : withinRoom(MAX_TEXT, () => inspect(value, 0, null));
   } catch {
     return 'a value that cannot be shown';
   }
@@ -54,111 +74,130 @@ export function describeText(value: unknown): string {
 export const capText = (text: string): string =>
   text.length > MAX_TEXT ? slice(text, 0, MAX_TEXT) + '… [' + (text.length - MAX_TEXT) + ' more characters]' : text;
 
-/** One value of a console line; see `console/console.ts`. */
+/** One value of a line; at depth 0, texts are shown as they are. */
 export function show(value: unknown, depth: number): string {
   try {
     return inspect(value, depth, null);
   } catch {
-    return '[a value that cannot be shown]';
+    return spend(NOT_SHOWN);
   }
 }
 
-export function inspect(value: unknown, depth: number, ancestors: Chain | null): string {
+function showMember(holder: object, key: PropertyKey, depth: number, ancestors: Chain): string {
+  try {
+    return inspect((holder as Record<PropertyKey, unknown>)[key], depth, ancestors);
+  } catch {
+    return spend(NOT_SHOWN);
+  }
+}
+
+function spend(text: string): string {
+  room -= max(text.length, MIN_UNITS);
+  return text;
+}
+
+function inspect(value: unknown, depth: number, ancestors: Chain | null): string {
   switch (typeof value) {
     case 'string':
-      return depth === 0 ? value : stringify(value);
+      return spend(depth === 0 ? value : quoted(value));
     case 'bigint':
-      return value + 'n';
+      return spend(value + 'n');
     case 'function':
-      return '[Function ' + (toText(value.name) || 'anonymous') + ']';
+      return spend('[Function ' + (toText(value.name) || 'anonymous') + ']');
     case 'object':
-      return value === null ? 'null' : inspectObject(value, depth, ancestors);
+      return value === null ? spend('null') : inspectObject(value, depth, ancestors);
     default:
-      return toText(value);
+      return spend(toText(value));
   }
+}
+
+function quoted(text: string): string {
+  return text.length > room ? stringify(slice(text, 0, max(room, 0))) + '…' : stringify(text);
 }
 
 function inspectObject(value: object, depth: number, ancestors: Chain | null): string {
-  for (let link = ancestors; link !== null; link = link.up) if (link.value === value) return '[Circular]';
+  for (let link = ancestors; link !== null; link = link.up) if (link.value === value) return spend('[Circular]');
   const chain = { value, up: ancestors };
-  if (isError(value)) return depth === 0 ? inspectError(value, chain) : describeText(value);
-  if (isDate(value)) return isFiniteNumber(dateGetTime(value)) ? dateToIso(value) : 'Invalid Date';
-  if (isRegExp(value)) return regExpToString(value);
-  if (isUrl(value)) return 'URL ' + stringify(toText(value));
-  if (isUrlSearchParams(value)) return 'URLSearchParams ' + stringify(toText(value));
-  if (isPromise(value)) return 'Promise { … }';
-  if (depth > MAX_DEPTH) return isArray(value) ? '[…]' : '{…}';
-  return inspectCollection(value, depth, chain);
+  if (isError(value)) return depth === 0 ? inspectError(value, chain) : spend(titleOf(value));
+  if (isDate(value)) return spend(isFiniteNumber(dateGetTime(value)) ? dateToIso(value) : 'Invalid Date');
+  if (isRegExp(value)) return spend(regExpToString(value));
+  if (isUrl(value)) return spend('URL ' + stringify(toText(value)));
+  if (isUrlSearchParams(value)) return spend('URLSearchParams ' + stringify(toText(value)));
+  if (isPromise(value)) return spend('Promise { … }');
+  if (isArrayBuffer(value)) return spend('ArrayBuffer(' + bufferLength(value) + ' bytes)');
+  if (depth > MAX_DEPTH) return spend(isArray(value) ? '[…]' : '{…}');
+  room -= MIN_UNITS;
+  return inspectMembers(value, depth + 1, chain);
 }
 
-function inspectCollection(value: object, depth: number, chain: Chain): string {
-  if (isArray(value)) return inspectElements('[', value.length, value, depth, chain);
+/** `depth` is the members' own. */
+function inspectMembers(value: object, depth: number, chain: Chain): string {
+  if (isArray(value)) return listOf('[', value.length, ']', (index) => showMember(value, index, depth, chain));
   if (isTypedArray(value)) {
     const length = typedArrayLength(value);
     const title = (value.constructor as { name?: unknown }).name + '(' + length + ') [';
-    return inspectElements(title, length, value as ArrayLike<unknown>, depth, chain);
+    return listOf(title, length, ']', (index) => showMember(value, index, depth, chain));
   }
-  if (isArrayBuffer(value)) return 'ArrayBuffer(' + bufferLength(value) + ' bytes)';
-  if (isMap(value))
-    return inspectList('Map {', mapSize(value), '}', (add) =>
-      mapForEach(value, (member, key) =>
-        add(inspect(key, depth + 1, chain) + ' => ' + inspect(member, depth + 1, chain)),
-      ),
-    );
-  if (isSet(value))
-    return inspectList('Set {', setSize(value), '}', (add) =>
-      setForEach(value, (member) => add(inspect(member, depth + 1, chain))),
-    );
-  const body = inspectMembers(value as Record<string, unknown>, depth, chain);
+  if (isMap(value)) {
+    const entries = mapEntries(value);
+    return listOf('Map {', mapSize(value), '}', () => {
+      const entry = entries.next().value as object;
+      return showMember(entry, 0, depth, chain) + ' => ' + showMember(entry, 1, depth, chain);
+    });
+  }
+  if (isSet(value)) {
+    const values = setValues(value);
+    return listOf('Set {', setSize(value), '}', () => showMember(values.next(), 'value', depth, chain));
+  }
+  const names = keys(value);
+  const body =
+    names.length === 0
+      ? '{}'
+      : listOf('{ ', names.length, ' }', (index) => {
+          const name = names[index]!;
+          return name + ': ' + showMember(value, name, depth, chain);
+        });
   const className = classNameOf(value);
   return className === '' || className === 'Object' ? body : className + ' ' + body;
 }
 
-function inspectMembers(value: Record<string, unknown>, depth: number, chain: Chain): string {
-  const names = keys(value);
+function listOf(open: string, count: number, close: string, showNext: (index: number) => string): string {
   const shown: string[] = [];
-  for (let index = 0; index < names.length; index++) {
-    if (index === MAX_MEMBERS) {
-      shown[index] = '… ' + (names.length - MAX_MEMBERS) + ' more';
-      break;
-    }
-    shown[index] = names[index] + ': ' + inspect(value[names[index]!], depth + 1, chain);
-  }
-  return shown.length === 0 ? '{}' : '{ ' + join(shown, ', ') + ' }';
-}
-
-function inspectList(open: string, count: number, close: string, visit: (add: (text: string) => void) => void): string {
-  const shown: string[] = [];
-  visit((text) => {
-    if (shown.length < MAX_MEMBERS) shown[shown.length] = text;
-  });
-  if (count > MAX_MEMBERS) shown[shown.length] = '… ' + (count - MAX_MEMBERS) + ' more';
+  let index = 0;
+  for (; index < count && index < MAX_MEMBERS && room > 0; index++) shown[index] = showNext(index);
+  if (index < count) shown[index] = '… ' + (count - index) + ' more';
   return open + join(shown, ', ') + close;
-}
-
-function inspectElements(
-  open: string,
-  count: number,
-  elements: ArrayLike<unknown>,
-  depth: number,
-  chain: Chain,
-): string {
-  return inspectList(open, count, ']', (add) => {
-    for (let index = 0; index < count && index < MAX_MEMBERS; index++) add(inspect(elements[index], depth + 1, chain));
-  });
 }
 
 /** With its stack, and the errors that it holds. */
 function inspectError(error: Error, chain: Chain): string {
-  let shown = titleOf(error);
-  const stack: unknown = error.stack;
+  let shown = spend(titleOf(error));
+  const stack = stackText(error);
   // The title in the stack may be of the time when the error was made.
-  const frames = typeof stack === 'string' ? indexOf(stack, '\n    at ') : -1;
-  if (frames >= 0) shown += slice(stack as string, frames);
-  if (getOwnPropertyDescriptor(error, 'cause') !== undefined) shown += '\n  [cause]: ' + inspect(error.cause, 1, chain);
-  if (getOwnPropertyDescriptor(error, 'errors') !== undefined)
-    shown += '\n  [errors]: ' + inspect((error as AggregateError).errors, 1, chain);
+  const frames = indexOf(stack, '\n    at ');
+  if (frames >= 0) shown += slice(stack, frames);
+  return shown + showHeld(error, chain);
+}
+
+/** An error that has lost its prototype has no `stack` any more, and still a stack. */
+function stackText(error: Error): string {
+  const stack: unknown = getPrototypeOf(error) === null ? stackOf(error) : error.stack;
+  return typeof stack === 'string' ? stack : '';
+}
+
+function showHeld(error: Error, chain: Chain): string {
+  const held = heldErrors(error);
+  let shown = '';
+  for (let index = 0; index < held.length; index++)
+    shown += '\n  [' + held[index] + ']: ' + showMember(error, held[index]!, 1, chain);
   return shown;
+}
+
+/** The message of an error that was thrown: the errors that it holds follow where it is made of them. */
+export function thrownMessage(error: Error): string {
+  const message = readText(error, 'message', '');
+  const isMadeOfOthers = getOwnPropertyDescriptor(error, 'suppressed') !== undefined;
+  return isMadeOfOthers ? makeLine(() => message + showHeld(error, { value: error, up: null })) : capText(message);
 }
 
 /** The name of a value's class; of a generator, which has none, its tag. */

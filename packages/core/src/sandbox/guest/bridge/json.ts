@@ -2,7 +2,6 @@
 import {
   create,
   freeze,
-  getOwnPropertyDescriptor,
   getPrototypeOf,
   isArray,
   keys,
@@ -13,6 +12,7 @@ import {
   WeakMap,
 } from '../primordials.js';
 import { isError, isTypedArray, toText, weakGet, weakSet } from './captured.js';
+import { heldErrors } from './errors.js';
 
 const MAX_DEPTH = 100;
 
@@ -103,11 +103,12 @@ function whyNotCarried(value: unknown): string | undefined {
 /** An error as data: its name and message, the errors that it holds, and the members that the script has added. */
 function errorAsData(error: Error): object {
   const data = create(null) as Record<string, unknown>;
-  data.name = toText(error.name);
-  data.message = toText(error.message);
+  const { name = 'Error', message = '' } = error;
+  data.name = toText(name);
+  data.message = toText(message);
   const members = error as unknown as Record<string, unknown>;
-  if (getOwnPropertyDescriptor(error, 'cause') !== undefined) data.cause = members.cause;
-  if (getOwnPropertyDescriptor(error, 'errors') !== undefined) data.errors = members.errors;
+  const held = heldErrors(error);
+  for (let index = 0; index < held.length; index++) data[held[index]!] = members[held[index]!];
   const added = keys(error);
   for (let index = 0; index < added.length; index++) data[added[index]!] ??= members[added[index]!];
   return data;

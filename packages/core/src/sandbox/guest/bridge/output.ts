@@ -2,10 +2,11 @@
 import { stringify } from '../primordials.js';
 import type { LogLevel } from '../console/console.js';
 import { isError, slice, toText } from './captured.js';
-import { capText, describeText, inspect } from './inspect.js';
+import { capText, describeText, makeLine, show, withinRoom } from './inspect.js';
 import { writeJson } from './json.js';
 import { limits } from './limits.js';
 import { outbox } from './outbox.js';
+import { NOT_SHOWN } from './stacks.js';
 
 const used = { logs: 0, logBytes: 0, output: 0, progress: 0 };
 
@@ -14,11 +15,11 @@ export function writeLog(level: LogLevel, makeText: () => string): void {
     outbox.droppedLogs++;
     return;
   }
-  let text = '[a value that cannot be shown]';
+  let text = NOT_SHOWN;
   try {
-    text = capText(makeText());
+    text = makeLine(makeText);
   } catch {
-    // A label or a member of a table that cannot be read.
+    // A label that cannot be read.
   }
   // defence: budget-after-log-text
   if (used.logs >= limits.logs || used.logBytes >= limits.logBytes) {
@@ -35,7 +36,7 @@ function shownAsJson(value: unknown): string {
   try {
     const json = typeof value === 'object' && value !== null && !isError(value) ? writeJson(value, '') : undefined;
     if (isError(value)) return describeText(value);
-    return json === undefined ? inspect(value, 0, null) : json;
+    return json === undefined ? withinRoom(limits.output, () => show(value, 0)) : json;
   } catch {
     return describeText(value);
   }

@@ -1,12 +1,12 @@
 // The end of the script, which is one more entry of the outbox.
 import { keys, stringify } from '../primordials.js';
-import { codeUnit, isError, promiseThen, slice, toText, weakGet } from './captured.js';
+import { codeUnit, isError, promiseThen, slice, weakGet } from './captured.js';
 import { errorRecords } from './errors.js';
-import { capText, describeText } from './inspect.js';
+import { capText, describeText, thrownMessage } from './inspect.js';
 import { NOT_CARRIED, whyNotWritten, writeJson } from './json.js';
 import { limits } from './limits.js';
 import { outbox } from './outbox.js';
-import { rawStack } from './stacks.js';
+import { rawStack, readText } from './stacks.js';
 
 const MAX_HEAD = 1024;
 const MAX_MEASURED_KEYS = 200;
@@ -87,7 +87,7 @@ export function describeThrown(value: unknown): string {
   let thrown: Thrown = { name: '', message: 'a value that cannot be shown', stack: '' };
   try {
     thrown = isError(value)
-      ? { name: readMember(value, 'name'), message: readMember(value, 'message'), stack: readStack(value) }
+      ? { name: capText(readText(value, 'name', 'Error')), message: thrownMessage(value), stack: readStack(value) }
       : { name: '', message: capText(describeText(value)), stack: '' };
   } catch {
     // A revoked proxy, or one that throws for everything it is asked.
@@ -95,15 +95,6 @@ export function describeThrown(value: unknown): string {
   thrown.callIndex = record?.call;
   thrown.code = record?.code;
   return stringify(thrown);
-}
-
-function readMember(value: Error, name: 'name' | 'message'): string {
-  try {
-    const member: unknown = value[name];
-    return member === undefined ? '' : capText(toText(member));
-  } catch {
-    return '';
-  }
 }
 
 /** In lines of the code: the host maps them itself, whatever the script has made of the error. */

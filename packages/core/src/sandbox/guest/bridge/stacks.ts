@@ -1,11 +1,14 @@
 // Stacks as a script sees them: neither a frame of the bridge, nor a line that is not the model's own.
 import { apply, defineProperty, Error, getOwnPropertyDescriptor, max, TypeError, WeakMap } from '../primordials.js';
-import { isError, join, lastIndexOf, slice, split, startsWith, toText, weakGet, weakSet } from './captured.js';
+import { isError, join, lastIndexOf, replace, slice, split, startsWith, toText, weakGet, weakSet } from './captured.js';
 import { errorRecords } from './errors.js';
 import { originalPlace } from './positions.js';
 
 const MAX_FRAMES = 10;
 const SCRIPT_FILE = 'script.ts:';
+const BREAK_BEFORE_FRAME = /\r?[\n\r\u2028\u2029](?=\s*at\s)/g;
+/** Stands for a text that cannot be read. */
+export const NOT_SHOWN = '[a value that cannot be shown]';
 
 const engineStack = getOwnPropertyDescriptor(Error.prototype, 'stack')!.get!;
 const engineCapture = Error.captureStackTrace;
@@ -41,7 +44,7 @@ function ownFrames(raw: string): string {
 }
 
 /** What a script reads as `stack`; where the engine made no text, what it made instead. */
-function stackOf(value: unknown): unknown {
+export function stackOf(value: unknown): unknown {
   const frames = weakGet(errorRecords, value)?.frames;
   const raw = frames === undefined ? rawStack(value) : undefined;
   if (frames === undefined && typeof raw !== 'string') return raw;
@@ -50,11 +53,22 @@ function stackOf(value: unknown): unknown {
   return shown === '' ? title : title + '\n' + shown;
 }
 
-/** An error's name and message. */
+/** An error's name and message, no line of which reads as a frame. */
 export function titleOf(error: Error): string {
-  const name = toText(error.name);
-  const message = toText(error.message);
-  return message === '' ? name : name + ': ' + message;
+  const name = readText(error, 'name', 'Error');
+  const message = readText(error, 'message', '');
+  const title = message === '' ? name : name + ': ' + message;
+  return replace(title, BREAK_BEFORE_FRAME, '\\n');
+}
+
+/** The text of a member; NOT_SHOWN where reading it throws. */
+export function readText(error: Error, name: 'name' | 'message', fallback: string): string {
+  try {
+    const text: unknown = error[name];
+    return text === undefined ? fallback : toText(text);
+  } catch {
+    return NOT_SHOWN;
+  }
 }
 
 const stackAccessors = getOwnPropertyDescriptor(

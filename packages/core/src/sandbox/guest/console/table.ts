@@ -1,40 +1,79 @@
 // The tables of the console.
-import { isArray, keys, Map, Math, Object, Set, String, stringify } from '../primordials.js';
+import { isMap, isSet, mapEntries, mapSize, setSize, setValues, toText } from '../bridge/captured.js';
+import { NOT_SHOWN } from '../bridge/stacks.js';
+import { isArray, keys, Math, min, Set, stringify } from '../primordials.js';
 import type { Show } from './console.js';
 
 const MAX_ROWS = 100;
 const MAX_COLUMNS = 20;
 
-type Entry = readonly [index: unknown, value: unknown];
+type Row = readonly [index: unknown, value: unknown];
 
-/** A line for each entry, a column for each member that any entry has; a value that is no object has the column "value". */
+/**
+ * A line for each entry, a column for each member that any entry has; a value without members has the column "value".
+ */
 export function tableOf(data: object, wanted: unknown, show: Show): string {
-  const entries = entriesOf(data);
-  const rows = entries.slice(0, MAX_ROWS);
-  const names = isArray(wanted) ? wanted.map(String) : columnsOf(rows);
-  const hasValues = rows.some(([, value]) => !isRecord(value));
+  const { rows, count } = rowsOf(data);
+  const names = isArray(wanted) ? take(wanted.length, MAX_COLUMNS, (at) => toText(wanted[at])) : columnsOf(rows);
+  const hasValues = rows.some(([, value]) => namesOf(value) === undefined);
   const head = ['(index)', ...names, ...(hasValues ? ['value'] : [])];
   const lines = rows.map(([index, value]) => [
     cell(index, show),
-    ...names.map((name) => (isRecord(value) && name in value ? cell(value[name], show) : '')),
-    ...(hasValues ? [isRecord(value) ? '' : cell(value, show)] : []),
+    ...names.map((name) => memberCell(value, name, show)),
+    ...(hasValues ? [namesOf(value) === undefined ? cell(value, show) : ''] : []),
   ]);
-  const more = entries.length > rows.length ? '\n… ' + (entries.length - rows.length) + ' more' : '';
+  const more = count > rows.length ? '\n… ' + (count - rows.length) + ' more' : '';
   return layOut([head, ...lines]) + more;
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
-
-function entriesOf(data: object): readonly Entry[] {
-  if (data instanceof Map) return [...data];
-  if (data instanceof Set) return [...data].map((value, index): Entry => [index, value]);
-  return isArray(data) ? data.map((value, index): Entry => [index, value]) : Object.entries(data);
+function rowsOf(data: object): { rows: Row[]; count: number } {
+  if (isMap(data)) {
+    const entries = mapEntries(data);
+    return takeRows(mapSize(data), () => entries.next().value as Row);
+  }
+  if (isSet(data)) {
+    const values = setValues(data);
+    return takeRows(setSize(data), (at) => [at, values.next().value]);
+  }
+  if (isArray(data)) return takeRows(data.length, (at) => [at, data[at]]);
+  const names = keys(data);
+  return takeRows(names.length, (at) => [names[at], (data as Record<string, unknown>)[names[at]!]]);
 }
 
-function columnsOf(rows: readonly Entry[]): string[] {
+const takeRows = (count: number, read: (at: number) => Row): { rows: Row[]; count: number } => ({
+  rows: take(count, MAX_ROWS, read),
+  count,
+});
+
+function take<Item>(count: number, most: number, read: (at: number) => Item): Item[] {
+  const items: Item[] = [];
+  for (let at = 0; at < min(count, most); at++) items[at] = read(at);
+  return items;
+}
+
+/** The names of a value's members; undefined for a value that has none to show. */
+function namesOf(value: unknown): string[] | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  try {
+    return keys(value);
+  } catch {
+    return undefined;
+  }
+}
+
+function columnsOf(rows: readonly Row[]): string[] {
   const names = new Set<string>();
-  for (const [, value] of rows) if (isRecord(value)) for (const name of keys(value)) names.add(name);
-  return [...names].slice(0, MAX_COLUMNS);
+  for (const [, value] of rows) for (const name of namesOf(value) ?? []) if (names.size < MAX_COLUMNS) names.add(name);
+  return [...names];
+}
+
+function memberCell(value: unknown, name: string, show: Show): string {
+  try {
+    if (typeof value !== 'object' || value === null || !(name in value)) return '';
+    return cell((value as Record<string, unknown>)[name], show);
+  } catch {
+    return NOT_SHOWN;
+  }
 }
 
 /** On one line. */
