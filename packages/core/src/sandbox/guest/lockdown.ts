@@ -147,7 +147,7 @@ function keepAssignable(prototype: object): void {
     prototype === Function.prototype ||
     prototype === Error.prototype ||
     getPrototypeOf(prototype) === Error.prototype;
-  // In here, so that the accessors of a prototype share one reference to it.
+  // Nested, so that the accessors of a prototype share one reference to it.
   const makeAccessor = (key: string, { value, enumerable = false }: PropertyDescriptor): void => {
     const accessors = {
       get: (): unknown => value,
@@ -167,7 +167,7 @@ function keepAssignable(prototype: object): void {
   }
 }
 
-/** Hundreds of setters share it: each of them would take more room otherwise. */
+/** Hundreds of setters share it, which keeps each of them small. */
 function assign(receiver: unknown, key: string, value: unknown, prototype: object): void {
   if (receiver === prototype || !isObject(receiver)) throw new TypeError('Cannot assign to read only property ' + key);
   if (apply(hasOwnProperty, receiver, [key])) (receiver as Record<string, unknown>)[key] = value;

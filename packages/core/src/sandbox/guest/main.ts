@@ -1,10 +1,10 @@
-// The guest's side of the bridge. It runs once, when the image is built; every script starts from a bit by bit copy of
-// the memory it leaves behind.
+// The guest's side of the bridge. It runs once, when the image is built; every script starts from a bit-by-bit copy of
+// the memory that it leaves.
 //
 // Model: a call to a tool is written to the outbox and its promise waits until the host settles it (`bridge/calls.ts`).
 // The script's end is one more entry of the outbox. Nothing in here can be reached by a script: every function the
-// bridge uses was captured before the first script, and its tables are closures. All the same the host believes nothing
-// that stands in the outbox: it counts the calls itself, finds their places itself, and ends the script where an entry
+// bridge uses was captured before the first script, and its tables are closures. The host still trusts nothing
+// in the outbox: it counts the calls itself, finds their places itself, and ends the script where an entry
 // breaks a rule (`quickjs/outbox.ts`).
 //
 // Reading a script's value may run the script's own code (a getter, toJSON, a proxy's trap), which may use the bridge
@@ -35,7 +35,7 @@ import { defineProperty, freeze, Math, parse } from './primordials.js';
 import { defineMembers, named } from './standard-library/define.js';
 import installStandardLibrary from './standard-library/install.js';
 
-/** Makes the realm that scripts run in, and gives the functions that the host calls. */
+/** Makes the realm that scripts run in, and returns the functions that the host calls. */
 export default function makeGuest(tellHost: () => void): object {
   connectHost(tellHost);
   installStandardLibrary();
@@ -55,21 +55,19 @@ export default function makeGuest(tellHost: () => void): object {
   return { begin, start, settle, flush, describeThrown, promises };
 }
 
-/** These two are made when they are first used. */
+/** Defines the two globals whose content is made on demand. */
 function publish(): void {
   const fixed = { configurable: false, enumerable: false };
   defineProperty(globalThis, 'tools', { value: makeTools(), writable: false, ...fixed });
   defineProperty(globalThis, 'context', { get: freeze(() => readContext()), set: undefined, ...fixed });
 }
 
-/** Limits, seed, the run's id where it can start detached tasks, and texts that are parsed when they are needed. */
+/** Limits, seed, the run's id where the script can start detached tasks, and two texts that are parsed on demand. */
 type Init = [...numbers: FixedNumbers, runId: string | 0, toolsText: string, contextText: string];
 type FixedNumbers = [...limits: EightNumbers, ...seed: [number, number, number, number]];
 type EightNumbers = [number, number, number, number, number, number, number, number];
 
-/**
- * A list on a line, because it is read for every script, then the positions of the code, which may be long.
- */
+/** Reads a list on one line, because every script needs it, and keeps the rest: the positions of the code. */
 function begin(initText: string): void {
   const listEnd = indexOf(initText, '\n');
   const init = parse(slice(initText, 0, listEnd)) as Init;

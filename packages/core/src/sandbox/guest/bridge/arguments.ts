@@ -11,7 +11,7 @@ const MAX_ARGUMENTS_AT_ONCE = 16;
 const MAX_QUOTED_NAMES = 1000;
 const MAX_QUOTED_NAME_LENGTH = 64;
 
-/** By name: the name as JSON, and a colon. */
+/** Member names as JSON with a colon, by name. */
 const quotedNames: Record<string, string | undefined> = create(null) as never;
 let quotedCount = 0;
 
@@ -30,7 +30,7 @@ function writeFlat(value: unknown): string {
   const members = value as Record<string, unknown>;
   if (isArray(value) || typeof members.toJSON === 'function') return '';
   const names = keys(value);
-  // An empty object, or one like a list, may be a number or a text that was made an object.
+  // An empty object, or one like a list, may be a boxed number or string.
   if (names.length === 0 || names[0] === '0') return '';
   let text = '{';
   for (let index = 0; index < names.length; index++) {
@@ -55,7 +55,7 @@ function writeFlat(value: unknown): string {
   return text + '}';
 }
 
-/** Why the arguments that were just written cannot be carried; empty where they can. */
+/** The reason why JSON cannot carry the arguments that were just written; empty where it can. */
 let problem = '';
 
 export function argumentsProblem(): string {
@@ -68,7 +68,7 @@ export function writeArguments(value: unknown): string {
   if (value === undefined) return '{}';
   try {
     const text = writeFlat(value) || writeJson(value, 'args');
-    // The script's code that ran meanwhile may have called tools itself, so this is set last.
+    // A getter or a toJSON may have called tools meanwhile, so this is set last.
     problem = text === undefined ? 'args: nothing that JSON can carry' : problemOfSize(text.length);
     return problem === '' ? text! : '';
   } catch (error) {

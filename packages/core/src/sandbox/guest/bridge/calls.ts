@@ -17,7 +17,7 @@ let toolCalls = 0;
 let builtinCalls = 0;
 const resolvers: (Resolve | undefined)[] = [];
 const rejecters: (Reject | undefined)[] = [];
-/** The host looks at them to see which calls are still awaited. */
+/** The host inspects them to find the calls that are still awaited. */
 export const promises: (Promise<unknown> | undefined)[] = [];
 
 let tellHost: () => void = () => {};
@@ -41,7 +41,7 @@ const keepResolvers = (resolve: Resolve, reject: Reject): void => {
 export function send(quotedName: string, value?: unknown, isBuiltin = false): Promise<unknown> {
   // defence: builtin-calls-are-bounded
   if (isBuiltin ? builtinCalls >= limits.builtinCalls : toolCalls >= limits.calls) return refusedCall(isBuiltin);
-  // Code of the script that runs while its arguments are read may make calls itself: those come first.
+  // A getter or a toJSON in the arguments may make calls itself: those come first.
   const text = writeArguments(value);
   const problem = argumentsProblem();
   // defence: budget-after-arguments
@@ -71,7 +71,7 @@ export function send(quotedName: string, value?: unknown, isBuiltin = false): Pr
   return promise;
 }
 
-/** The index of the last call, where it is the one that gave this promise; a refused call has none. */
+/** The index of the last call, where that call returned this promise; a refused call has no index. */
 export function indexOfLastCall(promise: Promise<unknown>): number | undefined {
   return promises[nextCall - 1] === promise ? nextCall - 1 : undefined;
 }
@@ -96,7 +96,7 @@ export function settle(batchText: string): void {
     const reject = rejecters[call];
     if (resolve === undefined || reject === undefined) continue;
     resolvers[call] = rejecters[call] = promises[call] = undefined;
-    // The value was read from text just now, so nothing but the script refers to it, and the script may change it.
+    // The value was just parsed, so only the script refers to it, and the script may change it.
     if (settlement[1] === 1) resolve(settlement[2]);
     else reject(failureOf(settlement));
   }
@@ -104,7 +104,7 @@ export function settle(batchText: string): void {
 
 function failureOf([call, frames, code, message, data]: FailedSettlement): Error {
   const error = makeError(code, message, data, { call, code, frames });
-  // It is unknown how the call ended. The host decides whether it may be made again.
+  // Nobody knows how the call ended. The host decides whether the script may retry it.
   const { status, idempotencyKey } = (data ?? {}) as { status?: unknown; idempotencyKey?: unknown };
   if (status === 'unknown' && typeof idempotencyKey === 'string')
     defineHidden(

@@ -1,5 +1,5 @@
-// The methods that the bridge uses, as functions that take their receiver first. The bridge meets the script's own
-// values, whose members lead anywhere, so it never looks a method up on one.
+// The methods that the bridge uses, as functions that take their receiver first. The bridge reads the script's own
+// values, whose members can be anything, so it never looks up a method on one.
 import {
   apply,
   Array,
@@ -68,7 +68,7 @@ type Then = <Value>(
 export const promiseThen = uncurry<Then>(Promise.prototype.then);
 
 const { isPrototypeOf } = Object.prototype;
-/** Whether a value inherits from a class's prototype, whatever its members say. */
+/** True for a value that inherits from the class's prototype, whatever its members are. */
 export const inheritsFrom =
   <Instance extends object>(Class: { readonly prototype: Instance }) =>
   (value: unknown): value is Instance =>
@@ -79,7 +79,7 @@ export const isSet = inheritsFrom(Set);
 export const isDate = inheritsFrom(Date);
 const inheritsFromError = inheritsFrom(Error);
 const { isError: isEngineError } = Error;
-/** Also an error that has lost its prototype. */
+/** True for an error that has lost its prototype, too. */
 export const isError = (value: unknown): value is Error => isEngineError(value) || inheritsFromError(value);
 export const isPromise = inheritsFrom(Promise);
 export const isRegExp = inheritsFrom(RegExp);

@@ -2,12 +2,12 @@
 import { create, defineProperty, Error, getOwnPropertyDescriptor, WeakMap } from '../primordials.js';
 import { weakSet } from './captured.js';
 
-/** What the bridge knows of an error that it has made. */
+/** The bridge's own record of an error that it made. */
 interface ErrorRecord {
   /** The call that the error answers. */
   readonly call?: number;
   readonly code: string;
-  /** The script's frame at that call, which the host has sent. */
+  /** The script's frame at that call, from the host. */
   readonly frames?: string;
 }
 
@@ -34,7 +34,7 @@ for (const code of [
 /** Names of the members in which an error holds other errors. */
 const HELD_ERRORS = ['cause', 'errors', 'error', 'suppressed'] as const;
 
-/** Those of them that an error has itself. */
+/** The members of an error itself that hold other errors. */
 export function heldErrors(error: Error): string[] {
   const held: string[] = [];
   for (let index = 0; index < HELD_ERRORS.length; index++) {

@@ -33,7 +33,7 @@ import { NOT_SHOWN, readText, stackOf, titleOf } from './stacks.js';
 const MAX_TEXT = 8192;
 const MAX_DEPTH = 6;
 const MAX_MEMBERS = 100;
-/** Each value takes as much at least, so that the number of values that are looked at is bounded too. */
+/** The minimum that a value takes, so that the number of values that are read is bounded too. */
 const MIN_UNITS = 2;
 
 /** A value that is being shown, and those that hold it. */
@@ -46,10 +46,11 @@ const isUrl = inheritsFrom(URL);
 const isUrlSearchParams = inheritsFrom(URLSearchParams);
 const { toStringTag } = Symbol;
 
-/** Characters that the values of a text may still take. Where there are none left, members are counted and not read. */
+/** Characters that the values of a text may still take. When none are left, members are counted and not read. */
 let room = 0;
+const hasRoom = (): boolean => room > 0;
 
-/** Makes a text whose values take a bounded number of characters together, and so a bounded amount of work. */
+/** Makes a text whose values together take a bounded number of characters, and so a bounded amount of work. */
 export function withinRoom(units: number, makeText: () => string): string {
   const outerRoom = room;
   room = units;
@@ -60,7 +61,7 @@ export function withinRoom(units: number, makeText: () => string): string {
   }
 }
 
-/** Text of a line's length that `makeText` makes with `show`. */
+/** Makes a line, in which `makeText` shows values with `show`. */
 export const makeLine = (makeText: () => string): string => capText(withinRoom(MAX_TEXT, makeText));
 
 export function describeText(value: unknown): string {
@@ -74,7 +75,7 @@ export function describeText(value: unknown): string {
 export const capText = (text: string): string =>
   text.length > MAX_TEXT ? slice(text, 0, MAX_TEXT) + '… [' + (text.length - MAX_TEXT) + ' more characters]' : text;
 
-/** One value of a line; at depth 0, texts are shown as they are. */
+/** One value of a line; at depth 0, strings are shown as they are. */
 export function show(value: unknown, depth: number): string {
   try {
     return inspect(value, depth, null);
@@ -130,7 +131,7 @@ function inspectObject(value: object, depth: number, ancestors: Chain | null): s
   return inspectMembers(value, depth + 1, chain);
 }
 
-/** `depth` is the members' own. */
+/** `depth` is that of the members. */
 function inspectMembers(value: object, depth: number, chain: Chain): string {
   if (isArray(value)) return listOf('[', value.length, ']', (index) => showMember(value, index, depth, chain));
   if (isTypedArray(value)) {
@@ -164,7 +165,7 @@ function inspectMembers(value: object, depth: number, chain: Chain): string {
 function listOf(open: string, count: number, close: string, showNext: (index: number) => string): string {
   const shown: string[] = [];
   let index = 0;
-  for (; index < count && index < MAX_MEMBERS && room > 0; index++) shown[index] = showNext(index);
+  for (; index < count && index < MAX_MEMBERS && hasRoom(); index++) shown[index] = showNext(index);
   if (index < count) shown[index] = '… ' + (count - index) + ' more';
   return open + join(shown, ', ') + close;
 }
@@ -173,13 +174,13 @@ function listOf(open: string, count: number, close: string, showNext: (index: nu
 function inspectError(error: Error, chain: Chain): string {
   let shown = spend(titleOf(error));
   const stack = stackText(error);
-  // The title in the stack may be of the time when the error was made.
+  // The title in the stack may be older than the error's name and message.
   const frames = indexOf(stack, '\n    at ');
   if (frames >= 0) shown += slice(stack, frames);
   return shown + showHeld(error, chain);
 }
 
-/** An error that has lost its prototype has no `stack` any more, and still a stack. */
+/** The engine still has a stack for an error that has lost its prototype, and with it `stack`. */
 function stackText(error: Error): string {
   const stack: unknown = getPrototypeOf(error) === null ? stackOf(error) : error.stack;
   return typeof stack === 'string' ? stack : '';
@@ -193,7 +194,7 @@ function showHeld(error: Error, chain: Chain): string {
   return shown;
 }
 
-/** The message of an error that was thrown: the errors that it holds follow where it is made of them. */
+/** The message of a thrown error; a SuppressedError says nothing without the errors that it holds. */
 export function thrownMessage(error: Error): string {
   const message = readText(error, 'message', '');
   const isMadeOfOthers = getOwnPropertyDescriptor(error, 'suppressed') !== undefined;

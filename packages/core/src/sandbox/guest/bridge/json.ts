@@ -1,4 +1,4 @@
-// The values that cross: which of them JSON carries, what is written instead of the others, and how they are written.
+// Writes the values that cross as JSON, and refuses those that JSON would lose.
 import {
   create,
   freeze,
@@ -27,7 +27,7 @@ export function whyNotWritten(): Readonly<{ path: string; reason: string }> {
 const pathTo = (path: string, inList: boolean, key: string): string =>
   inList ? path + '[' + key + ']' : path + '.' + key;
 
-// The one table of the classes that are no plain data; guest.md shows it, and a test holds them together.
+// The only table of classes that are not plain data; guest.md shows it, and a test compares the two.
 const CARRIED_CLASSES: Readonly<Record<string, true | undefined>> = freeze({
   __proto__: null as never,
   Object: true,
@@ -54,7 +54,7 @@ const INSTEAD: Readonly<Record<string, string | undefined>> = freeze({
   Uint8Array: 'for text use new TextDecoder().decode(bytes), for base64 bytes.toBase64(), for numbers [...bytes]',
 });
 
-/** Why an object is not carried, by a prototype that it inherits from: JSON would write most of them as {}. */
+/** Reasons to refuse an object, by a prototype that it inherits from: JSON would write most of them as {}. */
 const refusals = new WeakMap<object, string>();
 
 function refuseClass(name: string, prototype: object): void {
@@ -63,7 +63,7 @@ function refuseClass(name: string, prototype: object): void {
   weakSet(refusals, prototype, article + name + (instead === undefined ? '' : '; ' + instead));
 }
 
-/** Called once, when all classes of the realm are there. */
+/** Called once, when all classes of the realm exist. */
 export function refuseClassesOf(holders: readonly object[]): void {
   for (const holder of holders) {
     for (const name of ownKeys(holder)) {
@@ -103,7 +103,7 @@ function whyNotCarried(value: unknown): string | undefined {
 /** An error as data: its name and message, the errors that it holds, and the members that the script has added. */
 function errorAsData(error: Error): object {
   const data = create(null) as Record<string, unknown>;
-  const { name = 'Error', message = '' } = error;
+  const { name = 'Error', message = '' } = error as Partial<Error>;
   data.name = toText(name);
   data.message = toText(message);
   const members = error as unknown as Record<string, unknown>;
@@ -116,7 +116,7 @@ function errorAsData(error: Error): object {
 
 /**
  * JSON text of a value, or undefined for undefined. Throws NOT_CARRIED, with its reason set, where JSON would lose or
- * refuse something. Every getter and toJSON runs once, and the values that they give are held to the same rules.
+ * refuse something. Every getter and toJSON runs once, and their results follow the same rules.
  */
 export function writeJson(value: unknown, root: string): string | undefined {
   // The objects from the root down to the one whose members are being written, the script's objects that they were made

@@ -1,4 +1,4 @@
-// The names that a misspelled one may have meant.
+// Suggests names for a misspelled one.
 import { max, min } from '../primordials.js';
 import { codeUnit, lower, slice, split } from './captured.js';
 
@@ -19,8 +19,8 @@ export function nearestNames(wanted: string, names: readonly string[]): string[]
   for (let index = 0; index < names.length && index < MAX_COMPARED; index++) {
     const name = names[index]!;
     const shared = countShared(wantedTokens, tokensOf(name));
-    const longest = max(wanted.length, name.length, 1);
-    const closeness = longest > MAX_COMPARED_LENGTH ? 0 : 1 - editDistance(lower(wanted), lower(name)) / longest;
+    const maxLength = max(wanted.length, name.length, 1);
+    const closeness = maxLength > MAX_COMPARED_LENGTH ? 0 : 1 - editDistance(lower(wanted), lower(name)) / maxLength;
     if (closeness >= MIN_CLOSENESS || shared > 0) scored[scored.length] = { name, score: closeness + shared * 0.4 };
   }
   return bestOf(scored);

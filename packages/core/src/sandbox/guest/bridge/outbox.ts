@@ -1,4 +1,4 @@
-// What the guest says at the end of a segment; `quickjs/outbox.ts` reads it, and describes its form.
+// The guest's message at the end of a segment; `quickjs/outbox.ts` reads it, and describes its form.
 import { stringify } from '../primordials.js';
 import { join } from './captured.js';
 
@@ -18,12 +18,12 @@ export const outbox = {
   droppedProgress: 0,
 };
 
-/** The message of this segment, which empties the outbox; empty where there is nothing to say. */
+/** Returns the message of this segment and empties the outbox. The message is empty where nothing happened. */
 export function flush(): string {
   const hasDropped = outbox.droppedLogs + outbox.droppedProgress > 0;
   const isQuiet =
     outbox.end === '' && outbox.logs === '' && outbox.output === '' && outbox.progress === '' && !hasDropped;
-  // Most segments have nothing to say, or one call.
+  // Most segments have no entry, or one call.
   if (isQuiet && outbox.calls.length < 2) {
     if (outbox.calls.length === 0) return '';
     const oneCall = ':{"calls":[' + outbox.calls[0] + ']}\n' + outbox.arguments[0];

@@ -1,4 +1,4 @@
-// The script's words to the user, the model and the operator: text, console lines and progress.
+// The script's output to the user, the model and the operator: text, console lines and progress.
 import { stringify } from '../primordials.js';
 import type { LogLevel } from '../console/console.js';
 import { isError, slice, toText } from './captured.js';
@@ -31,7 +31,7 @@ export function writeLog(level: LogLevel, makeText: () => string): void {
   outbox.logs += (outbox.logs === '' ? '["' : ',["') + level + '",' + stringify(text) + ']';
 }
 
-/** Data as JSON, anything else as the console would show it. */
+/** Data as JSON, any other value as the console shows it. */
 function shownAsJson(value: unknown): string {
   try {
     const json = typeof value === 'object' && value !== null && !isError(value) ? writeJson(value, '') : undefined;
@@ -47,19 +47,19 @@ export function text(value: unknown): void {
   const room = limits.output - used.output;
   if (room <= 0) return;
   used.output += added.length;
-  // The host counts bytes, and says how much it cut.
+  // The host counts bytes, and reports how much it cut.
   outbox.output += added.length > room ? slice(added, 0, room + 1) : added;
 }
 
 export function emitProgress(message: unknown, kind: unknown): void {
-  const most = limits.progress * 4 + 64;
-  if (used.progress >= most) {
+  const maxEvents = limits.progress * 4 + 64;
+  if (used.progress >= maxEvents) {
     outbox.droppedProgress++;
     return;
   }
   const shown = capText(toText(message));
   // defence: budget-after-progress-text
-  if (used.progress >= most) {
+  if (used.progress >= maxEvents) {
     outbox.droppedProgress++;
     return;
   }

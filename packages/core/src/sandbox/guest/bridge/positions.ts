@@ -1,4 +1,4 @@
-// Where a place in the compiled code comes from in the model's own source; as in `script/position-table.ts`.
+// Maps a place in the compiled code to the model's own source, as `script/position-table.ts` does.
 import { parse } from '../primordials.js';
 
 /** A line's triples: a column of the code, and the line and column of the source that it comes from. */
@@ -29,14 +29,14 @@ export function originalPlace(line: number, column: number): string | undefined 
   return pieces.length === 0 ? undefined : pieces[at + 1] + ':' + (pieces[at + 2]! + beyond);
 }
 
-/** Whether code and source run side by side from this triple to the next. */
+/** True where code and source have the same length from this triple to the next. */
 function isRunAt(pieces: Line, at: number, column: number): boolean {
   const columns = pieces[at + 3]! - pieces[at]!;
   const sourceColumns = pieces[at + 5]! - pieces[at + 2]!;
   return pieces[at]! <= column && pieces[at + 4] === pieces[at + 1] && sourceColumns === columns;
 }
 
-/** The text holds differences. */
+/** Each number of the text is a difference to the one before. */
 function readPositions(): Line[] {
   const lines = parse(positionsText) as Line[];
   let line = 0;

@@ -81,7 +81,7 @@ function byteLength(text: string): number {
   return bytes;
 }
 
-/** JSON text of what was thrown. The texts are the script's; the record is the bridge's own. */
+/** JSON text of a thrown value. The texts are the script's; the record is the bridge's own. */
 export function describeThrown(value: unknown): string {
   const record = weakGet(errorRecords, value);
   let thrown: Thrown = { name: '', message: 'a value that cannot be shown', stack: '' };
@@ -90,14 +90,14 @@ export function describeThrown(value: unknown): string {
       ? { name: capText(readText(value, 'name', 'Error')), message: thrownMessage(value), stack: readStack(value) }
       : { name: '', message: capText(describeText(value)), stack: '' };
   } catch {
-    // A revoked proxy, or one that throws for everything it is asked.
+    // A revoked proxy, or one whose traps throw.
   }
   thrown.callIndex = record?.call;
   thrown.code = record?.code;
   return stringify(thrown);
 }
 
-/** In lines of the code: the host maps them itself, whatever the script has made of the error. */
+/** In lines of the code: the host maps them itself, whatever the script did to the error. */
 function readStack(value: Error): string {
   const raw = rawStack(value);
   return typeof raw === 'string' ? capText(raw) : '';

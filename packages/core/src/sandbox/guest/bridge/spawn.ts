@@ -3,7 +3,7 @@ import { freeze } from '../primordials.js';
 import { indexOfLastCall, send } from './calls.js';
 import { toText } from './captured.js';
 
-/** `taskPrefix`: the beginning of the tasks' ids. */
+/** `taskPrefix`: the prefix of the tasks' ids. */
 export function makeSpawn(taskPrefix: string): object {
   const ask = (what: string, id?: string) => send('"$tasks"', { what, id }, true);
   const exec = (name: unknown, args: unknown): object => {

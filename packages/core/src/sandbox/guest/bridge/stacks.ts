@@ -7,16 +7,16 @@ import { originalPlace } from './positions.js';
 const MAX_FRAMES = 10;
 const SCRIPT_FILE = 'script.ts:';
 const BREAK_BEFORE_FRAME = /\r?[\n\r\u2028\u2029](?=\s*at\s)/g;
-/** Stands for a text that cannot be read. */
+/** Replaces a text that cannot be read. */
 export const NOT_SHOWN = '[a value that cannot be shown]';
 
 const engineStack = getOwnPropertyDescriptor(Error.prototype, 'stack')!.get!;
 const engineCapture = Error.captureStackTrace;
 
-/** The text that the engine made for `Error.captureStackTrace`, by its target. */
+/** The engine's text of each target of `Error.captureStackTrace`. */
 const capturedStacks = new WeakMap<object, string>();
 
-/** The text that the engine made for an error, in lines of the code; undefined for any other value. */
+/** The engine's text of an error, in lines of the code; undefined for any other value. */
 export function rawStack(value: unknown): unknown {
   return weakGet(capturedStacks, value) ?? (apply(engineStack, value, []) as unknown);
 }
@@ -43,7 +43,7 @@ function ownFrames(raw: string): string {
   return join(frames, '\n');
 }
 
-/** What a script reads as `stack`; where the engine made no text, what it made instead. */
+/** The value of `stack` for a script: text, or the engine's own value where that is no text. */
 export function stackOf(value: unknown): unknown {
   const frames = weakGet(errorRecords, value)?.frames;
   const raw = frames === undefined ? rawStack(value) : undefined;

@@ -29,7 +29,7 @@ type Namespace = Record<string, unknown>;
 
 const MAX_NAMED = 20;
 
-/** Names that scripts ask for to see whether they are there. */
+/** Names that scripts read to find out whether they exist. */
 const OPTIONAL_MEMBERS: Readonly<Record<string, true | undefined>> = freeze({
   __proto__: null as never,
   mcp: true,
@@ -42,9 +42,9 @@ const OPTIONAL_MEMBERS: Readonly<Record<string, true | undefined>> = freeze({
 const namespacePaths = new WeakMap<object, string>();
 const rootNamespace = create(null) as Namespace;
 weakSet(namespacePaths, rootNamespace, '');
-/** JSON text of the tools' names as a tree; empty where the root holds them. */
+/** JSON text of the tools' names as a tree; empty when the root has them. */
 let toolsText = '';
-/** The beginning of the ids of detached tasks; empty where a script can start none. */
+/** The prefix of the ids of detached tasks; empty where a script can start none. */
 let taskPrefix = '';
 
 export function setTools(treeText: string, prefix: string): void {
@@ -52,7 +52,7 @@ export function setTools(treeText: string, prefix: string): void {
   taskPrefix = prefix;
 }
 
-/** Reads the tools' names into the root, before anything else is asked of it. */
+/** Reads the tools' names into the root, before any other access to it. */
 function fillRoot(): void {
   if (toolsText === '') return;
   const tree = parse(toolsText) as Namespace;
@@ -60,7 +60,7 @@ function fillRoot(): void {
   for (let index = 0; index < names.length; index++) rootNamespace[names[index]!] = tree[names[index]!];
   if (taskPrefix !== '' && rootNamespace.spawn === undefined) ownMember(rootNamespace, 'spawn', makeSpawn(taskPrefix));
   preventExtensions(rootNamespace);
-  // Last: where the heap was full before this line, the next read begins again.
+  // Last: when the heap is full before this line, the next read starts again.
   toolsText = '';
 }
 

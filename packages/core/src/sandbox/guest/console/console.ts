@@ -4,11 +4,11 @@ import { named } from '../standard-library/define.js';
 import { tableOf } from './table.js';
 
 export type LogLevel = 'log' | 'info' | 'warn' | 'error' | 'debug';
-/** The text of a value: at depth 0 texts are shown as they are. */
+/** Returns the text of a value; at depth 0, strings are shown as they are. */
 export type Show = (value: unknown, depth: number) => string;
 
 export interface ConsoleHost {
-  /** Makes a line, where there is still room for one. */
+  /** Emits a line, where there is room for one more. */
   write(level: LogLevel, makeText: () => string): void;
   show: Show;
   /** The script's clock. */
@@ -17,7 +17,7 @@ export interface ConsoleHost {
   framesBelow(below: unknown): string;
 }
 
-type Say = (level: LogLevel, makeText: () => string) => void;
+type Emit = (level: LogLevel, makeText: () => string) => void;
 type Format = (values: readonly unknown[]) => string;
 type Methods = Record<string, (...values: never[]) => void>;
 
@@ -26,36 +26,36 @@ const LINE_STARTS = /^/gm;
 
 export function makeConsole({ write, show, nowMs, framesBelow }: ConsoleHost): Methods {
   const groups = { indent: '' };
-  const say: Say = (level, makeText) =>
+  const emit: Emit = (level, makeText) =>
     write(level, () => (groups.indent === '' ? makeText() : makeText().replace(LINE_STARTS, groups.indent)));
   const format: Format = (values) => formatValues(values, show);
   return named({
-    ...lineMethods(say, format),
-    ...valueMethods(say, format, show, framesBelow),
-    ...groupMethods(say, format, groups),
-    ...countMethods(say),
-    ...timeMethods(say, format, nowMs),
+    ...lineMethods(emit, format),
+    ...valueMethods(emit, format, show, framesBelow),
+    ...groupMethods(emit, format, groups),
+    ...countMethods(emit),
+    ...timeMethods(emit, format, nowMs),
   });
 }
 
-function lineMethods(say: Say, format: Format): Methods {
+function lineMethods(emit: Emit, format: Format): Methods {
   const methods: Methods = {};
   for (const level of ['log', 'info', 'warn', 'error', 'debug'] as const)
-    methods[level] = (...values: unknown[]) => say(level, () => format(values));
+    methods[level] = (...values: unknown[]) => emit(level, () => format(values));
   return methods;
 }
 
-function valueMethods(say: Say, format: Format, show: Show, framesBelow: ConsoleHost['framesBelow']): Methods {
+function valueMethods(emit: Emit, format: Format, show: Show, framesBelow: ConsoleHost['framesBelow']): Methods {
   const methods = {
-    dir: (value: unknown) => say('log', () => show(value, 0)),
+    dir: (value: unknown) => emit('log', () => show(value, 0)),
     table: (data: unknown, columns: unknown) =>
-      say('log', () => (typeof data === 'object' && data !== null ? tableOf(data, columns, show) : show(data, 0))),
+      emit('log', () => (typeof data === 'object' && data !== null ? tableOf(data, columns, show) : show(data, 0))),
     assert: (condition: unknown, ...values: unknown[]) => {
-      if (!condition) say('error', () => titled('Assertion failed', format(values)));
+      if (!condition) emit('error', () => titled('Assertion failed', format(values)));
     },
     trace: (...values: unknown[]) => {
       const frames = framesBelow(methods.trace);
-      say('error', () => titled('Trace', format(values)) + frames);
+      emit('error', () => titled('Trace', format(values)) + frames);
     },
   };
   return methods;
@@ -63,9 +63,9 @@ function valueMethods(say: Say, format: Format, show: Show, framesBelow: Console
 
 const titled = (title: string, text: string): string => (text === '' ? title : title + ': ' + text);
 
-function groupMethods(say: Say, format: Format, groups: { indent: string }): Methods {
+function groupMethods(emit: Emit, format: Format, groups: { indent: string }): Methods {
   const open = (values: readonly unknown[]): void => {
-    if (values.length > 0) say('log', () => format(values));
+    if (values.length > 0) emit('log', () => format(values));
     groups.indent += '  ';
   };
   return {
@@ -79,14 +79,14 @@ function groupMethods(say: Say, format: Format, groups: { indent: string }): Met
 
 const labelOf = (label: unknown): string => (label === undefined ? 'default' : String(label));
 
-function countMethods(say: Say): Methods {
+function countMethods(emit: Emit): Methods {
   const counts = new Map<string, number>();
   return {
     count: (label: unknown) => {
       const name = labelOf(label);
       const count = (counts.get(name) ?? 0) + 1;
       counts.set(name, count);
-      say('log', () => name + ': ' + count);
+      emit('log', () => name + ': ' + count);
     },
     countReset: (label: unknown) => {
       counts.delete(labelOf(label));
@@ -94,14 +94,14 @@ function countMethods(say: Say): Methods {
   };
 }
 
-function timeMethods(say: Say, format: Format, nowMs: () => number): Methods {
+function timeMethods(emit: Emit, format: Format, nowMs: () => number): Methods {
   const starts = new Map<string, number>();
   const report = (method: string, label: unknown, values: readonly unknown[]): void => {
     const name = labelOf(label);
     const started = starts.get(name);
-    if (started === undefined) return say('warn', () => 'No such label "' + name + '" for console.' + method + '()');
+    if (started === undefined) return emit('warn', () => 'No such label "' + name + '" for console.' + method + '()');
     const passed = name + ': ' + (nowMs() - started) + 'ms';
-    say('log', () => (values.length === 0 ? passed : passed + ' ' + format(values)));
+    emit('log', () => (values.length === 0 ? passed : passed + ' ' + format(values)));
   };
   return {
     time: (label: unknown) => {
@@ -115,7 +115,7 @@ function timeMethods(say: Say, format: Format, nowMs: () => number): Methods {
   };
 }
 
-/** The values side by side; placeholders of the first, where it is a text, take the ones that follow. */
+/** Joins the values. Placeholders of the first, where it is a string, take the ones that follow. */
 function formatValues(values: readonly unknown[], show: Show): string {
   let used = 1;
   const [first] = values;

@@ -45,9 +45,9 @@ const takeRows = (count: number, read: (at: number) => Row): { rows: Row[]; coun
   count,
 });
 
-function take<Item>(count: number, most: number, read: (at: number) => Item): Item[] {
+function take<Item>(count: number, max: number, read: (at: number) => Item): Item[] {
   const items: Item[] = [];
-  for (let at = 0; at < min(count, most); at++) items[at] = read(at);
+  for (let at = 0; at < min(count, max); at++) items[at] = read(at);
   return items;
 }
 

@@ -1,6 +1,6 @@
 // The standard library: the globals of ordinary JavaScript that the engine does not have itself.
 //
-// It is installed once, in a realm that has only the language's own intrinsics, and leaves no mutable state behind:
+// It is installed once, in a realm that has only the language's own intrinsics, and leaves no mutable state:
 // afterwards every intrinsic and everything reachable from the global object is frozen.
 import { Symbol } from '../primordials.js';
 import { defineMembers, named, tag } from './define.js';

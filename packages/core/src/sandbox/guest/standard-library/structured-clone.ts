@@ -1,8 +1,8 @@
 // structuredClone.
 //
-// A copy is made in one pass: `copies` maps every object already met to its copy, so that cycles and shared objects
-// keep their shape. A getter of the engine that throws for every other kind of object says what kind a value is, never
-// a property that a script could have set.
+// One pass makes the copy: `copies` maps every object already met to its copy, so that cycles and shared objects
+// keep their shape. The kind of an object is decided by a getter of the engine that throws for every other kind, never
+// by a property that a script can set.
 
 import {
   apply,
@@ -88,7 +88,7 @@ for (const name of ['EvalError', 'RangeError', 'ReferenceError', 'SyntaxError', 
   errors[name] = (globalThis as unknown as typeof errors)[name];
 }
 
-// Tried in this order; the first whose `read` does not throw makes the copy.
+// The first whose `read` does not throw makes the copy.
 const kinds: readonly Kind[] = [
   { read: dateTime, copy: (value) => new Date(apply(dateTime, value as Date, [])) },
   { read: mapSize, copy: copyMap },
@@ -103,7 +103,7 @@ const kinds: readonly Kind[] = [
   })),
 ];
 
-// Objects with a state of their own that cannot be copied.
+// Objects with internal state that cannot be copied.
 const refusedPrototypes: readonly object[] = [
   Promise.prototype,
   WeakMap.prototype,

@@ -68,9 +68,9 @@ export class TextDecoder {
   readonly #encoding: Encoding;
   readonly #fatal: boolean;
   readonly #ignoreBOM: boolean;
-  /** The bytes of a character that the last chunk began and did not end. */
+  /** The bytes of a character that the last chunk started and did not complete. */
   #pending = new Uint8Array(0);
-  /** The stream's start has passed. */
+  /** True after the first character of the stream. */
   #started = false;
 
   constructor(label: unknown = 'utf-8', options: { fatal?: unknown; ignoreBOM?: unknown } | null = {}) {
@@ -94,9 +94,9 @@ export class TextDecoder {
   decode(input?: unknown, options?: { stream?: unknown } | null): string {
     let bytes = join(this.#pending, bytesOf(input));
     const more = Boolean(options?.stream);
-    const held = more ? unfinishedLength(bytes, this.#encoding) : 0;
-    this.#pending = bytes.slice(bytes.length - held);
-    if (held > 0) bytes = bytes.subarray(0, bytes.length - held);
+    const unfinished = more ? unfinishedLength(bytes, this.#encoding) : 0;
+    this.#pending = bytes.slice(bytes.length - unfinished);
+    if (unfinished > 0) bytes = bytes.subarray(0, bytes.length - unfinished);
     let text: string;
     try {
       text = decodeWhole(bytes, this.#encoding, this.#fatal);
@@ -183,7 +183,7 @@ function decodeUtf8(bytes: Uint8Array, fatal: boolean): string {
   }
 }
 
-// One U+FFFD for each longest beginning of a character that is not one, as the Encoding standard says.
+// Writes one U+FFFD for each maximal incomplete sequence, as the Encoding standard requires.
 function decodeDamagedUtf8(bytes: Uint8Array): string {
   let text = '';
   let at = 0;
@@ -212,7 +212,7 @@ function continuationCount(lead: number): number {
   return lead >= 0xf0 && lead <= 0xf4 ? 3 : 0;
 }
 
-// Rules out overlong forms, surrogates and what lies beyond U+10FFFF.
+// Rules out overlong forms, surrogates and code points beyond U+10FFFF.
 function isSecondByte(lead: number, byte: number | undefined): boolean {
   const low = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80;
   const high = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf;

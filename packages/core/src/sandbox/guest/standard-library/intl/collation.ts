@@ -22,7 +22,7 @@ interface SortKey {
   readonly cases: number[];
 }
 
-// Punctuation is what comes before the first of `+; letters are looked up in lower case.
+// Punctuation comes before the first ` of the order. Letters are looked up in lower case.
 const ORDER = '\t\n\v\f\r\x85\u2028\u2029 \xa0_-,;:!¡?¿.·\'"«»()[]{}§¶@*/\\&#%`´^¯¨¸°©®+±÷×<=>¬|¦~¤¢$£¥0123456789';
 const DIGIT = /[0-9]/;
 const PUNCTUATION_END = ORDER.indexOf('`');
@@ -34,9 +34,10 @@ for (let at = 0; at < 26; at++) {
   weights[97 + at] = LETTERS_START + at;
   weights[65 + at] = LETTERS_START + at;
 }
-// Acute, grave, breve, circumflex, caron, ring, diaeresis, double acute, tilde, dot, …: other marks by code point.
+// Acute, grave, breve, circumflex, caron, ring, diaeresis, double acute, tilde, dot, ogonek, cedilla, macron. Other
+// marks sort by code point.
 const MARKS = '\u0301\u0300\u0306\u0302\u030c\u030a\u0308\u030b\u0303\u0307\u0328\u0327\u0304';
-// Letters that sort as others do, and differ from them at the second level only.
+// Letters that sort as other letters do, and differ from them at the second level only.
 const EXPANSIONS: Readonly<Record<string, string | undefined>> = {
   __proto__: null as never,
   ß: 'ss',
@@ -165,7 +166,7 @@ function addAscii(key: SortKey, code: number, settings: Collation): void {
   add(key, weight, '', code >= 65 && code <= 90 ? 1 : 0);
 }
 
-// A number is its count of digits, then its digits; leading zeros count for nothing.
+// A number is its count of digits, then its digits; leading zeros do not count.
 function addNumber(key: SortKey, text: string, from: number): number {
   let start = from;
   let end = start;
@@ -197,7 +198,7 @@ function addOther(key: SortKey, text: string, at: number, settings: Collation): 
   return last;
 }
 
-// 0 for what has no place in the order: controls and the soft hyphen.
+// 0 for characters without a place in the order: controls and the soft hyphen.
 function otherWeight(character: string): number {
   const code = character.codePointAt(0)!;
   if (code < 256 && weights[code]! > 0) return weights[code]!;

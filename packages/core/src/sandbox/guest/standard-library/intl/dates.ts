@@ -1,7 +1,7 @@
 // Intl.DateTimeFormat and the toLocaleString family of Date.
 //
 // A format is a pattern such as '{month}/{day}/{year}, {hour}:{minute} {dayPeriod}', put together once from the
-// options as en-US orders its fields and cut into its pieces; formatting fills it in. The guest's own time zone is
+// options as en-US orders its fields and split into its pieces. Formatting fills them in. The guest's own time zone is
 // UTC. Named zones need tables that are not here, so they are refused; fixed offsets ('+05:30') work.
 
 import { apply, Boolean, Date, Math, Number, Object, RangeError, String, TypeError } from '../../primordials.js';
@@ -102,7 +102,7 @@ const TIME_STYLES: Readonly<Record<StyleWidth, Fields>> = {
   short: { hour: 'numeric', minute: '2-digit' },
 };
 
-// Before AM and PM; written as an ordinary space wherever the parts are joined.
+// Comes before AM and PM. `join` writes it as an ordinary space.
 const NARROW_SPACE = '\u202f';
 
 export class DateTimeFormat {
@@ -139,7 +139,7 @@ export class DateTimeFormat {
   }
 }
 
-/** A method of Date: the text of a date where the caller asked for no fields, or for some. */
+/** Makes a method of Date, with the pattern for calls without options ready. */
 function dateMethod(
   required: Required,
   defaults: Defaults,
@@ -292,7 +292,7 @@ function timePattern({ hour, minute, second, fractionalSecondDigits, timeZoneNam
   return [clock + period, timeZoneName && '{timeZoneName}'].filter(Boolean).join(' ');
 }
 
-// --- filling in ---
+// --- formatting ---
 
 function fill(settings: DateSettings, pattern: readonly string[], time: number): DatePart[] {
   const local = new Date(time + settings.zone.minutes * 60_000);

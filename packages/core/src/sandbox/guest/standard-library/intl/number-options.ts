@@ -51,8 +51,7 @@ const CURRENCIES_OF_0_DIGITS =
   'VND VUV XAF XOF XPF YER';
 const CURRENCIES_OF_3_DIGITS = 'BHD JOD KWD LYD OMR TND';
 
-// Of each unit its short form, its narrow form where that is another, its long forms of one and of many where those are
-// not regular.
+// The forms of each unit: short, narrow where it differs, long for one and for many where these are irregular.
 export const UNITS = table(
   'acre ac bit bit byte byte,B celsius °C,,degree_Celsius,degrees_Celsius centimeter cm day day,d degree deg,° ' +
     'fahrenheit °F,°,degree_Fahrenheit,degrees_Fahrenheit fluid-ounce fl_oz,,fluid_ounce foot ft,′,foot,feet ' +
@@ -129,19 +128,25 @@ function readDigits(
   const minimumIntegerDigits = whole(options, 'minimumIntegerDigits', 1, 21, 1);
   const priority = choice(options, 'roundingPriority', ['auto', 'morePrecision', 'lessPrecision'], 'auto');
   const fixedDigits = style === 'currency' && notation === 'standard' ? currencyDigits : undefined;
-  const least = fixedDigits ?? 0;
-  const most = fixedDigits ?? (style === 'percent' ? 0 : 3);
+  const minDefault = fixedDigits ?? 0;
+  const maxDefault = fixedDigits ?? (style === 'percent' ? 0 : 3);
   const bySignificance =
     options.minimumSignificantDigits !== undefined || options.maximumSignificantDigits !== undefined;
   const byFraction = options.minimumFractionDigits !== undefined || options.maximumFractionDigits !== undefined;
   const significant = bySignificance ? readSignificant(options) : {};
   if (priority !== 'auto') {
     const defaults = { minimumSignificantDigits: 1, maximumSignificantDigits: 21 };
-    return { minimumIntegerDigits, ...defaults, ...significant, ...readFraction(options, least, most), priority };
+    return {
+      minimumIntegerDigits,
+      ...defaults,
+      ...significant,
+      ...readFraction(options, minDefault, maxDefault),
+      priority,
+    };
   }
   if (bySignificance) return { minimumIntegerDigits, ...significant, priority };
   if (byFraction || notation !== 'compact') {
-    return { minimumIntegerDigits, ...readFraction(options, least, most), priority };
+    return { minimumIntegerDigits, ...readFraction(options, minDefault, maxDefault), priority };
   }
   return {
     minimumIntegerDigits,
@@ -159,11 +164,11 @@ function readSignificant(options: Options) {
   return { minimumSignificantDigits, maximumSignificantDigits };
 }
 
-function readFraction(options: Options, least: number, most: number) {
+function readFraction(options: Options, minDefault: number, maxDefault: number) {
   let minimumFractionDigits = whole(options, 'minimumFractionDigits', 0, 100, undefined);
   let maximumFractionDigits = whole(options, 'maximumFractionDigits', 0, 100, undefined);
-  minimumFractionDigits ??= Math.min(least, maximumFractionDigits ?? least);
-  maximumFractionDigits ??= Math.max(most, minimumFractionDigits);
+  minimumFractionDigits ??= Math.min(minDefault, maximumFractionDigits ?? minDefault);
+  maximumFractionDigits ??= Math.max(maxDefault, minimumFractionDigits);
   if (minimumFractionDigits > maximumFractionDigits) {
     throw new RangeError(
       'minimumFractionDigits is greater than maximumFractionDigits: maximumFractionDigits value is out of range',

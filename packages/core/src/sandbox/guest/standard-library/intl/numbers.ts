@@ -1,8 +1,8 @@
 // Intl.NumberFormat and toLocaleString of numbers, BigInts and arrays.
 //
-// Numbers are rounded as decimals, on the shortest digits that name them (1.005 to two places is 1.01), never by
-// binary arithmetic. A decimal is { negative, digits, point }: 0.DIGITS × 10^point; no digits means zero, and DIGITS
-// begins and ends with another digit than 0.
+// Rounding works on a number's shortest decimal digits (1.005 to two places is 1.01), never on binary fractions.
+// A decimal is { negative, digits, point }: 0.DIGITS × 10^point; no digits means zero, and DIGITS begins and ends with
+// another digit than 0.
 
 import { apply, Array, BigInt, Math, Number, Object, String, Symbol } from '../../primordials.js';
 import { readNumberSettings, table, UNITS, type NumberSettings, type RoundingMode } from './number-options.js';
@@ -24,11 +24,11 @@ interface Decimal {
 type LocalizedItem = { toLocaleString(locales: unknown, options: unknown): string } | null | undefined;
 
 interface RoundedDecimal extends Decimal {
-  /** How many fraction digits are shown at least. */
+  /** The minimum of fraction digits to show. */
   readonly minFraction: number;
 }
 
-/** Whether to round away from zero: `half` compares the digits that are cut off with one half (-1, 0, 1). */
+/** True to round away from zero. `half` compares the digits that are cut off with one half (-1, 0, 1). */
 type Rounding = (half: number, negative: boolean, odd: boolean) => boolean;
 
 const numberValueOf = Number.prototype.valueOf;
@@ -44,7 +44,7 @@ const NARROW_SYMBOLS = table(
   'ARS $ AUD $ BDT ৳ CAD $ CLP $ CNY ¥ COP $ CRC ₡ CZK Kč DKK kr EGP E£ HKD $ HUF Ft IDR Rp ISK kr KZT ₸ MXN $ ' +
     'MYR RM NGN ₦ NOK kr NZD $ PKR Rs PLN zł RON lei RUB ₽ SEK kr SGD $ THB ฿ TRY ₺ TWD $ UAH ₴ ZAR R',
 );
-// One and many; others are shown by their code.
+// Singular and plural. Other currencies are shown by their code.
 const CURRENCY_NAMES = table(
   'AUD Australian_dollar BRL Brazilian_real,Brazilian_reals CAD Canadian_dollar CHF Swiss_franc ' +
     'CNY Chinese_yuan,Chinese_yuan EUR euro GBP British_pound INR Indian_rupee JPY Japanese_yen,Japanese_yen ' +
@@ -134,7 +134,7 @@ function formatted(settings: NumberSettings, value: unknown): string {
   return result;
 }
 
-// The common case: nothing to round and nothing to fill up.
+// The common case: nothing to round and nothing to pad.
 function grouped(written: string): string {
   const dot = written.indexOf('.');
   const start = written[0] === '-' ? 1 : 0;
@@ -195,7 +195,7 @@ function numberParts(settings: NumberSettings, decimal: Decimal): NumberPart[] {
   return scaledParts(settings, decimal);
 }
 
-// Rounding can carry into the next power (999.9 → 1K), so the power is taken again from the rounded number.
+// Rounding can carry into the next power (999.9 → 1K), so the power is computed again from the rounded number.
 function scaledParts(settings: NumberSettings, decimal: Decimal): NumberPart[] {
   let power = powerOf(settings, decimal);
   let number = rounded(settings, { ...decimal, point: decimal.point - power });
@@ -244,23 +244,23 @@ function rounded(settings: NumberSettings, decimal: Decimal): RoundedDecimal {
   const keep = significant ? maximumSignificantDigits! : decimal.point + maximumFractionDigits!;
   const result = round(decimal, keep, ROUNDS_UP[settings.roundingMode]);
   const resultPoint = result.digits === '' ? 1 : result.point;
-  const least = significant ? minimumSignificantDigits - resultPoint : minimumFractionDigits;
+  const minFraction = significant ? minimumSignificantDigits - resultPoint : minimumFractionDigits;
   const whole = settings.trailingZeroDisplay === 'stripIfInteger' && result.digits.length <= result.point;
-  return { ...result, minFraction: whole || least < 0 ? 0 : least };
+  return { ...result, minFraction: whole || minFraction < 0 ? 0 : minFraction };
 }
 
 function round(decimal: Decimal, keep: number, roundsUp: Rounding): Decimal {
   const { negative, digits, point } = decimal;
   if (keep >= digits.length) return decimal;
-  const kept = keep > 0 ? digits.slice(0, keep) : '';
+  const digitsLeft = keep > 0 ? digits.slice(0, keep) : '';
   const cutOff = keep < 0 ? '0' : digits.slice(keep);
   const half = cutOff === '5' ? 0 : cutOff < '5' ? -1 : 1;
-  const odd = kept !== '' && Number(kept.at(-1)) % 2 === 1;
+  const odd = digitsLeft !== '' && Number(digitsLeft.at(-1)) % 2 === 1;
   if (!roundsUp(half, negative, odd))
-    return { negative, digits: trimZeros(kept), point: trimZeros(kept) === '' ? 0 : point };
-  let end = kept.length;
-  while (end > 0 && kept[end - 1] === '9') end--;
-  const head = kept.slice(0, end);
+    return { negative, digits: trimZeros(digitsLeft), point: trimZeros(digitsLeft) === '' ? 0 : point };
+  let end = digitsLeft.length;
+  while (end > 0 && digitsLeft[end - 1] === '9') end--;
+  const head = digitsLeft.slice(0, end);
   if (head === '') return { negative, digits: '1', point: point + 1 - Math.min(keep, 0) };
   return { negative, digits: head.slice(0, -1) + String(Number(head.at(-1)) + 1), point };
 }
@@ -276,8 +276,8 @@ function digitParts(settings: NumberSettings, { digits, point, minFraction }: Ro
 
 function groupedParts({ useGrouping, notation }: NumberSettings, integer: string): NumberPart[] {
   const { length } = integer;
-  const least = useGrouping === 'min2' || (useGrouping === 'auto' && notation === 'compact') ? 5 : 4;
-  if (!useGrouping || length < least) return [{ type: 'integer', value: integer }];
+  const minLength = useGrouping === 'min2' || (useGrouping === 'auto' && notation === 'compact') ? 5 : 4;
+  if (!useGrouping || length < minLength) return [{ type: 'integer', value: integer }];
   const parts: NumberPart[] = [];
   for (let end = ((length - 1) % 3) + 1; end <= length; end += 3) {
     if (parts.length > 0) parts.push({ type: 'group', value: ',' });

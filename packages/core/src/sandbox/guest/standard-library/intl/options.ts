@@ -1,13 +1,12 @@
 // Locales and options of Intl.
 //
-// English (en-US) is the only locale: others are accepted and answered in en-US, as Intl does for locales it has no
-// data for.
+// English (en-US) is the only locale. Other locales are accepted and get en-US, as Intl does for locales without data.
 import { Array, Math, Number, Object, RangeError, String, TypeError } from '../../primordials.js';
 
 export const LOCALE = 'en-US';
 const LANGUAGE_TAG = /^(?:[a-z]{2,3}|[a-z]{5,8})(?:-[a-z0-9]{1,8})*$/i;
 
-/** What a caller gave as options. */
+/** A caller's options. */
 export type Options = Readonly<Record<string, unknown>>;
 
 export function requestedLocales(locales: unknown): string[] {
@@ -22,7 +21,7 @@ export function requestedLocales(locales: unknown): string[] {
   });
 }
 
-// Checks the locale and gives the options as an object; null is refused as the standard does.
+/** Checks the locale and returns the options as an object. Refuses null, as the standard does. */
 export function readOptions(locales: unknown, options: unknown): Options {
   requestedLocales(locales);
   if (options === undefined) return {};
@@ -30,7 +29,7 @@ export function readOptions(locales: unknown, options: unknown): Options {
   return Object(options) as Options;
 }
 
-/** The value of an option that is one of a few texts. */
+/** Reads an option whose value is one of `allowed`. */
 export function choice<Value extends string, Fallback>(
   options: Options,
   name: string,
@@ -46,7 +45,7 @@ export function choice<Value extends string, Fallback>(
   return text as Value;
 }
 
-/** The value of an option that is a whole number. */
+/** Reads an option whose value is a whole number. */
 export function whole<Fallback>(
   options: Options,
   name: string,

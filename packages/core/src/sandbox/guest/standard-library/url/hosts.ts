@@ -106,9 +106,9 @@ function punycode(label: string): string {
   if (basic > 0) output += '-';
   let [next, delta, bias] = [128, 0, 72];
   while (handled < points.length) {
-    const least = points.reduce((found, point) => (point >= next && point < found ? point : found), 0x110000);
-    delta += (least - next) * (handled + 1);
-    next = least;
+    const smallest = points.reduce((found, point) => (point >= next && point < found ? point : found), 0x110000);
+    delta += (smallest - next) * (handled + 1);
+    next = smallest;
     for (const point of points) {
       if (point < next) delta++;
       if (point !== next) continue;

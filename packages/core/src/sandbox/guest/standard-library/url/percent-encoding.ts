@@ -1,17 +1,17 @@
-// Percent-encoding, of which addresses and forms are made.
+// Percent-encoding, for addresses and forms.
 import { decodeURIComponent, encodeURIComponent, Object, parseInt, Uint8Array } from '../../primordials.js';
 import { TextDecoder } from '../text-encoding.js';
 
-/** Thrown where a part of an address cannot be read. */
+/** Thrown for an address, or a part of one, that is invalid. */
 export const INVALID = Object.freeze({});
-/** Runs of what is percent-encoded in hosts and opaque paths. Lone surrogates count as U+FFFD. */
+/** Runs of characters that are percent-encoded in hosts and opaque paths. Lone surrogates count as U+FFFD. */
 export const CONTROL_SET = /[^\x20-\x7e]+/gu;
 
 export function percentEncode(text: string, set: RegExp): string {
   return text.replace(set, encodeRun);
 }
 
-// The engine's own function is fast, and leaves alone a few characters that the sets do not.
+// The engine's own function is fast. It skips a few characters that the sets contain.
 export function encodeRun(run: string): string {
   return encodeURIComponent(run.toWellFormed()).replace(/[!'()~]/g, encodeMark);
 }

@@ -31,7 +31,7 @@ export const DEFAULT_PORTS: Readonly<Record<string, string | undefined>> = {
   file: '',
 };
 
-// Runs of what is percent-encoded in each part.
+// Runs of characters that are percent-encoded in each part.
 export const FRAGMENT_SET = /[^!#-;=?-_a-~]+/gu;
 const QUERY_SET = /[^!$-;=?-~]+/gu;
 const SPECIAL_QUERY_SET = /[^!$-&(-;=?-~]+/gu;
@@ -47,7 +47,7 @@ export function parseOrThrow(address: unknown, base?: unknown): UrlRecord {
   );
 }
 
-/** Null where the address, or its base, cannot be read. */
+/** Null where the address, or its base, is invalid. */
 export function parseWithBase(address: unknown, base: unknown): UrlRecord | null {
   const text = wellFormed(address);
   try {
@@ -232,13 +232,13 @@ function startsWithDrive(text: string): boolean {
   return /^[a-zA-Z][:|](?:[/\\]|$)/.test(text);
 }
 
-/** The parts before and behind the first mark; null where there is none. */
+/** The parts before and after the first mark; the second is null where there is no mark. */
 export function cut(text: string, mark: string): [string, string | null] {
   const at = text.indexOf(mark);
   return at < 0 ? [text, null] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** A host and its port, whose colon is the first one outside brackets. */
+/** Splits a host from its port, whose colon is the first one outside brackets. */
 export function cutHost(text: string): [string, string | null] {
   let inside = false;
   for (let at = 0; at < text.length; at++) {
