@@ -59,7 +59,7 @@ function removeGlobals(): void {
 }
 
 /** Everything that the global object and the language's syntax lead to. */
-function findIntrinsics(InternalError: ErrorConstructor): Set<object> {
+function findIntrinsics(InternalError: ErrorConstructor): object[] {
   const found: unknown[] = [
     globalThis,
     getPrototypeOf(async function () {}),
@@ -81,11 +81,12 @@ function findIntrinsics(InternalError: ErrorConstructor): Set<object> {
       return getOwnPropertyDescriptor(arguments, 'callee')!.get;
     })(),
   ];
-  const intrinsics = new Set<object>();
+  // A list: a set of them would take so much of the heap that the image becomes larger.
+  const intrinsics: object[] = [];
   while (found.length > 0) {
     const value = found.pop();
-    if (!isObject(value) || intrinsics.has(value)) continue;
-    intrinsics.add(value);
+    if (!isObject(value) || intrinsics.includes(value)) continue;
+    intrinsics.push(value);
     for (const key of ownKeys(value)) {
       const property = getOwnPropertyDescriptor(value, key)!;
       found.push('value' in property ? property.value : property.get, property.set);
@@ -99,12 +100,13 @@ function isObject(value: unknown): value is object {
   return (typeof value === 'object' && value !== null) || typeof value === 'function';
 }
 
-function sharedPrototypes(intrinsics: ReadonlySet<object>): Set<object> {
+function sharedPrototypes(intrinsics: readonly object[]): Set<object> {
   const prototypes = new Set<object>([Object.prototype, Function.prototype]);
   for (const value of intrinsics) {
     if (typeof value === 'function') {
       const prototype: unknown = getOwnPropertyDescriptor(value, 'prototype')?.value;
-      if (typeof prototype === 'object' && prototype !== null && intrinsics.has(prototype)) prototypes.add(prototype);
+      if (typeof prototype === 'object' && prototype !== null && intrinsics.includes(prototype))
+        prototypes.add(prototype);
     } else if (value !== globalThis && typeof getOwnPropertyDescriptor(value, Symbol.toStringTag)?.value === 'string') {
       prototypes.add(value);
     }
