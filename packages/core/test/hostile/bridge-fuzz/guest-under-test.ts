@@ -17,11 +17,11 @@ export interface CaseReport {
   readonly source: string;
   /** Promises that were broken; empty for a sound guest. */
   readonly violations: readonly string[];
-  /** What was reached: blocks of the bootstrap, kinds of messages and ends. */
+  /** What was reached: blocks of the bridge, kinds of messages and ends. */
   readonly features: readonly string[];
   /** The engine ran out of memory or stack. */
   readonly ranOut: boolean;
-  /** How often each line of the bootstrap was passed that can fail; none where lines cannot. */
+  /** How often each line of the bridge was passed that can fail; none where lines cannot. */
   readonly passed: ReadonlyMap<number, number>;
 }
 
@@ -91,7 +91,7 @@ export class GuestUnderTest {
     this.#interrupts = 0;
   }
 
-  /** Blocks of the bootstrap that ran, by how often; none where the guest counts nothing. */
+  /** Blocks of the bridge that ran, by how often; none where the guest counts nothing. */
   blocks(memory: Buffer): string[] {
     if (this.#counters === 0) this.#counters = memory.indexOf(COUNTER_MARK, this.imageStart);
     if (this.#counters < 0) return [];
