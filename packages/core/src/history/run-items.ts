@@ -2,8 +2,8 @@ import type { OutputItem, StreamEvent } from '../protocol/index.js';
 import { foldResponse } from './reducer.js';
 
 /**
- * A turn as it is shown: what the run was given, and what its events fold into. A run that has started says itself what
- * it was given; until then `input` stands.
+ * A turn as it is shown: the input of the run, then the fold of its events. The events of a run that has started name
+ * its input; until then `input` stands.
  */
 export function runItems(input: readonly OutputItem[], events: readonly StreamEvent[]): readonly OutputItem[] {
   const start = events.find(({ payload }) => payload.type === 'response_start');

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PlannedCallSchema } from './items.js';
 import { PageQuerySchema, StoreIdSchema, TimeSchema } from './store-shapes.js';
 
-/** `ApprovalRequest`, as it is kept. What a later version adds rides along. */
+/** `ApprovalRequest`, as it is kept. Members that a later version adds are kept. */
 export const ApprovalRequestSchema = z.looseObject({
   approvalId: StoreIdSchema,
   callId: z.string(),

@@ -12,7 +12,7 @@ export class ChangeBoard {
     this.#onListen = onListen;
   }
 
-  /** Of one key; left out: of every key. */
+  /** Listens to one key; without it, to every key. */
   listen(key?: string): ChangeListener {
     const listener = new ChangeListener(key, () => this.#listeners.delete(listener));
     this.#listeners.add(listener);
@@ -25,7 +25,7 @@ export class ChangeBoard {
     return this.#listeners.size > 0;
   }
 
-  /** Left out: something of any key may have changed. */
+  /** Without a key, something of any key may have changed. */
   announce(key?: string): void {
     for (const listener of this.#listeners)
       if (key === undefined || listener.key === undefined || listener.key === key) listener.wake();

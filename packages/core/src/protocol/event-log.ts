@@ -79,8 +79,8 @@ export interface DeadLetterPage {
  */
 export interface EventLog {
   /**
-   * Takes the run over for this epoch and all later ones: what an older epoch publishes is refused from now on. So
-   * the position that it gives is the last word. Rejects with a `StaleEpochError` where a later epoch was there before.
+   * Gives the run to this epoch: from now on, the log refuses events of older epochs. So no older epoch changes the
+   * position that it gives. Rejects with a `StaleEpochError` where a later epoch was there before.
    */
   open(runId: string, epoch: number): Promise<LogPosition>;
   /**
@@ -94,8 +94,8 @@ export interface EventLog {
   /**
    * The events from `from` on (default 0): those that are there, then each one that is published, none twice and none
    * left out. Ends after the run's last event, when the signal aborts, and when the run is deleted. A run that nobody
-   * has published of yet is waited for. A slow reader slows nobody else down and costs no memory. What is
-   * no run id, and no `from`, rejects the first event.
+   * has published of yet is waited for. A slow reader slows nobody else down and costs no memory. Rejects
+   * with a `ToolscriptUsageError`, at the first event, where `runId` or `from` is malformed.
    */
   subscribe(
     runId: string,

@@ -33,7 +33,7 @@ export const RunSchema = z.strictObject({
   reason: RunReasonSchema,
   /** How often it was claimed: the fencing token of the claim. */
   epoch: z.number().int().min(0),
-  /** What the submitter asked for: agent, model, overrides. The store does not read it. */
+  /** The submitter's choices: agent, model, overrides. The store does not read them. */
   options: OptionsSchema,
   /** Who holds it, and until when. While it is `running` only. */
   owner: z.string().optional(),
@@ -57,7 +57,7 @@ export const TurnSchema = z.strictObject({
 });
 export type Turn = z.infer<typeof TurnSchema>;
 
-/** The holder of a run: what it writes counts while `epoch` is the run's. */
+/** The holder of a run: its writes count while `epoch` is the run's. */
 export const RunFenceSchema = z.strictObject({ runId: StoreIdSchema, epoch: z.number().int().min(0) });
 export type RunFence = z.infer<typeof RunFenceSchema>;
 
@@ -142,8 +142,8 @@ export interface RunPage {
 /**
  * Runs, and who executes them. The row of a run is the entry of the queue: there is no other one.
  *
- * - Of one thread, one run at a time is `running`. The others wait, also where a lease has ended: that run is claimed first.
- * - Each claim raises the run's epoch by one. What an older epoch still wants to write is refused with a `StaleEpochError`.
+ * - Each thread has at most one `running` run. Its other runs wait, also where the lease has ended: that run is claimed first.
+ * - Each claim raises the run's epoch by one. Writes of an older epoch are refused with a `StaleEpochError`.
  * - A run is held while its lease lasts. A lease that ends more than twice its length ahead was written by a clock that
  *   has been set back since, and does not count.
  * - Each function is one transaction. When it has resolved, its effect survives the death of the process, and that of
@@ -206,12 +206,12 @@ export function isLeaseHeld(nowMs: number, expiresAtMs: number, leaseMs: number)
   return leftMs > 0 && leftMs <= 2 * leaseMs;
 }
 
-/** What the user wrote, as it is searched. */
+/** The text of the user's messages, as it is searched. */
 export function inputText(input: readonly OutputItem[]): string {
   return input.map((item) => (item.type === 'message' ? item.content : '')).join('\n');
 }
 
-/** What an idempotency key stands for: the same request has the same text, in whatever order its members came. */
+/** The request that an idempotency key stands for: equal requests have equal texts, whatever the order of their members. */
 export function requestText({ thread, input, options = {} }: RunDraft): string {
   const { threadId: _generated, ...create } = 'create' in thread ? thread.create : { threadId: undefined };
   const request = { thread: 'create' in thread ? create : thread, input, options };

@@ -22,7 +22,7 @@ export const ThreadSchema = z.strictObject({
 });
 export type Thread = z.infer<typeof ThreadSchema>;
 
-/** What a thread needs that is made together with its first run. */
+/** A thread that is made together with its first run. */
 export const NewThreadSchema = z.strictObject({
   /** Default: a new one. */
   threadId: StoreIdSchema.optional(),
@@ -30,7 +30,7 @@ export const NewThreadSchema = z.strictObject({
   title: z.string().optional(),
   workspace: z.string().optional(),
   agentId: z.string().optional(),
-  /** Of a thread that was begun elsewhere. Default: now. */
+  /** When it was begun, where that was elsewhere. Default: now. */
   createdAt: TimeSchema.optional(),
 });
 export type NewThread = z.input<typeof NewThreadSchema>;
@@ -46,7 +46,7 @@ export const ThreadInstructionsSchema = z.strictObject({
   agentId: z.string(),
   model: z.string().optional(),
   system: z.string().optional(),
-  /** What was announced last in place of `system`. */
+  /** The newest announcement in place of `system`. */
   announced: z.string().optional(),
 });
 export type ThreadInstructions = z.infer<typeof ThreadInstructionsSchema>;
@@ -136,6 +136,6 @@ export interface ThreadStore {
 export interface ServiceStores {
   readonly threads: ThreadStore;
   readonly runs: RunStore;
-  /** Idempotent. What is under way is done first. */
+  /** Idempotent. Calls that were made before are done first. */
   close(): Promise<void>;
 }

@@ -93,7 +93,7 @@ export const approvalLaws: readonly StoresLaw[] = [
     );
     deepStrictEqual((await stores.threads.decide('apr_1', 'deny', 'late'))?.approval, decided?.approval);
   }),
-  storesLaw('what is no decision, or no approval, decides nothing', async (stores) => {
+  storesLaw('a malformed decision, or one about no approval, decides nothing', async (stores) => {
     const { fence } = await heldRun(stores);
     await stores.runs.suspend(fence, [approvalDraft('apr_1')]);
     for (const decision of ['suspend', '', {}, { decision: 'maybe' }, { decision: 'approve', more: 1 }, null])

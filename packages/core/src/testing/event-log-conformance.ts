@@ -31,7 +31,7 @@ const RUN = { runId: 'run_a', threadId: 'thr_a', turnId: 'turn_a' };
 const OTHER = { runId: 'run_b', threadId: 'thr_b', turnId: 'turn_b' };
 
 const publishLaws: readonly EventLogLaw[] = [
-  logLaw('what is published is read, as it was and in order', async (log) => {
+  logLaw('published events are read as they were, in order', async (log) => {
     const events = [
       eventOf(RUN, 0, messagePayload('i', HOSTILE_TEXTS.join('|'))),
       eventOf(RUN, 1, messagePayload('j', 'é'.repeat(500_000))),
@@ -43,7 +43,7 @@ const publishLaws: readonly EventLogLaw[] = [
     deepStrictEqual(await log.read('run_a', { from: 3, limit: 1 }), { events: [events[3]], next: 4 });
     for (const runId of ['run_b', ...HOSTILE_TEXTS]) deepStrictEqual(await log.read(runId), { events: [] });
   }),
-  logLaw('what is published again is skipped, in whole and in part', async (log) => {
+  logLaw('events that are published again are skipped, in whole and in part', async (log) => {
     const events = eventsOf(RUN, 6);
     await log.publish(1, events.slice(0, 4));
     for (const part of [events.slice(0, 4), events.slice(1, 2), events.slice(2)]) await log.publish(1, part);
@@ -79,7 +79,7 @@ const publishLaws: readonly EventLogLaw[] = [
     await refuses(() => log.publish(2, [eventOf(RUN, 3)]), EventOrderError);
     deepStrictEqual(await log.open('run_a', 2), { nextSeq: 3, isEnded: true });
   }),
-  logLaw('what is no batch of one run’s events is refused', async (log) => {
+  logLaw('a batch that is not one run’s events in order is refused', async (log) => {
     const [zero, one] = eventsOf(RUN, 2) as [StreamEvent, StreamEvent];
     for (const batch of [
       [],
@@ -126,7 +126,7 @@ async function readAll(log: EventLog, runId: string): Promise<StreamEvent[]> {
 }
 
 const subscriptionLaws: readonly EventLogLaw[] = [
-  logLaw('a subscription gives what was there and what comes, once each, and ends with the run', async (log) => {
+  logLaw('a subscription gives each event once, old and new, and ends with the run', async (log) => {
     const events = [...eventsOf(RUN, 30), eventOf(RUN, 30, DONE)];
     await log.publish(1, events.slice(0, 10));
     const all = collect(log.subscribe('run_a'));
@@ -165,7 +165,7 @@ const subscriptionLaws: readonly EventLogLaw[] = [
     deepStrictEqual(await collect(log.subscribe('run_a', { from: 99 })), []);
     strictEqual((await collect(log.subscribe('run_a', { from: 1 }))).length, 1);
   }),
-  logLaw('what is no run or no place is refused, and not waited for', async (log) => {
+  logLaw('a malformed run id or position is refused, and not waited for', async (log) => {
     for (const runId of HOSTILE_TEXTS.filter((text) => !/^\w+$/u.test(text)))
       await refuses(() => collect(log.subscribe(runId)), ToolscriptUsageError);
     for (const from of [-1, 0.5, Number.NaN])
@@ -268,7 +268,7 @@ const groupLaws: readonly EventLogLaw[] = [
     strictEqual(await log.acknowledge(second, 3), true);
     deepStrictEqual((await log.receive(GROUP))?.events, events.slice(4));
   }),
-  logLaw('groups are independent, and each begins with what is in the log', async (log) => {
+  logLaw('groups are independent, and each begins with the first event in the log', async (log) => {
     await log.publish(1, eventsOf(RUN, 2));
     await log.acknowledge((await log.receive(GROUP))!);
     const other = (await log.receive({ ...GROUP, group: 'audit' }))!;
@@ -371,7 +371,7 @@ const groupLaws: readonly EventLogLaw[] = [
     strictEqual(await log.acknowledge(delivery), false);
     strictEqual(await log.receive(GROUP), undefined);
   }),
-  logLaw('a watcher is woken by what is published in another opening', async (log, makeLog) => {
+  logLaw('a watcher is woken by a publication in another opening', async (log, makeLog) => {
     const beside = await makeLog({ beside: log });
     const controller = new AbortController();
     const wakes = log.watch({ signal: controller.signal })[Symbol.asyncIterator]();

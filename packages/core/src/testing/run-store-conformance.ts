@@ -99,7 +99,7 @@ const creationLaws: readonly StoresLaw[] = [
       strictEqual((await runs.list({ principal })).runs.length, 1);
     }
   }),
-  storesLaw('what was given in or out is not the store’s: changing it changes nothing', async ({ runs }) => {
+  storesLaw('a change to an argument or a result does not change the store', async ({ runs }) => {
     const draft = runDraft({ options: { list: [1] } });
     const { run, turn } = await runs.create(draft);
     (draft.options!.list as number[]).push(2);
@@ -304,7 +304,7 @@ const leaseLaws: readonly StoresLaw[] = [
     await refusesAll(stores.runs, { runId: 'run_none', epoch: 1 });
     deepStrictEqual(await stores.runs.get(fence.runId), before);
   }),
-  storesLaw('what is no fence or no lease is refused', async (stores) => {
+  storesLaw('a malformed fence or lease is refused', async (stores) => {
     const { fence } = await heldRun(stores);
     for (const wrong of [
       { ...fence, epoch: -1 },
@@ -367,7 +367,7 @@ const endLaws: readonly StoresLaw[] = [
 ];
 
 const listLaws: readonly StoresLaw[] = [
-  storesLaw('a list has the oldest first, and what a query asks for', async (stores) => {
+  storesLaw('a list has the runs that its query asks for, oldest first', async (stores) => {
     const { fence, run } = await heldRun(stores);
     await stores.runs.finish(fence, { state: 'completed' });
     const other = await stores.runs.create(runDraft({ principal: 'bob' }));

@@ -38,7 +38,7 @@ export const suspensionLaws: readonly StoresLaw[] = [
     );
   }),
   storesLaw(
-    'a run that is suspended again keeps decisions, and cancels what it does not wait for any more',
+    'a run that is suspended again keeps decisions, and cancels approvals that it no longer waits for',
     async (stores) => {
       const { fence, run } = await heldRun(stores);
       await stores.runs.suspend(fence, [approvalDraft('apr_1')]);
@@ -79,7 +79,7 @@ export const suspensionLaws: readonly StoresLaw[] = [
       strictEqual((await stores.runs.get(fence.runId))?.state, 'running');
     },
   ),
-  storesLaw('the end of a run cancels what was pending', async (stores) => {
+  storesLaw('the end of a run cancels its pending approvals', async (stores) => {
     const { fence, run } = await heldRun(stores);
     await stores.runs.suspend(fence, [approvalDraft('apr_1')]);
     await stores.runs.requestCancel(run.runId);

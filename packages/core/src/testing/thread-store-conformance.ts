@@ -47,7 +47,7 @@ const threadLaws: readonly StoresLaw[] = [
     const plain = await threads.create({ principal: 'ada', threadId: 'thr_plain', createdAt: 5 });
     deepStrictEqual([plain.title, plain.workspace, plain.agentId, plain.createdAt], ['', '', undefined, 5]);
   }),
-  storesLaw('what is not there is undefined or empty, whatever its id', async ({ threads, runs }) => {
+  storesLaw('an unknown id gives undefined or nothing, whatever it holds', async ({ threads, runs }) => {
     for (const id of ['thr_none', ...HOSTILE_TEXTS, 'x'.repeat(1_000_000)]) {
       strictEqual(await threads.get(id), undefined);
       strictEqual(await threads.rename(id, 'x'), undefined);
@@ -125,14 +125,14 @@ const threadLaws: readonly StoresLaw[] = [
     strictEqual((await threads.approval(`apr_${kept.run.runId}`))?.state, 'pending');
     strictEqual((await threads.list()).threads.length, 1);
   }),
-  storesLaw('what was begun before the stores are closed is done', async (stores, makeStores) => {
+  storesLaw('calls that were made before the stores close are done', async (stores, makeStores) => {
     const beside = await makeStores({ beside: stores });
     const begun = [stores.threads.create({ principal: 'ada' }), stores.runs.create(runDraft())];
     await stores.close();
     await Promise.all(begun);
     strictEqual((await (await makeStores({ beside })).threads.list()).threads.length, 2);
   }),
-  storesLaw('what one opening has written the other reads', async (stores, makeStores) => {
+  storesLaw('one opening reads the writes of the other', async (stores, makeStores) => {
     const beside = await makeStores({ beside: stores });
     const { run, fence } = await heldRun(stores);
     strictEqual((await beside.threads.list()).threads[0]?.threadId, run.threadId);
@@ -216,7 +216,7 @@ const listLaws: readonly StoresLaw[] = [
 ];
 
 const searchLaws: readonly StoresLaw[] = [
-  storesLaw('a search finds titles and what users wrote, without regard to case', async ({ threads, runs }) => {
+  storesLaw('a search finds titles and messages of users, without regard to case', async ({ threads, runs }) => {
     await threads.create({ principal: 'ada', title: 'Über Öl' });
     await runs.create(runDraft({ thread: { create: { title: 'two' } }, input: userInput('Please fix\nthe BUG') }));
     deepStrictEqual(await titles(threads, { text: 'über ö' }), ['Über Öl']);
@@ -289,7 +289,7 @@ const appendLaws: readonly StoresLaw[] = [
     await refuses(() => stores.threads.append([other, events[3]!]), EventOrderError);
     deepStrictEqual(await readAll(stores.threads, run.runId), events.slice(0, 3));
   }),
-  storesLaw('what is no batch of one run’s events is refused', async (stores) => {
+  storesLaw('a batch that is not one run’s events in order is refused', async (stores) => {
     const { run } = await heldRun(stores);
     const second = await heldRun(stores);
     const [zero, one, two] = eventsOf(run, 3) as [StreamEvent, StreamEvent, StreamEvent];

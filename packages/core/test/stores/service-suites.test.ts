@@ -102,7 +102,7 @@ const WEAK_LOGS: readonly [law: string, make: ReturnType<typeof log>][] = [
     log((port) => ({ publish: (_epoch, events) => port.publish(1_000, events) })),
   ],
   [
-    'a subscription gives what was there and what comes, once each, and ends with the run',
+    'a subscription gives each event once, old and new, and ends with the run',
     log((port) => ({
       async *subscribe(runId) {
         const { events } = await port.read(runId);

@@ -24,7 +24,7 @@ function fileOfVersion(version: number): string {
   return path;
 }
 
-/** What a program reads of the schema, whatever its layout. */
+/** The schema, whatever its layout. */
 function schemaOf(path: string): string[] {
   const database = new Libsql(path);
   const rows = database.prepare('SELECT sql FROM sqlite_master WHERE sql IS NOT NULL').all() as { sql: string }[];
@@ -113,7 +113,7 @@ describe('files', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  it('what is no database, or a damaged one, is refused in one sentence, and stays as it is', async () => {
+  it('a file that is no database, or a damaged one, is refused in one sentence, and stays as it is', async () => {
     const path = await freshFile();
     const bytes = readFileSync(path);
     for (const damaged of [

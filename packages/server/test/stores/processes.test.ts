@@ -14,7 +14,7 @@ const RUNS = Number(process.env.TOOLSCRIPT_SERVICE_RUNS ?? 60);
 const KILLS = Number(process.env.TOOLSCRIPT_SERVICE_KILLS ?? 12);
 const LEASE_MS = Number(process.env.TOOLSCRIPT_SERVICE_LEASE_MS ?? 1_000);
 
-/** What the processes have acknowledged. */
+/** The acknowledgements of the processes. */
 interface Told {
   readonly lines: string[];
   kills: number;
@@ -27,7 +27,7 @@ it(
     const stores = await openStores(url);
     const log = await openEventLog(url);
     const told: Told = { lines: [], kills: 0 };
-    await Promise.all(Array.from({ length: PROCESSES }, (_, index) => keepAlive(url, `p${index}`, told)));
+    await Promise.all(Array.from({ length: PROCESSES }, (_, index) => keepAlive(url, index, told)));
     expect(told.kills).toBeGreaterThanOrEqual(PROCESSES);
     await storeRest(stores, log);
     const all = await allRuns(stores);
@@ -43,7 +43,7 @@ it(
   60_000 + RUNS * 2_000,
 );
 
-it('what a killed process held is claimed when its lease has ended', async () => {
+it('a run of a killed process is claimed when its lease has ended', async () => {
   const { stores, held } = await killedHolder();
   await delay(Math.max(...held.map(({ leaseExpiresAt }) => leaseExpiresAt! - Date.now()), 0) + 1);
   const claimed = new Map<string, number>();
@@ -58,7 +58,7 @@ async function killedHolder(): Promise<{ stores: ServiceStores; held: Run[] }> {
     const url = `libsql:${newFolder()}/service.db`;
     const stores = await openStores(url);
     onTestFinished(() => stores.close());
-    const child = startProcess(url, 'p', 30);
+    const child = startProcess(url, 0, 1);
     await untilSaid(child, 'finished');
     child.kill('SIGKILL');
     await once(child, 'exit');
@@ -72,26 +72,33 @@ async function claim(stores: ServiceStores): Promise<Run | undefined> {
   return (await stores.runs.claim({ owner: 'the test', leaseMs: 60_000 }))?.run;
 }
 
-function startProcess(url: string, name: string, runs: number): ChildProcess {
-  const child = fork(PROGRAM, [url, name, `${runs}`, `${LEASE_MS}`], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+function startProcess(url: string, index: number, processes: number): ChildProcess {
+  const numbers = [index, processes, RUNS, LEASE_MS];
+  const child = fork(PROGRAM, [url, ...numbers.map(String)], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   return child;
 }
 
 async function untilSaid(child: ChildProcess, word: string): Promise<void> {
-  for await (const chunk of child.stdout!.setEncoding('utf8')) if (`${chunk}`.includes(word)) return;
+  let said = '';
+  await new Promise<void>((resolve) => {
+    child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+      if (said.includes(word)) resolve();
+    });
+  });
 }
 
 /** Starts the process again whenever it was killed, until it says that all is done. */
-async function keepAlive(url: string, name: string, told: Told): Promise<void> {
+async function keepAlive(url: string, index: number, told: Told): Promise<void> {
   for (;;) {
-    const child = startProcess(url, name, RUNS);
+    const child = startProcess(url, index, PROCESSES);
     const closed = once(child, 'close');
+    const patience = Math.floor((Math.random() * 2 * RUNS) / KILLS);
     let said = '';
-    let killing: Promise<void> | undefined;
     child.stdout!.setEncoding('utf8').on('data', (text: string) => {
       said += text;
-      if (told.kills < KILLS) killing ??= killSoon(child);
+      if (told.kills < KILLS && workDone(said) >= patience) child.kill('SIGKILL');
     });
     const [status] = (await closed) as [number | null];
     // A line that the kill has cut off was not acknowledged.
@@ -102,12 +109,12 @@ async function keepAlive(url: string, name: string, told: Told): Promise<void> {
   }
 }
 
-async function killSoon(child: ChildProcess): Promise<void> {
-  await delay(Math.random() * 400);
-  child.kill('SIGKILL');
+/** Work done, and not time, says when a process is killed: a slow machine has them killed at the same points. */
+function workDone(said: string): number {
+  return said.match(/^(?:finished|won) /gmu)?.length ?? 0;
 }
 
-/** What the processes had not stored when the last run ended: some died, and some runs are dead letters by that. */
+/** Stores the events that the processes left: some died, and made runs dead letters by that. */
 async function storeRest({ threads }: ServiceStores, log: EventLog): Promise<void> {
   await delay(LEASE_MS);
   const { letters } = await log.deadLetters({ group: 'persistence', limit: 500 });

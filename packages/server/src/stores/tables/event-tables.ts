@@ -6,7 +6,7 @@ type EventTable = 'events' | 'log_events';
 
 export interface TextPage {
   readonly texts: readonly string[];
-  /** Of the next page, where there is one. */
+  /** `from` of the next page, where there is one. */
   readonly next: number | undefined;
 }
 

@@ -205,6 +205,6 @@ export class ThreadTables {
 interface Fold {
   readonly turn: FoldedTurn;
   readonly eventCount: number;
-  /** Of a run that has ended for good, and not read from the table. */
+  /** The run has ended for good, and the table does not have its fold. */
   readonly isNewAndFinal: boolean;
 }

@@ -1,11 +1,13 @@
-// A process of a service: `node service-process.mjs <url> <name> <runs> <leaseMs>`. It submits runs, executes them,
-// decides their approvals and stores their events, until all are done. It acknowledges on stdout, written at once: what
-// the test has read there was done before the process was killed.
+// A process of a service: `node service-process.mjs <url> <index> <processes> <runs> <leaseMs>`. It submits its share of
+// the runs and its neighbour's, executes runs, decides their approvals and stores their events, until all are done. It
+// acknowledges on stdout, written at once: what the test has read there was done before the process was killed.
 import { writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openEventLog, openStores } from '#server/stores/index.js';
 
-const [url, name, runCount, leaseMs] = process.argv.slice(2).map((text, index) => (index < 2 ? text : Number(text)));
+const [url, ...numbers] = process.argv.slice(2);
+const [index, processCount, runCount, leaseMs] = numbers.map(Number);
+const name = `p${index}`;
 const { threads, runs, close } = await openStores(url);
 const log = await openEventLog(url);
 const GROUP = { group: 'persistence', consumer: name, leaseMs };
@@ -18,8 +20,9 @@ await log.close();
 say('done');
 
 async function submit() {
-  const order = Array.from({ length: runCount }, (_, number) => number).toSorted(() => Math.random() - 0.5);
-  for (const number of order) {
+  const all = Array.from({ length: runCount }, (_, number) => number);
+  const shares = [index, (index + 1) % processCount];
+  for (const number of all.filter((number) => shares.includes(number % processCount))) {
     const { run } = await runs.create({
       principal: 'ada',
       thread: { create: {} },
