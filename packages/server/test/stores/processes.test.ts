@@ -28,7 +28,7 @@ it(
     const log = await openEventLog(url);
     const told: Told = { lines: [], kills: 0 };
     await Promise.all(Array.from({ length: PROCESSES }, (_, index) => keepAlive(url, index, told)));
-    expect(told.kills).toBeGreaterThanOrEqual(PROCESSES);
+    expect(told.kills).toBeGreaterThan(KILLS / 2);
     await storeRest(stores, log);
     const all = await allRuns(stores);
     expect(all.length).toBe(RUNS);
