@@ -72,6 +72,22 @@ function valueImports(file: string): string[] {
   return [...imported, ...exported];
 }
 
+/** Everything that is loaded with a file. */
+function reachedFrom(entry: string): { files: number; packages: string[] } {
+  const reached = new Set<string>();
+  const packages = new Set<string>();
+  const open = [entry];
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    if (reached.has(file)) continue;
+    reached.add(file);
+    for (const specifier of valueImports(file)) {
+      if (specifier.startsWith('.')) open.push(resolve(dirname(file), specifier).replace(/\.js$/u, '.ts'));
+      else packages.add(specifier);
+    }
+  }
+  return { files: reached.size, packages: [...packages] };
+}
+
 function typescriptFiles(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
@@ -130,21 +146,19 @@ describe('architecture', () => {
   it.each(['script/compile-worker.ts', 'sandbox/worker/entry.ts'])(
     'the thread of %s loads no schemas: it starts in a hurry',
     (entry) => {
-      const reached = new Set<string>();
-      const open = [join(core, entry)];
-      const packages = new Set<string>();
-      for (let file = open.pop(); file !== undefined; file = open.pop()) {
-        if (reached.has(file)) continue;
-        reached.add(file);
-        for (const specifier of valueImports(file)) {
-          if (specifier.startsWith('.')) open.push(resolve(dirname(file), specifier).replace(/\.js$/u, '.ts'));
-          else packages.add(specifier);
-        }
-      }
-      expect(reached.size).toBeGreaterThan(5);
-      expect([...packages]).not.toContain('zod');
+      const { files, packages } = reachedFrom(join(core, entry));
+      expect(files).toBeGreaterThan(5);
+      expect(packages).not.toContain('zod');
     },
   );
+
+  it('the program’s thread loads no database, which would hold it', () => {
+    const stores = join(root, 'packages/server/src/stores');
+    const { files, packages } = reachedFrom(join(stores, 'index.ts'));
+    expect(files).toBeGreaterThan(5);
+    expect(packages).not.toContain('libsql');
+    expect(reachedFrom(join(stores, 'database-worker.ts')).packages).toContain('libsql');
+  });
 
   it('a planted violation is seen', () => {
     const planted = importsOf(

@@ -1,0 +1,192 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Delivery, EventLog, ServiceStores, StreamEvent } from '@toolscript/core/protocol';
+import { openEventLog, openStores } from '#server/stores/index.js';
+import { newFolder } from './support/new-folder.js';
+
+/** A call of some store; its numbers choose from few names, so that calls meet. */
+interface Step {
+  readonly name: string;
+  readonly numbers: readonly number[];
+}
+
+interface Opened extends ServiceStores {
+  readonly log: EventLog;
+  readonly clock: { now: number };
+  /** By group and run, as the last `receive` gave them. */
+  readonly deliveries: Map<string, Delivery>;
+}
+
+type Action = (stores: Opened, numbers: readonly number[]) => Promise<unknown>;
+
+const GROUPS = ['one', 'two'];
+const pick = <Item>(items: readonly Item[], number = 0): Item => items[number % items.length]!;
+const runId = (number = 0) => `run_${number % 4}`;
+const threadId = (number = 0) => `thr_${number % 3}`;
+const approvalId = (number = 0) => `apr_${number % 4}`;
+const fence = (numbers: readonly number[]) => ({ runId: runId(numbers[0]), epoch: (numbers[1] ?? 0) % 4 });
+const maybe = <Members extends object>(number: number | undefined, members: Members): Partial<Members> =>
+  (number ?? 0) % 2 === 0 ? members : {};
+
+function events(numbers: readonly number[]): StreamEvent[] {
+  const [run = 0, first = 0, count = 0, last = 0] = numbers;
+  const id = runId(run);
+  return Array.from({ length: 1 + (count % 3) }, (_, index) => {
+    const seq = (first % 5) + index;
+    const isLast = last % 5 === 0 && index === count % 3;
+    const text = { type: 'item_delta', item_id: 'i', delta: `${seq}${last % 7 === 0 ? ' other' : ''}` } as const;
+    const payload = isLast ? ({ type: 'response_done', status: 'completed' } as const) : text;
+    const names = { event_id: `evt_${seq}`, run_id: id, thread_id: threadId(run), turn_id: `turn_${run % 4}` };
+    return { ...names, seq, timestamp: 0, payload };
+  });
+}
+
+function approvals([, , first = 0, second = 0]: readonly number[], { now }: { now: number }) {
+  return [...new Set([approvalId(first), approvalId(second)])].map((id) => ({
+    request: {
+      ...maybe(second, { expiresAt: now + 50 * (first % 3) }),
+      approvalId: id,
+      callId: id,
+      tool: 'pay',
+      input: { id },
+      inputJson: '{}',
+      effect: 'write' as const,
+      rendered: id,
+    },
+  }));
+}
+
+const STATES = ['completed', 'failed', 'cancelled', 'incomplete'] as const;
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  createThread: ({ threads }, [thread, workspace]) =>
+    threads.create({
+      principal: 'ada',
+      threadId: threadId(thread),
+      title: `Title ${thread}`,
+      workspace: `${workspace! % 2}`,
+    }),
+  createRun: ({ runs }, [run = 0, thread, key, claim = 0]) =>
+    runs.create({
+      principal: pick(['ada', 'ada', 'ada', 'bob'], claim),
+      thread: claim % 3 === 0 ? { create: { threadId: threadId(thread) } } : { threadId: threadId(thread) },
+      input: [{ type: 'message', id: 'i', role: 'user', content: `message ${run}` }],
+      runId: runId(run),
+      turnId: `turn_${run % 4}`,
+      ...maybe(key, { idempotencyKey: `key ${key! % 3}` }),
+      ...maybe(claim, { claim: { owner: 'a', leaseMs: 100 } }),
+    }),
+  claim: ({ runs }, [run, workspace, which = 0]) =>
+    runs.claim({
+      owner: 'b',
+      leaseMs: 100,
+      ...maybe(which, { workspaces: [`${workspace! % 2}`, ''] }),
+      ...(which % 3 === 0 ? { runId: runId(run) } : {}),
+    }),
+  renew: ({ runs }, numbers) => runs.renew(fence(numbers), 100),
+  release: ({ runs }, numbers) => runs.release(fence(numbers)),
+  suspend: ({ runs, clock }, numbers) => runs.suspend(fence(numbers), approvals(numbers, clock)),
+  finish: ({ runs }, numbers) => runs.finish(fence(numbers), { state: pick(STATES, numbers[2]) }),
+  cancel: ({ runs }, [run]) => runs.requestCancel(runId(run)),
+  decide: ({ threads }, [approval, decision, by]) =>
+    threads.decide(approvalId(approval), pick(['approve', 'deny'] as const, decision), `person ${by}`),
+  expire: ({ threads }) => threads.expireApprovals(),
+  rename: ({ threads }, [thread, title]) => threads.rename(threadId(thread), `Renamed ${title}`),
+  instruct: ({ threads }, numbers) =>
+    threads.saveInstructions(threadId(numbers[2]), { agentId: `agent ${numbers[1]}` }, fence(numbers)),
+  append: ({ threads }, numbers) => threads.append(events(numbers), maybe(numbers[4], { epoch: numbers[4]! % 4 })),
+  deleteThread: ({ threads }, [thread, really = 0]) =>
+    really % 4 === 0 ? threads.delete(threadId(thread)) : threads.get(threadId(thread)),
+  pass: async ({ clock }, [time = 0]) => (clock.now += pick([10, 60, 150, -30, -1_000], time)),
+  open: ({ log }, numbers) => log.open(runId(numbers[0]), (numbers[1] ?? 0) % 4),
+  publish: ({ log }, numbers) => log.publish(numbers[4]! % 3, events(numbers)),
+  receive: async ({ log, deliveries }, [group, limit = 0]) => {
+    const options = { group: pick(GROUPS, group), consumer: 'c', leaseMs: 100, limit: 1 + (limit % 3) };
+    const delivery = await log.receive(options);
+    if (delivery !== undefined) deliveries.set(`${delivery.group} ${delivery.runId}`, delivery);
+    return delivery && { ...delivery, token: 0 };
+  },
+  acknowledge: async ({ log, deliveries }, [group, run]) => {
+    const delivery = deliveries.get(`${pick(GROUPS, group)} ${runId(run)}`);
+    return delivery && log.acknowledge(delivery);
+  },
+  reject: async ({ log, deliveries }, [group, run]) => {
+    const delivery = deliveries.get(`${pick(GROUPS, group)} ${runId(run)}`);
+    return delivery && log.reject(delivery, 'no');
+  },
+  revive: ({ log }, [group, run]) => log.revive(pick(GROUPS, group), runId(run)),
+  deleteLog: ({ log }, [run, really = 0]) => (really % 4 === 0 ? log.delete(runId(run)) : log.read(runId(run))),
+};
+
+/** Everything that can be read. */
+async function stateOf({ threads, runs, log }: Opened): Promise<unknown> {
+  const all = [0, 1, 2, 3];
+  return {
+    threads: (await threads.list()).threads,
+    found: (await threads.list({ text: 'MESSAGE 1', principal: 'ada', limit: 1 })).threads,
+    runs: (await runs.list()).runs,
+    approvals: (await threads.listApprovals()).approvals,
+    events: await Promise.all(all.map((number) => threads.readEvents(runId(number)))),
+    items: await Promise.all(all.map((number) => threads.readItems(threadId(number)))),
+    instructions: await Promise.all(all.map((number) => threads.instructions(threadId(number)))),
+    logs: await Promise.all(all.map((number) => log.read(runId(number)))),
+    dead: await Promise.all(GROUPS.map((group) => log.deadLetters({ group }))),
+  };
+}
+
+/** Its value, or the name and text of its error. */
+async function answerOf(stores: Opened, { name, numbers }: Step): Promise<unknown> {
+  try {
+    return { value: await ACTIONS[name]!(stores, numbers) };
+  } catch (error) {
+    return { error: (error as Error).name, message: (error as Error).message };
+  }
+}
+
+async function openBoth(): Promise<Opened[]> {
+  const clock = { now: 1_000_000 };
+  const options = { now: () => clock.now };
+  return Promise.all(
+    ['memory:', `libsql:${newFolder()}/service.db`].map(async (url) => {
+      const [stores, log] = await Promise.all([openStores(url, options), openEventLog(url, options)]);
+      return { ...stores, log, clock: url === 'memory:' ? clock : { now: 0 }, deliveries: new Map<string, Delivery>() };
+    }),
+  );
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  name: fc.constantFrom(...Object.keys(ACTIONS), 'createRun', 'createRun', 'claim', 'claim', 'publish', 'append'),
+  numbers: fc.array(fc.nat(60), { minLength: 5, maxLength: 5 }),
+});
+
+describe('memory and file', () => {
+  it('give the same answers to the same calls', async () => {
+    const seen = new Map<string, number>();
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 60, maxLength: 150 }), async (steps) => {
+        const [memory, file] = (await openBoth()) as [Opened, Opened];
+        try {
+          for (const each of steps) {
+            file.clock.now = memory.clock.now;
+            const answer = await answerOf(memory, each);
+            if (each.name !== 'pass') expect(await answerOf(file, each), JSON.stringify(each)).toEqual(answer);
+            const kind = (answer as { error?: string }).error ?? each.name;
+            seen.set(kind, (seen.get(kind) ?? 0) + 1);
+          }
+          expect(await stateOf(file)).toEqual(await stateOf(memory));
+        } finally {
+          await Promise.all([memory, file].flatMap((each) => [each.close(), each.log.close()]));
+        }
+      }),
+      { numRuns: Number(process.env.TOOLSCRIPT_STORE_SEQUENCES ?? 12) },
+    );
+    for (const kind of [
+      'StaleEpochError',
+      'EventOrderError',
+      'NotFoundError',
+      'IdempotencyConflictError',
+      'ThreadBusyError',
+    ])
+      expect(seen.get(kind), kind).toBeGreaterThan(0);
+  });
+});
