@@ -13,7 +13,7 @@ const EFFECT_TEXTS: Readonly<Record<ToolEffect, string>> = {
 };
 
 /**
- * What a person who decides is shown: the tool, what kind of effect it has, and the arguments, or the tool's
+ * What a user who decides is shown: the tool, what kind of effect it has, and the arguments, or the tool's
  * own preview of them. A preview that fails, or takes too long, is left out. Never rejects.
  */
 export async function renderCall(

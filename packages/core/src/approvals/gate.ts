@@ -16,23 +16,22 @@ import { isNamedProhibition, matchRule, permissionsOf, readPolicy, type ReadPoli
 import { renderForPerson } from './render.js';
 
 export interface GateOptions {
-  /** How long a person is waited for, in ms. */
+  /** How long the gate waits for a user, in ms. */
   readonly approvalTimeoutMs: number;
   /**
-   * How long a request can be decided about, also while its script is suspended, in ms. Default: as long as the script
-   * is kept.
+   * How long a request can be decided, also while its script is suspended, in ms. Default: as long as the script is
+   * stored.
    */
   readonly expiresAfterMs?: number | undefined;
   /** Characters of `rendered`. Default 4000. */
   readonly maxRenderedLength?: number;
   /** Where nobody can be asked, a call waits for its script to be resumed. Default false: it is denied. */
   readonly parks?: boolean;
-  /** Decisions that were made meanwhile, by the request's `approvalId`. */
+  /** Decisions that were made while the script was suspended, by the request's `approvalId`. */
   readonly decisions?: ReadonlyMap<string, Decision> | undefined;
   readonly memory?: GateMemory | undefined;
   /**
-   * Told of each decision that the host gives while the script runs, before it counts. What it cannot write down is its
-   * own to act on.
+   * Called with each decision of the host while the script runs, before it counts. It handles its own failures.
    */
   readonly onDecided?: ((approvalId: string, decision: Decision) => void | Promise<void>) | undefined;
 }
@@ -51,19 +50,19 @@ interface Answer {
 }
 
 /**
- * Decides which calls may run, for one script. A call that needs a decision gets it from the first rule that
- * matches, from what a person said to remember for this tool, or from the person. An approval is bound to
- * one call and to the SHA-256 of the text that was shown, and can be taken once.
+ * Decides which calls may run, for one script. A call that needs a decision gets it from the first rule that matches,
+ * from a decision that a user made for all calls of this tool, or from the user. An approval is bound to one call and to
+ * the SHA-256 of the text that was shown, and can be redeemed once.
  */
 class PolicyGate implements ApprovalGate {
   readonly #policy: ReadPolicy;
   readonly #options: GateOptions;
   readonly #readsPermissions: boolean;
   readonly #hasProhibitions: boolean;
-  /** What a person said once for every further call of a tool, or of the plan. */
+  /** Decisions of a user for every further call of a tool, or of the plan. */
   readonly #remembered: Map<string, 'approve' | 'deny'>;
   #plan: 'approve' | 'deny' | undefined;
-  /** Approvals that were given and not taken yet. */
+  /** Approvals that were given and not redeemed yet. */
   readonly #granted = new Map<string, { callId: string; sha256: string }>();
 
   constructor(policy: ReadPolicy, options: GateOptions) {
@@ -125,7 +124,7 @@ class PolicyGate implements ApprovalGate {
     return granted !== undefined && granted.callId === callId && granted.sha256 === sha256(inputJson);
   }
 
-  /** What an earlier release asked has no time of its own. */
+  /** Requests of earlier releases have no times. */
   #hasExpired({
     createdAt = Number.POSITIVE_INFINITY,
     expiresAt = Number.POSITIVE_INFINITY,
@@ -148,7 +147,7 @@ class PolicyGate implements ApprovalGate {
     return untilAborted(call.signal, true, () => this.#askPredicate(call));
   }
 
-  /** A predicate that fails, or answers something else than false, means that somebody must decide. */
+  /** A predicate that fails, or answers something else than false, means that a user must decide. */
   async #askPredicate(call: GateCall): Promise<boolean> {
     const { approval, name } = call.tool;
     if (typeof approval !== 'function') return true;
@@ -176,7 +175,7 @@ class PolicyGate implements ApprovalGate {
     const remembered = this.#remembered.get(call.tool.name) ?? (isPlanned(call) ? this.#plan : undefined);
     if (remembered === undefined) return undefined;
     if (remembered === 'approve') return this.#grant(call, 'person', call.inputJson);
-    return denied(call, 'person', 'a person refused every call of this kind in this script');
+    return denied(call, 'person', 'a user refused every call of this kind in this script');
   }
 
   async #askPerson(call: GateCall): Promise<GateDecision> {
@@ -190,7 +189,7 @@ class PolicyGate implements ApprovalGate {
       );
     const approvalId = requestId(call);
     const decided = this.#options.decisions?.get(approvalId);
-    // Before its script was cut off.
+    // Before its script was interrupted.
     if (decided !== undefined) return this.#applyAnswer(call, approvalId, readAnswer(decided));
     const request = await this.#makeRequest(call, approvalId);
     if (call.signal.aborted) return cancelled(approvalId);
@@ -204,7 +203,7 @@ class PolicyGate implements ApprovalGate {
       return { decision: 'timeout', approvalId, by: 'clock', reason };
     }
     if (answer.type === 'failed')
-      return denied(call, 'host', answer.reason ?? 'the question could not be put to anybody', { approvalId });
+      return denied(call, 'host', answer.reason ?? 'no user could be asked', { approvalId });
     const read = readAnswer(answer.value);
     if (read !== undefined) await this.#noteDecision(approvalId, read);
     if (call.signal.aborted) return cancelled(approvalId);
@@ -215,11 +214,11 @@ class PolicyGate implements ApprovalGate {
     try {
       await this.#options.onDecided?.(approvalId, decision as Decision);
     } catch {
-      // A journal that has failed lets no call start.
+      // A journal that has failed starts no call.
     }
   }
 
-  /** Until the call is given up: its script is suspended, or ends. */
+  /** Waits until the call is aborted: its script is suspended, or ends. */
   #park(call: GateCall, approvalId: string): Promise<GateDecision> {
     call.onParked();
     return untilAborted(call.signal, cancelled(approvalId), () => new Promise<never>(() => {}));
@@ -278,20 +277,20 @@ class PolicyGate implements ApprovalGate {
     return this.#applyEdit(call, answer.input, said);
   }
 
-  /** A user may put other arguments in place of the script's: they are held to the tool and to the rules as those were. */
+  /** A user may replace the script's arguments: the tool and the rules check the new ones like the old ones. */
   #applyEdit(call: GateCall, input: unknown, said: Partial<DecisionCommon>): GateDecision {
     const edited = call.tool.validateInput(input);
     // defence: edits-fit-the-tool, without it: if (!edited.ok) return this.#grant(call, 'person', JSON.stringify(input), said);
     if (!edited.ok) {
       const first = edited.issues[0];
       const detail = first === undefined ? '' : ` (${first.path}: ${first.message})`;
-      return denied(call, 'host', `the arguments that a person put in place do not fit the tool${detail}`, said);
+      return denied(call, 'host', `the arguments that a user put in place do not fit the tool${detail}`, said);
     }
     const inputJson = JSON.stringify(edited.value);
     const rule = matchRule(this.#policy.rules, this.#ruled(call, JSON.parse(inputJson) as JsonValue));
     // defence: edits-obey-deny-rules
     if (rule?.action === 'deny')
-      return denied(call, 'rule', 'a rule forbids the arguments that the user put in place', said);
+      return denied(call, 'rule', 'a rule forbids the arguments that a user put in place', said);
     return this.#grant(call, 'person', inputJson, said);
   }
 
@@ -316,13 +315,13 @@ async function settled(ask: () => unknown): Promise<Waited> {
   try {
     return { type: 'answered', value: await ask() };
   } catch (error) {
-    // Only what was thrown for this purpose is shown to a script: other errors may say too much.
+    // Only errors made for this purpose are shown to a script: others may say too much.
     const reason = error instanceof ToolCallError && error.code === 'ApprovalDeniedError' ? error.message : undefined;
     return { type: 'failed', reason };
   }
 }
 
-/** Runs what may throw or never end; `otherwise` where it throws or the signal aborts first. */
+/** Runs a function that may throw or never end; `otherwise` where it throws or the signal aborts first. */
 function untilAborted<T>(signal: AbortSignal, otherwise: T, run: () => Promise<T>): Promise<T> {
   return new Promise((resolve) => {
     signal.addEventListener('abort', () => resolve(otherwise), { once: true });
@@ -370,7 +369,7 @@ function isPlanned({ plan, tool, line, inputJson }: GateCall): boolean {
 }
 
 const DENIERS: Readonly<Record<ApprovalDecider, string>> = {
-  person: 'A person refused',
+  person: 'A user refused',
   rule: 'A rule refused',
   policy: 'Not approved:',
   clock: 'Not approved:',
@@ -399,8 +398,8 @@ function expired(call: GateCall, approvalId: string): GateDecision {
 }
 
 /**
- * The same for the same call of a script with the same bytes, also where the script is run again along its tape: what
- * was decided about it holds then, and for nothing else.
+ * The same for the same call of a script with the same bytes, also in a run along the tape: a decision holds for this
+ * call and no other.
  */
 function requestId({ scriptId, callId, tool, inputJson }: GateCall): string {
   if (scriptId === undefined) return `apr_${randomUUID()}`;
@@ -408,7 +407,7 @@ function requestId({ scriptId, callId, tool, inputJson }: GateCall): string {
 }
 
 function cancelled(approvalId: string): GateDecision {
-  return { decision: 'cancelled', approvalId, by: 'host', reason: 'The call was given up before anybody decided.' };
+  return { decision: 'cancelled', approvalId, by: 'host', reason: 'The call was aborted before anybody decided.' };
 }
 
 function contextOf(input: JsonValue): string | undefined {

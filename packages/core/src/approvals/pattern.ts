@@ -1,6 +1,6 @@
 /**
- * Whether the whole text fits the pattern, in which `*` stands for any text, also an empty one, and every
- * other character for itself. Each piece between two stars is looked for once, so no pattern takes long.
+ * Whether the whole text matches the pattern, in which `*` stands for any text, also an empty one, and every other
+ * character for itself. Each piece between two stars is searched once, so no pattern takes long.
  */
 export function matchesPattern(pattern: string, text: string): boolean {
   const pieces = pattern.split('*');

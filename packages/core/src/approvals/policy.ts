@@ -4,17 +4,17 @@ import type { JsonValue } from '../protocol/json.js';
 import type { Tool } from '../protocol/tools.js';
 import { matchesPattern } from './pattern.js';
 
-/** A policy in one form: rules first, then what holds where none matches. */
+/** A policy in one form: rules first, then the action where none matches. */
 export interface ReadPolicy {
   readonly rules: readonly ApprovalRule[];
-  /** What decides where no rule matches. */
+  /** The action where no rule matches. */
   readonly otherwise: 'approve' | 'deny' | 'ask';
   /** Why a call is denied by `otherwise`, or because nobody can be asked. */
   readonly denial: string;
   readonly ask: ApprovalCallback | undefined;
 }
 
-/** Throws a `ToolscriptUsageError` for what is no policy. `undefined`: no approvals were configured. */
+/** Throws a `ToolscriptUsageError` unless it is a policy. `undefined`: no approvals were configured. */
 export function readPolicy(policy: ApprovalPolicy | undefined): ReadPolicy {
   if (policy === undefined)
     return { rules: [], otherwise: 'ask', denial: 'no approvals are configured here', ask: undefined };
@@ -76,7 +76,7 @@ export interface RuledCall {
   readonly permissions: readonly string[] | undefined;
 }
 
-/** The first of the rules that matches a call of the tool, for a host that keeps rules of its own. */
+/** The first rule that matches a call of the tool, for a host that has rules of its own. */
 export function findApprovalRule(
   rules: readonly ApprovalRule[],
   tool: Tool,
@@ -102,8 +102,8 @@ export function matchRule(rules: readonly ApprovalRule[], call: RuledCall): Appr
 }
 
 /**
- * Whether a rule is a prohibition that names what it is about. Such a rule holds for every call; all others
- * are asked only about calls that need a decision.
+ * Whether a rule is a prohibition that names its subject. Such a rule holds for every call; all others only for calls
+ * that need a decision.
  */
 export function isNamedProhibition(rule: ApprovalRule): boolean {
   return (
@@ -124,7 +124,7 @@ function ruleMatches(rule: ApprovalRule, call: RuledCall): boolean {
   );
 }
 
-/** Rules outlive the names of arguments. */
+/** A rule may use an old name of an argument. */
 function presentPath(path: string, { oldNames }: Tool): string[] {
   const [first = '', ...rest] = path.split('.');
   // defence: rules-know-old-names, without it: return [first, ...rest];
@@ -147,7 +147,7 @@ function permissionsMatch(rule: ApprovalRule, pattern: string, permissions: read
   );
 }
 
-/** The value at a path; where lists are looked into, also those of their entries. */
+/** The value at a path; with `looksIntoLists` also the values at this path in the entries of lists. */
 function valuesAt(value: unknown, path: readonly string[], looksIntoLists: boolean): unknown[] {
   const [key, ...rest] = path;
   if (key === undefined) return [value];

@@ -1,8 +1,8 @@
 import { showHidden } from '../protocol/invisible.js';
 
 /**
- * Text that a person decides by must show what is really there: whatever is invisible, reorders text or
- * looks like something else is written as `\u{…}`; line ends and tabs are marked.
+ * Text that a user decides by must show what is really there: characters that are invisible, reorder text or look like
+ * others are written as `\u{…}`; line ends and tabs are marked.
  */
 export interface RenderOptions {
   /** Characters of the result, without the note about what was left out. Default 4000. */
@@ -10,15 +10,15 @@ export interface RenderOptions {
 }
 
 const DEFAULT_MAX_LENGTH = 4_000;
-/** Of a text that is cut, this much of the room shows its end. */
+/** The share of the room that shows the end of a text that is cut. */
 const TAIL_SHARE = 0.3;
 
-/** A blank that nothing stands before, or nothing behind. */
+/** A blank at the start or at the end. */
 const EDGE_BLANK = '\\u{20}';
 
 /**
- * Makes any text safe to show. Text in plain view passes unchanged; a long one is cut in the middle. A blank at the end
- * is written out, and so is one at the beginning of a single line: two names must never look the same.
+ * Makes any text safe to show. Plain text passes unchanged; a long one is cut in the middle. A blank at the end is
+ * written out, and so is one at the start of a single line: two names must never look the same.
  */
 export function renderForPerson(text: string, options: RenderOptions = {}): string {
   const maxLength = Math.max(1, Math.floor(options.maxLength ?? DEFAULT_MAX_LENGTH));
@@ -76,7 +76,7 @@ function renderCharacter(character: string): string {
   if (character === '\n') return '⏎\n';
   if (character === '\r\n') return '␍⏎\n';
   if (character === '\t') return '⇥ ';
-  // What already looks like an escape must not pass for one of ours.
+  // Text that already looks like an escape must not pass for one of ours.
   if (character === '\\u{') return '\\\\u{';
   return showHidden(character);
 }

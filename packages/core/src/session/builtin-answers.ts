@@ -4,16 +4,16 @@ import type { CallResult } from '../tools/index.js';
 /** How long answers may hold the event loop before others have their turn. */
 const TURN_MS = 8;
 
-/** Characters of answers that may wait for their delivery; further ones are not made until then. */
+/** Characters of answers that may wait for delivery; no further answer is made until then. */
 const MAX_PENDING_UNITS = 4_194_304;
 
 /** Characters of all answers to one script. */
 const MAX_TOTAL_UNITS = 16_777_216;
 
 /**
- * Answers a script's calls of the catalog and of tasks. An answer can be large and cost time to make, and a script
- * chooses how many it asks for: so they are made in turns of the event loop, no more at a time than the guest
- * has room for, and only up to a total.
+ * Answers a script's calls of the catalog and of tasks. An answer can be large and slow to make, and a script chooses how
+ * many it asks for. So answers are made in turns of the event loop, at most as many at once as the guest has room for,
+ * and only up to a total.
  */
 export class BuiltinAnswers {
   readonly #settle: (call: SandboxCall, result: CallResult) => void;
@@ -36,7 +36,7 @@ export class BuiltinAnswers {
     else this.#answer(call, make);
   }
 
-  /** What was answered so far is on its way to the guest. */
+  /** All answers so far are on their way to the guest. */
   delivered(): void {
     this.#pendingUnits = 0;
     if (this.#queue.length > 0) this.#turn ??= setImmediate(() => this.#takeTurn());
@@ -63,7 +63,10 @@ export class BuiltinAnswers {
     if (this.#totalUnits > MAX_TOTAL_UNITS)
       return this.#settle(
         call,
-        refusal('ToolBudgetExceededError', 'The catalog and tools.spawn have answered enough.'),
+        refusal(
+          'ToolBudgetExceededError',
+          'The catalog and tools.spawn have answered this script with 16 MB, the most they may. Ask for less at once.',
+        ),
       );
     const result = attempt(make);
     const units = result.ok ? result.json.length : result.error.message.length;

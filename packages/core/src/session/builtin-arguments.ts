@@ -1,6 +1,6 @@
 import { parseJson } from '../tools/index.js';
 
-/** The arguments of a call of `sleep`, `catalog` or `tools.spawn`, which the guest wrote. Throws a `TypeError` where they are no record. */
+/** The guest's arguments of a call of `sleep`, `catalog` or `tools.spawn`. Throws a `TypeError` unless they are a record. */
 export function readArguments(argsJson: string): Readonly<Record<string, unknown>> {
   const parsed = parseJson(argsJson);
   if (!parsed.ok || typeof parsed.value !== 'object' || parsed.value === null || Array.isArray(parsed.value))

@@ -4,23 +4,23 @@ import type { ScriptJournal } from './journal.js';
 import type { ScriptTape } from './tape.js';
 
 /**
- * What a session writes to its script's journal about the calls: what is about to start, how it ended, and what the
- * guest was told. A call has an answer for the guest and an end of its own. They mostly come together; a call that was
- * aborted is answered before it has ended, and a detached task may end long after the script.
+ * Writes a script's calls to its journal: each intent to start one, how it ended, and what was delivered to the guest.
+ * A call has an answer for the guest and an end of its own. They mostly come together; a call that was aborted is
+ * answered before it has ended, and a detached task may end long after the script.
  */
 export class CallJournal {
   readonly #journal: ScriptJournal;
   readonly #tape: ScriptTape;
   readonly #onFailure: (error: unknown) => void;
-  /** Calls whose ends are to be known after a crash: those with effects, and detached tasks. */
+  /** Calls whose ends must be known after a crash: those with effects, and detached tasks. */
   readonly #awaited = new Set<number>();
-  /** Answers that are out, or will never be delivered, of calls that have not ended. */
+  /** Answers of calls that have not ended: delivered ones, and ones that never will be. */
   readonly #answers = new Map<number, Settlement>();
-  /** How calls ended, until that is delivered. */
+  /** How calls ended, until their answers are delivered. */
   readonly #ends = new Map<number, EndedCall>();
   #writtenCalls: number;
 
-  /** `onFailure`: told of what is written without being awaited. */
+  /** `onFailure`: called where a write that nothing awaits fails. */
   constructor(journal: ScriptJournal, tape: ScriptTape, onFailure: (error: unknown) => void) {
     this.#journal = journal;
     this.#tape = tape;
@@ -46,7 +46,7 @@ export class CallJournal {
     if (answer !== undefined) this.answered(answer);
   }
 
-  /** An answer that cannot be delivered now, or ever. What only reads is made again where the process ends first. */
+  /** An answer that cannot be delivered now, or ever. Calls that only read are made again where the process ends first. */
   answered(answer: Settlement): void {
     const { callIndex } = answer;
     if (!this.#awaited.has(callIndex)) return;
@@ -60,14 +60,14 @@ export class CallJournal {
     this.#write(() => this.#journal.finished(end, answer));
   }
 
-  /** Before the guest is told. Throws or rejects where that could not be written. */
+  /** Before a delivery. Throws or rejects where it could not be written. */
   delivered(clockMs: number, settlements: readonly Settlement[]): void | Promise<void> {
     if (!this.#journal.isKept) return undefined;
     const ended = settlements.flatMap((settlement) => this.#endOf(settlement) ?? []);
     return this.#journal.delivered({ clockMs, calls: this.#newCalls(), settlements, ended });
   }
 
-  /** The script is suspended: the calls that it made since the last delivery. */
+  /** Writes the calls that the script made between the last delivery and its suspension. */
   suspended(): void {
     this.#journal.made(this.#newCalls());
   }

@@ -1,11 +1,11 @@
 import type { CallResult, ToolCatalog } from '../tools/index.js';
 import { readArguments, textArgument } from './builtin-arguments.js';
 
-/** Different questions of one script whose answers are kept, and the most characters of one. */
+/** Max questions of one script whose answers are cached, and max characters of one. */
 const MAX_KEPT = 64;
 const MAX_QUESTION_UNITS = 1_024;
 
-/** Answers a script's `catalog.search`, `catalog.describe` and `catalog.list`; the same question once. */
+/** Answers a script's `catalog.search`, `catalog.describe` and `catalog.list`, from a cache where it can. */
 export class CatalogCalls {
   readonly #catalog: ToolCatalog;
   readonly #answers = new Map<string, CallResult>();
@@ -14,7 +14,7 @@ export class CatalogCalls {
     this.#catalog = catalog;
   }
 
-  /** Throws where the question is none. */
+  /** Throws a `TypeError` for what is no question. */
   answer(questionJson: string): CallResult {
     const known = this.#answers.get(questionJson);
     if (known !== undefined) return known;

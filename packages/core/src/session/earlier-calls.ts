@@ -12,20 +12,19 @@ interface EarlierCallsOptions {
   tasks: ScriptTasks | undefined;
 }
 
-/** Told how a task ended. `result` undefined: nobody knows. */
+/** Called with the end of a task. `result` undefined: the end is unknown. */
 type OnTaskEnd = (callIndex: number, operation: Operation, result: CallResult | undefined) => void;
 
 /**
- * What is known of the calls that a script had made before it was suspended or interrupted. Of the detached tasks that
- * ran when it was suspended, this process knows the end where it started them, and the script's journal where another
- * process wrote it there; otherwise nobody does.
+ * The calls that a script made before it was suspended or interrupted. The end of a detached task that ran then is known
+ * where this process started the task, or where another process wrote the end to the script's journal.
  */
 export class EarlierCalls implements Pick<SuspendedCalls, 'made' | 'ended'> {
   readonly made: number;
   readonly #options: EarlierCallsOptions;
   readonly #calls: Map<number, EndedCall>;
   readonly #waiting: readonly WaitingCall[];
-  /** Tasks whose ends the script has not heard of, and which this process cannot end any more. */
+  /** Tasks that do not run in this process, whose ends were not delivered to the script. */
   readonly #ended = new Map<number, CallResult | undefined>();
   /** Tasks that run in this process. */
   readonly #running: number[] = [];
@@ -46,14 +45,14 @@ export class EarlierCalls implements Pick<SuspendedCalls, 'made' | 'ended'> {
     return this.#calls.get(callIndex)?.operation;
   }
 
-  /** Where the script ended before the calls that waited were taken up again, they have not started. */
+  /** Where the script ended before the calls that waited were resumed, they have not started. */
   withWaiting(operations: readonly Operation[]): Operation[] {
     const known = new Set(operations.map(({ callId }) => callId));
     const waiting = this.#waiting.filter(({ callId }) => !known.has(callId)).map((call) => notStarted(call));
     return [...operations, ...waiting].toSorted((left, right) => callIndexOf(left.callId) - callIndexOf(right.callId));
   }
 
-  /** Tells the ends of tasks: of those that have ended at once, of the others when it comes. */
+  /** Reports the ends of tasks: those that have ended at once, the others when they end. */
   followTasks(onEnd: OnTaskEnd): void {
     for (const [callIndex, result] of this.#ended) onEnd(callIndex, this.operation(callIndex)!, result);
     for (const callIndex of this.#running)
@@ -65,7 +64,7 @@ export class EarlierCalls implements Pick<SuspendedCalls, 'made' | 'ended'> {
       });
   }
 
-  /** Later scripts of this process find the task, too. */
+  /** Makes the task visible to later scripts of this process. */
   restoreTask(callIndex: number): void {
     const operation = this.operation(callIndex);
     if (operation === undefined) return;
@@ -108,7 +107,7 @@ function operationOf(operation: Operation, { status, result, error, durationMs }
   };
 }
 
-/** Undefined where nobody knows. */
+/** Undefined where the end is unknown. */
 function resultOf({ status, result, error }: TaskReport): CallResult | undefined {
   if (status === 'unknown') return undefined;
   if (status === 'completed') return { ok: true, json: result === undefined ? '' : JSON.stringify(result) };

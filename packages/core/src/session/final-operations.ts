@@ -8,8 +8,8 @@ const UNFINISHED: ReadonlySet<Operation['status']> = new Set([
 ]);
 
 /**
- * The operations as the outcome tells them. A call that nobody awaited was aborted, also where that was before
- * it could start. `detached`: the calls that are meant to outlive the script.
+ * The operations as the outcome reports them. A call that nobody awaited was aborted, also where that was before it could
+ * start. `detached`: the calls that outlive the script.
  */
 export function finalOperations(
   operations: readonly Operation[],
@@ -36,7 +36,7 @@ export function countCalls(operations: readonly Operation[]): { completedTools: 
   };
 }
 
-/** To a thousandth: finer than that the clock says nothing. */
+/** Rounds to a thousandth, which is as fine as the clock is. */
 export function roundMs(value: number): number {
   return Math.round(value * 1000) / 1000;
 }

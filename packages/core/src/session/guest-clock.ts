@@ -1,11 +1,11 @@
 /**
- * What a script's clock shows, in ms since 1970. It is set to the system's time when the script starts and when it is
- * resumed; from there on it follows the monotonic clock, so that a change of the system's time neither holds up nor
- * shortens a loop that looks at it. It never goes back, and moves only when the script is told something.
+ * The clock that a script reads, in ms since 1970. It is set to the system's time when the script starts and when it is
+ * resumed; then it follows the monotonic clock, so that a change of the system's time neither delays nor shortens a loop
+ * that reads it. It never goes back, and moves only when something is delivered to the script.
  */
 export class GuestClock {
   #shownMs: number;
-  /** What the monotonic clock lacks to the time that is shown. */
+  /** The time that is shown, less the monotonic clock's. */
   #offsetMs: number;
 
   constructor(startMs: number) {
@@ -17,18 +17,18 @@ export class GuestClock {
     return this.#shownMs;
   }
 
-  /** Moves on to now, and gives that. */
+  /** Moves to now, and returns it. */
   advance(): number {
     this.#shownMs = Math.max(this.#shownMs, Math.floor(this.#offsetMs + performance.now()));
     return this.#shownMs;
   }
 
-  /** A replay shows what was shown. */
+  /** A replay shows the times of the tape. */
   replay(shownMs: number): void {
     this.#shownMs = shownMs;
   }
 
-  /** The script goes on here. Another machine's clock may have been ahead of this one's. */
+  /** The script is resumed here. Another machine's clock may have been ahead of this one's. */
   resume(systemMs: number): void {
     this.#shownMs = Math.max(this.#shownMs, systemMs);
     this.#offsetMs = this.#shownMs - performance.now();

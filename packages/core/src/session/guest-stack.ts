@@ -6,15 +6,15 @@ const FRAME = /^\s*at (.*?) ?\(?script\.ts:(\d+):(\d+)\)?$/u;
 
 /** A guest's stack in the model's own lines. */
 export interface MappedStack {
-  /** Where the innermost frame of the script stands. */
+  /** The place of the script's innermost frame. */
   position: SourcePosition | undefined;
   /** At most 10 frames, all in `script.ts`; empty where none is the script's. */
   text: string;
 }
 
 /**
- * Keeps the frames that are the script's and maps them to the model's own source. The bridge's frames carry
- * no file of the script's; function names were chosen by the script and are shortened and cleaned.
+ * Keeps the script's own frames and maps them to the model's source. Frames of the bridge name another file. Function
+ * names are chosen by the script, so they are shortened and cleaned.
  */
 export function mapGuestStack(stack: string, script: CompiledScript): MappedStack {
   const frames: string[] = [];

@@ -4,25 +4,25 @@ import type { ScriptStart } from './script-start.js';
 import type { TapeCall } from './tape.js';
 
 /**
- * The one place that every settlement and every intent passes. What is written here, in order, is enough to
- * run the script again to the same point: what it started from, then each settlement before it is delivered;
- * and each intent before its effect starts. Whoever writes may be late: what gives a promise is waited for.
+ * Every settlement and every intent of a script passes here. The entries, in order, are enough to run the script again to
+ * the same point: its start, each settlement before it is delivered, and each intent before its effect starts. A method
+ * that returns a promise is awaited.
  */
 export interface ScriptJournal {
-  /** Nothing is written at all: whoever would say much need not. */
+  /** False: nothing is written, so callers need not prepare entries. */
   readonly isKept: boolean;
   started(start: ScriptStart): void;
-  /** Tells once where another process has taken the script over: nothing more may happen here. */
+  /** Calls `act` once when another process has resumed the script: nothing more may happen here. */
   whenLost(act: (error: unknown) => void): void;
-  /** The host decided about a call that waits. Where it throws or rejects, that is not kept. */
+  /** The host decided about a call that waits. Where it throws or rejects, the decision is not stored. */
   decided(approvalId: string, decision: Decision): void | Promise<void>;
   /** Before a call is executed. Where it throws or rejects, the call is not made. */
   intended(intent: CallIntent): void | Promise<void>;
-  /** A call with effects has ended while the guest cannot be told. */
+  /** A call with effects has ended while nothing can be delivered to the guest. */
   finished(call: EndedCall, settlement: Settlement): void | Promise<void>;
-  /** The script is put aside: the calls that it made since the last delivery. */
+  /** The script is suspended: the calls that it made since the last delivery. */
   made(calls: readonly TapeCall[]): void;
-  /** Before a batch is delivered to the guest. Where it throws or rejects, the script cannot go on. */
+  /** Before a batch is delivered to the guest. Where it throws or rejects, the script ends. */
   delivered(delivery: Delivery): void | Promise<void>;
 }
 
@@ -31,11 +31,11 @@ export interface Delivery {
   /** The calls that the script made since the last delivery. */
   readonly calls: readonly TapeCall[];
   readonly settlements: readonly Settlement[];
-  /** Of the tool calls among the settlements. */
+  /** The ends of the tool calls among the settlements. */
   readonly ended: readonly EndedCall[];
 }
 
-/** Keeps nothing: a script lives and dies with its process. */
+/** Stores nothing: a script lives and dies with its process. */
 export const noopJournal: ScriptJournal = {
   isKept: false,
   started: () => {},

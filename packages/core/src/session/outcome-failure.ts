@@ -13,7 +13,7 @@ import { codeFrame } from '../text/code-frame.js';
 import { insteadOf } from '../text/missing-names.js';
 import { mapGuestStack, type MappedStack } from './guest-stack.js';
 
-/** What the session knows of a call that was rejected. */
+/** A call that was rejected, as the session knows it. */
 export interface RejectedCall {
   code: ErrorCode;
   message: string;
@@ -37,7 +37,7 @@ export interface FailureSources {
 
 type FailingEnd = Exclude<SandboxEnd, { type: 'returned' }>;
 
-/** The failure behind the way a run ended. The host's records decide the code; the guest's words only fill the message. */
+/** The failure of a run that ended like this. The host's records decide the code; the guest's text only fills the message. */
 export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailure {
   const { limits, facts } = sources;
   switch (end.type) {
@@ -68,9 +68,13 @@ export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailu
         metadata: { waitedMs: end.waitedMs },
       });
     case 'unrestorable':
-      return scriptFailure('SuspensionError', 'The script was put aside, and what was kept of it cannot go on here.', {
-        metadata: facts,
-      });
+      return scriptFailure(
+        'SuspensionError',
+        'The script was suspended, and what is stored of it cannot be resumed here.',
+        {
+          metadata: facts,
+        },
+      );
     case 'internal':
       if (sources.unwritten !== undefined) return unwrittenFailure(sources.unwritten, facts);
       return scriptFailure('HarnessInternalError', 'Toolscript itself failed while running the script.', {
@@ -79,12 +83,12 @@ export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailu
   }
 }
 
-/** The script is cut off as by the death of its process. */
+/** The script is interrupted, as by the end of its process. */
 function unwrittenFailure(why: 'failed' | 'taken', facts: FailureSources['facts']): ScriptFailure {
   const message =
     why === 'taken'
-      ? 'Somebody else has gone on with this script; what it did here has ended.'
-      : 'The store of scripts failed, so the script was cut off here. What it has done is kept; it can be recovered.';
+      ? 'Another process has resumed this script, so it ended here.'
+      : 'The store of scripts failed, so the script was interrupted. What it has done is stored; it can be recovered.';
   return scriptFailure('StoreError', message, { metadata: facts });
 }
 
@@ -127,7 +131,7 @@ function thrownFailure(error: GuestThrow, sources: FailureSources): ScriptFailur
   return withFrame(failure, mapped.position, script);
 }
 
-/** The frame of a rejected call; empty where its place is not known. */
+/** The frame of a rejected call; empty where its place is unknown. */
 export function callFrame({ toolName, position }: Pick<RejectedCall, 'toolName' | 'position'>): string {
   return position === undefined ? '' : `    at ${toolName} (script.ts:${position.line}:${position.column})`;
 }
@@ -152,20 +156,20 @@ function publicName(name: string): string {
   return name === 'InternalError' ? 'RangeError' : name;
 }
 
-/** How the engine speaks of taking apart what is null or undefined, and what the script wrote there. */
-const TAKEN_APART: Readonly<Record<string, 'object' | 'array'>> = {
+/** The engine's messages about destructuring null or undefined, and the kind of pattern that the script wrote. */
+const DESTRUCTURED: Readonly<Record<string, 'object' | 'array'>> = {
   'Cannot convert undefined or null to object': 'object',
   "cannot read property 'Symbol.iterator' of null": 'array',
   "cannot read property 'Symbol.iterator' of undefined": 'array',
 };
 
 /**
- * Where an error stands. The engine keeps no place for taking apart (`const { a } = x`): its trace names the
- * last call before it. Then the next pattern of that kind is meant, and where there is none, the trace is right.
+ * The place of an error. The engine records no place for destructuring (`const { a } = x`): its trace names the last call
+ * before it. Then the next pattern of that kind is meant; where there is none, the trace is right.
  */
 function placeOf({ name, message, stack }: GuestThrow, script: CompiledScript): MappedStack {
   const mapped = mapGuestStack(stack, script);
-  const kind = name === 'TypeError' && Object.hasOwn(TAKEN_APART, message) ? TAKEN_APART[message] : undefined;
+  const kind = name === 'TypeError' && Object.hasOwn(DESTRUCTURED, message) ? DESTRUCTURED[message] : undefined;
   if (kind === undefined) return mapped;
   const { line: fromLine, column: fromColumn } = mapped.position ?? { line: 1, column: 1 };
   const meant = script.patterns.find(
@@ -182,7 +186,7 @@ function placeOf({ name, message, stack }: GuestThrow, script: CompiledScript): 
 /** Errors that the guest's bridge makes itself, before any call reaches the host. */
 const MADE_IN_THE_GUEST: ReadonlySet<string> = new Set<ErrorCode>(['ToolNotFoundError', 'ToolBudgetExceededError']);
 
-/** The guest only says which call it was; the host knows what came of it. */
+/** The guest only says which call it was; the host knows how that call ended. */
 function ownCode({ callIndex, code }: GuestThrow, sources: FailureSources): ErrorCode | undefined {
   // defence: host-knows-the-code, without it: if (code !== undefined) return code as ErrorCode;
   if (callIndex === undefined)

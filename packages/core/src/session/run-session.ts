@@ -13,10 +13,10 @@ export async function runScriptSession(options: SessionOptions): Promise<Session
   return repeatable(await second.run(), second);
 }
 
-/** Not the script's own. */
+/** Codes of failures that are not the script's. */
 const OUR_FAILURES: ReadonlySet<string> = new Set(['HarnessInternalError', 'StoreError']);
 
-/** A script that the store cut off may be run again where it has done nothing. */
+/** A script that was interrupted by its store may be run again where it has done nothing. */
 function repeatable(end: SessionEnd, session: ScriptSession): SessionEnd {
   const isNothingDone = end.status === 'failed' && end.error.code === 'StoreError' && session.onlyReadsStarted();
   return isNothingDone ? { ...end, error: { ...end.error, retryable: true } } : end;

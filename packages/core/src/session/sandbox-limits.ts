@@ -1,11 +1,11 @@
 import { MAX_TIMER_MS, type Limits, type SandboxLimits } from '../protocol/index.js';
 
-/** More calls than this past the budget are refused in the guest, without troubling the host. */
+/** Calls beyond the budget by more than this are refused in the guest, at no cost to the host. */
 const CALL_FLOOD_MARGIN = 100;
 
-/** What of an earlier life the sandbox's limits depend on. */
+/** What the limits of a resumed script's sandbox depend on. */
 interface EarlierLimits {
-  /** With which the guest was started. */
+  /** The limits that the guest was started with. */
   readonly limits: Limits;
   readonly tape: CallsOfTape;
 }
@@ -15,8 +15,8 @@ interface CallsOfTape {
 }
 
 /**
- * For a script that goes on under limits that may be lower than those that it started with. What it has done already
- * it may do again along its tape: calls beyond that, and larger arguments, are refused by the host.
+ * For a script that is resumed under limits that may be lower than those it started with. It may do again along its tape
+ * what it has done already; the host refuses calls beyond that, and larger arguments.
  */
 export function resumedSandboxLimits(limits: Limits, earlier: EarlierLimits): SandboxLimits {
   const { maxCalls, maxBuiltinCalls, ...own } = sandboxLimits(limits);
@@ -27,12 +27,12 @@ export function resumedSandboxLimits(limits: Limits, earlier: EarlierLimits): Sa
     maxCalls: Math.max(maxCalls, toolCalls + CALL_FLOOD_MARGIN),
     maxBuiltinCalls: Math.max(maxBuiltinCalls, builtinCalls),
     maxToolInputBytes: earlier.limits.maxToolInputBytes,
-    // A new script can be sent again later; one that was suspended has nobody else to go on with it.
+    // A new script can be sent again later; a suspended one was claimed by this process.
     queueWaitMs: MAX_TIMER_MS,
   };
 }
 
-/** Whether a guest that was started under one of them holds itself to the other. */
+/** Whether a guest that was started under one of them enforces the other. */
 export function isSameForTheGuest(left: Limits, right: Limits): boolean {
   const { queueWaitMs: _leftWait, maxToolInputBytes: _leftInput, ...own } = sandboxLimits(left);
   const other = sandboxLimits(right);
@@ -50,7 +50,7 @@ function isBuiltin(name: string): boolean {
 
 const limitsOf = new WeakMap<Limits, SandboxLimits>();
 
-/** What of the limits the sandbox holds itself; the same object for the same limits. */
+/** The limits that the sandbox enforces; the same object for the same limits. */
 export function sandboxLimits(limits: Limits): SandboxLimits {
   let made = limitsOf.get(limits);
   if (made === undefined) {

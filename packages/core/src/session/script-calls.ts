@@ -34,7 +34,7 @@ interface CallsOptions {
   earlier: EarlierCalls | undefined;
   rejectedBefore: readonly (readonly [callIndex: number, call: RejectedCall])[];
   facade: Facade;
-  /** What the ids of the script's calls begin with. */
+  /** The start of the ids of the script's calls. */
   callPrefix: string;
   /** Called once for every call, in a tick of its own or at once. */
   settle: (call: { callIndex: number }, result: CallResult) => void;
@@ -47,14 +47,14 @@ interface PendingTimer {
   readonly endsAtMs: number;
 }
 
-/** A tool call as the script asked for it. */
+/** A tool call as the script made it. */
 interface ToolCall extends Pick<FacadeCall, 'tool' | 'argsJson' | 'isRepeated' | 'retries'> {
   task?: OpenTask | undefined;
 }
 
-/** What becomes of the calls that one script makes: tools, `sleep`, the catalog and tasks, until each is settled. */
+/** Settles the calls that one script makes: tools, `sleep`, the catalog and tasks. */
 export class ScriptCalls {
-  /** By the ids of their calls: those that are meant to outlive the script. */
+  /** Tasks that outlive the script, by the ids of their calls. */
   readonly detached = new Map<string, OpenTask>();
   readonly rejected: Map<number, RejectedCall>;
   readonly #options: CallsOptions;
@@ -63,7 +63,7 @@ export class ScriptCalls {
   readonly #taskCalls: TaskCalls | undefined;
   readonly #taskIdStart: string;
   readonly #timers = new Map<number, PendingTimer>();
-  /** Calls of `sleep` that run a callback, until the guest is told that they have ended. */
+  /** Calls of `sleep` that run a callback, until their ends are delivered to the guest. */
   readonly #callbacks = new Map<number, SandboxCall>();
   /** Calls that the facade has not answered, without detached ones. */
   #open = 0;
@@ -94,17 +94,17 @@ export class ScriptCalls {
     }
   }
 
-  /** This is on its way to the guest. */
+  /** These settlements are on their way to the guest. */
   delivered(settlements: readonly Settlement[]): void {
     if (this.#callbacks.size > 0) for (const { callIndex } of settlements) this.#callbacks.delete(callIndex);
     this.#builtins.delivered();
   }
 
-  /** Throws where the guest sent arguments that its bridge would not write. */
+  /** Throws a `TypeError` for arguments that the guest's bridge would not write. */
   #startBuiltin(call: OpenCall, how: Pick<ToolCall, 'isRepeated'>): void {
     if (call.argsProblem !== undefined)
       return this.#refuse(call, 'ToolValidationError', `The arguments are wrong: ${call.argsProblem}.`);
-    // It was put aside where tasks could be detached, and goes on where they cannot.
+    // The script was suspended where tasks could be detached, and is resumed where they cannot.
     if (this.#taskCalls === undefined && (call.name === '$spawn' || call.name === '$tasks'))
       return this.#refuse(call, 'ToolNotFoundError', 'tools.spawn is not available here any more.');
     switch (call.name) {
@@ -123,7 +123,7 @@ export class ScriptCalls {
     }
   }
 
-  /** A call that waited for a decision when its script was put aside. */
+  /** A call that waited for a decision when its script was suspended. */
   resumeCall(call: WaitingCall): void {
     const { callId, callIndex, tool, inputJson } = call;
     const task = call.detached === true ? this.#openTask(callIndex, tool, inputJson) : undefined;
@@ -146,7 +146,7 @@ export class ScriptCalls {
     settle(call, { ok: false, error: withFrames(error, rejected) });
   }
 
-  /** A call that lost its race, and that nothing in the script can observe any more. Detached ones go on. */
+  /** A call that lost its race, and that nothing in the script can observe any more. Detached tasks keep running. */
   abandon(callIndex: number): void {
     const callId = this.callId(callIndex);
     if (this.detached.has(callId)) return;
@@ -159,7 +159,7 @@ export class ScriptCalls {
     this.#options.settle({ callIndex }, { ok: true, json: '' });
   }
 
-  /** Also long after the script's end. */
+  /** Passes on what a task reports, also long after the script's end. */
   notifyTask(event: FacadeEvent): void {
     if (this.detached.size === 0) return;
     if (event.type === 'output') this.detached.get(event.callId)?.put(event.text);
@@ -174,7 +174,7 @@ export class ScriptCalls {
     return this.#timers.size > 0;
   }
 
-  /** Whether nothing goes on without a user's decision: no tool and no answer, but perhaps timers. */
+  /** Whether decisions are all that the script waits for, apart from timers. */
   waitForDecisions({ awaitingApproval, executing, detached, queued, overBudget }: PendingCalls): boolean {
     return (
       awaitingApproval > 0 &&
@@ -185,7 +185,7 @@ export class ScriptCalls {
     );
   }
 
-  /** Until every call that is not detached has been answered, but no longer than this. */
+  /** Resolves when every call that is not detached has been answered, or after `withinMs`. */
   async settledWithin(withinMs: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {
@@ -196,12 +196,12 @@ export class ScriptCalls {
     clearTimeout(timer);
   }
 
-  /** They were cleared in the script's last moment. */
+  /** The script cleared these timers in its last turn. */
   clearCallbacks(callIndexes: readonly number[]): void {
     for (const callIndex of callIndexes) this.#callbacks.delete(callIndex);
   }
 
-  /** Where the timers stand that have not fired; undefined for an interval, which was set again by itself. */
+  /** The places of timers that have not fired; undefined for an interval, which sets itself again. */
   pendingTimers(): (SourcePosition | undefined)[] {
     const { script } = this.#options;
     return [...this.#callbacks.values()].map(({ line, column }) => script.originalPosition(line, column));
@@ -239,7 +239,7 @@ export class ScriptCalls {
     const { script, facade } = this.#options;
     const position = script.originalPosition(call.line, call.column);
     const callId = this.callId(call.callIndex);
-    // Known before the call is made: a call that is refused ends at once.
+    // Before the call is made: a call that is refused ends at once.
     if (task !== undefined) this.detached.set(callId, task);
     const snippet = position === undefined ? undefined : this.#sourceLine(position.line);
     const pending = facade.call({
@@ -300,7 +300,7 @@ export class ScriptCalls {
     this.#callTool(call, { tool, argsJson: inputJson, task: this.#openTask(call.callIndex, tool, inputJson), ...how });
   }
 
-  /** Only what this script has called, and nobody knows the end of; it is made with the arguments of then. */
+  /** Only a call of this script whose end is unknown; it is made again with the same arguments. */
   #retry(call: SandboxCall): void {
     const { call: callIndex } = readArguments(call.argsJson);
     const first = typeof callIndex === 'number' ? this.#options.earlier?.operation(callIndex) : undefined;
@@ -325,13 +325,13 @@ export class ScriptCalls {
   }
 }
 
-/** The error as the script gets it: its stack begins where the call stands. */
+/** The error as the script gets it: its stack begins at the call. */
 function withFrames(error: GuestError, about: Pick<RejectedCall, 'toolName' | 'position'>): GuestError {
   const stack = callFrame(about);
   return stack === '' ? error : { ...error, stack };
 }
 
-/** The index that the id of a script's call ends with. */
+/** The index at the end of a call's id. */
 export function callIndexOf(callId: string): number {
   return Number(callId.slice(callId.lastIndexOf('_') + 1));
 }

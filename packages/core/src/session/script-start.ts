@@ -2,7 +2,7 @@ import type { Limits, SandboxJob, StoredScript } from '../protocol/index.js';
 import { resumedSandboxLimits, sandboxLimits } from './sandbox-limits.js';
 import type { SessionOptions } from './session-options.js';
 
-/** What a script starts from; it never changes over the script's life. Plain data. */
+/** What a script starts from. It never changes while the script lives. Plain data. */
 export interface ScriptStart {
   readonly scriptId: string;
   readonly script: StoredScript;
@@ -22,11 +22,11 @@ export interface ScriptStart {
   readonly bridge?: number;
 }
 
-/** What is kept of a session's options. `attempt`: of the session. */
+/** What is stored of a session's options. `attempt`: of the session. */
 export function scriptStart(options: SessionOptions, attempt: number): ScriptStart {
   const { scriptId, script, seed, clockMs, toolNames, contextJson, principal, tasks, runtime, earlier } = options;
   const bridge = earlier === undefined ? runtime.bridge?.version : earlier.bridge;
-  // The guest may send what it could when it was started; the facade holds it to the limit of now.
+  // The guest enforces the limit that it was started with; the facade enforces today's.
   const { maxToolInputBytes } = earlier?.limits ?? options.limits;
   return {
     scriptId,
@@ -43,7 +43,7 @@ export function scriptStart(options: SessionOptions, attempt: number): ScriptSta
   };
 }
 
-/** What a runtime is asked to run. */
+/** The job for a runtime. */
 export function sandboxJob(options: SessionOptions): SandboxJob {
   const { scriptId, script, limits, tasks, earlier } = options;
   return {

@@ -1,8 +1,8 @@
 import type { GuestError, Operation } from '../protocol/index.js';
 
 /**
- * The detached tasks that one script sees: those of its principal, also of earlier scripts. The harness keeps
- * them, because they outlive the session that started them. Undefined everywhere means: no such task.
+ * The detached tasks that one script sees: those of its principal, also of earlier scripts. The harness stores them,
+ * because they outlive the session that started them. Undefined everywhere means: no such task.
  */
 export interface ScriptTasks {
   /** Called before the call is made, so that nothing of it is missed. A task of the same id is cancelled. */
@@ -12,9 +12,9 @@ export interface ScriptTasks {
   read(id: string): TaskReport | undefined;
   /** False where the task had ended. It ends only when its tool has. */
   cancel(id: string): boolean;
-  /** A task of another process, of which no more will be heard. A task of the same id stays as it is. */
+  /** A task of another process, which reports nothing more. A task of the same id stays as it is. */
   restore(task: RestoredTask, operation: Operation): void;
-  /** Calls back once, when a task that has not ended ends. The function it gives takes that back. */
+  /** Calls back once, when a task that has not ended ends. Returns a function that removes the listener. */
   onEnd(id: string, listener: () => void): () => void;
 }
 
@@ -35,23 +35,23 @@ export interface RestoredTask {
   startedAtMs: number;
 }
 
-/** What the session tells of a task that it started. */
+/** What the session reports about a task that it started. */
 export interface OpenTask {
-  /** Where it stands; at first it is queued. */
+  /** Its status; at first it is queued. */
   stands(status: OpenTaskStatus): void;
-  /** What it tells of its progress: shown where it puts out nothing. */
+  /** Its progress: shown where it has no output. */
   said(message: string): void;
-  /** What it puts out. */
+  /** Its output. */
   put(text: string): void;
   ended(operation: Operation): void;
-  /** The call was answered with an error; where it was never admitted, this is all that is told of it. */
+  /** The call was answered with an error; where it was never admitted, nothing else is reported. */
   rejected(error: GuestError): void;
 }
 
 /** `queued`: it waits for one of the places of its script's tasks. */
 export type OpenTaskStatus = 'queued' | 'awaiting_approval' | 'running';
 
-/** `unknown`: its process ended, or went on with it alone, before anybody wrote its end. */
+/** `unknown`: its process ended, or another process resumed its script, before its end was written. */
 export type TaskStatus = OpenTaskStatus | 'completed' | 'failed' | 'cancelled' | 'unknown';
 
 export function hasEnded(status: TaskStatus): boolean {
@@ -71,7 +71,7 @@ export interface TaskSummary {
 export interface TaskReport extends TaskSummary {
   scriptId: string;
   input: unknown;
-  /** The tail of what the tool put out; where it puts out nothing, of what it told of its progress, a line each. */
+  /** The tail of the tool's output; where it has none, of its progress, one line each. */
   output: string;
   outputTruncated: boolean;
   /** Where it completed. */

@@ -20,7 +20,7 @@ export interface SessionOptions {
   cacheHit: boolean;
   runtime: SandboxRuntime;
   limits: Limits;
-  /** Makes the script's way to its tools; called again where the script is run a second time. */
+  /** Makes the script's access to its tools; called again where the script is run a second time. */
   makeFacade(hooks: SessionFacadeHooks): Facade;
   catalog: ToolCatalog;
   /** Names as the script writes them. */
@@ -35,11 +35,11 @@ export interface SessionOptions {
   clockMs: number;
   journal: ScriptJournal;
   signal: AbortSignal | undefined;
-  /** A script that waits for people only is put aside after this time, also where they are being asked. */
+  /** A script that waits for decisions only is suspended after this time, also while users are asked. */
   suspendAfterMs: number | undefined;
   /** Undefined: the script starts from its beginning. */
   earlier: ResumeState | undefined;
-  /** Finds what a captured script is restored with. */
+  /** Finds the images that a captured script is restored with. */
   images: ImageSource;
   onEvent(event: SessionEvent): void;
 }
@@ -52,7 +52,7 @@ export interface SessionFacadeHooks {
   onIntent: ((intent: CallIntent) => void | Promise<void>) | undefined;
 }
 
-/** A script's end, or what there is to keep of one that waits for people. */
+/** A script's end, or what is stored of one that waits for decisions. */
 export type SessionEnd = EndedOutcome | SuspendedEnd;
 
 export interface SuspendedEnd extends Omit<Outcome, 'status' | 'value' | 'error' | 'suspension' | 'pendingApprovals'> {

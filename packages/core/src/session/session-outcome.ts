@@ -22,12 +22,12 @@ export interface OutcomeParts {
   end: SandboxEnd;
   /** In call order. */
   operations: readonly Operation[];
-  /** Calls that went on after the script had ended, and did not stop. */
+  /** Calls that did not stop when the script had ended. */
   stillRunning: readonly Operation[];
-  /** Ids of the calls that are meant to outlive the script. */
+  /** Ids of the calls that outlive the script. */
   detached: ReadonlyMap<string, unknown>;
   rejected: ReadonlyMap<number, RejectedCall>;
-  /** Where the timers stand that had not fired. */
+  /** The places of timers that had not fired. */
   readonly pendingTimers: readonly (SourcePosition | undefined)[];
   /** Says that a value could not be returned which the script had not asked to return. */
   readonly valueWarning: Diagnostic | undefined;
@@ -45,7 +45,7 @@ export interface OutcomeParts {
 
 export type EndedOutcome = Exclude<Outcome, { status: 'suspended' }>;
 
-/** The outcome of a script that has come to its end. */
+/** The outcome of a script that has ended. */
 export function endedOutcome(parts: OutcomeParts): EndedOutcome {
   const { end, script } = parts;
   const { text: output, logs } = parts.output;

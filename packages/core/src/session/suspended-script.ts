@@ -7,8 +7,8 @@ import type { StoredTape } from './tape.js';
 import type { ClockReading } from './wall-clock.js';
 
 /**
- * A script that was put aside, whole: its memory where the runtime could capture it, the tape that leads to the
- * same memory, and what the host knows of it. Plain data but for `capture.state`, which is bytes.
+ * All that is stored of a suspended script: its memory where the runtime could capture it, the tape that leads to the same
+ * memory, and the host's state. Plain data but for `capture.state`, which is bytes.
  */
 export interface SuspendedScript {
   readonly start: ScriptStart;
@@ -43,13 +43,13 @@ export interface SpentSoFar {
 }
 
 /**
- * A script that was cut off by the end of its process, as its journal tells it. A call that had started and has
- * no result may have taken effect: nobody knows, and it is only made again where its tool says that it may.
+ * A script that was interrupted by the end of its process, as its journal has it. A call that had started and has no
+ * result may have taken effect; it is made again only where its tool allows that.
  */
 export interface InterruptedScript {
   readonly start: ScriptStart;
   readonly tape: StoredTape;
-  /** Calls with a known end, and calls of which nothing is known but that they had started. */
+  /** Calls with a known end, and calls that had started and whose end is unknown. */
   readonly ended: readonly EndedCall[];
   readonly unknown: readonly CallIntent[];
   /** Results that came too late to be delivered. */

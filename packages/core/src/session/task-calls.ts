@@ -5,7 +5,7 @@ import { hasEnded, type ScriptTasks } from './script-tasks.js';
 
 const MAX_SHOWN_ID = 80;
 
-/** What the ids of one run's tasks begin with; the index of the call follows. The runtime makes the same ids. */
+/** The start of the ids of one run's tasks; the index of the call follows. The runtime makes the same ids. */
 export function taskIdStart(runId: string): string {
   return `task_${runId}_`;
 }
@@ -18,7 +18,7 @@ export class TaskCalls {
   /** By call index. `own`: the task is this script's, and the facade knows what it waits for. */
   readonly #waits = new Map<number, { readonly call: SandboxCall; readonly stop: () => void; readonly own: boolean }>();
 
-  /** `ownIdStart`: see `taskIdStart`. `answerLater` is given what makes the answer, which may throw. */
+  /** `ownIdStart`: see `taskIdStart`. `answerLater` gets a function that makes the answer and may throw. */
   constructor(
     tasks: ScriptTasks,
     ownIdStart: string,
@@ -29,7 +29,7 @@ export class TaskCalls {
     this.#answerLater = answerLater;
   }
 
-  /** Throws where the question is none. */
+  /** Throws a `TypeError` for what is no question. */
   ask(call: SandboxCall): void {
     const { what, id } = readArguments(call.argsJson);
     switch (what) {
@@ -52,12 +52,12 @@ export class TaskCalls {
     return [...this.#waits.values()].some(({ own }) => !own);
   }
 
-  /** The waits that go on. */
+  /** The waits that have not ended. */
   open(): SandboxCall[] {
     return [...this.#waits.values()].map(({ call }) => call);
   }
 
-  /** Gives up a wait; false where the call is none. */
+  /** Ends a wait; false where the call is none. */
   forget(callIndex: number): boolean {
     this.#waits.get(callIndex)?.stop();
     return this.#waits.delete(callIndex);
@@ -84,7 +84,7 @@ export class TaskCalls {
       const report = this.#tasks.read(id);
       if (report !== undefined) return { ok: true, json: JSON.stringify(report) };
       const shown = id.length > MAX_SHOWN_ID ? `${id.slice(0, MAX_SHOWN_ID)}…` : id;
-      const message = `There is no task "${shown}". \`await tools.spawn.list()\` tells those that there are.`;
+      const message = `There is no task "${shown}". \`await tools.spawn.list()\` lists those that there are.`;
       return { ok: false, error: { code: 'ToolNotFoundError', message } };
     });
   }

@@ -1,13 +1,13 @@
-/** What a clock that was stopped for good needs to go on elsewhere. In ms. */
+/** The state of a clock that is resumed elsewhere. In ms. */
 export interface ClockReading {
   readonly remainingMs: number;
   readonly pausedMs: number;
 }
 
 /**
- * A script's wall clock: counts down while the script or its tools run, stands still while approvals are all
- * that it waits for, and calls back once when it has run out. While the guest has its turn, only what it used
- * of the turn counts: a script does not pay for the time that it waited for a thread.
+ * A script's wall clock: counts down while the script or its tools run, stands still while approvals are all that it waits
+ * for, and calls back once when it has run out. During the guest's turn only the time that it used counts, not the time
+ * that it waited for a thread.
  */
 export class WallClock {
   #remainingMs: number;
@@ -32,7 +32,7 @@ export class WallClock {
     this.#arm();
   }
 
-  /** Takes off time that had passed before the clock was started. */
+  /** Subtracts time that had passed before the clock was started. */
   charge(spentMs: number): void {
     this.#remainingMs -= spentMs;
   }
@@ -83,7 +83,7 @@ export class WallClock {
     this.#timer = setTimeout(() => this.#ring(), Math.max(0, this.remainingMs()));
   }
 
-  /** Turns have given time back since the timer was set, or the guest has its turn and a limit of its own. */
+  /** Turns may have given time back since the timer was set; during a turn the guest has a limit of its own. */
   #ring(): void {
     if (this.#turnSince !== undefined) this.#timer = setTimeout(() => this.#ring(), NEXT_LOOK_MS);
     else if (this.remainingMs() >= 1) this.#arm();
@@ -91,5 +91,5 @@ export class WallClock {
   }
 }
 
-/** How soon a clock that ran out during a turn looks again. */
+/** How soon a clock that ran out during a turn is checked again. */
 const NEXT_LOOK_MS = 50;

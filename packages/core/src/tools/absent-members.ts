@@ -7,8 +7,8 @@ import { requiredKeys } from './schema-types.js';
 import { mayBeNull, ValueSchemas, type DescribedObject } from './value-schemas.js';
 
 /**
- * A validator to which null for a member that may be left out, and may not be null, is as if it were left out. Only
- * arguments that are refused otherwise are looked at a second time.
+ * A validator that takes null as absence for a member that may be left out and may not be null. Only arguments that are
+ * refused otherwise are validated a second time.
  */
 export function nullsAsAbsent(
   jsonSchema: JsonObject,
@@ -26,7 +26,7 @@ export function nullsAsAbsent(
   };
 }
 
-/** Null for what is no JSON. */
+/** Null where the value is no JSON. */
 function copyOf(value: unknown): JsonValue {
   try {
     return copyJson(value);

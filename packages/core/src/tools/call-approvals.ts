@@ -10,7 +10,7 @@ import type { CallTable } from './call-table.js';
 import type { FacadeEvent, FacadeOptions } from './facade-types.js';
 import { CallForGate, type ApprovalListener } from './gate-call.js';
 
-/** What becomes of a call when it is decided. */
+/** The facade, as its approvals use it. */
 interface DecidedCalls {
   /** The script has ended, or is suspended. */
   isClosed(): boolean;
@@ -18,7 +18,7 @@ interface DecidedCalls {
   refuse(record: CallRecord, status: 'failed' | 'denied' | 'not_started' | 'unknown', error: GuestError): void;
   abort(record: CallRecord, reason: string): void;
   emit(event: FacadeEvent): void;
-  /** A call has begun to wait for a decision, or is not asked about any more. */
+  /** A call now waits for a decision, or nobody is asked about it any longer. */
   waitingChanged(): void;
 }
 
@@ -47,7 +47,7 @@ export class CallApprovals implements ApprovalListener {
     this.#follow(record, this.#options.gate.recheck(call, request));
   }
 
-  /** Whether a rule of today denies a call that an earlier process had let through. */
+  /** Whether today's rules deny a call that an earlier process had approved. */
   isForbidden(record: CallRecord): boolean {
     return this.#options.gate.forbids(this.#gateCall(record)) !== undefined;
   }

@@ -18,7 +18,7 @@ export interface ArgumentLimits {
   readonly maxValues: number;
 }
 
-/** Validates the arguments and serialises the effective input, once. `sent` is what is recorded of wrong ones. */
+/** Validates the arguments and serialises the effective input, once. `sent`: what is recorded of wrong arguments. */
 export function checkArguments(
   tool: Tool,
   { argsJson, argsProblem }: FacadeCall,
@@ -42,7 +42,7 @@ export function checkArguments(
   }
   const { value, absent = [] } = validated;
   const json = JSON.stringify(value);
-  // Nothing was added: what was read is what will run.
+  // Validation added nothing: the text that was read is the one that runs.
   if (json === argsJson) return { ok: true, value: parsed.value, json: argsJson, absent };
   return { ok: true, value: JSON.parse(json) as JsonValue, json, absent };
 }

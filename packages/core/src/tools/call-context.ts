@@ -12,7 +12,7 @@ const READ_SIGNAL = Symbol('readSignal');
 
 type LazyContext = Omit<ToolCallContext, 'signal'> & { readonly [READ_SIGNAL]: () => AbortSignal };
 
-/** One for all contexts: a getter written into each object would cost three times as much as all the rest of it. */
+/** One descriptor for all contexts: a getter in each object would cost three times as much as the rest of it. */
 const SIGNAL: PropertyDescriptor & ThisType<LazyContext> = {
   get() {
     return this[READ_SIGNAL]();
@@ -30,8 +30,8 @@ export function idempotencyKey(
 }
 
 /**
- * A tool's view of its call: a plain object. `signal` is made when it is read, which most tools never do; what is
- * copied from a context, or inherits from it, has it too.
+ * A tool's view of its call: a plain object. `signal` is made when it is read, which most tools never do; copies of a
+ * context, and objects that inherit from it, have it too.
  */
 export function callContext(
   { app, principal, scriptId, limits }: FacadeOptions,

@@ -12,7 +12,7 @@ export function guestError(code: ErrorCode, message: string, data?: unknown): Gu
   return data === undefined ? { code, message: cut } : { code, message: cut, data };
 }
 
-/** Of a call that had started when its process ended. `idempotencyKey`: under which the script may make it again. */
+/** The error of a call that had started when its process ended. `idempotencyKey`: of that call, and of its retry. */
 export function unknownEnd(tool: string, callId: string, idempotencyKey: string): GuestError {
   return guestError(
     'ToolExecutionError',
@@ -22,8 +22,8 @@ export function unknownEnd(tool: string, callId: string, idempotencyKey: string)
 }
 
 /**
- * What a script learns of what a tool threw: a catchable code, the message and JSON data. Never a stack,
- * a cause, or a member that the tool did not mean for it. Never throws, whatever was thrown.
+ * What reaches a script of an error that a tool threw: a catchable code, the message and JSON data. Never a stack, a
+ * cause, or another member. Never throws, whatever was thrown.
  */
 export function describeThrown(thrown: unknown, toolName: string): GuestError {
   try {

@@ -1,4 +1,4 @@
-/** Lets at most `size` holders in at once; the others wait in the order in which they came. */
+/** Has `size` places; callers beyond them wait in the order in which they came. */
 export class CallQueue {
   readonly #size: number;
   readonly #waiting = new Set<() => void>();
@@ -8,7 +8,7 @@ export class CallQueue {
     this.#size = size;
   }
 
-  /** Calls `enter` when a place is free: at once, or later. Where it is later, returns a function that gives up. */
+  /** Calls `enter` when a place is free. Where that is later, returns a function that leaves the queue. */
   join(enter: () => void): (() => void) | undefined {
     // defence: calls-at-once-are-capped, without it: if (this.#size > 0) return void enter();
     if (this.#inside < this.#size && this.#waiting.size === 0) {
@@ -21,7 +21,7 @@ export class CallQueue {
     return () => void this.#waiting.delete(turn);
   }
 
-  /** Gives a place back; the longest waiting takes it. */
+  /** Releases a place; the one that has waited longest takes it. */
   leave(): void {
     this.#inside -= 1;
     for (const next of this.#waiting) {

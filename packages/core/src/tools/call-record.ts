@@ -6,13 +6,13 @@ import type { Tool } from '../protocol/tools.js';
 import type { CallResult, FacadeCall } from './facade-types.js';
 
 /**
- * Where a call stands. `deciding`: it is not known yet whether somebody must be asked. `awaiting_approval`:
- * a user is asked. `over_budget`: it is refused when the calls before it have ended. A call leaves `executing`
- * only when the tool has settled or its end was given up.
+ * The state of a call. `deciding`: it is not known yet whether a user must decide. `awaiting_approval`: a user must
+ * decide. `over_budget`: it is refused when the calls before it have ended. A call leaves `executing` only when the tool
+ * has settled or nobody waits for it any longer.
  */
 export type CallState = 'deciding' | 'awaiting_approval' | 'over_budget' | 'queued' | 'executing' | 'settled';
 
-/** What a call came to. */
+/** How a call ended. */
 export interface CallEnd {
   readonly status: OperationStatus;
   readonly result?: unknown;
@@ -20,21 +20,21 @@ export interface CallEnd {
   readonly error?: GuestError;
 }
 
-/** One call, from its admission to its end. Knows what is true of it at every moment; changes nothing else. */
+/** One call, from its admission to its end. It knows its own state and changes nothing else. */
 export class CallRecord {
   readonly call: FacadeCall;
   readonly tool: Tool;
   readonly startedAtMs: number;
-  /** Deep-frozen. What the script sent where that was not valid. */
+  /** Deep-frozen. The arguments as the script sent them where they were not valid. */
   input: unknown;
   inputJson: string;
   state: CallState = 'deciding';
   abortReason: string | undefined;
-  /** What a person has to decide. */
+  /** What a user has to decide. */
   request: ApprovalRequest | undefined;
-  /** Nobody is being asked. */
+  /** Nobody is asked. */
   isParked = false;
-  /** Gives up the wait for a place. */
+  /** Stops waiting for a place. */
   leaveQueue: (() => void) | undefined;
   holdsPlace = false;
   end: CallEnd | undefined;
@@ -65,7 +65,7 @@ export class CallRecord {
     return this.state === 'settled';
   }
 
-  /** Made when somebody asks for it: most tools never do. */
+  /** Made when it is read: most tools never do. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     return this.#controller.signal;
@@ -95,7 +95,7 @@ export class CallRecord {
     this.abortSignal('the script is suspended');
   }
 
-  /** The end is final: what happens later does not change what was told. */
+  /** The end is final: what happens later does not change what was reported. */
   settle(end: CallEnd, nowMs: number): void {
     this.state = 'settled';
     this.end = end;
@@ -130,7 +130,7 @@ export class CallRecord {
     };
   }
 
-  /** What can be said of a call that has not settled. */
+  /** The status of a call that has not settled. */
   #currentStatus(): OperationStatus {
     if (this.state === 'awaiting_approval') return 'awaiting_approval';
     if (this.state === 'over_budget') return 'not_started';
@@ -139,13 +139,13 @@ export class CallRecord {
     return this.statusOfUnfinished();
   }
 
-  /** It has started and nobody knows how it ended: a read changed nothing, everything else may have. */
+  /** It has started and its end is unknown: a read changed nothing, every other call may have. */
   statusOfUnfinished(): OperationStatus {
     return this.tool.effect === 'read' && this.abortReason !== undefined ? 'aborted' : 'unknown';
   }
 }
 
-/** Until each call has settled, or the grace is over. */
+/** Resolves when each call has settled, or after `graceMs`. */
 export function settledWithin(records: readonly CallRecord[], graceMs: number): Promise<void> {
   const open = records.filter((record) => !record.isSettled);
   if (open.length === 0) return Promise.resolve();

@@ -6,7 +6,7 @@ import { didYouMean } from '../text/nearest-names.js';
 import { guestError } from './call-errors.js';
 import type { CallResult } from './facade-types.js';
 
-/* What a script is told of calls that were not made. */
+/* Errors of calls that were not made. */
 
 const MAX_SHOWN_NAME = 80;
 
@@ -29,7 +29,7 @@ export function overBudget(maxToolCalls: number, operations: readonly Operation[
 }
 
 export function otherArguments(tool: Tool): GuestError {
-  const message = `The tool ${tool.name} takes other arguments now than those of the call that was to be made again.`;
+  const message = `The tool ${tool.name} reads the arguments of the call differently today, so the call was not made again.`;
   return guestError('ToolValidationError', message);
 }
 

@@ -57,13 +57,13 @@ function serialise(
   if (bytes > maxBytes)
     return refused(tool, `its result is ${bytes} bytes of JSON and ${maxBytes} may cross; ask for less`);
   if (json === undefined) return { ok: true, json: '', value: undefined };
-  // What was validated is what came out, in most cases: it need not be read twice.
+  // Mostly validation changes nothing, and the value need not be read twice.
   return { ok: true, json, value: read?.json === json ? read.value : JSON.parse(json) };
 }
 
-/** Looks through a result for what JSON would silently empty, such as a Map, and counts what it holds. */
+/** Searches a result for objects that JSON would silently empty, such as a Map, and counts its values. */
 class ResultLook {
-  /** Values and names of members, as far as was looked. */
+  /** Values and names of members that were visited. */
   values = 1;
   /** The path below the result, and what is there. Deeper than JSON may cross is refused later. */
   readonly lost: string | undefined;
@@ -122,9 +122,9 @@ function isBareIterator(value: object): boolean {
   return !Array.isArray(value) && Symbol.iterator in value && Object.keys(value).length === 0;
 }
 
-/** Of an error, a script sees its name and its message: what else it has is the host's. */
+/** A script sees the name and the message of an error; its other members are the host's. */
 function errorsAsData(this: Record<string, unknown>, key: string, value: unknown): unknown {
-  // Not what its `toJSON` says: that may hold the request with its keys.
+  // Its `toJSON` is not used: it may give the request with its keys.
   const error = this[key];
   return error instanceof Error ? { name: error.name, message: error.message } : value;
 }

@@ -13,7 +13,7 @@ export interface ToolSummary {
   readonly description: string;
 }
 
-/** What tools there are, for a script that was not shown all of them. */
+/** Finds tools, for a script that was not shown all of them. */
 export interface ToolCatalog {
   /** Best first; tools that share no word with the query are left out. `limit`: 1 to 50, default 10. */
   search(query: string, options?: { limit?: number }): ToolSummary[];
@@ -24,7 +24,7 @@ export interface ToolCatalog {
   describe(name: string): string | undefined;
   /** A sentence for a name that `describe` does not know. */
   explainMissing(name: string): string;
-  /** The same tools, with what this principal's calls have shown of their results. */
+  /** The same tools, with the shapes of results that this principal's calls returned. */
   forPrincipal(principal: string | undefined): ToolCatalog;
   /** Every tool, or those in one namespace (`mcp.github`), in the order given. */
   list(namespace?: string): ToolSummary[];
@@ -38,13 +38,13 @@ const MAX_QUERY_LENGTH = 1_000;
 const NAME_WEIGHT = 8;
 const PARAMETER_WEIGHT = 2;
 const DESCRIPTION_WEIGHT = 1;
-/** How much of a token's weight a query word that only begins it is worth. */
+/** The share of a token's weight that a query word gets which is only a prefix of it. */
 const PREFIX_SHARE = 0.5;
 const LEAST_PREFIX = 3;
-/** Tokens that one query word may begin; the rest would tell nothing. */
+/** Max tokens that one query word may be a prefix of. */
 const MAX_PREFIX_TOKENS = 64;
 
-/** `observed`: what `describe` tells of tools without an output schema. */
+/** `observed`: the shapes of results that `describe` shows for tools without an output schema. */
 export function createCatalog(tools: readonly Tool[], observed?: ObservedShapes): ToolCatalog {
   let made: TokenCatalog | undefined;
   // Most scripts never ask, and an index of many tools takes its time.

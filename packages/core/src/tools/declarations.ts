@@ -12,7 +12,7 @@ import {
 import { identifierName } from './tool-names.js';
 
 /**
- * How much the declarations tell, from most to least: `full` with the docs of tools and members; `types`
+ * The detail of declarations, from most to least: `full` with the docs of tools and members; `types`
  * without the members' docs; `signatures` one line a tool, nested objects only hinted at; `names` with each
  * tool's first sentence, as comments.
  */
@@ -25,11 +25,11 @@ export interface DeclarationOptions {
   optionalMembers?: boolean;
   /** `tools.spawn` exists. Default false. */
   spawn?: boolean;
-  /** Declares all that is accepted and given, also what models are not told of: for the type checker. Default false. */
+  /** Declares also what is accepted or returned but not shown to models: for the type checker. Default false. */
   everything?: boolean;
 }
 
-/** What declares one tool, as lines without the indentation of the place where they will stand. */
+/** The declaration of one tool, as lines without the indentation of their place. */
 export interface ToolDeclaration {
   readonly tool: Tool;
   readonly detail: DeclarationDetail;
@@ -90,12 +90,12 @@ export function layOutDeclarations(declarations: readonly ToolDeclaration[], opt
   return [...definitions, 'interface Tools {', ...indented(members), '}', ''].join('\n');
 }
 
-/** Stands where some tools of a namespace are not declared. */
+/** The line in place of the tools of a namespace that are not declared. */
 export function missingLine(count: number): string {
   return `// … ${count} more`;
 }
 
-/** Stands for a namespace of which nothing is declared. */
+/** The line for a namespace of which no tool is declared. */
 export function namespaceLine(name: string, count: number): string {
   return `// ${name}: ${count} tools`;
 }

@@ -33,7 +33,7 @@ export interface ToolDefinition<Input extends ZodSchema | undefined, Output exte
    * not see them, and everything after the call sees today's names only.
    */
   oldNames?: OldNames;
-  /** Default `policy`. A function says for each call whether somebody must decide; a throw means yes. */
+  /** Default `policy`. A function says for each call whether a user must decide; a throw means yes. */
   approval?:
     | 'never'
     | 'always'
@@ -48,7 +48,7 @@ export interface ToolDefinition<Input extends ZodSchema | undefined, Output exte
   idempotent?: boolean;
   /** What the call touches, for rules to match on. */
   permissions?: (input: ToolInput<Input>) => readonly string[];
-  /** What a person who decides is shown instead of the arguments. */
+  /** What a user who decides is shown instead of the arguments. */
   preview?: (input: ToolInput<Input>) => string | Promise<string>;
   /** The result is the plan of the work, `{ plan: [{ step, status }], explanation? }`, and is shown as such. */
   shows?: 'plan';

@@ -1,7 +1,7 @@
-/** Characters of JSON after which no other large piece is read in the same turn of the event loop. */
+/** Characters of JSON that are read in one turn of the event loop before further work waits for the next turn. */
 const MAX_UNITS_IN_TURN = 65_536;
 
-/** Spreads work on large data over turns of the event loop, so that others have theirs between. */
+/** Spreads work on large data over several turns of the event loop, so that nothing else is held up. */
 export class EventLoopTurns {
   #isUsed = false;
 

@@ -9,12 +9,12 @@ import type { ObservedShapes } from './observed-shapes.js';
 import type { ToolRegistry } from './registry.js';
 
 /**
- * The one way to a tool. A call goes: exists → exposed → within budget → arguments valid → approval (holds no
+ * The only access to tools. A call passes: exists → exposed → within budget → arguments valid → approval (holds no
  * place) → queue (so many at once, in order) → execute → result checked and capped. The effective input is
  * serialised once; that text is approved, executed and recorded.
  *
- * A script's promise may be answered before its call has ended (it was aborted); the operation is told
- * only when the truth is known, or when `abortAll` gave up waiting for it.
+ * A script's promise may be answered before its call has ended (it was aborted); the operation is reported only when
+ * its end is known, or when `abortAll` stops waiting for it.
  */
 export interface Facade {
   /** Never rejects. */
@@ -33,16 +33,16 @@ export interface Facade {
   suspend(): SuspendedCalls;
   /** Indexes of the calls beyond the budget that are not refused yet. A script that is suspended makes them again. */
   overBudget(): number[];
-  /** Goes on with a call that waited when its script was suspended. Never rejects. */
+  /** Resumes a call that waited when its script was suspended. Never rejects. */
   resumeCall(call: WaitingCall): Promise<CallResult>;
   /** Every call that was made has settled. */
   readonly isQuiet: boolean;
-  /** Whether a call that had started in an earlier process may be made again by itself, with the very same arguments. */
+  /** Whether a call that had started in an earlier process may be repeated, with the same arguments. */
   mayRepeat(operation: Operation): boolean;
-  /** In call order. What is true now: a call that runs is `unknown`; a task that outlives the script is `detached`, also before it runs. */
+  /** In call order, as of now: a call that runs is `unknown`; a task that outlives the script is `detached`, also before it runs. */
   operations(): Operation[];
   pending(): PendingCalls;
-  /** Calls that were taken from the budget, also denied and invalid ones; those of unknown tools are not. */
+  /** Calls that count against the budget: also denied and invalid ones, but not those of unknown tools. */
   callsMade(): number;
 }
 
@@ -60,9 +60,9 @@ export interface FacadeCall {
   readonly line?: number;
   readonly column?: number;
   readonly snippet?: string;
-  /** A task that outlives the script: `abortAll` leaves it alone. */
+  /** A task that outlives the script: `abortAll` does not abort it. */
   readonly detached?: boolean;
-  /** The call had been counted and let through in an earlier process, see `Facade.mayRepeat`. */
+  /** The call was counted and approved in an earlier process, see `Facade.mayRepeat`. */
   readonly isRepeated?: boolean;
   /** The call whose end is unknown, and which the script makes again. */
   readonly retries?: Retried;
@@ -70,9 +70,9 @@ export interface FacadeCall {
 
 interface Retried {
   readonly callId: string;
-  /** The call goes under this key, and not under one of its own. */
+  /** The call has this key, and none of its own. */
   readonly idempotencyKey: string;
-  /** The arguments of then; the call is refused where its tool makes others of them now. */
+  /** The arguments of the first call; the call is refused where its tool reads them differently today. */
   readonly inputJson: string;
 }
 
@@ -84,19 +84,19 @@ export type CallResult =
 export interface PendingCalls {
   /** Without those that were aborted and have not settled yet. */
   readonly executing: number;
-  /** Of those that execute or are queued: tasks that outlive the script. */
+  /** Tasks that outlive the script, among those that execute or are queued. */
   readonly detached: number;
   readonly queued: number;
   readonly awaitingApproval: number;
-  /** Of those that wait for a decision: nobody is being asked. */
+  /** Those that wait for a decision which nobody is asked for. */
   readonly parked: number;
   /** Beyond the budget: refused when all others but detached ones have ended. */
   readonly overBudget: number;
 }
 
-/** What is known of every call when a script is put aside. Plain data. */
+/** What is stored of the calls of a suspended script. Plain data. */
 export interface SuspendedCalls {
-  /** What a person said once for several calls. */
+  /** A user's decisions for several calls. */
   readonly approvals: GateMemory;
   readonly made: number;
   readonly ended: readonly EndedCall[];
@@ -105,7 +105,7 @@ export interface SuspendedCalls {
 
 /** A call that is about to execute. */
 export interface CallIntent extends EndedCall {
-  /** Its tool is idempotent: where the process ends now, the call may be repeated. */
+  /** Its tool is idempotent: the call may be repeated if the process ends now. */
   readonly isRepeatable: boolean;
 }
 
@@ -134,7 +134,7 @@ export type FacadeEvent =
   | { type: 'tool_call_start'; callId: string; tool: string; input: unknown; effect: ToolEffect; line?: number }
   /** Once for every operation, also for calls that never started. */
   | { type: 'tool_call_done'; operation: Operation }
-  /** A person is asked. */
+  /** A user is asked. */
   | { type: 'approval_requested'; request: ApprovalRequest }
   /** Also for decisions of rules and policies, which have no request before them. */
   | {
@@ -142,9 +142,9 @@ export type FacadeEvent =
       approvalId: string;
       callId: string;
       tool: string;
-      /** What runs where it was approved. */
+      /** The text that runs if it was approved. */
       inputJson: string;
-      /** What the script sent, where a person put other arguments in place. */
+      /** The script's own arguments, where a user replaced them. */
       replacedInputJson?: string;
       decision: 'approve' | 'deny' | 'timeout' | 'cancelled';
       by: ApprovalDecider;
@@ -154,9 +154,9 @@ export type FacadeEvent =
   /** Something about a call's arguments that the script's author should know. */
   | { type: 'call_noted'; note: Diagnostic }
   | { type: 'progress'; callId: string; tool: string; message: string }
-  /** What a detached task puts out. */
+  /** The output of a detached task. */
   | { type: 'output'; callId: string; text: string }
-  /** Whether decisions of people are all that is waited for, and how many are not being asked for. */
+  /** Whether decisions are all that is waited for, and how many of them nobody is asked for. */
   | { type: 'waiting_changed'; onlyApprovals: boolean; parked: number };
 
 export interface FacadeOptions {
@@ -184,12 +184,12 @@ export interface FacadeOptions {
   /** When the script started, by the clock. Default: when the facade is made. */
   readonly startedAtMs?: number;
   readonly onEvent: (event: FacadeEvent) => void;
-  /** Whether the starts and ends of calls are told too. Default true. */
+  /** Whether the starts and ends of calls are emitted too. Default true. */
   readonly tellsCalls?: boolean;
-  /** Remembers what results of tools without an output schema look like. */
+  /** Records the shapes of results of tools without an output schema. */
   readonly observed?: ObservedShapes;
-  /** What is known of the calls that were made before the script was suspended. */
+  /** The calls that were made before the script was suspended. */
   readonly earlier?: Pick<SuspendedCalls, 'made' | 'ended'> | undefined;
-  /** Told of every call before it executes, and awaited. A rejection keeps the call from running. */
+  /** Called, and awaited, before a call executes. A rejection keeps the call from running. */
   readonly onIntent?: ((intent: CallIntent) => void | Promise<void>) | undefined;
 }

@@ -85,7 +85,7 @@ class CallFacade implements Facade, CallReporter {
   async abortAll(reason: string, graceMs: number): Promise<{ stillRunning: Operation[] }> {
     this.#closed = true;
     const open = this.#table.open();
-    // Nobody will be asked about these any more.
+    // Nothing resumes these with a decision.
     for (const record of open) if (record.call.detached === true && record.isParked) this.#abort(record, reason);
     const attached = open.filter((record) => record.call.detached !== true);
     for (const record of attached) this.#abort(record, reason);
@@ -195,7 +195,7 @@ class CallFacade implements Facade, CallReporter {
     return overBudget(this.#options.limits.maxToolCalls, this.operations());
   }
 
-  /** The tool may have changed meanwhile: the call is held to what holds now. */
+  /** The tool may have changed meanwhile: today's tool, arguments and rules hold. */
   #resumeCall(waiting: WaitingCall, deliver: (result: CallResult) => void): void {
     const { inputJson, request, startedAtMs } = waiting;
     const call = resumedCall(waiting);
@@ -243,7 +243,7 @@ class CallFacade implements Facade, CallReporter {
     return notFound(name, registry.scriptNames(exposed), hidden !== undefined);
   }
 
-  /** The call was let through before it started, in an earlier process. */
+  /** The call was approved in an earlier process, before it started. */
   #repeat(record: CallRecord): void {
     // defence: prohibitions-hold-for-repeated-calls
     if (this.#approvals.isForbidden(record)) return this.#refuse(record, 'unknown', this.#unknownEnd(record));
@@ -265,11 +265,11 @@ class CallFacade implements Facade, CallReporter {
     });
   }
 
-  /** Rejects where the intent could not be recorded; nothing has run then. */
+  /** Rejects where the intent could not be recorded; then nothing has run. */
   #recordIntent(record: CallRecord): Promise<void> {
     const recorded = this.#options.onIntent;
     if (recorded === undefined) return DONE;
-    // What it throws at once is a rejection too.
+    // A synchronous throw becomes a rejection too.
     const { callIndex } = record.call;
     const isRepeatable = record.tool.idempotent === true;
     return DONE.then(() =>
@@ -368,7 +368,7 @@ class CallFacade implements Facade, CallReporter {
     if (record.state === 'executing') {
       record.deliver({ ok: false, error });
       this.#table.giveUp(record);
-      // A tool that ignores its signal must not keep others waiting.
+      // A tool that ignores its signal must not block others.
       this.#releasePlace(record);
     } else if (record.state === 'over_budget') {
       this.#refuse(record, 'not_started', this.#budgetError());
@@ -415,12 +415,12 @@ class CallFacade implements Facade, CallReporter {
     this.#emit({ type: 'waiting_changed', ...this.#reported });
   }
 
-  /** A listener that throws must not change what becomes of a call. */
+  /** A listener that throws must not change the course of a call. */
   #emit(event: FacadeEvent): void {
     try {
       this.#options.onEvent(event);
     } catch {
-      // The host's listener failed; the call goes on.
+      // The host's listener failed; the call continues.
     }
   }
 }

@@ -19,7 +19,7 @@ import type { CompiledSchema } from './zod-schema.js';
  */
 const LEAST_BUDGET = 25_000;
 const BUDGET_PER_VALUE = 1;
-/** What collecting every issue may use; where that is not enough the first one is told. */
+/** What collecting every issue may use; where that is not enough the first one is reported. */
 const BUDGET_OF_ISSUES = 3_000;
 /** Schemas that are looked at for the keys of all objects in the arguments; one takes about 0.1 microseconds. */
 const MAX_KEY_STEPS = 200_000;

@@ -8,8 +8,8 @@ import { childSchema, expand } from './schema-reference.js';
 const DECIDED_AS_A_WHOLE = ['anyOf', 'oneOf', 'if', 'not', 'dependentSchemas', 'dependentRequired', 'dependencies'];
 
 /**
- * What the tool's own validator has against an argument of which perhaps only some parts are known: only what holds
- * whatever the other parts are.
+ * The issues that the tool's own validator finds in an argument of which perhaps only some parts are known: only those
+ * that hold whatever the other parts are.
  */
 export function judgeKnown(tool: Tool, known: KnownArgument): KnownVerdict {
   const verdict = tool.validateInput(known.value);

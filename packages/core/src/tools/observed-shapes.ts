@@ -2,7 +2,7 @@ import type { Tool } from '../protocol/tools.js';
 import { joinUnion, parenthesised, propertyName } from './schema-types.js';
 
 /**
- * What results of tools without an output schema looked like: kinds of values and names of members, never a
+ * The shapes of results of tools without an output schema: kinds of values and names of members, never a
  * value. Shapes form a lattice: merging only ever adds kinds, makes members optional, or gives up detail
  * (members → record → just `object`), and what is given up depends on nothing but all that was merged. So a
  * shape is the same whatever the order of the calls, and it cannot grow without bound.
@@ -14,12 +14,12 @@ export interface ObservedShapes {
   typeOf(tool: Tool, principal: string | undefined): string | undefined;
 }
 
-/** Principals whose results are remembered of one tool; the one who came first makes room. */
+/** Max principals whose results of one tool are recorded; the first one is dropped for a new one. */
 const MAX_PRINCIPALS = 1_000;
 
 /**
- * Remembers for as long as the tools live; another tool of the same name is another tool. Names of members can
- * tell of a person's data: no principal is told what another's calls returned.
+ * Shapes are kept for as long as the tools live; another tool of the same name is another tool. Names of members can
+ * reveal a user's data: no principal sees what another's calls returned.
  */
 export function createObservedShapes(): ObservedShapes {
   const observed = new WeakMap<Tool, Map<string | undefined, Observation>>();
@@ -66,11 +66,11 @@ interface Member {
 interface Observation {
   shape: Shape;
   calls: number;
-  /** Looks in a row that told nothing new. */
+  /** Observations in a row that changed nothing. */
   unchanged: number;
 }
 
-/** After so many looks without news only one call in `SELDOM` is looked at. */
+/** After so many observations without a change only one call in `SELDOM` is observed. */
 const SETTLED = 24;
 const SELDOM = 256;
 
@@ -86,13 +86,13 @@ const KINDS = { string: 1, number: 2, boolean: 4, null: 8, undefined: 16, array:
 const NOTHING: Shape = { kinds: 0 };
 const CLOSED: Members = { how: 'closed' };
 
-/** Arrays and objects within each other that are looked into. */
+/** Max depth of arrays and objects. */
 const MAX_DEPTH = 8;
 /** Names of one object; where there are more they are data. */
 const MAX_NAMES = 64;
-/** Most places told of one tool, shared out from the top: the members of an object share what it has. */
+/** Max places of one tool, divided from the top: the members of an object share its places. */
 const MAX_PLACES = 4_000;
-/** Elements of one array that are looked at, and values of one result. */
+/** Max elements of one array that are visited, and max values of one result. */
 const MAX_ELEMENTS = 32;
 const MAX_VALUES = 2_000;
 const MAX_TYPE_LENGTH = 4_000;

@@ -23,7 +23,7 @@ export interface Exposure {
   http?: boolean;
 }
 
-/** Packs that are always there. What they name and the harness was not given is left out in silence. */
+/** Packs that always exist. A tool that they name and the harness was not given is left out silently. */
 const BUILT_IN_PACKS: Readonly<Record<string, readonly string[]>> = {
   'core-codex': ['exec', 'applyPatch', 'readFile', 'listDir', 'grepFiles', 'fileSearch'],
   'anthropic-standard': ['exec', 'readFile', 'updatePlan', 'listDir'],

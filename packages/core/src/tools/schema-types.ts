@@ -1,7 +1,7 @@
 import type { JsonObject } from '../protocol/json.js';
 import { isLocalReference, isRecord, isSchemaNode, resolveReference } from './schema-reference.js';
 
-/** How much of a schema its type tells. */
+/** The detail of the type of a schema. */
 export interface TypeStyle {
   /** A comment behind each member: description, default, format. */
   readonly memberDocs: boolean;
@@ -21,7 +21,7 @@ const MAX_CHOICES = 60;
 const DEPTH_CEILING = 24;
 /** Nodes written for one schema; what is beyond is `any`. */
 const MAX_NODES = 3_000;
-/** Members and literals with longer texts are told only by their kind. */
+/** Members and literals with longer texts are shown only by their kind. */
 const MAX_TEXT = 200;
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
 
@@ -44,8 +44,8 @@ export class SchemaTypeWriter {
   }
 
   /**
-   * `unknownType`: what stands where a schema says nothing. `part` tells the names of one schema from those of
-   * another that is written for the same tool.
+   * `unknownType`: the type where a schema says nothing. `part` separates the names of one schema from those of another
+   * that is written for the same tool.
    */
   write(schema: JsonObject, unknownType: 'any' | 'unknown', part = ''): string {
     this.#part = part;
@@ -222,7 +222,7 @@ export class SchemaTypeWriter {
     return `{\n${members.map((member) => `${inner}${withDoc(member)}`).join('\n')}\n${indent}}`;
   }
 
-  /** Of arguments, a model is told of all that a call must have. */
+  /** A model sees every argument that a call must have. */
   #isLeftOut(schema: unknown, required: boolean, { unknownType }: SchemaContext): boolean {
     if (this.#style.deprecated || !isRecord(schema) || schema['deprecated'] !== true) return false;
     return !required || unknownType === 'any';

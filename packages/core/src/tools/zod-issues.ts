@@ -24,7 +24,7 @@ interface Explaining {
 /** Issues of one place and all inside of it that are explained. */
 const MAX_ISSUES = 50;
 
-/** zod's issues in our words. `knownKeys` tells which keys a place has. */
+/** zod's issues in our words. `knownKeys` gives the keys of a place. */
 export function explainZodIssues(issues: readonly ZodIssue[], knownKeys: Explaining['knownKeys']): ValidationIssue[] {
   return explainAll(issues, [], { knownKeys, unions: new Map() }).map((located) => located.issue);
 }

@@ -59,7 +59,7 @@ function toJsonSchema(
   }
 }
 
-/** The regular expressions behind `format: date-time` and the like are long and tell a model nothing more. */
+/** The regular expressions behind `format: date-time` and the like are long and add nothing for a model. */
 function dropPatternsOfFormats({ jsonSchema }: { jsonSchema: { format?: unknown; pattern?: unknown } }): void {
   if (typeof jsonSchema.format === 'string') delete jsonSchema.pattern;
 }
@@ -78,7 +78,7 @@ interface BoundedSchema {
 /** Ends at the first issue wherever zod can. */
 const FIRST_ISSUE = { reportInput: true, async: false, abortEarly: true };
 const ALL_ISSUES = { reportInput: true, async: false };
-/** Values in data of which all issues are collected. Of larger data the first ones are told. */
+/** Max values of data whose issues are all collected. For larger data the first ones are reported. */
 const MAX_VALUES = 2_000;
 
 function validateWithZod(bounded: BoundedSchema, jsonSchema: JsonObject, value: unknown): Validated {
@@ -103,7 +103,7 @@ function validateWithZod(bounded: BoundedSchema, jsonSchema: JsonObject, value: 
   }
 }
 
-/** As `z.safeParse` does, but an issue gets its words only when it is told: that takes longer than finding it. */
+/** Like `z.safeParse`, but an issue gets its text only when it is reported: the text costs more than finding the issue. */
 function runZod({ schema, bounds }: BoundedSchema, value: unknown, context: z.core.ParseContextInternal) {
   bounds.begin(value);
   // oxlint-disable-next-line no-underscore-dangle -- where zod keeps what it runs

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { defineTool, memoryStore, QuickJsPool } from '#core/index.js';
 import type { HarnessStore } from '#core/protocol/index.js';
@@ -71,7 +71,7 @@ describe('a script that an earlier release put aside', () => {
       message: 'TypeError: not a function',
       line: 11,
     });
-    expect(details).toEqual([expect.stringContaining('is not kept')]);
+    expect(details).toEqual([expect.stringContaining('is not stored')]);
   });
 });
 
@@ -129,7 +129,8 @@ describe('a worker that is ended under five scripts with effects', () => {
       return out.length`;
     const five = [1, 2, 3, 4, 5].map((name) => harness.runScript(body(name)));
     // Into the quiet between their effects: the planted fault sees no messages that come in quick succession.
-    await delay(200);
+    await vi.waitFor(() => expect(effects).toHaveLength(20), { timeout: 10_000, interval: 5 });
+    await delay(50);
     const hung = harness.runScript('console.log("FAULT_HANG"); return await tools.read({})', {
       limits: { timeoutMs: 100 },
     });

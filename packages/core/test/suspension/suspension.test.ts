@@ -83,7 +83,7 @@ describe('a script whose calls nobody decides about here', () => {
         'closed',
         'inner',
         true,
-        'A person refused the call of note: not today.',
+        'A user refused the call of note: not today.',
         'outer',
       ],
       count: 4,

@@ -829,7 +829,7 @@ describe('an approval', () => {
     });
     const result = await call('probe');
     expect(codeOf(result)).toBe('ApprovalDeniedError');
-    expect(messageOf(result)).toBe('A person refused the call of probe: not on Fridays.');
+    expect(messageOf(result)).toBe('A user refused the call of probe: not on Fridays.');
     expect(facade.operations()).toMatchObject([{ status: 'denied', error: { code: 'ApprovalDeniedError' } }]);
   });
 

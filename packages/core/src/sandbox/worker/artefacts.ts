@@ -6,7 +6,7 @@ import { HEADROOM_PAGES, KNOWN_PROTOCOLS, PROTOCOL_VERSION, type Image, type Ima
 import { SnapshotError } from '../quickjs/snapshot.js';
 import { WebAssemblyApi, type WasmModule } from '../quickjs/webassembly.js';
 
-/** An engine and an image of it that scripts run in. */
+/** An engine, and the image of it that scripts run in. */
 export interface ExecuteArtefacts {
   module: WasmModule;
   execute: Image;
@@ -36,7 +36,7 @@ export async function keepableArtefacts(): Promise<ReadonlyMap<string, Uint8Arra
   return new Map([engine, image].map((bytes) => [sha256(bytes), bytes]));
 }
 
-/** An engine and an image of another version. Throws a `SnapshotError` where they are not to be had. */
+/** An engine and an image of another version. Throws a `SnapshotError` where they cannot be found. */
 export async function loadKept(
   [engineName = '', imageName = '']: readonly string[],
   images: ImageSource,
@@ -52,7 +52,7 @@ export async function loadKept(
 
 async function findKept(name: string, images: ImageSource): Promise<Uint8Array> {
   const bytes = await images(name);
-  if (bytes === undefined) throw new SnapshotError(`the image ${name} is not kept`);
+  if (bytes === undefined) throw new SnapshotError(`the image ${name} is not stored`);
   // defence: kept-images-are-verified
   if (sha256(bytes) !== name) throw new SnapshotError(`the image ${name} is damaged`);
   return bytes;

@@ -4,7 +4,7 @@
  */
 export class BytecodeLedger<Value> {
   readonly #entries = new Map<string, Value>();
-  /** Asked for again and again, it need not be moved. */
+  /** The most recent key need not be moved when it is used again. */
   #latest: string | undefined;
 
   constructor(readonly capacity: number) {}

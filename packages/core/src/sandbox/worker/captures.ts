@@ -14,7 +14,7 @@ export function writeCapture(snapshot: SlotSnapshot, images: readonly string[]):
   return { runtime: 'quickjs', images, state: Buffer.concat([length, json, memory]) };
 }
 
-/** Throws a `SnapshotError` for what `writeCapture` did not write. */
+/** Throws a `SnapshotError` for bytes that `writeCapture` did not write. */
 export function readCapture(state: Uint8Array): SlotSnapshot {
   const bytes = Buffer.from(state.buffer, state.byteOffset, state.byteLength);
   if (bytes.length < 4 || bytes.length < 4 + bytes.readUInt32LE(0)) throw new SnapshotError('the capture is cut off');

@@ -1,5 +1,5 @@
 /**
- * The engine counts columns in bytes of UTF-8; everybody else counts UTF-16 units. Where the source is ASCII
+ * The engine counts columns in bytes of UTF-8; the rest of the program counts UTF-16 units. Where the source is ASCII
  * they are the same, and nothing is done.
  */
 export class ColumnReader {

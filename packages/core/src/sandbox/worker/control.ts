@@ -1,7 +1,6 @@
 /**
- * A few shared words per worker, for what cannot wait until the worker reads its messages: whether a running
- * script was cancelled, how many scripts share the worker, which of them it is busy with, and how many messages
- * were sent.
+ * A few shared words per worker, for state that cannot wait until the worker reads its messages: whether a running
+ * script was cancelled, how many scripts share the worker, which of them it executes, and how many messages were sent.
  */
 const BUSY_RUN = 0;
 const SEGMENTS_ENTERED = 1;
@@ -36,12 +35,12 @@ export class Control {
     Atomics.store(this.#words, BUSY_RUN, IDLE);
   }
 
-  /** The run a worker executes now, and a count that changes with every segment it enters. */
+  /** The run that the worker executes now, and a counter of the segments that it has begun. */
   busy(): { run: number; entered: number } {
     return { run: Atomics.load(this.#words, BUSY_RUN), entered: Atomics.load(this.#words, SEGMENTS_ENTERED) };
   }
 
-  /** Scripts that live on the worker, as far as they mind a neighbour that computes for long. */
+  /** Scripts on the worker that a neighbour which computes for long would hold up. */
   setScripts(count: number): void {
     Atomics.store(this.#words, SCRIPTS, count);
   }
@@ -50,7 +49,7 @@ export class Control {
     return Atomics.load(this.#words, SCRIPTS);
   }
 
-  /** A message lies ready. */
+  /** Called for each message that is sent. */
   countMessage(): void {
     Atomics.add(this.#words, MESSAGES, 1);
   }

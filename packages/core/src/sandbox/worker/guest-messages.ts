@@ -24,7 +24,7 @@ function guestLimits(limits: SandboxLimits): string {
   return text;
 }
 
-/** What the guest's bridge reads at a script's start; see `begin` there. */
+/** The text that the guest's bridge reads at a script's start; see `begin` there. */
 export function writeInit(job: SandboxJob): string {
   const { runId, limits, seed, spawn, toolNames, contextJson, positions = '' } = job;
   return `[${guestLimits(limits)},${warmSeed(seed).join()},${spawn ? JSON.stringify(runId) : 0},${JSON.stringify(toolTree(toolNames))},${JSON.stringify(contextJson)}]\n${positions}`;

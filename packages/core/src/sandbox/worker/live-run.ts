@@ -5,8 +5,8 @@ import type { ColumnReader } from './columns.js';
 import type { CancelReason } from './control.js';
 import type { Lane, WorkerThread } from './worker-thread.js';
 
-/** What a run asks of the pool that it lives in. */
-export interface RunKeeper {
+/** The pool, as a run uses it. */
+export interface RunHost {
   settle(run: LiveRun, settlements: readonly Settlement[], clockMs: number, wallMs: number): void;
   cancel(run: LiveRun, reason: CancelReason): void;
   capture(run: LiveRun): Promise<SandboxCapture | undefined>;
@@ -14,11 +14,11 @@ export interface RunKeeper {
 
 type LiveState = 'waiting' | 'running' | 'ended';
 
-/** What a captured run goes on from. */
+/** What a captured run is restored from. */
 export interface Origin {
   snapshot: SlotSnapshot;
   images: readonly string[];
-  /** Where it is of another version. */
+  /** Engine and image, where they are of another version. */
   other: ExecuteArtefacts | undefined;
 }
 
@@ -28,7 +28,7 @@ export class LiveRun implements SandboxRun {
   worker: WorkerThread | undefined;
   slot = 0;
   segments = 0;
-  /** Segments already delivered before the worker was lost; a replay of the tape repeats them. */
+  /** Segments that were delivered before the worker was lost; a replay of the tape repeats them. */
   toSkip = 0;
   wallMs: number;
   columns: ColumnReader | undefined;
@@ -37,14 +37,14 @@ export class LiveRun implements SandboxRun {
   sliceMs = 0;
   /** Its guest broke a rule of the bridge. */
   isBroken = false;
-  /** Commands of it that its worker has not answered. */
+  /** Its commands that the worker has not answered. */
   outstanding = 0;
   /** How often its worker died while it was busy with this run. */
   deaths = 0;
   /** Undefined: the script starts from its beginning. */
   origin: Origin | undefined;
-  /** It has stood still after `restore`. */
-  hasStood = false;
+  /** It was restored, and the observer knows. */
+  isRestored = false;
   capturing: ((snapshot: SlotSnapshot | undefined) => void) | undefined;
   /** Ends the wait for a worker that is busy with other scripts. */
   notStarted: NodeJS.Timeout | undefined;
@@ -52,8 +52,8 @@ export class LiveRun implements SandboxRun {
   readonly tape: { batchJson: string; settled: number[]; clockMs: number }[] = [];
 
   constructor(
-    readonly pool: RunKeeper,
-    /** Its name on its worker; another one each time it starts over, so that no late report of before is taken for it. */
+    readonly pool: RunHost,
+    /** Its name on its worker. It changes each time the run starts over, so that no late report is taken for it. */
     public key: number,
     readonly job: SandboxJob,
     readonly observer: SandboxObserver,

@@ -14,7 +14,7 @@ export interface WorkerBirth {
   bytecodeCacheSize: number;
 }
 
-/** Everything that is ready goes in one message per tick, in both directions. Lists are sent faster than objects. */
+/** All commands of a tick go in one message, in both directions. Lists are sent faster than objects. */
 export type WorkerCommand =
   | [type: 'run', run: number, start: RunStart]
   /** Answered by `restored`, or by an end. */
@@ -23,8 +23,8 @@ export type WorkerCommand =
   /** Answered by `captured`, with the snapshot where there is one; the run is over then. */
   | [type: 'capture', run: number]
   /**
-   * The run is over for the host; whatever the script still does is of no interest. `isBroken`: its guest broke a rule,
-   * and its instance is never used again. Answered by `released`.
+   * The run has ended for the host; nothing reads what the script still does. `isBroken`: its guest broke a rule, and its
+   * instance is never used again. Answered by `released`.
    */
   | [type: 'drop', run: number, isBroken: boolean];
 
@@ -38,7 +38,7 @@ export interface RunStart {
   wallMs: number;
   /** How long it may compute while others want the thread, in ms. */
   sliceMs: number;
-  /** Left out where they are those of the command before that had any. */
+  /** Left out where they are the same as in the last command that had limits. */
   limits: SandboxLimits | undefined;
 }
 
@@ -48,19 +48,19 @@ export interface RunRestore {
   sliceMs: number;
   limits: SandboxLimits;
   maxMemoryBytes: number;
-  /** Where the snapshot is of another version: what it is restored with. */
+  /** Engine and image, where the snapshot is of another version. */
   other: ExecuteArtefacts | undefined;
 }
 
 /**
- * What a worker says of one segment. Sent as a list, which costs a fraction of an object with names; what is
- * rare stands in `rest`.
+ * A worker's report of one segment. Sent as a list, which costs a fraction of an object with names; rare members are in
+ * `rest`.
  */
 export type WorkerReport = [
   run: number,
   /** See `ReportKind`. */
   kind: number,
-  /** The guest's outbox in its frame, see `quickjs/outbox.ts`; empty where it said nothing. */
+  /** The guest's outbox in its frame, see `quickjs/outbox.ts`; empty where the guest wrote nothing. */
   text: string,
   computeMs: number,
   memoryBytes: number,
@@ -74,7 +74,7 @@ export const ReportKind = {
   released: 2,
   /** The worker had the script's bytecode. */
   cacheHit: 4,
-  /** Nothing but the answer to `restore`: the guest stands still. */
+  /** Nothing but the answer to `restore`: the guest waits. */
   restored: 8,
   /** Nothing but the answer to `capture`. */
   captured: 16,

@@ -46,7 +46,7 @@ export interface QuickJsOptions {
   maxMemoryMb?: number;
 }
 
-/** Workers that may die while they are busy with a script, before it is taken for the cause. */
+/** Workers that may die while they execute one script, before the script counts as the cause. */
 const MAX_DEATHS = 3;
 
 /**
@@ -82,7 +82,7 @@ export class QuickJsPool implements SandboxRuntime {
   #completed = 0;
   #moved = 0;
 
-  /** `entry`: what a worker thread runs. Tests plant faults there. */
+  /** `entry`: the module of a worker thread. Tests plant faults there. */
   constructor(options: QuickJsOptions = {}, entry = new URL('./entry.js', import.meta.url)) {
     this.#options = {
       size: options.size ?? Math.min(2, availableParallelism()),
@@ -160,7 +160,7 @@ export class QuickJsPool implements SandboxRuntime {
 
   cancel(run: LiveRun, reason: CancelReason): void {
     if (run.state === 'ended') return;
-    // A script inside a segment stops at its next look at the clock; one that stands still just ends.
+    // A script in a segment stops at its next check of the clock; one that waits ends at once.
     run.worker?.control.cancel(run.slot, reason);
     this.#endSoon(run, { type: 'cancelled', reason });
   }
@@ -223,12 +223,12 @@ export class QuickJsPool implements SandboxRuntime {
     return true;
   }
 
-  /** Of one sandbox. */
+  /** Max memory of one sandbox. */
   get #maxMemoryBytes(): number {
     return this.#options.maxMemoryMb * 1_048_576;
   }
 
-  /** On an open worker. */
+  /** `worker`: an open one. */
   #place(run: LiveRun, worker: WorkerThread): void {
     run.slot = worker.takeSlot()!;
     run.worker = worker;
@@ -293,8 +293,8 @@ export class QuickJsPool implements SandboxRuntime {
     if ((kind & ReportKind.refused) !== 0) return this.#refused(run, worker, String(rest?.detail));
     if ((kind & ReportKind.moved) !== 0) return this.#moveToSlowLane(run, worker);
     if ((kind & ReportKind.captured) !== 0) return this.#captured(run, rest?.snapshot);
-    if (run.hasStood) return;
-    run.hasStood = true;
+    if (run.isRestored) return;
+    run.isRestored = true;
     clearTimeout(run.notStarted);
     run.observer.onStart();
   }
@@ -327,7 +327,7 @@ export class QuickJsPool implements SandboxRuntime {
     this.#restart(run);
   }
 
-  /** Nothing that a script wrote may throw out of a message's listener. */
+  /** No output of a script may make a message's listener throw. */
   #deliver(run: LiveRun, report: WorkerReport): void {
     try {
       run.columns ??= new ColumnReader(run.job.javascript);
@@ -351,7 +351,7 @@ export class QuickJsPool implements SandboxRuntime {
     run.observer.onSegment(endSegment(end));
   }
 
-  /** The host is done with the run, the worker may not be: its slot is free when the worker says so. */
+  /** The run has ended for the host, but perhaps not on its worker: the slot is free when the worker reports it. */
   #drain(run: LiveRun, worker: WorkerThread): void {
     this.#draining.set(run.key, { worker, slot: run.slot });
     worker.segmentLimits.set(run.key, 0);

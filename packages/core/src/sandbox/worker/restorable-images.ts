@@ -6,7 +6,7 @@ import type { Origin } from './live-run.js';
 /** Engines and images of other versions that stay loaded. */
 const MAX_LOADED = 4;
 
-/** The images that captured scripts are restored with: this version's, and others as they are needed. */
+/** The images that captured scripts are restored with: this version's, and others on demand. */
 export class RestorableImages {
   readonly #maxMemoryMb: number;
   readonly #loaded = new Map<string, Promise<ExecuteArtefacts>>();
@@ -22,7 +22,7 @@ export class RestorableImages {
     return this.#current;
   }
 
-  /** Rejects where the capture is damaged, or an image of it is not to be had. */
+  /** Rejects where the capture is damaged, or one of its images cannot be found. */
   async originOf(capture: SandboxCapture, images: ImageSource): Promise<Origin> {
     const snapshot = readCapture(capture.state);
     const current = [...(await this.current()).keys()];

@@ -1,7 +1,7 @@
 /**
- * Runs by their keys. Behind a plain `Map` whose entries come and go quickly, V8 leaves tables in the old
- * generation that keep what they held until the next full collection: nearly a third of what short scripts
- * make would outlive them. Here such a table holds emptied boxes.
+ * Runs by their keys. A plain `Map` whose entries come and go quickly leaves old tables in V8's old generation, which
+ * retain their entries until the next full collection: nearly a third of the garbage of short scripts. Here such a table
+ * retains emptied boxes.
  */
 export class RunTable<Run extends { readonly key: number }> {
   readonly #boxes = new Map<number, { run: Run | undefined }>();

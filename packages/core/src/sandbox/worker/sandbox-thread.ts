@@ -16,13 +16,13 @@ import {
 } from './messages.js';
 import { onMessages } from './short-waits.js';
 
-/** Idle instances kept for reuse, and how many of them stay when nothing has run for a while. */
-const MOST_PRISTINE = 128;
-const MOST_WHEN_IDLE = 8;
+/** Max idle instances for reuse, and max of them when nothing has run for a while. */
+const MAX_PRISTINE = 128;
+const MAX_WHEN_IDLE = 8;
 const IDLE_MS = 2_000;
-/** What a script ahead in a batch has to say is not held back longer than this by those behind it. */
+/** How long the reports of a batch's first scripts may wait for those of the later ones. */
 const REPORT_MS = 5;
-/** Growth is told in such steps, so that most scripts have none to tell. */
+/** Growth is reported in such steps, so that most scripts report none. */
 const GROWTH_STEP = 262_144;
 
 /**
@@ -48,7 +48,7 @@ export class SandboxThread {
   #droppedBytes = 0;
   #grownBytes = 0;
   #reports: WorkerReport[] = [];
-  /** What the pool was last told of this worker's memory. */
+  /** The memory of this worker that was last reported to the pool. */
   #reportedBytes = 0;
   #reportedDropped = 0;
   #trimming: NodeJS.Timeout | undefined;
@@ -58,7 +58,7 @@ export class SandboxThread {
     this.#port = port;
     this.#birth = birth;
     this.#makeEngine = makeEngine;
-    // Copied from shared memory once: copying from there is slower, and every script is given such a copy.
+    // Copied from shared memory once: every script gets a copy, and copying from shared memory is slower.
     birth.execute.content = birth.execute.content.slice();
     this.#control = new Control(birth.control);
     this.#compiler = new BytecodeCompiler(birth.module, birth.compile);
@@ -101,10 +101,10 @@ export class SandboxThread {
   }
 
   #trimWhenIdle(): void {
-    if (this.#pristine.length <= MOST_WHEN_IDLE || this.#trimming !== undefined) return;
+    if (this.#pristine.length <= MAX_WHEN_IDLE || this.#trimming !== undefined) return;
     this.#trimming = setTimeout(() => {
       this.#trimming = undefined;
-      if (this.#live.size === 0) this.#pristine.length = Math.min(this.#pristine.length, MOST_WHEN_IDLE);
+      if (this.#live.size === 0) this.#pristine.length = Math.min(this.#pristine.length, MAX_WHEN_IDLE);
       else this.#trimWhenIdle();
     }, IDLE_MS).unref();
   }
@@ -152,7 +152,7 @@ export class SandboxThread {
     this.#report(run, segment, cacheHit);
   }
 
-  /** The guest stands still afterwards, as it did when it was captured. */
+  /** The guest then waits, as it did when it was captured. */
   #restore(run: number, { slot: index, snapshot, sliceMs, limits, maxMemoryBytes, other }: RunRestore): void {
     const slot = this.#takeSlot(run, other);
     if (slot === undefined) return;
@@ -172,13 +172,13 @@ export class SandboxThread {
     try {
       snapshot = running?.slot.capture();
     } catch {
-      // It goes on as it is.
+      // The run continues as it is.
     }
     if (snapshot !== undefined) this.#end(run);
     this.#pushAnswer(run, ReportKind.captured, snapshot === undefined ? {} : { snapshot });
   }
 
-  /** Undefined where the system has no memory for one; the run was refused then. */
+  /** Undefined where the system has no memory for one; then the run is refused. */
   #takeSlot(run: number, other?: ExecuteArtefacts): Slot | undefined {
     try {
       if (other === undefined) return this.#pristine.pop() ?? this.#makeSlot();
@@ -201,7 +201,7 @@ export class SandboxThread {
   #settle(run: number, batchJson: string, settled: number[], clockMs: number, wallMs: number): void {
     const running = this.#live.get(run);
     if (running === undefined) {
-      // It ended before this reached it; every command has its answer all the same.
+      // The run ended before this command arrived; every command is answered all the same.
       this.#pushReport(run, endedSegment({ type: 'cancelled', reason: 'cancelled' }), true, false);
       return;
     }
@@ -231,7 +231,7 @@ export class SandboxThread {
     while (this.#ended.length > 0) {
       const slot = this.#ended.pop()!;
       if (!this.#forOneScript.has(slot) && slot.recycle()) {
-        if (this.#pristine.length < MOST_PRISTINE) this.#pristine.push(slot);
+        if (this.#pristine.length < MAX_PRISTINE) this.#pristine.push(slot);
       } else {
         this.#dropped++;
         this.#droppedBytes += slot.memoryBytes;

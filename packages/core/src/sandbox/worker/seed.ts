@@ -2,7 +2,7 @@ type Seed = readonly [number, number, number, number];
 
 const WARM_UP_ROUNDS = 12;
 
-/** Runs the guest's generator (sfc32, see `guest/bridge/random.ts`) far enough that a poor seed no longer shows. */
+/** Runs the guest's generator (sfc32, see `guest/bridge/random.ts`) far enough that a poor seed has no effect. */
 export function warmSeed([a, b, c, d]: Seed): Seed {
   let [first, second, third, counter] = [a | 0, b | 0, c | 0, d | 0];
   for (let round = 0; round < WARM_UP_ROUNDS; round++) {

@@ -3,7 +3,7 @@ import { readFrame, readGuestThrow, readOutbox, type FramedSegment, type Outbox 
 import type { ColumnReader } from './columns.js';
 import { ReportKind, type WorkerReport } from './messages.js';
 
-/** Throws a `GuestBreach` where the guest's part of it breaks a rule. */
+/** Throws a `GuestBreach` where the guest's part breaks a rule. */
 export function readSegment(report: WorkerReport, limits: SandboxLimits, columns: ColumnReader): SandboxSegment {
   const [, kind, text, computeMs, memoryBytes, rest] = report;
   const frame = readFrame(text);

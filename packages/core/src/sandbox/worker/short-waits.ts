@@ -1,21 +1,21 @@
 import { receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
 
 /**
- * How long a worker stays awake for its next message, in ms. A thread that goes to sleep is woken by its
- * system only after 7 to 30 µs, in a virtual machine still later; most of a quick tool call is that.
+ * How long a worker stays awake for its next message, in ms. The system wakes a sleeping thread only after 7 to 30 µs, in
+ * a virtual machine later still; that is most of a quick tool call.
  */
 const AWAKE_MS = 0.05;
-/** A message this soon after the worker's answer, its own waking included, was worth staying awake for. */
+/** A message that comes this soon after the worker's answer, waking included, was worth staying awake for. */
 const SOON_MS = 0.15;
-/** So many in a row, before the worker stays awake: at worst one short wait in so many is for nothing. */
+/** So many in a row before the worker stays awake: at worst one short wait in so many is wasted. */
 const SOON_IN_A_ROW = 4;
 /** The event loop has its turn at least this often. */
 const LONGEST_MS = 20;
 
 /**
- * Reads a port's messages, and stays awake between them while they come in quick succession. One message
- * that does not come soon, and the thread sleeps again. `sent` says how many were sent, each once it is there:
- * to look into the port itself all the time would hold up whoever puts something there.
+ * Reads a port's messages, and stays awake between them while they come in quick succession. When one message does not
+ * come soon, the thread sleeps again. `sent` says how many messages have arrived: polling the port itself would hold up
+ * its sender.
  */
 export function onMessages(port: MessagePort, sent: () => number, handle: (message: unknown) => void): void {
   let answeredAt = 0;
@@ -38,14 +38,14 @@ export function onMessages(port: MessagePort, sent: () => number, handle: (messa
 }
 
 /**
- * The same for the thread that waits for a worker's answer. It is the application's own, so nothing holds it up:
- * its event loop only goes on turning, with all else that it has to do, where it would go to sleep.
+ * The same for the thread that waits for a worker's answer. It is the application's own, so it is not held up: its event
+ * loop keeps turning, with all its other work, where it would sleep.
  */
 export class WakefulLoop {
   #sentAt = 0;
   #isAwaited = false;
   #isTurning = false;
-  /** It turned for the last message, and the answer came later than that. */
+  /** It kept turning for the last message, and the answer came too late. */
   #gaveUp = false;
   #soon = 0;
 

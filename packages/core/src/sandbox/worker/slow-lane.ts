@@ -6,7 +6,7 @@ import type { WorkerThread } from './worker-thread.js';
 /** How long a script may compute in the lane before it makes room for one that waits; doubled each time it did. */
 const FIRST_SLICE_MS = 250;
 
-/** What the lane asks of its pool. */
+/** The pool, as the lane uses it. */
 export interface SlowLaneHost {
   workers(): readonly WorkerThread[];
   /** Whether the worker can take a run that has no worker. */
@@ -19,9 +19,9 @@ export interface SlowLaneHost {
 
 /**
  * Scripts that compute for long, on workers of their own. Each worker executes for one script at a time; the others
- * wait for a turn, and principals take turns. While anybody waits, the script whose turn it is makes room after a
- * slice: what it computed in it is thrown away, so its next slice is twice as long. A script waits for its first
- * turn no longer than for any sandbox (`queueWaitMs`), and for every later one no longer than its wall clock besides.
+ * wait for a turn, and principals take turns. While others wait, the script whose turn it is yields after a slice: the
+ * work of that slice is discarded, so its next slice is twice as long. A script waits for its first turn at most as long
+ * as for any sandbox (`queueWaitMs`), and for every later one also at most for the rest of its wall clock.
  */
 export class SlowLane {
   readonly #host: SlowLaneHost;
@@ -44,7 +44,7 @@ export class SlowLane {
     this.serve();
   }
 
-  /** The run needs no turn any more: its segment was reported, it ended, or it lost its worker. */
+  /** The run needs no turn any longer: its segment was reported, it ended, or it lost its worker. */
   leave(run: LiveRun): void {
     this.#turns.remove(run);
     for (const [worker, active] of this.#active) if (active === run) this.#active.delete(worker);
@@ -74,7 +74,7 @@ export class SlowLane {
   }
 }
 
-/** It never had a turn, and nothing of it was reported. */
+/** It has had no turn, and nothing of it was reported. */
 export function isNew(run: LiveRun): boolean {
   return run.segments === 0 && run.sliceMs === 0;
 }

@@ -4,7 +4,7 @@ interface Branch {
 
 const texts = new WeakMap<readonly string[], string>();
 
-/** Tool names as the guest reads them: JSON text of namespaces and full names. Kept per list of names. */
+/** Tool names as the guest reads them: JSON text of namespaces and full names. Cached per list of names. */
 export function toolTree(names: readonly string[]): string {
   let text = texts.get(names);
   if (text === undefined) {

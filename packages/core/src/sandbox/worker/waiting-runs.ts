@@ -21,7 +21,7 @@ export class WaitingRuns<Run> {
     return true;
   }
 
-  /** Whose turn it is. */
+  /** The run whose turn it is. */
   peek(): Run | undefined {
     for (const queue of this.#queues.values()) return queue[0];
     return undefined;
@@ -43,7 +43,7 @@ export class WaitingRuns<Run> {
     this.#timers.delete(run);
     const queue = this.#queues.get(entry.principal)!;
     queue.splice(queue.indexOf(run), 1);
-    // To the back of the line: the next principal is served first.
+    // To the end of the queue: the next principal is served first.
     // defence: principals-take-turns, without it: if (queue.length === 0) this.#queues.delete(entry.principal);
     this.#queues.delete(entry.principal);
     if (queue.length > 0) this.#queues.set(entry.principal, queue);

@@ -100,12 +100,12 @@ export class WorkerRoster {
     return this.#slow;
   }
 
-  /** The worker has got one more script. */
+  /** The worker has one more script. */
   scriptStarted(worker: WorkerThread): void {
     if (this.#isWornOut(worker)) this.#replaceWornOut();
   }
 
-  /** The worker has got rid of a script. */
+  /** The worker has one script less. */
   scriptEnded(worker: WorkerThread): void {
     if (worker.load > 0) return;
     if (this.#isWornOut(worker) || worker.droppedBytes > RETIRE_BYTES) this.#retire(worker);

@@ -6,26 +6,26 @@ import { Control, IDLE } from './control.js';
 import type { WorkerBirth, WorkerCommand, WorkerReport } from './messages.js';
 import { WakefulLoop } from './short-waits.js';
 
-/** Scripts whose bytecode a worker keeps. */
+/** Max scripts whose bytecode a worker caches. */
 const BYTECODE_CACHE = 1000;
-/** How often a busy worker is looked at, and how far past its limits a segment may be before the worker ends. */
+/** How often a busy worker is checked, and how far past its limits a segment may be before the worker is ended. */
 const WATCH_MS = 100;
 const OVERDUE_MS = 300;
 /** How long a worker may leave its messages unanswered while it executes nothing. */
 const SILENT_MS = 10_000;
 
-/** Why a worker was lost that did not stop by itself. */
+/** The reason for the loss of a worker that did not stop by itself. */
 export const HUNG = 'worker hung';
 
 export interface WorkerThreadHandlers {
   onReport(report: WorkerReport): void;
   /** The thread is gone; `culprit` is the run it was busy with. */
   onLost(culprit: number | undefined, detail: string): void;
-  /** One script is all that the pool has: nobody else has a use for the time that it waits. */
+  /** The pool has one script only: nothing else needs the time that it waits. */
   hasOneRun(): boolean;
 }
 
-/** In the slow lane nobody makes room: scripts come there because they compute for long. */
+/** Scripts of the slow lane do not yield to neighbours: they are there because they compute for long. */
 export type Lane = 'fast' | 'slow';
 
 /** One worker thread as the pool sees it: sends in batches, mirrors its cache, ends it when it hangs. */
@@ -34,13 +34,13 @@ export class WorkerThread {
   readonly ready: Promise<void>;
   /** Live runs on this worker. */
   load = 0;
-  /** Scripts started here since it was born. */
+  /** Scripts that were started here. */
   started = 0;
   /** It has been ready. */
   born = false;
   droppedInstances = 0;
   droppedBytes = 0;
-  /** What its live sandboxes take beyond a fresh one each. */
+  /** Memory of its live sandboxes beyond that of fresh ones. */
   grownBytes = 0;
   readonly #worker: Worker;
   readonly #ledger = new BytecodeLedger<true>(BYTECODE_CACHE);
@@ -55,7 +55,7 @@ export class WorkerThread {
   #lastLimits: SandboxLimits | undefined;
   #lost = false;
 
-  /** The thread starts while the artefacts are still being read; it ends where they cannot be. */
+  /** The thread starts while the artefacts are still read; it ends where they cannot be read. */
   constructor(
     artefacts: Promise<Artefacts>,
     slots: number,
@@ -82,9 +82,8 @@ export class WorkerThread {
       this.#worker.once('message', () => {
         this.born = true;
         this.#worker.on('message', (reports: WorkerReport[]) => this.#receive(reports));
-        // Held until now, so that whoever waits for a thread is not left by a process that ends. Adding a
-        // listener holds it again, so this comes last.
-        // One that is being ended must be waited for.
+        // Referenced until now, so that the process does not end while a thread is awaited. Adding a listener references
+        // the thread again, so this comes last. A thread that is being ended stays referenced.
         if (this.load === 0 && !this.#lost) this.#worker.unref();
         resolve();
       });
@@ -98,7 +97,7 @@ export class WorkerThread {
     this.#worker.on('exit', () => this.#lose('worker exited'));
   }
 
-  /** It is executing, or has messages that it has not answered. */
+  /** It executes, or has unanswered messages. */
   get isBusy(): boolean {
     return this.#unanswered > 0;
   }
@@ -128,14 +127,14 @@ export class WorkerThread {
     if (this.lane === 'fast') this.control.setScripts(this.load);
   }
 
-  /** True where the worker has the bytecode; from then on it has. */
+  /** True where the worker has the bytecode. After the call it has. */
   knows(sha256: string): boolean {
     if (this.#ledger.use(sha256) === true) return true;
     this.#ledger.add(sha256, true);
     return false;
   }
 
-  /** True where the last run that was sent had the same; from then on these are the last. */
+  /** True where the last run that was sent had the same limits. After the call these are the last. */
   isLastLimits(limits: SandboxLimits): boolean {
     const isLast = this.#lastLimits === limits;
     this.#lastLimits = limits;
@@ -191,12 +190,12 @@ export class WorkerThread {
   }
 
   /**
-   * The engine stops itself at a script's limits. This is for when it does not: the same segment has been
-   * running for longer than any segment may.
+   * The engine stops itself at a script's limits. This is for the case that it does not: the same segment has run for
+   * longer than any segment may.
    */
   #look(): void {
     this.#watch = undefined;
-    // Left to run out rather than cleared with every answer: answers come thousands of times a second.
+    // The timer runs out rather than being cleared with every answer: answers come thousands of times a second.
     if (this.#unanswered === 0) return;
     const { run, entered } = this.control.busy();
     const now = performance.now();
@@ -210,7 +209,7 @@ export class WorkerThread {
     this.#watch = setTimeout(() => this.#look(), WATCH_MS).unref();
   }
 
-  /** Longest time a segment of each live run may take, in ms; kept by the pool. */
+  /** Max time of a segment of each live run, in ms; written by the pool. */
   readonly segmentLimits = new Map<number, number>();
 
   #segmentLimit(run: number): number {
