@@ -34,7 +34,7 @@ export function listedAs({ threadId }: RunIdentity, principal: string | undefine
  * has said so far is held back until it is about to change something, or ends otherwise than well.
  */
 export class StoreJournal implements ScriptJournal {
-  readonly isKept = true;
+  readonly isStored = true;
   readonly #leases: Leases;
   readonly #durability: Durability;
   readonly #scriptId: string;

@@ -117,15 +117,15 @@ class DetachedTask implements OpenTask {
     this.#startedAtMs = startedAtMs;
   }
 
-  stands(status: OpenTaskStatus): void {
+  setStatus(status: OpenTaskStatus): void {
     if (!this.#hasEnded) this.#status = status;
   }
 
-  said(message: string): void {
+  addProgress(message: string): void {
     if (!this.#hasEnded && !this.#putsOut) this.#output.add(`${message}\n`);
   }
 
-  put(text: string): void {
+  addOutput(text: string): void {
     if (this.#hasEnded) return;
     if (!this.#putsOut) this.#output = new OutputTail();
     this.#putsOut = true;

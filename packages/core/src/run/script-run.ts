@@ -106,9 +106,9 @@ function makeFacade(parts: HarnessServices, run: ScriptRun, hooks: SessionFacade
     decisions,
     memory,
     expiresAfterMs,
-    onDecided: journal.isKept ? (approvalId, decision) => journal.decided(approvalId, decision) : undefined,
+    onDecided: journal.isStored ? (approvalId, decision) => journal.decided(approvalId, decision) : undefined,
   });
-  const tellsCalls = sink.hasListeners || parts.tasks !== undefined || parts.audit !== undefined || journal.isKept;
+  const emitsCalls = sink.hasListeners || parts.tasks !== undefined || parts.audit !== undefined || journal.isStored;
   return createFacade({
     registry: parts.registry,
     exposed: parts.exposed,
@@ -121,7 +121,7 @@ function makeFacade(parts: HarnessServices, run: ScriptRun, hooks: SessionFacade
     plan: run.script.plan,
     clock: hooks,
     startedAtMs: 0,
-    tellsCalls,
+    emitsCalls,
     earlier: hooks.earlier,
     onIntent: hooks.onIntent,
     onEvent: parts.audit === undefined ? hooks.onEvent : audited(parts.audit, run, hooks.onEvent),

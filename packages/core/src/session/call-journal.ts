@@ -30,7 +30,7 @@ export class CallJournal {
 
   /** The end of this call will be written. */
   awaitEnd(callIndex: number): void {
-    if (this.#journal.isKept) this.#awaited.add(callIndex);
+    if (this.#journal.isStored) this.#awaited.add(callIndex);
   }
 
   /** Before a call is executed. Where it throws or rejects, the call is not made. */
@@ -40,7 +40,7 @@ export class CallJournal {
   }
 
   ended(callIndex: number, operation: Operation): void {
-    if (!this.#journal.isKept) return;
+    if (!this.#journal.isStored) return;
     this.#ends.set(callIndex, { callIndex, operation });
     const answer = this.#answers.get(callIndex);
     if (answer !== undefined) this.answered(answer);
@@ -62,7 +62,7 @@ export class CallJournal {
 
   /** Before a delivery. Throws or rejects where it could not be written. */
   delivered(clockMs: number, settlements: readonly Settlement[]): void | Promise<void> {
-    if (!this.#journal.isKept) return undefined;
+    if (!this.#journal.isStored) return undefined;
     const ended = settlements.flatMap((settlement) => this.#endOf(settlement) ?? []);
     return this.#journal.delivered({ clockMs, calls: this.#newCalls(), settlements, ended });
   }

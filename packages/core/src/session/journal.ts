@@ -10,7 +10,7 @@ import type { TapeCall } from './tape.js';
  */
 export interface ScriptJournal {
   /** False: nothing is written, so callers need not prepare entries. */
-  readonly isKept: boolean;
+  readonly isStored: boolean;
   started(start: ScriptStart): void;
   /** Calls `act` once when another process has resumed the script: nothing more may happen here. */
   whenLost(act: (error: unknown) => void): void;
@@ -37,7 +37,7 @@ export interface Delivery {
 
 /** Stores nothing: a script lives and dies with its process. */
 export const noopJournal: ScriptJournal = {
-  isKept: false,
+  isStored: false,
   started: () => {},
   whenLost: () => {},
   decided: () => {},

@@ -191,8 +191,8 @@ function ownCode({ callIndex, code }: GuestThrow, sources: FailureSources): Erro
   // defence: host-knows-the-code, without it: if (code !== undefined) return code as ErrorCode;
   if (callIndex === undefined)
     return code !== undefined && MADE_IN_THE_GUEST.has(code) ? (code as ErrorCode) : undefined;
-  const told = sources.codeOf(callIndex);
-  return told !== undefined && Object.hasOwn(ERROR_TABLE, told) ? (told as ErrorCode) : undefined;
+  const hostCode = sources.codeOf(callIndex);
+  return hostCode !== undefined && Object.hasOwn(ERROR_TABLE, hostCode) ? (hostCode as ErrorCode) : undefined;
 }
 
 function limitFailure(end: Extract<SandboxEnd, { type: 'limit' }>, sources: FailureSources): ScriptFailure {

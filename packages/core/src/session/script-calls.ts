@@ -162,11 +162,11 @@ export class ScriptCalls {
   /** Passes on what a task reports, also long after the script's end. */
   notifyTask(event: FacadeEvent): void {
     if (this.detached.size === 0) return;
-    if (event.type === 'output') this.detached.get(event.callId)?.put(event.text);
-    if (event.type === 'progress') this.detached.get(event.callId)?.said(event.message);
-    if (event.type === 'tool_call_start') this.detached.get(event.callId)?.stands('running');
-    if (event.type === 'approval_requested') this.detached.get(event.request.callId)?.stands('awaiting_approval');
-    if (event.type === 'approval_resolved') this.detached.get(event.callId)?.stands('queued');
+    if (event.type === 'output') this.detached.get(event.callId)?.addOutput(event.text);
+    if (event.type === 'progress') this.detached.get(event.callId)?.addProgress(event.message);
+    if (event.type === 'tool_call_start') this.detached.get(event.callId)?.setStatus('running');
+    if (event.type === 'approval_requested') this.detached.get(event.request.callId)?.setStatus('awaiting_approval');
+    if (event.type === 'approval_resolved') this.detached.get(event.callId)?.setStatus('queued');
     if (event.type === 'tool_call_done') this.detached.get(event.operation.callId)?.ended(event.operation);
   }
 

@@ -94,7 +94,7 @@ export class ScriptSession {
       nowMs,
       onEvent: (event) => this.#onFacadeEvent(event),
       earlier: this.#earlierCalls,
-      onIntent: journal.isKept ? (intent) => this.#journal.intended(intent) : undefined,
+      onIntent: journal.isStored ? (intent) => this.#journal.intended(intent) : undefined,
     });
     this.#calls = new ScriptCalls({
       scriptId,
@@ -119,7 +119,7 @@ export class ScriptSession {
       }
       signal?.addEventListener('abort', this.#onAbort, { once: true });
       journal.whenLost((error) => this.#onJournalFailure(error));
-      if (earlier === undefined && journal.isKept) journal.started(scriptStart(this.#options, this.#attempt));
+      if (earlier === undefined && journal.isStored) journal.started(scriptStart(this.#options, this.#attempt));
       if (earlier?.capture === undefined || runtime.restore === undefined || !this.#isGuestOfItsLimits(earlier))
         this.#begin();
       else this.#run = runtime.restore(earlier.capture, this.#job, this.#observer, this.#options.images);

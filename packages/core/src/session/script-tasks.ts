@@ -38,11 +38,11 @@ export interface RestoredTask {
 /** What the session reports about a task that it started. */
 export interface OpenTask {
   /** Its status; at first it is queued. */
-  stands(status: OpenTaskStatus): void;
+  setStatus(status: OpenTaskStatus): void;
   /** Its progress: shown where it has no output. */
-  said(message: string): void;
+  addProgress(message: string): void;
   /** Its output. */
-  put(text: string): void;
+  addOutput(text: string): void;
   ended(operation: Operation): void;
   /** The call was answered with an error; where it was never admitted, nothing else is reported. */
   rejected(error: GuestError): void;

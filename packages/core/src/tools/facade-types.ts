@@ -185,7 +185,7 @@ export interface FacadeOptions {
   readonly startedAtMs?: number;
   readonly onEvent: (event: FacadeEvent) => void;
   /** Whether the starts and ends of calls are emitted too. Default true. */
-  readonly tellsCalls?: boolean;
+  readonly emitsCalls?: boolean;
   /** Records the shapes of results of tools without an output schema. */
   readonly observed?: ObservedShapes;
   /** The calls that were made before the script was suspended. */

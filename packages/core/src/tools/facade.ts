@@ -309,7 +309,7 @@ class CallFacade implements Facade, CallReporter {
   }
 
   #announceStart(record: CallRecord): void {
-    if (this.#options.tellsCalls !== false)
+    if (this.#options.emitsCalls !== false)
       this.#emit({
         type: 'tool_call_start',
         callId: record.call.callId,
@@ -386,7 +386,7 @@ class CallFacade implements Facade, CallReporter {
     record.leaveQueue?.();
     record.leaveQueue = undefined;
     this.#table.settle(record, end);
-    if (this.#options.tellsCalls !== false)
+    if (this.#options.emitsCalls !== false)
       this.#emit({ type: 'tool_call_done', operation: this.#table.operation(record) });
     this.#releasePlace(record);
     this.#noteWaiting();

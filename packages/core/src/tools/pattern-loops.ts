@@ -4,9 +4,9 @@
  */
 
 export interface Quantifier {
-  readonly least: number;
+  readonly min: number;
   /** `Infinity` where there is no end. */
-  readonly most: number;
+  readonly max: number;
   /** Characters of the pattern. */
   readonly length: number;
 }
@@ -17,17 +17,17 @@ export function readQuantifier(source: string, position: number): Quantifier | u
   if (found === null) return undefined;
   const [{ length }, symbol, from, comma, to] = found;
   if (symbol !== undefined)
-    return { least: symbol === '+' ? 1 : 0, most: symbol === '?' ? 1 : Number.POSITIVE_INFINITY, length };
-  const least = Number(from);
-  if (comma === undefined) return { least, most: least, length };
-  return { least, most: to === '' ? Number.POSITIVE_INFINITY : Number(to), length };
+    return { min: symbol === '+' ? 1 : 0, max: symbol === '?' ? 1 : Number.POSITIVE_INFINITY, length };
+  const min = Number(from);
+  if (comma === undefined) return { min, max: min, length };
+  return { min, max: to === '' ? Number.POSITIVE_INFINITY : Number(to), length };
 }
 
 /** One character of a round, and how often it may stand there. */
 interface LoopAtom {
   readonly source: string;
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
 }
 
 const GROUP = /^\((?:\?:|\?<[A-Za-z_$][\w$]*>|(?!\?))([^]*)\)$/;
@@ -42,11 +42,11 @@ const ATOM =
 export function isDecidedLoop(source: string, flags: string): boolean {
   const body = GROUP.exec(source)?.[1];
   const atoms = body === undefined ? undefined : readAtoms(body);
-  if (atoms === undefined || !atoms.some(({ least }) => least > 0)) return false;
+  if (atoms === undefined || !atoms.some(({ min }) => min > 0)) return false;
   const sets = new Map(atoms.map((atom) => [atom.source, characterSet(atom.source, flags)]));
   return atoms.every(
     (atom, index) =>
-      atom.least === atom.most ||
+      atom.min === atom.max ||
       followers(atoms, index).every((next) => areDisjoint(sets.get(atom.source)!, sets.get(next.source)!)),
   );
 }
@@ -59,9 +59,9 @@ function readAtoms(body: string): LoopAtom[] | undefined {
     const source = ATOM.exec(body)?.[0];
     if (source === undefined) return undefined;
     position += source.length;
-    const { least, most, length } = readQuantifier(body, position) ?? { least: 1, most: 1, length: 0 };
+    const { min, max, length } = readQuantifier(body, position) ?? { min: 1, max: 1, length: 0 };
     position += length;
-    atoms.push({ source, least, most });
+    atoms.push({ source, min, max });
   }
   return atoms;
 }
@@ -72,7 +72,7 @@ function followers(atoms: readonly LoopAtom[], index: number): LoopAtom[] {
   for (let step = 1; step <= atoms.length; step += 1) {
     const next = atoms[(index + step) % atoms.length]!;
     found.push(next);
-    if (next.least > 0) break;
+    if (next.min > 0) break;
   }
   return found;
 }

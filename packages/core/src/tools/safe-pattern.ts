@@ -172,19 +172,19 @@ class PatternReader {
   #quantified(atom: PartShape, start: number): PartShape {
     const quantifier = readQuantifier(this.#source, this.#position);
     if (quantifier === undefined) return atom;
-    const { least, most } = quantifier;
+    const { min, max } = quantifier;
     const repeated = this.#source.slice(start, this.#position);
     this.#position += quantifier.length;
-    if (most === 0) throw new UnsafePattern('it repeats something zero times');
-    const counted = atom.counted * Math.max(1, Number.isFinite(most) ? most : least);
-    const isAmbiguous = most > 1 && (atom.repetitions > 0 || !atom.decided);
+    if (max === 0) throw new UnsafePattern('it repeats something zero times');
+    const counted = atom.counted * Math.max(1, Number.isFinite(max) ? max : min);
+    const isAmbiguous = max > 1 && (atom.repetitions > 0 || !atom.decided);
     // Wherever such a repetition ends, there is one way to have come there.
     if (isAmbiguous && isDecidedLoop(repeated, this.#flags))
       return { repetitions: 1, choices: atom.choices, counted, decided: false };
     // defence: no-nested-repetition
     if (isAmbiguous) throw new UnsafePattern('it repeats what can repeat or choose by itself');
-    if (least === most) return { ...atom, counted };
-    if (most === 1) return { ...atom, choices: atom.choices * 2, decided: false };
+    if (min === max) return { ...atom, counted };
+    if (max === 1) return { ...atom, choices: atom.choices * 2, decided: false };
     return { repetitions: atom.repetitions + 1, choices: atom.choices, counted, decided: atom.decided };
   }
 

@@ -312,12 +312,12 @@ describe('a task of a script that is run a second time', () => {
     const first = tasks.open({ ...start, abort: (reason) => reasons.push(reason) });
     const second = tasks.open({ ...start, abort: () => expect.fail('the second was aborted') });
     expect(reasons).toHaveLength(1);
-    first.said('old');
+    first.addProgress('old');
     first.rejected({ code: 'ToolExecutionError', message: 'aborted' });
     const operation = { callId: 'c', tool: 'echo', input: {}, effect: 'read', startedAtMs: 0, durationMs: 0 } as const;
     first.ended({ ...operation, status: 'aborted' });
     expect(tasks.list()).toMatchObject([{ id: start.id, status: 'queued' }]);
-    second.said('new');
+    second.addProgress('new');
     second.ended({ ...operation, status: 'completed', result: 1 });
     second.ended({ ...operation, status: 'failed' });
     expect(tasks.read(start.id)).toMatchObject({ status: 'completed', result: 1, output: 'new\n' });

@@ -51,7 +51,7 @@ export class WorkerThread {
   #unanswered = 0;
   #watch: NodeJS.Timeout | undefined;
   #seen = { run: IDLE, entered: -1, at: 0 };
-  #longestMs = 0;
+  #maxSegmentMs = 0;
   #lastLimits: SandboxLimits | undefined;
   #lost = false;
 
@@ -145,8 +145,8 @@ export class WorkerThread {
     if (this.#outgoing.length === 0) queueMicrotask(() => this.#flush());
     this.#outgoing.push(command);
     this.#unanswered++;
-    if (command[0] === 'settle') this.#longestMs = Math.max(this.#longestMs, command[5]);
-    else if (command[0] === 'run') this.#longestMs = Math.max(this.#longestMs, command[2].wallMs);
+    if (command[0] === 'settle') this.#maxSegmentMs = Math.max(this.#maxSegmentMs, command[5]);
+    else if (command[0] === 'run') this.#maxSegmentMs = Math.max(this.#maxSegmentMs, command[2].wallMs);
     if (this.#watch === undefined) {
       this.#seen = { run: IDLE, entered: -1, at: 0 };
       this.#watch = setTimeout(() => this.#look(), WATCH_MS).unref();
@@ -177,7 +177,7 @@ export class WorkerThread {
   #receive(reports: WorkerReport[]): void {
     this.#loop.answered();
     this.#unanswered -= reports.length;
-    if (this.#unanswered === 0) this.#longestMs = 0;
+    if (this.#unanswered === 0) this.#maxSegmentMs = 0;
     for (const report of reports) {
       const rest = report[5];
       if (rest !== undefined) {
@@ -213,7 +213,7 @@ export class WorkerThread {
   readonly segmentLimits = new Map<number, number>();
 
   #segmentLimit(run: number): number {
-    return this.segmentLimits.get(run) ?? this.#longestMs;
+    return this.segmentLimits.get(run) ?? this.#maxSegmentMs;
   }
 
   #lose(detail: string, culprit?: number): void {
