@@ -118,6 +118,26 @@ function readImports(folder: string): { files: number; imports: Import[] } {
   return { files: files.length, imports: files.flatMap((file) => importsOf(file, readFileSync(file, 'utf8'))) };
 }
 
+/** The files of one circle, or undefined. */
+function circleIn(graph: ReadonlyMap<string, readonly string[]>): string[] | undefined {
+  const finished = new Set<string>();
+  const visit = (file: string, path: readonly string[]): string[] | undefined => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+    if (finished.has(file)) return undefined;
+    for (const next of graph.get(file) ?? []) {
+      const circle = visit(next, [...path, file]);
+      if (circle !== undefined) return circle;
+    }
+    finished.add(file);
+    return undefined;
+  };
+  for (const file of graph.keys()) {
+    const circle = visit(file, []);
+    if (circle !== undefined) return circle;
+  }
+  return undefined;
+}
+
 describe('architecture', () => {
   it('folders of core import only what stands below them', () => {
     const { files, imports } = readImports(core);
@@ -130,6 +150,20 @@ describe('architecture', () => {
     const files = typescriptFiles(join(core, 'agent'));
     expect(files.length).toBeGreaterThan(5);
     expect(files.flatMap(valueImports).filter((specifier) => /harness|providers/u.test(specifier))).toEqual([]);
+  });
+
+  it.each(['core', 'tools', 'cli', 'server'])('no file of packages/%s imports itself through others', (name) => {
+    const folder = join(root, 'packages', name, 'src');
+    const graph = new Map(
+      typescriptFiles(folder).map((file) => [
+        file,
+        importsOf(file, readFileSync(file, 'utf8'))
+          .filter(({ specifier }) => specifier.startsWith('.'))
+          .map(({ specifier }) => resolve(dirname(file), specifier).replace(/\.js$/u, '.ts')),
+      ]),
+    );
+    expect(graph.size).toBeGreaterThan(3);
+    expect(circleIn(graph)?.map((file) => relative(folder, file))).toBeUndefined();
   });
 
   it('every folder of core has its line in the table', () => {
@@ -158,6 +192,19 @@ describe('architecture', () => {
     expect(files).toBeGreaterThan(5);
     expect(packages).not.toContain('libsql');
     expect(reachedFrom(join(stores, 'database-worker.ts')).packages).toContain('libsql');
+  });
+
+  it('a planted circle is seen', () => {
+    expect(
+      circleIn(
+        new Map([
+          ['a', ['b']],
+          ['b', ['c', 'd']],
+          ['c', []],
+          ['d', ['b']],
+        ]),
+      ),
+    ).toEqual(['b', 'd', 'b']);
   });
 
   it('a planted violation is seen', () => {

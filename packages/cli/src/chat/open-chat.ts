@@ -51,6 +51,8 @@ export interface ChatWishes {
 }
 
 /** Everything that a conversation needs. Throws UsageErrors. */
+// The steps of opening share most of what the others made.
+// oxlint-disable-next-line max-lines-per-function
 export async function openChat({ flags, engines, screen, stdinIsTaken, interrupt }: ChatWishes): Promise<OpenChat> {
   const warn = (message: string) => screen.warn(`toolscript: ${message}`);
   const loaded = await loadSettings(flags, process.env, warn);

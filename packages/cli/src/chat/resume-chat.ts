@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Decisions } from '@toolscript/core';
-import type { AskedAbout } from '../commands/resume.js';
+import type { AskedAbout } from '../approvals/asked-about.js';
 import { dataFolder } from '../configuration/locations.js';
 import { EXIT } from '../exit-status.js';
 import type { Engines } from '../harness/engines.js';

@@ -1,3 +1,4 @@
+import type { AskedAbout } from '../approvals/asked-about.js';
 import type { Decisions, KeptScriptDetails } from '@toolscript/core';
 import type { ApprovalRequest, Decision, Outcome, Remember } from '@toolscript/core/protocol';
 import { isThreadKept, resumeChat } from '../chat/resume-chat.js';
@@ -100,10 +101,6 @@ async function goOn(
   if (signal.aborted) return undefined;
   begin(stage, view, details);
   return harness.resume(suspension, decisions, { signal, onEvent });
-}
-
-export interface AskedAbout extends Pick<ScriptStage, 'validateInput' | 'rules' | 'approvals' | 'harness' | 'signal'> {
-  readonly details: KeptScriptDetails;
 }
 
 /** What the command line says, or else the person at the terminal. None for a script that was cut off. */

@@ -16,6 +16,7 @@ export * from './limits.js';
 export * from './model.js';
 export * from './operations.js';
 export * from './outcome.js';
+export * from './new-thread.js';
 export * from './run-store.js';
 export * from './sandbox.js';
 export * from './script.js';

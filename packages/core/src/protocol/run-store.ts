@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ApprovalRequestSchema, DecisionSchema, type Approval } from './approval-records.js';
 import { OutputItemSchema, type OutputItem } from './items.js';
 import { PageQuerySchema, StoreIdSchema, TimeSchema } from './store-shapes.js';
-import { NewThreadSchema } from './thread-store.js';
+import { NewThreadSchema } from './new-thread.js';
 
 /** States in which a run has ended. */
 export const FINAL_RUN_STATES = ['completed', 'failed', 'cancelled', 'incomplete'] as const;

@@ -3,6 +3,7 @@ import type { Approval, ApprovalPage, ApprovalQuery, DecidedApproval, StoredDeci
 import type { EventPage, EventRange } from './event-log.js';
 import type { StreamEvent } from './events.js';
 import type { OutputItem } from './items.js';
+import { NewThreadSchema } from './new-thread.js';
 import type { RunFence, RunState, RunStore } from './run-store.js';
 import { PageQuerySchema, StoreIdSchema, TimeSchema } from './store-shapes.js';
 
@@ -21,19 +22,6 @@ export const ThreadSchema = z.strictObject({
   updatedAt: TimeSchema,
 });
 export type Thread = z.infer<typeof ThreadSchema>;
-
-/** A thread that is made together with its first run. */
-export const NewThreadSchema = z.strictObject({
-  /** Default: a new one. */
-  threadId: StoreIdSchema.optional(),
-  /** Default: empty. */
-  title: z.string().optional(),
-  workspace: z.string().optional(),
-  agentId: z.string().optional(),
-  /** When it was begun, where that was elsewhere. Default: now. */
-  createdAt: TimeSchema.optional(),
-});
-export type NewThread = z.input<typeof NewThreadSchema>;
 
 export const ThreadDraftSchema = NewThreadSchema.extend({ principal: z.string().min(1) });
 export type ThreadDraft = z.input<typeof ThreadDraftSchema>;

@@ -6,7 +6,7 @@ import { TagTable, type TagMatch } from './detect-tags.js';
 import { TextScanner, type Opening } from './detect-text.js';
 import { GrowingText } from './detect-growing-text.js';
 import { AnswerWindow } from './detect-window.js';
-import type { DetectorEvent } from './detector.js';
+import type { DetectorEvent } from './detect-events.js';
 
 const NOTHING: readonly DetectorEvent[] = Object.freeze([]);
 

@@ -1,11 +1,10 @@
 import { insteadOf } from '../text/missing-names.js';
 import type { Edit } from './edits.js';
 import { GIVEN } from './given-names.js';
-import type { RepairNote } from './repair.js';
 import type { SyntaxIndex } from './syntax-index.js';
 import { memberName } from './syntax.js';
 import { ToolFit } from './tool-fit.js';
-import type { TreeRepair } from './tree-repair.js';
+import type { RepairNote, TreeRepair } from './tree-repair.js';
 import { isWritten, type Visit } from './walk.js';
 
 /** A script full of names that are nowhere is told about a few. Looking for similar ones takes time. */

@@ -9,16 +9,8 @@ import { repairTimers } from './repair-timers.js';
 import { repairToolNames } from './repair-tool-names.js';
 import { indexSyntax } from './syntax-index.js';
 import type { SyntaxIndex } from './syntax-index.js';
-import type { TreeRepair } from './tree-repair.js';
+import type { RepairNote, TreeRepair } from './tree-repair.js';
 import { walk } from './walk.js';
-
-/** What was repaired. `offset` counts in the model's own text. */
-export interface RepairNote {
-  readonly code: string;
-  readonly message: string;
-  readonly severity: 'info' | 'warning';
-  readonly offset: number;
-}
 
 /** The text that was parsed in the end: the model's own with `layers` applied. */
 export type RepairedScript = {

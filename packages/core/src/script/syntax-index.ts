@@ -30,86 +30,86 @@ export interface SyntaxIndex {
   readonly references: ReadonlyMap<string, readonly Visit[]>;
 }
 
+type Mutable<Index> = {
+  -readonly [Name in keyof Index]: Index[Name] extends readonly (infer Item)[]
+    ? Item[]
+    : Index[Name] extends ReadonlyMap<infer Key, readonly (infer Item)[]>
+      ? Map<Key, Item[]>
+      : Index[Name] extends ReadonlyMap<infer Key, infer Value>
+        ? Map<Key, Value>
+        : Index[Name];
+};
+
 export function indexSyntax(program: Program): SyntaxIndex {
-  const calls: Visit[] = [];
-  const modular: Visit[] = [];
-  const returns: Visit[] = [];
-  const awaits: Visit[] = [];
-  const methods = new Map<string, number>();
-  const patterns: Visit[] = [];
-  const badPatterns: Visit[] = [];
-  const enums: NodeOf<'TSEnumDeclaration'>[] = [];
-  const namespaces: NodeOf<'TSModuleDeclaration'>[] = [];
-  let identifierCount = 0;
-  const declared = new Map<string, Visit[]>();
-  const ambient = new Map<string, Visit>();
-  const references = new Map<string, Visit[]>();
-  walk(program, (visit) => {
-    switch (visit.node.type) {
-      case 'CallExpression':
-      case 'NewExpression':
-      case 'TaggedTemplateExpression':
-        calls.push(visit);
-        break;
-      case 'ImportDeclaration':
-      case 'ImportExpression':
-      case 'TSImportEqualsDeclaration':
-      case 'TSExportAssignment':
-      case 'TSNamespaceExportDeclaration':
-      case 'ExportNamedDeclaration':
-      case 'ExportDefaultDeclaration':
-      case 'ExportAllDeclaration':
-      case 'MetaProperty':
-      case 'Decorator':
-        modular.push(visit);
-        break;
-      case 'ObjectPattern':
-      case 'ArrayPattern':
-        patterns.push(visit);
-        break;
-      case 'ReturnStatement':
-        returns.push(visit);
-        break;
-      case 'AwaitExpression':
-        awaits.push(visit);
-        break;
-      case 'ForOfStatement':
-        if (visit.node.await) awaits.push(visit);
-        break;
-      case 'Literal':
-        if ('regex' in visit.node && visit.node.value === null) badPatterns.push(visit);
-        break;
-      case 'TSEnumDeclaration':
-        enums.push(visit.node);
-        break;
-      case 'TSModuleDeclaration':
-        namespaces.push(visit.node);
-        break;
-      case 'Identifier':
-        identifierCount++;
-        if (isMemberKey(visit)) methods.set(visit.node.name, (methods.get(visit.node.name) ?? 0) + 1);
-        if (isAmbient(visit)) ambient.set(visit.node.name, visit);
-        else recordName(visit, visit.node, declared, references);
-        break;
-      default:
-    }
-  });
-  return {
+  const index: Mutable<SyntaxIndex> = {
     program,
-    calls,
-    modular,
-    returns,
-    awaits,
-    methods,
-    patterns,
-    badPatterns,
-    enums,
-    namespaces,
-    identifierCount,
-    declared,
-    ambient,
-    references,
+    calls: [],
+    modular: [],
+    returns: [],
+    awaits: [],
+    methods: new Map(),
+    patterns: [],
+    badPatterns: [],
+    enums: [],
+    namespaces: [],
+    identifierCount: 0,
+    declared: new Map(),
+    ambient: new Map(),
+    references: new Map(),
   };
+  walk(program, (visit) => indexVisit(index, visit));
+  return index;
+}
+
+function indexVisit(index: Mutable<SyntaxIndex>, visit: Visit): void {
+  switch (visit.node.type) {
+    case 'CallExpression':
+    case 'NewExpression':
+    case 'TaggedTemplateExpression':
+      index.calls.push(visit);
+      break;
+    case 'ImportDeclaration':
+    case 'ImportExpression':
+    case 'TSImportEqualsDeclaration':
+    case 'TSExportAssignment':
+    case 'TSNamespaceExportDeclaration':
+    case 'ExportNamedDeclaration':
+    case 'ExportDefaultDeclaration':
+    case 'ExportAllDeclaration':
+    case 'MetaProperty':
+    case 'Decorator':
+      index.modular.push(visit);
+      break;
+    case 'ObjectPattern':
+    case 'ArrayPattern':
+      index.patterns.push(visit);
+      break;
+    case 'ReturnStatement':
+      index.returns.push(visit);
+      break;
+    case 'AwaitExpression':
+      index.awaits.push(visit);
+      break;
+    case 'ForOfStatement':
+      if (visit.node.await) index.awaits.push(visit);
+      break;
+    case 'Literal':
+      if ('regex' in visit.node && visit.node.value === null) index.badPatterns.push(visit);
+      break;
+    case 'TSEnumDeclaration':
+      index.enums.push(visit.node);
+      break;
+    case 'TSModuleDeclaration':
+      index.namespaces.push(visit.node);
+      break;
+    case 'Identifier':
+      index.identifierCount++;
+      if (isMemberKey(visit)) index.methods.set(visit.node.name, (index.methods.get(visit.node.name) ?? 0) + 1);
+      if (isAmbient(visit)) index.ambient.set(visit.node.name, visit);
+      else recordName(visit, visit.node, index.declared, index.references);
+      break;
+    default:
+  }
 }
 
 function isMemberKey({ key, parent }: Visit): boolean {

@@ -1,5 +1,12 @@
 import type { Edit } from './edits.js';
-import type { RepairNote } from './repair.js';
+
+/** What was repaired. `offset` counts in the model's own text. */
+export interface RepairNote {
+  readonly code: string;
+  readonly message: string;
+  readonly severity: 'info' | 'warning';
+  readonly offset: number;
+}
 
 /** What the syntax tree shows to be needed. Edits and notes count in the text that was parsed. */
 export interface TreeRepair {

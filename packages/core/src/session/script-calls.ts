@@ -19,6 +19,7 @@ import type {
 import { BuiltinAnswers } from './builtin-answers.js';
 import { readArguments, textArgument } from './builtin-arguments.js';
 import { CatalogCalls } from './catalog-calls.js';
+import { callIndexOf } from './call-index.js';
 import type { EarlierCalls } from './earlier-calls.js';
 import { placeOfCall } from './resume-state.js';
 import { callFrame, type RejectedCall } from './outcome-failure.js';
@@ -329,9 +330,4 @@ export class ScriptCalls {
 function withFrames(error: GuestError, about: Pick<RejectedCall, 'toolName' | 'position'>): GuestError {
   const stack = callFrame(about);
   return stack === '' ? error : { ...error, stack };
-}
-
-/** The index at the end of a call's id. */
-export function callIndexOf(callId: string): number {
-  return Number(callId.slice(callId.lastIndexOf('_') + 1));
 }

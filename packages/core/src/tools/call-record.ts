@@ -45,6 +45,8 @@ export class CallRecord {
   #executionStartMs: number | undefined;
   #durationMs = 0;
 
+  // Positional: an object for each call is measurable.
+  // oxlint-disable-next-line max-params
   constructor(
     call: FacadeCall,
     tool: Tool,

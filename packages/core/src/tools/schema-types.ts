@@ -213,7 +213,10 @@ export class SchemaTypeWriter {
     const inner = `${indent}  `;
     const described = (key: string): unknown => (Object.hasOwn(properties, key) ? properties[key] : true);
     const shown = keys.filter((key) => !this.#isLeftOut(described(key), required.has(key), context));
-    const members = shown.map((key) => this.#member(key, described(key), required.has(key), context, inner, depth));
+    const members = shown.map((key) => {
+      const name = `${propertyName(key)}${required.has(key) ? '' : '?'}`;
+      return this.#member(name, described(key), context, inner, depth);
+    });
     if (isOpen(schema)) members.push({ type: `[key: string]: ${context.unknownType};`, doc: '' });
     const line = members.map(({ type }) => type).join(' ');
     const isOneLine = members.every(({ doc }) => doc === '') && !line.includes('\n') && line.length <= MAX_LINE;
@@ -243,16 +246,9 @@ export class SchemaTypeWriter {
     return [...this.#usedNames].some((name) => type.includes(name));
   }
 
-  #member(
-    key: string,
-    schema: unknown,
-    required: boolean,
-    context: SchemaContext,
-    indent: string,
-    depth: number,
-  ): Member {
+  #member(name: string, schema: unknown, context: SchemaContext, indent: string, depth: number): Member {
     const doc = this.#style.memberDocs && isRecord(schema) ? memberDoc(schema) : '';
-    const type = `${propertyName(key)}${required ? '' : '?'}: ${this.#type(schema, context, indent, depth + 1)};`;
+    const type = `${name}: ${this.#type(schema, context, indent, depth + 1)};`;
     return { type, doc };
   }
 }

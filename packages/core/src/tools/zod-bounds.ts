@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { TextCheck } from './zod-patterns.js';
-import type { ZodSchema } from './zod-schema.js';
+import type { ZodSchema } from './zod-types.js';
 
 type Payload = z.core.ParsePayload;
 type Issue = Payload['issues'][number];

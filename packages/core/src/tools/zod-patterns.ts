@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { judgePattern } from './safe-pattern.js';
-import type { ZodSchema } from './zod-schema.js';
+import type { ZodSchema } from './zod-types.js';
 
 /** What one regular expression of a schema costs, and how long a text may be tested with it. */
 export interface TextCheck {

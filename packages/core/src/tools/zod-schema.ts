@@ -8,6 +8,9 @@ import { plainIssue } from './validation-issues.js';
 import { ZodBounds } from './zod-bounds.js';
 import { explainZodIssues } from './zod-issues.js';
 import { textChecksOf, UnsafeZodPattern, type TextCheck } from './zod-patterns.js';
+import type { ZodSchema } from './zod-types.js';
+
+export type { ZodSchema } from './zod-types.js';
 
 /**
  * zod schemas for data that crosses as JSON.
@@ -17,8 +20,6 @@ import { textChecksOf, UnsafeZodPattern, type TextCheck } from './zod-patterns.j
  * whose values JSON cannot carry, or that make another value than they read, are refused when the copy is
  * made, so that the validated value is always what was sent, plus defaults.
  */
-
-export type ZodSchema = z.core.$ZodType;
 
 export interface CompiledSchema {
   /** What a model and the type checker see. */

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AnswerScanner } from '#core/script/detect-scanner.js';
-import { createDetector, type DetectorEvent } from '#core/script/detector.js';
+import { createDetector } from '#core/script/detector.js';
+import type { DetectorEvent } from '#core/script/detect-events.js';
 import { answers, splitAt } from './arbitrary-answers.js';
 
 const options = { tags: ['tool-calls', 'script'] };

@@ -1,18 +1,7 @@
+import type { RequestFailure } from './request-failure.js';
 import { failureOf, isMembers, membersOf, type Members } from '../wire-values.js';
 import type { Clock } from './clock.js';
 import { retryAfterOf } from './retry.js';
-
-/** A request without an answer, as `response_error` tells it. */
-export interface RequestFailure {
-  readonly code: string;
-  readonly message: string;
-  readonly retryable: boolean;
-  readonly status?: number;
-  readonly requestId?: string;
-  readonly retryAfterMs?: number;
-  /** The provider's own object. */
-  readonly native?: Members;
-}
 
 const EXCERPT_LENGTH = 500;
 

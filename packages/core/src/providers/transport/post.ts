@@ -5,8 +5,8 @@ import {
   failureOfRedirect,
   failureOfResponse,
   requestIdOf,
-  type RequestFailure,
 } from './failures.js';
+import type { RequestFailure } from './request-failure.js';
 import { watchBody } from './watched-body.js';
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;

@@ -1,5 +1,5 @@
 import type { Clock } from './clock.js';
-import type { RequestFailure } from './failures.js';
+import type { RequestFailure } from './request-failure.js';
 
 export interface RetryOptions {
   /** Most attempts after the first one. Default 3. */

@@ -46,12 +46,11 @@ export async function buildSandbox({ guest, engine: engineFolder, out }: Sandbox
   const engineHash = sha256(binary);
   await mkdir(out, { recursive: true });
   await writeFile(new URL('engine.wasm', out), binary);
-  await writeImage(out, 'compile', compiler, engineHash, emptyEntries, {
-    heapSize: 0,
-    promise: undefined,
-    callSite: undefined,
+  await writeImage({ folder: out, name: 'compile' }, compiler, engineHash, {
+    entries: emptyEntries,
+    layout: { heapSize: 0, promise: undefined, callSite: undefined },
   });
-  return writeImage(out, 'execute', engine, engineHash, entries, layout);
+  return writeImage({ folder: out, name: 'execute' }, engine, engineHash, { entries, layout });
 }
 
 /** The engine with its counters, as it comes from quickjs-wasi; see `meter.ts`. */
@@ -162,13 +161,12 @@ function findHeapSize(engine: Engine): number {
 }
 
 async function writeImage(
-  folder: URL,
-  name: string,
+  file: { folder: URL; name: string },
   engine: Engine,
   engineHash: string,
-  entries: GuestEntries,
-  layout: Layout,
+  { entries, layout }: Pick<ImageHeader, 'entries' | 'layout'>,
 ): Promise<ImageHeader> {
+  const { folder, name } = file;
   const { runs, content } = captureRuns(engine);
   const header: ImageHeader = {
     protocol: PROTOCOL_VERSION,

@@ -1,11 +1,10 @@
 // The guest's console, as Node.js lays it out: groups, counts, timers, placeholders and tables.
 import { Map, Number, parseFloat, parseInt, String, stringify } from '../primordials.js';
 import { named } from '../standard-library/define.js';
+import type { Show } from './show.js';
 import { tableOf } from './table.js';
 
 export type LogLevel = 'log' | 'info' | 'warn' | 'error' | 'debug';
-/** Returns the text of a value; at depth 0, strings are shown as they are. */
-export type Show = (value: unknown, depth: number) => string;
 
 export interface ConsoleHost {
   /** Emits a line, where there is room for one more. */

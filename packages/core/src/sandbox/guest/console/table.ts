@@ -2,7 +2,7 @@
 import { isMap, isSet, mapEntries, mapSize, setSize, setValues, toText } from '../bridge/captured.js';
 import { NOT_SHOWN } from '../bridge/stacks.js';
 import { isArray, keys, Math, min, Set, stringify } from '../primordials.js';
-import type { Show } from './console.js';
+import type { Show } from './show.js';
 
 const MAX_ROWS = 100;
 const MAX_COLUMNS = 20;
