@@ -186,12 +186,29 @@ class ToolscriptHarness implements Harness {
     refusal: ScriptFailure | undefined,
     how: { run: RunOptions } & Pick<ScriptRequest, 'mode' | 'identity' | 'sink' | 'inAnswer'>,
   ): Promise<RunEnd> {
-    const { run, ...where } = how;
-    const text = { source, language, format: item?.format ?? 'tool', item };
-    const shared = this.#shared(run);
+    const { run, mode, identity, sink, inAnswer } = how;
+    const format = item?.format ?? 'tool';
+    const limits = this.#limitsWith(run.limits);
     if (refusal !== undefined)
-      return { outcome: reportUnrunnable({ ...text, sink: how.sink, limits: shared.limits }, refusal) };
-    return runRequest(this.#parts, { ...text, ...shared, ...where });
+      return { outcome: reportUnrunnable({ source, language, format, item, sink, limits }, refusal) };
+    // Member by member: spreading objects costs more than the rest of a short script's way through here.
+    return runRequest(this.#parts, {
+      source,
+      language,
+      format,
+      item,
+      mode,
+      limits,
+      approvals: run.approvals ?? this.#options.approvals,
+      approvalExpiryMs: this.#approvalExpiryMs(run),
+      app: run.app,
+      principal: run.principal,
+      context: run.context ?? {},
+      signal: run.signal,
+      identity,
+      sink,
+      inAnswer,
+    });
   }
 
   processText(text: AnswerText, run: ProcessTextOptions = {}): AsyncGenerator<StreamEvent, void, undefined> {
@@ -405,12 +422,16 @@ class ToolscriptHarness implements Harness {
     return {
       limits: this.#limitsWith(run.limits),
       approvals: run.approvals ?? this.#options.approvals,
-      approvalExpiryMs: run.limits?.approvalTimeoutMs ?? this.#options.limits?.approvalTimeoutMs,
+      approvalExpiryMs: this.#approvalExpiryMs(run),
       app: run.app,
       principal: run.principal,
       context: run.context ?? {},
       signal: run.signal,
     };
+  }
+
+  #approvalExpiryMs(run: RunOptions): number | undefined {
+    return run.limits?.approvalTimeoutMs ?? this.#options.limits?.approvalTimeoutMs;
   }
 
   /** Where the payloads of a script or a call go: into envelopes for listeners, and to the host's own log. */

@@ -13,7 +13,6 @@ import {
 import { noopJournal, plainOutcome, type SessionEnd, type SuspendedEnd } from '../session/index.js';
 import type { PayloadSink, ScriptEnd } from '../answer/index.js';
 import { newId } from '../text/new-id.js';
-import { present } from '../text/present.js';
 import {
   announce,
   announceOutcome,
@@ -131,7 +130,7 @@ export async function runPrepared(
     journal: journal ?? noopJournal,
   });
   const { language, format } = request;
-  const frame = { identity, language, format, item, ...present({ callId }) };
+  const frame = callId === undefined ? { identity, language, format, item } : { identity, language, format, item, callId };
   return endRun(parts, {
     end,
     frame,
