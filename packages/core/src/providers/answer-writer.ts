@@ -1,25 +1,25 @@
 import type { EventPayload, OutputItem, ResponseStatus, Usage } from '../protocol/index.js';
 import { isJsonObject, jsonOf, type Members, type WireFailure } from './wire-values.js';
 
-/** The wire formats that are read. */
+/** The supported wire formats. */
 export const PROVIDER_APIS = ['openai-responses', 'openai-chat', 'anthropic-messages'] as const;
 export type ProviderApi = (typeof PROVIDER_APIS)[number];
 
-/** Why an answer that stopped by itself is not all of what the model had to say. */
+/** Why an answer is incomplete although the provider ended it regularly. */
 export type IncompleteReason =
   | 'max_output_tokens'
   | 'content_filter'
   | 'context_window'
   | 'refusal'
-  /** The provider asks to be called again with what it said so far. */
+  /** The provider wants a new request that contains the partial answer. */
   | 'paused'
   | 'other';
 
-/** Why an answer ends where its provider begins it again. */
+/** The error of an answer that the provider restarts midway. */
 const RESTARTED = {
   code: 'AnswerRestarted',
   message:
-    'The provider began the answer again in the middle of it. The answer ends here, because what it asked for may have run already. Send the request again.',
+    'The provider restarted the answer midway. The answer ends here because its calls may already have run. Send the request again.',
 };
 
 type ItemType = 'message' | 'reasoning' | 'function_call';
@@ -29,21 +29,20 @@ type ItemDone = Extract<EventPayload, { type: 'item_done' }>;
 const TEXT_MEMBER = { message: 'content', reasoning: 'content', function_call: 'arguments' } as const;
 
 /**
- * The canonical side of a decoder: one answer, written down as event payloads. It keeps their laws whatever the
- * wire does: `response_start` is first; an item's events are in order, and each item that starts also ends;
- * `response_done` comes once, as the last.
+ * The canonical side of a decoder: it writes one answer as event payloads. The wire cannot break its rules:
+ * `response_start` is first; the events of an item are in order; each item that starts also ends; `response_done` is
+ * emitted once and last.
  *
  *   waiting ──start──▶ answering ──complete | stopEarly | fail | cancel──▶ ended
  *
- * The answer and its items are named by us, `ANSWER_item_N`; the wire's own name, which may come twice, is the item's
- * `native_id`.
+ * Item ids are generated here as `ANSWER_item_N`. The wire may use an id twice, so its id is stored as `native_id`.
  */
 export class AnswerWriter {
   readonly api: ProviderApi;
   readonly #prefix: string;
   readonly #open = new Set<ItemWriter>();
   readonly #callIds = new Set<string>();
-  /** The calls that are done, each by the wire's id, its name and its arguments. */
+  /** Keys of the finished calls: wire id, name and arguments. */
   readonly #doneCalls = new Set<string>();
   #state: 'waiting' | 'answering' | 'ended' = 'waiting';
   #payloads: EventPayload[] = [];
@@ -64,21 +63,21 @@ export class AnswerWriter {
     return this.#state !== 'waiting';
   }
 
-  /** What was written since the last time. */
+  /** Returns the payloads written since the last call. */
   take(): EventPayload[] {
     const payloads = this.#payloads;
     this.#payloads = [];
     return payloads;
   }
 
-  /** Only the first one counts. */
+  /** Only the first call has an effect. */
   start(members: Members = {}): void {
     if (this.#state !== 'waiting') return;
     this.#state = 'answering';
     this.#write({ ...members, type: 'response_start', api: this.api });
   }
 
-  /** The wire says that the answer begins. After something was said, that is another answer. */
+  /** The wire announces an answer. If items already exist, this is a second answer. */
   begin(members: Members = {}): void {
     // defence: answer-restart
     if (this.#items > 0) return this.fail(RESTARTED);
@@ -93,7 +92,7 @@ export class AnswerWriter {
     return this.#openItem('reasoning', {});
   }
 
-  /** A call without a name of its own, or with one that this answer used before, is given another. */
+  /** A call without an id, or with an id that this answer already used, gets a new id. */
   call(name: string, callId: string | undefined): ItemWriter {
     const taken = callId === undefined || this.#callIds.has(callId);
     const id = taken ? `${this.#prefix}_call_${this.#items}` : callId;
@@ -102,8 +101,8 @@ export class AnswerWriter {
   }
 
   /**
-   * What the model or its provider did that is neither text nor a call for us to run: a hosted tool's call, its
-   * result, sealed reasoning. It has no text; `native` holds it as it came, to be given back in this place.
+   * Output of the model or its provider that is neither text nor a call for the harness: a hosted tool's call, its
+   * result, sealed reasoning. It has no text; `native` stores it unchanged so that it is sent back in this position.
    */
   opaque(native: Members): ItemWriter {
     return this.#openItem('reasoning', { native });
@@ -133,7 +132,7 @@ export class AnswerWriter {
     this.#end('cancelled', members);
   }
 
-  /** What was said stays, marked as cancelled; half a call disappears. `details` are the error's. */
+  /** Text already emitted stays, marked as cancelled; an unfinished call is removed. `details` go into the error. */
   fail(
     { code, message, native }: Omit<WireFailure, 'native'> & { native?: Members },
     members: Members = {},
@@ -156,7 +155,7 @@ export class AnswerWriter {
       this.#write(written);
       if (open) return;
       this.#open.delete(item);
-      // A call that was given up leaves its id to the one that comes in its place.
+      // A cancelled call frees its id for its replacement.
       if (written.type !== 'item_done') this.#callIds.delete(String(members.call_id));
     });
     this.#open.add(item);
@@ -164,7 +163,7 @@ export class AnswerWriter {
     return item;
   }
 
-  /** A call that is none, or that came before, is cancelled in place of done. */
+  /** Cancels a finished call that has no name or that the answer already contains. */
   #judge(done: ItemDone, wireId: string | undefined): EventPayload {
     const { item_id, final_item: call } = done;
     if (call.type !== 'function_call') return done;
@@ -173,7 +172,8 @@ export class AnswerWriter {
     if (wireId === undefined) return done;
     const key = JSON.stringify([wireId, call.name, call.arguments]);
     // defence: call-done-twice
-    if (this.#doneCalls.has(key)) return { type: 'item_cancelled', item_id, reason: 'The provider sent it twice.' };
+    if (this.#doneCalls.has(key))
+      return { type: 'item_cancelled', item_id, reason: 'The provider sent this call twice.' };
     this.#doneCalls.add(key);
     return done;
   }
@@ -191,17 +191,17 @@ export class AnswerWriter {
     this.#state = 'ended';
   }
 
-  /** Nothing comes behind the answer's end. */
+  /** Ignores payloads after the end of the answer. */
   #write(payload: EventPayload): void {
     if (!this.ended) this.#payloads.push(payload);
   }
 }
 
-/** One item while it is written. After its end every further call does nothing. */
+/** One item while it is being written. After its end, every further call does nothing. */
 export class ItemWriter {
   readonly type: ItemType;
   readonly id: string;
-  /** The canonical members beside the text, as far as they are known. */
+  /** The canonical members besides the text, as far as they are known. */
   #initial: Members;
   readonly #write: (payload: EventPayload, open: boolean) => void;
   #text = '';
@@ -218,7 +218,7 @@ export class ItemWriter {
     return this.#text;
   }
 
-  /** What was announced, and is known better now. */
+  /** Corrects members that were announced earlier. */
   correct(members: Members): void {
     this.#initial = { ...this.#initial, ...members };
   }
@@ -229,7 +229,7 @@ export class ItemWriter {
     this.#write({ type: 'item_delta', item_id: this.id, delta }, true);
   }
 
-  /** The members ride along: one with the name of a canonical member is left out. */
+  /** `members` are added to the item, except those that share a name with a canonical member. */
   finish(members: Members = {}, text: string = this.#text): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -239,8 +239,8 @@ export class ItemWriter {
   }
 
   /**
-   * A call whose arguments may have been cut: never done where they are no JSON object. Of plain text nobody can see
-   * whether it is whole.
+   * Ends a call whose arguments may be truncated. It counts as done only if they are a JSON object. Truncation of plain
+   * text cannot be detected.
    */
   finishCut(members: Members = {}, text: string = this.#text): void {
     if (this.#ended) return;
@@ -252,9 +252,9 @@ export class ItemWriter {
     this.#write({ type: 'item_error', item_id: this.id, code: 'ArgumentsIncomplete', message }, false);
   }
 
-  /** Another item came in its place: its text stays, half a call is given up. */
+  /** Another item replaces this one: text stays, an unfinished call is cancelled. */
   supersede(): void {
-    if (this.type === 'function_call') this.cancel('The provider began this call again.');
+    if (this.type === 'function_call') this.cancel('The provider restarted this call.');
     else this.finish();
   }
 

@@ -1,7 +1,7 @@
 import { RepeatedEvents } from './repeated-events.js';
 import { SseParser, MAX_EVENT_LENGTH } from './sse.js';
 
-/** What a model answered over HTTP: the whole of it, or pieces as they come in. */
+/** The body of a model's answer: the whole text or bytes, or a stream of chunks. */
 export type AnswerBody = string | Uint8Array | ArrayBuffer | AsyncIterable<string | Uint8Array>;
 
 /** One message of a wire format. */
@@ -10,26 +10,26 @@ export type WireEvent =
       readonly type: 'event';
       readonly name: string;
       readonly data: unknown;
-      /** It equals the event before it. */
+      /** The event equals the one before it. */
       readonly isRepeat?: boolean;
     }
   /** `data: [DONE]` */
   | { readonly type: 'done_marker' }
   /** The body was one JSON value instead of a stream. */
   | { readonly type: 'whole'; readonly data: unknown }
-  /** Nothing comes after these. */
+  /** The last message of a body. */
   | { readonly type: 'body_end' }
   | { readonly type: 'broken'; readonly code: BrokenBody; readonly message: string };
 
 /**
- * `AnswerInterrupted`: the source failed. `AnswerMalformed`: not what the format says. `AnswerStalled`: nothing came
- * for too long. `AnswerTimeout`: the whole of it took too long. `AnswerAborted`: the caller wants no more of it.
+ * `AnswerInterrupted`: the source failed. `AnswerMalformed`: the body violates the format. `AnswerStalled`: no bytes
+ * arrived for too long. `AnswerTimeout`: the whole body took too long. `AnswerAborted`: the caller aborted.
  */
 type BrokenBody = 'AnswerInterrupted' | 'AnswerMalformed' | 'AnswerTruncated' | BodyEndCode;
 
 type BodyEndCode = 'AnswerStalled' | 'AnswerTimeout' | 'AnswerTooLarge' | 'AnswerAborted';
 
-/** What a source throws to say why it ends. */
+/** A source throws this to say why the body ends. */
 export class BodyEnd extends Error {
   override readonly name = 'BodyEnd';
   readonly code: BodyEndCode;
@@ -43,7 +43,7 @@ export class BodyEnd extends Error {
 const EXCERPT_LENGTH = 200;
 const STREAM_START = /^\ufeff?\s*(?:data|event|id|retry)?:/;
 
-/** A body's messages. Never throws: a source that fails gives `broken` as the last of them. */
+/** The messages of a body. Never throws: if the source fails, the last message is `broken`. */
 export async function* readBody(body: AnswerBody): AsyncGenerator<WireEvent, void, undefined> {
   const reader = new BodyReader();
   for await (const piece of piecesOf(body)) {
@@ -54,7 +54,7 @@ export async function* readBody(body: AnswerBody): AsyncGenerator<WireEvent, voi
 }
 
 async function* piecesOf(body: AnswerBody): AsyncGenerator<string | WireEvent, void, undefined> {
-  // The mark at the start is the reader's to skip, whatever the pieces are.
+  // The reader itself skips the byte order mark, because the body may also be a string.
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   try {
     for await (const piece of isWhole(body) ? [body] : body) {
@@ -72,7 +72,7 @@ function isWhole(body: AnswerBody): body is string | Uint8Array | ArrayBuffer {
 }
 
 /**
- * Text → messages. A body that starts with `{` or `[` is one JSON value, because no line of a stream does:
+ * Turns text into messages. A body that starts with `{` or `[` is one JSON value, because no line of a stream does:
  *
  *   undecided ──first visible character──▶ stream | whole ──▶ broken
  */
@@ -80,7 +80,7 @@ class BodyReader {
   #state: 'undecided' | 'stream' | 'whole' | 'broken' = 'undecided';
   readonly #parser = new SseParser();
   readonly #repeated = new RepeatedEvents();
-  /** The pieces while undecided, and those of a whole body. */
+  /** The chunks received while undecided, or all chunks of a whole body. */
   #held: string[] = [];
   #heldLength = 0;
   #excerpt = '';
@@ -153,7 +153,7 @@ class BodyReader {
     if (seen === 'echo') return [];
     const value = parseJson(text);
     if (value !== undefined) return [{ type: 'event', name, data: value, isRepeat: seen === 'repeat' }];
-    return this.#break('AnswerMalformed', `An event of the stream is no JSON: ${excerpt(text)}`);
+    return this.#break('AnswerMalformed', `An event of the stream is not JSON: ${excerpt(text)}`);
   }
 
   #endStream(): WireEvent[] {
@@ -171,7 +171,10 @@ class BodyReader {
     const text = this.#held.join('').replace(/^\ufeff/, '');
     const data = parseJson(text);
     if (data !== undefined) return [{ type: 'whole', data }, { type: 'body_end' }];
-    return this.#break('AnswerTruncated', `The body ended in the middle of its JSON, or is none: ${excerpt(text)}`);
+    return this.#break(
+      'AnswerTruncated',
+      `The body ended before its JSON was complete, or is not JSON: ${excerpt(text)}`,
+    );
   }
 
   #break(code: BrokenBody, message: string): WireEvent[] {
@@ -180,7 +183,7 @@ class BodyReader {
   }
 }
 
-/** Undefined where the text is no JSON. */
+/** Undefined if the text is not JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

@@ -13,25 +13,26 @@ import { reportOf } from './result-text.js';
 import { membersOf, nameOf } from './wire-values.js';
 
 /*
- * A conversation as every wire format wants it: answers whole, and behind each what its calls and scripts came to.
+ * A conversation in the shape that every wire format needs: whole answers, each followed by the results of its calls
+ * and scripts.
  *
  *   items ──▶ [user | system] [answer: parts, results in call order, results of scripts in text] [late results] …
  *
- * Histories hold items in the order in which they happened: a script's result may stand before the end of the answer
- * that the script is a part of. Items with the same `answer_id` are one answer; without it an answer ends at its
- * first result. What a person says while calls are open comes behind their results.
+ * Histories hold items in the order of events: the result of a script may precede the end of the answer that contains
+ * the script. Items with the same `answer_id` form one answer; without an `answer_id`, an answer ends at its first
+ * result. User messages that arrive while calls are open follow the results of those calls.
  */
 
 export type Turn =
   | { readonly type: 'user' | 'system'; readonly text: string; readonly images: readonly ModelPart[] }
   | AnswerTurn
-  /** Of calls that have a result already, or that nobody made. */
+  /** The result of a call that already has a result or that no answer contains. */
   | { readonly type: 'late_result'; readonly result: TextResult };
 
 export interface AnswerTurn {
   readonly type: 'answer';
   readonly parts: readonly AnswerPart[];
-  /** One for each call of the parts, in their order. */
+  /** One result for each call of `parts`, in the same order. */
   readonly results: readonly CallResult[];
   readonly textResults: readonly TextResult[];
 }
@@ -42,14 +43,14 @@ export type AnswerPart =
   | { readonly type: 'call'; readonly call: Call };
 
 export interface Call {
-  /** As the wire has it. */
+  /** The call id on the wire. */
   readonly id: string;
   readonly name: string;
-  /** The model's own text. */
+  /** The exact text of the model. */
   readonly arguments: string;
-  /** Its arguments are raw text. */
+  /** The arguments are raw text. */
   readonly custom: boolean;
-  /** Undefined where the call is made from a script's item. */
+  /** Undefined if a script item stands for the call. */
   readonly item: FunctionCallItem | undefined;
 }
 
@@ -64,10 +65,10 @@ interface TextResult {
   readonly parts: readonly ModelPart[];
 }
 
-/** The text in place of a result that never came: every format wants one for each call. */
-const NO_RESULT = 'There is no result: the call was cut off.';
+/** Replaces a missing result, because every format requires one result for each call. */
+const NO_RESULT = 'There is no result: the call was interrupted.';
 
-/** What the images of an item are shown as. */
+/** The model parts that show the images of each item. */
 export type ImageParts = ReadonlyMap<OutputItem, readonly ModelPart[]>;
 
 export function turnsOf(api: string, conversation: readonly OutputItem[], images: ImageParts): Turn[] {
@@ -76,19 +77,19 @@ export function turnsOf(api: string, conversation: readonly OutputItem[], images
   return reader.end();
 }
 
-/** The parts without reasoning at their end: what it led to is not there, and services refuse it alone. */
+/** Drops reasoning at the end of the parts: the item it led to is missing, and services reject reasoning alone. */
 export function withoutLooseReasoning(parts: readonly AnswerPart[]): readonly AnswerPart[] {
   const last = parts.findLastIndex((part) => !isReasoning(part) && !(part.type === 'text' && part.text.trim() === ''));
   return parts.filter((part, index) => index <= last || !isReasoning(part));
 }
 
-/** A hosted tool's doings are held like reasoning, and are none. */
+/** Hosted tool calls share the item type of reasoning, but are not reasoning. */
 function isReasoning(part: AnswerPart): boolean {
   if (part.type !== 'reasoning') return false;
   return part.item.native === undefined || membersOf(part.item.native).type === 'redacted_thinking';
 }
 
-/** Whether the item came by this wire format, so that its native members mean something there. */
+/** Whether the item came through this wire format, so that its native members are valid there. */
 export function isOf(api: string, item: OutputItem | undefined): boolean {
   return item?.api === api;
 }
@@ -97,9 +98,9 @@ type SpokenItem = MessageItem | ReasoningItem | FunctionCallItem | ScriptExecuti
 type ResultItem = FunctionCallOutputItem | ScriptExecutionOutputItem;
 
 /**
- *   between ──an item of the model's──▶ answering ──a result──▶ answering … ──an item of another answer──▶ answering
+ *   between ──an item of the model──▶ answering ──a result──▶ answering … ──an item of another answer──▶ answering
  *      ▲                                     │
- *      └─────── somebody speaks, with no call open; the end ───────┘
+ *      └── a message while no call is open; the end ──┘
  */
 class ConversationReader {
   readonly #api: string;
@@ -107,7 +108,7 @@ class ConversationReader {
   readonly #turns: Turn[] = [];
   readonly #callIds = new CallIds();
   #answer: OpenAnswer | undefined;
-  /** Said while calls were open. */
+  /** Messages received while calls were open. */
   #held: Turn[] = [];
 
   constructor(api: string, images: ImageParts) {
@@ -129,7 +130,7 @@ class ConversationReader {
       case 'script_execution_output':
         return this.#addResult(item);
       case 'error':
-        // For people. What the model must know of it is in a result.
+        // Shown to users only. The model reads the failure in a result.
         return;
     }
   }
@@ -177,7 +178,7 @@ class ConversationReader {
 interface OpenText {
   text: string;
   readonly item: OutputItem;
-  /** Pieces of one text were put together again. */
+  /** The text was joined from several pieces. */
   pieced: boolean;
 }
 
@@ -186,10 +187,10 @@ class OpenAnswer {
   readonly #id: string | undefined;
   readonly #callIds: CallIds;
   readonly #parts: (Exclude<AnswerPart, { type: 'text' }> | ({ readonly type: 'text' } & OpenText))[] = [];
-  /** By our name of the call; the newest, where a name comes twice. */
+  /** By item `call_id`; the newest call if an id occurs twice. */
   readonly #calls = new Map<string, Call>();
   readonly #results = new Map<Call, Omit<CallResult, 'call'>>();
-  /** Scripts in the text; true where the result has come. */
+  /** Scripts in the text; true once the result has arrived. */
   readonly #scripts = new Map<string, boolean>();
   readonly #textResults: TextResult[] = [];
 
@@ -199,7 +200,7 @@ class OpenAnswer {
     this.#callIds = callIds;
   }
 
-  /** Whether an item of the answer of that name belongs here. */
+  /** Whether an item with this `answer_id` belongs to this answer. */
   takes(id: string | undefined, nothingWasSaid: boolean): boolean {
     if (id !== undefined && this.#id !== undefined) return id === this.#id;
     return nothingWasSaid && this.#results.size === 0 && this.#textResults.length === 0;
@@ -210,7 +211,7 @@ class OpenAnswer {
   }
 
   addMessage(item: MessageItem): void {
-    // What people see may stand in the place of what the model wrote.
+    // The visible text may differ from the text that the model wrote.
     if (typeof item.raw_text === 'string') this.#addText(item.raw_text, item, true);
     else this.#addText(item.content, item, false);
   }
@@ -226,7 +227,7 @@ class OpenAnswer {
     this.#open(item.call_id, { id, name: item.name, arguments: item.arguments, custom, item });
   }
 
-  /** A script in the text has its place there; one that a call brought has it already, where the call is kept. */
+  /** Adds a script of the text. A script that arrived as a call is already in the answer if its call was stored. */
   addScript(item: ScriptExecutionItem): void {
     if (item.raw_text !== undefined) this.#addText(item.raw_text, item, true);
     if (this.#calls.has(item.call_id)) return;
@@ -235,7 +236,7 @@ class OpenAnswer {
     this.#scripts.set(item.call_id, false);
   }
 
-  /** False where the call is none of this answer's, or has its result. */
+  /** False if the call is not part of this answer or already has a result. */
   resolve(callId: string, success: boolean, parts: readonly ModelPart[]): boolean {
     const call = this.#calls.get(callId);
     if (call !== undefined && !this.#results.has(call)) {
@@ -266,7 +267,7 @@ class OpenAnswer {
     return this.#parts.filter(({ type }) => type === 'call').length;
   }
 
-  /** Text that was cut at its scripts is one text again; texts that came as two stay two. */
+  /** Rejoins text that was split at its scripts. Texts that arrived as two messages stay two. */
   #addText(text: string, item: OutputItem, piece: boolean): void {
     const last = this.#parts.at(-1);
     const joins = last?.type === 'text' && (piece || last.pieced) && last.item.native_id === item.native_id;
@@ -287,20 +288,20 @@ function callOfScript(item: ScriptExecutionItem, id: string): Call {
   };
 }
 
-/** What every format takes as an id. */
+/** Every format accepts an id of this shape. */
 const CALL_ID = /^[\w-]{1,64}$/u;
 
-/** The ids of a conversation's calls on the wire. The same conversation gives the same ones. */
+/** The wire ids of a conversation's calls. The same conversation always gets the same ids. */
 class CallIds {
   readonly #taken = new Set<string>();
 
-  /** A format takes its own ids back as they are. */
+  /** Keeps an id of the same format unchanged. */
   own(callId: string): string {
     this.#taken.add(callId);
     return callId;
   }
 
-  /** Of another format: one that every format takes, and that no call before it has. */
+  /** Maps an id of another format to one that every format accepts and that no earlier call has. */
   foreign(callId: string): string {
     const base = CALL_ID.test(callId) ? callId : `call_${sha256(callId).slice(0, 24)}`;
     let id = base;

@@ -16,37 +16,37 @@ import { redactor, type Redact } from './transport/redact.js';
 import { DEFAULT_RETRIES, delayBeforeRetry, type RetryOptions, type RetryPolicy } from './transport/retry.js';
 
 export interface ProviderOptions {
-  /** As the provider names it. */
+  /** The provider's name of the model. */
   model: string;
-  /** Default: OpenAI's and Anthropic's own. Ollama is `openai-chat` at `OLLAMA_BASE_URL`, without a key. */
+  /** Default: the public API of OpenAI or Anthropic. For Ollama, use `openai-chat`, `OLLAMA_BASE_URL` and no key. */
   baseUrl?: string;
   apiKey?: string;
-  /** Added to those of every request; one of the same name replaces it. */
+  /** Added to every request. A header of the same name replaces the default. */
   headers?: Readonly<Record<string, string>>;
-  /** In place of the global `fetch`. Proxies are its own business then. */
+  /** Replaces the global `fetch`. It then handles proxies itself. */
   fetch?: Fetch;
   retries?: RetryOptions;
-  /** Most time until a response's head is there, in ms. Default 120 000. */
+  /** Maximum time until the response head arrives, in ms. Default 120 000. */
   connectTimeoutMs?: number;
-  /** Most time without a byte of an answer, in ms. Default 300 000, which is also the most that Node's `fetch` waits. */
+  /** Maximum time between two chunks of an answer, in ms. Default 300 000, also the maximum of Node's `fetch`. */
   idleTimeoutMs?: number;
-  /** Most time that a whole answer is waited for, in ms. Default 3 600 000. */
+  /** Maximum time for a whole answer, in ms. Default 3 600 000. */
   answerTimeoutMs?: number;
-  /** Most bytes of a whole answer, as it comes over the network. Default 134 217 728. */
+  /** Maximum size of a whole answer on the network, in bytes. Default 134 217 728. */
   maxAnswerBytes?: number;
-  /** Sends the key without encryption to a host that is not this machine. Default false. */
+  /** Allows sending the key unencrypted to a host other than this machine. Default false. */
   allowInsecureHttp?: boolean;
-  /** Members that are added to the body as they are, over ours: what only one server knows. */
+  /** Added to the request body unchanged, over our members: for options that only one server has. */
   extraBody?: Readonly<Record<string, unknown>>;
   responses?: ResponsesSettings;
   chat?: ChatSettings;
   messages?: MessagesSettings;
-  /** Where `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` are looked up. Default `process.env`. */
+  /** The environment that holds `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`. Default `process.env`. */
   environment?: Environment;
   clock?: Clock;
 }
 
-/** Ollama on this machine. */
+/** The default address of Ollama on this machine. */
 export const OLLAMA_BASE_URL = 'http://127.0.0.1:11434/v1';
 
 const DEFAULT_CONNECT_TIMEOUT_MS = 120_000;
@@ -101,16 +101,16 @@ const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
 };
 
 /**
- * A model behind one of the three wire formats. What goes wrong on the way is told in the stream: `response_error`
- * with `code`, `message`, `retryable` and, where there was a response, `status` and `request_id`, then
- * `response_done`. A failure that may pass is tried again while nothing of an answer was told; never after that.
+ * A model behind one of the three wire formats. Failures are emitted in the stream: `response_error` with `code`,
+ * `message`, `retryable` and, if there was a response, `status` and `request_id`, then `response_done`. A retryable
+ * failure is retried until the first event of the answer is emitted, never after that.
  *
- * @throws ToolscriptUsageError for an unknown api, a missing model, a URL that is none.
+ * @throws ToolscriptUsageError for an unknown api, a missing model or an invalid URL.
  */
 export function createProvider(api: ProviderApi, options: ProviderOptions): ModelProvider {
   if (!Object.hasOwn(FORMATS, api)) throw unknownApi(api);
   if (typeof options.model !== 'string' || options.model === '')
-    throw new ToolscriptUsageError('createProvider: give the name of a model.');
+    throw new ToolscriptUsageError('createProvider: options.model is missing. Set it to the name of a model.');
   const line = new ModelLine(api, options);
   const { stopSequences, customTools } = FORMATS[api];
   return Object.freeze({
@@ -122,14 +122,14 @@ export function createProvider(api: ProviderApi, options: ProviderOptions): Mode
 }
 
 /**
- * One request after the other to one model:
+ * Sends requests to one model, one attempt after the other:
  *
- *   asking ──a response──▶ opening ──the first events──▶ telling ──▶ done
- *     ▲  │ failure            │ it failed before it told anything
+ *   asking ──a response──▶ opening ──the first events──▶ emitting ──▶ done
+ *     ▲  │ failure            │ the answer fails before its first event
  *     │  ▼                    ▼
- *   waiting ◀── may pass ─────┴── does not ──▶ done (the failure is told)
+ *   waiting ◀── retryable ────┴── not retryable ──▶ done (the failure is emitted)
  *
- * An abort ends each of them: `response_done` says `cancelled`.
+ * An abort ends each state: `response_done` says `cancelled`.
  */
 class ModelLine {
   readonly #api: ProviderApi;
@@ -160,7 +160,7 @@ class ModelLine {
     const body = await this.#encode(request);
     for (let retries = 0; ; retries += 1) {
       const posted = await this.#post(body, signal);
-      const failure = yield* this.#tell(posted, answerId, retries);
+      const failure = yield* this.#emit(posted, answerId, retries);
       if (failure === undefined) return;
       await sleep(this.#clock, failure.delayMs, signal);
       if (signal?.aborted === true) return yield* this.#cancelled(answerId);
@@ -194,8 +194,8 @@ class ModelLine {
     );
   }
 
-  /** Tells what came of an attempt; says instead how long to wait, where nothing was told and another may do better. */
-  async *#tell(
+  /** Emits the result of an attempt. Returns the delay instead if nothing was emitted and a retry may help. */
+  async *#emit(
     posted: Posted,
     answerId: string,
     retries: number,
@@ -211,21 +211,21 @@ class ModelLine {
         return undefined;
       }
       case 'answer':
-        return yield* this.#tellAnswer(posted, answerId, retries);
+        return yield* this.#emitAnswer(posted, answerId, retries);
     }
   }
 
-  async *#tellAnswer(
+  async *#emitAnswer(
     posted: Extract<Posted, { type: 'answer' }>,
     answerId: string,
     retries: number,
   ): AsyncGenerator<EventPayload, { delayMs: number } | undefined> {
-    let told = false;
+    let emitted = false;
     for await (const payloads of decodeAnswer(this.#api, posted.body, answerId)) {
-      const failure = told ? undefined : failureIn(payloads);
+      const failure = emitted ? undefined : failureIn(payloads);
       const delayMs = failure && delayBeforeRetry(failure, retries, this.#retries, this.#clock);
       if (delayMs !== undefined) return { delayMs };
-      told = true;
+      emitted = true;
       for (const payload of payloads) yield this.#withCircumstances(payload, posted);
     }
     return undefined;
@@ -259,7 +259,7 @@ class ModelLine {
   }
 }
 
-/** The failure of an answer that says nothing else. */
+/** The failure of an attempt that emitted nothing else. */
 function failureIn(payloads: readonly EventPayload[]): RequestFailure | undefined {
   const said = payloads.some(({ type }) => type === 'item_start' || type === 'usage_update');
   const error = payloads.find((payload) => payload.type === 'response_error');
@@ -268,12 +268,17 @@ function failureIn(payloads: readonly EventPayload[]): RequestFailure | undefine
 }
 
 function endpointOf(baseUrl: string, path: string): URL {
-  if (!URL.canParse(baseUrl)) throw new ToolscriptUsageError('createProvider: baseUrl is no URL.');
+  if (!URL.canParse(baseUrl))
+    throw new ToolscriptUsageError(
+      'createProvider: baseUrl is not a URL. Use an absolute one, such as https://api.openai.com/v1.',
+    );
   const url = new URL(baseUrl);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw new ToolscriptUsageError('createProvider: baseUrl must begin with http: or https:.');
+    throw new ToolscriptUsageError('createProvider: baseUrl must start with http: or https:.');
   if (url.username !== '' || url.password !== '')
-    throw new ToolscriptUsageError('createProvider: baseUrl must hold no user name and no password; use headers.');
+    throw new ToolscriptUsageError(
+      'createProvider: baseUrl must not contain a user name or password. Pass them in options.headers.',
+    );
   const base = url.pathname.replace(/\/+$/u, '');
   url.pathname = base.endsWith('/v1') && path.startsWith('/v1/') ? base + path.slice('/v1'.length) : base + path;
   return url;
@@ -284,7 +289,7 @@ function fetchFor(url: URL, environment: Environment): Fetch {
   return proxy === undefined ? (to, init) => fetch(to, init) : proxyFetch(proxy);
 }
 
-/** Everybody on the way can read what plain HTTP carries. */
+/** Every host between here and the provider can read plain HTTP. */
 function refuseOpenKey(url: URL, { apiKey, headers, fetch, environment, allowInsecureHttp }: ProviderOptions): void {
   if (url.protocol !== 'http:' || allowInsecureHttp === true) return;
   if ((apiKey ?? '') === '' && secretHeaders(headers).length === 0) return;
@@ -293,7 +298,7 @@ function refuseOpenKey(url: URL, { apiKey, headers, fetch, environment, allowIns
   const way = isLoopback(url.hostname) ? 'through the proxy of HTTP_PROXY' : `to ${url.host}`;
   const remedy = isLoopback(url.hostname) ? `name ${url.hostname} in NO_PROXY` : 'use an https: baseUrl';
   throw new ToolscriptUsageError(
-    `createProvider: the key would go ${way} without encryption, because baseUrl begins with http:. Either ${remedy}, or set allowInsecureHttp: true where the network is your own.`,
+    `createProvider: the key would go ${way} without encryption, because baseUrl starts with http:. Either ${remedy}, or set allowInsecureHttp: true if you trust the network.`,
   );
 }
 
@@ -306,7 +311,7 @@ function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<stri
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** What callers put in headers may be a key as well; values of every day are not. */
+/** Headers of the caller may contain secrets. Common harmless values are excluded. */
 function secretHeaders(headers: Readonly<Record<string, string>> = {}): string[] {
   return Object.entries(headers).flatMap(([name, value]) =>
     /auth|key|token|secret|cookie/iu.test(name) ? [value, value.replace(/^\w+\s+/u, '')] : [],

@@ -14,16 +14,16 @@ const DECODERS: Readonly<Record<ProviderApi, new (writer: AnswerWriter) => WireD
   'anthropic-messages': AnthropicMessagesDecoder,
 };
 
-const TRUNCATED = { code: 'AnswerTruncated', message: 'The answer ended before the provider said that it was done.' };
+const TRUNCATED = { code: 'AnswerTruncated', message: 'The answer ended before the provider marked it as complete.' };
 
 /**
- * Reads what a model's provider answered over HTTP: a stream of server-sent events, or the JSON of an answer or an
- * error that was not streamed. The events are one run of their own: `response_start`, items, usage, and one
- * `response_done` at the end. Whatever the body holds, nothing is thrown for it: an answer that broke off, an error
- * that the provider sent and a body that is none of the format end in `response_error` and a `response_done` with
- * the status `failed`. Reading stops at the answer's end, and stops early when the caller stops.
+ * Reads the HTTP body of a model's answer: a stream of server-sent events, or the JSON of an answer or an error that
+ * was not streamed. The events form one run: `response_start`, items, usage, and one `response_done` at the end. The
+ * content of the body never makes it throw: an interrupted answer, an error of the provider and a body of another
+ * format end in `response_error` and a `response_done` with the status `failed`. Reading stops at the end of the
+ * answer, or earlier when the caller stops.
  *
- * @throws ToolscriptUsageError for an api that is not known.
+ * @throws ToolscriptUsageError for an unknown api.
  */
 export function decodeStream(
   api: ProviderApi,
@@ -39,8 +39,8 @@ export function decodeStream(
 }
 
 /**
- * The payloads alone, those of one message of the wire together. `answerId` names the answer: items have it, and
- * their ids begin with it.
+ * Only the payloads, grouped by wire message. `answerId` names the answer: its items carry it, and their ids start with
+ * it.
  */
 export function decodeAnswer(
   api: ProviderApi,
@@ -54,7 +54,7 @@ export function decodeAnswer(
 }
 
 export function unknownApi(api: string): ToolscriptUsageError {
-  return new ToolscriptUsageError(`Unknown api "${api}": it is one of ${PROVIDER_APIS.join(', ')}.`);
+  return new ToolscriptUsageError(`Unknown api "${api}". Use one of ${PROVIDER_APIS.join(', ')}.`);
 }
 
 async function* batchesOf(

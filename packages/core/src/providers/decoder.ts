@@ -1,20 +1,20 @@
 import type { WireEvent } from './body.js';
 
-/** One answer of one wire format: a state machine that is fed its messages and tells an AnswerWriter. */
+/** Decodes one answer of one wire format: a state machine that reads wire messages and calls an AnswerWriter. */
 export interface WireDecoder {
   /**
-   * Whether this event, which equals the one before it, says something of its own: pieces of text may be equal.
-   * Otherwise it is not read.
+   * Whether an event that equals the previous one has a meaning of its own: two text deltas may be equal. Otherwise it
+   * is skipped.
    */
   mayRepeat(event: Extract<WireEvent, { type: 'event' }>): boolean;
-  /** One event of the stream. Never throws, whatever the data is. */
+  /** Reads one event of the stream. Never throws. */
   read(event: Extract<WireEvent, { type: 'event' }>): void;
-  /** The answer that came as one JSON value. */
+  /** Reads an answer that arrived as one JSON value. */
   readWhole(data: unknown): void;
-  /** The stream said `[DONE]`. */
+  /** The stream sent `[DONE]`. */
   readDoneMarker(): void;
-  /** The body has ended. A decoder that knows the answer to be whole ends it; it is truncated otherwise. */
+  /** The body has ended. A decoder that has a complete answer ends it; otherwise the answer is truncated. */
   readEnd(): void;
-  /** It broke off, or nobody listens any more. What is whole, though the stream did not say so, is ended as such. */
+  /** The body was interrupted, or the caller stopped. Complete items end as done even without their end marker. */
   readBreak?(): void;
 }

@@ -1,13 +1,13 @@
 import type { ImagePart, ModelPart, ModelRequest, ModelTool, OutputItem } from '../protocol/index.js';
 import { turnsOf, type ImageParts, type Turn } from './conversation.js';
 
-/** A request with everything in it that an encoder needs. Encoding is a function of it alone. */
+/** A request with all data that an encoder needs. Encoders are pure functions of it. */
 export interface Prompt extends Omit<ModelRequest, 'conversation' | 'resolveImages'> {
   readonly model: string;
   readonly turns: readonly Turn[];
 }
 
-/** Looks the images up; never rejects unless the hook does. */
+/** Resolves the images. Rejects only if the hook does. */
 export async function promptOf(api: string, model: string, request: ModelRequest): Promise<Prompt> {
   const { conversation, resolveImages, ...rest } = request;
   const images = await imagesOf(conversation, resolveImages);
@@ -33,7 +33,7 @@ function partOf(image: ImagePart): ModelPart {
   return { type: 'text', text: `[The image ${image.path ?? image.sha256.slice(0, 12)} is not shown.]` };
 }
 
-/** The JSON Schema of a custom tool where there are only function tools. */
+/** The JSON Schema of a custom tool for formats that have only function tools. */
 export function inputSchemaOf(tool: ModelTool): Readonly<Record<string, unknown>> {
   if (tool.type === 'function') return tool.inputSchema;
   return {
@@ -44,7 +44,7 @@ export function inputSchemaOf(tool: ModelTool): Readonly<Record<string, unknown>
   };
 }
 
-/** A custom tool's raw text as the JSON of a function tool's arguments. */
+/** Encodes the raw text of a custom tool as JSON arguments of a function tool. */
 export function argumentsOfText(text: string, name: string, tools: readonly ModelTool[] = []): string {
   const tool = tools.find((candidate) => candidate.name === name);
   return JSON.stringify({ [tool?.type === 'custom' ? tool.argument : 'code']: text });
@@ -54,7 +54,7 @@ export function dataUrl(image: ImagePart & { data: string }): string {
   return `data:${image.media_type};base64,${image.data}`;
 }
 
-/** The members that are there. */
+/** The members that are not undefined. */
 export function present<Members extends object>(
   members: Members,
 ): { [Name in keyof Members]?: NonNullable<Members[Name]> } {

@@ -1,15 +1,15 @@
 /**
- * Finds the events of a stream that came twice. An event that equals the one before it is a repeat, and its decoder
- * says whether that means something: two equal pieces of text do. A stream whose very first event comes twice says
- * each event twice, pieces of text too, until an event comes alone:
+ * Detects events that a stream sends twice. An event that equals the previous one is a repeat; its decoder decides
+ * whether it has a meaning, because two text deltas may be equal. If the very first event comes twice, the stream
+ * doubles each event, including text deltas, until an event comes alone:
  *
- *   first ──the same again──▶ doubled ──an event comes alone──▶ plain
+ *   first ──an equal event──▶ doubled ──an event comes alone──▶ plain
  *     └──────another event──────────────────────────────────────▶
  */
 export class RepeatedEvents {
   #state: 'first' | 'doubled' | 'plain' = 'first';
   #previous: string | undefined;
-  /** The newest event came alone so far. */
+  /** The newest event has come alone so far. */
   #isAlone = false;
 
   /** `echo`: the second of a pair in a doubled stream. `repeat`: it equals the event before it. */

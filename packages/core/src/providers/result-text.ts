@@ -1,9 +1,9 @@
 import type { ModelPart, ScriptExecutionOutputItem } from '../protocol/index.js';
 
-/** The element that holds a result where there is no message for results. Text in it is never scanned for scripts. */
+/** The element that wraps a result if the format has no message for results. Its text is never scanned for scripts. */
 const ELEMENT = 'tool-output';
 
-/** The parts as a message holds them. A text in them that looks like the element's tags is made to look otherwise. */
+/** Wraps the parts for a message. Text that imitates the element's tags is escaped. */
 export function wrapResult(callId: string, parts: readonly ModelPart[]): ModelPart[] {
   const open = `<${ELEMENT} call_id="${callId.replaceAll(/[^\w.:-]/gu, '_')}">\n`;
   const close = `\n</${ELEMENT}>`;
@@ -17,7 +17,7 @@ function withoutTags(text: string): string {
   return text.replaceAll(/<(?=\s*\/?\s*tool-output)/giu, '<\\');
 }
 
-/** What a model reads of a script's output: its report, or the little that the item says by itself. */
+/** The text of a script's output for the model: its report, or else the summary in the item. */
 export function reportOf(item: ScriptExecutionOutputItem): string {
   if (item.report !== undefined) return item.report;
   const error = item.error === undefined ? [] : [`Script failed: ${item.error.code}: ${item.error.message}`];
@@ -26,7 +26,7 @@ export function reportOf(item: ScriptExecutionOutputItem): string {
   return [...error, ...waits, ...value, ...(item.output ? [item.output] : [])].join('\n');
 }
 
-/** Text parts that follow each other, as one. */
+/** Joins consecutive text parts. */
 export function textOfParts(parts: readonly ModelPart[]): string {
   return parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
 }

@@ -1,34 +1,34 @@
 /**
  * Server-sent events, after the WHATWG HTML standard, section 9.2.6. Lines end with LF, CR or CRLF; a blank line
- * ends an event; the `data` lines of an event are joined with LF. One difference: an event that the end of the
- * body cuts off is still given, marked, because some servers leave out the last blank line.
+ * ends an event; the `data` lines of an event are joined with LF. One difference: an event that the end of the body
+ * truncates is still emitted, marked as unterminated, because some servers omit the last blank line.
  */
 
 export interface SseEvent {
-  /** The `event` field; empty where there is none. */
+  /** The `event` field; empty if there is none. */
   readonly name: string;
   readonly data: string;
-  /** False where the body ended before the blank line: the data may be a part. */
+  /** False if the body ended before the blank line: the data may be truncated. */
   readonly terminated: boolean;
 }
 
-/** UTF-16 units of one event. An image that comes in one event stays below it. */
+/** Maximum UTF-16 units of one event, which leaves room for an image. */
 export const MAX_EVENT_LENGTH = 64 * 1024 * 1024;
 
 /**
- * Text in any pieces → events. Time is linear in the text, and no more than one event is held. An event longer
- * than the bound ends the reading: `overflowed` is true, and nothing more comes out.
+ * Turns text chunks into events. Takes linear time and holds at most one event. An event above the maximum ends the
+ * reading: `overflowed` is true, and no more events are emitted.
  */
 export class SseParser {
   readonly #maxEventLength: number;
-  /** Pieces of a line whose end has not come. */
+  /** Chunks of an unfinished line. */
   #line: string[] = [];
   #data: string[] = [];
   #name = '';
-  /** Of the pieces and the data lines together. */
+  /** Total length of the chunks and the data lines. */
   #length = 0;
   #atStart = true;
-  /** The last piece ended with CR: an LF that follows belongs to it. */
+  /** The last chunk ended with CR, so a following LF belongs to it. */
   #afterCarriageReturn = false;
   #overflowed = false;
 
@@ -55,7 +55,7 @@ export class SseParser {
     return events;
   }
 
-  /** The body has ended: what is left of it. */
+  /** Ends the body and returns the remaining events. */
   end(): SseEvent[] {
     const events: SseEvent[] = [];
     if (this.#line.length > 0) this.#endLine(events);
@@ -63,7 +63,7 @@ export class SseParser {
     return events;
   }
 
-  /** What of a piece belongs to what came before: a byte order mark at the start, the LF of a CRLF. */
+  /** The length of the prefix to skip: a byte order mark at the start, or the LF of a CRLF. */
   #skip(text: string): number {
     if (text === '') return 0;
     const first = text[0];

@@ -1,13 +1,13 @@
-/** Reading of JSON that only mostly has the shape that its documentation says. Nothing here throws. */
+/** Reads JSON that may deviate from its documented shape. Nothing here throws. */
 
 export type Members = Readonly<Record<string, unknown>>;
 
-/** Of an error whose shape is not known, so much is shown. */
+/** Maximum length of an error of unknown shape. */
 const MAX_UNKNOWN_LENGTH = 1000;
 
 const NO_MEMBERS: Members = Object.freeze({});
 
-/** The value's members; none where it is no object. */
+/** The members of the value; empty if it is not an object. */
 export function membersOf(value: unknown): Members {
   return isMembers(value) ? value : NO_MEMBERS;
 }
@@ -20,7 +20,7 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Names are sometimes numbers, and sometimes empty, which is none. */
+/** A name may arrive as a number. An empty one counts as missing. */
 export function nameOf(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value !== '' ? value : undefined;
@@ -34,13 +34,13 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as unknown[]) : [];
 }
 
-/** Arguments of a call are JSON text; some servers send the object itself. */
+/** The arguments of a call as JSON text. Some servers send the object itself. */
 export function argumentsOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   return typeof value === 'object' && value !== null ? jsonOf(value) : undefined;
 }
 
-/** Undefined where there is none, as of what is nested too deeply. */
+/** Undefined if the value has no JSON, for example because it is nested too deeply. */
 export function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
@@ -49,17 +49,17 @@ export function jsonOf(value: unknown): string | undefined {
   }
 }
 
-/** The members without those of these names, null or not. */
+/** The members except those with these names. */
 export function without(members: Members, ...names: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));
 }
 
-/** The members that say something. */
+/** The members that are not null. */
 export function withoutNulls(members: Members): Record<string, unknown> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== undefined));
 }
 
-/** What a provider said went wrong, in any of the shapes that are sent: `{ message, code, type }`, a text. */
+/** The failure that a provider sent, in any of the common shapes: `{ message, code, type }`, a text. */
 export function failureOf(value: unknown): WireFailure {
   const text = textOf(value);
   if (text !== undefined) return { code: 'ProviderError', message: text, native: { message: text } };
@@ -73,7 +73,7 @@ export function failureOf(value: unknown): WireFailure {
 export interface WireFailure {
   readonly code: string;
   readonly message: string;
-  /** The wire's own object. */
+  /** The object on the wire. */
   readonly native: Members;
 }
 

@@ -38,7 +38,7 @@ describe('decodeStream', () => {
 
   test('knows its apis, and says so at once', () => {
     expect(() => decodeStream('openai' as ProviderApi, '')).toThrow(
-      'Unknown api "openai": it is one of openai-responses, openai-chat, anthropic-messages.',
+      'Unknown api "openai". Use one of openai-responses, openai-chat, anthropic-messages.',
     );
     expect(() => decodeStream('constructor' as ProviderApi, '')).toThrow('Unknown api');
   });
@@ -118,7 +118,7 @@ describe('decodeStream', () => {
     const [head, tail] = splitAfter(bodyOf(api), 'Grüße');
     const response = await responseOf(api, `${head}data: {"cut\n\n${tail}`);
     expect(response).toMatchObject({ status: 'failed', error: { code: 'AnswerMalformed' } });
-    expect(response.error?.message).toBe('An event of the stream is no JSON: "{\\"cut"');
+    expect(response.error?.message).toBe('An event of the stream is not JSON: "{\\"cut"');
   });
 
   test.each(APIS)('%s: what is no answer is said in its own words', async (api) => {

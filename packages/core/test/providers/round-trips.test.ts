@@ -363,7 +363,7 @@ describe.each(APIS)('%s over HTTP', (api) => {
     talk.conversation[0] = user('Hello, changed');
     const response = await talk.say(user('More'));
     expect(response.status).toBe('failed');
-    expect(response.error?.message).toContain('was changed or left out');
+    expect(response.error?.message).toContain('was changed or removed');
     expect(server.violations).toHaveLength(1);
     expect(server.turnsLeft).toBe(1);
   });

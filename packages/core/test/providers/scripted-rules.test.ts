@@ -193,7 +193,7 @@ const BROKEN: readonly [name: string, sentence: RegExp | undefined, path: string
     responses([go]),
     responses([go, rs, oslo, rome, fco(1), fco(2), fco(2)]),
   ],
-  ['responses: an output of no call', /nobody called/u, PATHS.responses, responses([go, fco(9)])],
+  ['responses: an output of no call', /belongs to no call/u, PATHS.responses, responses([go, fco(9)])],
   [
     'responses: an output of another kind',
     /is a custom_tool_call_output/u,
@@ -213,7 +213,7 @@ const BROKEN: readonly [name: string, sentence: RegExp | undefined, path: string
     PATHS.responses,
     responses([go, { ...oslo, name: 'other' }, fco(1)]),
   ],
-  ['responses: reasoning that leads to nothing', /without the item/u, PATHS.responses, responses([go, rs, go])],
+  ['responses: reasoning that leads to nothing', /the item that follows/u, PATHS.responses, responses([go, rs, go])],
   [
     'responses: nothing to answer',
     /nothing to answer/u,
@@ -354,7 +354,7 @@ describe('the scripted provider', () => {
     expect(reply(chat([go])).type).toBe('stream');
     expect(endpoint.turnsLeft).toBe(0);
     expect(reply(chat([go]))).toMatchObject({ status: 400 });
-    expect(endpoint.violations[1]).toContain('all were taken');
+    expect(endpoint.violations[1]).toContain('are used up');
   });
 
   test('an unknown path, no JSON and a wrong key are said to be so', () => {
@@ -363,7 +363,7 @@ describe('the scripted provider', () => {
     expect(endpoint.reply({ path: '/v1/nothing', headers, body: '{}' })).toMatchObject({ status: 404 });
     expect(endpoint.reply({ path: PATHS.chat, headers: {}, body: '{}' })).toMatchObject({ status: 401 });
     expect(endpoint.reply({ path: PATHS.chat, headers, body: '{' })).toMatchObject({ status: 400 });
-    expect(endpoint.violations).toEqual(['The body is no JSON.']);
+    expect(endpoint.violations).toEqual(['The body is not JSON.']);
   });
 
   test.each(APIS)('the scenario of the documentation is played over %s', async (api) => {

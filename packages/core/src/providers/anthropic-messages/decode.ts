@@ -20,10 +20,10 @@ import { incompleteReasonOf, kindOf, usageOf, type BlockKind } from './wire.js';
 interface Block {
   readonly kind: BlockKind;
   readonly item: ItemWriter;
-  /** What the block has beside its text; deltas add to it. */
+  /** The block's members besides its text. Deltas add to them. */
   members: Record<string, unknown>;
   readonly citations: unknown[];
-  /** The pieces of an input's JSON; undefined while none came. */
+  /** The concatenated JSON deltas of an input; undefined until the first one. */
   input: string | undefined;
   stopped: boolean;
 }
@@ -33,8 +33,8 @@ interface Block {
  *
  *   (none) ──content_block_start──▶ open ──content_block_stop──▶ stopped
  *
- * and the answer is whole when it gave its stop reason and every block has stopped. A call whose input is no JSON is
- * done only then, because the reason says whether it was cut.
+ * The answer is complete when it has a stop reason and every block has stopped. A call whose input is not JSON waits
+ * until then, because the stop reason says whether the input was truncated.
  */
 export class AnthropicMessagesDecoder implements WireDecoder {
   readonly #writer: AnswerWriter;
@@ -42,7 +42,7 @@ export class AnthropicMessagesDecoder implements WireDecoder {
   #usage: Record<string, unknown> = {};
   /** The index of the newest block. */
   #last = -1;
-  /** Stop reason, stop sequence and what else the last message said. */
+  /** The stop reason, the stop sequence and the other members of the last message. */
   #stop: Members = {};
 
   constructor(writer: AnswerWriter) {
@@ -106,12 +106,12 @@ export class AnthropicMessagesDecoder implements WireDecoder {
     this.#writer.usage(usageOf(this.#usage));
   }
 
-  /** Without an index an event is about the last block, or begins the next one. */
+  /** An event without an index concerns the last block, or starts the next one. */
   #indexOf(event: Members, step: 0 | 1): number {
     return countOf(event.index) ?? this.#last + step;
   }
 
-  /** A block that is announced again begins again; a call that has stopped does not. */
+  /** Announcing an open block again restarts it. A stopped call is not restarted. */
   #announce(index: number, wire: Members): void {
     const known = this.#blocks.get(index);
     // defence: stopped-call-announced-again
@@ -174,7 +174,7 @@ export class AnthropicMessagesDecoder implements WireDecoder {
     if (block.kind === 'tool_use') block.item.append(json);
   }
 
-  /** `input`: a call's arguments, where the wire gave them whole. */
+  /** `input`: the arguments of a call, if the wire sent them complete. */
   #stopBlock(block: Block | undefined, input?: string): void {
     if (block === undefined || block.stopped) return;
     block.stopped = true;
@@ -222,8 +222,8 @@ function textMembers({ members, citations }: Block): Members {
 }
 
 /**
- * The JSON of a call's input: what was streamed, or what the block began with. The empty object that it begins with
- * stands for what is to come: it is the input only where nothing but empty text came, and the block stopped.
+ * The JSON of a call's input: the streamed deltas, or else the input of the block's start. That start holds an empty
+ * object as a placeholder. It is the real input only if all deltas were empty and the block stopped.
  */
 function inputOf({ input, members, stopped }: Block): string {
   if (input !== undefined && input.trim() !== '') return input;
@@ -232,7 +232,7 @@ function inputOf({ input, members, stopped }: Block): string {
   return begun !== '{}' || (stopped && input !== undefined) ? begun : '';
 }
 
-/** A hosted tool's block with its input in it, which comes in pieces. Pieces that make no JSON stay text. */
+/** The block of a hosted tool with its streamed input. Deltas that do not parse as JSON stay text. */
 function withInput(block: Block): Members {
   if (block.input === undefined || block.input === '') return block.members;
   const input: unknown = isJsonObject(block.input) ? JSON.parse(block.input) : block.input;
@@ -243,7 +243,7 @@ function nativeId({ id }: Members): Members {
   return nameOf(id) === undefined ? {} : { native_id: id };
 }
 
-/** What a delta of an unknown kind adds: text to text, and otherwise the newer value. */
+/** Adds the members of an unknown delta: text is appended, any other value is replaced. */
 function addMembers(members: Record<string, unknown>, added: Members): void {
   for (const [name, value] of Object.entries(added)) {
     const before = textOf(members[name]);

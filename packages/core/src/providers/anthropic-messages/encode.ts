@@ -13,7 +13,7 @@ import { hasImages, textOfParts, wrapResult } from '../result-text.js';
 import { isMembers, listOf, nameOf, type Members } from '../wire-values.js';
 
 /**
- * What is asked of Anthropic Messages.
+ * The request body of Anthropic Messages.
  * Source of the format: https://docs.claude.com/en/api/messages
  */
 export interface MessagesBody {
@@ -55,7 +55,7 @@ type AnswerBlock =
   | { type: 'tool_use'; id: string; name: string; input: Record<string, unknown>; caller?: { type: 'direct' } }
   | OpaqueBlock;
 
-/** As the wire sent it. */
+/** A block exactly as the wire sent it. */
 interface OpaqueBlock {
   readonly [OPAQUE]?: never;
 }
@@ -68,11 +68,11 @@ type MessagesTool = {
 } & Marked;
 
 export interface MessagesSettings {
-  /** The format demands a bound. Default 32 000. */
+  /** The format requires a maximum. Default 32 000. */
   maxOutputTokens?: number;
   /**
-   * How a reasoning effort is asked for: `adaptive` thinking with an effort (default), or a `budget` of tokens, which
-   * is what older models know.
+   * How to request a reasoning effort: `adaptive` thinking with an effort (default), or a `budget` of tokens for older
+   * models.
    */
   thinking?: 'adaptive' | 'budget';
 }
@@ -93,7 +93,7 @@ export function encodeMessages(prompt: Prompt, settings: MessagesSettings = {}):
     ...systemOf(prompt.system, marks),
     messages: marks ? withMarks(messages) : messages,
     ...toolsOf(tools, marks && isBlank(prompt.system)),
-    // While a model thinks, the service takes no other temperature than its own.
+    // While a model thinks, the service accepts only its default temperature.
     ...present({ temperature: thinks ? undefined : prompt.temperature }),
     ...(stopSequences.length === 0 ? {} : { stop_sequences: [...stopSequences] }),
     ...thinking,
@@ -105,7 +105,7 @@ function isBlank(text: string | undefined): boolean {
   return text === undefined || text.trim() === '';
 }
 
-/** What is marked here is cached with all that stands before it: the tools. */
+/** A cache mark here also covers everything before it, which is the tools. */
 function systemOf(system: string | undefined, marked: boolean): Pick<MessagesBody, 'system'> {
   if (system === undefined || isBlank(system)) return {};
   return { system: [{ type: 'text', text: system, ...(marked ? MARK : {}) }] };
@@ -141,8 +141,8 @@ function thinkingOf(
 }
 
 /**
- * The last message is marked, because the next request begins with it, and the last but one of a person's, because
- * that is where this one's beginning was marked. With the system text that is three of the four marks there are.
+ * Marks the last message, because the next request starts with the same messages, and the previous user message,
+ * because the previous request put its mark there. With the system text this uses three of the four allowed marks.
  */
 function withMarks(messages: readonly MessagesMessage[]): MessagesMessage[] {
   const places = messages.flatMap(({ role }, index) => (role === 'user' ? [index] : [])).slice(-2);
@@ -163,7 +163,7 @@ function messagesOf(turn: Turn, tools: readonly ModelTool[]): MessagesMessage[] 
     case 'user':
       return userMessage([{ type: 'text', text: turn.text }, ...turn.images]);
     case 'system':
-      // Not every model of this format takes system messages behind the first one.
+      // Some models of this format accept a system message only at the start.
       return userMessage([{ type: 'text', text: `<system>\n${turn.text}\n</system>` }, ...turn.images]);
     case 'late_result':
       return userMessage(wrapResult(turn.result.callId, turn.result.parts));
@@ -177,7 +177,7 @@ function userMessage(parts: readonly ModelPart[]): MessagesMessage[] {
   return content.length === 0 ? [] : [{ role: 'user', content }];
 }
 
-/** Blocks without a visible character are refused by the service. */
+/** The service rejects blocks that contain only white space. */
 function contentOf(parts: readonly ModelPart[]): (TextBlock | ImageBlock)[] {
   return parts.flatMap((part): (TextBlock | ImageBlock)[] => {
     if (part.type === 'text') return isBlank(part.text) ? [] : [{ type: 'text', text: part.text }];
@@ -185,7 +185,7 @@ function contentOf(parts: readonly ModelPart[]): (TextBlock | ImageBlock)[] {
   });
 }
 
-/** Behind the answer, in one message: the results of its calls first, then those of scripts in its text. */
+/** One message after the answer: first the results of its calls, then the results of scripts in its text. */
 function answerMessages({ parts, results, textResults }: AnswerTurn, tools: readonly ModelTool[]): MessagesMessage[] {
   const answer = withoutLooseReasoning(parts).flatMap((part) => blockOf(part, tools));
   const behind: UserBlock[] = [
@@ -203,7 +203,7 @@ function toolResultOf({ call, success, parts }: CallResult): ToolResultBlock {
   return {
     type: 'tool_result',
     tool_use_id: call.id,
-    // A failure must say something.
+    // The service rejects a failed result without text.
     content: hasImages(parts) ? contentOf(parts) : isBlank(text) && !success ? 'The call failed.' : text,
     ...(success ? {} : { is_error: true as const }),
   };
@@ -226,7 +226,7 @@ function textBlockOf({ text, item }: Extract<AnswerPart, { type: 'text' }>): Ans
   return [{ type: 'text', text, ...(citations.length === 0 ? {} : { citations: citations as never[] }) }];
 }
 
-/** Thinking is signed, so it goes back byte for byte or not at all. */
+/** Thinking blocks are signed, so they go back byte for byte or not at all. */
 function thinkingBlockOf(item: Extract<AnswerPart, { type: 'reasoning' }>['item']): AnswerBlock[] {
   if (!isOf('anthropic-messages', item)) return [];
   if (isMembers(item.native)) return [item.native as OpaqueBlock];
@@ -246,7 +246,7 @@ function toolUseOf(call: Call, tools: readonly ModelTool[]): AnswerBlock {
   };
 }
 
-/** The format wants an object. Arguments that are none are shown in one. */
+/** The format requires an object. Other arguments are wrapped in one. */
 function inputOf({ name, arguments: text, custom }: Call, tools: readonly ModelTool[]): Members {
   const json = custom ? argumentsOfText(text, name, tools) : text;
   if (json.trim() === '') return {};
@@ -254,7 +254,7 @@ function inputOf({ name, arguments: text, custom }: Call, tools: readonly ModelT
     const value: unknown = JSON.parse(json);
     if (isMembers(value)) return value;
   } catch {
-    // Shown as it is, below.
+    // Wrapped below.
   }
   return { invalid_arguments: text };
 }

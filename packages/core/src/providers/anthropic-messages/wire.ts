@@ -3,7 +3,7 @@ import type { IncompleteReason } from '../answer-writer.js';
 import { countOf, membersOf, type Members } from '../wire-values.js';
 
 /**
- * What is read of Anthropic Messages. Content blocks are kept as they came; these functions say what they mean.
+ * Reads Anthropic Messages. Content blocks are kept unchanged; these functions interpret them.
  * Source of the format: https://docs.claude.com/en/docs/build-with-claude/streaming
  */
 
@@ -16,12 +16,12 @@ export function kindOf(block: Members): BlockKind {
     case 'tool_use':
       return block.type;
     default:
-      // Sealed thinking, hosted tools and their results, a compacted conversation, whatever comes next.
+      // Sealed thinking, hosted tools and their results, a compacted conversation, and block types added later.
       return 'opaque';
   }
 }
 
-/** Later figures replace earlier ones: each is a total. Members that a later message leaves out stay. */
+/** Each figure is a running total, so later figures replace earlier ones. Members that a later message omits stay. */
 export function usageOf(usage: Members): Usage | undefined {
   const input = countOf(usage.input_tokens);
   const output = countOf(usage.output_tokens);
@@ -30,7 +30,7 @@ export function usageOf(usage: Members): Usage | undefined {
   const written = countOf(usage.cache_creation_input_tokens);
   const thought = countOf(membersOf(usage.output_tokens_details).thinking_tokens);
   return {
-    // What came from the cache or went there is not part of it.
+    // The service does not count cached tokens in input_tokens.
     input_tokens: input ?? 0,
     output_tokens: output ?? 0,
     total_tokens: (input ?? 0) + (output ?? 0) + (read ?? 0) + (written ?? 0),
@@ -41,7 +41,7 @@ export function usageOf(usage: Members): Usage | undefined {
   };
 }
 
-/** Undefined where the model said what it had to say. */
+/** Undefined if the answer is complete. */
 export function incompleteReasonOf(stopReason: string | undefined): IncompleteReason | undefined {
   switch (stopReason) {
     case 'max_tokens':

@@ -13,12 +13,12 @@ interface OpenCall {
 }
 
 /**
- * OpenAI Chat Completions → canonical events. An answer is at most one reasoning item, one message and any number of
- * calls, each opened by its first delta. The format marks no item's end, so all of them are done when the answer is:
+ * OpenAI Chat Completions → canonical events. An answer has at most one reasoning item, one message and any number of
+ * calls, each opened by its first delta. The format does not mark the end of items, so all items end with the answer:
  *
  *   answering ──finish_reason──▶ stopping ──[DONE] | the body's end──▶ done
  *       │ ──[DONE]──▶ done (some servers send no finish_reason)
- *       └──error | the connection breaks──▶ failed, or cancelled; reasoning that led to something is done
+ *       └──error | the connection breaks──▶ failed, or cancelled; reasoning that led to an item is done
  */
 export class OpenAiChatDecoder implements WireDecoder {
   readonly #writer: AnswerWriter;
@@ -27,21 +27,21 @@ export class OpenAiChatDecoder implements WireDecoder {
   readonly #reasoningDetails = new ReasoningDetails();
   #message: ItemWriter | undefined;
   #reasoning: ItemWriter | undefined;
-  /** The wire's name of the reasoning that is shown; a server may send the same text under two names. */
+  /** The wire's name of the shown reasoning. A server may send the same text under two names. */
   #reasoningName: string | undefined;
   #refusal = '';
-  /** Of the message: lists grow, of anything else the last one counts. */
+  /** Native members of the message: lists are concatenated, any other value is replaced. */
   readonly #native = new Map<string, unknown>();
   #finishReason: string | undefined;
   #responseId: string | undefined;
-  /** How many chunks in a row had that id. */
+  /** The number of consecutive chunks with that id. */
   #idCount = 0;
 
   constructor(writer: AnswerWriter) {
     this.#writer = writer;
   }
 
-  /** What goes on: text, and arguments of a call that is not whole. */
+  /** Text deltas and arguments of an unfinished call may repeat. */
   mayRepeat({ data }: Extract<WireEvent, { type: 'event' }>): boolean {
     const calls = readChunk(data).choice?.delta.calls ?? [];
     return calls.every((wire) => {
@@ -84,7 +84,7 @@ export class OpenAiChatDecoder implements WireDecoder {
     if (this.#message !== undefined || this.#calls.length > 0) this.#finishReasoning();
   }
 
-  /** Another id where several chunks had the same. Some servers give each chunk its own, or only the last one. */
+  /** A new id after several chunks with the same id. Some servers give each chunk its own id, or only the last one. */
   #isOfAnother(id: string | undefined): boolean {
     if (id === undefined) return false;
     const isAnother = id !== this.#responseId && this.#idCount > 1;
@@ -148,8 +148,8 @@ export class OpenAiChatDecoder implements WireDecoder {
   }
 
   /**
-   * The call that a delta goes on with; undefined where it begins one. The index decides, where there is one, unless
-   * another id comes with a name: some servers number every call 0. Without an index the id decides, then the name.
+   * The call that a delta continues; undefined if it starts one. The index decides if present, unless another id comes
+   * with a name: some servers number every call 0. Without an index the id decides, then the name.
    */
   #callOf({ index, id, name }: WireCall): OpenCall | undefined {
     if (index !== undefined) {
@@ -206,17 +206,17 @@ function saysSomething({ text, refusal, calls, reasoning }: WireDelta): boolean 
   return text !== '' || refusal !== '' || calls.length > 0 || [...reasoning.values()].some((said) => said !== '');
 }
 
-/** Whether a piece names a call whose arguments are whole, and brings arguments. */
+/** Whether a delta names a call with complete arguments and brings new ones. */
 function beginsAgain(text: string, wire: WireCall): boolean {
   return wire.name !== undefined && wire.arguments.trim() !== '' && text.endsWith('}') && isJsonObject(text);
 }
 
-/** In place of a wire's name: the text comes in `reasoning_details` only. */
+/** Stands for the wire's name if the text comes only in `reasoning_details`. */
 const DETAILS = 'reasoning_details';
 
 /**
  * Whether reasoning is more than an empty member that a server sends with every delta. An empty `reasoning_content`
- * counts: the servers that send it want it back.
+ * counts, because servers that send it require it back.
  */
 function hasSubstance(reasoning: ReadonlyMap<string, string>, details: readonly Members[]): boolean {
   if (details.length > 0 || reasoning.has('reasoning_content')) return true;

@@ -5,7 +5,7 @@ import { hasImages, textOfParts, wrapResult } from '../result-text.js';
 import { isMembers, listOf, textOf, type Members } from '../wire-values.js';
 
 /**
- * What is asked of OpenAI Chat Completions, and of the many servers that speak it.
+ * The request body of OpenAI Chat Completions and compatible servers.
  * Source of the format: https://platform.openai.com/docs/api-reference/chat/create
  */
 export interface ChatBody {
@@ -35,7 +35,7 @@ interface ChatAnswer {
   content: string | null;
   refusal?: string;
   tool_calls?: ChatCall[];
-  /** Of the servers that want their reasoning back. */
+  /** For servers that require their reasoning back. */
   reasoning_content?: string;
   reasoning?: string;
   reasoning_details?: Members[];
@@ -45,7 +45,7 @@ interface ChatCall {
   id: string;
   type: 'function';
   function: { name: string; arguments: string };
-  /** Where Gemini keeps a call's signature. */
+  /** Gemini stores the signature of a call here. */
   extra_content?: Members;
 }
 
@@ -55,11 +55,11 @@ interface ChatTool {
 }
 
 export interface ChatSettings {
-  /** How the servers of this base URL call the bound of an answer. Default `max_tokens`. */
+  /** The name that servers of this base URL use for the maximum output. Default `max_tokens`. */
   maxTokensName?: 'max_tokens' | 'max_completion_tokens';
   /**
-   * In which answers the reasoning is given back: in those that called tools, as DeepSeek and its like demand
-   * (default), in all, or in none. `reasoning_details` go back unless it is `never`.
+   * Which answers send their reasoning back: those that called tools (default; DeepSeek and similar servers require
+   * it), all, or none. `reasoning_details` go back unless this is `never`.
    */
   echoReasoning?: 'tool-turns' | 'always' | 'never';
 }
@@ -98,7 +98,7 @@ function messagesOf(turn: Turn, tools: readonly ModelTool[], settings: ChatSetti
   }
 }
 
-/** One message of text stays a text, which every server reads. */
+/** A message of one text part stays a string, which every server reads. */
 function userMessage(parts: readonly ModelPart[]): ChatMessage {
   const [first, ...others] = parts;
   if (first?.type === 'text' && others.length === 0) return { role: 'user', content: first.text };
@@ -111,7 +111,7 @@ function partOf(part: ModelPart): ChatPart {
     : { type: 'image_url', image_url: { url: dataUrl(part) } };
 }
 
-/** The answer, a tool message for each call, and what no tool message holds: images, and results of scripts in text. */
+/** The answer, one tool message for each call, then content that tool messages cannot hold: images, script results. */
 function answerMessages(
   { parts, results, textResults }: AnswerTurn,
   tools: readonly ModelTool[],
@@ -138,7 +138,7 @@ function imagesOf({ call, parts }: CallResult): ModelPart[] {
   return [{ type: 'text', text: `Images of the call ${call.id} (${call.name}):` }, ...images];
 }
 
-/** Undefined for an answer that said nothing; reasoning alone leads nowhere. */
+/** Undefined for an empty answer. Reasoning alone counts as empty. */
 function answerOf(
   parts: readonly AnswerPart[],
   tools: readonly ModelTool[],
@@ -157,7 +157,7 @@ function answerOf(
   };
 }
 
-/** A refusal is the end of the text in our items, and a member of its own on the wire. */
+/** Our items append a refusal to the text; the wire has a separate member for it. */
 function saidOf(text: string, refusal: unknown): Pick<ChatAnswer, 'content' | 'refusal'> {
   if (typeof refusal !== 'string' || refusal === '' || !text.endsWith(refusal)) {
     return { content: text === '' ? null : text };
@@ -166,7 +166,7 @@ function saidOf(text: string, refusal: unknown): Pick<ChatAnswer, 'content' | 'r
   return { content: before === '' ? null : before, refusal };
 }
 
-/** An empty `reasoning_content` goes back too: the servers that send it want to see it. */
+/** An empty `reasoning_content` also goes back, because servers that send it require it. */
 function reasoningOf(
   parts: readonly AnswerPart[],
   callsTools: boolean,
@@ -197,7 +197,7 @@ function callOf(call: Call, tools: readonly ModelTool[]): ChatCall {
   };
 }
 
-/** No arguments are an empty object: many servers read them as JSON. */
+/** Missing arguments become an empty object: many servers parse them as JSON. */
 function argumentsOf({ name, arguments: text, custom }: Call, tools: readonly ModelTool[]): string {
   if (custom) return argumentsOfText(text, name, tools);
   return text.trim() === '' ? '{}' : text;

@@ -3,13 +3,13 @@ import { textOf, type Members } from '../wire-values.js';
 const TEXT_MEMBERS = ['text', 'summary'] as const;
 
 /**
- * OpenRouter's `reasoning_details`: blocks in the order of the model, which it wants back unchanged. A block's text
- * comes in pieces; pieces of one block follow each other with the same `type` and `index`.
+ * OpenRouter's `reasoning_details`: blocks in the order of the model, which OpenRouter requires back unchanged. The
+ * text of a block comes in deltas; consecutive deltas of one block share `type` and `index`.
  */
 export class ReasoningDetails {
   readonly #blocks: DetailBlock[] = [];
 
-  /** The text in the pieces. */
+  /** Adds deltas and returns their text. */
   add(pieces: readonly Members[]): string {
     let said = '';
     for (const piece of pieces) {
@@ -35,7 +35,7 @@ class DetailBlock {
     this.#append(first);
   }
 
-  /** Sealed data comes whole. */
+  /** Sealed data is never split. */
   continuesWith(piece: Members): boolean {
     const { type, index } = this.#members;
     return type === piece.type && index === piece.index && piece.data === undefined && this.#members.data === undefined;

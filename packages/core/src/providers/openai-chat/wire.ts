@@ -14,17 +14,17 @@ import {
 } from '../wire-values.js';
 
 /**
- * What is read of OpenAI Chat Completions, and of the many servers that speak it in their own way.
+ * Reads OpenAI Chat Completions and the dialects of compatible servers.
  * Source of the format: https://platform.openai.com/docs/api-reference/chat-streaming
  */
 
 export interface WireChunk {
   readonly responseId: string | undefined;
   readonly model: string | undefined;
-  /** The first choice; others are answers that nobody asked for here. */
+  /** The first choice. Others were not requested. */
   readonly choice: WireChoice | undefined;
   readonly usage: Usage | undefined;
-  /** Undefined where nothing went wrong. */
+  /** Undefined if the chunk is not an error. */
   readonly error: unknown;
 }
 
@@ -34,14 +34,14 @@ interface WireChoice {
 }
 
 export interface WireDelta {
-  /** Text, and reasoning that comes as a part of it (Mistral). */
+  /** Text, and reasoning that is part of it (Mistral). */
   readonly text: string;
   readonly refusal: string;
-  /** By the wire's name of it: `reasoning_content`, `reasoning`. Empty text is kept: it was said. */
+  /** By wire name: `reasoning_content`, `reasoning`. Empty text is kept, because servers may require it back. */
   readonly reasoning: ReadonlyMap<string, string>;
   readonly reasoningDetails: readonly Members[];
   readonly calls: readonly WireCall[];
-  /** Lists and objects of no canonical name: citations, tools that the server ran, a provider's blobs. */
+  /** Lists and objects without a canonical name: citations, tools that the server ran, a provider's blobs. */
   readonly native: Members;
 }
 
@@ -70,7 +70,7 @@ export function readChunk(data: unknown): WireChunk {
   };
 }
 
-/** The JSON of an answer that was not streamed, as the one chunk that it amounts to. */
+/** Converts the JSON of an answer that was not streamed to the equivalent single chunk. */
 export function wholeAsChunk(data: unknown): unknown {
   const answer = membersOf(data);
   const choices = listOf(answer.choices)
@@ -156,7 +156,7 @@ function usageOf(value: unknown): Usage | undefined {
   };
 }
 
-/** The first of the values that is a number. */
+/** The first value that is a number. */
 function figure(name: string, ...values: unknown[]): Record<string, number> {
   const count = values.map(countOf).find((value) => value !== undefined);
   return count === undefined ? {} : { [name]: count };
@@ -167,7 +167,7 @@ export type Stop =
   | { readonly status: 'incomplete'; readonly reason: IncompleteReason }
   | { readonly status: 'failed' };
 
-/** What a `finish_reason` means. A word that is not known is a stop like any other. */
+/** The meaning of a `finish_reason`. An unknown word counts as a regular stop. */
 export function stopOf(finishReason: string | undefined): Stop {
   switch (finishReason) {
     case 'length':

@@ -27,25 +27,25 @@ import {
 interface Slot {
   readonly kind: WireItemKind;
   readonly item: ItemWriter;
-  /** The item as it was announced. */
+  /** The item as announced. */
   readonly announced: Members;
-  /** The part of a reasoning item that the last delta belonged to. */
+  /** The part of a reasoning item that received the last delta. */
   part: string | undefined;
   done: boolean;
 }
 
 /**
  * OpenAI Responses → canonical events. Each output item has a slot, found by its `output_index`, because some servers
- * change an item's id on the way:
+ * change the id of an item during the stream:
  *
  *   (none) ──output_item.added | a delta──▶ open ──output_item.done | the final response──▶ done
  *
- * The final response lists all items again. What the stream announced and did not finish is finished from there.
+ * The final response lists all items again. Items that were announced but not finished are finished from that list.
  */
 export class OpenAiResponsesDecoder implements WireDecoder {
   readonly #writer: AnswerWriter;
   readonly #slots = new Map<number, Slot>();
-  /** By the wire's own id. */
+  /** By wire id. */
   readonly #indexes = new Map<string, number>();
   #last = -1;
 
@@ -53,7 +53,7 @@ export class OpenAiResponsesDecoder implements WireDecoder {
     this.#writer = writer;
   }
 
-  /** Only text that nobody numbers. */
+  /** Only text without a sequence number may repeat. */
   mayRepeat({ data }: Extract<WireEvent, { type: 'event' }>): boolean {
     const { type, sequence_number } = membersOf(data);
     return kindOfDelta(nameOf(type) ?? '') !== undefined && !(Number(sequence_number) > 0);
@@ -96,11 +96,11 @@ export class OpenAiResponsesDecoder implements WireDecoder {
   }
 
   readDoneMarker(): void {
-    // Some servers add it behind the final response. In front of it, it says nothing.
+    // Some servers add `[DONE]` after the final response. Before it, the marker has no meaning.
   }
 
   readEnd(): void {
-    // Without its final response an answer has been cut off.
+    // An answer without its final response is truncated.
   }
 
   #begin(response: Members): void {
@@ -111,7 +111,7 @@ export class OpenAiResponsesDecoder implements WireDecoder {
     this.#writer.start(namesOf(response));
   }
 
-  /** An item that is announced again begins again; one that is done does not. */
+  /** Announcing an open item again restarts it. A finished item is not restarted. */
   #announce(index: number, item: Members): void {
     const known = this.#slots.get(index);
     const id = nameOf(item.id);
@@ -134,13 +134,13 @@ export class OpenAiResponsesDecoder implements WireDecoder {
     slot.item.append(delta);
   }
 
-  /** A paragraph between the parts of reasoning, as in the finished text. */
+  /** Inserts a blank line between the parts of reasoning, as the finished text has it. */
   #separate(slot: Slot, part: string): void {
     if (slot.part !== undefined && slot.part !== part) slot.item.append(PARAGRAPH);
     slot.part = part;
   }
 
-  /** A server that leaves the index out names the item, or means the last one. */
+  /** A server that omits the index sends the item's id, or means the last item. */
   #indexOf(event: Members): number {
     const index = countOf(event.output_index);
     if (index !== undefined) return index;
@@ -206,11 +206,13 @@ export class OpenAiResponsesDecoder implements WireDecoder {
           withoutNulls({ stop_reason: membersOf(response.incomplete_details).reason }),
         );
       case 'failed':
-        return this.#writer.fail(failureOf(response.error ?? 'The provider says that the answer failed.'));
+        return this.#writer.fail(
+          failureOf(response.error ?? 'The provider reported a failed answer without a reason.'),
+        );
       case 'cancelled':
         return this.#writer.cancel();
       default:
-        // Still queued or in progress, and nothing more will come of it here.
+        // Queued or in progress: this response carries nothing more.
         return;
     }
   }
@@ -234,7 +236,7 @@ function namesOf(response: Members): Members {
   return withoutNulls({ response_id: nameOf(response.id), model: nameOf(response.model) });
 }
 
-/** A call whose deltas came without its announcement is named only here. */
+/** The final name of a call whose deltas arrived without an announcement. */
 function lateNames({ kind, announced }: Slot, item: Members): Members {
   if (kind !== 'function_call' || announced.name !== undefined) return {};
   return withoutNulls({ name: textOf(item.name), call_id: nameOf(item.call_id) });

@@ -13,7 +13,7 @@ import { hasImages, textOfParts, wrapResult } from '../result-text.js';
 import { isMembers, listOf, nameOf, textOf } from '../wire-values.js';
 
 /**
- * What is asked of the OpenAI Responses API.
+ * The request body of the OpenAI Responses API.
  * Source of the format: https://platform.openai.com/docs/api-reference/responses/create
  */
 export interface ResponsesBody {
@@ -69,7 +69,7 @@ interface OutputMessage {
   phase?: 'commentary' | 'final_answer';
 }
 
-/** An answer's text that did not come by this format. */
+/** Text of an answer that came through another format. */
 interface EasyMessage {
   type: 'message';
   role: 'assistant';
@@ -120,7 +120,7 @@ interface CustomToolCallOutput {
   caller?: Caller;
 }
 
-/** As the wire sent it. */
+/** An item exactly as the wire sent it. */
 interface OpaqueItem {
   readonly [OPAQUE]?: never;
 }
@@ -131,7 +131,7 @@ type ResponsesTool =
   | { type: 'custom'; name: string; description: string };
 
 export interface ResponsesSettings {
-  /** Asks for reasoning in a form that can be given back. Default: where a request names a reasoning effort. */
+  /** Requests encrypted reasoning, which can be sent back. Default: true if the request sets a reasoning effort. */
   encryptedReasoning?: boolean;
 }
 
@@ -171,7 +171,7 @@ function inputOf(turn: Turn): ResponsesInput[] {
   }
 }
 
-/** The answer's items in its order, the outputs in the order of their calls, and the results of scripts in text. */
+/** The items of the answer in order, then outputs in call order, then the results of scripts in text. */
 function answerOf({ parts, results, textResults }: AnswerTurn): ResponsesInput[] {
   const texts = textResults.flatMap(({ callId, parts: result }) => wrapResult(callId, result));
   return [
@@ -204,7 +204,7 @@ function partOf(part: AnswerPart): ResponsesInput[] {
 function textMessageOf({ text, item }: Extract<AnswerPart, { type: 'text' }>): ResponsesInput[] {
   const id = isOf('openai-responses', item) ? nameOf(item.native_id) : undefined;
   if (id === undefined) return text === '' ? [] : [{ type: 'message', role: 'assistant', content: text }];
-  // Parts that do not say this very text are those of a message that was cut into pieces.
+  // Parts whose text differs belong to a message that was split into pieces.
   const parts = listOf(item.content_parts).filter(isMembers);
   const whole = parts.map((part) => textOf(part.text) ?? textOf(part.refusal) ?? '').join('') === text;
   const content = whole && parts.length > 0 ? parts : [{ type: 'output_text', text, annotations: [] }];
@@ -221,8 +221,8 @@ function textMessageOf({ text, item }: Extract<AnswerPart, { type: 'text' }>): R
 }
 
 /**
- * Reasoning that came by this format is given back as it came, with what the service needs to read it. Without that,
- * and of another format, it says nothing there and is left out.
+ * Reasoning that came through this format goes back unchanged if it holds its encrypted content. Any other reasoning
+ * is omitted, because the service cannot use it.
  */
 function reasoningOf(item: Extract<AnswerPart, { type: 'reasoning' }>['item']): ResponsesInput[] {
   if (!isOf('openai-responses', item)) return [];

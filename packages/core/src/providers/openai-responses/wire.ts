@@ -3,8 +3,7 @@ import type { IncompleteReason } from '../answer-writer.js';
 import { argumentsOf, countOf, listOf, membersOf, nameOf, textOf, without, type Members } from '../wire-values.js';
 
 /**
- * What is read of the OpenAI Responses API (and of the servers that speak it). Items are kept as they came; these
- * functions say what they mean.
+ * Reads the OpenAI Responses API and compatible servers. Items are kept unchanged; these functions interpret them.
  * Source of the format: https://platform.openai.com/docs/api-reference/responses-streaming
  */
 
@@ -23,7 +22,7 @@ export function kindOf(item: Members): WireItemKind {
   }
 }
 
-/** The kind of item that a delta belongs to; undefined where it is about a hosted tool. */
+/** The kind of item that a delta belongs to; undefined for hosted tools. */
 export function kindOfDelta(type: string): WireItemKind | undefined {
   switch (type) {
     case 'response.output_text.delta':
@@ -40,7 +39,7 @@ export function kindOfDelta(type: string): WireItemKind | undefined {
   }
 }
 
-/** Text of the item as the wire finished it; undefined where it says nothing about it. */
+/** The text of the finished item; undefined if the wire did not send it. */
 export function textOfItem(item: Members): string | undefined {
   switch (kindOf(item)) {
     case 'message':
@@ -54,7 +53,7 @@ export function textOfItem(item: Members): string | undefined {
   }
 }
 
-/** Between the parts of reasoning. */
+/** Separates the parts of reasoning. */
 export const PARAGRAPH = '\n\n';
 
 function joined(parts: readonly unknown[], separator: string): string | undefined {
@@ -65,7 +64,7 @@ function joined(parts: readonly unknown[], separator: string): string | undefine
   return texts.length === 0 ? undefined : texts.join(separator);
 }
 
-/** What of a finished item rides along, under the wire's names. Its `content` is `content_parts` here. */
+/** Members of a finished item to keep, under their wire names. Its `content` becomes `content_parts`. */
 export function nativeMembers(item: Members): Record<string, unknown> {
   const members = without(item, 'type', 'id', 'role', 'call_id', 'name', 'content', 'arguments');
   const id = nameOf(item.id);
@@ -78,7 +77,7 @@ export function nativeMembers(item: Members): Record<string, unknown> {
   return members;
 }
 
-/** Whether the parts are one text with nothing to it, which can be made again from the text. */
+/** Whether the parts are one plain text, which can be rebuilt from the text alone. */
 function isOnePlainText(parts: readonly unknown[]): boolean {
   const { type, text, ...others } = membersOf(parts[0]);
   const isPlain = type === 'output_text' && typeof text === 'string';

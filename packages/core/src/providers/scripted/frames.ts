@@ -1,6 +1,6 @@
-import { inDeltas, type Saying } from './planned-answer.js';
+import { inDeltas, type TextChunk } from './planned-answer.js';
 
-/** What a scripted server puts on the wire, piece by piece. */
+/** One step of a scripted server's response. */
 export type Frame =
   | { readonly type: 'event'; readonly name: string | undefined; readonly data: unknown }
   | { readonly type: 'wait'; readonly ms: number }
@@ -11,16 +11,16 @@ export function event(data: { readonly type: string }): Frame {
   return { type: 'event', name: data.type, data };
 }
 
-/** Text in deltas, with the silences between its pieces. */
-export function tellSayings(
+/** Emits text as deltas, with the pauses between them. */
+export function emitChunks(
   frames: Frame[],
-  sayings: readonly Saying[],
+  chunks: readonly TextChunk[],
   deltaLength: number,
-  tell: (delta: string) => void,
+  emit: (delta: string) => void,
 ): void {
-  for (const saying of sayings) {
-    if (typeof saying === 'number') frames.push({ type: 'wait', ms: saying });
-    else for (const delta of inDeltas(saying, deltaLength)) tell(delta);
+  for (const chunk of chunks) {
+    if (typeof chunk === 'number') frames.push({ type: 'wait', ms: chunk });
+    else for (const delta of inDeltas(chunk, deltaLength)) emit(delta);
   }
 }
 

@@ -1,25 +1,25 @@
 import type { PlannedAnswer } from './planned-answer.js';
 import { Violation, type SeenMessage, type SeenRequest, type Spoken } from './seen-request.js';
 
-/** What was said to the last request that had an answer. */
+/** The answer to the last request that got one. */
 interface Given {
   readonly messages: readonly SeenMessage[];
   readonly echo: readonly Spoken[];
-  /** False where the answer broke, or the caller stopped listening: then its beginning may come back, or nothing. */
+  /** False if the answer broke or the caller stopped listening. The next request may then hold only a part of it. */
   whole: boolean;
 }
 
 /**
- * Holds the requests of one thread against the rules of conversation, as a strict provider would: what was said stays
- * said, answers come back as they were given, every call has one result, in its place.
+ * Checks the requests of one thread as a strict provider would: history does not change, answers come back unchanged,
+ * and every call has one result in its place.
  */
 export class Judge {
   #frozen: string | undefined;
   #given: Given | undefined;
-  /** Tools that the scenario itself calls may be unknown: that is the model's mistake. */
+  /** Tools that the scenario itself calls may be unknown, because that is the model's mistake. */
   readonly #called = new Set<string>();
 
-  /** @throws Violation with a sentence for who wrote the request. */
+  /** @throws Violation with a sentence for the author of the request. */
   judge(request: SeenRequest): readonly SeenMessage[] {
     this.#checkFrozen(request);
     const fresh = this.#freshOf(request.messages);
@@ -27,12 +27,14 @@ export class Judge {
     checkPairs(request);
     this.#checkTools(request);
     if (request.messages.at(-1)?.by !== 'other')
-      throw new Violation('The last message is the assistant’s: there is nothing to answer.');
+      throw new Violation(
+        'The last message is from the assistant, so there is nothing to answer. End with a user message or a result.',
+      );
     this.#frozen ??= request.frozen;
     return fresh;
   }
 
-  /** An answer is on its way. What it gives says that all of it was heard. */
+  /** Starts an answer. The returned function marks it as fully delivered. */
   answering({ messages }: SeenRequest, { parts }: PlannedAnswer, echo: readonly Spoken[]): () => void {
     for (const part of parts) if (part.type === 'call') this.#called.add(part.name);
     const given: Given = { messages, echo: withoutLooseReasoning(echo), whole: false };
@@ -43,14 +45,14 @@ export class Judge {
     };
   }
 
-  /** What was said so far is not in the next request. */
+  /** The next request does not contain the conversation so far. */
   beginAnew(): void {
     this.#given = undefined;
   }
 
   #checkFrozen({ frozen }: SeenRequest): void {
     if (this.#frozen === undefined || this.#frozen === frozen) return;
-    throw new Violation('The system text or the tools changed within the thread, which loses the prompt cache.');
+    throw new Violation('The system text or the tools changed within the thread, which invalidates the prompt cache.');
   }
 
   #freshOf(messages: readonly SeenMessage[]): readonly SeenMessage[] {
@@ -59,7 +61,7 @@ export class Judge {
     if (changed === -1) return messages.slice(before.length);
     const now = messages[changed]?.json ?? 'nothing';
     throw new Violation(
-      `Message ${changed} was changed or left out: it was ${excerpt(before[changed]!.json)} and is now ${excerpt(now)}.`,
+      `Message ${changed} was changed or removed: it was ${excerpt(before[changed]!.json)} and is now ${excerpt(now)}.`,
     );
   }
 
@@ -73,7 +75,7 @@ export class Judge {
   }
 }
 
-/** Reasoning that led to nothing need not come back, and may not. */
+/** Reasoning without a following item must not come back. */
 function withoutLooseReasoning(echo: readonly Spoken[]): readonly Spoken[] {
   return echo.slice(0, echo.findLastIndex(({ type }) => type !== 'reasoning') + 1);
 }
@@ -87,12 +89,12 @@ function checkEcho(fresh: readonly SeenMessage[], { echo, whole }: Given): void 
   if ((differs === -1 && !missing) || endsAtScript(said, echo)) return;
   const index = differs === -1 ? said.length : differs;
   throw new Violation(
-    `The answer does not come back as it was given: part ${index} was ${excerpt(JSON.stringify(echo[index] ?? null))} ` +
+    `The answer came back changed: part ${index} was ${excerpt(JSON.stringify(echo[index] ?? null))} ` +
       `and is now ${excerpt(JSON.stringify(said[index] ?? null))}.`,
   );
 }
 
-/** A caller may stop listening where a script in the text ends. What it has heard so far comes back then. */
+/** A caller may stop listening after a script in the text. Then only the part up to the script comes back. */
 function endsAtScript(said: readonly Spoken[], echo: readonly Spoken[]): boolean {
   const last = said.at(-1);
   if (last?.type !== 'text' || !/(?:<\/tool-calls>|\n```)$/u.test(last.text)) return false;
@@ -106,7 +108,7 @@ function isSame(said: Spoken, given: Spoken | undefined, whole: boolean): boolea
   return JSON.stringify(said) === JSON.stringify(given);
 }
 
-/** Each call has one result, behind the answer that made it and before anything else, in the order of the calls. */
+/** Each call has one result, directly after the answer that made it, in the order of the calls. */
 function checkPairs({ api, messages }: SeenRequest): void {
   const open: string[] = [];
   const known = new Set<string>();
@@ -124,7 +126,7 @@ function checkPairs({ api, messages }: SeenRequest): void {
       throw new Violation(`Message ${index}: the call "${open[0]}" has no result before it.`);
     for (const said of spoken) {
       if (said.type !== 'call') continue;
-      if (known.has(said.id)) throw new Violation(`Message ${index}: the call id "${said.id}" comes twice.`);
+      if (known.has(said.id)) throw new Violation(`Message ${index}: the call id "${said.id}" occurs twice.`);
       known.add(said.id);
       open.push(said.id);
     }
@@ -133,7 +135,7 @@ function checkPairs({ api, messages }: SeenRequest): void {
   const loose = messages.findIndex(
     ({ spoken }, index) => spoken.at(-1)?.type === 'reasoning' && messages[index + 1]?.by !== 'assistant',
   );
-  if (loose !== -1) throw new Violation(`Message ${loose}: reasoning comes without the item that it led to.`);
+  if (loose !== -1) throw new Violation(`Message ${loose}: the item that follows the reasoning is missing.`);
   if (open.length > 0) throw new Violation(`The call "${open[0]}" has no result.`);
 }
 
@@ -141,7 +143,7 @@ function resultProblem(id: string, open: readonly string[], known: ReadonlySet<s
   if (open.includes(id))
     return `the result of "${id}" comes before that of "${open[0]}"; results follow their calls in order.`;
   if (known.has(id)) return `the call "${id}" has a second result.`;
-  return `there is a result of "${id}", which nobody called.`;
+  return `the result of "${id}" belongs to no call.`;
 }
 
 const EXCERPT_LENGTH = 200;

@@ -1,26 +1,26 @@
 import type { ParsedScenario, ScenarioAnswer, ScenarioPart } from './scenario.js';
 import type { SeenRequest } from './seen-request.js';
 
-/** A turn of the scenario as it is said to one request: with names, carriers chosen, texts put together. */
+/** A scenario turn prepared for one request: ids assigned, carriers chosen, texts joined. */
 export interface PlannedAnswer {
   readonly id: string;
   readonly model: string;
   readonly parts: readonly PlannedPart[];
   readonly stop: ScenarioAnswer['stop'];
-  /** The stop sequence that ended it. */
+  /** The stop sequence that ended the answer. */
   readonly stopSequence: string | undefined;
   readonly usage: NonNullable<ScenarioAnswer['usage']>;
-  /** Reasoning is sent in a form that can be given back. */
+  /** Whether reasoning is sent in a form that can be sent back. */
   readonly sealsReasoning: boolean;
   readonly deltaLength: number;
 }
 
-/** Text to say, or ms to be silent. */
-export type Saying = string | number;
+/** Text to send, or a pause in ms. */
+export type TextChunk = string | number;
 
 export type PlannedPart =
   | { readonly type: 'reasoning'; readonly id: string; readonly text: string; readonly seal: string }
-  | { readonly type: 'text'; readonly id: string; readonly sayings: readonly Saying[] }
+  | { readonly type: 'text'; readonly id: string; readonly chunks: readonly TextChunk[] }
   | { readonly type: 'refusal'; readonly id: string; readonly text: string }
   | PlannedCall
   | { readonly type: 'wait'; readonly ms: number }
@@ -36,11 +36,11 @@ interface PlannedCall {
   readonly custom: boolean;
 }
 
-/** What a script in text is written between. */
+/** The opening tag of a script in text. */
 const OPEN_TAG = '<tool-calls>\n';
 const CLOSE_TAG = '\n</tool-calls>';
 
-/** `number` counts the answers, so that no name comes twice. */
+/** `number` counts the answers and makes ids unique. */
 export function planAnswer(
   turn: ScenarioAnswer,
   request: SeenRequest,
@@ -62,11 +62,11 @@ export function planAnswer(
   };
 }
 
-export function textOfSayings(sayings: readonly Saying[]): string {
-  return sayings.filter((saying) => typeof saying === 'string').join('');
+export function textOfChunks(chunks: readonly TextChunk[]): string {
+  return chunks.filter((chunk) => typeof chunk === 'string').join('');
 }
 
-/** In pieces of so many characters, none of them cut in two. */
+/** Splits text into pieces of `length` characters, never inside a character. */
 export function inDeltas(text: string, length: number): string[] {
   return text.match(new RegExp(`[^]{1,${length}}`, 'gu')) ?? [];
 }
@@ -87,7 +87,7 @@ class Planner {
     this.#number = number;
   }
 
-  /** A stop sequence came, or the answer broke: no more is said. */
+  /** True after a stop sequence or a broken answer: nothing more is sent. */
   get stopped(): boolean {
     const last = this.parts.at(-1)?.type;
     return this.stopSequence !== undefined || last === 'cut' || last === 'error';
@@ -133,24 +133,24 @@ class Planner {
     this.parts.push({ type: 'call', id, callId: named, name, arguments: text, custom });
   }
 
-  /** A text goes on where the one before it ended. */
+  /** Appends to the previous text part. */
   #say(text: string): void {
     const last = this.parts.at(-1);
-    const before = last?.type === 'text' ? last.sayings : [];
-    const said = textOfSayings(before) + text;
+    const before = last?.type === 'text' ? last.chunks : [];
+    const said = textOfChunks(before) + text;
     const stop = firstOf(said, this.#request.stopSequences);
     this.stopSequence = stop?.sequence;
     const kept = stop === undefined ? text : text.slice(0, Math.max(0, stop.at - (said.length - text.length)));
-    const sayings = [...before, ...(kept === '' ? [] : [kept])];
+    const chunks = [...before, ...(kept === '' ? [] : [kept])];
     if (last?.type === 'text') this.parts.pop();
-    if (sayings.length > 0)
-      this.parts.push({ type: 'text', id: last?.type === 'text' ? last.id : this.#name('msg'), sayings });
+    if (chunks.length > 0)
+      this.parts.push({ type: 'text', id: last?.type === 'text' ? last.id : this.#name('msg'), chunks });
   }
 
   #wait(ms: number): void {
     const last = this.parts.at(-1);
     if (last?.type !== 'text') return void this.parts.push({ type: 'wait', ms });
-    this.parts[this.parts.length - 1] = { ...last, sayings: [...last.sayings, ms] };
+    this.parts[this.parts.length - 1] = { ...last, chunks: [...last.chunks, ms] };
   }
 
   #name(prefix: string): string {
@@ -158,7 +158,7 @@ class Planner {
   }
 }
 
-/** A call's arguments where every tool takes JSON: a custom tool's text is its code. */
+/** Arguments for formats that only have JSON arguments: the text of a custom tool is its code. */
 export function jsonOf({ arguments: text, custom }: Extract<PlannedPart, { type: 'call' }>): string {
   return custom ? JSON.stringify({ code: text }) : text;
 }

@@ -79,13 +79,13 @@ const Body = z.strictObject({
   stream: z.literal(true),
 });
 
-const MOST_MARKS = 4;
+const MAX_MARKS = 4;
 
 /** @throws Violation */
 export function readMessages(value: unknown): SeenRequest {
   const body = readAs(Body, value, 'body');
   const marks = JSON.stringify(value).split('"cache_control":{').length - 1;
-  if (marks > MOST_MARKS) throw new Violation(`There are ${marks} cache marks; ${MOST_MARKS} are the most.`);
+  if (marks > MAX_MARKS) throw new Violation(`There are ${marks} cache marks; the maximum is ${MAX_MARKS}.`);
   if (body.thinking?.type === 'enabled' && body.thinking.budget_tokens >= body.max_tokens)
     throw new Violation('thinking.budget_tokens must be less than max_tokens.');
   if (body.messages[0]?.role !== 'user') throw new Violation('The first message must be a user message.');

@@ -118,7 +118,7 @@ export function readResponses(value: unknown): SeenRequest {
   };
 }
 
-/** A custom tool's call has a custom tool's output, and a function's a function's. */
+/** The output of a custom tool must answer a custom call, and that of a function a function call. */
 function checkKinds(items: readonly Item[]): void {
   const calls = new Map<string, string>();
   for (const item of items) {
@@ -141,7 +141,7 @@ function messageOf(item: Item): SeenMessage {
   };
 }
 
-/** Undefined for what the model did not say. */
+/** Undefined if the item is not output of the model. */
 function spokenOf(item: Item): Spoken[] | undefined {
   switch (item.type) {
     case 'reasoning': {

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { Violation } from './seen-request.js';
 
-/** Parts of the three request formats. All objects are strict: a member that the format does not name is a violation. */
+/** Shared parts of the three request formats. All objects are strict: an unknown member is a violation. */
 
 export const Name = z.string().regex(/^[\w-]{1,64}$/u);
 export const CallId = z.string().min(1).max(64);
 export const JsonSchemaObject = z.looseObject({ type: z.literal('object') });
 export const CacheMark = z.strictObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).optional() });
 
-/** @throws Violation that names the first members that are wrong. */
+/** @throws Violation that names the first invalid members. */
 export function readAs<Value>(schema: z.ZodType<Value>, value: unknown, what: string): Value {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -19,7 +19,7 @@ export function readAs<Value>(schema: z.ZodType<Value>, value: unknown, what: st
   throw new Violation(issues.join('; '));
 }
 
-/** Of a union, what is wrong with the branch that fits best. */
+/** The deepest issue of a union, which belongs to the branch that fits best. */
 function deepest(issue: z.core.$ZodIssue): { path: readonly PropertyKey[]; message: string } {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue;
   const branches = issue.errors.map((branch) => branch.map(deepest));

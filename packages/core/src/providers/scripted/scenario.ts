@@ -2,39 +2,39 @@ import { z } from 'zod';
 import { ToolscriptUsageError } from '../../protocol/index.js';
 
 /**
- * What a scripted model says: one turn for each request that it takes. A scenario is JSON, so that it can be a file.
+ * The answers of a scripted model: one turn for each request. A scenario is plain JSON, so it can be stored in a file.
  */
 
 const TextPart = z.strictObject({ type: z.literal('text'), text: z.string().min(1) });
 
-/** Empty text is reasoning that is sealed: nobody can read it, and it goes back all the same. */
+/** Empty text stands for sealed reasoning: nobody can read it, but it must come back. */
 const ReasoningPart = z.strictObject({ type: z.literal('reasoning'), text: z.string() });
 
 const CallPart = z.strictObject({
   type: z.literal('call'),
   name: z.string().min(1),
-  /** A text is sent as it is, even where it is no JSON. */
+  /** A string is sent as it is, even if it is not JSON. */
   arguments: z.union([z.record(z.string(), z.unknown()), z.string()]),
-  /** Default: one that is not used twice. */
+  /** Default: a unique id. */
   call_id: z.string().min(1).optional(),
 });
 
 const ScriptPart = z.strictObject({
   type: z.literal('script'),
   code: z.string(),
-  /** Default: as the request offers it: its tool `run_script`, otherwise a block in the text. */
+  /** Default: the tool `run_script` if the request offers it, otherwise a block in the text. */
   carrier: z.enum(['tool', 'custom', 'text']).optional(),
 });
 
 const RefusalPart = z.strictObject({ type: z.literal('refusal'), text: z.string().min(1) });
 
-/** Nothing is said for a while. Between two texts it does not part them. */
+/** A pause. It does not split the texts before and after it. */
 const WaitPart = z.strictObject({ type: z.literal('wait'), ms: z.number().int().min(0) });
 
-/** The connection breaks. What comes after it is not said. */
+/** The connection breaks. Later parts are not sent. */
 const CutPart = z.strictObject({ type: z.literal('cut') });
 
-/** An error in the midst of the answer. What comes after it is not said. */
+/** An error event within the answer. Later parts are not sent. */
 const ErrorPart = z.strictObject({ type: z.literal('error'), code: z.string(), message: z.string() });
 
 const ScenarioPartSchema = z.discriminatedUnion('type', [
@@ -52,7 +52,7 @@ export type ScenarioPart = z.infer<typeof ScenarioPartSchema>;
 const AnswerTurnSchema = z.strictObject({
   type: z.literal('answer').default('answer'),
   parts: z.array(ScenarioPartSchema),
-  /** Why it ends. Default: because it is done. */
+  /** The stop reason. Default: done. */
   stop: z.enum(['done', 'max_output_tokens', 'content_filter', 'context_window', 'refusal']).default('done'),
   usage: z
     .strictObject({
@@ -62,9 +62,9 @@ const AnswerTurnSchema = z.strictObject({
       reasoning_tokens: z.number().int().min(0).optional(),
     })
     .optional(),
-  /** Its request holds a conversation of its own, as after a summary; otherwise what was said must be in it. */
+  /** The request starts a new conversation, as after a summary. Otherwise it must contain the previous one. */
   begins_anew: z.boolean().default(false),
-  /** What the new messages of the request must hold; another request is a violation. */
+  /** Texts that the new messages of the request must contain; otherwise it is a violation. */
   expect: z.array(z.string()).optional(),
 });
 export type ScenarioAnswer = z.infer<typeof AnswerTurnSchema>;
@@ -77,20 +77,20 @@ const FailureTurnSchema = z.strictObject({
   headers: z.record(z.string(), z.string()).default({}),
 });
 
-/** The connection breaks before there is a response. */
+/** The connection breaks before the response. */
 const DropTurnSchema = z.strictObject({ type: z.literal('drop') });
 
 export const ScenarioSchema = z.strictObject({
   turns: z.array(z.union([AnswerTurnSchema, FailureTurnSchema, DropTurnSchema])),
-  /** Characters of one delta. */
+  /** Characters in one delta. */
   delta_length: z.number().int().min(1).default(16),
-  /** Requests without this key are refused. */
+  /** Requests without this key are rejected. */
   api_key: z.string().optional(),
 });
 export type Scenario = z.input<typeof ScenarioSchema>;
 export type ParsedScenario = z.infer<typeof ScenarioSchema>;
 
-/** @throws ToolscriptUsageError that names what is wrong. */
+/** @throws ToolscriptUsageError that names the invalid members. */
 export function parseScenario(value: unknown): ParsedScenario {
   const parsed = ScenarioSchema.safeParse(value);
   if (parsed.success) return parsed.data;

@@ -11,7 +11,7 @@ import { chatEcho, writeChat } from './write-chat.js';
 import { messagesEcho, writeMessages } from './write-messages.js';
 import { responsesEcho, writeResponses } from './write-responses.js';
 
-/** One wire format from the provider's side. */
+/** The provider's side of one wire format. */
 interface ProviderSide {
   readonly path: string;
   read(body: unknown): SeenRequest;
@@ -50,7 +50,7 @@ const SIDES: Readonly<Record<ProviderApi, ProviderSide>> = {
 
 export interface EndpointRequest {
   readonly path: string;
-  /** Names in lower case. */
+  /** Names are lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: string;
 }
@@ -60,7 +60,7 @@ export type EndpointReply =
       readonly type: 'stream';
       readonly frames: readonly Frame[];
       readonly requestId: string;
-      /** All of it was said. */
+      /** Call it after the last frame was delivered. */
       readonly heard: () => void;
     }
   | {
@@ -70,29 +70,29 @@ export type EndpointReply =
       readonly requestId: string;
       readonly body: object;
     }
-  /** There is no response at all. */
+  /** The connection ends without a response. */
   | { readonly type: 'drop' };
 
 /**
- * A scenario as a provider that speaks all three wire formats, without the HTTP around it. One endpoint is one thread:
- * each request that breaks no rule takes the next turn. One that does is answered with status 400, and takes none.
+ * Plays a scenario as a provider of all three wire formats, without HTTP. One endpoint is one thread: each valid
+ * request consumes the next turn. An invalid one gets status 400 and consumes none.
  */
 export class ScriptedEndpoint {
-  /** What requests did wrong, a sentence each. */
+  /** Violations by requests, one sentence each. */
   readonly violations: string[] = [];
-  /** The bodies, as they came. */
+  /** The request bodies, unchanged. */
   readonly requests: unknown[] = [];
   readonly #scenario: ParsedScenario;
   readonly #judge = new Judge();
   #turns = 0;
   #replies = 0;
 
-  /** @throws ToolscriptUsageError for a scenario that is not valid. */
+  /** @throws ToolscriptUsageError for an invalid scenario. */
   constructor(scenario: unknown) {
     this.#scenario = parseScenario(scenario);
   }
 
-  /** Turns of the scenario that no request has taken. */
+  /** Turns of the scenario that no request has consumed. */
   get turnsLeft(): number {
     return this.#scenario.turns.length - this.#turns;
   }
@@ -100,8 +100,9 @@ export class ScriptedEndpoint {
   reply(request: EndpointRequest): EndpointReply {
     this.#replies += 1;
     const api = PROVIDER_APIS.find((candidate) => request.path === SIDES[candidate].path);
-    if (api === undefined) return this.#error('openai-chat', 404, 'not_found', `There is nothing at ${request.path}.`);
-    if (!this.#mayEnter(request)) return this.#error(api, 401, 'invalid_api_key', 'The API key is not the right one.');
+    if (api === undefined)
+      return this.#error('openai-chat', 404, 'not_found', `There is no endpoint at ${request.path}.`);
+    if (!this.#mayEnter(request)) return this.#error(api, 401, 'invalid_api_key', 'The API key is wrong.');
     try {
       return this.#take(api, this.#read(api, request.body));
     } catch (error) {
@@ -121,7 +122,7 @@ export class ScriptedEndpoint {
     try {
       body = JSON.parse(text);
     } catch {
-      throw new Violation('The body is no JSON.');
+      throw new Violation('The body is not JSON.');
     }
     this.requests.push(body);
     return SIDES[api].read(body);
@@ -131,11 +132,12 @@ export class ScriptedEndpoint {
     const turn = this.#scenario.turns[this.#turns];
     if (turn?.type === 'answer' && turn.begins_anew) this.#judge.beginAnew();
     const fresh = this.#judge.judge(request);
-    if (turn === undefined) throw new Violation(`The scenario has ${this.#turns} turns, and all were taken.`);
+    if (turn === undefined)
+      throw new Violation(`All ${this.#turns} turns of the scenario are used up. Add a turn for this request.`);
     if (turn.type === 'answer') {
       const said = fresh.map(({ json }) => json).join('\n');
       const missing = turn.expect?.find((text) => !said.includes(JSON.stringify(text).slice(1, -1)));
-      if (missing !== undefined) throw new Violation(`The new messages do not hold ${JSON.stringify(missing)}.`);
+      if (missing !== undefined) throw new Violation(`The new messages do not contain ${JSON.stringify(missing)}.`);
     }
     this.#turns += 1;
     switch (turn.type) {

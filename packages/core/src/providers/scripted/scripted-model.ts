@@ -8,24 +8,24 @@ import type { Scenario } from './scenario.js';
 import { ScriptedEndpoint, type EndpointReply } from './scripted-endpoint.js';
 
 export interface ScriptedModelOptions extends Partial<Omit<ProviderOptions, 'fetch' | 'baseUrl'>> {
-  /** The wire format it is spoken to in. Default `openai-responses`. */
+  /** The wire format between harness and model. Default `openai-responses`. */
   api?: ProviderApi;
 }
 
 export interface ScriptedModel extends ModelProvider {
-  /** What requests did wrong, a sentence each. */
+  /** Violations by requests, one sentence each. */
   readonly violations: readonly string[];
-  /** The bodies of the requests, as they came. */
+  /** The request bodies, unchanged. */
   readonly requests: readonly unknown[];
-  /** Turns of the scenario that no request has taken. */
+  /** Turns of the scenario that no request has consumed. */
   readonly turnsLeft: number;
 }
 
 /**
- * A model that plays a scenario in this process, without a network. It is one of the real providers in front of the
- * same endpoint that `startScriptedServer` serves, so requests are encoded, judged and answered as there.
+ * A model that plays a scenario in this process, without a network. It combines a real provider with the endpoint of
+ * `startScriptedServer`, so requests are encoded, checked and answered in the same way.
  *
- * @throws ToolscriptUsageError for a scenario that is not valid.
+ * @throws ToolscriptUsageError for an invalid scenario.
  */
 export function scriptedModel(scenario: Scenario, options: ScriptedModelOptions = {}): ScriptedModel {
   const { api = 'openai-responses', ...others } = options;
@@ -70,7 +70,7 @@ function responseOf(reply: EndpointReply, signal: AbortSignal | undefined): Resp
   }
 }
 
-/** Pulled: what nobody reads is not said. */
+/** Pull-based: frames are sent only when the caller reads. */
 function streamOf(
   frames: readonly Frame[],
   heard: () => void,
@@ -86,7 +86,7 @@ function streamOf(
           if (frame === undefined) return controller.close();
           if (frame.type === 'cut') return controller.error(new Error('The scenario cut the connection.'));
           if (frame.type === 'event') {
-            // A reader stops at the last one, and never asks for the end.
+            // A reader stops after the last frame and never asks for the end.
             if (next === frames.length) heard();
             return controller.enqueue(encoder.encode(textOfFrame(frame)));
           }

@@ -6,29 +6,29 @@ import type { Scenario } from './scenario.js';
 import { ScriptedEndpoint, type EndpointReply } from './scripted-endpoint.js';
 
 export interface ScriptedServer {
-  /** `http://127.0.0.1:PORT/v1`: the base URL of the OpenAI formats, and, as `createProvider` reads it, of Anthropic's. */
+  /** `http://127.0.0.1:PORT/v1`: the base URL of the OpenAI formats. `createProvider` accepts it for Anthropic too. */
   readonly baseUrl: string;
-  /** What requests did wrong, a sentence each. */
+  /** Violations by requests, one sentence each. */
   readonly violations: readonly string[];
-  /** The bodies of the requests, as they came. */
+  /** The request bodies, unchanged. */
   readonly requests: readonly unknown[];
-  /** Turns of the scenario that no request has taken. */
+  /** Turns of the scenario that no request has consumed. */
   readonly turnsLeft: number;
   close(): Promise<void>;
 }
 
 export interface ScriptedServerOptions {
-  /** Default 0: one that is free. */
+  /** Default 0: any free port. */
   port?: number;
 }
 
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /**
- * A scenario as a real server on 127.0.0.1, for the three wire formats: `/v1/responses`, `/v1/chat/completions`,
+ * Serves a scenario over HTTP on 127.0.0.1 for the three wire formats: `/v1/responses`, `/v1/chat/completions`,
  * `/v1/messages`. See `ScriptedEndpoint`.
  *
- * @throws ToolscriptUsageError for a scenario that is not valid.
+ * @throws ToolscriptUsageError for an invalid scenario.
  */
 export async function startScriptedServer(
   scenario: Scenario,
@@ -80,7 +80,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   let bytes = 0;
   for await (const piece of request as AsyncIterable<Buffer>) {
     bytes += piece.length;
-    if (bytes > MAX_BODY_BYTES) throw new Error('The request is too large.');
+    if (bytes > MAX_BODY_BYTES) throw new Error('The request body is larger than ${MAX_BODY_BYTES} bytes.');
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString('utf8');
@@ -111,7 +111,7 @@ async function sendStream(
   response.writeHead(200, { 'content-type': 'text/event-stream', 'x-request-id': requestId });
   response.flushHeaders();
   for (const frame of frames) {
-    // Who is gone has heard what was sent before.
+    // A client that disconnects has received all earlier frames.
     if (signal.aborted) return;
     if (frame.type === 'wait') await wait(frame.ms, undefined, { signal }).catch(() => {});
     else if (frame.type === 'cut') return cut(response);
@@ -122,7 +122,7 @@ async function sendStream(
   response.end();
 }
 
-/** What was written arrives, and then the connection breaks. */
+/** Delivers the written data, then breaks the connection. */
 async function cut(response: ServerResponse): Promise<void> {
   await wait(CUT_DELAY_MS);
   response.destroy();

@@ -1,23 +1,23 @@
-import { tellSayings, type Frame } from './frames.js';
+import { emitChunks, type Frame } from './frames.js';
 import {
   inDeltas,
   jsonOf,
-  textOfSayings,
+  textOfChunks,
   type PlannedAnswer,
   type PlannedPart,
-  type Saying,
+  type TextChunk,
 } from './planned-answer.js';
 import { blobOf, type Spoken } from './seen-request.js';
 
-/** A planned answer in the words of OpenAI Chat Completions, with reasoning as DeepSeek sends it. */
+/** Writes a planned answer as OpenAI Chat Completions, with reasoning as DeepSeek sends it. */
 export function writeChat(answer: PlannedAnswer): Frame[] {
   return new ChatAnswer(answer).frames();
 }
 
-/** What must come back of it: one message, and its reasoning only where it called tools. */
+/** The part that must come back: one message, and its reasoning only if it called tools. */
 export function chatEcho({ parts }: PlannedAnswer): Spoken[] {
   const said = parts.map((part) =>
-    part.type === 'text' ? textOfSayings(part.sayings) : part.type === 'refusal' ? part.text : '',
+    part.type === 'text' ? textOfChunks(part.chunks) : part.type === 'refusal' ? part.text : '',
   );
   const calls = parts.flatMap((part): Spoken[] =>
     part.type === 'call' ? [{ type: 'call', id: part.callId, name: part.name, arguments: jsonOf(part) }] : [],
@@ -53,8 +53,8 @@ class ChatAnswer {
   frames(): Frame[] {
     this.#delta({ role: 'assistant', content: '' });
     for (const part of this.#answer.parts) {
-      const goesOn = this.#part(part);
-      if (!goesOn) return this.#frames;
+      const isMore = this.#part(part);
+      if (!isMore) return this.#frames;
     }
     const reason = this.#answer.stop === 'done' && this.#calls > 0 ? 'tool_calls' : STOPS[this.#answer.stop];
     this.#delta({}, reason);
@@ -87,11 +87,11 @@ class ChatAnswer {
     };
   }
 
-  /** False where nothing comes after it. */
+  /** False if nothing follows the part. */
   #part(part: PlannedPart): boolean {
     switch (part.type) {
       case 'text':
-        this.#say(part.sayings, 'content');
+        this.#say(part.chunks, 'content');
         return true;
       case 'refusal':
         this.#say([part.text], 'refusal');
@@ -115,8 +115,8 @@ class ChatAnswer {
     }
   }
 
-  #say(sayings: readonly Saying[], member: string): void {
-    tellSayings(this.#frames, sayings, this.#answer.deltaLength, (delta) => this.#delta({ [member]: delta }));
+  #say(chunks: readonly TextChunk[], member: string): void {
+    emitChunks(this.#frames, chunks, this.#answer.deltaLength, (delta) => this.#delta({ [member]: delta }));
   }
 
   #call(call: Extract<PlannedPart, { type: 'call' }>): void {

@@ -1,27 +1,27 @@
-import { event, tellSayings, type Frame } from './frames.js';
+import { event, emitChunks, type Frame } from './frames.js';
 import {
   inDeltas,
   jsonOf,
-  textOfSayings,
+  textOfChunks,
   type PlannedAnswer,
   type PlannedPart,
-  type Saying,
+  type TextChunk,
 } from './planned-answer.js';
 import { blobOf, canonicalJson, type Spoken } from './seen-request.js';
 
-/** A planned answer in the words of Anthropic Messages. */
+/** Writes a planned answer as Anthropic Messages. */
 export function writeMessages(answer: PlannedAnswer): Frame[] {
   return new MessagesAnswer(answer).frames();
 }
 
-/** What must come back of it. */
+/** The part that must come back. */
 export function messagesEcho({ parts }: PlannedAnswer): Spoken[] {
   return parts.flatMap((part): Spoken[] => {
     switch (part.type) {
       case 'reasoning':
         return [{ type: 'reasoning', blob: part.text === '' ? blobOf(part.seal) : blobOf(part.text, part.seal) }];
       case 'text':
-        return [{ type: 'text', text: textOfSayings(part.sayings) }];
+        return [{ type: 'text', text: textOfChunks(part.chunks) }];
       case 'refusal':
         return [{ type: 'text', text: part.text }];
       case 'call':
@@ -32,13 +32,13 @@ export function messagesEcho({ parts }: PlannedAnswer): Spoken[] {
   });
 }
 
-/** The format has only objects as input: a caller shows what was none in one. */
+/** The format accepts only objects as input, so a caller wraps other values in one. */
 function objectText(json: string): string {
   try {
     const value: unknown = json.trim() === '' ? {} : JSON.parse(json);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return JSON.stringify(value);
   } catch {
-    // As below.
+    // Wrapped below.
   }
   return JSON.stringify({ invalid_arguments: json });
 }
@@ -66,8 +66,8 @@ class MessagesAnswer {
     this.#event('message_start', { message: this.#begun() });
     this.#event('ping', {});
     for (const part of this.#answer.parts) {
-      const goesOn = this.#part(part);
-      if (!goesOn) return this.#frames;
+      const isMore = this.#part(part);
+      if (!isMore) return this.#frames;
     }
     const { stopSequence, usage } = this.#answer;
     this.#event('message_delta', {
@@ -108,11 +108,11 @@ class MessagesAnswer {
     return this.#callsTools ? 'tool_use' : 'end_turn';
   }
 
-  /** False where nothing comes after it. */
+  /** False if nothing follows the part. */
   #part(part: PlannedPart): boolean {
     switch (part.type) {
       case 'text':
-        this.#text(part.sayings);
+        this.#text(part.chunks);
         return true;
       case 'refusal':
         this.#text([part.text]);
@@ -142,9 +142,9 @@ class MessagesAnswer {
     this.#event('content_block_stop', { index });
   }
 
-  #text(sayings: readonly Saying[]): void {
+  #text(chunks: readonly TextChunk[]): void {
     this.#block({ type: 'text', text: '' }, (add) => {
-      tellSayings(this.#frames, sayings, this.#answer.deltaLength, (text) => add({ type: 'text_delta', text }));
+      emitChunks(this.#frames, chunks, this.#answer.deltaLength, (text) => add({ type: 'text_delta', text }));
     });
   }
 

@@ -1,20 +1,20 @@
-import { event, tellSayings, type Frame } from './frames.js';
-import { textOfSayings, type PlannedAnswer, type PlannedPart, type Saying } from './planned-answer.js';
+import { event, emitChunks, type Frame } from './frames.js';
+import { textOfChunks, type PlannedAnswer, type PlannedPart, type TextChunk } from './planned-answer.js';
 import { blobOf, type Spoken } from './seen-request.js';
 
-/** A planned answer in the words of the OpenAI Responses API. */
+/** Writes a planned answer as OpenAI Responses. */
 export function writeResponses(answer: PlannedAnswer): Frame[] {
   return new ResponsesAnswer(answer).frames();
 }
 
-/** What must come back of it. */
+/** The part that must come back. */
 export function responsesEcho({ parts, sealsReasoning }: PlannedAnswer): Spoken[] {
   return parts.flatMap((part): Spoken[] => {
     switch (part.type) {
       case 'reasoning':
         return sealsReasoning ? [{ type: 'reasoning', blob: blobOf(part.id, part.seal, summaryOf(part.text)) }] : [];
       case 'text':
-        return [{ type: 'text', text: textOfSayings(part.sayings) }];
+        return [{ type: 'text', text: textOfChunks(part.chunks) }];
       case 'refusal':
         return [{ type: 'text', text: part.text }];
       case 'call':
@@ -41,8 +41,8 @@ class ResponsesAnswer {
     this.#event('response.created', { response: this.#response('in_progress') });
     this.#event('response.in_progress', { response: this.#response('in_progress') });
     for (const part of this.#answer.parts) {
-      const goesOn = this.#part(part);
-      if (!goesOn) return this.#frames;
+      const isMore = this.#part(part);
+      if (!isMore) return this.#frames;
     }
     const status = this.#wasStopped() ? 'incomplete' : 'completed';
     this.#event(`response.${status}`, { response: this.#response(status) });
@@ -86,11 +86,11 @@ class ResponsesAnswer {
     };
   }
 
-  /** False where nothing comes after it. */
+  /** False if nothing follows the part. */
   #part(part: PlannedPart): boolean {
     switch (part.type) {
       case 'text':
-        this.#message(part.id, 'output_text', part.sayings);
+        this.#message(part.id, 'output_text', part.chunks);
         return true;
       case 'refusal':
         this.#message(part.id, 'refusal', [part.text]);
@@ -115,13 +115,13 @@ class ResponsesAnswer {
     }
   }
 
-  /** An answer that was stopped was stopped in its last part. */
+  /** Only the last part of a stopped answer is incomplete. */
   #statusOf(id: string): 'completed' | 'incomplete' {
     const last = this.#answer.parts.findLast((part) => 'id' in part);
     return this.#wasStopped() && last?.id === id ? 'incomplete' : 'completed';
   }
 
-  /** A refusal is an answer like any other here. */
+  /** In this format a refusal is a regular answer. */
   #wasStopped(): boolean {
     return this.#answer.stop !== 'done' && this.#answer.stop !== 'refusal';
   }
@@ -134,12 +134,12 @@ class ResponsesAnswer {
     this.#output.push(finished);
   }
 
-  #say(sayings: readonly Saying[], say: (delta: string) => void): void {
-    tellSayings(this.#frames, sayings, this.#answer.deltaLength, say);
+  #say(chunks: readonly TextChunk[], say: (delta: string) => void): void {
+    emitChunks(this.#frames, chunks, this.#answer.deltaLength, say);
   }
 
-  #message(id: string, kind: 'output_text' | 'refusal', sayings: readonly Saying[]): void {
-    const text = textOfSayings(sayings);
+  #message(id: string, kind: 'output_text' | 'refusal', chunks: readonly TextChunk[]): void {
+    const text = textOfChunks(chunks);
     const item = { id, type: 'message', role: 'assistant' };
     const part = (said: string): Members =>
       kind === 'refusal' ? { type: kind, refusal: said } : { type: kind, text: said, annotations: [], logprobs: [] };
@@ -147,7 +147,7 @@ class ResponsesAnswer {
     this.#item({ ...item, status: 'in_progress', content: [] }, { ...item, status, content: [part(text)] }, (place) => {
       const at = { ...place, content_index: 0 };
       this.#event('response.content_part.added', { ...at, part: part('') });
-      this.#say(sayings, (delta) => this.#event(`response.${kind}.delta`, { ...at, delta, ...logprobs(kind) }));
+      this.#say(chunks, (delta) => this.#event(`response.${kind}.delta`, { ...at, delta, ...logprobs(kind) }));
       const whole = kind === 'refusal' ? { refusal: text } : { text, logprobs: [] };
       this.#event(`response.${kind}.done`, { ...at, ...whole });
       this.#event('response.content_part.done', { ...at, part: part(text) });

@@ -1,12 +1,12 @@
-/** Time and chance, so that a test needs no waiting. */
+/** Time and randomness, so that tests need not wait. */
 export interface Clock {
-  /** In ms since 1970, for dates that a server names. */
+  /** In ms since 1970, to compare with dates that a server sends. */
   now(): number;
-  /** In ms since any moment; goes on evenly when the system's time is changed. */
+  /** Monotonic time in ms. Changes of the system time do not affect it. */
   elapsed(): number;
-  /** Calls back after `ms`. What it gives takes that back. */
+  /** Calls back after `ms`. The returned function cancels the call. */
   after(ms: number, call: () => void): () => void;
-  /** From 0 to below 1. */
+  /** At least 0 and below 1. */
   random(): number;
 }
 
@@ -25,11 +25,11 @@ export function sleep(clock: Clock, ms: number, signal: AbortSignal | undefined)
   if (signal?.aborted === true) return Promise.resolve();
   return new Promise((resolve) => {
     const wake = (): void => {
-      takeBack();
+      cancelTimer();
       signal?.removeEventListener('abort', wake);
       resolve();
     };
-    const takeBack = clock.after(ms, wake);
+    const cancelTimer = clock.after(ms, wake);
     signal?.addEventListener('abort', wake, { once: true });
   });
 }

@@ -5,10 +5,10 @@ import { retryAfterOf } from './retry.js';
 
 const EXCERPT_LENGTH = 500;
 
-/** Failures that come back as long as somebody does not pay, whatever status they have. */
+/** These failures last until somebody pays, whatever their status is. */
 const HOPELESS_CODES = ['insufficient_quota', 'billing_hard_limit_reached', 'billing_error'];
 
-/** Errors that a provider sends where an answer should be, and that pass. */
+/** Errors that a provider sends in place of an answer and that a retry may resolve. */
 const PASSING_CODES = [
   'overloaded_error',
   'rate_limit_error',
@@ -36,7 +36,7 @@ export function requestIdOf(headers: Headers): string | undefined {
   return headers.get('x-request-id') ?? headers.get('request-id') ?? undefined;
 }
 
-/** A response that is no answer. `text` is its body, or the beginning of it. */
+/** The failure of an error response. `text` is its body, possibly truncated. */
 export function failureOfResponse(response: Response, text: string, clock: Clock): RequestFailure {
   const { status, headers } = response;
   const said = saidIn(text);
@@ -64,21 +64,21 @@ function saidIn(text: string): { code: string; message: string; native?: Members
     const { error } = membersOf(value);
     if (isMembers(value)) return failureOf(error ?? value);
   } catch {
-    // A page of a proxy, say.
+    // For example a proxy's HTML page.
   }
   const shown = text.trim();
   const message = shown.length > EXCERPT_LENGTH ? `${shown.slice(0, EXCERPT_LENGTH)}…` : shown;
   return { code: 'ProviderError', message };
 }
 
-/** A redirect would carry the key to wherever it points. */
+/** Redirects are not followed, because they would send the key to an unknown host. */
 export function failureOfRedirect(response: Response): RequestFailure {
   const to = response.headers.get('location');
-  const message = `${response.status}: The base URL redirects${to === null ? '' : ` to ${to}`}. Redirects are not followed; set the base URL that is meant.`;
+  const message = `${response.status}: The base URL redirects${to === null ? '' : ` to ${to}`}. Redirects are not followed. Set baseUrl to the target.`;
   return { code: 'ProviderRedirect', message, retryable: false, status: response.status };
 }
 
-/** What `fetch` threw. Its `cause` says more than its message. */
+/** Converts an error of `fetch`. Its `cause` says more than its message. */
 export function failureOfConnection(error: unknown): RequestFailure {
   const causes: string[] = [];
   for (let at: unknown = error; at instanceof Error && causes.length < 4; at = at.cause) {
@@ -91,6 +91,6 @@ export function failureOfConnection(error: unknown): RequestFailure {
 }
 
 export function connectionTimeout(ms: number): RequestFailure {
-  const message = `The provider did not begin to answer within ${ms / 1000} s.`;
+  const message = `The provider did not start to answer within ${ms / 1000} s. Raise connectTimeoutMs of createProvider if it needs longer.`;
   return { code: 'ConnectionTimeout', message, retryable: true };
 }

@@ -21,13 +21,13 @@ export interface PostRequest {
 export interface PostSettings {
   fetch: Fetch;
   clock: Clock;
-  /** Most time until the response's head is there, in ms. */
+  /** Maximum time until the response head arrives, in ms. */
   connectTimeoutMs: number;
-  /** Most time between two pieces of the body, in ms. */
+  /** Maximum time between two chunks of the body, in ms. */
   idleTimeoutMs: number;
-  /** Most time that the whole body is waited for, in ms. */
+  /** Maximum time for the whole body, in ms. */
   answerTimeoutMs: number;
-  /** Most bytes of the whole body. */
+  /** Maximum size of the whole body, in bytes. */
   maxAnswerBytes: number;
 }
 
@@ -44,7 +44,7 @@ export type Posted =
 const MAX_ERROR_BYTES = 65_536;
 const ERROR_BODY_TIMEOUT_MS = 10_000;
 
-/** One attempt. Never rejects. */
+/** Makes one attempt. Never rejects. */
 export async function post(request: PostRequest, settings: PostSettings): Promise<Posted> {
   if (request.signal?.aborted === true) return { type: 'aborted' };
   const connection = new AbortController();
@@ -75,7 +75,7 @@ async function headOf(
   connection: AbortController,
 ): Promise<Head> {
   let late = false;
-  const takeBack = clock.after(connectTimeoutMs, () => {
+  const cancelTimer = clock.after(connectTimeoutMs, () => {
     late = true;
     connection.abort();
   });
@@ -86,7 +86,7 @@ async function headOf(
     if (signal?.aborted === true) return { type: 'aborted' };
     return { type: 'failure', failure: late ? connectionTimeout(connectTimeoutMs) : failureOfConnection(error) };
   } finally {
-    takeBack();
+    cancelTimer();
   }
 }
 
@@ -102,7 +102,7 @@ async function readFailure(response: Response, { clock }: PostSettings, end: () 
   return failureOfResponse(response, text, clock);
 }
 
-/** Of an error's body; a body that breaks off says what it said so far. */
+/** The start of an error's body. If the body is interrupted, the part received so far. */
 async function beginningOf({ body }: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
@@ -114,7 +114,7 @@ async function beginningOf({ body }: Response): Promise<string> {
       if (bytes >= MAX_ERROR_BYTES) break;
     }
   } catch {
-    // What there is has to do.
+    // The received part must suffice.
   }
   return text + decoder.decode();
 }

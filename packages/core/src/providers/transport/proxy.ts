@@ -4,7 +4,7 @@ import type { Fetch } from './post.js';
 /** Environment variables. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The proxy that the usual variables name for a URL; undefined where it is reached directly. */
+/** The proxy that the usual variables set for a URL; undefined for a direct connection. */
 export function proxyFor(url: URL, environment: Environment): string | undefined {
   const secure = url.protocol === 'https:';
   const proxy = secure ? variable(environment, 'https_proxy') : variable(environment, 'http_proxy');
@@ -12,7 +12,7 @@ export function proxyFor(url: URL, environment: Environment): string | undefined
   return proxy.includes('://') ? proxy : `http://${proxy}`;
 }
 
-/** The lower-case name goes first, as everywhere. */
+/** The lower-case name takes precedence, as in other programs. */
 function variable(environment: Environment, name: string): string | undefined {
   const value = environment[name] ?? environment[name.toUpperCase()];
   return value === undefined || value.trim() === '' ? undefined : value.trim();
@@ -21,7 +21,7 @@ function variable(environment: Environment, name: string): string | undefined {
 /** A bare IPv6 address has more than one colon, and no port. */
 const HOST_AND_PORT = /^(\[.*\]|[^:]*|.*:.*:.*?)(?::(\d+))?$/u;
 
-/** `NO_PROXY`: host names (with all below them), `.suffix`, `*.suffix`, `host:port`, or `*` for everything. */
+/** `NO_PROXY`: host names (including subdomains), `.suffix`, `*.suffix`, `host:port`, or `*` for all hosts. */
 function isExcepted(url: URL, list: string): boolean {
   const host = url.hostname.replace(/^\[|\]$/gu, '').toLowerCase();
   const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
@@ -38,8 +38,8 @@ function isExcepted(url: URL, list: string): boolean {
 }
 
 /**
- * `fetch` through a proxy. Node's own takes none before version 24, so undici is loaded for it, and only then: that
- * costs a tenth of a second.
+ * `fetch` through a proxy. Node supports proxies only from version 24 on, so undici is loaded on demand, which takes
+ * about 100 ms.
  */
 export function proxyFetch(proxy: string): Fetch {
   const uri = parseProxy(proxy);

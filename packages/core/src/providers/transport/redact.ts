@@ -1,4 +1,4 @@
-/** Replaces secrets, so that an error may be shown and logged whatever a provider repeats in it. */
+/** Replaces secrets, so that an error can be shown and logged even if the provider repeats the key in it. */
 export type Redact = <Value>(value: Value) => Value;
 
 const LEAST_LENGTH = 4;

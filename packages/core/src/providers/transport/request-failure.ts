@@ -1,6 +1,6 @@
 import type { Members } from '../wire-values.js';
 
-/** A request without an answer, as `response_error` tells it. */
+/** A request without an answer, as `response_error` reports it. */
 export interface RequestFailure {
   readonly code: string;
   readonly message: string;

@@ -2,13 +2,13 @@ import type { Clock } from './clock.js';
 import type { RequestFailure } from './request-failure.js';
 
 export interface RetryOptions {
-  /** Most attempts after the first one. Default 3. */
+  /** Maximum attempts after the first one. Default 3. */
   maxRetries?: number;
-  /** The first wait is up to this, in ms; each further one up to twice as much. Default 500. */
+  /** Maximum of the first delay, in ms. It doubles with each retry. Default 500. */
   baseDelayMs?: number;
-  /** No wait of ours is longer, in ms. Default 30 000. */
+  /** Maximum of every computed delay, in ms. Default 30 000. */
   maxDelayMs?: number;
-  /** A provider that asks for a longer wait than this, in ms, is not asked again. Default 60 000. */
+  /** Maximum delay that a provider may request, in ms. A longer one ends the retries. Default 60 000. */
   maxRetryAfterMs?: number;
 }
 
@@ -22,9 +22,9 @@ export const DEFAULT_RETRIES: RetryPolicy = Object.freeze({
 });
 
 /**
- * How long to wait before the next attempt, in ms; undefined where there is none. What the provider asks for is
- * waited; otherwise the wait grows with the attempts and is a random part of it ("full jitter"), so that callers who
- * failed together do not come back together. `retries`: attempts after the first one that have been made.
+ * The delay before the next attempt, in ms; undefined if there is none. A delay that the provider requests is used as
+ * it is. Otherwise the delay grows with the attempts and is random ("full jitter"), so that callers that failed
+ * together do not retry together. `retries`: the number of retries so far.
  */
 export function delayBeforeRetry(
   failure: RequestFailure,
@@ -38,7 +38,7 @@ export function delayBeforeRetry(
   return Math.floor(clock.random() * Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** retries));
 }
 
-/** What `retry-after-ms`, or `retry-after` in seconds or as an HTTP date, asks for. */
+/** The delay that `retry-after-ms`, or `retry-after` in seconds or as an HTTP date, requests. */
 export function retryAfterOf(headers: Headers, clock: Clock): number | undefined {
   const ms = numberOf(headers.get('retry-after-ms'));
   if (ms !== undefined) return ms;

@@ -3,23 +3,23 @@ import type { Clock } from './clock.js';
 
 export interface BodyWatch {
   clock: Clock;
-  /** Most time between two pieces, in ms. */
+  /** Maximum time between two chunks, in ms. */
   idleTimeoutMs: number;
-  /** Most time that the whole body is waited for, in ms. */
+  /** Maximum time for the whole body, in ms. */
   answerTimeoutMs: number;
-  /** Most bytes of the whole body. */
+  /** Maximum size of the whole body, in bytes. */
   maxAnswerBytes: number;
   signal: AbortSignal | undefined;
-  /** Called once, when nothing more is read: the connection is given up, or the body has ended. */
+  /** Called once after the last read: the connection was closed, or the body has ended. */
   onEnd: () => void;
 }
 
 type Piece = { done: true; value?: undefined } | { done: false; value: Uint8Array };
 
 /**
- * A body's pieces. Ends with a `BodyEnd` as soon as the signal aborts, when nothing came for too long, or when the
- * whole of it takes too long or is too much: the time runs only while a piece is waited for, so a slow reader is not
- * taken for a silent provider.
+ * The chunks of a body. Ends with a `BodyEnd` when the signal aborts, when no chunk arrives for too long, or when the
+ * whole body takes too long or is too large. The time counts only while a chunk is awaited, so a slow reader does not
+ * make the provider look silent.
  */
 export async function* watchBody(
   body: ReadableStream<Uint8Array>,
@@ -42,12 +42,12 @@ export async function* watchBody(
     }
   } finally {
     watch.onEnd();
-    // Whoever waited for it has been told already.
+    // The waiting caller already got the error.
     reader.cancel().catch(() => {});
   }
 }
 
-/** `leftMs`: what is left of the time for the whole body. */
+/** `leftMs`: the time that remains for the whole body. */
 function nextPiece(
   reading: Promise<{ done: boolean; value?: Uint8Array }>,
   watch: BodyWatch,
@@ -56,15 +56,15 @@ function nextPiece(
   const { clock, idleTimeoutMs, signal } = watch;
   return new Promise((resolve, reject) => {
     const settle = (settled: () => void): void => {
-      takeBack();
+      cancelTimer();
       signal?.removeEventListener('abort', abort);
       settled();
     };
     const abort = (): void => settle(() => reject(new BodyEnd('AnswerAborted', 'The caller aborted the answer.')));
     const isLast = leftMs < idleTimeoutMs;
     const giveUp = (): void => settle(() => reject(isLast ? tooLong(watch.answerTimeoutMs) : stalled(idleTimeoutMs)));
-    // defence: answer-time, without it: const takeBack = clock.after(idleTimeoutMs, giveUp);
-    const takeBack = clock.after(isLast ? Math.max(0, leftMs) : idleTimeoutMs, giveUp);
+    // defence: answer-time, without it: const cancelTimer = clock.after(idleTimeoutMs, giveUp);
+    const cancelTimer = clock.after(isLast ? Math.max(0, leftMs) : idleTimeoutMs, giveUp);
     signal?.addEventListener('abort', abort, { once: true });
     if (signal?.aborted === true) abort();
     reading.then(
@@ -75,15 +75,18 @@ function nextPiece(
 }
 
 function stalled(ms: number): BodyEnd {
-  return new BodyEnd('AnswerStalled', `Nothing came from the provider for ${ms / 1000} s.`);
+  return new BodyEnd(
+    'AnswerStalled',
+    `The provider sent nothing for ${ms / 1000} s. Raise idleTimeoutMs of createProvider if it pauses longer.`,
+  );
 }
 
 function tooLong(ms: number): BodyEnd {
-  const message = `The provider was not done with its answer after ${ms / 1000} s. Raise answerTimeoutMs of createProvider where answers take longer.`;
+  const message = `The answer was not complete after ${ms / 1000} s. Raise answerTimeoutMs of createProvider if answers take longer.`;
   return new BodyEnd('AnswerTimeout', message);
 }
 
 function tooLarge(bytes: number): BodyEnd {
-  const message = `The answer is longer than ${bytes} bytes. Raise maxAnswerBytes of createProvider where answers are longer.`;
+  const message = `The answer is longer than ${bytes} bytes. Raise maxAnswerBytes of createProvider if answers are longer.`;
   return new BodyEnd('AnswerTooLarge', message);
 }
