@@ -1,15 +1,15 @@
 import { MAX_JSON_DEPTH } from '../protocol/index.js';
 
 export interface BoundedJson {
-  /** JSON text, or its beginning. */
+  /** JSON text, possibly truncated. */
   readonly text: string;
-  /** False where the value's text is longer than the bound, or is nested deeper than may cross. */
+  /** False if the text of the value is longer than the maximum or nested too deeply. */
   readonly complete: boolean;
 }
 
 /**
- * The JSON text of plain data up to `maxLength` UTF-16 units. Costs no more than the bound, however large
- * the value is, and never throws.
+ * The JSON text of plain data, up to `maxLength` UTF-16 units. The cost is bounded by `maxLength`, not by the size of
+ * the value. Never throws.
  */
 export function boundedJson(value: unknown, maxLength: number): BoundedJson {
   const writer = new BoundedWriter(maxLength);
@@ -43,7 +43,7 @@ class BoundedWriter {
   }
 
   #string(value: string): void {
-    // A longer string overflows all the same, and is not worth escaping to its end.
+    // A longer string overflows anyway, so the rest of it need not be escaped.
     this.#add(JSON.stringify(value.slice(0, this.#maxLength + 1)));
   }
 

@@ -6,24 +6,25 @@ import { oneLine } from './operations-table.js';
 /*
  * Images of a conversation.
  *
- * A tool's result, or a script's value, brings one by a part `{ type: 'image', mediaType, sha256, path?, data? }` at
- * any depth. Items name it by a reference, and texts by a line; base64 is in neither. Where the input of a model is
- * built, the bytes are looked up: in the part's own `data`, otherwise by the host. A part may be a script's own
- * making, so only bytes that have the hash pass, and a host's `loadImage` must look no further than its tools may.
+ * The result of a tool, or the value of a script, contains an image as a part
+ * `{ type: 'image', mediaType, sha256, path?, data? }` at any depth. Items hold a reference to it and texts a line;
+ * neither holds base64. The bytes are resolved when the input of a model is built: from `data`, otherwise by the host.
+ * A script can forge a part, so only bytes with the right hash pass, and a host's `loadImage` must not read more than
+ * its tools may.
  */
 
 export interface CollectedImages {
-  /** References, without `data`: the first ones, each once. */
+  /** The first references, without `data` and without duplicates. */
   readonly images: readonly ImagePart[];
-  /** How many more there are than may be handed over. */
+  /** How many images exceed the maximum. */
   readonly leftOut: number;
 }
 
-/** Fetches the bytes that a reference names. Throws a `ToolCallError` whose message a model may read. */
+/** Loads the bytes of a reference. Throws a `ToolCallError` with a message for the model. */
 export type LoadImage = (image: ImagePart) => Promise<{ bytes: Uint8Array }>;
 
 export interface ImageSources {
-  /** Data in which parts may carry the bytes: a script's value and the results of its operations. */
+  /** Data in which parts may carry their bytes: the value of a script and the results of its operations. */
   within?: readonly unknown[];
   loadImage?: LoadImage;
 }
@@ -39,21 +40,21 @@ export function collectImages(holders: readonly unknown[]): CollectedImages {
   return { images: all.slice(0, MAX_IMAGES), leftOut: Math.max(0, all.length - MAX_IMAGES) };
 }
 
-/** Where an outcome's images are: what the script chose to return comes first. */
+/** The places that hold an outcome's images. The script's value comes first. */
 export function imageHolders(outcome: Outcome): unknown[] {
   const results = outcome.operations.map(({ result }) => result);
   return outcome.status === 'completed' ? [outcome.value, ...results] : results;
 }
 
-/** A line for each image, for people and models that read text. */
+/** One line for each image, for users and for models that read only text. */
 export function imageLines({ images, leftOut }: CollectedImages): string[] {
   const lines = images.map((image) => `- ${nameOf(image)} (${image.media_type}, sha256 ${image.sha256.slice(0, 12)}…)`);
   return leftOut === 0 ? lines : [...lines, `- and ${leftOut} more, left out: at most ${MAX_IMAGES} are handed over`];
 }
 
 /**
- * The same data with base64 replaced by a remark: in every part, and wherever else a text repeats what a part in
- * `holders` carries. The very same value where they carry none.
+ * The same data with base64 replaced by a note: in every part, and in every text that repeats the data of a part in
+ * `holders`. Returns the value itself if they carry none.
  */
 export function withoutImageData<Value>(value: Value, holders: readonly unknown[]): Value {
   let carriesData = false;
@@ -66,7 +67,7 @@ export function withoutImageData<Value>(value: Value, holders: readonly unknown[
   return carriesData ? (strip(value, repeated, 0) as Value) : value;
 }
 
-/** Shorter texts are no image, and could be any word. */
+/** A shorter text is not an image and may be any word. */
 const MIN_REPEATED_LENGTH = 64;
 
 function strip(value: unknown, repeated: ReadonlySet<string>, depth: number): unknown {
@@ -84,8 +85,8 @@ function strip(value: unknown, repeated: ReadonlySet<string>, depth: number): un
 }
 
 /**
- * References as what a model is given, in the same order. In the place of an image whose bytes are not found, are
- * others than those that were named, or are too many, stands a line of text. Never rejects.
+ * Turns references into model parts, in the same order. A line of text replaces an image whose bytes are missing, do
+ * not match the hash, or are too large. Never rejects.
  */
 export async function resolveImages(
   images: readonly ImagePart[],
@@ -134,19 +135,19 @@ function nameOf({ path, sha256 }: ImagePart): string {
   return path === undefined ? `${sha256.slice(0, 12)}…` : oneLine(path, 200);
 }
 
-/** Of what may cross, inside an operation of an outcome. */
+/** The maximum depth of tool data, plus its depth inside an outcome. */
 const MAX_DEPTH = MAX_JSON_DEPTH + 5;
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Tells every object that says it is an image. Of plain data: cycles end with the depth. */
+/** Reports every object that claims to be an image. The depth limit also ends cycles. */
 function forEachPart(value: unknown, take: (part: Members) => void, depth = 0): void {
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return;
   if (!Array.isArray(value) && (value as Members)['type'] === 'image') take(value as Members);
   for (const member of Object.values(value)) forEachPart(member, take, depth + 1);
 }
 
-/** Undefined for what is no image of ours, and for base64 of more than the most bytes. */
+/** Undefined if the members are not an image, or if the base64 is larger than the maximum. */
 function readReference({ mediaType, sha256, path, data }: Members): ImagePart | undefined {
   if (typeof path !== 'string' && typeof data !== 'string') return undefined;
   if (typeof data === 'string' && data.length > Math.ceil(MAX_IMAGE_BYTES / 3) * 4) return undefined;

@@ -27,7 +27,7 @@ const MEMBERS: Record<OutputItemType, Readonly<Record<string, MemberSchema>>> = 
   error: ErrorItemSchema.shape,
 };
 
-/** The member that `item_delta` appends to; undefined where an item has no text that streams. */
+/** The member that `item_delta` appends to; undefined for items without streamed text. */
 export function textMember(type: OutputItemType): 'content' | 'arguments' | 'source_code' | undefined {
   switch (type) {
     case 'message':
@@ -43,8 +43,8 @@ export function textMember(type: OutputItemType): 'content' | 'arguments' | 'sou
 }
 
 /**
- * What is shown of an item that has only started. Undefined for results and errors: before they are
- * known there is nothing true to show.
+ * The placeholder of an item that has only started. Undefined for results and errors, which have nothing to show until
+ * they are known.
  */
 export function placeholderItem(
   type: OutputItemType,
@@ -56,8 +56,8 @@ export function placeholderItem(
 }
 
 /**
- * A copy of the item with the changes in it. A change that does not fit its member's schema is left
- * out, and so is one of `type` or `id`; members that no schema names are taken as they are.
+ * A copy of the item with the changes applied. Changes of `type` or `id` and changes that violate a member's schema
+ * are skipped; members without a schema are applied unchanged.
  */
 export function withMembers<Item extends OutputItem>(item: Item, changes: Readonly<Record<string, unknown>>): Item {
   const merged: Item = { ...item };

@@ -15,19 +15,19 @@ import { countOperations, numberOperations, oneLine, renderOperations, shortJson
 import { cutMiddle, QUARTERS_PER_TOKEN, quartersOf, shareBudget } from './token-budget.js';
 
 export interface ModelReportOptions {
-  /** Most tokens of the report, by estimate (`limits.modelOutputTokens`). */
+  /** Maximum tokens of the report, by estimate (`limits.modelOutputTokens`). */
   tokenBudget: number;
-  /** The script's source: a code frame is made from it where the failure brings none. */
+  /** The script's source, for a code frame if the failure has none. */
   source?: string;
-  /** With 'dry-run' the report says that nothing ran. Default 'enabled'. */
+  /** In 'dry-run' the report says that nothing ran. Default 'enabled'. */
   mode?: HarnessMode;
 }
 
-/** A part of the report. It is rendered once in full, and once more for its share where all do not fit. */
+/** A part of the report. It is rendered in full, and again within its share if the full parts do not fit. */
 interface Section {
-  /** Its claim on a budget that is too small, against the others. */
+  /** Its share of a budget that is too small, relative to the other sections. */
   readonly weight: number;
-  /** Title line; empty for the report's first line. */
+  /** The title line; empty for the first line of the report. */
   readonly title: string;
   readonly render: (quarters: number) => string;
 }
@@ -40,11 +40,11 @@ const MAX_DIAGNOSTICS = 10;
 const ONE_LINE_JSON_LENGTH = 80;
 
 /**
- * What a model reads after its script. Success: the value, the output, the operation count, warnings.
- * Failure: the error with its place and what to do, a code frame, and the operations table, so that the next
- * script goes on where this one stopped. Never more than `tokenBudget` by estimate; what does not fit is cut
- * in the middle, and the report says how much. Well-formed Unicode; holds nothing but what the outcome holds.
- * An image is a line of it; base64 of one never is.
+ * The text that a model reads after its script. Success: the value, the output, the operation count, warnings.
+ * Failure: the error with its position and advice, a code frame, and the operations table, so that the next script
+ * continues where this one stopped. Never more than `tokenBudget` by estimate; excess text is cut in the middle, and
+ * the report says how much is missing. The text is well-formed Unicode and contains only data of the outcome. An image
+ * is one line; its base64 is never included.
  */
 export function renderOutcomeForModel(outcome: Outcome, options: ModelReportOptions): string {
   const quarters = Math.max(0, Math.floor(options.tokenBudget * QUARTERS_PER_TOKEN));
@@ -53,8 +53,8 @@ export function renderOutcomeForModel(outcome: Outcome, options: ModelReportOpti
 }
 
 /**
- * The report and the images that the script brought, each where its bytes are found, otherwise a line that says why
- * not. The images come on top of `tokenBudget`. Never rejects.
+ * The report and the images of the script. A line explains each image whose bytes cannot be loaded. Images do not
+ * count towards `tokenBudget`. Never rejects.
  */
 export async function renderOutcomeParts(
   outcome: Outcome,
@@ -84,7 +84,7 @@ function completedSections(outcome: Completed): Section[] {
     ...textSection('Output:', outcome.output, 2),
     ...operationSections(outcome.operations, open.length === 0 ? [] : outcome.operations),
     ...imageSection(outcome),
-    // What TypeScript doubted has turned out well.
+    // The script completed, so warnings of the type checker no longer matter.
     ...diagnosticSection(outcome.diagnostics.filter(({ code }) => !code.startsWith('ts'))),
     ...logSection(outcome),
   ];
@@ -119,7 +119,7 @@ function failedSections(outcome: Failed, source: string | undefined): Section[] 
   ];
 }
 
-/** The type checker's failure has all its errors in its message, and a warning may be its hint. */
+/** The message of a type checker's failure contains all its errors, and its hint may repeat a warning. */
 function isSaidBy({ code, message, hint }: ScriptFailure, diagnostic: Diagnostic): boolean {
   if (diagnostic.message === message || diagnostic.message === hint) return true;
   return code === 'ScriptTypeError' && diagnostic.severity === 'error';
@@ -128,7 +128,7 @@ function isSaidBy({ code, message, hint }: ScriptFailure, diagnostic: Diagnostic
 function suspendedSections(outcome: Suspended): Section[] {
   return [
     headline(
-      `Script suspended, ${countOperations(outcome.operations)}. It goes on by itself when a person has decided; ` +
+      `Script suspended, ${countOperations(outcome.operations)}. It resumes by itself when the user has decided; ` +
         'do not repeat its calls.',
     ),
     ...textSection('Waiting for a decision:', outcome.pendingApprovals.map(approvalRow).join('\n'), 2),
@@ -160,7 +160,7 @@ function headline(text: string): Section {
 function valueSection(value: unknown): Section[] {
   if (value === undefined) return [headline('Value: none, the script returned nothing.')];
   if (typeof value === 'string' && value.includes('\n')) return textSection('Value (text):', value, 3);
-  // Indentation would cost a model a third of the tokens, and more.
+  // Indentation would add a third or more to the tokens.
   const json = JSON.stringify(value) ?? 'null';
   return json.length > ONE_LINE_JSON_LENGTH ? textSection('Value:', json, 3) : [headline(`Value: ${json}`)];
 }
@@ -214,7 +214,7 @@ function textSection(title: string, text: string, weight: number): Section[] {
   return text === '' ? [] : [{ weight, title, render: (quarters) => cutMiddle(text, quarters) }];
 }
 
-/** Every section in full where they fit, and otherwise each within its share. */
+/** Renders every section in full if all fit, and otherwise each within its share. */
 function layOut(sections: readonly Section[], quarters: number): string {
   const full = sections.map((section) => section.render(Infinity));
   const titles = sections.map(({ title }) => (title === '' ? '' : `${title}\n`));

@@ -13,7 +13,7 @@ const STATUS_WORDS: Record<OperationStatus, string> = {
   detached: 'detached',
 };
 
-/** How many characters of arguments and results a row shows, from generous to none. */
+/** How many characters of arguments and results a row shows, from most to none. */
 const WIDTHS = [
   { input: 240, result: 320 },
   { input: 80, result: 80 },
@@ -21,7 +21,7 @@ const WIDTHS = [
   { input: 0, result: 0 },
 ] as const;
 
-/** A script may ask for a tool by any text. */
+/** A script may request a tool by any text. */
 const MAX_NAME_LENGTH = 120;
 
 type Width = (typeof WIDTHS)[number];
@@ -34,8 +34,8 @@ export function countOperations(operations: readonly Operation[]): string {
 }
 
 /**
- * One row a call, in call order: number, status, tool, arguments, result or error, line. With less room the
- * rows get shorter, then the middle ones are left out, which is said.
+ * One row for each call, in call order: number, status, tool, arguments, result or error, line. If space is short, rows
+ * get shorter, then the middle rows are replaced by a count.
  */
 export function renderOperations(rows: readonly NumberedOperation[], quarters = Infinity): string {
   for (const width of WIDTHS) {
@@ -46,7 +46,7 @@ export function renderOperations(rows: readonly NumberedOperation[], quarters = 
 }
 
 export interface NumberedOperation {
-  /** Its place in call order, from 1. */
+  /** The position in call order, starting at 1. */
   readonly number: number;
   readonly operation: Operation;
 }
@@ -55,13 +55,13 @@ export function numberOperations(operations: readonly Operation[]): NumberedOper
   return operations.map((operation, index) => ({ number: index + 1, operation }));
 }
 
-/** JSON on one line, cut with a mark. */
+/** JSON on one line; an ellipsis marks truncation. */
 export function shortJson(value: unknown, maxLength: number): string {
   const { text, complete } = boundedJson(value, maxLength);
   return complete ? text : `${text}...`;
 }
 
-/** Text on one line, so that what a tool said cannot pass for another row. */
+/** Text on one line, so that a tool's output cannot imitate another row. */
 export function oneLine(text: string, maxLength: number): string {
   const line = text
     .slice(0, maxLength * 2)
@@ -83,7 +83,7 @@ function renderEnd({ result, resultOmitted, error }: Operation, width: Width): s
   return result === undefined || width.result === 0 ? '' : ` -> ${shortJson(result, width.result)}`;
 }
 
-/** The shortest rows of both ends, as many as fit, the first and the last taking turns. */
+/** The shortest rows from both ends, as many as fit, added in turn. */
 function renderEnds(rows: readonly NumberedOperation[], quarters: number): string {
   const lines = rows.map((row) => renderRow(row, WIDTHS[WIDTHS.length - 1]!));
   let room = quarters - quartersOf(leftOut(rows)) - 1;

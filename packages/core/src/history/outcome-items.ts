@@ -15,7 +15,7 @@ import { collectImages, imageHolders, imageLines, withoutImageData } from './ima
 export type OperationItem = ScriptExecutionOutputItem['operations'][number];
 export type FailureItem = NonNullable<ScriptExecutionOutputItem['error']>;
 
-/** Longest `output_json` of a failure, in UTF-16 units. What does not fit is in `operations` all the same. */
+/** Maximum length of a failure's `output_json`, in UTF-16 units. `operations` always holds the full results. */
 const MAX_PARTIAL_RESULTS_LENGTH = 131_072;
 
 export interface OutputItemIdentity {
@@ -25,9 +25,9 @@ export interface OutputItemIdentity {
 }
 
 /**
- * The item of a script's outcome: its fields in snake_case, the script's and the tools' own data untouched.
- * Images are named once more, as references.
- * The suspension itself stays out: it is the harness's, and its approvals are events of their own.
+ * The item of a script's outcome. Its fields are snake_case; the data of scripts and tools is unchanged. Images are
+ * also listed as references. The suspension is not included: it belongs to the harness, and events report its
+ * approvals.
  */
 export function outcomeToOutputItem(outcome: Outcome, { id, callId }: OutputItemIdentity): ScriptExecutionOutputItem {
   return {
@@ -46,7 +46,7 @@ export function outcomeToOutputItem(outcome: Outcome, { id, callId }: OutputItem
   };
 }
 
-/** The item of a structured call: what the model reads of it, no more than `tokenBudget` by estimate, and its images. */
+/** The item of a structured call: the text for the model, within `tokenBudget` by estimate, and its images. */
 export function operationToOutputItem(
   operation: Operation,
   { id, callId }: OutputItemIdentity,
@@ -70,7 +70,7 @@ function operationText({ result, resultOmitted, error, status }: Operation): str
   return [text, ...imageLines(collectImages([result]))].join('\n');
 }
 
-/** The text that a model reads, of a result that has it beside its data: `{ success: true, content, … }`. */
+/** The model's text of a result that has text besides its data: `{ success: true, content, … }`. */
 function contentOf(result: unknown): string | undefined {
   const { success, content } = (result ?? {}) as { success?: unknown; content?: unknown };
   return success === true && typeof content === 'string' ? content : undefined;
@@ -151,7 +151,7 @@ function partialResultsJson(operations: readonly Operation[]): string {
   return `{"partialResults":[${entries.join(',')}]${omitted > 0 ? `,"omitted":${omitted}` : ''}}`;
 }
 
-/** One completed call. A result that does not fit gives way to `"result_omitted":true`. */
+/** One completed call. A result that does not fit is replaced by `"result_omitted":true`. */
 function partialResultJson({ tool, callId, result, resultOmitted }: Operation, room: number): string {
   const head = JSON.stringify({ tool, call_id: callId }).slice(0, -1);
   const { text, complete } = boundedJson(result, Math.max(0, room - head.length - '"result":,}'.length - 1));

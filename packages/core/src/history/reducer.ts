@@ -2,35 +2,35 @@ import type { Response, StreamEvent } from '../protocol/index.js';
 import { ResponseFold, type LiveActivity } from './response-fold.js';
 
 export interface ResponseReducerOptions {
-  /** The run to fold. Left out: the run of the first event that is applied. */
+  /** The run to fold. Default: the run of the first event applied. */
   runId?: string;
 }
 
 export interface ResponseViewOptions {
   /**
-   * Also show the events behind a gap, in their order, as if the gap held nothing. Default false: only what
-   * has no gap before it is shown, so that what was shown once is never contradicted.
+   * Also shows the events after a gap, in order, as if the gap were empty. Default false: only events before the first
+   * gap are shown, so that later events never contradict what was shown.
    */
   includePending?: boolean;
 }
 
-/** So many numbers are listed of a gap, which one stray event can make as wide as it likes. */
+/** Maximum number of listed missing events: one stray event can make the gap arbitrarily large. */
 const MAX_MISSING_LISTED = 1000;
 
 /**
  * Folds the events of one run into a Response: the same code for a live stream and for a replay.
  *
- * Events may come in any order and more than once. `seq` is an event's place: the first event of a `seq`
- * counts, later ones are duplicates. Events ahead of a gap wait until it is filled. Events of another run
- * are ignored, and so are payloads that this version does not know. `apply` never throws on an event that
- * `StreamEventSchema` accepts.
+ * Events may arrive in any order and more than once. `seq` is an event's position: the first event of a `seq` counts,
+ * later ones are duplicates. Events after a gap wait until it is filled. Events of other runs and payloads that this
+ * version does not know are ignored. `apply` never throws for an event that `StreamEventSchema` accepts.
  *
- * - `item_start` gives the item its place and shows a placeholder, which `item_delta` fills: the content of a
- *   message, the arguments of a call, the source of a script. A result or an error shows from its `item_done` on.
- * - `item_done` puts the final item in that place, or at the end when the item never started.
- * - `item_error` adds an `error` item behind the item, which keeps its text.
- * - `item_cancelled` marks the item `cancelled: true`. An unfinished item without text, an unfinished function
- *   call and an unfinished script disappear.
+ *
+ * - `item_start` adds the item and shows a placeholder, which `item_delta` fills: the content of a message, the
+ *   arguments of a call, the source of a script. Results and errors show only after their `item_done`.
+ * - `item_done` replaces the placeholder with the final item, or appends the item if it never started.
+ * - `item_error` adds an `error` item after the item, which keeps its text.
+ * - `item_cancelled` marks the item `cancelled: true`. An unfinished item without text, an unfinished function call and
+ *   an unfinished script are removed.
  * - A script's status follows its output: completed, failed → error, suspended.
  *
  * Treat what `response()` returns as read-only: it shares its items with the events and with later responses.
@@ -40,7 +40,7 @@ export class ResponseReducer {
   #firstEvent: StreamEvent | undefined;
   #nextSeq = 0;
   readonly #fold = new ResponseFold();
-  /** Events behind a gap, by seq. */
+  /** Events after a gap, by seq. */
   readonly #pending = new Map<number, StreamEvent>();
   #preview: PendingPreview | undefined;
 
@@ -56,17 +56,17 @@ export class ResponseReducer {
     else if (event.seq > this.#nextSeq) this.#hold(event);
   }
 
-  /** What the events so far make. The same object until something changes, so it is cheap to ask for. */
+  /** The response so far. Returns the same object until an event changes it, so calling it often is cheap. */
   response(options: ResponseViewOptions = {}): Response {
     return this.#view(options).response(this.#firstEvent);
   }
 
-  /** Running tool calls and undecided approvals, which are no items. */
+  /** Running tool calls and undecided approvals, which are not items. */
   live(options: ResponseViewOptions = {}): LiveActivity {
     return this.#view(options).live();
   }
 
-  /** The seqs before the highest one seen that have not come, ascending; the first 1000 of them. */
+  /** The seqs missing below the highest one seen, ascending; at most 1000. */
   missing(): number[] {
     const missing: number[] = [];
     let expected = this.#nextSeq;
@@ -125,8 +125,8 @@ export class ResponseReducer {
 }
 
 /**
- * Folds a run's events, in any order and with duplicates, into its Response. Where events are missing for
- * good, the rest is folded without them. No events: a Response with empty ids, `in_progress`.
+ * Folds a run's events, in any order and with duplicates, into its Response. Missing events are skipped. Without
+ * events: a Response with empty ids and `in_progress`.
  */
 export function foldResponse(events: Iterable<StreamEvent>, options: ResponseReducerOptions = {}): Response {
   const reducer = new ResponseReducer(options);
@@ -134,7 +134,7 @@ export function foldResponse(events: Iterable<StreamEvent>, options: ResponseRed
   return reducer.response({ includePending: true });
 }
 
-/** `foldResponse` of a stream, when it has ended. */
+/** Applies `foldResponse` to a stream after its end. */
 export async function foldResponseAsync(
   events: AsyncIterable<StreamEvent> | Iterable<StreamEvent>,
   options: ResponseReducerOptions = {},
@@ -144,7 +144,7 @@ export async function foldResponseAsync(
   return reducer.response({ includePending: true });
 }
 
-/** The fold with every pending event in it. Goes on by itself while events come in order behind the gap. */
+/** The fold with all pending events. It continues incrementally while events arrive in order after the gap. */
 interface PendingPreview {
   readonly fold: ResponseFold;
   lastSeq: number;

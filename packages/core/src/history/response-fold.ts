@@ -14,23 +14,23 @@ type Payload<Type extends EventPayload['type']> = Extract<EventPayload, { type: 
 export type ToolCallStart = Payload<'tool_call_start'>;
 export type PendingApproval = Payload<'approval_requested'>['approval'];
 
-/** What goes on right now and is no item. */
+/** Current activity that is not an item. */
 export interface LiveActivity {
-  /** Calls that started and have not ended, in order of start. */
+  /** Calls that have started and not ended, in start order. */
   toolCalls: ToolCallStart[];
-  /** Approvals that nobody decided yet, in order of request. */
+  /** Undecided approvals, in request order. */
   pendingApprovals: PendingApproval[];
 }
 
 type RunIdentity = Pick<Response, 'run_id' | 'thread_id' | 'turn_id'>;
 
 interface Entry {
-  /** The `item_id` of its events. */
+  /** The `item_id` of the item's events. */
   readonly id: string;
-  /** Undefined where there is nothing to show. Replaced on change, never mutated: older responses hold it. */
+  /** Undefined if there is nothing to show. Replaced on change, never mutated, because older responses share it. */
   item: OutputItem | undefined;
   finished: boolean;
-  /** What the deltas made of the item's text; undefined when `item` holds all of it. */
+  /** The text accumulated from deltas; undefined if `item` is up to date. */
   text: string | undefined;
   error: { code: string; message: string } | undefined;
 }
@@ -44,14 +44,14 @@ const STATUS_AFTER: Record<ScriptExecutionOutputItem['status'], ScriptStatus> = 
 };
 
 /**
- * Folds the events of one run, given in order and once each. It keeps no event and changes none; items
- * of a response that was handed out never change.
+ * Folds the events of one run, in order and without duplicates. It stores no event and changes none. Items of a
+ * response that was returned never change.
  */
 export class ResponseFold {
   readonly #entries = new Map<string, Entry>();
-  /** Scripts by `call_id`, so that an output finds its script. */
+  /** Scripts by `call_id`, to find the script of an output. */
   readonly #scripts = new Map<string, Entry>();
-  /** Statuses that outputs gave to scripts, by `call_id`. */
+  /** The statuses that outputs assigned to scripts, by `call_id`. */
   readonly #settledScripts = new Map<string, ScriptStatus>();
   readonly #toolCalls = new Map<string, ToolCallStart>();
   readonly #approvals = new Map<string, PendingApproval>();
@@ -69,7 +69,7 @@ export class ResponseFold {
     else this.#applyPayload(payload);
   }
 
-  /** The same object until the next event. `fallback` names the run while no event was applied. */
+  /** Returns the same object until the next event. `fallback` names the run until an event was applied. */
   response(fallback: StreamEvent | undefined): Response {
     if (this.#response !== undefined) return this.#response;
     const identity = this.#identity ?? (fallback ? identityOf(fallback) : { run_id: '', thread_id: '', turn_id: '' });
@@ -144,7 +144,7 @@ export class ResponseFold {
         this.#endActivity();
         return;
       default:
-        // Progress and logs make no items, and a newer writer may send what this reader does not know.
+        // Progress and logs make no items. Newer writers may send payloads that this version does not know.
         return;
     }
   }
@@ -163,7 +163,7 @@ export class ResponseFold {
     if (text !== undefined) entry.text = text + delta;
   }
 
-  /** The final item is the truth: it replaces text and marks, at the place where the item started. */
+  /** The final item replaces text and marks, at the position where the item started. */
   #finishItem({ item_id: id, final_item: item }: Payload<'item_done'>): void {
     const entry = this.#entries.get(id) ?? this.#addEntry(id);
     setItem(entry, item);
@@ -248,7 +248,7 @@ function setItem(entry: Entry, item: OutputItem | undefined): void {
   entry.text = undefined;
 }
 
-/** The entry's item with the text that deltas brought since the last look. */
+/** The entry's item with the text of all deltas so far. */
 function currentItem(entry: Entry): OutputItem | undefined {
   if (entry.item === undefined || entry.text === undefined) return entry.item;
   const member = textMember(entry.item.type)!;
@@ -275,7 +275,7 @@ function textOf(item: OutputItem): string | undefined {
   }
 }
 
-/** Whether an unfinished item says something to a person. Half a call and half a script do nothing and say nothing. */
+/** Whether an unfinished item is useful to a user. A partial call or script is not. */
 function isReadable(item: OutputItem): boolean {
   return item.type !== 'function_call' && item.type !== 'script_execution' && textOf(item) !== '';
 }

@@ -2,8 +2,8 @@ import type { OutputItem, StreamEvent } from '../protocol/index.js';
 import { foldResponse } from './reducer.js';
 
 /**
- * A turn as it is shown: the input of the run, then the fold of its events. The events of a run that has started name
- * its input; until then `input` stands.
+ * The items to show for a turn: the input of the run and the items folded from its events. The events of a started run
+ * contain its input; before that, `input` is used.
  */
 export function runItems(input: readonly OutputItem[], events: readonly StreamEvent[]): readonly OutputItem[] {
   const start = events.find(({ payload }) => payload.type === 'response_start');

@@ -10,12 +10,12 @@ export function quartersOf(text: string): number {
   return quarters;
 }
 
-/** The text's tokens, estimated on the high side for anything but ASCII. */
+/** Estimates the tokens of a text, too high rather than too low except for ASCII. */
 export function estimateTokens(text: string): number {
   return Math.ceil(quartersOf(text) / QUARTERS_PER_TOKEN);
 }
 
-/** The text within the budget: whole, or its head and tail with a statement of what is left out between. */
+/** The text within the budget: unchanged, or its head and tail with a note about the omitted middle. */
 export function cutMiddle(text: string, quarters: number): string {
   const whole = headEnd(text, quarters);
   if (whole === text.length) return text;
@@ -26,14 +26,14 @@ export function cutMiddle(text: string, quarters: number): string {
   return `${head}${cutMark(text.length - head.length - tail.length)}${tail}`;
 }
 
-/** The same, within so many tokens. */
+/** `cutMiddle` with a budget in tokens. */
 export function cutToTokens(text: string, tokens: number): string {
   return cutMiddle(text, Math.floor(tokens * QUARTERS_PER_TOKEN));
 }
 
 /**
- * Shares a budget: who costs less than their share gives the rest to the others. Costs and shares in the
- * same unit; the shares add up to no more than the budget.
+ * Shares a budget by weight. A claim that costs less than its share leaves the rest to the others. Costs and shares use
+ * the same unit; the shares never exceed the budget.
  */
 export function shareBudget(claims: readonly { cost: number; weight: number }[], budget: number): number[] {
   const shares = claims.map(() => 0);
@@ -54,7 +54,7 @@ export function shareBudget(claims: readonly { cost: number; weight: number }[],
   return shares;
 }
 
-/** Below this a head and a tail say less than a longer head. */
+/** Below this size, one longer head is more useful than a head and a tail. */
 const MIN_ROOM_AROUND_CUT = 40;
 
 function cutMark(characters: number): string {

@@ -11,8 +11,8 @@ const WINDOW = 120;
  *   3 | return a;
  * ```
  *
- * Long lines are cut to a window around the column. Control and bidi characters become U+FFFD, so that a
- * frame can be printed as it is. A position outside the source is moved to the nearest one inside.
+ * Long lines are cut to a window around the column. Control and bidi characters become U+FFFD, so that a frame is safe
+ * to print. A position outside the source moves to the nearest one inside.
  */
 export function codeFrame(source: string, line: number, column: number): string {
   const lines = source.split(/\r\n|\n|\r/);
@@ -31,7 +31,7 @@ export function codeFrame(source: string, line: number, column: number): string 
   return rows.join('\n');
 }
 
-/** Text that can be shown on one line as it is: control and bidi characters become U+FFFD, tabs spaces. */
+/** Text that is safe to show on one line: control and bidi characters become U+FFFD, tabs become spaces. */
 export function printable(text: string): string {
   return text
     .replace(/\t/g, ' ')

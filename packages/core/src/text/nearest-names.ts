@@ -1,12 +1,12 @@
-/** A name longer than this is no misspelling of anything. */
+/** A longer name is not a misspelling. */
 const MAX_NAME_LENGTH = 128;
 const LEAST_SPELLING_LIKENESS = 0.6;
 const LEAST_TOKEN_LIKENESS = 0.5;
 const LEAST_STEM = 3;
 
 /**
- * The names most like `name`, best first: by spelling (`readFlie` → `readFile`) and by shared words
- * (`listFiles` → `listDir`, `read_file` → `readFile`). Names that are not alike are left out.
+ * The names most similar to `name`, best first: by spelling (`readFlie` → `readFile`) and by shared words
+ * (`listFiles` → `listDir`, `read_file` → `readFile`). Dissimilar names are omitted.
  */
 export function nearestNames(name: string, names: Iterable<string>, max = 3): string[] {
   if (name === '' || name.length > MAX_NAME_LENGTH) return [];
@@ -20,7 +20,7 @@ export function nearestNames(name: string, names: Iterable<string>, max = 3): st
   return scored.slice(0, max).map((entry) => entry.name);
 }
 
-/** ` Did you mean a or b?`, with a space before it; empty where nothing is alike. */
+/** ` Did you mean a or b?` with a leading space; empty if no name is similar. */
 export function didYouMean(name: string, names: Iterable<string>): string {
   const nearest = nearestNames(name, names);
   if (nearest.length === 0) return '';
@@ -29,7 +29,7 @@ export function didYouMean(name: string, names: Iterable<string>): string {
   return ` Did you mean ${list}?`;
 }
 
-/** The words of a name: camelCase, snake_case, kebab-case and dots are taken apart, in lower case. */
+/** The words of a name in lower case. Splits camelCase, snake_case, kebab-case and dots. */
 export function nameTokens(name: string): string[] {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -65,7 +65,7 @@ function likeness(wanted: DescribedName, candidate: DescribedName): number {
   return Math.max(spelling >= LEAST_SPELLING_LIKENESS ? spelling : 0, words >= LEAST_TOKEN_LIKENESS ? words * 0.9 : 0);
 }
 
-/** The word itself, or one that begins with the other: `exec` and `execute`, `dir` and `directory`. */
+/** Whether a word is equal, or one is a prefix of the other: `exec` and `execute`, `dir` and `directory`. */
 function hasWord(words: ReadonlySet<string>, word: string): boolean {
   if (words.has(word)) return true;
   if (word.length < LEAST_STEM) return false;

@@ -1,7 +1,7 @@
-/** The code of a diagnostic about null for a member that may be left out. */
+/** The diagnostic code for null in an optional member. */
 export const NULL_AS_ABSENT = 'null-as-absent';
 
-/** `path`: of the member, `args.limit`. */
+/** `path`: the member, such as `args.limit`. */
 export function nullAsAbsent(tool: string, path: string): string {
-  return `${path} of tools.${tool} is null, which it may not be, and counts as left out.`;
+  return `${path} of tools.${tool} is null, which is not allowed; it counts as left out.`;
 }

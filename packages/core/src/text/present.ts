@@ -1,4 +1,4 @@
-/** The members whose values are not undefined. */
+/** The members that are not undefined. */
 export function present<Members extends object>(
   members: Members,
 ): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {

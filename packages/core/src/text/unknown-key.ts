@@ -1,4 +1,4 @@
-/** What the message about a key that a schema does not know begins with. */
+/** The prefix of messages about keys that a schema does not define. */
 export const UNKNOWN_KEY = 'unknown key';
 
 export function isUnknownKey({ message }: { readonly message: string }): boolean {

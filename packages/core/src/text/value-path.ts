@@ -1,10 +1,10 @@
-/** The way from a value to one inside of it: names of members and indexes. */
+/** The path from a value to a nested one: member names and indexes. */
 export type ValuePath = readonly (string | number)[];
 
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
 const MAX_KEY_LENGTH = 60;
 
-/** `args.items[2].city`, as a script would write the place. */
+/** Formats a path as a script writes it: `args.items[2].city`. */
 export function formatPath(path: ValuePath, root = 'args'): string {
   return path.reduce<string>((text, part) => {
     if (typeof part === 'number') return `${text}[${part}]`;
@@ -12,7 +12,7 @@ export function formatPath(path: ValuePath, root = 'args'): string {
   }, root);
 }
 
-/** Whether a formatted path leads to the other one, or through it. */
+/** Whether a formatted path equals the other one or contains it. */
 export function leadsThrough(path: string, inner: string): boolean {
   return path.startsWith(inner) && (path.length === inner.length || '.['.includes(path.charAt(inner.length)));
 }

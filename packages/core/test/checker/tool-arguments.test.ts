@@ -327,7 +327,7 @@ describe('an argument that is computed', () => {
 });
 
 describe('null for a member that may be left out', () => {
-  const NOTE = 'args.limit of tools.find is null, which it may not be, and counts as left out.';
+  const NOTE = 'args.limit of tools.find is null, which is not allowed; it counts as left out.';
 
   it('is taken as its absence, with a note', async () => {
     const outcome = await harness.runScript('return await tools.find({ query: "ab",\n  limit: null })');
