@@ -12,7 +12,7 @@ import {
   type StoreFolder,
 } from './store-folder.js';
 
-/** Of a claim of which nothing can be read: its writer may be in the middle of it. */
+/** The lease of an unreadable claim, whose writer may still be writing it. */
 const UNREADABLE_LEASE_MS = 30_000;
 
 const COUNT_DIGITS = 12;
@@ -20,49 +20,49 @@ const FLUSHED_AT = COUNT_DIGITS + 1;
 const FLAG_AT = 2 * (COUNT_DIGITS + 1);
 const HEAD = /^(\d{12}) (\d{12}) ([hr])\n/u;
 
-/** What stands in a claim's file. */
+/** The content of a claim's file. */
 interface ClaimFile {
-  /** Batches of the epoch that were appended to the journal, and those of them that had been flushed. Undefined in version 1. */
+  /** Batches of the epoch in the journal, and how many of them were flushed. Undefined in version 1. */
   readonly counts: EpochCounts | undefined;
   readonly isReleased: boolean;
   readonly owner: string;
   readonly leaseMs: number;
   readonly holder: ProcessIdentity | undefined;
-  /** The holder's last sign of life, in ms since 1970. */
+  /** When the holder last wrote, in ms since 1970. */
   readonly touchedAtMs: number;
 }
 
 export interface EpochCounts {
   readonly appended: number;
   readonly flushed: number;
-  /** The machine has been started anew since, or it was another one. */
+  /** The machine has rebooted since, or the holder ran on another machine. */
   readonly isOfAnotherBoot: boolean;
 }
 
 /**
- * `claims/<script>/<epoch>`: who took the epoch. The name is taken by link(2), which succeeds once; the file stays
- * until the script is forgotten, so that a later epoch is seen by looking for the next number. The file's head has a
- * fixed length and is written in place:
+ * `claims/<script>/<epoch>`: the holder of the epoch. link(2) claims the name and succeeds only once. The file stays
+ * until the script is deleted, so a process finds a later epoch by checking for the next number. The head of the file
+ * has a fixed length and is updated in place:
  *
  *     000000000012 000000000010 h      batches of the epoch in the journal, flushed ones, "h"eld or "r"eleased
  *     {"owner":"…","leaseMs":30000,…}  the holder
  *
- * The counts tell when the end of a journal is lost. The file's time of change is the holder's last sign of life.
- * Version 1: the identity alone, and a file `<epoch>.released` beside it.
+ * The counts reveal a lost journal tail. The file's modification time is the holder's last renewal. Version 1 stored
+ * only the identity, and a second file `<epoch>.released`.
  */
 export class ClaimFiles {
   readonly #folder: StoreFolder;
   readonly #knowsProcesses: boolean;
-  /** What this process has let go while its file could not be written. */
-  readonly #letGo = new Set<string>();
+  /** Claims that this process released although it could not write their files. */
+  readonly #released = new Set<string>();
 
-  /** `knowsProcesses`: whether a holder lives is asked of the system, where it can know. */
+  /** `knowsProcesses`: asks the operating system whether a holder is alive, if it can know. */
   constructor(folder: StoreFolder, knowsProcesses: boolean) {
     this.#folder = folder;
     this.#knowsProcesses = knowsProcesses;
   }
 
-  /** 0 where there is no claim. */
+  /** 0 if there is no claim. */
   async newestEpoch(scriptId: string): Promise<number> {
     return (await this.#epochs(scriptId)).reduce((newest, epoch) => Math.max(newest, epoch), 0);
   }
@@ -77,12 +77,12 @@ export class ClaimFiles {
     };
   }
 
-  /** The open file; undefined where somebody else has it. */
-  async take(scriptId: string, epoch: number, owner: string, leaseMs: number): Promise<number | undefined> {
+  /** Returns the open file; undefined if another process holds the epoch. */
+  async create(scriptId: string, epoch: number, owner: string, leaseMs: number): Promise<number | undefined> {
     const file = await this.#create(scriptId, epoch, JSON.stringify({ owner, leaseMs, ...ownIdentity() }));
     if (file === undefined) return undefined;
     try {
-      // Later epochs than the first survive a power cut: the journal names them.
+      // An epoch after the first must survive a power failure, because the journal refers to it.
       if (epoch > 1) await syncFolder(this.#path(scriptId));
       return file;
     } catch (error) {
@@ -92,7 +92,7 @@ export class ClaimFiles {
     }
   }
 
-  /** Whole from the first moment. Undefined where the name is taken. */
+  /** Creates the complete file atomically. Undefined if the name exists. */
   async #create(scriptId: string, epoch: number, holder: string): Promise<number | undefined> {
     const { path: partial, file } = await this.#folder.openPartial();
     try {
@@ -108,7 +108,7 @@ export class ClaimFiles {
     }
   }
 
-  /** For `noteAppended` and `noteFlushed`. Throws a `StaleEpochError` where it is not the newest epoch. */
+  /** Opens the file for `noteAppended` and `noteFlushed`. Throws a `StaleEpochError` unless the epoch is the newest. */
   async openCurrent(scriptId: string, epoch: number): Promise<number> {
     const file = await openForWriting(this.#path(scriptId, `${epoch}`));
     try {
@@ -121,7 +121,7 @@ export class ClaimFiles {
     }
   }
 
-  /** Written in place, so that it needs no space. */
+  /** Writes in place, so that it needs no disk space. */
   async noteAppended(file: number, appended: number): Promise<void> {
     await writeWhole(file, digits(appended), 0);
   }
@@ -130,7 +130,7 @@ export class ClaimFiles {
     await writeWhole(file, digits(flushed), FLUSHED_AT);
   }
 
-  /** False where it is not the newest epoch. */
+  /** False unless the epoch is the newest. */
   async renew(scriptId: string, epoch: number): Promise<boolean> {
     if ((await this.newestEpoch(scriptId)) !== epoch) return false;
     return this.#onFile(scriptId, epoch, async (file) => {
@@ -140,23 +140,23 @@ export class ClaimFiles {
   }
 
   /**
-   * Where it cannot be written, this process knows all the same. Needs no space on the disk. `open`: its file, where it
+   * Needs no disk space. If the write fails, this process still remembers the release. `open`: the claim's file, if it
    * is open.
    */
   async release(scriptId: string, epoch: number, open?: number): Promise<void> {
     const key = `${scriptId}/${epoch}`;
-    const letGo = (file: number) => writeWhole(file, 'r', FLAG_AT);
-    this.#letGo.add(key);
-    if (open === undefined) await this.#onFile(scriptId, epoch, letGo);
-    else await letGo(open);
-    this.#letGo.delete(key);
+    const writeReleased = (file: number) => writeWhole(file, 'r', FLAG_AT);
+    this.#released.add(key);
+    if (open === undefined) await this.#onFile(scriptId, epoch, writeReleased);
+    else await writeReleased(open);
+    this.#released.delete(key);
   }
 
   async demandCurrent(scriptId: string, epoch: number): Promise<void> {
     if ((await this.newestEpoch(scriptId)) !== epoch) throw stale(scriptId, epoch);
   }
 
-  /** By epoch, of those that tell. */
+  /** By epoch, for the epochs that have counts. */
   async counts(scriptId: string): Promise<ReadonlyMap<number, EpochCounts>> {
     const found = new Map<number, EpochCounts>();
     for (const epoch of await this.#epochs(scriptId)) {
@@ -170,13 +170,13 @@ export class ClaimFiles {
     return (await namesIn(this.#folder.path('claims'))).filter(isScriptId);
   }
 
-  /** When the script was last taken, in ms since 1970; undefined where it never was. */
+  /** When the script was last claimed, in ms since 1970; undefined if never. */
   async changedAtMs(scriptId: string, epoch: number): Promise<number | undefined> {
     return (await this.#read(scriptId, epoch))?.touchedAtMs;
   }
 
-  /** All its epochs at once: a holder finds either its own or none. */
-  async forget(scriptId: string): Promise<void> {
+  /** Deletes all epochs at once, so that a holder finds either its own epoch or none. */
+  async delete(scriptId: string): Promise<void> {
     if ((await namesIn(this.#path(scriptId))).length === 0) return;
     const partial = await this.#folder.partialPath();
     try {
@@ -193,13 +193,13 @@ export class ClaimFiles {
   }
 
   #isHeld(scriptId: string, epoch: number, file: ClaimFile): boolean {
-    if (file.isReleased || this.#letGo.has(`${scriptId}/${epoch}`)) return false;
+    if (file.isReleased || this.#released.has(`${scriptId}/${epoch}`)) return false;
     const lives = this.#knowsProcesses && file.holder !== undefined ? isAlive(file.holder, ownIdentity()) : undefined;
-    // A sign of life from the future is none: somebody's clock was set.
+    // A modification time in the future proves nothing: a clock was changed.
     return lives ?? Math.abs(Date.now() - file.touchedAtMs) <= file.leaseMs;
   }
 
-  /** Undefined where there is none. */
+  /** Undefined if there is no such file. */
   async #read(scriptId: string, epoch: number): Promise<ClaimFile | undefined> {
     const found = await readWhole(this.#path(scriptId, `${epoch}`));
     if (found === undefined) return undefined;
@@ -228,7 +228,7 @@ export class ClaimFiles {
     return (await namesIn(this.#path(scriptId))).includes(`${epoch}.released`);
   }
 
-  /** False where there is no such file. */
+  /** False if there is no such file. */
   async #onFile(scriptId: string, epoch: number, act: (file: number) => Promise<void>): Promise<boolean> {
     const file = await openForWriting(this.#path(scriptId, `${epoch}`));
     if (file === undefined) return false;
@@ -246,7 +246,7 @@ export class ClaimFiles {
 }
 
 export function stale(scriptId: string, epoch: number): StaleEpochError {
-  return new StaleEpochError(`Epoch ${epoch} of ${scriptId} is not the current one`);
+  return new StaleEpochError(`Epoch ${epoch} of ${scriptId} is stale: another process claimed or deleted the script`);
 }
 
 function headOf(appended: number, flushed: number): string {

@@ -24,21 +24,21 @@ import { StatusIndex } from './status-index.js';
 import { files, StoreFolder } from './store-folder.js';
 
 export interface FileStoreOptions {
-  /** Of a script's journal and slot. Default 64 MiB. */
+  /** Maximum size of a script's journal and slot. Default 64 MiB. */
   maxScriptBytes?: number;
   /**
-   * Whether a claim's holder still lives is asked of the system, where holder and asker share machine, start of the
-   * machine and PID namespace; elsewhere, and where this is false, its lease decides. Default true.
+   * Asks the operating system whether the holder of a claim is alive, if both processes share machine, boot and PID
+   * namespace. Otherwise, and if this is false, the lease decides. Default true.
    */
   knowsProcesses?: boolean;
 }
 
-/** Scripts whose files stay open between two appends. */
-const MOST_OPEN = 128;
+/** Maximum number of scripts whose files stay open between two appends. */
+const MAX_OPEN = 128;
 
 /**
- * Keeps scripts in a folder of a local disk, for any number of processes of one user. Nothing is made before the
- * first write. No operation holds the event loop.
+ * Stores scripts in a folder on a local disk, for any number of processes of one user. Nothing is created before the
+ * first write. No operation blocks the event loop.
  */
 export function fileStore(folder: string, options: FileStoreOptions = {}): HarnessStore {
   const own = new StoreFolder(resolve(folder));
@@ -50,14 +50,14 @@ export function fileStore(folder: string, options: FileStoreOptions = {}): Harne
   };
 }
 
-/** What claims and journal share: whoever takes a script over fences its journal before reading it. */
+/** State shared by claims and journal: a process that claims a script fences its journal before it reads. */
 class ScriptFiles {
   readonly claims: ClaimFiles;
   readonly journals: JournalFiles;
   readonly index: StatusIndex;
   readonly lister: ScriptLister;
   readonly maxScriptBytes: number;
-  /** Least recently used first. */
+  /** Ordered by use, least recent first. */
   readonly #writers = new Map<string, ScriptWriter>();
 
   constructor(folder: StoreFolder, { maxScriptBytes = 64 * 1_048_576, knowsProcesses = true }: FileStoreOptions) {
@@ -68,21 +68,21 @@ class ScriptFiles {
     this.maxScriptBytes = maxScriptBytes;
   }
 
-  /** The first claim may be lost in a power cut that the journal survived; then the journal says. */
+  /** The first claim may be lost in a power failure that the journal survived. Then the journal decides. */
   async epochOf(scriptId: string): Promise<number> {
     const [epoch, journal] = await Promise.all([this.claims.newestEpoch(scriptId), this.journals.size(scriptId)]);
     return epoch > 0 || journal.bytes === 0 ? epoch : (await this.journals.read(scriptId)).text.newestEpoch;
   }
 
   async content(scriptId: string): Promise<JournalContent & { text: JournalText; bytes: number }> {
-    // In this order the journal has at least what the counts say.
+    // Reading counts first guarantees that the journal has at least the counted batches.
     const counts = await this.claims.counts(scriptId);
     const { text, bytes } = await this.journals.read(scriptId);
     const slot = text.slot === undefined ? undefined : await this.journals.readSlot(scriptId, text.slot);
     return { lines: text.lines, slot, damage: damageOf(text, counts), text, bytes: bytes.length };
   }
 
-  /** The writer of an epoch, until the claim is let go. */
+  /** The writer of an epoch, until the claim is released. */
   writer(scriptId: string, epoch: number): ScriptWriter {
     const key = `${scriptId}/${epoch}`;
     const writer = this.#writers.get(key) ?? new ScriptWriter(scriptId, epoch, this);
@@ -118,9 +118,9 @@ class ScriptFiles {
       if (key === `${scriptId}/${epoch}`) await this.closeWriter(scriptId, epoch);
   }
 
-  /** They open their files again where they need them. */
+  /** Closed writers reopen their files when needed. */
   #closeIdle(): void {
-    let tooMany = this.#writers.size - MOST_OPEN;
+    let tooMany = this.#writers.size - MAX_OPEN;
     for (const writer of this.#writers.values()) {
       if (tooMany <= 0) return;
       tooMany -= 1;
@@ -146,7 +146,7 @@ class FileClaims implements ClaimStore {
     if (fromEpoch > 0 && options.force !== true && (await claims.claim(scriptId, fromEpoch)).isHeld) return undefined;
     const epoch = fromEpoch + 1;
     await index.running(scriptId);
-    const claim = await claims.take(scriptId, epoch, options.owner, options.leaseMs);
+    const claim = await claims.create(scriptId, epoch, options.owner, options.leaseMs);
     if (claim === undefined) return undefined;
     try {
       return { epoch, ...(await this.#begin(scriptId, epoch, options, claim)) };
@@ -167,7 +167,7 @@ class FileClaims implements ClaimStore {
     await this.scripts.release(scriptId, epoch);
   }
 
-  /** Fences off what older epochs still write, with the taker's own lines, and reads what stands above. */
+  /** Fences older epochs with the claimer's own lines, then reads everything before the fence. */
   async #begin(
     scriptId: string,
     epoch: number,
@@ -179,7 +179,7 @@ class FileClaims implements ClaimStore {
     const writer = scripts.startWriter(scriptId, epoch, { next: 0, bytes: before?.bytes ?? 0, claim });
     if (before === undefined && lines.length === 0 && status === undefined)
       return { lines: [], slot: undefined, damage: undefined };
-    await writer.append({ lines, status, isFence: true, mostBytes: Number.POSITIVE_INFINITY });
+    await writer.append({ lines, status, isFence: true, maxBytes: Number.POSITIVE_INFINITY });
     if (before === undefined) return { lines: [], slot: undefined, damage: undefined };
     await scripts.index.wake(scriptId);
     if (status !== undefined) await scripts.lister.rest(scriptId, status);
@@ -202,12 +202,12 @@ class FileJournals implements JournalStore {
     const { scripts } = this;
     const writer = scripts.writer(scriptId, epoch);
     try {
-      await writer.append({ lines, status, slot, flush, mostBytes: scripts.maxScriptBytes });
+      await writer.append({ lines, status, slot, flush, maxBytes: scripts.maxScriptBytes });
     } catch (error) {
       if (error instanceof StaleEpochError) await scripts.closeWriter(scriptId, epoch);
       throw error;
     }
-    // Where that fails, the next list repairs it.
+    // If this fails, the next list repairs the index.
     if (status !== undefined) await scripts.lister.rest(scriptId, status).catch(() => {});
   }
 
@@ -225,11 +225,11 @@ class FileJournals implements JournalStore {
     checkScriptId(scriptId);
     const { claims, journals, index } = this.scripts;
     await this.scripts.closeWriters(scriptId);
-    if ((await claims.newestEpoch(scriptId)) > 0) await index.forget(scriptId);
-    // In this order a holder that is still there is refused before its journal goes.
-    await claims.forget(scriptId);
+    if ((await claims.newestEpoch(scriptId)) > 0) await index.deleting(scriptId);
+    // Deleting the claim first stops a live holder before its journal disappears.
+    await claims.delete(scriptId);
     await journals.delete(scriptId);
-    await index.forgotten(scriptId);
+    await index.deleted(scriptId);
   }
 }
 
@@ -242,7 +242,7 @@ async function orClose<Result>(file: number, act: () => Promise<Result>): Promis
   }
 }
 
-/** `counts`: what the claims say that was appended. */
+/** `counts`: the appended batches, according to the claims. */
 function damageOf(text: JournalText, counts: ReadonlyMap<number, EpochCounts>): JournalDamage | undefined {
   if (text.gap !== undefined) return { message: text.gap, isUnflushedTail: false };
   for (const [epoch, { appended, flushed, isOfAnotherBoot }] of counts) {

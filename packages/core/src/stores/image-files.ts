@@ -5,13 +5,13 @@ import type { ImageStore } from '../protocol/index.js';
 import { checkSha256, isSha256 } from './names.js';
 import { files, namesIn, readWhole, removeFile, statFile, syncFolder, type StoreFolder } from './store-folder.js';
 
-/** More than any sandbox can have; a file that unpacks to more is none of ours. */
-const MOST_IMAGE_BYTES = 2 ** 31 - 1;
+/** Larger than any sandbox image. A file that decompresses to more is not an image. */
+const MAX_IMAGE_BYTES = 2 ** 31 - 1;
 
 const pack = promisify(gzip);
 const unpack = promisify(gunzip);
 
-/** `images/<sha256>`, compressed. A file with the name of an image is never half of one. */
+/** `images/<sha256>`, compressed. Files appear atomically, so a reader never sees a partial one. */
 export class ImageFiles implements ImageStore {
   readonly #folder: StoreFolder;
 
@@ -36,7 +36,7 @@ export class ImageFiles implements ImageStore {
   async get(sha256: string): Promise<Uint8Array | undefined> {
     const found = await readWhole(this.#path(sha256));
     if (found === undefined) return undefined;
-    const bytes = await unpack(found.bytes, { maxOutputLength: MOST_IMAGE_BYTES }).catch(() => undefined);
+    const bytes = await unpack(found.bytes, { maxOutputLength: MAX_IMAGE_BYTES }).catch(() => undefined);
     return bytes !== undefined && hashOf(bytes) === sha256 ? bytes : undefined;
   }
 

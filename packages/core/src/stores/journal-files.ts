@@ -17,8 +17,8 @@ import {
 const SUFFIX = '.jsonl';
 
 /**
- * `journal/<script>.jsonl`, and the script's slot in `claims/<script>/slot-<epoch>-<batch>`: a new text of the slot is
- * a new file, which the batch of that number names.
+ * `journal/<script>.jsonl`, and the script's slot in `claims/<script>/slot-<epoch>-<batch>`. Each new text of the slot
+ * is a new file, and the batch of that number refers to it.
  */
 export class JournalFiles {
   readonly #folder: StoreFolder;
@@ -31,19 +31,19 @@ export class JournalFiles {
     return this.#folder.path('journal');
   }
 
-  /** Made where there is none. */
+  /** Creates the journal if it is missing. */
   openForAppend(scriptId: string): Promise<number> {
     return this.#folder.within(['journal'], () => openForAppend(this.#path(scriptId)));
   }
 
-  /** Nothing where there is no journal. */
+  /** Empty if there is no journal. */
   async read(scriptId: string): Promise<{ bytes: Buffer; text: JournalText; changedAtMs: number | undefined }> {
     const found = await readWhole(this.#path(scriptId));
     const bytes = found?.bytes ?? Buffer.alloc(0);
     return { bytes, text: readJournalText(bytes.toString('utf8')), changedAtMs: found?.stat.mtimeMs };
   }
 
-  /** Bytes, and when it was written last in ms since 1970; undefined where there is no journal. */
+  /** The size in bytes and the time of the last write in ms since 1970; undefined if there is no journal. */
   async size(scriptId: string): Promise<{ bytes: number; changedAtMs: number | undefined }> {
     const stat = await statFile(this.#path(scriptId));
     return stat?.isFile() === true
@@ -64,7 +64,7 @@ export class JournalFiles {
 
   async putSlot(scriptId: string, name: string, bytes: Uint8Array, flush: boolean): Promise<SlotReference> {
     const path = this.#slotPath(scriptId, name);
-    // A batch that is tried again.
+    // A batch is being retried.
     await removeFile(path);
     const file = await createFile(path);
     try {
@@ -77,13 +77,13 @@ export class JournalFiles {
     return { name, bytes: bytes.length, crc: checksum(bytes) };
   }
 
-  /** Undefined where it is not there any more, or not as it was. */
+  /** Undefined if the file is missing or was changed. */
   async readSlot(scriptId: string, { name, bytes, crc }: SlotReference): Promise<string | undefined> {
     const found = (await readWhole(this.#slotPath(scriptId, name)))?.bytes;
     return found?.length === bytes && checksum(found) === crc ? found.toString('utf8') : undefined;
   }
 
-  /** All but one. What is left behind takes up space, and no more. */
+  /** Removes all slots but one. A slot that cannot be removed only takes up space. */
   async removeSlots(scriptId: string, but: string | undefined): Promise<void> {
     const names = await namesIn(this.#slotPath(scriptId, ''));
     for (const name of names)

@@ -1,22 +1,21 @@
 import { crc32 } from 'node:zlib';
 import { ToolscriptUsageError, type ScriptStatus } from '../protocol/index.js';
 
-// The text of a journal. It is only ever appended to, by several processes that may die or be slow, so that what
-// stands in it must say by itself what counts:
+// The text of a journal. Several processes append to it and may die or lag at any time, so the text alone must show
+// which parts count:
 //
-//     #3.0*0 5f1c3a90        the first batch of epoch 3, of no parts: a fence
+//     #3.0*0 5f1c3a90        the first batch of epoch 3, without parts: a fence
 //     .
-//     #3.1*3 0c22e1d4        its second batch, of three parts; behind the space the CRC-32 of what precedes and follows
+//     #3.1*3 0c22e1d4        its second batch, with three parts; then the CRC-32 of the head and the parts
 //     +{"a":1}               a line
 //     !{"state":"running"}   the script's status
 //     @slot-3-1 812 9a01b3ff the file of the slot, its bytes and their CRC-32; "@" alone: the slot is empty
 //     .
 //
-// Each batch begins with a line feed and ends with the dot, and counts when all of it is there and has its CRC. What
-// was cut off has no dot, and cannot get one from a batch after it: that begins with a head of its own. Batches of an
-// older epoch below one of a newer were written by somebody who did not know yet; they do not count. The numbers of an
-// epoch's batches have no gaps: where one is missing, what stood there is lost. The same number twice is the same
-// batch, tried again.
+// Each batch starts with a line feed and ends with the dot. It counts if it is complete and matches its CRC. A
+// truncated batch has no dot and cannot get one from the next batch, which starts with its own head. Batches of an
+// older epoch after one of a newer epoch come from a process that lost its claim; they do not count. The batch numbers
+// of an epoch have no gaps: a missing number means lost data. A repeated number is a retry of the same batch.
 //
 // Journals of version 1 have batches without number and CRC ("3 {…}", "3*2 {…}" and "+{…}" for further lines).
 
@@ -24,7 +23,7 @@ const HEAD = /^#(\d{1,16})\.(\d{1,12})\*(\d{1,9}) ([0-9a-f]{8})$/u;
 const HEAD_1 = /^(\d{1,16})(?:\*(\d{1,9}))? ([^]*)$/u;
 const SLOT = /^(slot-\d{1,16}-\d{1,12}) (\d{1,16}) ([0-9a-f]{8})$/u;
 
-/** Where the newest text of a script's slot is. */
+/** The location of the current text of a script's slot. */
 export interface SlotReference {
   readonly name: string;
   readonly bytes: number;
@@ -42,11 +41,11 @@ export interface JournalText {
   readonly lines: readonly string[];
   readonly status: ScriptStatus | undefined;
   readonly slot: SlotReference | undefined;
-  /** 0 where nothing counts. */
+  /** 0 if no batch counts. */
   readonly newestEpoch: number;
-  /** How many batches of each epoch count. Not of version 1. */
+  /** The number of valid batches in each epoch. Excludes version 1. */
   readonly counts: ReadonlyMap<number, number>;
-  /** What is missing in the middle. */
+  /** Describes data missing in the middle. */
   readonly gap: string | undefined;
 }
 
@@ -68,7 +67,7 @@ export function checksum(content: string | Uint8Array): string {
 
 interface Batch {
   readonly epoch: number;
-  /** Undefined: of version 1. */
+  /** Undefined in version 1. */
   readonly number: number | undefined;
   readonly crc: string;
   readonly size: number;
@@ -83,7 +82,7 @@ export function readJournalText(text: string): JournalText {
     if (line === '.' && isWhole(batch)) reader.take(batch);
     if (isPart(line, batch)) batch?.parts.push(line);
     else batch = beginBatch(line) ?? (isOld ? beginBatch1(line) : undefined);
-    // What looks like version 1 below it is a part of a batch that is damaged.
+    // After a numbered batch, lines that look like version 1 belong to a damaged batch.
     isOld &&= batch?.number === undefined;
   }
   return reader;
@@ -134,7 +133,7 @@ function isWhole(batch: Batch | undefined): batch is Batch {
   return checksum(`${name}\n${batch.parts.map((part) => `${part}\n`).join('')}`) === batch.crc;
 }
 
-/** Undefined where the line begins none. */
+/** Undefined if the line does not start a batch. */
 function beginBatch(line: string): Batch | undefined {
   const [, epoch, number, size, crc] = HEAD.exec(line) ?? [];
   if (epoch === undefined || crc === undefined) return undefined;

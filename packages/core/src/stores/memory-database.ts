@@ -22,13 +22,13 @@ import {
 } from '../protocol/index.js';
 
 export interface MemoryStoresOptions {
-  /** The clock of leases and expiries, in ms since 1970. Default: that of the system. */
+  /** The clock for leases and expiries, in ms since 1970. Default: the system clock. */
   now?: () => number;
 }
 
 export interface ThreadRecord {
   readonly thread: Thread;
-  /** Rises with each change. */
+  /** Increases with each change. */
   order: number;
   instructions: ThreadInstructions | undefined;
 }
@@ -36,7 +36,7 @@ export interface ThreadRecord {
 export interface RunRecord {
   readonly run: Run;
   readonly turn: Turn;
-  /** In order of creation. */
+  /** Creation order. */
   readonly position: number;
   leaseMs: number;
   /** JSON text; the index is the `seq`. */
@@ -53,7 +53,7 @@ interface IdempotentRequest {
   readonly runId: string;
 }
 
-/** The tables of the stores in memory, and the steps that several of their functions take. All is synchronous. */
+/** The tables of the in-memory stores, and operations that several of them share. Everything is synchronous. */
 export class MemoryDatabase {
   readonly threads = new Map<string, ThreadRecord>();
   readonly runs = new Map<string, RunRecord>();
@@ -73,7 +73,7 @@ export class MemoryDatabase {
     return this.#count;
   }
 
-  /** Something of the thread has changed. */
+  /** Records a change of the thread. */
   touch(threadId: string): void {
     const record = this.threads.get(threadId);
     if (record === undefined) return;
@@ -89,7 +89,7 @@ export class MemoryDatabase {
     return [...this.approvals.values()].filter(({ approval }) => approval.runId === runId);
   }
 
-  /** Throws a `StaleEpochError` for a writer that does not hold the run. */
+  /** Throws a `StaleEpochError` unless the writer holds the run. */
   held(fence: RunFence): RunRecord {
     const { runId, epoch } = parseShape(RunFenceSchema, fence, 'fence');
     const record = this.runs.get(runId);
@@ -101,7 +101,7 @@ export class MemoryDatabase {
     return run.state === 'running' && isLeaseHeld(this.now(), run.leaseExpiresAt ?? 0, leaseMs);
   }
 
-  /** Into a state in which nobody holds the run. */
+  /** Changes to a state in which no worker holds the run. */
   leave(record: RunRecord, change: Partial<Run>): void {
     Object.assign(record.run, change, { updatedAt: this.now() });
     delete record.run.owner;
@@ -126,7 +126,7 @@ export class MemoryDatabase {
       if (record.approval.state === 'pending') this.settle(record, 'cancelled');
   }
 
-  /** Queues a suspended run that waits for nothing any more. */
+  /** Queues a suspended run that has no pending approvals. */
   queueIfDecided(runId: string): boolean {
     const record = this.runs.get(runId);
     if (record?.run.state !== 'suspended') return false;
@@ -152,11 +152,11 @@ interface PageOptions {
   readonly kind: string;
   readonly after?: string | undefined;
   readonly limit?: number | undefined;
-  /** The highest position comes first. */
+  /** Sorts the highest position first. */
   readonly isDescending?: boolean;
 }
 
-/** The page of these records behind the cursor, by position. */
+/** The page of records after the cursor, by position. */
 export function pageOf<Row>(
   rows: readonly Row[],
   positionOf: (row: Row) => number,

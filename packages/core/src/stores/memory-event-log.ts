@@ -33,10 +33,10 @@ interface LoggedRun {
   readonly texts: string[];
 }
 
-/** How far a group is with a run. */
+/** A group's progress with a run. */
 interface GroupPosition {
   nextSeq: number;
-  /** The token of the last delivery; a run that was served longest ago is served next. */
+  /** The token of the last delivery. The run served longest ago is served next. */
   served: number;
   attempts: number;
   reason: string;
@@ -45,7 +45,7 @@ interface GroupPosition {
   isDead: boolean;
 }
 
-/** Keeps events as long as this process lives: for tests, and for one process that needs no history. */
+/** Stores events in memory: for tests, and for one process that needs no history. */
 export function memoryEventLog(options: MemoryStoresOptions = {}): EventLog {
   return new MemoryEventLog(options.now ?? Date.now);
 }
@@ -155,7 +155,7 @@ class MemoryEventLog implements EventLog {
     this.#board.close();
   }
 
-  /** The run, or a new one. Throws for a stale epoch. */
+  /** The run, created if missing. Throws for a stale epoch. */
   #unfenced(runId: string, epoch: number): LoggedRun {
     const run = this.#runs.get(runId) ?? { epoch, isEnded: false, position: this.#count(), texts: [] };
     if (run.epoch <= epoch) return run;
@@ -172,7 +172,7 @@ class MemoryEventLog implements EventLog {
     return this.#made;
   }
 
-  /** Runs with events for the group that nobody has now. Those that were delivered too often are given up. */
+  /** Runs with undelivered events for the group. Runs that exceed the maximum deliveries become dead letters. */
   #waiting(group: string): { runId: string; run: LoggedRun; place: GroupPosition }[] {
     const waiting = [...this.#runs]
       .map(([runId, run]) => ({ runId, run, place: this.#placeOf(group, runId) }))

@@ -153,7 +153,7 @@ export class MemoryRuns implements RunStore {
     const known = draft.idempotencyKey === undefined ? undefined : this.database.requests.get(requestKey(draft));
     if (known === undefined) return undefined;
     if (known.text === requestText(draft)) return this.database.runs.get(known.runId);
-    throw new IdempotencyConflictError(`The idempotency key came with another request before: use a new key`);
+    throw new IdempotencyConflictError(`The idempotency key belongs to a different request. Use a new key`);
   }
 
   #refuseTaken({ runId, turnId, thread }: ParsedDraft): void {
@@ -170,7 +170,7 @@ export class MemoryRuns implements RunStore {
     if (this.database.threads.get(threadId)?.thread.principal !== principal) throw notFound('thread', threadId);
     const isBusy = this.database.runsOf(threadId).some(({ run }) => run.state === 'queued' || run.state === 'running');
     if (claim === undefined || !isBusy) return threadId;
-    throw new ThreadBusyError(`Another run of the thread ${threadId} is queued or running: wait for its end`);
+    throw new ThreadBusyError(`Another run of the thread ${threadId} is queued or running. Wait until it ends`);
   }
 
   #ask({ run }: RunRecord, drafts: readonly ParsedApproval[]): void {
@@ -236,7 +236,7 @@ function refuseForeign(database: MemoryDatabase, runId: string, drafts: readonly
 }
 
 function taken(kind: string, id: string): ToolscriptUsageError {
-  return new ToolscriptUsageError(`The ${kind} id ${JSON.stringify(id)} is taken: use a new one`);
+  return new ToolscriptUsageError(`The ${kind} id ${JSON.stringify(id)} already exists. Use a new one`);
 }
 
 function created({ run, turn }: RunRecord, isNew: boolean): CreatedRun {

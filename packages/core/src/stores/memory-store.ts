@@ -22,11 +22,11 @@ import { fits } from './script-lister.js';
 import { nameOf } from './status-index.js';
 
 export interface MemoryStoreOptions {
-  /** Of a script's journal and slot. Default 64 MiB. */
+  /** Maximum size of a script's journal and slot. Default 64 MiB. */
   maxScriptBytes?: number;
 }
 
-/** Keeps scripts as long as this process lives: for tests. */
+/** Stores scripts in memory: for tests. */
 export function memoryStore(options: MemoryStoreOptions = {}): HarnessStore {
   const scripts: Scripts = new Map();
   return {
@@ -40,7 +40,7 @@ interface Script {
   epoch: number;
   owner: string;
   leaseMs: number;
-  /** Of the monotonic clock; undefined where it is released. */
+  /** Monotonic time of the last renewal; undefined if released. */
   touchedAt: number | undefined;
   updatedAtMs: number;
   bytes: number;
@@ -110,7 +110,10 @@ class MemoryJournals implements JournalStore {
   ): void {
     checkScriptId(scriptId);
     const script = this.scripts.get(scriptId);
-    if (script?.epoch !== epoch) throw new StaleEpochError(`Epoch ${epoch} of ${scriptId} is not the current one`);
+    if (script?.epoch !== epoch)
+      throw new StaleEpochError(
+        `Epoch ${epoch} of ${scriptId} is stale: another process claimed or deleted the script`,
+      );
     if (lines.length === 0 && slot === undefined && status === undefined) return;
     const bytes = script.bytes + Buffer.byteLength(writeBatch(epoch, 0, { lines, status }));
     const slotBytes = Buffer.byteLength((slot === undefined ? script.slot : slot) ?? '');

@@ -39,7 +39,7 @@ export class MemoryThreads implements ThreadStore {
   async create(draft: ThreadDraft): Promise<Thread> {
     const parsed = parseShape(ThreadDraftSchema, draft, 'thread');
     if (this.database.threads.has(parsed.threadId ?? ''))
-      throw new ToolscriptUsageError(`The thread id ${JSON.stringify(parsed.threadId)} is taken: use a new one`);
+      throw new ToolscriptUsageError(`The thread id ${JSON.stringify(parsed.threadId)} already exists. Use a new one`);
     return structuredClone(addThread(this.database, parsed));
   }
 
@@ -170,7 +170,7 @@ export class MemoryThreads implements ThreadStore {
   }
 }
 
-/** The thread must not be there. */
+/** The thread must not exist. */
 export function addThread(database: MemoryDatabase, draft: ReturnType<typeof ThreadDraftSchema.parse>): Thread {
   const { threadId = newStoreId('thr'), title = '', workspace = '', principal, agentId, createdAt } = draft;
   const now = database.now();

@@ -1,16 +1,16 @@
 import { isScriptId, ToolscriptUsageError } from '../protocol/index.js';
 
-/** Names become parts of paths; throws for what could lead elsewhere. */
+/** Names become parts of paths. Throws for names that could lead elsewhere. */
 export function checkScriptId(scriptId: string): void {
   if (!isScriptId(scriptId))
     throw new ToolscriptUsageError(
-      `${JSON.stringify(scriptId)} is no script id: 1 to 128 letters, digits, "_" and "-"`,
+      `${JSON.stringify(scriptId)} is not a script id. Use 1 to 128 letters, digits, "_" and "-"`,
     );
 }
 
 export function checkSha256(sha256: string): void {
   if (!isSha256(sha256))
-    throw new ToolscriptUsageError(`${JSON.stringify(sha256)} is no SHA-256: 64 hexadecimal digits`);
+    throw new ToolscriptUsageError(`${JSON.stringify(sha256)} is not a SHA-256. Use 64 hexadecimal digits`);
 }
 
 export function isSha256(name: string): boolean {

@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** Says which process it was, in a way that a later process with the same number is not taken for it. */
+/** Identifies a process, so that a later process with the same PID is not mistaken for it. */
 export interface ProcessIdentity {
-  /** Of this very process: whoever has it is this one. */
+  /** Unique to this process. */
   readonly instance: string | undefined;
   readonly pid: number;
-  /** In clock ticks since the machine started; undefined where the system does not say. */
+  /** In clock ticks since boot; undefined if the system does not report it. */
   readonly startTime: string | undefined;
   readonly bootId: string | undefined;
-  /** Process numbers mean something within it only. */
+  /** PIDs are valid only within this namespace. */
   readonly pidNamespace: string | undefined;
   readonly hostname: string;
 }
@@ -32,8 +32,8 @@ export function ownIdentity(): ProcessIdentity {
 }
 
 /**
- * Undefined where nobody here can know: its machine, its start of the machine or its PID namespace is another one, or
- * this system says too little.
+ * Undefined if this process cannot know: the other process ran on another machine, boot or PID namespace, or the
+ * system reports too little.
  */
 export function isAlive(identity: ProcessIdentity, own: ProcessIdentity): boolean | undefined {
   if (identity.instance !== undefined && identity.instance === own.instance) return true;
@@ -42,12 +42,12 @@ export function isAlive(identity: ProcessIdentity, own: ProcessIdentity): boolea
   return found !== undefined && found.startTime === identity.startTime && !found.isZombie;
 }
 
-/** The machine has been started anew since that process ran, or it was another machine. */
+/** The machine has rebooted since that process ran, or the process ran on another machine. */
 export function isOfAnotherBoot(identity: ProcessIdentity, own: ProcessIdentity): boolean {
   return identity.bootId === undefined || identity.bootId !== own.bootId;
 }
 
-/** Undefined where the text is no identity, as after a power cut. */
+/** Undefined if the text is not an identity, for example after a power failure. */
 export function parseIdentity(text: string): ProcessIdentity | undefined {
   try {
     const { instance, pid, startTime, bootId, pidNamespace, hostname } = JSON.parse(text) as Record<
@@ -62,12 +62,12 @@ export function parseIdentity(text: string): ProcessIdentity | undefined {
   }
 }
 
-/** What of an identity tells whether its process lives, as a part of a file's name. */
+/** The identifying part of an identity, encoded for a file name. */
 export function markOf({ pid, startTime = '', bootId = '', pidNamespace = '' }: ProcessIdentity): string {
   return [pid, startTime, bootId, pidNamespace].join('_');
 }
 
-/** Undefined where the text is no mark. */
+/** Undefined if the text is not a mark. */
 export function identityOfMark(mark: string): ProcessIdentity | undefined {
   const [pid, startTime, bootId, pidNamespace] = mark.split('_').map((part) => part || undefined);
   if (pid === undefined || !/^[1-9]\d{0,9}$/u.test(pid)) return undefined;
@@ -83,11 +83,11 @@ function isOptionalText(value: unknown): value is string | undefined {
   return value === undefined || typeof value === 'string';
 }
 
-/** Undefined where there is no /proc, or no such process. */
+/** Undefined without /proc, or if there is no such process. */
 function readProcess(pid: number): { startTime: string; isZombie: boolean } | undefined {
   const stat = readProc(`${pid}/stat`);
   if (stat === undefined) return undefined;
-  // The second field is the program's name in parentheses, with whatever it contains; state is the third field.
+  // The second field is the program name in parentheses, which may contain any character; the third is the state.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return { startTime: fields[22 - 3] ?? '', isZombie: fields[0] === 'Z' || fields[0] === 'X' };
 }

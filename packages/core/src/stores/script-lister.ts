@@ -5,20 +5,20 @@ import type { JournalText } from './journal-text.js';
 import { statusOfVersion1 } from './version-1.js';
 import { isResting, nameOf, type IndexEntry, type RestingState, type StatusIndex } from './status-index.js';
 
-/** Files that are read side by side. */
+/** Number of files read concurrently. */
 const AT_ONCE = 32;
 
 type Content = JournalContent & { text: JournalText; bytes: number };
 
-/** A script that is to be listed, and how to find out what to say of it. */
+/** A script to list, and how to load its entry. */
 interface Candidate {
   readonly scriptId: string;
   readonly updatedAtMs: number;
-  /** Undefined where it is not there any more. */
+  /** Undefined if the script no longer exists. */
   look(): Promise<ListedScript | undefined>;
 }
 
-/** Lists what a file store keeps, and repairs its index where a process died between journal and index. */
+/** Lists the scripts of a file store, and repairs the index if a process died between journal and index. */
 export class ScriptLister {
   readonly #claims: ClaimFiles;
   readonly #journals: JournalFiles;
@@ -37,7 +37,7 @@ export class ScriptLister {
     this.#contentOf = contentOf;
   }
 
-  /** The journal says that the script rests: the index says so too. */
+  /** Copies a resting state from the journal to the index. */
   async rest(scriptId: string, status: ScriptStatus, updatedAtMs = Date.now()): Promise<void> {
     if (status.state === 'running') return;
     const { bytes } = await this.#journals.size(scriptId);
@@ -55,9 +55,9 @@ export class ScriptLister {
     const awake = await this.#awake();
     const scripts: ListedScript[] = [];
     let position = after;
-    // More than a page holds where few of them fit.
-    for (let most = limit; ; most *= 4) {
-      const part = await this.#behind(position, most, state, awake);
+    // Reads more than a page if few of them match.
+    for (let max = limit; ; max *= 4) {
+      const part = await this.#behind(position, max, state, awake);
       for (let start = 0; start < part.length; start += AT_ONCE) {
         const found = await Promise.all(part.slice(start, start + AT_ONCE).map((candidate) => candidate.look()));
         for (const [index, script] of found.entries()) {
@@ -66,22 +66,22 @@ export class ScriptLister {
           if (scripts.length === limit) return { scripts, next: positionOf(part[start + index]!) };
         }
       }
-      if (part.length < most) return { scripts };
+      if (part.length < max) return { scripts };
       position = positionOf(part.at(-1)!);
     }
   }
 
-  /** By time. Those of another state than the one that is looked for are left out where that is known. */
+  /** By time. Scripts known to be in another state are skipped. */
   async #behind(
     after: string,
-    most: number,
+    max: number,
     state: ListQuery['state'],
     awake: readonly Candidate[],
   ): Promise<Candidate[]> {
     const states: RestingState[] =
       state === undefined || state === 'damaged' ? ['suspended', 'ended'] : isResting(state) ? [state] : [];
     const known = new Set(awake.map(({ scriptId }) => scriptId));
-    const entries = await Promise.all(states.map((one) => this.#index.resting(one, after, most)));
+    const entries = await Promise.all(states.map((one) => this.#index.resting(one, after, max)));
     const resting = entries
       .flat()
       .filter(({ scriptId }) => !known.has(scriptId))
@@ -89,10 +89,10 @@ export class ScriptLister {
     const all = [...resting, ...awake.filter((candidate) => positionOf(candidate) > after)];
     if (states.length !== 1 || all.length > resting.length)
       all.sort((one, other) => (positionOf(one) < positionOf(other) ? -1 : 1));
-    return all.slice(0, most);
+    return all.slice(0, max);
   }
 
-  /** Those that are marked as running, each looked at. */
+  /** Scripts marked as running. Each one is checked. */
   async #awake(): Promise<Candidate[]> {
     const candidates: Candidate[] = [];
     for (const scriptId of await this.#index.runningIds()) {
@@ -105,25 +105,25 @@ export class ScriptLister {
 
   async #resting(entry: IndexEntry): Promise<ListedScript | undefined> {
     const [record, { bytes }] = await Promise.all([this.#index.recordOf(entry), this.#journals.size(entry.scriptId)]);
-    // A journal of another size is not the one that the record tells of.
+    // A journal of a different size has changed since the record.
     if (record?.bytes === bytes) return record;
     const script = await this.#look(entry.scriptId);
     if (script === undefined) await this.#index.drop(entry);
     return script;
   }
 
-  /** What the journal says. Undefined where there is neither a claim nor a journal. */
+  /** The state according to the journal. Undefined if there is neither a claim nor a journal. */
   async #look(scriptId: string): Promise<ListedScript | undefined> {
     const epoch = await this.#claims.newestEpoch(scriptId);
     const claim = epoch === 0 ? undefined : await this.#claims.claim(scriptId, epoch);
     const { changedAtMs } = await this.#journals.size(scriptId);
     if (claim === undefined && changedAtMs === undefined) {
-      await this.#index.forgotten(scriptId);
+      await this.#index.deleted(scriptId);
       return undefined;
     }
     const updatedAtMs = changedAtMs ?? (await this.#claims.changedAtMs(scriptId, epoch)) ?? 0;
     const content = await this.#contentOf(scriptId).catch(() => undefined);
-    // A link or a folder in its place, or a disk that cannot be read: the other scripts are listed all the same.
+    // The journal is a link or a folder, or the disk fails. The other scripts must still be listed.
     if (content === undefined) return { scriptId, state: 'damaged', updatedAtMs, bytes: 0 };
     const { text, damage, bytes } = content;
     const { state: said, ...status } = text.status ?? statusOfVersion1(text.lines);
@@ -134,7 +134,7 @@ export class ScriptLister {
     return { scriptId, ...status, state: said, updatedAtMs, bytes };
   }
 
-  /** Stores of earlier versions have no index. */
+  /** Adds scripts of earlier versions, which have no index. */
   async #complete(): Promise<void> {
     if (await this.#index.isComplete()) return;
     const all = new Set([...(await this.#claims.scriptIds()), ...(await this.#journals.scriptIds())]);

@@ -7,38 +7,38 @@ import { files, syncFolder, writeWhole } from './store-folder.js';
 export interface WriteOptions {
   readonly lines: readonly string[];
   readonly status?: BatchParts['status'];
-  /** Text. Null: the slot is emptied. */
+  /** Text. Null empties the slot. */
   readonly slot?: string | null | undefined;
   readonly flush?: boolean | undefined;
-  /** Written even where it has no parts: what older epochs write below it does not count. */
+  /** Written even without parts, so that later writes of older epochs do not count. */
   readonly isFence?: boolean;
-  /** Of the journal and the slot. */
-  readonly mostBytes: number;
+  /** Maximum size of the journal and the slot. */
+  readonly maxBytes: number;
 }
 
-/** Where a writer goes on. */
+/** The position where a writer continues. */
 export interface WriterStart {
   /** The number of its first batch. */
   readonly next: number;
-  /** Of the journal, as it was seen. */
+  /** The size of the journal when it was read. */
   readonly bytes: number;
   /** The open file of the epoch's claim. */
   readonly claim: number;
 }
 
-/** What is known of an append that is tried. */
+/** The state of one append attempt. */
 interface Attempt {
-  /** The batch, where it may have been written. */
+  /** The batch, if it may have been written. */
   written: Buffer | undefined;
   /** The batch counts. */
   stands: boolean;
 }
 
 /**
- * Writes one epoch of a script's journal, one batch after the other. Each batch is one write to a file opened for
- * appending, which the system puts in one piece after what is there. That it still counts is seen afterwards: where the
- * file has grown by just this batch, no fence of a later epoch stands before it, and whoever takes the script over
- * later reads it. Nothing is ever cut off or overwritten.
+ * Writes one epoch of a script's journal, one batch after the other. Each batch is one write in append mode, which the
+ * system places contiguously at the end. The writer then verifies that the batch counts: if the file has grown by
+ * exactly this batch, no fence of a later epoch precedes it, and any later claimer will read it. Nothing is ever
+ * truncated or overwritten.
  */
 export class ScriptWriter {
   readonly #scriptId: string;
@@ -52,10 +52,10 @@ export class ScriptWriter {
   #claim: number | undefined;
   #isFolderSynced = false;
   #tail: Promise<unknown> = Promise.resolve();
-  /** Appends that have not ended. */
+  /** Appends in progress. */
   #pending = 0;
 
-  /** `start`: of an epoch that was taken just now. Otherwise the journal says where it goes on. */
+  /** `start`: the start of an epoch that was just claimed. Otherwise the journal determines it. */
   constructor(
     scriptId: string,
     epoch: number,
@@ -72,7 +72,7 @@ export class ScriptWriter {
     this.#claim = start?.claim;
   }
 
-  /** Holds files open. */
+  /** Whether files are open. */
   get isOpen(): boolean {
     return this.#claim !== undefined || this.#journal !== undefined;
   }
@@ -91,7 +91,7 @@ export class ScriptWriter {
     return done;
   }
 
-  /** When it has written everything: the claim is let go. It can be used again. */
+  /** Finishes all writes, then releases the claim. The writer can be used again. */
   release(): Promise<void> {
     const done = this.#tail.then(() => this.#release());
     this.#tail = done.catch(() => {});
@@ -106,7 +106,7 @@ export class ScriptWriter {
     }
   }
 
-  /** When it has written everything. It can be used again: what is appended later waits for it. */
+  /** Finishes all writes. The writer can be used again: later appends wait for this. */
   close(): Promise<void> {
     const done = this.#tail.then(() => this.#closeFiles());
     this.#tail = done.catch(() => {});
@@ -124,7 +124,7 @@ export class ScriptWriter {
     this.#pending -= 1;
   }
 
-  /** Once more where it fails: that may have been the moment. */
+  /** Retries a failed append once, because the cause may have been temporary. */
   async #append(options: WriteOptions): Promise<void> {
     const attempt: Attempt = { written: undefined, stands: false };
     try {
@@ -145,12 +145,12 @@ export class ScriptWriter {
     if (flush) await this.#flush();
   }
 
-  async #writeAll({ lines, status, slot, flush = false, mostBytes }: WriteOptions, attempt: Attempt): Promise<void> {
-    const room = mostBytes - this.#bytes;
+  async #writeAll({ lines, status, slot, flush = false, maxBytes }: WriteOptions, attempt: Attempt): Promise<void> {
+    const room = maxBytes - this.#bytes;
     const reference = typeof slot === 'string' ? await this.#putSlot(slot, flush, room) : slot;
     await this.#write({ lines, status, slot: reference }, room - (reference?.bytes ?? 0), attempt);
     attempt.stands = true;
-    // Without it the loss of this batch would not be noticed; the next one says it too.
+    // Without this count a loss of the batch would go unnoticed. The next batch records it too.
     if (this.#claim !== undefined) await this.#claims.noteAppended(this.#claim, this.#next).catch(() => {});
     if (reference !== undefined) await this.#journals.removeSlots(this.#scriptId, reference?.name).catch(() => {});
   }
@@ -169,7 +169,7 @@ export class ScriptWriter {
   }
 
   async #write(parts: BatchParts, room: number, attempt: Attempt): Promise<void> {
-    // Of the first attempt nobody knows what became of it.
+    // The result of the first attempt is unknown.
     if (attempt.written !== undefined && (await this.#stands(attempt.written))) {
       this.#next += 1;
       return;
@@ -193,11 +193,11 @@ export class ScriptWriter {
   }
 
   /**
-   * Others have written too: a process of an older epoch that does not know yet, or another writer of this one.
-   * Whether this batch counts; otherwise it has to be written again under a free number.
+   * Other writers have appended too: a process of an older epoch that does not know it lost its claim, or another
+   * writer of this epoch. Returns whether this batch counts; otherwise it must be written again with a free number.
    */
   async #stands(text: Buffer): Promise<boolean> {
-    // Whoever takes the script over from here on reads what stands there already.
+    // A process that claims the script from here on reads the batches already written.
     await this.#claims.demandCurrent(this.#scriptId, this.epoch);
     const { bytes, text: journal } = await this.#journals.read(this.#scriptId);
     this.#bytes = bytes.length;
@@ -216,7 +216,7 @@ export class ScriptWriter {
   }
 }
 
-/** Trying again would not help. */
+/** A retry would not help. */
 function isFinal(error: unknown): boolean {
   return error instanceof StaleEpochError || error instanceof JournalFullError || error instanceof ToolscriptUsageError;
 }

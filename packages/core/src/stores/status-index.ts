@@ -4,14 +4,14 @@ import { isScriptId, type ScriptStatus } from '../protocol/index.js';
 import { FolderListings } from './folder-listings.js';
 import { createFile, files, hasCode, namesIn, readSmall, removeFile, type StoreFolder } from './store-folder.js';
 
-/** States in which nothing of a script changes without a take. */
+/** States in which a script changes only after a claim. */
 export type RestingState = 'suspended' | 'ended';
 
 export function isResting(state: string): state is RestingState {
   return state === 'suspended' || state === 'ended';
 }
 
-/** What a list tells of a script that rests. */
+/** The list entry of a resting script. */
 export interface StatusRecord extends Omit<ScriptStatus, 'state'> {
   readonly scriptId: string;
   readonly state: RestingState;
@@ -19,27 +19,26 @@ export interface StatusRecord extends Omit<ScriptStatus, 'state'> {
   readonly bytes: number;
 }
 
-/** A script that rests, by its name in the index alone. */
+/** A resting script, as its file name in the index identifies it. */
 export interface IndexEntry {
   readonly scriptId: string;
   readonly state: RestingState;
   readonly updatedAtMs: number;
 }
 
-/** Base 36; enough until the year 5138. */
+/** Base 36; sufficient until the year 5138. */
 const TIME_DIGITS = 9;
 
 /**
- * What makes lists cheap. The journal is the truth, and the index is made from it:
+ * An index that makes lists cheap. It is derived from the journal, which is authoritative:
  *
- *     status/running/<script>                   taken, and not put to rest since. Written before the take counts
- *     status/suspended/<time>.<script>          the record of a script that waits; its name sorts by time
+ *     status/running/<script>                   claimed, and not at rest since. Written before the claim takes effect
+ *     status/suspended/<time>.<script>          the record of a suspended script; the name sorts by time
  *     status/ended/<time>.<script>
- *     claims/<script>/status                    the same file as one of the two above: leads to its name
+ *     claims/<script>/status                    a hard link to one of the two records above, to find its name
  *
- * A script that stands under `running` may rest all the same, where its holder died between its last batch and the
- * index; whoever lists it looks into its journal. What stands under `suspended` and `ended` and not under `running`
- * rests.
+ * A script under `running` may be at rest if its holder died between its last batch and the index update; a list checks
+ * the journal of each. A script under `suspended` or `ended`, and not under `running`, is at rest.
  */
 export class StatusIndex {
   readonly #folder: StoreFolder;
@@ -49,19 +48,19 @@ export class StatusIndex {
     this.#folder = folder;
   }
 
-  /** Before a take. */
+  /** Call it before a claim. */
   async running(scriptId: string): Promise<void> {
     const path = this.#folder.path('status', 'running', scriptId);
     await this.#folder.within(['status', 'running'], () => makeMark(path));
   }
 
-  /** After a take that won: it rests no more. */
+  /** Call it after a successful claim: the script is no longer at rest. */
   async wake(scriptId: string): Promise<void> {
     const before = await this.record(scriptId);
     if (before !== undefined) await removeFile(this.#pathOf(before));
   }
 
-  /** After the batch that says so. Until it is done the script stands under `running`. */
+  /** Call it after the batch with the new status. Until it completes, the script stays under `running`. */
   async rest(record: StatusRecord): Promise<void> {
     const { scriptId } = record;
     await this.running(scriptId);
@@ -73,18 +72,18 @@ export class StatusIndex {
     await this.#sleep(scriptId);
   }
 
-  /** Before the script is deleted. Until `forgotten` it stands under `running`. */
-  async forget(scriptId: string): Promise<void> {
+  /** Call it before deleting the script, which stays under `running` until `deleted`. */
+  async deleting(scriptId: string): Promise<void> {
     await this.running(scriptId);
     await this.wake(scriptId);
   }
 
-  /** There is neither a claim nor a journal any more. */
-  forgotten(scriptId: string): Promise<void> {
+  /** Call it after deleting claim and journal. */
+  deleted(scriptId: string): Promise<void> {
     return this.#sleep(scriptId);
   }
 
-  /** What a script that rests wrote last; undefined where there is none, or it is damaged. */
+  /** The last record of a resting script; undefined if missing or damaged. */
   async record(scriptId: string): Promise<StatusRecord | undefined> {
     return readRecord(await readSmall(this.#ownPath(scriptId)));
   }
@@ -97,18 +96,18 @@ export class StatusIndex {
     return (await namesIn(this.#folder.path('status', 'running'))).filter(isScriptId);
   }
 
-  /** The oldest of those that stand behind `after`, oldest first; at most so many. */
-  async resting(state: RestingState, after: string, most: number): Promise<readonly IndexEntry[]> {
+  /** At most `max` entries after `after`, oldest first. */
+  async resting(state: RestingState, after: string, max: number): Promise<readonly IndexEntry[]> {
     const names = await this.#listings.names(this.#folder.path('status', state));
-    return smallest(names, after, most).flatMap((name) => entryOf(name, state));
+    return smallest(names, after, max).flatMap((name) => entryOf(name, state));
   }
 
-  /** An entry that leads nowhere. */
+  /** Removes an entry without a script. */
   async drop(entry: IndexEntry): Promise<void> {
     await removeFile(this.#pathOf(entry));
   }
 
-  /** Whether every script of the store is in the index: stores of earlier versions have none. */
+  /** Whether the index covers every script. Stores of earlier versions have no index. */
   async isComplete(): Promise<boolean> {
     return (await namesIn(this.#folder.path('status'))).includes('complete');
   }
@@ -136,20 +135,20 @@ export function nameOf(updatedAtMs: number, scriptId: string): string {
   return `${Math.max(0, Math.floor(updatedAtMs)).toString(36).padStart(TIME_DIGITS, '0')}.${scriptId}`;
 }
 
-/** Sorting ten thousand names to show a hundred would take most of the time. */
-function smallest(names: readonly string[], after: string, most: number): readonly string[] {
+/** Selects without sorting all: sorting ten thousand names to show a hundred would dominate the time. */
+function smallest(names: readonly string[], after: string, max: number): readonly string[] {
   const behind = names.filter((name) => name > after);
-  if (behind.length <= 2 * most) return behind.sort().slice(0, most);
+  if (behind.length <= 2 * max) return behind.sort().slice(0, max);
   let best: string[] = [];
   let bound: string | undefined;
   for (const name of behind) {
     if (bound !== undefined && name >= bound) continue;
     best.push(name);
-    if (best.length < 2 * most) continue;
-    best = best.sort().slice(0, most);
+    if (best.length < 2 * max) continue;
+    best = best.sort().slice(0, max);
     bound = best.at(-1);
   }
-  return best.sort().slice(0, most);
+  return best.sort().slice(0, max);
 }
 
 function entryOf(name: string, state: RestingState): IndexEntry[] {
@@ -160,7 +159,7 @@ function entryOf(name: string, state: RestingState): IndexEntry[] {
     : [];
 }
 
-/** An empty file. */
+/** Creates an empty file. */
 async function makeMark(path: string): Promise<void> {
   try {
     await files.close(await createFile(path));

@@ -25,13 +25,13 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { identityOfMark, isAlive, markOf, ownIdentity } from './process-identity.js';
 
-/** What a process left whose end nobody here can see: it has died long ago. */
+/** Files of a process whose end cannot be observed are leftovers after this time. */
 const LEFTOVER_MS = 7 * 86_400_000;
 
-/** Windows has neither; opening a pipe must not wait for its other end. */
+/** Windows has neither flag. O_NONBLOCK prevents waiting for the other end of a pipe. */
 const CAREFUL = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** The file operations of a store: each of them leaves the event loop free. */
+/** The asynchronous file operations of a store. */
 export const files = {
   chmod: promisify(chmod),
   close: promisify(close),
@@ -54,13 +54,13 @@ export const files = {
 };
 
 /**
- * The folder of a file store: makes what is not there, for its owner alone, and opens what is, without following
- * links. A new file is written in `partial/` and then linked or renamed to its name, so that under its name it is
- * whole from the first moment; what a killed process left in `partial/` is removed later.
+ * The folder of a file store. It creates missing folders and files with access for their owner only, and opens existing
+ * ones without following links. A new file is written in `partial/`, then linked or renamed, so that it appears
+ * atomically under its final name. Files that a killed process left in `partial/` are removed later.
  */
 export class StoreFolder {
   readonly #root: string;
-  /** The root and the folders in it, that are there. There may be many below those. */
+  /** The root and its direct subfolders that exist. Deeper folders may be numerous. */
   readonly #checked = new Map<string, Promise<void>>();
   #sweeping: Promise<void> | undefined;
 
@@ -72,7 +72,7 @@ export class StoreFolder {
     return join(this.#root, ...names);
   }
 
-  /** Runs `act`, and once more after making the folder (and those above it) where it is missing. */
+  /** Runs `act`. If the folder is missing, creates it with its parents and runs `act` again. */
   async within<Result>(names: readonly string[], act: () => Promise<Result>): Promise<Result> {
     await this.#check(names.slice(0, 1));
     try {
@@ -84,21 +84,21 @@ export class StoreFolder {
     }
   }
 
-  /** A free name in `partial/`; use it `within` that folder. */
+  /** A free name in `partial/`. Use it `within` that folder. */
   async partialPath(): Promise<string> {
-    // What cannot be removed now is removed another time.
+    // Files that cannot be removed now are removed later.
     this.#sweeping ??= this.#sweep().catch(() => {});
     await this.#sweeping;
     return this.path('partial', `${markOf(ownIdentity())}.${randomBytes(12).toString('base64url')}`);
   }
 
-  /** A new file in `partial/`, open. */
+  /** Creates and opens a file in `partial/`. */
   async openPartial(): Promise<{ path: string; file: number }> {
     const path = await this.partialPath();
     return { path, file: await this.within(['partial'], () => createFile(path)) };
   }
 
-  /** A new file in `partial/` with this content; `flush`: it survives a power cut. */
+  /** Creates a file in `partial/` with this content; `flush`: it survives a power failure. */
   async createPartial(content: string | Uint8Array, flush = false): Promise<string> {
     const { path, file } = await this.openPartial();
     try {
@@ -110,7 +110,7 @@ export class StoreFolder {
     return path;
   }
 
-  /** Folders of ours that are there are for their owner alone. */
+  /** Restricts existing folders of the store to their owner. */
   #check(names: readonly string[]): Promise<void> {
     const path = this.path(...names);
     const known = this.#checked.get(path);
@@ -126,7 +126,7 @@ export class StoreFolder {
     if (stat !== undefined && names.length > 0) await makePrivate(this.path(...names), stat);
   }
 
-  /** With those above it that are missing. */
+  /** Creates the folder and its missing parents. */
   async #make(names: readonly string[]): Promise<void> {
     try {
       await makeFolder(this.path(...names));
@@ -139,7 +139,7 @@ export class StoreFolder {
     }
   }
 
-  /** Once for each store: what others left there. */
+  /** Removes leftovers, once for each store. */
   async #sweep(): Promise<void> {
     for (const name of await namesIn(this.path('partial'))) {
       const path = this.path('partial', name);
@@ -148,7 +148,7 @@ export class StoreFolder {
     }
   }
 
-  /** By its maker's end, not by a clock, wherever that can be seen. */
+  /** Decided by the end of the process that made the file if it can be observed, otherwise by age. */
   #isLeftOver(name: string, stat: Stats): boolean {
     const maker = identityOfMark(name.split('.')[0] ?? '');
     const lives = maker === undefined ? undefined : isAlive(maker, ownIdentity());
@@ -156,50 +156,53 @@ export class StoreFolder {
   }
 }
 
-/** Without a link in its place; for its owner alone. Rejects with EEXIST where the name is taken. */
+/** Does not follow links; access for the owner only. Rejects with EEXIST if the name exists. */
 export async function createFile(path: string): Promise<number> {
   const file = await files.open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | CAREFUL, 0o600);
   if (takesFromOwner()) await files.fchmod(file, 0o600);
   return file;
 }
 
-/** The umask may take away what the owner needs. */
+/** The umask may remove permissions that the owner needs. */
 function takesFromOwner(): boolean {
   return process.platform !== 'win32' && (process.umask() & 0o700) !== 0;
 }
 
-/** Rejects where not all of it could be written: on a full disk or a quota. */
+/** Rejects after a partial write, as on a full disk or an exceeded quota. */
 export async function writeWhole(file: number, content: string | Uint8Array, at: number | null = null): Promise<void> {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content;
   const { bytesWritten } = await files.write(file, bytes, 0, bytes.length, at);
-  if (bytesWritten < bytes.length) throw new Error(`Only ${bytesWritten} of ${bytes.length} bytes could be written`);
+  if (bytesWritten < bytes.length)
+    throw new Error(
+      `Only ${bytesWritten} of ${bytes.length} bytes could be written. Free disk space or raise the quota`,
+    );
 }
 
-/** Made where there is none, in a folder that is there. */
+/** Creates the file if missing. The folder must exist. */
 export async function openForAppend(path: string): Promise<number> {
   const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | CAREFUL;
   const file = await withoutLink(path, () => files.open(path, flags, 0o600));
   const stat = await files.fstat(file);
   if (!stat.isFile()) {
     await files.close(file);
-    throw new Error(`${path} is no regular file`);
+    throw new Error(`${path} is not a regular file`);
   }
   if ((stat.mode & 0o777) !== 0o600 && process.platform !== 'win32') await files.fchmod(file, 0o600);
   return file;
 }
 
-/** For writing in the middle. Undefined where there is no such file. */
+/** Opens for writes at any position. Undefined if there is no such file. */
 export function openForWriting(path: string): Promise<number | undefined> {
   return orUndefined(path, () => files.open(path, constants.O_WRONLY | CAREFUL));
 }
 
-/** Undefined where there is no such file. */
+/** Undefined if there is no such file. */
 export async function readWhole(path: string): Promise<{ bytes: Buffer; stat: Stats } | undefined> {
   const file = await orUndefined(path, () => files.open(path, constants.O_RDONLY | CAREFUL));
   if (file === undefined) return undefined;
   try {
     const stat = await files.fstat(file);
-    if (!stat.isFile()) throw new Error(`${path} is no regular file`);
+    if (!stat.isFile()) throw new Error(`${path} is not a regular file`);
     return { bytes: await files.readFile(file), stat };
   } finally {
     await files.close(file);
@@ -208,7 +211,7 @@ export async function readWhole(path: string): Promise<{ bytes: Buffer; stat: St
 
 const SMALL_BYTES = 8_192;
 
-/** A file that is small as a rule, in few operations. Undefined where there is none. */
+/** Reads a file that is usually small, in few operations. Undefined if there is none. */
 export async function readSmall(path: string): Promise<Buffer | undefined> {
   const file = await orUndefined(path, () => files.open(path, constants.O_RDONLY | CAREFUL));
   if (file === undefined) return undefined;
@@ -221,24 +224,24 @@ export async function readSmall(path: string): Promise<Buffer | undefined> {
   }
 }
 
-/** Of the name itself, where it is a link. Undefined where there is nothing. */
+/** Does not follow links. Undefined if there is nothing. */
 export function statFile(path: string): Promise<Stats | undefined> {
   return orUndefined(path, () => files.lstat(path));
 }
 
-/** What stands in the folder; nothing where there is none. */
+/** The names in the folder; empty if there is none. */
 export async function namesIn(path: string): Promise<readonly string[]> {
   return (await orUndefined(path, () => files.readdir(path))) ?? [];
 }
 
-/** Whether it was there. */
+/** Returns whether the file existed. */
 export async function removeFile(path: string): Promise<boolean> {
   return (await orUndefined(path, () => files.unlink(path).then(() => true))) === true;
 }
 
-/** Makes new and removed names in the folder survive a power cut. */
+/** Makes created and removed names in the folder survive a power failure. */
 export async function syncFolder(path: string): Promise<void> {
-  // Windows neither opens folders nor needs it.
+  // Windows cannot open folders and does not need this.
   if (process.platform === 'win32') return;
   const folder = await files.open(path, constants.O_RDONLY | constants.O_DIRECTORY | CAREFUL);
   try {
@@ -266,21 +269,23 @@ async function withoutLink<Result>(path: string, look: () => Promise<Result>): P
     return await look();
   } catch (error) {
     if (hasCode(error, 'ELOOP'))
-      throw new Error(`${path} is a link, which the store does not follow`, { cause: error });
+      throw new Error(`${path} is a link, which the store does not follow. Replace it with the file or folder itself`, {
+        cause: error,
+      });
     throw error;
   }
 }
 
-/** One that was there is left as it is, unless it is no folder. */
+/** Keeps an existing folder; rejects if it is not a folder. */
 async function makeFolder(path: string): Promise<void> {
   try {
     await files.mkdir(path, 0o700);
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error;
-    if (!(await files.lstat(path)).isDirectory()) throw new Error(`${path} is no folder`, { cause: error });
+    if (!(await files.lstat(path)).isDirectory()) throw new Error(`${path} is not a folder`, { cause: error });
     return;
   }
-  // The umask may have taken away what the owner needs.
+  // The umask may have removed permissions that the owner needs.
   await makePrivate(path, await files.lstat(path));
 }
 
@@ -297,6 +302,6 @@ async function makeAbove(path: string): Promise<void> {
 }
 
 async function makePrivate(path: string, stat: Stats): Promise<void> {
-  if (!stat.isDirectory()) throw new Error(`${path} is no folder`);
+  if (!stat.isDirectory()) throw new Error(`${path} is not a folder`);
   if ((stat.mode & 0o777) !== 0o700 && process.platform !== 'win32') await files.chmod(path, 0o700);
 }

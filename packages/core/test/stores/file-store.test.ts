@@ -60,7 +60,7 @@ describe('the folder', () => {
     expect(await claim.current('scr_a')).toBe(undefined);
     expect(await claim.take('scr_a', 1, HOLDER)).toBe(undefined);
     await claim.release('scr_a', 1);
-    await expect(journal.append('scr_a', 1, ['line'])).rejects.toThrow('not the current one');
+    await expect(journal.append('scr_a', 1, ['line'])).rejects.toThrow('is stale');
     expect(await linesOf({ journal })).toBe(undefined);
     expect((await journal.list()).scripts).toEqual([]);
     await journal.delete('scr_a');
@@ -154,7 +154,7 @@ describe.runIf(process.platform !== 'win32')('what is planted', () => {
     const elsewhere = join(dirname(folder), 'elsewhere');
     for (const path of [folder, elsewhere]) mkdirSync(path);
     symlinkSync(elsewhere, join(folder, name));
-    await expect(fill(fileStore(folder))).rejects.toThrow('is no folder');
+    await expect(fill(fileStore(folder))).rejects.toThrow('is not a folder');
     expect(readdirSync(elsewhere)).toEqual([]);
   });
 
@@ -178,7 +178,7 @@ describe.runIf(process.platform !== 'win32')('what is planted', () => {
     mkdirSync(join(folder, 'journal'));
     execFileSync('mkfifo', [journalOf(folder)]);
     await expect(journal.append('scr_a', 1, ['line'])).rejects.toThrow();
-    await expect(journal.read('scr_a')).rejects.toThrow('no regular file');
+    await expect(journal.read('scr_a')).rejects.toThrow('not a regular file');
   });
 });
 
@@ -255,7 +255,7 @@ describe('the journal’s file', () => {
     expect(await claim.take('scr_a', 0, HOLDER)).toBe(undefined);
     expect((await claim.take('scr_a', 2, HOLDER))?.epoch).toBe(3);
     await journal.append('scr_a', 3, ['three']);
-    await expect(journal.append('scr_a', 2, ['stale'])).rejects.toThrow('not the current one');
+    await expect(journal.append('scr_a', 2, ['stale'])).rejects.toThrow('is stale');
     expect(await linesOf({ journal })).toEqual(['two', 'three']);
   });
 
