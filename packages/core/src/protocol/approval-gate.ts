@@ -4,31 +4,31 @@ import type { PlannedCall } from './script.js';
 import type { Tool } from './tools.js';
 
 /**
- * The port through which the facade asks whether a call may run. `approvals/` implements it; one gate
- * serves one script, or one structured call.
+ * The port through which the facade asks whether a call may run. `approvals/` implements it. One gate serves one
+ * script or one structured call.
  */
 export interface ApprovalGate {
-  /** Undefined, now or later, where nothing has to be decided. Never rejects; may stay open until `signal` aborts. */
+  /** Undefined, now or later, if no decision is needed. Never rejects; may stay pending until `signal` aborts. */
   decide(call: GateCall): Promise<GateDecision | undefined> | undefined;
   /**
-   * Takes an approval for exactly one call with exactly this text. False where it was given for another
-   * call or text, or was taken before; then nothing may run.
+   * Redeems an approval for exactly one call with exactly this text. Returns false if it was given for another call or
+   * text, or was redeemed before; then the call must not run.
    */
   redeem(approvalId: string, callId: string, inputJson: string): boolean;
-  /** What the policy of now says against a call that was let through before, in an earlier process. */
+  /** The denial by the current policy of a call that was allowed in an earlier process; undefined if it allows it. */
   forbids(call: GateCall): GateDecision | undefined;
-  /** Whether nobody has decided about this request while the script was suspended, and somebody still may. */
+  /** Whether nobody decided this request while the script was suspended, and a decision is still possible. */
   isOpen(request: ApprovalRequest): boolean;
-  /** As `decide`, for a call that waited for this request when its script was suspended. */
+  /** Like `decide`, for a call that waited for this request when its script was suspended. */
   recheck(call: GateCall, request: ApprovalRequest): Promise<GateDecision>;
-  /** What holds for further calls; a gate made with it goes on where this one is. */
+  /** Decisions that apply to later calls. A gate created with it continues from this state. */
   memory(): GateMemory;
 }
 
-/** What a person said once for several calls. Plain data. */
+/** A user's decisions that cover several calls. Plain data. */
 export interface GateMemory {
   readonly tools: readonly (readonly [tool: string, decision: 'approve' | 'deny'])[];
-  /** For every call that the plan lists with its arguments. */
+  /** Applies to every call that the plan lists with its arguments. */
   readonly plan?: 'approve' | 'deny';
 }
 
@@ -38,17 +38,17 @@ export interface GateCall {
   readonly scriptId: string | undefined;
   readonly principal: string | undefined;
   readonly app: unknown;
-  /** Deep-frozen; the data of `inputJson`. */
+  /** Deep-frozen; the parsed `inputJson`. */
   readonly input: JsonValue;
   readonly inputJson: string;
   readonly line?: number | undefined;
   readonly snippet?: string | undefined;
   readonly plan: readonly PlannedCall[];
-  /** Aborted when nobody needs the decision any more; later answers count for nothing. */
+  /** Aborts when nobody needs the decision any more; later answers are ignored. */
   readonly signal: AbortSignal;
-  /** Called once when a person is about to be asked, before they are. */
+  /** Called once, immediately before a user is asked. */
   readonly onRequest: (request: ApprovalRequest) => void;
-  /** Called where nobody is being asked, or any more: the decision comes when the script is resumed. */
+  /** Called if no user is being asked any more: the decision comes when the script is resumed. */
   readonly onParked: () => void;
 }
 
@@ -65,7 +65,7 @@ export type GateDecision = DecisionCommon &
   (
     | {
         readonly decision: 'approve';
-        /** What was approved and must run: the call's own text, or the edited one. */
+        /** The approved text that must run: the call's own, or the edited one. */
         readonly inputJson: string;
       }
     | {

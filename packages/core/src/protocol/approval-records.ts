@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PlannedCallSchema } from './items.js';
 import { PageQuerySchema, StoreIdSchema, TimeSchema } from './store-shapes.js';
 
-/** `ApprovalRequest`, as it is kept. Members that a later version adds are kept. */
+/** The stored form of `ApprovalRequest`. Members of later versions are kept. */
 export const ApprovalRequestSchema = z.looseObject({
   approvalId: StoreIdSchema,
   callId: z.string(),
@@ -23,7 +23,7 @@ export const ApprovalRequestSchema = z.looseObject({
 });
 export type StoredApprovalRequest = z.infer<typeof ApprovalRequestSchema>;
 
-/** `Decision`, as it crosses a process. */
+/** The serialized form of `Decision`. */
 export const DecisionSchema = z.union([
   z.enum(['approve', 'deny']),
   z.strictObject({
@@ -36,11 +36,11 @@ export const DecisionSchema = z.union([
 ]);
 export type StoredDecision = z.infer<typeof DecisionSchema>;
 
-/** `cancelled`: its run was cancelled, has ended, or does not wait for it any more. */
+/** `cancelled`: its run was cancelled, has ended, or no longer waits for it. */
 export const ApprovalStateSchema = z.enum(['pending', 'approved', 'denied', 'expired', 'cancelled']);
 export type ApprovalState = z.infer<typeof ApprovalStateSchema>;
 
-/** A request for approval, and what became of it. */
+/** A request for approval and its state. */
 export const ApprovalSchema = z.strictObject({
   approvalId: StoreIdSchema,
   runId: StoreIdSchema,
@@ -48,13 +48,13 @@ export const ApprovalSchema = z.strictObject({
   principal: z.string(),
   request: ApprovalRequestSchema,
   createdAt: TimeSchema,
-  /** From then on it cannot be approved. Left out: it waits for as long as its run. */
+  /** After this time it cannot be approved. Default: it stays valid as long as its run. */
   expiresAt: TimeSchema.optional(),
   state: ApprovalStateSchema,
-  /** Where somebody approved or denied it. */
+  /** Present if a user or a rule approved or denied it. */
   decision: DecisionSchema.optional(),
   decidedBy: z.string().optional(),
-  /** Of every state but `pending`. */
+  /** Present in every state except `pending`. */
   decidedAt: TimeSchema.optional(),
 });
 export type Approval = z.infer<typeof ApprovalSchema>;
@@ -69,20 +69,20 @@ export type ApprovalQuery = z.input<typeof ApprovalQuerySchema>;
 
 export interface ApprovalPage {
   readonly approvals: readonly Approval[];
-  /** There are more: `after` of the next page. */
+  /** Present if there are more: `after` of the next page. */
   readonly next?: string;
 }
 
 export interface DecidedApproval {
-  /** The approval as it stands: the winner's decision, whoever that was. */
+  /** The current approval, with the decision of the winner. */
   readonly approval: Approval;
-  /** This call decided it. */
+  /** Whether this call decided it. */
   readonly isWinner: boolean;
-  /** This call decided the last approval that its run waited for: the run is queued. */
+  /** Whether this call made the last decision that its run waited for, so that the run is queued. */
   readonly isRunQueued: boolean;
 }
 
-/** The state that a decision leads to. */
+/** The resulting state of a decision. */
 export function stateAfter(decision: StoredDecision): 'approved' | 'denied' {
   return (typeof decision === 'string' ? decision : decision.decision) === 'approve' ? 'approved' : 'denied';
 }

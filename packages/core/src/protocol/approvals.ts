@@ -1,29 +1,29 @@
 import type { PlannedCall } from './script.js';
 import type { ToolEffect } from './tools.js';
 
-/** A call that waits for a decision. Plain data: it can be stored, sent and shown. */
+/** A call that waits for a decision. Plain data that can be stored, sent and shown. */
 export interface ApprovalRequest {
   approvalId: string;
   callId: string;
   scriptId: string | undefined;
   tool: string;
   input: unknown;
-  /** The exact text that will run, be logged and be hashed. */
+  /** The exact text that is executed, logged and hashed. */
   inputJson: string;
   effect: ToolEffect;
-  /** The script's line that made the call, and its text. */
+  /** The line of the script that makes the call, and its text. */
   line?: number;
   snippet?: string;
   /** The script's own `approvalContext` argument. */
   context?: string;
-  /** Safe text for a person: control, bidi and zero-width characters are escaped. */
+  /** Text that is safe to show: control, bidi and zero-width characters are escaped. */
   rendered: string;
   plan: readonly PlannedCall[];
-  /** The plan lists this call with these very arguments: a decision for the plan covers it. */
+  /** The plan lists this call with these exact arguments, so a decision for the plan covers it. */
   planned: boolean;
-  /** In ms since 1970. Undefined where an earlier release asked. */
+  /** In ms since 1970. Undefined if an earlier release made the request. */
   createdAt?: number;
-  /** A decision that comes later counts for nothing. In ms since 1970; undefined: it may come at any time. */
+  /** Later decisions are ignored. In ms since 1970; undefined: no expiry. */
   expiresAt?: number;
 }
 
@@ -32,43 +32,42 @@ export type Decision =
   | 'deny'
   | {
       decision: 'approve' | 'deny';
-      /** Runs instead of the script's arguments, after validation. */
+      /** Replaces the script's arguments, after validation. */
       input?: unknown;
       note?: string;
       remember?: Remember;
-      /** Where the script is resumed later, the decision counts for nothing. In ms since 1970; default: it stays. */
+      /** The decision is ignored if the script is resumed after this time. In ms since 1970; default: no expiry. */
       expiresAt?: number;
     };
 
 /**
- * What else a decision holds for. `script`: every further call of this tool in this script. `plan`: every further
- * call that the script's static plan lists with its line and its very arguments, so that calls whose arguments
- * nobody could see are still asked about.
- * `workspace`: the host keeps a rule. The library only tells it, in `approval_resolved`, and goes on asking until the
- * host's rules say more.
+ * The further calls that a decision covers. `script`: every further call of this tool in this script. `plan`: every
+ * further call that the script's static plan lists with its line and its exact arguments, so that calls with unknown
+ * arguments still need a decision. `workspace`: the host stores a rule. The library only reports it, in
+ * `approval_resolved`, and keeps asking until the host's rules allow the call.
  */
 export type Remember = 'script' | 'plan' | 'workspace';
 
 /**
- * Asked for each call that needs a person. A throw counts as a denial; the message of a
- * `ToolCallError('ApprovalDeniedError', …)` is its reason. `suspend`: nobody decides now; the script is put
- * aside once such calls are all it waits for.
+ * Called for each call that needs a user. A throw counts as a denial; the message of a
+ * `ToolCallError('ApprovalDeniedError', …)` is its reason. `suspend`: no decision now; the script is suspended once it
+ * waits only for such calls.
  */
 export type ApprovalCallback = (request: ApprovalRequest) => Answered | Promise<Answered>;
 
 type Answered = Decision | 'suspend';
 
-/** The first rule that matches decides; where none does, the call is denied. */
+/** The first matching rule decides. If no rule matches, the call is denied. */
 export interface ApprovalRule {
-  /** Tool name or a pattern with `*`. Left out: every tool. */
+  /** A tool name or a pattern with `*`. Default: every tool. */
   tool?: string;
   effect?: ToolEffect;
   /**
-   * Argument values at dotted paths; strings may hold `*`. All must match. To deny or ask, a pattern also matches any
-   * entry of a list that stands at its path, or on the way to it; to approve it must match the value itself.
+   * Argument values by dotted path; strings may contain `*`. All must match. To deny or ask, a pattern also matches any
+   * entry of a list at its path or on the way to it; to approve, it must match the value itself.
    */
   input?: Record<string, unknown>;
-  /** A pattern on what the tool says it touches (`permissions`): all of them must match to approve, any one to deny or ask. */
+  /** A pattern for the tool's `permissions`. To approve, all permissions must match; to deny or ask, one suffices. */
   permission?: string;
   action: 'approve' | 'deny' | 'ask';
 }

@@ -1,5 +1,5 @@
 /**
- * Wakes those who wait for a change, by its key. A change between two waits of a listener is not lost: the next wait
+ * Wakes listeners that wait for a change of a key. A change between two waits of a listener is not lost: the next wait
  * ends at once.
  */
 export class ChangeBoard {
@@ -12,7 +12,7 @@ export class ChangeBoard {
     this.#onListen = onListen;
   }
 
-  /** Listens to one key; without it, to every key. */
+  /** Listens for one key; default: every key. */
   listen(key?: string): ChangeListener {
     const listener = new ChangeListener(key, () => this.#listeners.delete(listener));
     this.#listeners.add(listener);
@@ -25,13 +25,13 @@ export class ChangeBoard {
     return this.#listeners.size > 0;
   }
 
-  /** Without a key, something of any key may have changed. */
+  /** Without a key, any key may have changed. */
   announce(key?: string): void {
     for (const listener of this.#listeners)
       if (key === undefined || listener.key === undefined || listener.key === key) listener.wake();
   }
 
-  /** Ends all waits, those to come as well. */
+  /** Ends all current and future waits. */
   close(): void {
     this.#isClosed = true;
     for (const listener of this.#listeners) listener.end();
@@ -60,7 +60,7 @@ export class ChangeListener {
     this.wake();
   }
 
-  /** False where nothing will change any more, or the signal has aborted. */
+  /** False if no change can follow, or the signal has aborted. */
   async next(signal?: AbortSignal): Promise<boolean> {
     if (!this.#isChanged && signal?.aborted !== true) await this.#wait(signal);
     this.#isChanged = false;

@@ -1,26 +1,26 @@
 /**
- * The one error table. `docs/reference/errors.md` lists the same codes; a test holds the two together.
+ * The single error table. `docs/reference/errors.md` lists the same codes; a test compares the two.
  *
- * A script's failure is data (`ScriptFailure`), never thrown at the host. What the host programmer did
- * wrong is thrown as a `ToolscriptUsageError`.
+ * A script's failure is data (`ScriptFailure`) and never thrown. A mistake of the host programmer is thrown as a
+ * `ToolscriptUsageError`.
  */
 
 export type FailurePhase = 'detecting' | 'parsing' | 'checking' | 'executing' | 'finalizing';
 
 interface ErrorRow {
-  /** What the code stands for, in one sentence. */
+  /** The meaning of the code, in one sentence. */
   readonly meaning: string;
-  /** What a model should do next. */
+  /** The model's next step. */
   readonly advice: string;
-  /** True where the same script (or a repaired one) may succeed. */
+  /** True if the same script, or a repaired one, may succeed. */
   readonly retryable: boolean;
-  /** True where the code reaches the script as an error it can catch; such codes are global classes there. */
+  /** True if scripts can catch the code as an error; such codes are global classes in scripts. */
   readonly catchable: boolean;
   readonly phase: FailurePhase;
 }
 
 export const ERROR_TABLE = {
-  ScriptDisabledError: row('detecting', 'Scripts are switched off here.', 'Use structured tool calls instead.', false),
+  ScriptDisabledError: row('detecting', 'Scripts are disabled here.', 'Use structured tool calls instead.', false),
   HarnessBusyError: row('executing', 'No sandbox became free in time.', 'Run the same script again later.', true),
   ScriptSyntaxError: row(
     'parsing',
@@ -49,7 +49,7 @@ export const ERROR_TABLE = {
   ScriptRuntimeError: row(
     'executing',
     'The script threw an error and did not catch it.',
-    'Read the operations, then send a script that goes on from there.',
+    'Read the operations, then send a script that continues from there.',
     true,
   ),
   ScriptTimeoutError: row('executing', 'The script ran longer than its clock allows.', 'Do less in one script.', true),
@@ -65,7 +65,7 @@ export const ERROR_TABLE = {
     'Use a loop instead of recursion.',
     true,
   ),
-  ScriptCancelledError: row('executing', 'The run was cancelled from outside.', 'Wait for the person.', false),
+  ScriptCancelledError: row('executing', 'The run was cancelled from outside.', 'Wait for the user.', false),
   ScriptSkippedError: row(
     'executing',
     'An earlier script of the same answer failed.',
@@ -74,7 +74,7 @@ export const ERROR_TABLE = {
   ),
   ApprovalDeniedError: row(
     'executing',
-    'A person or a rule refused this tool call.',
+    'A user or a rule denied this tool call.',
     'Do not repeat the call; ask or go another way.',
     false,
     true,
@@ -82,7 +82,7 @@ export const ERROR_TABLE = {
   ApprovalTimeoutError: row(
     'executing',
     'Nobody decided about this tool call in time.',
-    'Ask the person before trying again.',
+    'Ask the user before you retry.',
     false,
     true,
   ),
@@ -123,14 +123,14 @@ export const ERROR_TABLE = {
   ),
   StoreError: row(
     'executing',
-    'The store of scripts failed, so the script was cut off.',
+    'The store of scripts failed, so the script was interrupted.',
     'Read the operations; do not repeat what was done.',
     false,
   ),
   SuspensionError: row(
     'executing',
     'A suspended script cannot be resumed.',
-    'Read the operations, then send a script that goes on from there.',
+    'Read the operations, then send a script that continues from there.',
     false,
   ),
 } as const satisfies Record<string, ErrorRow>;
@@ -142,7 +142,7 @@ export const CATCHABLE_CODES: readonly ErrorCode[] = (Object.keys(ERROR_TABLE) a
   (code) => ERROR_TABLE[code].catchable,
 );
 
-/** Why a script failed, as data. Positions are 1-based and count in the model's own source. */
+/** The reason why a script failed, as data. Positions are 1-based and refer to the model's own source. */
 export interface ScriptFailure {
   code: ErrorCode;
   message: string;
@@ -153,7 +153,7 @@ export interface ScriptFailure {
   callId?: string;
   /** At most 10 frames, all in `script.ts`. */
   stack?: string;
-  /** The lines of source around the place, with a mark under it. */
+  /** The source lines around the position, with a marker below it. */
   frame?: string;
   /** What to use or do instead. */
   hint?: string;
@@ -161,7 +161,7 @@ export interface ScriptFailure {
   metadata: Record<string, unknown>;
 }
 
-/** Makes a failure with the table's own phase and retryability, unless said otherwise. */
+/** Creates a failure with the phase and retryability of the table unless they are given. */
 export function scriptFailure(
   code: ErrorCode,
   message: string,
@@ -171,18 +171,18 @@ export function scriptFailure(
   return { code, message, phase, retryable, metadata: {}, ...extra };
 }
 
-/** What the programmer of the host did wrong: unknown option, closed harness, a tool that cannot be defined. */
+/** A mistake of the host programmer: an unknown option, a closed harness, an invalid tool definition. */
 export class ToolscriptUsageError extends Error {
   override readonly name = 'ToolscriptUsageError';
 }
 
 /**
- * A failure of one tool call, on the host's side. A tool may throw it to choose its message and data;
- * everything else that a tool throws becomes a `ToolExecutionError` with the thrown message.
+ * The failure of one tool call on the host. A tool may throw it to set message and data. Any other thrown value becomes
+ * a `ToolExecutionError` with its message.
  */
 export class ToolCallError extends Error {
   readonly code: ErrorCode;
-  /** JSON data for the script: `error.data` there. */
+  /** JSON data for the script, available there as `error.data`. */
   readonly data: unknown;
 
   constructor(code: ErrorCode, message: string, data?: unknown) {

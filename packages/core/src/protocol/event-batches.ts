@@ -11,17 +11,17 @@ import { StreamEventSchema, type StreamEvent } from './events.js';
 import { EventOrderError } from './store-errors.js';
 import { parseShape, StoreIdSchema } from './store-shapes.js';
 
-/** Events of one run in order, as a store writes them. */
+/** Consecutive events of one run, as a store writes them. */
 export interface EventBatch {
   readonly runId: string;
   readonly firstSeq: number;
-  /** The JSON text of each. */
+  /** The JSON text of each event. */
   readonly texts: readonly string[];
-  /** The index of the run's last event; -1 where it is not among them. */
+  /** The index of the run's last event; -1 if the batch does not contain it. */
   readonly endIndex: number;
 }
 
-/** Throws a `ToolscriptUsageError` for what is no batch of one run's events without gaps. */
+/** Throws a `ToolscriptUsageError` unless the events are consecutive events of one run. */
 export function checkBatch(events: readonly StreamEvent[]): EventBatch {
   const [first] = parseShape(StreamEventSchema.array().min(1), events, 'events');
   const runId = parseShape(StoreIdSchema, first!.run_id, 'events.0.run_id');
@@ -33,8 +33,8 @@ export function checkBatch(events: readonly StreamEvent[]): EventBatch {
 }
 
 /**
- * The texts that are new to a store that has the run's events up to `nextSeq`. Throws an `EventOrderError` where the
- * batch leaves a gap, or differs from what is there.
+ * The texts that are new to a store that has the run's events up to `nextSeq`. Throws an `EventOrderError` if the batch
+ * leaves a gap or differs from stored events.
  */
 export function placeEvents(
   { runId, firstSeq, texts }: EventBatch,
@@ -49,19 +49,19 @@ export function placeEvents(
   throw new EventOrderError(`The run ${runId} has another event ${firstSeq + index}: ${nextSeq} is expected next`);
 }
 
-/** Throws an `EventOrderError` where an event of the batch that is new would follow the run's last one. */
+/** Throws an `EventOrderError` if a new event of the batch follows the run's last one. */
 export function refuseAfterEnd({ runId, texts, endIndex }: EventBatch, wasEnded: boolean): void {
   if (wasEnded || (endIndex !== -1 && endIndex < texts.length - 1))
     throw new EventOrderError(`The run ${runId} has ended: no event follows its last one`);
 }
 
-/** A page of a run's events, whose index in `texts` is their `seq`. */
+/** A page of a run's events. The index in `texts` is the `seq`. */
 export function pageOfEvents(texts: readonly string[], range: EventRange): EventPage {
   const { from = 0, limit = DEFAULT_EVENT_PAGE } = parseShape(EventRangeSchema, range, 'range');
   return eventPage(from, texts.slice(from, from + limit), texts.length);
 }
 
-/** As many of the texts, which begin with the event `from`, as a page holds; the run's next event is `nextSeq`. */
+/** As many texts, starting with event `from`, as fit on a page; `nextSeq` is the run's next event. */
 export function eventPage(from: number, texts: readonly string[], nextSeq: number): EventPage {
   let length = 0;
   const tooMuch = texts.findIndex((text, index) => (length += text.length) > MAX_EVENT_PAGE_LENGTH && index > 0);

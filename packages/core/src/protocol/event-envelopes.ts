@@ -6,12 +6,12 @@ export interface RunIdentity {
   turnId: string;
 }
 
-/** Puts the payloads of one run into envelopes: `seq` in order and without gaps. */
+/** Wraps the payloads of one run in envelopes, with consecutive `seq` values. */
 export class EventEnvelopes {
   readonly identity: RunIdentity;
   #seq: number;
 
-  /** `nextSeq`: where a run goes on that was put aside. */
+  /** `nextSeq`: where a resumed run continues. */
   constructor(identity: RunIdentity, nextSeq = 0) {
     this.identity = identity;
     this.#seq = nextSeq;

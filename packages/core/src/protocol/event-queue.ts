@@ -1,4 +1,4 @@
-/** A queue between one producer that never waits and one consumer that does. */
+/** A queue between a producer that never waits and a consumer that does. */
 export class EventQueue<Item> implements AsyncIterable<Item> {
   #items: Item[] = [];
   #ended = false;
@@ -10,7 +10,7 @@ export class EventQueue<Item> implements AsyncIterable<Item> {
     this.#wake?.();
   }
 
-  /** What was pushed before is still delivered. */
+  /** Items pushed earlier are still delivered. */
   end(): void {
     this.#ended = true;
     this.#wake?.();

@@ -3,20 +3,20 @@ import { endsRun, EventRangeSchema, type EventPage, type LogPosition } from './e
 import type { StreamEvent } from './events.js';
 import { parseShape, StoreIdSchema } from './store-shapes.js';
 
-/** A page of a run's events, and how far its log goes; without a position, the log does not know the run. */
+/** A page of a run's events and the position of its log. Without a position, the log does not know the run. */
 export interface LogTail extends EventPage {
   readonly position: LogPosition | undefined;
 }
 
 interface SubscriptionSource {
-  /** It announces the run's id after each change. */
+  /** Announces the run's id after each change. */
   readonly board: ChangeBoard;
   readonly read: (runId: string, from: number) => Promise<LogTail>;
 }
 
 /**
- * A subscription as `EventLog.subscribe` describes it. It holds a position and no events: whatever was announced, it
- * reads on from there. So there is no seam between what was there and what comes.
+ * Implements `EventLog.subscribe`. It stores a position but no events, and after each announcement reads from that
+ * position. So no event between stored and new ones can be missed.
  */
 export async function* subscribeByReading(
   { board, read }: SubscriptionSource,

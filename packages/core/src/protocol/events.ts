@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { OperationItemSchema, OutputItemSchema, ResponseStatusSchema, UsageSchema } from './items.js';
 
-/** A call that waits for a person, as an event carries it. */
+/** A call that waits for a user, as an event contains it. */
 export const ApprovalRequestEventSchema = z.looseObject({
   approval_id: z.string(),
   call_id: z.string(),
@@ -31,7 +31,7 @@ const itemType = z.enum([
   'error',
 ]);
 
-/** What happened. `item_id` names the item an event is about; `script_id` the script. */
+/** The payload of an event. `item_id` names the item that the event concerns; `script_id` the script. */
 export const EventPayloadSchema = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('response_start') }),
   z.looseObject({
@@ -71,9 +71,9 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     decision: z.enum(['approve', 'deny', 'timeout', 'cancelled']),
     by: z.enum(['person', 'rule', 'policy', 'clock', 'host']),
     note: z.string().optional(),
-    /** 'workspace': what the person said holds beyond this script; the host that keeps it says how far. */
+    /** 'workspace': the decision applies beyond this script; the host that stores it defines the scope. */
     remember: z.enum(['script', 'plan', 'workspace']).optional(),
-    /** What runs, where a person put other arguments in place of the script's. */
+    /** The arguments that run if the user replaced the script's. */
     edited_input_json: z.string().optional(),
   }),
   z.looseObject({
@@ -95,7 +95,7 @@ export const EventPayloadSchema = z.discriminatedUnion('type', [
     type: z.literal('response_done'),
     status: ResponseStatusSchema,
     usage: UsageSchema.optional(),
-    /** Of a suspended script, by which it is resumed: no event carries its sealed memory. */
+    /** The id to resume a suspended script. Events never contain its sealed memory. */
     script_id: z.string().optional(),
     /** The approvals that the suspended script waits for. */
     approval_ids: z.array(z.string()).optional(),

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { ERROR_TABLE, type ErrorCode } from './errors.js';
 
 /**
- * Items of a conversation, as they cross processes: JSON, snake_case. Unknown members of an item (a
- * provider's own blobs) ride along untouched.
+ * Items of a conversation in their serialized form: JSON, snake_case. Unknown members of an item (a provider's own
+ * blobs) are kept unchanged.
  */
 
 const ErrorCodeSchema = z.enum(Object.keys(ERROR_TABLE) as [ErrorCode, ...ErrorCode[]]);
@@ -64,20 +64,20 @@ export const OperationItemSchema = z.looseObject({
   retry_of: z.string().optional(),
 });
 
-/** Of one result: most images that are handed to a model, and the most bytes of each. */
+/** Limits for one result: maximum number of images for a model, and maximum bytes of each. */
 export const MAX_IMAGES = 8;
 export const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 
 /**
- * An image of the conversation. Items hold it without `data`: a reference to bytes, which are looked up when the
- * input of a model is built.
+ * An image of the conversation. Items store it without `data`, as a reference to bytes that are resolved when the input
+ * of a model is built.
  */
 export const ImagePartSchema = z.looseObject({
   type: z.literal('image'),
   media_type: z.enum(['image/png', 'image/jpeg', 'image/gif', 'image/webp']),
-  /** Where the host finds it, as the tool named it. */
+  /** The path at which the host finds it, as the tool named it. */
   path: z.string().optional(),
-  /** Of the bytes, 64 hexadecimal digits. */
+  /** SHA-256 of the bytes, 64 hexadecimal digits. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/u),
   /** Base64. */
   data: z.string().optional(),
@@ -105,7 +105,7 @@ export const MessageItemSchema = z.looseObject({
   id: z.string(),
   role: z.enum(['assistant', 'user', 'system']),
   content: z.string(),
-  /** What a person's message brings, without `data`. */
+  /** The images of a user's message, without `data`. */
   images: z.array(ImagePartSchema).optional(),
 });
 
@@ -129,7 +129,7 @@ export const FunctionCallOutputItemSchema = z.looseObject({
   call_id: z.string(),
   output: z.string(),
   success: z.boolean(),
-  /** What the result brought, without `data`. */
+  /** The images of the result, without `data`. */
   images: z.array(ImagePartSchema).optional(),
 });
 
@@ -143,9 +143,11 @@ export const ScriptExecutionItemSchema = z.looseObject({
   source_sha256: z.string(),
   status: z.enum(['pending', 'executing', 'suspended', 'completed', 'error']),
   plan: z.array(PlannedCallSchema).optional(),
-  /** How the script came: a call of a function tool, a call of a custom tool, or a block of the answer's text. */
+  /** How the script arrived: as a call of a function tool, a call of a custom tool, or a block in the answer's text. */
   carrier: z.enum(['tool', 'custom', 'text']).optional(),
-  /** Of a block of text: all of it, tags included. With the messages around it, it is what the model wrote. */
+  /**
+   * The whole block of a script in text, including tags. Together with the messages around it, it is the model's text.
+   */
   raw_text: z.string().optional(),
 });
 
@@ -160,38 +162,38 @@ export const ScriptExecutionOutputItemSchema = z.looseObject({
   result: z.unknown().optional(),
   /** The value's JSON text; `{"partialResults": …}` after a failure. */
   output_json: z.string().optional(),
-  /** What the model reads of it, as it was rendered once. */
+  /** The report for the model, rendered once. */
   report: z.string().optional(),
-  /** `value.message`, where that is a string. */
+  /** `value.message`, if it is a string. */
   summary: z.string().optional(),
   output: z.string().optional(),
   logs: z.array(LogItemSchema),
   operations: z.array(OperationItemSchema),
-  /** What the value and the operations brought, without `data`. */
+  /** The images of the value and the operations, without `data`. */
   images: z.array(ImagePartSchema).optional(),
   diagnostics: z.array(DiagnosticSchema).optional(),
   error: ItemErrorSchema.optional(),
   metadata: OutcomeMetadataSchema,
 });
 
-/** The plan of the work, as the model last told it. */
+/** The work plan, as the model last updated it. */
 export const PlanItemSchema = z.looseObject({
   type: z.literal('plan'),
   id: z.string(),
-  /** The call that brought it, or changed it last. */
+  /** The call that created it or changed it last. */
   call_id: z.string(),
   steps: z.array(z.looseObject({ step: z.string(), status: z.enum(['pending', 'in_progress', 'completed']) })),
-  /** Why it changed; empty where the model did not say. */
+  /** The reason for the change; empty if the model gave none. */
   explanation: z.string(),
 });
 
-/** What stands for everything before it when the conversation goes back to the model: it had grown too long. */
+/** Replaces everything before it when the conversation is sent to the model, because it was too long. */
 export const CompactionItemSchema = z.looseObject({
   type: z.literal('compaction'),
   id: z.string(),
-  /** The model's own words. */
+  /** Written by the model. */
   summary: z.string(),
-  /** What the person had said last, where there was such a thing. */
+  /** The user's last message, if there was one. */
   last_message: z.string().optional(),
   /** The size of the conversation before it, in tokens; an estimate. */
   tokens_before: z.number().optional(),
@@ -234,12 +236,12 @@ export const UsageSchema = z.looseObject({
   input_tokens: z.number(),
   output_tokens: z.number(),
   total_tokens: z.number().optional(),
-  /** Some of the figures are estimates, on the high side: the provider did not say them to the end. */
+  /** Some figures are estimates, on the high side, because the provider did not report them completely. */
   estimated: z.boolean().optional(),
 });
 export type Usage = z.infer<typeof UsageSchema>;
 
-/** What a run's events fold into. */
+/** The result of folding a run's events. */
 export const ResponseSchema = z.object({
   run_id: z.string(),
   thread_id: z.string(),
@@ -252,9 +254,9 @@ export const ResponseSchema = z.object({
 export type Response = z.infer<typeof ResponseSchema>;
 
 /**
- * Members of a script's item that a host with a conversation of its own gives it: names, the carrier, the text that the
- * script was found in. The script's output then has a `report` too. `stage` does not become a member: `started` says
- * that the host has emitted the `item_start` of the item's `id`, `pending` that the whole item stands there as pending.
+ * Members that a host with its own conversation adds to a script's item: ids, the carrier, the text that contained the
+ * script. The script's output then has a `report` too. `stage` is not a member of the item: `started` means that the
+ * host has emitted the `item_start` of the item's `id`, `pending` that it has emitted the whole item as pending.
  */
 export type ScriptItemMembers = Partial<
   Pick<ScriptExecutionItem, 'id' | 'call_id' | 'format' | 'carrier' | 'raw_text'>

@@ -1,4 +1,4 @@
-/** A value that JSON text can carry without loss. */
+/** A value that JSON text represents without loss. */
 export type JsonValue =
   | null
   | boolean
@@ -10,21 +10,21 @@ export type JsonValue =
 /** A JSON object with string keys. */
 export type JsonObject = { readonly [key: string]: JsonValue | undefined };
 
-/** Deepest nesting that may cross between a script and its host, in either direction. */
+/** Maximum nesting of values between a script and its host, in both directions. */
 export const MAX_JSON_DEPTH = 100;
 
 const QUOTE = 34;
 const BACKSLASH = 92;
 
-/** What JSON text holds, as far as it was read. */
+/** The size of the JSON text that was measured. */
 export interface JsonExtent {
-  /** Levels of lists and objects within each other. */
+  /** Nesting depth of lists and objects. */
   readonly depth: number;
-  /** Values at every level, lists and objects too, and names of members. */
+  /** Values at every level, including lists and objects, plus member names. */
   readonly values: number;
 }
 
-/** Measures JSON text without reading it: one pass, no recursion. Stops where it is deeper than `maxDepth`. */
+/** Measures JSON text without parsing it: one pass, no recursion. Stops if it is deeper than `maxDepth`. */
 export function measureJson(text: string, maxDepth: number): JsonExtent {
   let depth = 0;
   let deepest = 0;
@@ -53,7 +53,7 @@ export function measureJson(text: string, maxDepth: number): JsonExtent {
   return { depth: deepest, values };
 }
 
-/** True where brackets outside strings nest deeper than `limit`. */
+/** True if brackets outside strings nest deeper than `limit`. */
 export function jsonDepthExceeds(text: string, limit: number): boolean {
   return measureJson(text, limit).depth > limit;
 }
@@ -62,7 +62,7 @@ function isOpening(code: number): boolean {
   return code === 91 || code === 123;
 }
 
-/** The index of the closing quote; the length of a text that has none. */
+/** The index of the closing quote; the length of the text if there is none. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let escapes = 0;

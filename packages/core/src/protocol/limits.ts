@@ -1,15 +1,15 @@
 import { z } from 'zod';
 
-/** No source above this is ever parsed, whatever the limits say: the parser's stack is sized for it. */
+/** Larger sources are never parsed, whatever the limits are: the parser's stack is sized for this maximum. */
 export const SOURCE_CEILING_BYTES = 65_536;
 
-/** Least time between two progress events of one script. */
+/** Minimum time between two progress events of one script. */
 export const PROGRESS_INTERVAL_MS = 500;
 
-/** How long unawaited tool calls are given to end after they were aborted. */
+/** How long unawaited tool calls may take to end after an abort. */
 export const ABORT_GRACE_MS = 250;
 
-/** The longest that a timer can be set to, in ms. */
+/** Maximum delay of a timer, in ms. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 const whole = (max = Number.MAX_SAFE_INTEGER) => z.number().int().min(0).max(max);
@@ -17,11 +17,11 @@ const positive = (max = Number.MAX_SAFE_INTEGER) => z.number().int().min(1).max(
 
 /** Every limit of one script run. `docs/reference/limits.md` lists the same names and defaults. */
 export const LimitsSchema = z.strictObject({
-  /** Wall clock in ms while the script or its tools run; stands still while approvals are all it waits for. */
+  /** Wall clock in ms while the script or its tools run. It stops while the script waits only for approvals. */
   timeoutMs: positive(MAX_TIMER_MS).default(30_000),
   /** The script's own CPU time in ms. */
   computeMs: positive(MAX_TIMER_MS).default(10_000),
-  /** How long a decision is waited for, in ms. */
+  /** How long to wait for a decision, in ms. */
   approvalTimeoutMs: positive(MAX_TIMER_MS).default(60_000),
   /** Guest heap in MiB. */
   memoryMb: z.number().int().min(4).max(1024).default(96),
@@ -31,21 +31,21 @@ export const LimitsSchema = z.strictObject({
   maxReturnBytes: positive().default(131_072),
   maxToolCalls: whole().default(32),
   maxConcurrentToolCalls: positive().default(4),
-  /** Detached tasks of one script that run at once; they take no place from its calls. */
+  /** Maximum number of detached tasks of one script that run concurrently. They do not count as concurrent calls. */
   maxConcurrentDetachedTasks: positive().default(4),
-  /** Calls of `sleep`, `catalog` and `tools.spawn` but `exec`, which are no tool calls. */
+  /** Calls of `sleep`, `catalog` and `tools.spawn` except `exec`, which are not tool calls. */
   maxBuiltinCalls: whole(100_000).default(500),
   /** Bytes of each output stream that a process tool keeps. */
   maxToolOutputBytes: positive().default(262_144),
   /** JSON bytes of one tool result. */
   maxToolResultBytes: positive().default(1_048_576),
-  /** Values at every level of one tool result, and names of members. */
+  /** Values at every level of one tool result, plus member names. */
   maxToolResultValues: positive().default(100_000),
   /** JSON bytes of one tool call's arguments. */
   maxToolInputBytes: positive().default(1_048_576),
-  /** Values at every level of one tool call's arguments, and names of members: they are validated in one go. */
+  /** Values at every level of one tool call's arguments, plus member names. They are validated synchronously. */
   maxToolInputValues: positive().default(30_000),
-  /** Tokens of a result that re-enter the conversation. */
+  /** Tokens of a result that enter the conversation. */
   modelOutputTokens: positive().default(8_000),
   maxLogEvents: whole().default(200),
   logRatePerSec: positive().default(20),
@@ -64,21 +64,21 @@ type ChangesShape = {
   [Name in keyof Shape]: z.ZodOptional<Shape[Name] extends z.ZodDefault<infer Inner> ? Inner : never>;
 };
 
-/** Some of the limits. What is left out stays as it was: no default stands in for it. */
+/** Some of the limits. Omitted limits keep their current value; no defaults apply. */
 export const LimitChangesSchema = z.strictObject(
   Object.fromEntries(
     Object.entries(LimitsSchema.shape).map(([name, limit]) => [name, z.optional(limit.unwrap())]),
   ) as unknown as ChangesShape,
 );
 
-/** Defaults of agents and of the command line, in place of those above. */
+/** Defaults for agents and the command line, which replace those above. */
 export const AGENT_LIMITS = Object.freeze({
   timeoutMs: 600_000,
   maxToolCalls: 256,
   maxConcurrentToolCalls: 16,
 } satisfies Partial<LimitsInput>);
 
-/** The smaller one of each limit and its ceiling. */
+/** The minimum of each limit and its ceiling. */
 export function withinCeilings(limits: Limits, ceilings: Partial<LimitsInput>): Limits {
   const within = Object.entries(limits).map(([name, limit]) => {
     const ceiling = ceilings[name as keyof Limits] ?? limit;

@@ -2,48 +2,48 @@ import type { EventPayload } from './events.js';
 import type { ImagePart, OutputItem } from './items.js';
 
 /**
- * The port to a model. A provider is given a whole conversation and streams one answer; it keeps nothing between two
- * requests. What goes wrong on the way is told in the stream, never thrown.
+ * The port to a model. A provider receives a whole conversation and streams one answer. It stores nothing between two
+ * requests. Failures are emitted in the stream, never thrown.
  */
 export interface ModelProvider {
-  /** The wire format, as items name it in `api`. */
+  /** The name of the wire format; items store it as `api`. */
   readonly api: string;
   readonly model: string;
   readonly capabilities: ModelCapabilities;
   /**
-   * One answer: `response_start`, items, `usage_update`, and one `response_done` as the last. A caller that stops
-   * reading, or aborts, closes the connection; an abort ends in `response_done` with the status `cancelled`.
+   * One answer: `response_start`, items, `usage_update`, and one `response_done` at the end. When the caller stops
+   * reading or aborts, the connection is closed. An abort ends in `response_done` with the status `cancelled`.
    */
   stream(request: ModelRequest, options?: StreamOptions): AsyncIterable<EventPayload>;
 }
 
-/** What the wire format has a place for. What it lacks is left out of the request. */
+/** Features of the wire format. Unsupported members are omitted from the request. */
 export interface ModelCapabilities {
-  /** Stop sequences end an answer. Without them a caller aborts the stream. */
+  /** Stop sequences can end an answer. Without them a caller aborts the stream. */
   readonly stopSequences: boolean;
-  /** Tools that take raw text. Elsewhere they become function tools with one text argument. */
+  /** Tools can take raw text. Otherwise they become function tools with one text argument. */
   readonly customTools: boolean;
 }
 
 export interface StreamOptions {
   signal?: AbortSignal;
-  /** Names the answer: its items have it as `answer_id`, and their ids begin with it. Default: a new name. */
+  /** Names the answer: its items carry it as `answer_id`, and their ids start with it. Default: a new id. */
   answerId?: string;
 }
 
 export interface ModelRequest {
   /** The system text. */
   system?: string;
-  /** In order of what was said. Answers of other providers are given in what both have in common. */
+  /** In chronological order. Answers of other providers are reduced to the common members. */
   conversation: readonly OutputItem[];
   tools?: readonly ModelTool[];
-  /** Default: the provider's own. */
+  /** Default: the provider's default. */
   maxOutputTokens?: number;
   temperature?: number;
   reasoningEffort?: ReasoningEffort;
   stopSequences?: readonly string[];
   promptCache?: PromptCache;
-  /** Finds the bytes of images that are held as references. Without it only those with `data` are shown. */
+  /** Finds the bytes of image references. Without it, only images with `data` are shown. */
   resolveImages?: ResolveImages;
 }
 
@@ -60,7 +60,7 @@ export interface FunctionTool {
   inputSchema: Readonly<Record<string, unknown>>;
 }
 
-/** A tool that takes raw text; `argument` is the text's name where the wire format has only function tools. */
+/** A tool that takes raw text. `argument` names the text if the wire format has only function tools. */
 export interface CustomTool {
   type: 'custom';
   name: string;
@@ -69,14 +69,14 @@ export interface CustomTool {
 }
 
 export interface PromptCache {
-  /** Marks what stays the same, where the wire format has such marks. Default true. */
+  /** Marks the unchanged prefix, if the wire format has cache marks. Default true. */
   marks?: boolean;
-  /** Requests with the same key share a cache, where the wire format has keys: the thread's name, say. */
+  /** Requests with the same key share a cache, if the wire format has keys. For example the thread's id. */
   key?: string;
 }
 
-/** A piece of what a model is given: text, or an image with its `data`. */
+/** A part of a model's input: text, or an image with its `data`. */
 export type ModelPart = { type: 'text'; text: string } | (ImagePart & { data: string });
 
-/** In the same order; a line of text stands in place of an image that cannot be shown. Never rejects. */
+/** Returns parts in the same order; a line of text replaces an image that cannot be shown. Never rejects. */
 export type ResolveImages = (images: readonly ImagePart[]) => Promise<ModelPart[]>;

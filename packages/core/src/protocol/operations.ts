@@ -2,9 +2,8 @@ import type { ErrorCode } from './errors.js';
 import type { ToolEffect } from './tools.js';
 
 /**
- * What is known about a call. `unknown`: it had started and nobody can say whether it took effect.
- * `not_started`: it was asked for and nothing of it ran, or will.
- * `detached`: it outlives its script; it waits for its turn, or runs.
+ * The state of a call. `unknown`: it started, and nobody knows whether it took effect. `not_started`: it was requested,
+ * and nothing of it ran or will run. `detached`: it outlives its script; it is queued or running.
  */
 export type OperationStatus =
   | 'completed'
@@ -16,14 +15,14 @@ export type OperationStatus =
   | 'awaiting_approval'
   | 'detached';
 
-/** One tool call of a script, or one structured call. In call order they let a model go on after a failure. */
+/** One tool call of a script, or one structured call. In call order they let a model continue after a failure. */
 export interface Operation {
   callId: string;
   tool: string;
-  /** The effective input: validated, defaults applied. What the script sent, where it was not valid. */
+  /** The effective input: validated, with defaults. If validation failed, the input that the script sent. */
   input: unknown;
   effect: ToolEffect;
-  /** The id of the call whose end was unknown, and which this one makes again under its idempotency key. */
+  /** The id of the call with unknown outcome that this call retries under its idempotency key. */
   retryOf?: string;
   status: OperationStatus;
   result?: unknown;

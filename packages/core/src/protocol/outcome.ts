@@ -18,16 +18,16 @@ export interface OutcomeMetadata {
   approvalWaitMs: number;
   toolCallsMade: number;
   memoryUsedMb: number;
-  /** The whole preparation was found in the cache. */
+  /** The whole compilation was found in the cache. */
   cacheHit: boolean;
-  /** The runtime had the script's machine code already. */
+  /** The runtime already had the script's machine code. */
   compilationCacheHit: boolean;
   runtime: string;
 }
 
 interface OutcomeCommon {
   scriptId: string;
-  /** What `text()` and `emit()` said. */
+  /** The text that `text()` and `emit()` appended. */
   output: string;
   logs: LogEntry[];
   operations: Operation[];
@@ -36,7 +36,7 @@ interface OutcomeCommon {
   metadata: OutcomeMetadata;
 }
 
-/** What became of a script. Never thrown: a script's failure is data. */
+/** The result of a script. A script's failure is data and never thrown. */
 export type Outcome = OutcomeCommon &
   (
     | { status: 'completed'; value: unknown }
@@ -46,5 +46,5 @@ export type Outcome = OutcomeCommon &
 
 export type HarnessMode = 'enabled' | 'dry-run' | 'disabled';
 
-/** What stands in the place of every script in text while scripts are switched off. */
+/** Replaces every script in text while scripts are disabled. */
 export const DISABLED_WARNING = '[A script stood here. Scripts are switched off, so nothing of it ran.]';

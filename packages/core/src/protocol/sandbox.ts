@@ -1,43 +1,43 @@
 import type { LogLevel } from './outcome.js';
 
 /**
- * The port between a script's life (session/) and whatever executes it. The runtime is ignorant: code in,
- * calls out, a final report back. It knows no tool, no approval and no conversation.
+ * The port between a script's life (session/) and its runtime. The runtime knows no tool, no approval and no
+ * conversation: it receives code, emits calls, and reports the end.
  *
- * One run is a sequence of segments. A segment starts with the script's start or with `settle`, runs until
- * the guest has nothing left to do, and ends with exactly one `SandboxSegment`. Nothing leaves the guest
- * between two segments, so a segment that is thrown away has not happened.
+ * One run is a sequence of segments. A segment starts with the script's start or with `settle`, runs until the guest
+ * has nothing left to do, and ends with exactly one `SandboxSegment`. Nothing leaves the guest between two segments, so
+ * a segment that is dropped has not happened.
  */
 export interface SandboxRuntime {
   readonly name: string;
   /**
-   * How host and guest speak to each other: the version of scripts that start here, and those of scripts that can go on
-   * here. Left out: every script can.
+   * The protocol between host and guest: the version for scripts that start here, and the versions of scripts that can
+   * resume here. Undefined: every script can.
    */
   readonly bridge?: { readonly version: number; readonly known: readonly number[] };
-  /** Starts what is slow to start; resolves when a script would run at once. Idempotent. */
+  /** Starts threads and modules that are slow to start. Resolves when a script would run at once. Idempotent. */
   warm(): Promise<void>;
-  /** Never throws; a run that cannot start ends with a segment that says so. */
+  /** Never throws. A run that cannot start ends with a segment that says so. */
   run(job: SandboxJob, observer: SandboxObserver): SandboxRun;
   /**
-   * Goes on with a run that `capture` ended, here or in another process. The run stands still when `onStart` is
-   * called, and waits for `settle`. Where the capture does not fit, its only segment ends with `unrestorable`.
-   * Left out by runtimes that capture nothing.
+   * Continues a run that `capture` ended, in this process or another one. The run is paused when `onStart` is called,
+   * and waits for `settle`. If the capture does not fit, its only segment ends with `unrestorable`. Runtimes without
+   * `capture` omit it.
    */
   restore?(capture: SandboxCapture, job: SandboxJob, observer: SandboxObserver, images: ImageSource): SandboxRun;
-  /** The bytes of every image that captures made now need, by name. */
+  /** The bytes of every image that current captures need, by name. */
   images?(): Promise<ReadonlyMap<string, Uint8Array>>;
   stats(): SandboxStats;
   /** Ends every run (their segments say `cancelled`) and frees threads and memory. Idempotent. */
   close(): Promise<void>;
 }
 
-/** A run that stands still, as data. Plain memory of the script: to be encrypted wherever it is kept. */
+/** A paused run as data. It contains the script's plain memory: encrypt it before storing it. */
 export interface SandboxCapture {
   readonly runtime: string;
-  /** Names (SHA-256, hex) of what it can only be restored with. */
+  /** Names (SHA-256, hex) of the images needed to restore it. */
   readonly images: readonly string[];
-  /** The runtime's own. */
+  /** Opaque data of the runtime. */
   readonly state: Uint8Array;
 }
 
@@ -45,7 +45,7 @@ export interface SandboxCapture {
 export type ImageSource = (name: string) => Promise<Uint8Array | undefined>;
 
 export interface SandboxObserver {
-  /** The wait for a free sandbox is over. Not called where the run never starts. */
+  /** The wait for a free sandbox is over. Not called if the run never starts. */
   onStart(): void;
   /** Called asynchronously, never during `run` or `settle`. */
   onSegment(segment: SandboxSegment): void;
@@ -54,30 +54,30 @@ export interface SandboxObserver {
 export interface SandboxJob {
   /** Unique. A detached task's id, as the script reads it, is `task_RUNID_CALLINDEX`. */
   readonly runId: string;
-  /** Identifies `javascript`; runtimes cache what they make of it under this key. */
+  /** Identifies `javascript`; runtimes cache derived data under this key. */
   readonly sha256: string;
   /** One parenthesised async function expression without parameters. */
   readonly javascript: string;
   /**
-   * Where the pieces of `javascript` come from, for the stacks that the script reads: for each of its lines but the first,
-   * a flat list of `column, source line, source column`, as JSON text of the differences from one to the next; see
-   * `encodePositions` of the compiler. Left out: stacks count in `javascript`.
+   * Maps `javascript` to the source, for the stacks that scripts read: for each line except the first, a flat list of
+   * `column, source line, source column`, as JSON text of the differences between entries; see `encodePositions` of the
+   * compiler. Undefined: stacks refer to `javascript`.
    */
   readonly positions?: string;
-  /** Tool names as the script writes them, dots making namespaces. */
+  /** Tool names as scripts write them; dots separate namespaces. */
   readonly toolNames: readonly string[];
   /** JSON text of the script's `context`, without its functions. */
   readonly contextJson: string;
-  /** `tools.spawn` exists. */
+  /** Whether `tools.spawn` exists. */
   readonly spawn: boolean;
-  /** 32-bit words; the guest's random numbers come from nothing else. */
+  /** 32-bit words; the only source of the guest's random numbers. */
   readonly seed: readonly [number, number, number, number];
   /** The guest's clock at the start, in ms since 1970. */
   readonly clockMs: number;
-  /** Wall time the first segment may take. */
+  /** Maximum wall time of the first segment. */
   readonly wallMs: number;
   readonly limits: SandboxLimits;
-  /** Whose run it is; waiting runs of different principals take turns. */
+  /** The owner of the run. Queued runs of different principals take turns. */
   readonly principal: string | undefined;
 }
 
@@ -87,9 +87,9 @@ export interface SandboxLimits {
   readonly maxStackBytes: number;
   readonly maxReturnBytes: number;
   readonly maxToolInputBytes: number;
-  /** Tool calls beyond this are refused inside the guest, as a guard against floods. */
+  /** The guest rejects further tool calls, as a guard against floods. */
   readonly maxCalls: number;
-  /** The same of `sleep`, `catalog` and `tools.spawn`. */
+  /** The same limit for `sleep`, `catalog` and `tools.spawn`. */
   readonly maxBuiltinCalls: number;
   readonly maxLogEvents: number;
   readonly maxLogBytes: number;
@@ -100,44 +100,44 @@ export interface SandboxLimits {
 
 export interface SandboxRun {
   /**
-   * Delivers settlements and sets the guest's clock. Only between segments: after the last segment arrived
-   * and before the next `settle`. `wallMs` bounds this segment's wall time.
+   * Delivers settlements and sets the guest's clock. Call it only between segments: after the last segment arrived and
+   * before the next `settle`. `wallMs` limits this segment's wall time.
    */
   settle(settlements: readonly Settlement[], clockMs: number, wallMs: number): void;
-  /** Ends the run at once, also inside a loop. The final segment says `cancelled` with this reason. */
+  /** Ends the run at once, even inside a loop. The final segment says `cancelled` with this reason. */
   cancel(reason: 'cancelled' | 'timeout'): void;
   /**
-   * Ends the run without a segment and gives its state. Only between segments. Undefined where the runtime
-   * cannot, or the run ended otherwise first; then the run goes on as if nobody had asked.
+   * Ends the run without a segment and returns its state. Call it only between segments. Undefined if the runtime
+   * cannot capture, or the run ended first; in the former case the run continues.
    */
   capture?(): Promise<SandboxCapture | undefined>;
 }
 
-/** What a call came to. `json` is the result's JSON text; an empty text is `undefined`. */
+/** The result of a call. `json` is the result's JSON text; an empty text means `undefined`. */
 export type Settlement =
   | { readonly callIndex: number; readonly ok: true; readonly json: string }
   | { readonly callIndex: number; readonly ok: false; readonly error: GuestError };
 
-/** Only this much of an error crosses to the guest. */
+/** The only members of an error that reach the guest. */
 export interface GuestError {
-  /** A catchable code; the class of the error in the guest. */
+  /** A catchable code, which selects the error class in the guest. */
   readonly code: string;
   readonly message: string;
   readonly data?: unknown;
-  /** The frames of the script that the error's stack shows: of the call. In the model's own source. */
+  /** The script's frames in the error's stack, at the call. Positions refer to the model's own source. */
   readonly stack?: string;
 }
 
-/** A call the guest made. `name` is a tool's name, or one of the runtime's own: `$sleep`, `$catalog`, `$spawn`, `$tasks`, `$retry`. */
+/** A call by the guest. `name` is a tool's name, or a builtin: `$sleep`, `$catalog`, `$spawn`, `$tasks`, `$retry`. */
 export interface SandboxCall {
   /** 0, 1, 2 … in call order within the run. */
   readonly callIndex: number;
   readonly name: string;
-  /** JSON text of the arguments; empty where they cannot be carried. */
+  /** JSON text of the arguments; empty if they cannot be serialized. */
   readonly argsJson: string;
-  /** Why the arguments cannot be carried, naming the path. */
+  /** Why the arguments cannot be serialized, including the path. */
   readonly argsProblem?: string;
-  /** Position in `javascript`, 1-based. 0 where it is not known. */
+  /** Position in `javascript`, 1-based. 0 if unknown. */
   readonly line: number;
   readonly column: number;
 }
@@ -145,12 +145,12 @@ export interface SandboxCall {
 export interface SandboxSegment {
   readonly calls: readonly SandboxCall[];
   readonly logs: readonly { readonly level: LogLevel; readonly text: string }[];
-  /** What `text()` said. */
+  /** The text that `text()` appended. */
   readonly output: string;
   readonly progress: readonly { readonly message: string; readonly kind: 'info' | 'warn' }[];
-  /** Lines, texts and progress events that were over a limit and dropped in the guest. */
+  /** Lines, texts and progress events above a limit, which the guest dropped. */
   readonly dropped: { readonly logs: number; readonly progress: number };
-  /** Calls whose promise lost every race and which nothing in the script can observe any more. */
+  /** Calls whose promise lost every race and that nothing in the script can observe any more. */
   readonly unobservable: readonly number[];
   /** Present in the last segment only. */
   readonly end?: SandboxEnd;
@@ -159,11 +159,11 @@ export interface SandboxSegment {
   readonly compilationCacheHit: boolean;
 }
 
-/** A position or text here counts in `javascript`; the session maps it to the model's own source. */
+/** Positions and texts refer to `javascript`; the session maps them to the model's own source. */
 export type SandboxEnd =
   | { readonly type: 'returned'; readonly json: string | undefined; readonly unhandled: readonly GuestThrow[] }
   | { readonly type: 'threw'; readonly error: GuestThrow; readonly unhandled: readonly GuestThrow[] }
-  /** The value cannot cross. */
+  /** The value cannot be serialized. */
   | { readonly type: 'unserializable'; readonly path: string; readonly reason: string }
   | {
       readonly type: 'return_too_large';
@@ -171,47 +171,47 @@ export type SandboxEnd =
       readonly head: string;
       readonly largestKeys: readonly string[];
     }
-  /** Nothing is pending and the script has not ended: it waits for a promise that nobody will settle. */
+  /** Nothing is pending and the script has not ended: it awaits a promise that never settles. */
   | { readonly type: 'stalled'; readonly unhandled?: readonly GuestThrow[] }
   | { readonly type: 'syntax'; readonly message: string; readonly line: number }
   | { readonly type: 'limit'; readonly limit: 'compute' | 'wall' | 'memory' | 'stack'; readonly error?: GuestThrow }
   | { readonly type: 'cancelled'; readonly reason: 'cancelled' | 'timeout' }
   | { readonly type: 'busy'; readonly waitedMs: number }
-  /** What was captured cannot go on here. `detail` is for the host's log only. */
+  /** The capture cannot be restored here. `detail` is for the host's log only. */
   | { readonly type: 'unrestorable'; readonly detail: string }
   /** The runtime itself failed. `detail` is for the host's log only. */
   | { readonly type: 'internal'; readonly detail: string };
 
-/** Something a script threw. Every member was written by the guest and classifies nothing by itself. */
+/** A value that a script threw. The guest wrote every member, so none of them is evidence by itself. */
 export interface GuestThrow {
   readonly name: string;
   readonly message: string;
   readonly stack: string;
-  /** The call that rejected with this very error, by the record of the guest's bridge. */
+  /** The call that rejected with this exact error, as the guest's bridge recorded it. */
   readonly callIndex?: number;
-  /** A code that the guest's bridge gave the error (`ToolNotFoundError`), by its record. */
+  /** The code that the guest's bridge gave the error (`ToolNotFoundError`), as it recorded it. */
   readonly code?: string;
 }
 
 export interface SandboxStats {
   workers: number;
-  /** Scripts with a live sandbox: those that execute, and those that wait for tools. */
+  /** Scripts with a live sandbox: executing, or waiting for tools. */
   running: number;
-  /** Of those that run: the ones whose code a thread executes or will execute next. Left out where it is not known. */
+  /** Running scripts whose code a thread executes or will execute next. Undefined if unknown. */
   executing?: number;
-  /** Of those that run: the ones that stand still until a tool answers. Left out where it is not known. */
+  /** Running scripts that are paused until a tool answers. Undefined if unknown. */
   awaitingTools?: number;
-  /** Scripts without a sandbox, which wait for one. */
+  /** Scripts that wait for a sandbox. */
   waiting: number;
-  /** The same as `waiting`. */
+  /** Equals `waiting`. */
   queued?: number;
-  /** Bytes that live sandboxes take, and may take together before scripts have to wait. Left out where it is not known. */
+  /** Bytes used by live sandboxes, and their maximum before scripts have to wait. Undefined if unknown. */
   memoryBytes?: number;
   maxMemoryBytes?: number;
   completed: number;
   /** Instances dropped after growth, a trap or a limit. */
   instancesDropped: number;
   workersReplaced: number;
-  /** Scripts that computed for long while others waited, and went on in a slower lane. */
+  /** Scripts moved to a slower lane because they computed for long while others waited. */
   moved: number;
 }

@@ -3,10 +3,10 @@ import type { ValidationIssue } from './tools.js';
 
 export type ScriptLanguage = 'ts' | 'js';
 
-/** `tool`: the code came as a tool's argument, not in text. */
+/** `tool`: the code arrived as a tool's argument, not in text. */
 export type ScriptFormat = 'xml' | 'fence' | 'tool';
 
-/** What checking or repairing has to say about a script. Positions are 1-based, in the model's own source. */
+/** A finding of the checker or of a repair. Positions are 1-based, in the model's own source. */
 export interface Diagnostic {
   severity: 'error' | 'warning' | 'info';
   message: string;
@@ -21,34 +21,34 @@ export interface PlannedCall {
   tool: string;
   line: number;
   column: number;
-  /** The argument object, where every part of it is literal. */
+  /** The argument object, if all of it is literal. */
   input?: unknown;
   /** Inside a loop or a callback that may run many times. */
   repeated: boolean;
-  /** Behind a condition. */
+  /** Inside a branch. */
   conditional: boolean;
 }
 
 /**
- * What is certain of a call's argument before the script runs. Paths are those of messages: `args.items[2].city`.
+ * The statically known parts of a call's argument. Paths have the form used in messages: `args.items[2].city`.
  */
 export interface KnownArgument {
-  /** Null stands for each part that is not known. */
+  /** Null replaces each unknown part. */
   readonly value: unknown;
-  /** Paths of the parts that are not known. */
+  /** Paths of the unknown parts. */
   readonly unknown: readonly string[];
-  /** Those of them that are certainly there. */
+  /** Unknown parts that are certainly present. */
   readonly given: readonly string[];
-  /** Paths of the objects that may have members beside the known ones. */
+  /** Paths of the objects that may have members besides the known ones. */
   readonly open: readonly string[];
-  /** Where the parts stand in the source: UTF-16 offsets. The argument itself is always among them. */
+  /** Positions of the parts in the source, as UTF-16 offsets. The argument itself is always included. */
   readonly places: readonly (readonly [path: string, offset: number])[];
 }
 
-/** What a tool says of such an argument. */
+/** A tool's verdict about such an argument. */
 export interface KnownVerdict {
   readonly issues: readonly ValidationIssue[];
-  /** Paths of members that are null and count as left out. */
+  /** Paths of members that are null and count as omitted. */
   readonly absent: readonly string[];
 }
 
@@ -61,32 +61,37 @@ export interface SourcePosition {
 export interface CompiledScript {
   /** SHA-256 of the model's own source, hex. */
   readonly sha256: string;
-  /** Of `javascript`: what an engine made of the code is kept under it, and never under the source's hash. */
+  /**
+   * SHA-256 of `javascript`: the key of data that an engine derives from the code. Never use the source's hash for it.
+   */
   readonly codeSha256: string;
   /** The model's own text. */
   readonly source: string;
   /**
-   * JavaScript: one parenthesised async function expression, strict, that takes no arguments.
-   * Evaluating it has no effect; calling it starts the script.
+   * JavaScript: one parenthesised async function expression in strict mode, without parameters. Evaluating it has no
+   * effect; calling it starts the script.
    */
   readonly javascript: string;
-  /** Maps a 1-based position in `javascript` to the model's own source; undefined for what is not the model's. */
+  /** Maps a 1-based position in `javascript` to the model's own source; undefined for generated code. */
   readonly originalPosition: (line: number, column: number) => SourcePosition | undefined;
-  /** The same as JSON text, for a runtime: see `SandboxJob`. Made once. */
+  /** The same as JSON text, for a runtime; see `SandboxJob`. Computed once. */
   readonly positions: () => string;
   readonly diagnostics: readonly Diagnostic[];
   readonly plan: readonly PlannedCall[];
-  /** Where the source takes values apart (`const { a } = x`, `([a]) => …`), in source order: engines often lose these places. */
+  /**
+   * Destructuring patterns of the source (`const { a } = x`, `([a]) => …`) in order, because engines often lose these
+   * positions.
+   */
   readonly patterns: readonly (SourcePosition & { readonly kind: 'object' | 'array' })[];
-  /** The same as plain JSON data; `restoreScript` of the compiler makes it whole again. */
+  /** The same as plain JSON data; the compiler's `restoreScript` restores it. */
   readonly stored: () => StoredScript;
 }
 
-/** A compiled script at rest. */
+/** The stored form of a compiled script. */
 export interface StoredScript {
   readonly source: string;
   readonly javascript: string;
-  /** How positions in `javascript` lead back to `source`: the compiler's own. */
+  /** How positions in `javascript` map to `source`, in the compiler's own format. */
   readonly mappings: string;
   readonly layers: readonly (readonly { readonly start: number; readonly end: number; readonly text: string }[])[];
   readonly diagnostics: readonly Diagnostic[];
@@ -104,8 +109,7 @@ export type CompileResult =
     };
 
 /**
- * A piece of a model's answer, in order. Concatenating `raw` of every segment gives the answer back byte
- * for byte.
+ * A part of a model's answer, in order. Concatenating `raw` of every segment yields the answer byte for byte.
  */
 export type AnswerSegment =
   | { readonly type: 'text'; readonly raw: string; readonly text: string }
@@ -118,7 +122,7 @@ export type AnswerSegment =
       readonly format: 'xml' | 'fence';
     }
   | {
-      /** A block that is not well formed. Nothing of it runs. */
+      /** A malformed block. Nothing of it runs. */
       readonly type: 'malformed';
       readonly raw: string;
       readonly source: string;

@@ -8,17 +8,17 @@ export const StoreIdSchema = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/u, '1 to 1
 /** In ms since 1970. */
 export const TimeSchema = z.number().int();
 
-/** Entries of a page of a list. */
+/** Default number of entries on a page. */
 export const DEFAULT_PAGE = 50;
 export const MAX_PAGE = 500;
 
-/** `after` is `next` of the page before. */
+/** `after` is `next` of the previous page. */
 export const PageQuerySchema = z.strictObject({
   after: z.string().optional(),
   limit: z.number().int().min(1).max(MAX_PAGE).optional(),
 });
 
-/** The value as the schema reads it. Throws a `ToolscriptUsageError` that names the member and what is wrong with it. */
+/** The parsed value. Throws a `ToolscriptUsageError` that names the invalid member and the problem. */
 export function parseShape<Schema extends z.ZodType>(schema: Schema, value: unknown, name: string): z.output<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
@@ -27,7 +27,7 @@ export function parseShape<Schema extends z.ZodType>(schema: Schema, value: unkn
   throw new ToolscriptUsageError(`${path} is not valid: ${issue?.message ?? 'unknown problem'}`);
 }
 
-/** A cursor of a list that is ordered by a position: `kind` keeps the cursors of different lists apart. */
+/** A cursor of a list ordered by position. `kind` separates the cursors of different lists. */
 export function writeCursor(kind: string, position: number): string {
   return `${kind}.${position.toString(36)}`;
 }
@@ -39,14 +39,14 @@ export function readCursor(kind: string, cursor: string): number {
   const isOurs = found === kind && rest.length === 0 && /^[0-9a-z]{1,10}$/u.test(digits);
   if (isOurs && Number.isSafeInteger(position)) return position;
   throw new InvalidCursorError(
-    `${JSON.stringify(cursor.slice(0, 100))} is no cursor of this list: begin the list again without "after"`,
+    `${JSON.stringify(cursor.slice(0, 100))} is not a cursor of this list. Start the list again without "after"`,
   );
 }
 
-/** So much of each text is searched, in UTF-16 units. */
+/** Maximum length of searched text, in UTF-16 units. */
 const MAX_SEARCHED = 20_000;
 
-/** Text as it is searched, and as it is searched for: without regard to case, and without what a database cannot hold. */
+/** Normalizes text and queries for search: ignores case, and removes characters that a database cannot store. */
 export function searchText(text: string): string {
   return text
     .slice(0, MAX_SEARCHED)

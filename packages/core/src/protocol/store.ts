@@ -1,8 +1,8 @@
 /**
- * Where scripts that wait, or were cut off, are kept. Three ports, because they may live in different places:
- * a database for claims and journals, an object store for images. `testing` holds the suite that every
- * implementation must pass. A script id has 1 to 128 letters, digits, `_` and `-`; for another one, and for a name of
- * an image that is no SHA-256, every function throws or rejects with a `ToolscriptUsageError`.
+ * Stores suspended and interrupted scripts. There are three ports, because they may live in different places: a
+ * database for claims and journals, an object store for images. `testing` contains the suite that every implementation
+ * must pass. A script id has 1 to 128 letters, digits, `_` and `-`. For any other id, and for an image name that is not
+ * a SHA-256, every function throws or rejects with a `ToolscriptUsageError`.
  */
 export interface HarnessStore {
   readonly claim: ClaimStore;
@@ -11,36 +11,36 @@ export interface HarnessStore {
 }
 
 /**
- * Who may go on with a script. Every take raises the script's epoch by one, and only one taker wins an epoch;
- * what an older epoch still wants to write is refused from then on.
+ * Decides which process may continue a script. Every claim (`take`) increments the script's epoch, and only one process
+ * wins an epoch. From then on, writes of older epochs are rejected.
  */
 export interface ClaimStore {
-  /** Undefined where nobody ever took the script. */
+  /** Undefined if nobody ever claimed the script. */
   current(scriptId: string): Promise<Claim | undefined>;
   /**
-   * Takes the script over from `fromEpoch` (0: from nobody). In one step the epoch becomes `fromEpoch + 1`, the lines
-   * of `options` are appended to the journal, and the journal as it was before them is read: nothing that an older
-   * epoch writes later counts. Exactly one of several takers wins, between processes too. Undefined where `fromEpoch`
-   * is not the current epoch any more, or where somebody holds the claim and `force` is not set. Where it rejects, the
-   * claim is not held; its epoch may have risen.
+   * Claims the script at `fromEpoch` (0: never claimed). In one step the epoch becomes `fromEpoch + 1`, the lines of
+   * `options` are appended to the journal, and the journal before them is read: later writes of older epochs do not
+   * count. Exactly one of several callers wins, across processes too. Undefined if `fromEpoch` is no longer the current
+   * epoch, or if the claim is held and `force` is not set. If it rejects, the claim is not held; its epoch may have
+   * risen.
    */
   take(scriptId: string, fromEpoch: number, options: TakeOptions): Promise<Taken | undefined>;
-  /** The holder lives: its lease begins anew. False where the epoch is not the current one: the holder must stop. */
+  /** Renews the lease of a live holder. False if the epoch is not the current one: the holder must stop. */
   renew(scriptId: string, epoch: number): Promise<boolean>;
-  /** The holder is done, or waits for people. Nothing happens where the epoch is not the current one. */
+  /** The holder has finished or suspended the script. Does nothing if the epoch is not the current one. */
   release(scriptId: string, epoch: number): Promise<void>;
 }
 
 export interface TakeOptions {
-  /** Who takes it, for people to read. */
+  /** The name of the process, for users to read. */
   readonly owner: string;
-  /** For how long the claim is held without a `renew`, in ms. */
+  /** How long the claim is held without a `renew`, in ms. */
   readonly leaseMs: number;
-  /** Takes the script from a holder who may still live: whatever that one has begun may take effect. Default false. */
+  /** Claims the script even if its holder may be alive: calls that it has started may take effect. Default false. */
   readonly force?: boolean;
   /** Default: none. */
   readonly lines?: readonly string[];
-  /** From here on. Default: what it was. */
+  /** The new status. Default: the status stays. */
   readonly status?: ScriptStatus;
 }
 
@@ -50,99 +50,102 @@ export interface Taken extends JournalContent {
 
 export interface Claim {
   readonly epoch: number;
-  /** Somebody goes on with the script now. False after `release`, and when the lease has ended or the holder is known to be dead. */
+  /**
+   * A process runs the script now. False after `release`, after the lease has expired, or if the holder is known to be
+   * dead.
+   */
   readonly isHeld: boolean;
-  /** Empty where it is not known. */
+  /** Empty if unknown. */
   readonly owner: string;
-  /** When the lease ends if it is not renewed, in ms since 1970. */
+  /** When the lease expires unless it is renewed, in ms since 1970. */
   readonly expiresAtMs: number;
 }
 
-/** The journal of each script: lines of text in the order in which they were written, a slot, and a status. */
+/** The journal of each script: lines of text in write order, a slot, and a status. */
 export interface JournalStore {
   /**
-   * Appends all lines, with the slot and the status, or nothing; in the order of the calls, also where they are not
-   * awaited. When it is done they survive the death of this process; with `flush`, a power cut too. Lines are
-   * well-formed text without line feeds; others are a `ToolscriptUsageError`. Throws or rejects with a
-   * `StaleEpochError` where the epoch is not the script's current one (a later one has been taken, or the script was
-   * deleted), also where that happened while it was writing; and with a `JournalFullError` where the script's journal
-   * and slot would become too large.
+   * Appends all lines, the slot and the status, or nothing. Appends keep the order of the calls, even if they are not
+   * awaited. After it resolves, the data survives the death of this process, and with `flush` a power failure. Lines
+   * are well-formed text without line feeds; others cause a `ToolscriptUsageError`. Throws or rejects with a
+   * `StaleEpochError` if the epoch is not the script's current one (another process claimed it, or it was deleted),
+   * even if that happened during the write, and with a `JournalFullError` if journal and slot would exceed the maximum
+   * size.
    */
   append(scriptId: string, epoch: number, lines: readonly string[], options?: AppendOptions): void | Promise<void>;
-  /** What is kept of the script; undefined where there is nothing. */
+  /** The stored content; undefined if there is none. */
   read(scriptId: string): Promise<JournalContent | undefined>;
-  /** What is kept, oldest change first; also scripts that were claimed and never wrote. */
+  /** Stored scripts, oldest change first, including scripts that were claimed and never wrote. */
   list(query?: ListQuery): Promise<ScriptPage>;
-  /** Idempotent. The script's claim is forgotten with it. */
+  /** Deletes the script and its claim. Idempotent. */
   delete(scriptId: string): Promise<void>;
 }
 
 export interface AppendOptions {
   /** Default false. */
   readonly flush?: boolean;
-  /** Text that takes the place of the script's slot; null empties it. Default: the slot stays. */
+  /** Text that replaces the script's slot; null empties it. Default: the slot stays. */
   readonly slot?: string | null;
   /** Default: the status stays. */
   readonly status?: ScriptStatus;
 }
 
 export interface JournalContent {
-  /** Every line in order, without an append that was cut off. Of a damaged journal, what can still be read. */
+  /** Every line in order, without truncated appends. If the journal is damaged, the readable lines. */
   readonly lines: readonly string[];
-  /** Undefined where it is empty, or cannot be read any more. */
+  /** Undefined if it is empty or unreadable. */
   readonly slot: string | undefined;
-  /** Something that was appended is not there any more, or not as it was. */
+  /** Set if appended data is missing or was changed. */
   readonly damage: JournalDamage | undefined;
 }
 
 export interface JournalDamage {
-  /** What is missing. */
+  /** Describes the missing data. */
   readonly message: string;
-  /** The machine has stopped since, and all that is missing had been appended without `flush`. */
+  /** The machine has rebooted since, and all missing data had been appended without `flush`. */
   readonly isUnflushedTail: boolean;
 }
 
-/** What a list tells of a script, as whoever held it last has written it. */
+/** A script's status in a list, as its last holder wrote it. */
 export interface ScriptStatus {
   readonly state: 'running' | 'suspended' | 'ended';
   readonly threadId?: string;
   readonly principal?: string;
-  /** What it waits for, where it is suspended. */
+  /** The pending approvals of a suspended script. */
   readonly approvals?: readonly WaitingApproval[];
   /** Images that it needs. */
   readonly images?: readonly string[];
-  /** How it ended, where it has. */
+  /** How it ended, if it has. */
   readonly ended?: { readonly status: 'completed' | 'failed'; readonly code?: string; readonly message?: string };
 }
 
-/** What a list shows of an approval that is waited for. */
+/** The list entry of a pending approval. */
 export interface WaitingApproval {
   readonly approvalId: string;
   readonly tool: string;
   readonly line?: number;
-  /** Where somebody has decided already, and nobody has gone on since. */
+  /** Set if it was decided and the script has not been resumed since. */
   readonly decided?: 'approve' | 'deny';
-  /** When it can no longer be approved, in ms since 1970. */
+  /** When it expires, in ms since 1970. */
   readonly expiresAtMs?: number;
 }
 
-/** `running`: somebody holds it. `interrupted`: its holder is gone. `damaged`: what is kept of it cannot be read. */
+/** `running`: a process holds it. `interrupted`: its holder is gone. `damaged`: its data is unreadable. */
 export type StoredState = 'running' | 'interrupted' | 'suspended' | 'ended' | 'damaged';
 
-/** All conditions hold together. */
+/** All conditions must match. */
 export interface ListQuery {
   readonly state?: StoredState;
   readonly principal?: string;
   readonly threadId?: string;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: string;
-  /** The most scripts of a page. Default: all. */
+  /** Maximum number of scripts on a page. Default: all. */
   readonly limit?: number;
 }
 
 export interface ScriptPage {
   readonly scripts: readonly ListedScript[];
-  /** There may be more: `after` of the next page. */
+  /** Present if there may be more: `after` of the next page. */
   readonly next?: string;
 }
 
@@ -151,28 +154,28 @@ export interface ListedScript extends Omit<ScriptStatus, 'state'> {
   readonly state: StoredState;
   /** In ms since 1970. */
   readonly updatedAtMs: number;
-  /** Of the journal. */
+  /** Size of the journal. */
   readonly bytes: number;
 }
 
-/** Engines and memory images, each named by the SHA-256 (hex) of its bytes. */
+/** Stores engines and memory images, each named by the SHA-256 (hex) of its bytes. */
 export interface ImageStore {
   has(sha256: string): Promise<boolean>;
-  /** Idempotent. Rejects where the bytes do not have that hash. */
+  /** Idempotent. Rejects if the bytes do not match the hash. */
   put(sha256: string, bytes: Uint8Array): Promise<void>;
-  /** Undefined where it is not kept, or no longer has its hash. */
+  /** Undefined if it is missing or no longer matches its hash. */
   get(sha256: string): Promise<Uint8Array | undefined>;
   list(): Promise<readonly string[]>;
   /** Idempotent. */
   delete(sha256: string): Promise<void>;
 }
 
-/** Somebody else has gone on with the script; whoever sees this must stop. */
+/** Another process has claimed the script. The caller must stop. */
 export class StaleEpochError extends Error {
   override readonly name = 'StaleEpochError';
 }
 
-/** The script's journal has reached the most bytes that the store keeps of one script. */
+/** The script's journal has reached the maximum size that the store allows for one script. */
 export class JournalFullError extends Error {
   override readonly name = 'JournalFullError';
 }
