@@ -183,7 +183,7 @@ describe('what is kept', () => {
     writeFileSync(place.kept('suspension.key'), Buffer.alloc(32, 1));
     const other = await place.toolscript(['resume', id, '--approve']);
     expect(other.status).toBe(2);
-    expect(other.stderr).toContain('a key that is not known here');
+    expect(other.stderr).toContain('it was sealed with an unknown key');
     writeFileSync(place.kept('suspension.key'), key);
     const folder = place.kept('scripts', 'claims', id);
     const slot = join(
@@ -234,11 +234,13 @@ describe('toolscript resume', () => {
     const both = await Promise.all([1, 2].map(() => place.toolscript(['resume', id, '--approve'])));
     expect(new Set(both.map(({ status }) => status))).toEqual(new Set([0, 1]));
     const loser = both.find(({ status }) => status === 1)!;
-    expect(loser.stderr).toMatch(/^toolscript: (?:Somebody has gone on|A living process|This script has ended).*\n$/u);
+    expect(loser.stderr).toMatch(
+      /^toolscript: (?:This script was already resumed|Another process is already running|This script has already ended).*\n$/u,
+    );
     expect(audit(place).filter(({ type }) => type === 'call_started')).toHaveLength(1);
     const late = await place.toolscript(['resume', id, '--approve']);
     expect(late.status).toBe(1);
-    expect(late.stderr).toContain('has ended');
+    expect(late.stderr).toContain('has already ended');
   });
 
   it('refuses what is unclear, and says what is pending', async () => {

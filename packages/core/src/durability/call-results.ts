@@ -3,8 +3,8 @@ import type { TapeBatch } from '../session/index.js';
 import type { EndedCall } from '../tools/index.js';
 
 /*
- * What a call gave back stands in the settlement that told the script. Whatever keeps both, keeps it once: the
- * operation is written without it, and has it again when it is read.
+ * The result of a call is stored in the settlement that delivered it to the script. Stores with both keep it once: the
+ * operation is written without its result and gets it back when it is read.
  */
 
 export function withoutResult({ callIndex, operation }: EndedCall): EndedCall {

@@ -3,14 +3,14 @@ import type { InterruptedScript, ScriptStart, TapeBatch, TapeCall } from '../ses
 import type { CallIntent, EndedCall } from '../tools/index.js';
 import { withResult } from './call-results.js';
 
-/** One line of a script's journal. JSON; results of tools stand in the settlements only. */
+/** One line of a script's journal, as JSON. Only settlements contain results of tools. */
 export type JournalLine =
   | StartedLine
-  /** Before a call with effects. */
+  /** Written before a call with effects. */
   | { t: 'intent'; callIndex: number; operation: Operation; isRepeatable?: boolean }
-  /** A call with effects, or a detached task, ended while the guest was busy or suspended, or after it had ended. */
+  /** A call with effects, or a detached task, ended while the guest was busy or suspended, or after its end. */
   | { t: 'finished'; settlement: Settlement; ended: EndedCall }
-  /** Before the guest is told. */
+  /** Written before the settlements reach the guest. */
   | {
       t: 'delivered';
       clockMs: number;
@@ -18,16 +18,16 @@ export type JournalLine =
       settlements: readonly Settlement[];
       ended: readonly EndedCall[];
     }
-  /** Calls that no delivery has told of yet. */
+  /** Calls that no delivery has listed yet. */
   | { t: 'made'; calls: readonly TapeCall[] }
-  /** The suspension stands in the script's slot; version 1 has it in the line. */
+  /** The suspension is stored in the script's slot; version 1 stored it in the line. */
   | { t: 'suspended'; atMs: number; suspension?: string }
-  /** Somebody has decided, and nobody has gone on yet. */
+  /** Decisions were made, and the script was not resumed yet. */
   | { t: 'decided'; atMs: number; decisions: StoredDecisions }
   | { t: 'resumed'; atMs: number; decisions: StoredDecisions }
   | EndedLine;
 
-/** By approval. */
+/** By approval id. */
 export type StoredDecisions = Readonly<Record<string, Decision>>;
 
 export interface EndedLine {
@@ -40,18 +40,18 @@ export interface EndedLine {
 
 export interface StartedLine {
   t: 'started';
-  /** 1: suspensions stand in lines. */
+  /** 1: suspensions are stored in lines. */
   version: 1 | 2;
   atMs: number;
   identity: RunIdentity;
-  /** Not in version 1, which was `process`. */
+  /** Missing in version 1, which always meant `process`. */
   durability?: 'process' | 'power';
   /** The script makes this structured call. */
   callId?: string;
   start: ScriptStart;
 }
 
-/** What a journal tells. */
+/** The state that a journal describes. */
 export interface JournalState {
   identity: RunIdentity;
   durability: 'process' | 'power';
@@ -59,26 +59,26 @@ export interface JournalState {
   startedAtMs: number;
   updatedAtMs: number;
   script: InterruptedScript;
-  /** The newest suspension, where nothing has gone on since. */
+  /** The newest suspension, if the script was not resumed since. */
   suspension: string | undefined;
-  /** There is one that cannot be read any more. */
+  /** A suspension exists but is unreadable. */
   isSuspensionLost: boolean;
-  /** Somebody has gone on with it, and of that nothing is known but what was decided. */
+  /** The script was resumed, and only the decisions since then are known. */
   isResumed: boolean;
-  /** What was decided about it. */
+  /** The decisions about the suspension. */
   decisions: StoredDecisions;
   ended: EndedLine | undefined;
 }
 
-/** Undefined where the lines do not begin with a script's start that this version knows. */
-function readStory({ lines, slot }: Pick<JournalContent, 'lines' | 'slot'>): JournalState | undefined {
+/** Undefined unless the lines start with a script's start that this version knows. */
+function readState({ lines, slot }: Pick<JournalContent, 'lines' | 'slot'>): JournalState | undefined {
   const all = lines.map((line) => JSON.parse(line) as JournalLine);
   if (all[0]?.t !== 'started') return undefined;
-  // A script that was run a second time had done nothing the first time.
+  // A script that was started again had done nothing before.
   const [first, ...rest] = all.slice(all.findLastIndex(({ t }) => t === 'started'));
   if (first?.t !== 'started' || (first.version !== 1 && first.version !== 2)) return undefined;
   const reader = new StoryReader(slot);
-  for (const line of rest) reader.take(line);
+  for (const line of rest) reader.read(line);
   return {
     identity: first.identity,
     durability: first.durability ?? 'process',
@@ -94,10 +94,10 @@ function readStory({ lines, slot }: Pick<JournalContent, 'lines' | 'slot'>): Jou
   };
 }
 
-/** The same; undefined also where a line cannot be read. */
+/** Like `readState`; also undefined if a line is unreadable. */
 export function journalState(content: Pick<JournalContent, 'lines' | 'slot'>): JournalState | undefined {
   try {
-    return readStory(content);
+    return readState(content);
   } catch {
     return undefined;
   }
@@ -121,11 +121,11 @@ class StoryReader {
     this.#slot = slot;
   }
 
-  take(line: JournalLine): void {
+  read(line: JournalLine): void {
     switch (line.t) {
       case 'intent':
-        // A detached task that was queued may start while its script is suspended.
-        if (this.isResumed) this.#goesOn();
+        // A queued detached task may start while its script is suspended.
+        if (this.isResumed) this.#markResumed();
         this.#intents.set(line.callIndex, {
           callIndex: line.callIndex,
           operation: line.operation,
@@ -137,7 +137,7 @@ class StoryReader {
           this.#undelivered.set(line.settlement.callIndex, line.settlement);
         return this.#end(line.ended, line.settlement);
       case 'delivered':
-        this.#goesOn();
+        this.#markResumed();
         return this.#deliver(line);
       case 'made':
         this.#calls.push(...line.calls);
@@ -174,7 +174,7 @@ class StoryReader {
     };
   }
 
-  #goesOn(): void {
+  #markResumed(): void {
     this.suspension = undefined;
     this.isSuspensionLost = false;
   }

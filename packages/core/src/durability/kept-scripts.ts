@@ -16,18 +16,18 @@ import { SealError } from './suspension-envelope.js';
 import { openSuspension, waitingApprovals } from './suspensions.js';
 
 /**
- * Where a kept script stands. `running`: a living process goes on with it. `interrupted`: its process ended;
- * `recover` goes on with it. `damaged`: what is kept of it cannot be read, and nobody can go on with it.
+ * The state of a stored script. `running`: a live process runs it. `interrupted`: its process ended; `recover` resumes
+ * it. `damaged`: its data is unreadable, so it cannot be resumed.
  */
 export type KeptState = StoredState;
 
-/** A script of a store, as a list shows it. */
+/** A stored script, as a list shows it. */
 export interface KeptScript extends ListedScript {
-  /** What it waits for, where it is suspended. */
+  /** The pending approvals of a suspended script. */
   approvals: readonly WaitingApproval[];
 }
 
-/** Everything of a kept script that a person may want to see before deciding. Of a damaged one, what can be read. */
+/** Everything about a stored script that a user may need before deciding. For a damaged script, the readable part. */
 export interface KeptScriptDetails extends KeptScript {
   source: string;
   principal: string | undefined;
@@ -35,56 +35,56 @@ export interface KeptScriptDetails extends KeptScript {
   plan: readonly PlannedCall[];
   /** In call order. */
   operations: Operation[];
-  /** Of a suspended script. */
+  /** Only for a suspended script. */
   pendingApprovals: readonly ApprovalRequest[];
   logs: readonly LogEntry[];
   output: string;
-  /** What `resume` takes. */
+  /** The argument of `resume`. */
   suspension?: string;
-  /** Why not all of it can be shown. */
+  /** Why some details are missing. */
   problem?: string;
 }
 
 /** The scripts of a store, oldest change first. Needs no key. */
 export async function listScripts(store: HarnessStore, query: ListQuery = {}): Promise<KeptScript[]> {
   const { scripts } = await store.journal.list(query);
-  // Taken, and never written to: nothing has happened.
+  // The script was claimed and never written to, so nothing has happened.
   return scripts.filter(({ bytes }) => bytes > 0).map((script) => ({ ...script, approvals: script.approvals ?? [] }));
 }
 
-/** Undefined where there is no such script. */
+/** Undefined if there is no such script. */
 export async function inspectScript(
-  parts: DurabilityServices,
+  services: DurabilityServices,
   scriptId: string,
 ): Promise<KeptScriptDetails | undefined> {
-  const store = parts.keeping?.leases.store;
+  const store = services.keeping?.leases.store;
   const content = await store?.journal.read(scriptId);
   if (store === undefined || content === undefined) return undefined;
-  const story = journalState(content);
+  const recorded = journalState(content);
   const claim = await store.claim.current(scriptId);
-  const known = knownOf(parts, story);
+  const known = knownOf(services, recorded);
   const problem =
-    content.damage?.message ?? known.problem ?? (story === undefined ? 'its start is missing' : undefined);
+    content.damage?.message ?? known.problem ?? (recorded === undefined ? 'its start is missing' : undefined);
   return {
     scriptId,
-    state: stateOf(content, story, claim?.isHeld === true),
-    approvals: waitingApprovals(known.pendingApprovals, story?.decisions),
-    ...(story?.ended === undefined ? {} : { ended: endOf(story.ended) }),
-    updatedAtMs: story?.updatedAtMs ?? 0,
+    state: stateOf(content, recorded, claim?.isHeld === true),
+    approvals: waitingApprovals(known.pendingApprovals, recorded?.decisions),
+    ...(recorded?.ended === undefined ? {} : { ended: endOf(recorded.ended) }),
+    updatedAtMs: recorded?.updatedAtMs ?? 0,
     bytes: content.lines.reduce((sum, line) => sum + line.length, 0),
-    source: story?.script.start.script.source ?? '',
-    principal: story?.script.start.principal,
-    startedAtMs: story?.startedAtMs ?? 0,
-    plan: story?.script.start.script.plan ?? [],
+    source: recorded?.script.start.script.source ?? '',
+    principal: recorded?.script.start.principal,
+    startedAtMs: recorded?.startedAtMs ?? 0,
+    plan: recorded?.script.start.script.plan ?? [],
     ...known,
     ...(problem === undefined ? {} : { problem }),
   };
 }
 
-function stateOf({ damage }: JournalContent, story: JournalState | undefined, isHeld: boolean): KeptState {
-  if (damage !== undefined || story === undefined) return 'damaged';
-  if (story.ended !== undefined) return 'ended';
-  if (story.suspension !== undefined && !story.isResumed) return 'suspended';
+function stateOf({ damage }: JournalContent, recorded: JournalState | undefined, isHeld: boolean): KeptState {
+  if (damage !== undefined || recorded === undefined) return 'damaged';
+  if (recorded.ended !== undefined) return 'ended';
+  if (recorded.suspension !== undefined && !recorded.isResumed) return 'suspended';
   return isHeld ? 'running' : 'interrupted';
 }
 
@@ -93,9 +93,9 @@ function endOf({ status, code, message }: NonNullable<JournalState['ended']>): N
 }
 
 export interface PruneOptions {
-  /** Scripts that ended longer ago than this are forgotten. In ms; default 7 days. */
+  /** Deletes scripts that ended longer ago than this. In ms; default 7 days. */
   endedAfterMs?: number;
-  /** Scripts that nobody has decided about, or gone on with, for this long. In ms; default: never. */
+  /** Deletes scripts without a decision or a resume for this long. In ms; default: never. */
   waitingAfterMs?: number;
   /** Default: now, in ms since 1970. */
   nowMs?: number;
@@ -103,15 +103,15 @@ export interface PruneOptions {
 
 const DAY_MS = 86_400_000;
 
-/** Scripts of a list that are looked at together. */
+/** Number of listed scripts that are read together. */
 const PAGE = 100;
 
-/** Forgets what is old, and the engines and images that no suspension names any more. Gives what was forgotten. */
+/** Deletes old scripts, and the engines and images that no suspension refers to. Returns what was deleted. */
 export async function pruneScripts(
   store: HarnessStore,
   { endedAfterMs = 7 * DAY_MS, waitingAfterMs = Number.POSITIVE_INFINITY, nowMs = Date.now() }: PruneOptions = {},
 ): Promise<{ scripts: string[]; images: string[] }> {
-  // A script that is put aside at this very moment may lose its image; it goes along its tape then.
+  // A script that is suspended at this moment may lose its image. It is then replayed from its tape.
   const images = new Set(await store.images.list());
   const scripts = [
     ...(await forgetOlder(store, 'ended', nowMs - endedAfterMs)),
@@ -137,7 +137,7 @@ async function forgetOlder(store: HarnessStore, state: StoredState, thanMs: numb
   }
 }
 
-/** Takes away those that a script needs. Ends as soon as none is left, which is soon where nothing is to be forgotten. */
+/** Removes the images that scripts need from the set. Stops as soon as the set is empty. */
 async function withoutNeeded(store: HarnessStore, images: Set<string>): Promise<void> {
   let after: string | undefined;
   while (images.size > 0) {
@@ -154,22 +154,22 @@ interface Known extends Pick<
   'operations' | 'pendingApprovals' | 'logs' | 'output' | 'suspension' | 'problem'
 > {}
 
-function knownOf(parts: DurabilityServices, story: JournalState | undefined): Known {
-  if (story === undefined) return { operations: [], pendingApprovals: [], logs: [], output: '' };
-  const { suspension } = story;
-  if (story.isSuspensionLost) return { ...ofTape(story), problem: 'what it waits for can no longer be read' };
-  if (suspension === undefined || story.ended !== undefined) return ofTape(story);
+function knownOf(services: DurabilityServices, recorded: JournalState | undefined): Known {
+  if (recorded === undefined) return { operations: [], pendingApprovals: [], logs: [], output: '' };
+  const { suspension } = recorded;
+  if (recorded.isSuspensionLost) return { ...ofTape(recorded), problem: 'what it waits for can no longer be read' };
+  if (suspension === undefined || recorded.ended !== undefined) return ofTape(recorded);
   try {
-    const { suspension: text, pendingApprovals, ...known } = ofSuspension(parts, suspension, story.script);
-    return story.isResumed ? { ...known, pendingApprovals: [] } : { ...known, pendingApprovals, suspension: text };
+    const { suspension: text, pendingApprovals, ...known } = ofSuspension(services, suspension, recorded.script);
+    return recorded.isResumed ? { ...known, pendingApprovals: [] } : { ...known, pendingApprovals, suspension: text };
   } catch (error) {
-    if (error instanceof SealError) return { ...ofTape(story), problem: error.message };
+    if (error instanceof SealError) return { ...ofTape(recorded), problem: error.message };
     throw error;
   }
 }
 
-function ofSuspension(parts: DurabilityServices, suspension: string, written: JournalState['script']): Known {
-  const { script } = openSuspension(parts, suspension);
+function ofSuspension(services: DurabilityServices, suspension: string, written: JournalState['script']): Known {
+  const { script } = openSuspension(services, suspension);
   const { waiting } = script.calls;
   // Detached tasks end while their script is suspended.
   const endedSince = new Map(written.ended.map((call) => [call.callIndex, call]));

@@ -1,22 +1,22 @@
 import type { HarnessStore } from '../protocol/index.js';
 
 export interface Holder {
-  /** For people to read. */
+  /** A name for users to read. */
   readonly owner: string;
-  /** For how long a store believes in this process without hearing from it. */
+  /** How long a store waits for a renewal before the claim expires. */
   readonly leaseMs: number;
 }
 
 /**
- * The claims that a harness holds in its store: renews them three times in each lease, and lets them go for certain.
- * What a store fails at is tried again at the next renewal. Its timer holds no process open.
+ * The claims that a harness holds in its store. It renews them three times in each lease and guarantees their release.
+ * If the store fails, the next renewal retries. Its timer does not keep the process alive.
  */
 export class Leases {
   readonly store: HarnessStore;
   readonly holder: Holder;
-  /** By script, what to do when somebody else has it. */
+  /** By script: its epoch and the callback for a lost claim. */
   readonly #held = new Map<string, { epoch: number; onLost: () => void }>();
-  /** By script, what could not be done. */
+  /** By script: work to retry. */
   readonly #later = new Map<string, () => Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -37,7 +37,7 @@ export class Leases {
     this.#rest();
   }
 
-  /** What could not be written at the end of a script: tried again until it is, before the claim is let go. */
+  /** Retries a failed final write until it succeeds, then releases the claim. */
   finishLater(scriptId: string, epoch: number, write: () => Promise<void>): void {
     this.#later.set(scriptId, async () => {
       await write();
@@ -45,7 +45,7 @@ export class Leases {
     });
   }
 
-  /** What is left is tried once more. Never rejects. */
+  /** Retries the remaining work once. Never rejects. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await Promise.all([...this.#later].map(([scriptId, act]) => this.#orLater(scriptId, act)));
@@ -58,7 +58,7 @@ export class Leases {
     this.#rest();
   }
 
-  /** A store that does not answer has not said that the claim is lost: the next append finds out. */
+  /** If the store does not answer, the claim may still be held; the next append finds out. */
   async #renew(scriptId: string, epoch: number, onLost: () => void): Promise<void> {
     const isOurs = await this.store.claim.renew(scriptId, epoch).catch(() => true);
     if (isOurs || this.#held.get(scriptId)?.epoch !== epoch) return;

@@ -1,4 +1,4 @@
-/** Bytes of text that one harness keeps: about 5 000 suspensions of small scripts. */
+/** Maximum characters that one harness stores: about 5 000 suspensions of small scripts. */
 const MAX_CHARACTERS = 64 * 1024 * 1024;
 const MAX_CLAIMS = 100_000;
 
@@ -7,7 +7,7 @@ export class ProcessSuspensions {
   readonly #texts = new Map<string, string>();
   #characters = 0;
 
-  /** Drops the oldest ones when there is no more room. */
+  /** Drops the oldest suspensions if there is no more room. */
   put(scriptId: string, text: string): void {
     this.delete(scriptId);
     this.#texts.set(scriptId, text);
@@ -28,7 +28,7 @@ export class ProcessSuspensions {
   }
 }
 
-/** Without a store, the process knows which suspensions were resumed: each once, in all its harnesses. */
+/** Without a store, the process records which suspensions were resumed, across all its harnesses. */
 class ProcessClaims {
   readonly #epochs = new Map<string, number>();
 
@@ -45,7 +45,7 @@ class ProcessClaims {
 
 const processClaims = new ProcessClaims();
 
-/** Whether the caller is the first in this process to resume this suspension. */
+/** Whether the caller is the first one in this process to resume this suspension. */
 export function claimInProcess({ scriptId, epoch }: { scriptId: string; epoch: number }): boolean {
   return processClaims.claim(scriptId, epoch);
 }

@@ -6,11 +6,11 @@ import type { SuspensionSeal } from './suspension-envelope.js';
 /** The services of a harness that save its scripts. */
 export interface DurabilityServices {
   runtime: SandboxRuntime;
-  /** Undefined: scripts are saved by this process only. */
+  /** Undefined: only this process stores its scripts. */
   keeping: Keeping | undefined;
   /** The suspended scripts of a harness without a store. */
   inProcess: ProcessSuspensions | undefined;
-  /** Engines and images that are being saved at this moment, by name. */
+  /** Engines and images that are being saved, by name. */
   keepingImages: Map<string, Promise<void>>;
   seal: SuspensionSeal;
   onInternalError: ((detail: string, ids: { scriptId: string }) => void) | undefined;

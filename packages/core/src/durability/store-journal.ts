@@ -13,16 +13,16 @@ import type { EndedLine, JournalLine, StartedLine } from './journal-lines.js';
 import { present } from '../text/present.js';
 import type { Leases } from './leases.js';
 
-/** `power`: what was going to be done is on the disk before it is done. */
+/** `power`: each intent is flushed to disk before the call starts. */
 export type Durability = 'process' | 'power';
 
-/** Where journals of a harness are kept, and how. */
+/** Where and how a harness stores journals. */
 export interface Keeping {
   readonly leases: Leases;
   readonly durability: Durability;
 }
 
-/** Whose script it is, in lists. */
+/** The owner of a script, for lists. */
 export type ListedAs = Pick<ScriptStatus, 'threadId' | 'principal'>;
 
 export function listedAs({ threadId }: RunIdentity, principal: string | undefined): ListedAs {
@@ -30,8 +30,8 @@ export function listedAs({ threadId }: RunIdentity, principal: string | undefine
 }
 
 /**
- * Writes one script's journal to a store. Nothing is written for a script that does nothing but read: what it
- * has said so far is held back until it is about to change something, or ends otherwise than well.
+ * Writes one script's journal to a store. A script that only reads is not written: its lines are buffered until it is
+ * about to change something, or ends without success.
  */
 export class StoreJournal implements ScriptJournal {
   readonly isStored = true;
@@ -42,19 +42,19 @@ export class StoreJournal implements ScriptJournal {
   readonly #listedAs: ListedAs;
   #epoch: number;
   #lines: string[] = [];
-  /** The next append says so: the script has just been opened. */
+  /** The status for the next append: the script has just been opened. */
   #status: ScriptStatus | undefined;
   #isOpen: boolean;
   #opening: Promise<void> | undefined;
-  /** The last append, where it is under way. */
+  /** The append in progress. */
   #appending: Promise<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
   #hasWritten: boolean;
   #onLost: (error: unknown) => void = () => {};
-  /** Where the script has ended or is suspended; its detached tasks may go on. */
+  /** Set when the script has ended or is suspended; its detached tasks may continue. */
   #closedAs: ScriptStatus | undefined;
 
-  /** `epoch`: that was taken already; 0 where the script is new. */
+  /** `epoch`: the epoch already claimed; 0 for a new script. */
   constructor(
     { leases, durability }: Keeping,
     scriptId: string,
@@ -82,7 +82,7 @@ export class StoreJournal implements ScriptJournal {
 
   started(start: ScriptStart): void {
     this.#lines = [];
-    // A journal of which nothing is kept may begin again.
+    // A journal without stored lines may start again.
     if (!this.#hasWritten) this.#failure = undefined;
     this.#push({ t: 'started', start, ...this.#about });
   }
@@ -112,7 +112,7 @@ export class StoreJournal implements ScriptJournal {
     return this.#isOpen || this.#opening !== undefined ? this.#write() : undefined;
   }
 
-  /** The script is this process's; its epoch is known. */
+  /** This process owns the script; its epoch is known. */
   async opened(): Promise<void> {
     this.#opening ??= this.#isOpen ? Promise.resolve() : this.#open();
     await this.#opening;
@@ -123,8 +123,8 @@ export class StoreJournal implements ScriptJournal {
   }
 
   /**
-   * Survives a power cut when it is done. Rejects where the store does not have it. Where the store has it and could
-   * not say so, `onDoubt` hears why.
+   * After it resolves, the suspension survives a power failure. Rejects if the store does not have it. If the store has
+   * it but could not confirm, `onDoubt` receives the reason.
    */
   async suspended(suspension: string, status: ScriptStatus, onDoubt: (error: unknown) => void): Promise<void> {
     this.#push({ t: 'suspended', atMs: Date.now() });
@@ -138,7 +138,7 @@ export class StoreJournal implements ScriptJournal {
     await this.#leases.release(this.#scriptId, this.#epoch);
   }
 
-  /** A script that ended well and wrote nothing before leaves nothing. Rejects where that is not written down (yet). */
+  /** A successful script that wrote nothing leaves no entry. Rejects if the end is not (yet) written. */
   async ended(line: Omit<EndedLine, 't'>): Promise<void> {
     this.#push({ t: 'ended', ...line });
     const { atMs: _atMs, ...ended } = line;
@@ -156,18 +156,18 @@ export class StoreJournal implements ScriptJournal {
     await this.#leases.release(this.#scriptId, this.#epoch);
   }
 
-  /** The script is cut off here: somebody may recover it. Never rejects. */
-  async letGo(): Promise<void> {
+  /** Interrupts the script here, so that another process may recover it. Never rejects. */
+  async interrupt(): Promise<void> {
     if (!this.#isOpen && this.#opening === undefined) return;
     try {
       await this.#write();
     } catch {
-      // What is kept is enough to go on from.
+      // The stored lines suffice to recover the script.
     }
     await this.#leases.release(this.#scriptId, this.#epoch);
   }
 
-  /** Something that was to be written is not, or somebody else has the script. */
+  /** A write failed, or another process has the script. */
   get hasFailed(): boolean {
     return this.#failure !== undefined;
   }
@@ -184,12 +184,12 @@ export class StoreJournal implements ScriptJournal {
     return this.#append(options);
   }
 
-  /** After an append that failed there is none: a journal that lacks lines in its middle tells something else. */
+  /** Stops after a failed append, because a journal without its middle describes a different run. */
   #append(options: AppendOptions): void | Promise<void> {
     if (this.#failure !== undefined) throw this.#failure.error;
     const lines = this.#lines;
     this.#lines = [];
-    // Its lines went with an append that is under way.
+    // An append in progress contains its lines.
     if (lines.length === 0 && options.flush !== true) return this.#appending;
     const status = options.status ?? this.#status;
     this.#status = undefined;
@@ -221,17 +221,17 @@ export class StoreJournal implements ScriptJournal {
 
   async #open(): Promise<void> {
     const taken = await this.#leases.store.claim.take(this.#scriptId, 0, this.#leases.holder);
-    if (taken === undefined) throw new Error(`${this.#scriptId} is taken already`);
+    if (taken === undefined) throw new Error(`${this.#scriptId} is already claimed by another process`);
     this.#epoch = taken.epoch;
     this.#isOpen = true;
     this.#status = this.#closedAs ?? { state: 'running', ...this.#listedAs };
-    // A detached task has started after its script: nobody has to go on with that.
+    // A detached task started after its script ended: no process needs to resume that.
     if (this.#closedAs === undefined) this.#hold();
     else await this.#leases.release(this.#scriptId, this.#epoch);
   }
 
   #hold(): void {
-    const lost = new StaleEpochError(`Somebody else has gone on with ${this.#scriptId}`);
+    const lost = new StaleEpochError(`Another process has claimed ${this.#scriptId}`);
     this.#leases.hold(this.#scriptId, this.#epoch, () => {
       this.#failure ??= { error: lost };
       this.#onLost(lost);
@@ -243,7 +243,7 @@ export class StoreJournal implements ScriptJournal {
     return content?.slot === suspension && content.damage === undefined;
   }
 
-  /** With what could not be written before it. */
+  /** Includes the lines of earlier failed writes. */
   #endLater(lines: readonly string[], options: AppendOptions): void {
     this.#leases.finishLater(this.#scriptId, this.#epoch, async () =>
       this.#journal.append(this.#scriptId, this.#epoch, lines, options),

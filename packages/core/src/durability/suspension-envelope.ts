@@ -7,14 +7,14 @@ import { ToolscriptUsageError } from '../protocol/index.js';
 export type SuspensionKey = string | Uint8Array;
 
 /**
- * What stands around a sealed script, for everybody to read. It is bound to the content: a header that was
- * changed, or put on another's content, does not open.
+ * The readable header of a sealed script. It is authenticated together with the content: a header that was changed or
+ * attached to other content does not open.
  */
 const HeaderSchema = z.strictObject({
   kind: z.literal('toolscript.suspension'),
   version: z.literal(1),
   scriptId: z.string(),
-  /** How often the script had been taken up when this was made: only one can follow. */
+  /** How often the script had been claimed when this was created. Only one claim can follow. */
   epoch: z.number().int().min(0),
   principal: z.string().optional(),
   threadId: z.string(),
@@ -28,16 +28,16 @@ const EnvelopeSchema = HeaderSchema.extend({ keyId: z.string(), nonce: z.string(
 
 export type SuspensionHeader = z.infer<typeof HeaderSchema>;
 
-/** Why a suspension does not open, in words for whoever wanted to resume it. */
+/** Why a suspension cannot be opened, for the caller of `resume`. */
 export class SealError extends Error {
   override readonly name = 'SealError';
 }
 
 const MIN_KEY_BYTES = 32;
-/** Higher ones take twice as long and leave a tenth less. */
+/** Higher levels take twice as long and save a tenth more. */
 const DEFLATE_LEVEL = 3;
-/** No script, with its memory and all it was told, comes near it. */
-const MOST_BYTES = 2 ** 30;
+/** Far more than any script's memory and results. */
+const MAX_BYTES = 2 ** 30;
 
 interface DerivedKey {
   id: string;
@@ -45,14 +45,14 @@ interface DerivedKey {
 }
 
 /**
- * Seals what is kept of scripts: deflated, then AES-256-GCM with a nonce of its own, the header as associated
- * data. The key is derived from the secret by HKDF (RFC 5869); its id tells keys apart and gives nothing away.
+ * Seals stored scripts: deflated, then AES-256-GCM with a unique nonce and the header as associated data. The key is
+ * derived from the secret by HKDF (RFC 5869); its id distinguishes keys and reveals nothing about them.
  */
 export class SuspensionSeal {
   readonly #getKeys: () => readonly SuspensionKey[];
   #derived: readonly DerivedKey[] | undefined;
 
-  /** The first key seals, every key opens. None: a key of this process's own. A function is asked at the first use. */
+  /** The first key seals; every key opens. None: a key of this process. A function is called at the first use. */
   constructor(keys: readonly SuspensionKey[] | (() => readonly SuspensionKey[])) {
     this.#getKeys = typeof keys === 'function' ? keys : () => (keys.length === 0 ? [randomBytes(MIN_KEY_BYTES)] : keys);
     if (typeof keys !== 'function') this.#derived = this.#getKeys().map(derive);
@@ -63,7 +63,7 @@ export class SuspensionSeal {
     return this.#derived;
   }
 
-  /** `bytes` rides along as it is, `data` as JSON. */
+  /** `bytes` is stored unchanged, `data` as JSON. */
   seal(header: SuspensionHeader, data: unknown, bytes: Uint8Array): string {
     const { id, secret } = this.#keys[0]!;
     const nonce = randomBytes(12);
@@ -82,14 +82,15 @@ export class SuspensionSeal {
     return JSON.stringify({ ...header, ...closed });
   }
 
-  /** Throws a `SealError` for what was not sealed with one of the keys, or was changed since. */
+  /** Throws a `SealError` if the text was not sealed with one of the keys or was changed since. */
   open(text: string): { header: SuspensionHeader; data: unknown; bytes: Uint8Array } {
     const { keyId, nonce, sealed, ...header } = readEnvelope(text);
     const key = this.#keys.find(({ id }) => id === keyId);
-    if (key === undefined) throw new SealError('it was sealed with a key that is not known here');
+    if (key === undefined)
+      throw new SealError('it was sealed with an unknown key. Use the suspensionKey of the process that suspended it');
     const plain = decrypt(key, header, Buffer.from(nonce, 'base64'), Buffer.from(sealed, 'base64'));
     const end = 4 + plain.readUInt32LE(0);
-    const json = inflateRawSync(plain.subarray(4, end), { maxOutputLength: MOST_BYTES }).toString('utf8');
+    const json = inflateRawSync(plain.subarray(4, end), { maxOutputLength: MAX_BYTES }).toString('utf8');
     return { header, data: JSON.parse(json), bytes: plain.subarray(end) };
   }
 }
@@ -99,19 +100,19 @@ function readEnvelope(text: string): z.infer<typeof EnvelopeSchema> {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new SealError('it is cut off, or no suspension at all');
+    throw new SealError('it is truncated or not a suspension');
   }
   const version: unknown = (value as { version?: unknown } | null)?.version;
   if (typeof version === 'number' && version !== 1)
-    throw new SealError(`it has version ${version}, and 1 is known here`);
+    throw new SealError(`it has version ${version}, and this release supports only 1`);
   const parsed = EnvelopeSchema.safeParse(value);
-  if (!parsed.success) throw new SealError('it is no suspension');
+  if (!parsed.success) throw new SealError('it is not a suspension');
   return parsed.data;
 }
 
 function decrypt({ id, secret }: DerivedKey, header: SuspensionHeader, nonce: Buffer, sealed: Buffer): Buffer {
   const TAG_BYTES = 16;
-  if (nonce.length !== 12 || sealed.length < TAG_BYTES + 4) throw new SealError('it is cut off');
+  if (nonce.length !== 12 || sealed.length < TAG_BYTES + 4) throw new SealError('it is truncated');
   const decipher = createDecipheriv('aes-256-gcm', secret, nonce, { authTagLength: TAG_BYTES })
     .setAAD(associated(header, id))
     .setAuthTag(sealed.subarray(-TAG_BYTES));
@@ -119,11 +120,11 @@ function decrypt({ id, secret }: DerivedKey, header: SuspensionHeader, nonce: Bu
     // defence: sealed-bytes-are-verified, without it: return decipher.update(sealed.subarray(0, -TAG_BYTES));
     return Buffer.concat([decipher.update(sealed.subarray(0, -TAG_BYTES)), decipher.final()]);
   } catch {
-    throw new SealError('it was changed, or cut off, since it was made');
+    throw new SealError('it was changed or truncated after it was sealed');
   }
 }
 
-/** In an order of its own, so that the order of a JSON text's members does not matter. */
+/** Uses a fixed member order, so that the order in a JSON text does not matter. */
 function associated(header: SuspensionHeader, keyId: string): Buffer {
   const { kind, version, scriptId, epoch, principal, threadId, createdAtMs, images } = header;
   // defence: header-is-sealed-in, without it: return Buffer.from('');

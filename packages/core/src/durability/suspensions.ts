@@ -19,7 +19,7 @@ import type { StoredDecisions } from './journal-lines.js';
 import type { StoreJournal } from './store-journal.js';
 import type { SuspensionHeader } from './suspension-envelope.js';
 
-/** What later events name a script's item by. */
+/** The ids by which later events refer to a script's item. */
 export interface ItemNames {
   id: string;
   callId: string;
@@ -27,25 +27,25 @@ export interface ItemNames {
   reported?: true;
 }
 
-/** How a script arrived, and the names for its events. */
+/** How a script arrived, and the ids for its events. */
 export interface ScriptFrame {
   identity: RunIdentity;
   language: ScriptLanguage;
   format: ScriptFormat;
-  /** Undefined where nobody heard of it. */
+  /** Undefined if no event announced the script. */
   item: ItemNames | undefined;
   /** The script makes this structured call. */
   callId?: string;
 }
 
-/** Everything of a suspension that is sealed. */
+/** The sealed content of a suspension. */
 export interface Suspension {
   header: SuspensionHeader;
   frame: ScriptFrame;
-  /** Of the event stream, where it goes on. */
+  /** Where the event stream continues. */
   nextSeq: number;
   script: SuspendedScript;
-  /** What a person said before. */
+  /** Earlier decisions of the user. */
   memory: GateMemory;
   answer: AnswerRest | undefined;
 }
@@ -58,17 +58,17 @@ interface SealedData {
   answer: AnswerRest | undefined;
 }
 
-/** A script that is being suspended: in an answer it is sealed when the rest of the answer is known. */
+/** A script that is being suspended. Inside an answer, it is sealed once the rest of the answer is known. */
 export class PendingSuspension implements Sealable {
-  readonly #parts: DurabilityServices;
+  readonly #services: DurabilityServices;
   readonly #end: SuspendedEnd;
   readonly #frame: ScriptFrame;
   readonly #epoch: number;
   readonly #journal: StoreJournal | undefined;
 
-  /** `epoch`: of a script that is kept by no store. */
-  constructor(parts: DurabilityServices, end: SuspendedEnd, frame: ScriptFrame, kept: ClaimedScript) {
-    this.#parts = parts;
+  /** `epoch`: the epoch of a script without a store. */
+  constructor(services: DurabilityServices, end: SuspendedEnd, frame: ScriptFrame, kept: ClaimedScript) {
+    this.#services = services;
     this.#end = end;
     this.#frame = frame;
     this.#journal = kept.journal;
@@ -79,18 +79,22 @@ export class PendingSuspension implements Sealable {
     return this.#end.scriptId;
   }
 
-  /** When it is done, the script is as safe as its store. */
+  /** After it resolves, the script is as durable as its store. */
   async seal(nextSeq: number, answer: AnswerRest | undefined): Promise<string> {
     const { suspended } = this.#end;
-    if (suspended.capture !== undefined) await keepImages(this.#parts, suspended.capture.images);
+    if (suspended.capture !== undefined) await keepImages(this.#services, suspended.capture.images);
     await this.#journal?.opened();
     const header = this.#header();
     const text = this.#write(header, nextSeq, answer);
     const status = suspendedStatus(header, this.#end.pendingApprovals);
     await this.#journal?.suspended(text, status, (error) =>
-      reportInternalError(this.#parts, this.scriptId, `the suspension may not survive a power cut: ${String(error)}`),
+      reportInternalError(
+        this.#services,
+        this.scriptId,
+        `the suspension may not survive a power cut: ${String(error)}`,
+      ),
     );
-    this.#parts.inProcess?.put(this.scriptId, text);
+    this.#services.inProcess?.put(this.scriptId, text);
     return text;
   }
 
@@ -124,7 +128,7 @@ export class PendingSuspension implements Sealable {
       capture: capture === undefined ? undefined : (about as SealedData['capture']),
       answer,
     };
-    return this.#parts.seal.seal(header, data, state);
+    return this.#services.seal.seal(header, data, state);
   }
 }
 
@@ -138,13 +142,13 @@ export function openSuspension({ seal }: DurabilityServices, text: string): Susp
   return { header, frame, nextSeq, script: whole, memory: calls.approvals, answer };
 }
 
-/** A script that this process goes on with. `epoch`: of one that no store keeps, too. */
+/** A script that this process runs. `epoch` is set even without a store. */
 export interface ClaimedScript {
   journal: StoreJournal | undefined;
   epoch: number;
 }
 
-/** What a list shows of a script that waits. `decisions`: what was decided already. */
+/** The list entry of a suspended script. `decisions`: those already made. */
 export function suspendedStatus(
   { threadId, principal, images }: Pick<SuspensionHeader, 'threadId' | 'principal' | 'images'>,
   requests: readonly Pick<ApprovalRequest, 'approvalId' | 'tool' | 'line'>[],
@@ -154,7 +158,7 @@ export function suspendedStatus(
   return { state: 'suspended', threadId, ...(principal === undefined ? {} : { principal }), approvals, images };
 }
 
-/** What a list shows of requests. `decisions`: what was decided already. */
+/** The list entries of requests. `decisions`: those already made. */
 export function waitingApprovals(
   requests: readonly Pick<ApprovalRequest, 'approvalId' | 'tool' | 'line'>[],
   decisions: StoredDecisions = {},
@@ -174,17 +178,17 @@ function answerOf(decision: Decision): 'approve' | 'deny' {
   return typeof decision === 'string' ? decision : decision.decision;
 }
 
-/** So that the script can go on when this version's engine and image are long gone. */
-async function keepImages(parts: DurabilityServices, names: readonly string[]): Promise<void> {
-  const { keeping, keepingImages } = parts;
+/** Stores them so that the script can resume after this version's engine and image are gone. */
+async function keepImages(services: DurabilityServices, names: readonly string[]): Promise<void> {
+  const { keeping, keepingImages } = services;
   if (keeping === undefined) return;
   const { store } = keeping.leases;
   await Promise.all(
     names.map((name) => {
       const before = keepingImages.get(name);
       if (before !== undefined) return before;
-      // Scripts that are put aside at the same moment need the same ones.
-      const keep = keepImage(parts, store, name).finally(() => keepingImages.delete(name));
+      // Scripts suspended at the same time need the same images.
+      const keep = keepImage(services, store, name).finally(() => keepingImages.delete(name));
       keepingImages.set(name, keep);
       return keep;
     }),

@@ -106,7 +106,7 @@ export function createHarness(options: HarnessOptions): Harness {
 
 class ToolscriptHarness implements Harness {
   readonly #options: HarnessOptions;
-  readonly #parts: HarnessServices;
+  readonly #services: HarnessServices;
   readonly #limits: Limits;
   #closing: Promise<void> | undefined;
   /** The last ones: an agent asks for the same in every turn. */
@@ -124,7 +124,7 @@ class ToolscriptHarness implements Harness {
     const checkMode = options.typecheck ?? 'error';
     const toolNames = Object.freeze([...registry.scriptNames(exposed)]);
     const observed = createObservedShapes();
-    this.#parts = {
+    this.#services = {
       compiler: options.compiler ?? createCompiler(),
       checker: checkMode === 'off' ? undefined : new LazyChecker(() => this.#checkerOptions(checkMode)),
       runtime:
@@ -192,7 +192,7 @@ class ToolscriptHarness implements Harness {
     if (refusal !== undefined)
       return { outcome: reportUnrunnable({ source, language, format, item, sink, limits }, refusal) };
     // Member by member: spreading objects costs more than the rest of a short script's way through here.
-    return runRequest(this.#parts, {
+    return runRequest(this.#services, {
       source,
       language,
       format,
@@ -232,7 +232,7 @@ class ToolscriptHarness implements Harness {
     const { frame, nextSeq, answer } = waiting.suspension;
     if (answer === undefined) {
       const host = this.#resumeHost(run, frame.identity, nextSeq);
-      return (await resumeScript(this.#parts, waiting, decisions, host)).outcome;
+      return (await resumeScript(this.#services, waiting, decisions, host)).outcome;
     }
     let outcome: Outcome | undefined;
     const events = this.#resumeAnswer(waiting, decisions, run, (first) => (outcome = first));
@@ -265,20 +265,20 @@ class ToolscriptHarness implements Harness {
     checkRunOptions(run, 'decide');
     const waiting = await this.#findWaitingScript(scriptId, decisions, run, 'decide');
     if ('outcome' in waiting) return { ok: false, error: errorOf(waiting.outcome) };
-    const decided = await decideScript(this.#parts, waiting, decisions);
+    const decided = await decideScript(this.#services, waiting, decisions);
     return 'outcome' in decided ? { ok: false, error: errorOf(decided.outcome) } : { ok: true, ...decided };
   }
 
   async recover(scriptId: string, run: ResumeOptions = {}): Promise<Outcome> {
     this.#assertOpen();
     checkRunOptions(run, 'recover');
-    let found: Recoverable | RunEnd = await findRecoverable(this.#parts, scriptId, run);
+    let found: Recoverable | RunEnd = await findRecoverable(this.#services, scriptId, run);
     if ('outcome' in found) return found.outcome;
-    const refusal = this.#refusalToResume('story' in found ? found.story : found.suspension.frame);
+    const refusal = this.#refusalToResume('recorded' in found ? found.recorded : found.suspension.frame);
     if (refusal !== undefined) return failedOutcome(refusal, scriptId);
-    if ('story' in found) {
+    if ('recorded' in found) {
       const host = this.#resumeHost(run, this.#identity({}));
-      found = await recoverScript(this.#parts, scriptId, host, run);
+      found = await recoverScript(this.#services, scriptId, host, run);
     }
     return 'outcome' in found ? found.outcome : this.#resumeOpened(found, {}, run);
   }
@@ -287,7 +287,7 @@ class ToolscriptHarness implements Harness {
     scriptId: string,
     { principal }: Pick<ResumeOptions, 'principal'> = {},
   ): Promise<KeptScriptDetails | undefined> {
-    const details = await inspectScript(this.#parts, scriptId);
+    const details = await inspectScript(this.#services, scriptId);
     // defence: inspect-asks-for-the-principal
     return details !== undefined && details.principal !== principal ? undefined : details;
   }
@@ -296,7 +296,7 @@ class ToolscriptHarness implements Harness {
     this.#assertOpen();
     checkRunOptions(run, 'replay');
     const host = this.#resumeHost({ ...run, approvals: 'deny' }, this.#identity({}));
-    return (await replayScript(this.#parts, scriptId, { ...host, ceilings: {} }, run.principal)).outcome;
+    return (await replayScript(this.#services, scriptId, { ...host, ceilings: {} }, run.principal)).outcome;
   }
 
   async callTool(name: string, input: unknown, run: CallToolOptions = {}): Promise<Operation & Partial<PendingCall>> {
@@ -314,12 +314,12 @@ class ToolscriptHarness implements Harness {
       sink,
       isDryRun: this.mode === 'dry-run',
     };
-    if (!mayOutliveItsProcess(this.#parts, call)) return callOnce(this.#parts, call);
-    return callSaved(this.#parts, { ...call, identity, approvalExpiryMs });
+    if (!mayOutliveItsProcess(this.#services, call)) return callOnce(this.#services, call);
+    return callSaved(this.#services, { ...call, identity, approvalExpiryMs });
   }
 
   tools(): readonly Tool[] {
-    return this.#parts.registry.tools.filter(({ name }) => this.#parts.exposed.has(name));
+    return this.#services.registry.tools.filter(({ name }) => this.#services.exposed.has(name));
   }
 
   asTool({ onOutcome, ...run }: AsToolOptions = {}): RunScriptTool {
@@ -348,7 +348,7 @@ class ToolscriptHarness implements Harness {
       limits,
       tag: this.#options.detect?.tags?.[0] ?? 'tool-calls',
       tools: this.tools(),
-      spawn: this.#parts.tasks !== undefined,
+      spawn: this.#services.tasks !== undefined,
       tokenBudget,
     });
     this.#instructions = { key, text };
@@ -357,11 +357,11 @@ class ToolscriptHarness implements Harness {
 
   declarations(): string {
     const tools = this.tools();
-    return `${GUEST_DECLARATIONS}\n${declarationsFor(tools, { detail: 'full', optionalMembers: true, spawn: this.#parts.tasks !== undefined, everything: true })}`;
+    return `${GUEST_DECLARATIONS}\n${declarationsFor(tools, { detail: 'full', optionalMembers: true, spawn: this.#services.tasks !== undefined, everything: true })}`;
   }
 
   stats(): HarnessStats {
-    const { runtime, compiler, checker } = this.#parts;
+    const { runtime, compiler, checker } = this.#services;
     const checked = checker?.stats();
     return {
       sandbox: runtime.stats(),
@@ -372,24 +372,24 @@ class ToolscriptHarness implements Harness {
 
   async warm(): Promise<void> {
     this.#assertOpen();
-    const { runtime, compiler, checker } = this.#parts;
+    const { runtime, compiler, checker } = this.#services;
     await Promise.all([runtime.warm(), compiler.warm(), checker?.warm()]);
   }
 
   close(): Promise<void> {
-    this.#parts.tasks?.close();
-    this.#parts.checker?.close();
+    this.#services.tasks?.close();
+    this.#services.checker?.close();
     this.#closing ??= this.#end();
     return this.#closing;
   }
 
   async #end(): Promise<void> {
-    await Promise.all([this.#parts.runtime.close(), this.#parts.compiler.close()]);
-    await this.#parts.keeping?.leases.close();
+    await Promise.all([this.#services.runtime.close(), this.#services.compiler.close()]);
+    await this.#services.keeping?.leases.close();
   }
 
   #checkerOptions(mode: 'error' | 'warn') {
-    const { registry, exposed, toolNames } = this.#parts;
+    const { registry, exposed, toolNames } = this.#services;
     const exposedTool = (name: string) => {
       const tool = registry.get(name);
       return tool !== undefined && exposed.has(tool.name) ? tool : undefined;
@@ -479,10 +479,10 @@ class ToolscriptHarness implements Harness {
   async #findWaiting(target: string, decisions: Decisions, run: ResumeOptions): Promise<WaitingScript | RunEnd> {
     if (typeof target !== 'string')
       throw new ToolscriptUsageError('resume needs the suspension, or the id of a script in the store, as a string.');
-    if (this.#parts.keeping !== undefined && isScriptId(target))
+    if (this.#services.keeping !== undefined && isScriptId(target))
       return this.#findWaitingScript(target, decisions, run, 'resume');
-    const text = isScriptId(target) ? (this.#parts.inProcess?.get(target) ?? target) : target;
-    const suspension = openFor(this.#parts, text, run.principal);
+    const text = isScriptId(target) ? (this.#services.inProcess?.get(target) ?? target) : target;
+    const suspension = openFor(this.#services, text, run.principal);
     if ('outcome' in suspension) return suspension;
     checkDecisions(decisions, suspension);
     return { suspension, text, force: run.force === true };
@@ -494,9 +494,9 @@ class ToolscriptHarness implements Harness {
     run: ResumeOptions,
     method: string,
   ): Promise<WaitingScript | RunEnd> {
-    const found = await findRecoverable(this.#parts, scriptId, run, method);
+    const found = await findRecoverable(this.#services, scriptId, run, method);
     if ('outcome' in found) return found;
-    if ('story' in found) return waitsForNobody(scriptId);
+    if ('recorded' in found) return waitsForNobody(scriptId);
     checkDecisions(decisions, found.suspension);
     return found;
   }
@@ -519,7 +519,7 @@ class ToolscriptHarness implements Harness {
     };
     const first: ResumeFirst = async (stream, signal, onClaimed) => {
       const host = { ...this.#resumeHost(run, frame.identity), sink: stream, signal, inAnswer: true };
-      const end = await resumeScript(this.#parts, waiting, decisions, host, onClaimed);
+      const end = await resumeScript(this.#services, waiting, decisions, host, onClaimed);
       onOutcome(end.outcome);
       return end;
     };

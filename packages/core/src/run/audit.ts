@@ -9,7 +9,7 @@ interface AuditCommon {
   callId: string;
 }
 
-/** One line of an audit log: every decision, and the start and end of every call that can change something. */
+/** One line of an audit log: every decision, and the start and end of every call with effects. */
 export type AuditEntry = AuditCommon &
   (
     | {
@@ -20,9 +20,9 @@ export type AuditEntry = AuditCommon &
         by: ApprovalDecider;
         note?: string;
         remember?: Remember;
-        /** What the script sent, where a person put other arguments in place. */
+        /** The script's arguments, if a user replaced them. */
         replacedInputJson?: string;
-        /** What was decided about, and runs where it was approved. */
+        /** The arguments that were decided about, and that run if approved. */
         inputJson: string;
       }
     | { type: 'call_started'; tool: string; effect: ToolEffect; input: unknown }
@@ -36,10 +36,10 @@ export type AuditEntry = AuditCommon &
       }
   );
 
-/** Called in order, while the run waits: it should append and return. What it throws changes nothing. */
+/** Called synchronously, in order: it should append and return. Errors that it throws do not affect the run. */
 export type AuditLog = (entry: AuditEntry) => void;
 
-/** Makes audit entries of what a facade tells. */
+/** Creates audit entries from a facade's events. */
 export class Audit {
   readonly #log: AuditLog;
   readonly #onFailure: (detail: string) => void;

@@ -11,7 +11,7 @@ import {
   type TaskSummary,
 } from '../session/index.js';
 
-/** Ended tasks that can still be read, and the characters that all of them may hold. The last one always stays. */
+/** Ended tasks that stay readable, and the maximum characters of all of them. The last task always stays. */
 const MAX_ENDED = 100;
 const MAX_ENDED_LENGTH = 16 * 1024 * 1024;
 const MAX_OUTPUT_LENGTH = 65_536;
@@ -20,18 +20,18 @@ const CANCELLED = 'a script cancelled it';
 const CLOSED = 'the harness was closed';
 
 /**
- * The tasks that scripts of one harness started with `tools.spawn.exec`. A task is seen by scripts of its own
- * principal only. It ends when its tool has: one that was cancelled runs until then.
+ * The tasks that scripts of one harness started with `tools.spawn.exec`. Scripts see only tasks of their own principal.
+ * A task ends when its tool ends; a cancelled task runs until then.
  */
 export class DetachedTasks {
-  /** In order of start. */
+  /** In start order. */
   readonly #tasks = new Map<string, DetachedTask>();
-  /** In order of their ends. */
+  /** In end order. */
   readonly #ended: DetachedTask[] = [];
   #endedLength = 0;
   #closed = false;
 
-  /** What scripts of one principal see. */
+  /** The tasks that scripts of one principal see. */
   of(principal: string | undefined): ScriptTasks {
     const find = (id: string): DetachedTask | undefined => {
       const task = this.#tasks.get(id);
@@ -49,7 +49,7 @@ export class DetachedTasks {
     };
   }
 
-  /** Ends what runs, and what is still to come. Idempotent. */
+  /** Cancels running and future tasks. Idempotent. */
   close(): void {
     this.#closed = true;
     for (const task of this.#tasks.values()) task.cancel(CLOSED);
@@ -59,7 +59,7 @@ export class DetachedTasks {
     this.#tasks.get(start.id)?.cancel('its script was run again');
     const task: DetachedTask = new DetachedTask(start, principal, () => this.#keepEnded(task));
     this.#tasks.set(start.id, task);
-    // In a tick of its own: the call is made when this has returned.
+    // Deferred, because the call is made after this function returns.
     if (this.#closed) queueMicrotask(() => task.cancel(CLOSED));
     return task;
   }
@@ -94,11 +94,11 @@ class DetachedTask implements OpenTask {
   #putsOut = false;
   readonly #listeners = new Set<() => void>();
   readonly #onEnded: () => void;
-  /** Holds the whole session of the script that started it: let go at the end. */
+  /** Keeps the whole session of its script in memory, so it is dropped at the end. */
   #abort: TaskStart['abort'] | undefined;
   #status: TaskStatus = 'queued';
   #isCancelling = false;
-  /** Once it has ended. */
+  /** Set after the end. */
   #durationMs: number | undefined;
   #resultJson: string | undefined;
   #error: { code: string; message: string } | undefined;
@@ -139,11 +139,11 @@ class DetachedTask implements OpenTask {
   }
 
   rejected(error: GuestError): void {
-    // One that is being cancelled is answered at once, and ends when its tool has stopped.
+    // A cancelled task is answered at once and ends when its tool has stopped.
     if (!this.#isCancelling) this.#end('failed', error);
   }
 
-  /** Whether it had not ended. */
+  /** Returns whether the task was still running. */
   cancel(reason: string): boolean {
     if (this.#hasEnded) return false;
     this.#isCancelling = true;
@@ -151,7 +151,7 @@ class DetachedTask implements OpenTask {
     return true;
   }
 
-  /** The function it gives takes the listener back. */
+  /** The returned function removes the listener. */
   onEnd(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -179,7 +179,7 @@ class DetachedTask implements OpenTask {
     };
   }
 
-  /** Characters that it holds. */
+  /** Characters that it stores. */
   get length(): number {
     const { tool, inputJson } = this.#start;
     return tool.length + inputJson.length + this.#output.text.length + (this.#resultJson?.length ?? 0);
@@ -206,20 +206,20 @@ class DetachedTask implements OpenTask {
   }
 }
 
-/** A call that was aborted before it could start has no error of its own. */
+/** A call that was aborted before its start has no error of its own. */
 function statusOf(status: Operation['status'], hasError: boolean): TaskStatus {
   if (status === 'completed' || status === 'unknown') return status;
   return status === 'aborted' || (status === 'not_started' && !hasError) ? 'cancelled' : 'failed';
 }
 
-/** The end of what was said, beginning with a whole line. */
+/** The tail of the output, starting with a whole line. */
 class OutputTail {
   #text = '';
   #isCut = false;
 
   add(text: string): void {
     this.#text += text;
-    // Cut now and then: twice the most is held at times.
+    // Truncates only occasionally, so up to twice the maximum is stored at times.
     if (this.#text.length > 2 * MAX_OUTPUT_LENGTH) this.#cut();
   }
 

@@ -6,13 +6,13 @@ import { sha256 } from '../text/sha256.js';
 type Described = Omit<TypeCheckerOptions, 'pool' | 'key'> & { readonly tools: readonly Tool[] };
 
 /**
- * The type checker of one harness. Nothing of it is loaded before a script needs it: a harness without type
- * checks, or without scripts, pays nothing for it.
+ * The type checker of one harness. It is loaded on first use, so a harness without type checks or scripts does not pay
+ * for it.
  */
 export class LazyChecker implements TypeChecker {
   readonly #describe: () => Described;
   #options: Omit<TypeCheckerOptions, 'pool'> | undefined;
-  /** There once something was checked. */
+  /** Set after the first check. */
   #checker: TypeChecker | undefined;
   #loading: Promise<TypeChecker> | undefined;
   #pool: CheckPool | undefined;
@@ -70,7 +70,7 @@ export class LazyChecker implements TypeChecker {
 const identities = new WeakMap<Tool, number>();
 let lastIdentity = 0;
 
-/** Validators cannot be compared: tools that are declared alike may refuse different arguments. */
+/** Validators cannot be compared: tools with equal declarations may reject different arguments. */
 function identityOf(tool: Tool): number {
   const identity = identities.get(tool) ?? ++lastIdentity;
   identities.set(tool, identity);

@@ -29,7 +29,7 @@ import {
   readKept,
   refused,
   RESUMED_ONCE,
-  take,
+  claimScript,
   claimedScript,
   claimSuspended,
   UNKNOWN_VERSION,
@@ -50,74 +50,79 @@ import {
   type ClaimedScript,
 } from '../durability/suspensions.js';
 
-/** By approval. What is left out stays pending. */
+/** By approval id. Omitted approvals stay pending. */
 export type Decisions = Readonly<Record<string, Decision>>;
 
-/** Whoever resumes. `ceilings`: the limits that hold where they are smaller than the script's own. */
+/** The host that resumes. `ceilings`: limits that apply if they are lower than the script's own. */
 export interface ResumeHost extends RunHost {
   ceilings: Partial<LimitsInput>;
-  /** Names for the events of a recovered script. A resumed one keeps its own. */
+  /** Ids for the events of a recovered script. A resumed one keeps its own. */
   identity: RunIdentity;
 }
 
-/** A script that waits: its suspension, and the text of it. `force`: even where somebody may still hold it. */
+/** A suspended script: its suspension and the text of it. `force`: even if another process may hold it. */
 export interface WaitingScript {
   suspension: Suspension;
   text: string;
   force?: boolean;
 }
 
-/** Goes on with a script at the very place where it waits. `onTaken`: from here on it is this process's. */
+/** Resumes a script at the exact await. `onClaimed`: called once this process has claimed it. */
 export async function resumeScript(
-  parts: HarnessServices,
+  services: HarnessServices,
   { suspension, text, force = false }: WaitingScript,
   decisions: Decisions,
   host: ResumeHost,
-  onTaken: () => void = () => {},
+  onClaimed: () => void = () => {},
 ): Promise<RunEnd> {
   const { header, frame, script, memory } = suspension;
   const { scriptId } = header;
   const again = { start: script.start, frame, memory };
-  if (parts.keeping === undefined) {
+  if (services.keeping === undefined) {
     if (!claimInProcess(header)) return refused(scriptId, RESUMED_ONCE);
-    parts.inProcess?.delete(scriptId);
+    services.inProcess?.delete(scriptId);
     const kept = { journal: undefined, epoch: header.epoch + 1 };
-    onTaken();
-    return goOn(parts, host, { ...again, earlier: afterSuspension(script, new Map()), kept, decisions });
+    onClaimed();
+    return continueScript(services, host, { ...again, earlier: afterSuspension(script, new Map()), kept, decisions });
   }
   const line = { t: 'resumed', atMs: Date.now(), decisions } as const;
-  const taken = await claimSuspended(parts, header, text, {
+  const taken = await claimSuspended(services, header, text, {
     force,
     lines: [JSON.stringify(line)],
     status: { state: 'running', ...listedAs(frame.identity, script.start.principal) },
   });
   if ('outcome' in taken) return taken;
-  onTaken();
-  const kept = claimedScript(parts, taken, scriptId, frame.identity, script.start.principal);
-  const story = journalState(taken.content);
-  const earlier = afterSuspension(script, writtenTaskEnds(script, story));
-  return goOn(parts, host, { ...again, earlier, kept, decisions: { ...story?.decisions, ...decisions } });
+  onClaimed();
+  const kept = claimedScript(services, taken, scriptId, frame.identity, script.start.principal);
+  const recorded = journalState(taken.content);
+  const earlier = afterSuspension(script, writtenTaskEnds(script, recorded));
+  return continueScript(services, host, {
+    ...again,
+    earlier,
+    kept,
+    decisions: { ...recorded?.decisions, ...decisions },
+  });
 }
 
 export function waitsForNobody(scriptId: string): RunEnd {
-  return refused(scriptId, 'This script waits for no decision: it was cut off. `recover` goes on with it.');
+  return refused(scriptId, 'This script waits for no decision: it was interrupted. Use `recover` to continue it.');
 }
 
-/** What the store has of a script that somebody has to go on with. `story`: it was cut off. */
-export type Recoverable = WaitingScript | { story: JournalState };
+/** A stored script that needs to be resumed or recovered. `recorded`: it was interrupted. */
+export type Recoverable = WaitingScript | { recorded: JournalState };
 
-/** Looks for a script whose process ended, or that waits; or says why nobody can go on with it. */
+/** Finds a suspended or interrupted script, or says why it cannot be continued. */
 export async function findRecoverable(
-  parts: HarnessServices,
+  services: HarnessServices,
   scriptId: string,
   { principal, force = false }: { principal?: string | undefined; force?: boolean | undefined },
   method = 'recover',
 ): Promise<Recoverable | RunEnd> {
-  const kept = await readKept(parts, scriptId, method);
+  const kept = await readKept(services, scriptId, method);
   if ('outcome' in kept) return kept;
   const { content, claim } = kept;
   if (content === undefined) return refused(scriptId, noSuchScript(scriptId));
-  const found = recoverable(parts, scriptId, content, { principal, force });
+  const found = recoverable(services, scriptId, content, { principal, force });
   if ('outcome' in found) return found;
   // defence: living-processes-keep-their-scripts
   if (claim?.isHeld === true && !force) return refused(scriptId, heldBy(claim.owner));
@@ -125,7 +130,7 @@ export async function findRecoverable(
 }
 
 function recoverable(
-  parts: HarnessServices,
+  services: HarnessServices,
   scriptId: string,
   content: JournalContent,
   { principal, force = false }: { principal?: string | undefined; force?: boolean | undefined },
@@ -133,65 +138,66 @@ function recoverable(
   const { damage } = content;
   // defence: damaged-journals-do-not-go-on
   if (damage !== undefined && !mayIgnore(damage, content, force)) return refused(scriptId, damagedBy(damage));
-  const story = journalState(content);
-  if (story === undefined) return refused(scriptId, UNKNOWN_VERSION);
+  const recorded = journalState(content);
+  if (recorded === undefined) return refused(scriptId, UNKNOWN_VERSION);
   // defence: recover-asks-for-the-principal
-  if (story.script.start.principal !== principal) return refused(scriptId, 'This script is another principal’s.');
-  const foreign = foreignBridge(parts, story.script.start);
+  if (recorded.script.start.principal !== principal) return refused(scriptId, 'This script is another principal’s.');
+  const foreign = foreignBridge(services, recorded.script.start);
   if (foreign !== undefined) return refused(scriptId, foreign);
-  if (story.ended !== undefined) return refused(scriptId, 'This script has ended; there is nothing to go on with.');
-  // One that cannot be read any more: the tape leads to the same place.
-  if (story.suspension === undefined) return { story };
-  const suspension = open(parts, story.suspension);
+  if (recorded.ended !== undefined) return refused(scriptId, 'This script has already ended, so it cannot be resumed.');
+  // The suspension is unreadable. Replaying the tape leads to the same state.
+  if (recorded.suspension === undefined) return { recorded };
+  const suspension = open(services, recorded.suspension);
   if (typeof suspension === 'string') return refused(scriptId, suspension);
-  return { suspension, text: story.suspension, force };
+  return { suspension, text: recorded.suspension, force };
 }
 
 /**
- * Goes on with a script that was cut off: what its journal says when it is taken counts, not what it said before; where
- * it turns out to wait for people, it is given back. What its first process told of it has no end; it is told anew.
+ * Recovers an interrupted script. The journal at the time of the claim counts, not the one read before; if the script
+ * turns out to be suspended, it is returned instead. The events of its first process have no end, so they are emitted
+ * again.
  */
 export async function recoverScript(
-  parts: HarnessServices,
+  services: HarnessServices,
   scriptId: string,
   host: ResumeHost,
   asked: { principal?: string | undefined; force?: boolean | undefined },
 ): Promise<RunEnd | WaitingScript> {
-  const keeping = keepingOf(parts, 'recover');
+  const keeping = keepingOf(services, 'recover');
   const lines = [JSON.stringify({ t: 'resumed', atMs: Date.now(), decisions: {} })];
-  const taken = await take(parts, scriptId, { ...asked, lines });
+  const taken = await claimScript(services, scriptId, { ...asked, lines });
   if ('outcome' in taken) return taken;
-  const found = recoverable(parts, scriptId, taken.content, asked);
-  if (!('story' in found)) {
+  const found = recoverable(services, scriptId, taken.content, asked);
+  if (!('recorded' in found)) {
     await keeping.leases.release(scriptId, taken.epoch);
     return found;
   }
-  const { script, decisions } = found.story;
+  const { script, decisions } = found.recorded;
   const { start } = script;
   const { sink, identity } = host;
-  const { callId } = found.story;
+  const { callId } = found.recorded;
   const text = { source: start.script.source, language: 'ts', format: 'tool' } as const;
   const item =
     sink.hasListeners && callId === undefined
       ? announce(sink, executionItem(text, restoreScript(start.script)))
       : undefined;
   const frame: ScriptFrame = { identity, language: text.language, format: text.format, item, ...present({ callId }) };
-  const kept = claimedScript(parts, taken, scriptId, identity, start.principal);
-  return goOn(parts, host, { start, earlier: afterInterruption(script), frame, kept, decisions });
+  const kept = claimedScript(services, taken, scriptId, identity, start.principal);
+  return continueScript(services, host, { start, earlier: afterInterruption(script), frame, kept, decisions });
 }
 
-/** Writes down what somebody has decided about a script that waits, and leaves it where it is. */
+/** Stores decisions about a suspended script without resuming it. */
 export async function decideScript(
-  parts: HarnessServices,
+  services: HarnessServices,
   { suspension: { header, script }, text }: WaitingScript,
   decisions: Decisions,
 ): Promise<RunEnd | { undecided: readonly string[] }> {
-  const keeping = keepingOf(parts, 'decide');
-  const kept = await readKept(parts, header.scriptId, 'decide');
+  const keeping = keepingOf(services, 'decide');
+  const kept = await readKept(services, header.scriptId, 'decide');
   if ('outcome' in kept) return kept;
   const known = { ...(kept.content === undefined ? {} : journalState(kept.content)?.decisions), ...decisions };
   const requests = script.calls.waiting.map(({ request }) => request);
-  const taken = await claimSuspended(parts, header, text, {
+  const taken = await claimSuspended(services, header, text, {
     lines: [JSON.stringify({ t: 'decided', atMs: Date.now(), decisions })],
     status: suspendedStatus({ ...script.start, ...header }, requests, known),
   });
@@ -200,35 +206,35 @@ export async function decideScript(
   return { undecided: requests.map(({ approvalId }) => approvalId).filter((id) => known[id] === undefined) };
 }
 
-/** Runs a kept script again along its tape, and no further: no tool is called, and nothing is written. */
+/** Replays a stored script along its tape and stops at the end of it. Calls no tool and writes nothing. */
 export async function replayScript(
-  parts: HarnessServices,
+  services: HarnessServices,
   scriptId: string,
   host: ResumeHost,
   principal: string | undefined,
 ): Promise<RunEnd> {
-  const kept = await readKept(parts, scriptId, 'replay');
+  const kept = await readKept(services, scriptId, 'replay');
   if ('outcome' in kept) return kept;
   const { content } = kept;
   if (content === undefined) return refused(scriptId, noSuchScript(scriptId));
   if (content.damage !== undefined) return refused(scriptId, damagedBy(content.damage));
-  const story = journalState(content);
-  if (story === undefined) return refused(scriptId, UNKNOWN_VERSION);
+  const recorded = journalState(content);
+  if (recorded === undefined) return refused(scriptId, UNKNOWN_VERSION);
   // defence: replay-asks-for-the-principal
-  if (story.script.start.principal !== principal) return refused(scriptId, 'This script is another principal’s.');
-  const { start } = story.script;
-  const end = await runSession(parts, {
+  if (recorded.script.start.principal !== principal) return refused(scriptId, 'This script is another principal’s.');
+  const { start } = recorded.script;
+  const end = await runSession(services, {
     ...host,
     ...runOf(start, host),
     cacheHit: false,
     journal: noopJournal,
-    earlier: { ...afterInterruption(story.script), endsWithTape: true },
+    earlier: { ...afterInterruption(recorded.script), endsWithTape: true },
   });
-  if (end.status === 'suspended') throw new Error('a replay cannot be put aside');
+  if (end.status === 'suspended') throw new Error('a replay cannot be suspended');
   return { outcome: end };
 }
 
-/** Throws a `ToolscriptUsageError` for what are no decisions about this script's approvals. */
+/** Throws a `ToolscriptUsageError` unless these are valid decisions about this script's approvals. */
 export function checkDecisions(decisions: unknown, { script }: Suspension): asserts decisions is Decisions {
   if (typeof decisions !== 'object' || decisions === null || Array.isArray(decisions))
     throw new ToolscriptUsageError(
@@ -247,7 +253,7 @@ export function checkDecisions(decisions: unknown, { script }: Suspension): asse
   }
 }
 
-/** What the gate could not read would be taken for a refusal, and the suspension would be used up. */
+/** The gate would treat an invalid decision as a denial, and the suspension would be used up. */
 function isDecision(decision: unknown): boolean {
   if (typeof decision !== 'object' || decision === null) return isAnswer(decision);
   const { decision: said, note, remember, expiresAt } = decision as Record<string, unknown>;
@@ -261,40 +267,43 @@ function isAnswer(said: unknown): boolean {
 }
 
 /** The suspension, or why it cannot be resumed. */
-export function openFor(parts: HarnessServices, text: string, principal: string | undefined): Suspension | RunEnd {
-  const suspension = open(parts, text);
+export function openFor(services: HarnessServices, text: string, principal: string | undefined): Suspension | RunEnd {
+  const suspension = open(services, text);
   if (typeof suspension === 'string') return refused(undefined, suspension);
   // defence: resume-asks-for-the-principal, without it: return suspension;
-  if (suspension.header.principal === principal) return ofKnownBridge(parts, suspension);
+  if (suspension.header.principal === principal) return ofKnownBridge(services, suspension);
   return refused(suspension.header.scriptId, 'This suspension is another principal’s.');
 }
 
-function ofKnownBridge(parts: HarnessServices, suspension: Suspension): Suspension | RunEnd {
-  const foreign = foreignBridge(parts, suspension.script.start);
+function ofKnownBridge(services: HarnessServices, suspension: Suspension): Suspension | RunEnd {
+  const foreign = foreignBridge(services, suspension.script.start);
   return foreign === undefined ? suspension : refused(suspension.header.scriptId, foreign);
 }
 
-/** Why nobody here can go on with a script: its tape tells of calls that this release would not understand. */
+/** Why this release cannot resume the script: its tape contains calls in an unknown bridge version. */
 function foreignBridge({ runtime }: HarnessServices, { bridge }: ScriptStart): string | undefined {
   const known = runtime.bridge?.known;
   // defence: known-bridges-only
   if (bridge === undefined || known === undefined || known.includes(bridge)) return undefined;
-  return `This script was started by a release whose scripts speak version ${bridge} of the bridge; known here: ${known.join(', ')}. Resume it with that release or a later one.`;
+  return `This script uses version ${bridge} of the bridge, and this release supports ${known.join(', ')}. Resume it with the release that started it or a later one.`;
 }
 
-function open(parts: HarnessServices, text: string): Suspension | string {
+function open(services: HarnessServices, text: string): Suspension | string {
   try {
-    return openSuspension(parts, text);
+    return openSuspension(services, text);
   } catch (error) {
     if (error instanceof SealError) return `This suspension cannot be resumed: ${error.message}.`;
     throw error;
   }
 }
 
-/** How tasks ended that ran when the script was suspended, as far as the journal says so. Nobody adds to it any more. */
-function writtenTaskEnds({ running }: SuspendedScript, story: JournalState | undefined): ReadonlyMap<number, TaskEnd> {
-  const results = new Map(story?.script.ready.map((settlement) => [settlement.callIndex, settlement]));
-  const ended = story?.script.ended ?? [];
+/** The recorded ends of tasks that ran when the script was suspended. No process adds to them any more. */
+function writtenTaskEnds(
+  { running }: SuspendedScript,
+  recorded: JournalState | undefined,
+): ReadonlyMap<number, TaskEnd> {
+  const results = new Map(recorded?.script.ready.map((settlement) => [settlement.callIndex, settlement]));
+  const ended = recorded?.script.ended ?? [];
   return new Map(
     ended.flatMap(({ callIndex, operation }): [number, TaskEnd][] => {
       const result = results.get(callIndex);
@@ -312,12 +321,12 @@ interface Again {
   memory?: Suspension['memory'];
 }
 
-async function goOn(parts: HarnessServices, host: ResumeHost, again: Again): Promise<RunEnd> {
+async function continueScript(services: HarnessServices, host: ResumeHost, again: Again): Promise<RunEnd> {
   const { start, earlier, frame, kept, decisions, memory } = again;
   const sink = frame.callId === undefined ? host.sink : sinkOfCall(host.sink, frame.callId);
   if (frame.item !== undefined) announceStatus(sink, frame.item.id, 'executing');
   const run = runOf(start, host);
-  const end = await runSession(parts, {
+  const end = await runSession(services, {
     ...host,
     ...run,
     sink,
@@ -328,7 +337,7 @@ async function goOn(parts: HarnessServices, host: ResumeHost, again: Again): Pro
     ...(memory === undefined ? {} : { memory }),
   });
   const reported = { source: start.script.source, tokenBudget: run.limits.modelOutputTokens };
-  const ended = await endRun(parts, { end, frame, sink, kept, inAnswer: host.inAnswer, reported });
+  const ended = await endRun(services, { end, frame, sink, kept, inAnswer: host.inAnswer, reported });
   return frame.callId === undefined ? ended : { ...ended, outcome: outcomeOfCall(ended.outcome, frame.callId) };
 }
 
@@ -338,7 +347,7 @@ function runOf(start: ScriptStart, { ceilings }: Pick<ResumeHost, 'ceilings'>) {
   return { scriptId, script: restoreScript(script), limits, principal, toolNames, contextJson, seed, clockMs };
 }
 
-/** A release that suspended the script may not have known every limit. */
+/** The release that suspended the script may not have had every limit. */
 export function resumedLimits({ limits }: ScriptStart, ceilings: Partial<LimitsInput>): Limits {
   return withinCeilings({ ...DEFAULT_LIMITS, ...limits }, ceilings);
 }

@@ -3,14 +3,14 @@ import type { HarnessMode, JsonObject, Limits, RunIdentity } from '../protocol/i
 export interface ContextFacts {
   scriptId: string;
   identity: RunIdentity;
-  /** The host's own members, which win over the defaults. */
+  /** The host's own members, which override the defaults. */
   own: JsonObject;
   limits: Limits;
   mode: HarnessMode;
   approvalsRequired: boolean;
 }
 
-/** Writes what scripts read as `context`. What stays the same from run to run is written once. */
+/** Writes the `context` that scripts read. The constant part is serialized once. */
 export class ContextWriter {
   readonly #toolNames: readonly string[];
   readonly #endings = new WeakMap<Limits, Map<string, string>>();
@@ -19,7 +19,7 @@ export class ContextWriter {
     this.#toolNames = toolNames;
   }
 
-  /** JSON text. The last of two members of one name counts, so nothing of the host's stands in for the facts. */
+  /** JSON text. If a name occurs twice, the last member counts, so the host cannot override facts. */
   write({ scriptId, identity, own, limits, mode, approvalsRequired }: ContextFacts): string {
     const members = JSON.stringify({
       conversationId: identity.threadId,

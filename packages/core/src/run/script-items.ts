@@ -19,11 +19,11 @@ export interface ScriptText {
   source: string;
   language: ScriptLanguage;
   format: ScriptFormat;
-  /** Members that the host gives the item. */
+  /** Members that the host adds to the item. */
   item?: ScriptItemMembers | undefined;
 }
 
-/** What a report is made from, beside the outcome. */
+/** The inputs of a report besides the outcome. */
 export interface ReportSource {
   source: string;
   tokenBudget: number;
@@ -46,7 +46,7 @@ export function executionItem(text: ScriptText, script: CompiledScript | undefin
   };
 }
 
-/** Emits the whole item at once, or the part of it that the host has not emitted. */
+/** Emits the whole item at once, or the part that the host has not emitted. */
 export function announce(sink: PayloadSink, item: ScriptExecutionItem, members?: ScriptItemMembers): ItemNames {
   const { id, status, plan, source_sha256, call_id: callId } = item;
   const stage = members?.stage;
@@ -57,13 +57,13 @@ export function announce(sink: PayloadSink, item: ScriptExecutionItem, members?:
   return { id, callId, ...(members === undefined ? {} : { reported: true }) };
 }
 
-/** Ends an item that the host has started and that no script follows. */
+/** Ends an item that the host has started if no script follows. */
 export function cancelStarted(sink: PayloadSink, members: ScriptItemMembers | undefined, reason: string): void {
   if (members?.stage === 'started' && members.id !== undefined)
     sink.emit({ type: 'item_cancelled', item_id: members.id, reason });
 }
 
-/** A script's output, once: one that is put aside has none yet, and its item says so. */
+/** Emits a script's output once. A suspended script has no output yet, and its item says so. */
 export function announceOutcome(
   sink: PayloadSink,
   { id: itemId, callId, reported }: ItemNames,

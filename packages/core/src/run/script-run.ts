@@ -30,7 +30,7 @@ export interface HarnessServices extends DurabilityServices {
   /** Undefined: `tools.spawn` does not exist. */
   tasks: DetachedTasks | undefined;
   catalog: ToolCatalog;
-  /** The shapes of results of tools without an output schema, over all runs. */
+  /** Shapes of results of tools without an output schema, across all runs. */
   observed: ObservedShapes;
   contexts: ContextWriter;
   makeGate: (
@@ -44,11 +44,11 @@ export interface HarnessServices extends DurabilityServices {
   isClosing: () => boolean;
 }
 
-/** What one run is given by its host, new or taken up again. */
+/** The host's inputs for a new or resumed run. */
 export interface RunHost {
   inAnswer: boolean;
   approvals: ApprovalPolicy | undefined;
-  /** How long a suspended call can be decided about. Undefined: as long as it is kept. */
+  /** How long a suspended call can be decided. Undefined: as long as it is stored. */
   approvalExpiryMs: number | undefined;
   app: unknown;
   signal: AbortSignal | undefined;
@@ -67,52 +67,53 @@ export interface ScriptRun extends RunHost {
   clockMs: number;
   journal: ScriptJournal;
   earlier?: ResumeState | undefined;
-  /** What a person decided while the script was put aside, by approval. */
+  /** The user's decisions while the script was suspended, by approval id. */
   decisions?: ReadonlyMap<string, Decision> | undefined;
-  /** What a person said before that. */
+  /** The user's earlier decisions. */
   memory?: GateMemory | undefined;
 }
 
-/** Runs a compiled script to its end, or until it only waits for people. */
-export function runSession(parts: HarnessServices, run: ScriptRun): Promise<SessionEnd> {
-  // Member by member: spreading an object costs more than the rest of a short script's way through here.
+/** Runs a compiled script until it ends or waits only for decisions. */
+export function runSession(services: HarnessServices, run: ScriptRun): Promise<SessionEnd> {
+  // Lists each member: spreading an object costs more than the rest of a short script's path through this function.
   return runScriptSession({
     scriptId: run.scriptId,
     script: run.script,
     cacheHit: run.cacheHit,
-    runtime: parts.runtime,
+    runtime: services.runtime,
     limits: run.limits,
-    makeFacade: (hooks) => makeFacade(parts, run, hooks),
-    catalog: parts.catalog.forPrincipal(run.principal),
+    makeFacade: (hooks) => makeFacade(services, run, hooks),
+    catalog: services.catalog.forPrincipal(run.principal),
     toolNames: run.toolNames,
-    tasks: parts.tasks?.of(run.principal),
+    tasks: services.tasks?.of(run.principal),
     contextJson: run.contextJson,
     principal: run.principal,
     seed: run.seed,
     clockMs: run.clockMs,
     journal: run.journal,
     signal: run.signal,
-    suspendAfterMs: parts.suspendAfterMs,
+    suspendAfterMs: services.suspendAfterMs,
     earlier: run.earlier,
-    images: parts.images,
-    onEvent: (event) => tell(parts, run.sink, run.scriptId, event),
+    images: services.images,
+    onEvent: (event) => emit(services, run.sink, run.scriptId, event),
   });
 }
 
-function makeFacade(parts: HarnessServices, run: ScriptRun, hooks: SessionFacadeHooks) {
+function makeFacade(services: HarnessServices, run: ScriptRun, hooks: SessionFacadeHooks) {
   const { limits, decisions, memory, sink, journal, approvalExpiryMs: expiresAfterMs } = run;
-  const gate = parts.makeGate(run.approvals, limits, {
+  const gate = services.makeGate(run.approvals, limits, {
     parks: true,
     decisions,
     memory,
     expiresAfterMs,
     onDecided: journal.isStored ? (approvalId, decision) => journal.decided(approvalId, decision) : undefined,
   });
-  const emitsCalls = sink.hasListeners || parts.tasks !== undefined || parts.audit !== undefined || journal.isStored;
+  const emitsCalls =
+    sink.hasListeners || services.tasks !== undefined || services.audit !== undefined || journal.isStored;
   return createFacade({
-    registry: parts.registry,
-    exposed: parts.exposed,
-    observed: parts.observed,
+    registry: services.registry,
+    exposed: services.exposed,
+    observed: services.observed,
     limits,
     gate,
     app: run.app,
@@ -124,7 +125,7 @@ function makeFacade(parts: HarnessServices, run: ScriptRun, hooks: SessionFacade
     emitsCalls,
     earlier: hooks.earlier,
     onIntent: hooks.onIntent,
-    onEvent: parts.audit === undefined ? hooks.onEvent : audited(parts.audit, run, hooks.onEvent),
+    onEvent: services.audit === undefined ? hooks.onEvent : audited(services.audit, run, hooks.onEvent),
   });
 }
 
@@ -135,10 +136,10 @@ function audited(audit: Audit, { scriptId, principal }: ScriptRun, next: Session
   };
 }
 
-function tell(parts: HarnessServices, sink: PayloadSink, scriptId: string, event: SessionEvent): void {
-  if (event.type === 'internal') return reportInternalError(parts, scriptId, event.detail);
+function emit(services: HarnessServices, sink: PayloadSink, scriptId: string, event: SessionEvent): void {
+  if (event.type === 'internal') return reportInternalError(services, scriptId, event.detail);
   if (!sink.hasListeners) return;
   const payload = sessionPayload(event, scriptId);
   if (payload !== undefined) sink.emit(payload);
-  if (event.type === 'tool_call_done') emitWorkPlan(sink, parts.registry, event.operation);
+  if (event.type === 'tool_call_done') emitWorkPlan(sink, services.registry, event.operation);
 }

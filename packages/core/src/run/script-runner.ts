@@ -38,7 +38,7 @@ export interface ScriptRequest extends ScriptText {
   signal: AbortSignal | undefined;
   identity: RunIdentity;
   sink: PayloadSink;
-  /** It stands in an answer that goes on behind it. */
+  /** The script is part of an answer that continues after it. */
   inAnswer: boolean;
   /** The script makes this structured call. */
   callId?: string;
@@ -49,35 +49,35 @@ export interface RunEnd extends ScriptEnd {
   refused?: true;
 }
 
-/** Compiles and runs one script, and tells its story as events. */
-export async function runRequest(parts: HarnessServices, request: ScriptRequest): Promise<RunEnd> {
+/** Compiles and runs one script, and emits its events. */
+export async function runRequest(services: HarnessServices, request: ScriptRequest): Promise<RunEnd> {
   const scriptId = newId('scr');
   const startedAt = performance.now();
-  // Threads of both kinds start side by side; afterwards this costs nothing.
-  if (request.mode === 'enabled') parts.runtime.warm().catch(() => {});
-  const compiled = await compile(parts, request);
+  // Both kinds of threads start in parallel; later calls cost nothing.
+  if (request.mode === 'enabled') services.runtime.warm().catch(() => {});
+  const compiled = await compile(services, request);
   const item = request.sink.hasListeners
     ? announce(request.sink, executionItem(request, compiled.ok ? compiled.script : undefined), request.item)
     : undefined;
   if (compiled.ok && request.mode !== 'dry-run')
-    return runPrepared(parts, request, { scriptId, script: compiled.script, cacheHit: compiled.cacheHit, item });
+    return runPrepared(services, request, { scriptId, script: compiled.script, cacheHit: compiled.cacheHit, item });
   const end = compiled.ok ? {} : { error: compiled.failure };
-  const outcome = plainOutcome(scriptId, end, compiled, performance.now() - startedAt, parts.runtime.name);
+  const outcome = plainOutcome(scriptId, end, compiled, performance.now() - startedAt, services.runtime.name);
   if (item !== undefined) announceOutcome(request.sink, item, outcome, reportSource(request));
   return { outcome };
 }
 
-/** Rejects where the harness was closed meanwhile. */
-async function compile(parts: HarnessServices, request: ScriptRequest): Promise<CompileResult> {
+/** Rejects if the harness was closed meanwhile. */
+async function compile(services: HarnessServices, request: ScriptRequest): Promise<CompileResult> {
   try {
-    return await parts.compiler.compile(request.source, {
+    return await services.compiler.compile(request.source, {
       language: request.language,
       maxSourceBytes: request.limits.maxSourceBytes,
-      toolNames: parts.toolNames,
-      ...(parts.checker === undefined ? {} : { typeChecker: parts.checker }),
+      toolNames: services.toolNames,
+      ...(services.checker === undefined ? {} : { typeChecker: services.checker }),
     });
   } catch (error) {
-    cancelStarted(request.sink, request.item, 'The harness was closed before it.');
+    cancelStarted(request.sink, request.item, 'The harness was closed before the script started.');
     throw error;
   }
 }
@@ -95,16 +95,16 @@ interface Prepared {
 
 /** Runs a script that is compiled. */
 export async function runPrepared(
-  parts: HarnessServices,
+  services: HarnessServices,
   request: ScriptRequest,
   { scriptId, script, cacheHit, item }: Prepared,
 ): Promise<RunEnd> {
   const { limits, principal, sink, identity, approvals, approvalExpiryMs, app, signal, callId } = request;
   const journal =
-    parts.keeping === undefined
+    services.keeping === undefined
       ? undefined
-      : new StoreJournal(parts.keeping, scriptId, 0, { identity, principal, callId });
-  const end = await runSession(parts, {
+      : new StoreJournal(services.keeping, scriptId, 0, { identity, principal, callId });
+  const end = await runSession(services, {
     approvals,
     approvalExpiryMs,
     app,
@@ -115,8 +115,8 @@ export async function runPrepared(
     script,
     cacheHit,
     limits,
-    toolNames: parts.toolNames,
-    contextJson: parts.contexts.write({
+    toolNames: services.toolNames,
+    contextJson: services.contexts.write({
       scriptId,
       identity,
       own: request.context,
@@ -130,8 +130,9 @@ export async function runPrepared(
     journal: journal ?? noopJournal,
   });
   const { language, format } = request;
-  const frame = callId === undefined ? { identity, language, format, item } : { identity, language, format, item, callId };
-  return endRun(parts, {
+  const frame =
+    callId === undefined ? { identity, language, format, item } : { identity, language, format, item, callId };
+  return endRun(services, {
     end,
     frame,
     sink,
@@ -141,50 +142,50 @@ export async function runPrepared(
   });
 }
 
-/** Tells and keeps what a run came to. */
+/** Emits and stores the result of a run. */
 export async function endRun(
-  parts: HarnessServices,
+  services: HarnessServices,
   run: {
     end: SessionEnd;
     frame: ScriptFrame;
     sink: PayloadSink;
     kept: ClaimedScript;
-    /** The rest of the answer is not known yet: whoever reads it puts the script aside, with it. */
+    /** The rest of the answer is not known yet, so the reader of the answer suspends the script together with it. */
     inAnswer: boolean;
     reported: ReportSource;
   },
 ): Promise<RunEnd> {
   const { end, frame, sink, kept, inAnswer, reported } = run;
   if (end.status !== 'suspended') {
-    await noteEnd(parts, kept.journal, end);
+    await noteEnd(services, kept.journal, end);
     if (frame.item !== undefined) announceOutcome(sink, frame.item, end, reported);
     return { outcome: end };
   }
-  const pending = new PendingSuspension(parts, end, frame, kept);
+  const pending = new PendingSuspension(services, end, frame, kept);
   const nextSeq = sink.nextSeq + (frame.item === undefined ? 0 : 1);
   let outcome: Outcome;
   try {
     outcome = pending.outcome(inAnswer ? '' : await pending.seal(nextSeq, undefined));
   } catch (error) {
-    outcome = notKept(parts, end, error, kept.journal);
-    await noteEnd(parts, kept.journal, outcome);
+    outcome = notKept(services, end, error, kept.journal);
+    await noteEnd(services, kept.journal, outcome);
   }
   if (frame.item !== undefined) announceOutcome(sink, frame.item, outcome, reported);
   return outcome.status === 'suspended' ? { outcome, pending } : { outcome };
 }
 
-/** The script waits for people and cannot be kept. With a store it is cut off here, and can be recovered. */
+/** The script waits for decisions but cannot be stored. With a store it is interrupted here and can be recovered. */
 function notKept(
-  parts: HarnessServices,
+  services: HarnessServices,
   end: SuspendedEnd,
   error: unknown,
   journal: StoreJournal | undefined,
 ): Outcome {
-  reportInternalError(parts, end.scriptId, `the script could not be put aside: ${String(error)}`);
+  reportInternalError(services, end.scriptId, `the script could not be suspended: ${String(error)}`);
   const { suspended: _suspended, pendingApprovals: _pendingApprovals, ...rest } = end;
   const failure = scriptFailure(
     journal === undefined ? 'SuspensionError' : 'StoreError',
-    'The script waits for a decision, and it could not be put aside.',
+    'The script waits for a decision but could not be suspended.',
   );
   const operations = end.operations.map((operation) =>
     operation.status === 'awaiting_approval' ? { ...operation, status: 'not_started' as const } : operation,
@@ -192,27 +193,27 @@ function notKept(
   return { ...rest, operations, status: 'failed', error: failure };
 }
 
-async function noteEnd(parts: HarnessServices, journal: StoreJournal | undefined, outcome: Outcome): Promise<void> {
+async function noteEnd(services: HarnessServices, journal: StoreJournal | undefined, outcome: Outcome): Promise<void> {
   if (journal === undefined || outcome.status === 'suspended') return;
   const { status, scriptId } = outcome;
   const why = outcome.status === 'failed' ? { code: outcome.error.code, message: outcome.error.message } : {};
   try {
-    if (isCutOff(parts, outcome)) await journal.letGo();
+    if (isInterrupted(services, outcome)) await journal.interrupt();
     else await journal.ended({ atMs: Date.now(), status, ...why });
   } catch (error) {
-    // What happened has happened; that it is not written down is for the operator.
-    reportInternalError(parts, scriptId, `the journal could not be closed: ${String(error)}`);
+    // The script has already run. The operator is told that its end was not stored.
+    reportInternalError(services, scriptId, `the journal could not be closed: ${String(error)}`);
   }
 }
 
-/** Somebody may go on with it: the store failed, or whoever closes the harness gives up a process, not its scripts. */
-function isCutOff(parts: HarnessServices, outcome: Outcome): boolean {
+/** The script can be recovered: the store failed, or the harness was closed while the script ran. */
+function isInterrupted(services: HarnessServices, outcome: Outcome): boolean {
   if (outcome.status !== 'failed') return false;
   const { code } = outcome.error;
-  return code === 'StoreError' || (parts.isClosing() && code === 'ScriptCancelledError');
+  return code === 'StoreError' || (services.isClosing() && code === 'ScriptCancelledError');
 }
 
-/** A block that never becomes a script: its item, and an output that says why. */
+/** A block that never becomes a script: emits its item, and an output with the reason. */
 export function reportUnrunnable(
   request: ScriptText & { sink: PayloadSink; limits: Limits },
   failure: ScriptFailure,
@@ -227,7 +228,7 @@ export function reportUnrunnable(
 export function disabledFailure(): ScriptFailure {
   return scriptFailure(
     'ScriptDisabledError',
-    'Scripts are switched off here; nothing of this script ran. Use structured tool calls instead.',
+    'Scripts are disabled here, so this script did not run. Use structured tool calls instead.',
   );
 }
 
@@ -238,7 +239,7 @@ export function cannotResume(mode: HarnessMode): ScriptFailure {
   );
 }
 
-/** Chance for `Math.random` in the guest, which promises no secrecy. */
+/** Randomness for `Math.random` in the guest, which is not cryptographic. */
 function randomSeed(): [number, number, number, number] {
   const word = () => (Math.random() * 0x1_0000_0000) | 0;
   return [word(), word(), word(), word()];

@@ -2,7 +2,7 @@ import type { ApprovalRequest, EventPayload } from '../protocol/index.js';
 import { operationToItem } from '../history/index.js';
 import type { SessionEvent } from '../session/index.js';
 
-/** A session's event as a payload of the stream; undefined for what stays with the host. */
+/** Converts a session's event to a stream payload; undefined for events that stay with the host. */
 export function sessionPayload(event: SessionEvent, scriptId: string | undefined): EventPayload | undefined {
   const script = scriptId === undefined ? {} : { script_id: scriptId };
   switch (event.type) {

@@ -17,21 +17,21 @@ export interface StructuredCall {
   principal: string | undefined;
   signal: AbortSignal | undefined;
   sink: PayloadSink;
-  /** The call is checked, and not made. */
+  /** The call is only validated. */
   isDryRun: boolean;
 }
 
-/** Never rejects for what the tool did. */
-export async function callOnce(parts: HarnessServices, call: StructuredCall): Promise<Operation> {
+/** Never rejects because of the tool. */
+export async function callOnce(services: HarnessServices, call: StructuredCall): Promise<Operation> {
   const { callId, name, input, limits, approvals, app, principal, signal } = call;
   const started = performance.now();
   const facade = createFacade({
-    registry: parts.registry,
-    exposed: parts.exposed,
-    observed: parts.observed,
+    registry: services.registry,
+    exposed: services.exposed,
+    observed: services.observed,
     limits,
-    // defence: dry-run-holds-for-structured-calls, without it: gate: parts.makeGate(approvals, limits),
-    gate: call.isDryRun ? dryRunGate : parts.makeGate(approvals, limits),
+    // defence: dry-run-holds-for-structured-calls, without it: gate: services.makeGate(approvals, limits),
+    gate: call.isDryRun ? dryRunGate : services.makeGate(approvals, limits),
     app,
     principal,
     scriptId: undefined,
@@ -39,9 +39,9 @@ export async function callOnce(parts: HarnessServices, call: StructuredCall): Pr
     clock: { nowMs: () => performance.now() - started },
     startedAtMs: 0,
     onEvent: (event) => {
-      // A person may take their time; the tool may not.
+      // A user may take any time to decide; the tool may not.
       if (event.type === 'tool_call_start') timer = setTimeout(giveUp, limits.timeoutMs);
-      tell(parts, call, event);
+      emit(services, call, event);
     },
   });
   let timer: NodeJS.Timeout | undefined;
@@ -58,7 +58,7 @@ export async function callOnce(parts: HarnessServices, call: StructuredCall): Pr
   return operation === undefined ? refusedOperation(callId, name, input, failure.error) : { ...failure, ...operation };
 }
 
-/** Lets nothing run. */
+/** Denies every call. */
 const dryRunGate: ApprovalGate = {
   decide: (call) => Promise.resolve(notInDryRun(call)),
   recheck: (call) => Promise.resolve(notInDryRun(call)),
@@ -69,24 +69,24 @@ const dryRunGate: ApprovalGate = {
 };
 
 function notInDryRun({ callId, tool }: GateCall): GateDecision {
-  const reason = `The call of ${tool.name} was checked and not made: nothing runs in mode "dry-run".`;
+  const reason = `The call of ${tool.name} was checked but not made: nothing runs in mode "dry-run".`;
   return { decision: 'cancelled', approvalId: `apr_${callId}`, by: 'host', reason };
 }
 
-/** One that was given up while it ran has no error of its own: why is in its result. */
+/** A call aborted while it ran has no error of its own; its result contains the reason. */
 function failureOf(result: CallResult): Pick<Operation, 'error'> {
   if (result.ok) return {};
   const { code, message } = result.error;
   return { error: { code: code as NonNullable<Operation['error']>['code'], message } };
 }
 
-function tell(parts: HarnessServices, { sink, principal }: StructuredCall, event: FacadeEvent): void {
-  parts.audit?.note(event, { scriptId: undefined, principal });
+function emit(services: HarnessServices, { sink, principal }: StructuredCall, event: FacadeEvent): void {
+  services.audit?.note(event, { scriptId: undefined, principal });
   if (!sink.hasListeners || event.type === 'waiting_changed' || event.type === 'progress') return;
   if (event.type === 'output' || event.type === 'call_noted') return;
   const payload = sessionPayload(event, undefined);
   if (payload !== undefined) sink.emit(payload);
-  if (event.type === 'tool_call_done') emitWorkPlan(sink, parts.registry, event.operation);
+  if (event.type === 'tool_call_done') emitWorkPlan(sink, services.registry, event.operation);
 }
 
 /** A call that was never admitted has no operation of its own. */

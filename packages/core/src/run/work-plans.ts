@@ -3,7 +3,7 @@ import type { ToolRegistry } from '../tools/index.js';
 import type { PayloadSink } from '../answer/index.js';
 import { newId } from '../text/new-id.js';
 
-/** Emits the plan of an operation whose tool shows plans. A run's log makes one item of all its plans. */
+/** Emits the plan of an operation whose tool shows plans. All plans of a run form one item in its log. */
 export function emitWorkPlan(sink: PayloadSink, registry: ToolRegistry, operation: Operation): void {
   if (operation.status !== 'completed' || registry.get(operation.tool)?.shows !== 'plan') return;
   const item = planItem(newId('item'), operation);
@@ -12,7 +12,7 @@ export function emitWorkPlan(sink: PayloadSink, registry: ToolRegistry, operatio
   sink.emit({ type: 'item_done', item_id: item.id, final_item: item });
 }
 
-/** Undefined where the result is no plan. */
+/** Undefined if the result is not a plan. */
 function planItem(id: string, { callId, result }: Operation): PlanItem | undefined {
   const { plan, explanation } = (result ?? {}) as { plan?: unknown; explanation?: unknown };
   const item = { type: 'plan', id, call_id: callId, steps: plan, explanation: explanation ?? '' };

@@ -387,7 +387,9 @@ describe('requests', () => {
     expect(() => createProvider(api, { model: '' })).toThrow(ToolscriptUsageError);
     expect(() => createProvider(api, { model: 'm', baseUrl: 'api.example' })).toThrow(/not a URL/u);
     expect(() => createProvider(api, { model: 'm', baseUrl: 'file:///x' })).toThrow(/http:/u);
-    expect(() => createProvider(api, { model: 'm', baseUrl: 'https://me:secret@x.example' })).toThrow(/user name or password/u);
+    expect(() => createProvider(api, { model: 'm', baseUrl: 'https://me:secret@x.example' })).toThrow(
+      /user name or password/u,
+    );
     expect(() => createProvider(`${api}-2` as ProviderApi, { model: 'm' })).toThrow(/Unknown api/u);
   });
 });

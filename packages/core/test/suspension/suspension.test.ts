@@ -266,7 +266,7 @@ describe('a script whose calls nobody decides about here', () => {
       {},
       { principal: 'ann' },
     );
-    expect(failureOf(foreign).message).toContain('a key that is not known here');
+    expect(failureOf(foreign).message).toContain('it was sealed with an unknown key');
     const rotated = open({
       suspensionKey: ['a newer secret of at least 32 bytes', 'a secret of more than thirty-two bytes'],
     });

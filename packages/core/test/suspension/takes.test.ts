@@ -191,7 +191,7 @@ describe('a script of the store', () => {
     await isCalled;
     const [{ scriptId, state } = { scriptId: '', state: '' }] = await listScripts(store);
     expect(state).toBe('running');
-    expect(failureOf(await open(more).recover(scriptId)).message).toMatch(/^A living process goes on/u);
+    expect(failureOf(await open(more).recover(scriptId)).message).toMatch(/^Another process is already running/u);
     expect(valueOf(await open(more).recover(scriptId, { force: true }))).toEqual(['unknown', 'b']);
     end();
     expect(failureOf(await running)).toMatchObject({ code: 'StoreError', retryable: false });
@@ -225,7 +225,7 @@ describe('a script of the store', () => {
     const other = open({ ...more, store: store() });
     const until = performance.now() + 3_000;
     while (performance.now() < until) {
-      expect(failureOf(await other.recover(scriptId)).message).toMatch(/^A living process goes on/u);
+      expect(failureOf(await other.recover(scriptId)).message).toMatch(/^Another process is already running/u);
       await delay(20);
     }
     end();
