@@ -1,12 +1,12 @@
 import type { Outcome } from '../protocol/index.js';
 import { renderOutcomeForModel } from '../history/index.js';
 
-/** What a tool of this kind is given. */
+/** The input of a `run_script` call. */
 export interface RunScriptInput {
   code: string;
 }
 
-/** A JSON Schema that is also a Standard Schema, so that agent libraries of either kind can use it as it is. */
+/** A JSON Schema that is also a Standard Schema, so that agent libraries of either kind can use it unchanged. */
 export interface RunScriptInputSchema {
   readonly type: 'object';
   readonly properties: { readonly code: { readonly type: 'string'; readonly description: string } };
@@ -29,7 +29,7 @@ export interface RunScriptInputSchema {
   };
 }
 
-/** The harness as one tool of another agent: it takes a script and answers with what happened, as text. */
+/** The harness as one tool of another agent: it takes a script and returns the result as text. */
 export interface RunScriptTool {
   readonly name: 'run_script';
   readonly description: string;
@@ -59,7 +59,7 @@ export function makeRunScriptTool(
 
 function readCode(input: unknown): string {
   const code = typeof input === 'string' ? input : (input as Partial<RunScriptInput> | null | undefined)?.code;
-  // What a model sent is never the host's mistake: an empty script says what is missing.
+  // Invalid input from a model is not the host's mistake, so the script fails with an explanation.
   return typeof code === 'string'
     ? code
     : 'throw new TypeError("run_script needs { code: string }: the TypeScript to run");';

@@ -98,7 +98,7 @@ import { callOnce } from '../run/structured-call.js';
 
 const DEFAULT_INSTRUCTION_TOKENS = 3_000;
 
-/** Makes a harness. Throws a `ToolscriptUsageError` where an option is wrong. */
+/** Creates a harness. Throws a `ToolscriptUsageError` for an invalid option. */
 export function createHarness(options: HarnessOptions): Harness {
   checkHarnessOptions(options);
   return new ToolscriptHarness(options);
@@ -109,7 +109,7 @@ class ToolscriptHarness implements Harness {
   readonly #services: HarnessServices;
   readonly #limits: Limits;
   #closing: Promise<void> | undefined;
-  /** The last ones: an agent asks for the same in every turn. */
+  /** The last instructions, because an agent requests the same ones in every turn. */
   #instructions: { key: string; text: string } | undefined;
 
   constructor(options: HarnessOptions) {
@@ -325,7 +325,7 @@ class ToolscriptHarness implements Harness {
   asTool({ onOutcome, ...run }: AsToolOptions = {}): RunScriptTool {
     checkRunOptions(run, 'asTool');
     const { modelOutputTokens } = this.#shared(run).limits;
-    // A suspension that nobody gets hold of would be a promise to the model that nobody keeps.
+    // If nobody receives the suspension, the script could never be resumed.
     const isLost = onOutcome === undefined && this.#options.store === undefined;
     const approvals = run.approvals ?? this.#options.approvals ?? (isLost ? 'deny' : undefined);
     const runCode = async (code: string, signal: AbortSignal | undefined) => {
@@ -454,7 +454,7 @@ class ToolscriptHarness implements Harness {
     };
   }
 
-  /** Of scripts that were started under other limits: those that somebody has set, here or for the resume. */
+  /** Limits for resumed scripts: those set explicitly, by the harness or for the resume. */
   #ceilings(run: ResumeOptions): Partial<LimitsInput> {
     const ceilings = { ...this.hostLimits, ...run.limits };
     resolveLimits(ceilings, undefined);
@@ -475,7 +475,7 @@ class ToolscriptHarness implements Harness {
     return refusal === undefined ? waiting : { outcome: failedOutcome(refusal) };
   }
 
-  /** What `resume` goes on with: by its sealed text, or by its id in the store. */
+  /** Finds the script to resume: by its sealed text, or by its id in the store. */
   async #findWaiting(target: string, decisions: Decisions, run: ResumeOptions): Promise<WaitingScript | RunEnd> {
     if (typeof target !== 'string')
       throw new ToolscriptUsageError('resume needs the suspension, or the id of a script in the store, as a string.');
@@ -552,7 +552,7 @@ class ToolscriptHarness implements Harness {
     };
   }
 
-  /** The events of a run that ends at once, because a suspension cannot be resumed. */
+  /** The events of a run that ends at once because its suspension cannot be resumed. */
   *#refusalEvents(outcome: Outcome, run: RunOptions): Generator<StreamEvent, void, undefined> {
     const events: StreamEvent[] = [];
     const listeners = [(event: StreamEvent) => void events.push(event), this.#options.onEvent, run.onEvent];
@@ -585,7 +585,7 @@ function keepingOf({ store, leaseMs = DEFAULT_LEASE_MS, durability = 'process' }
 }
 
 function errorOf(outcome: Outcome): ScriptFailure {
-  return outcome.status === 'failed' ? outcome.error : scriptFailure('SuspensionError', 'The script went on.');
+  return outcome.status === 'failed' ? outcome.error : scriptFailure('SuspensionError', 'The script was resumed.');
 }
 
 function keysOf(key: HarnessOptions['suspensionKey']): readonly SuspensionKey[] | (() => readonly SuspensionKey[]) {

@@ -20,42 +20,42 @@ import type { Durability } from '../durability/store-journal.js';
 import type { SuspensionKey } from '../durability/suspension-envelope.js';
 import { didYouMean } from '../text/nearest-names.js';
 
-/** What `createHarness` takes. Everything but `tools` may be left out. */
+/** The options of `createHarness`. All except `tools` are optional. */
 export interface HarnessOptions {
   tools: readonly Tool[];
-  /** What scripts and structured calls may use: the pack's tools and the named ones. Left out: all given tools. */
+  /** The tools for scripts and structured calls: the pack's and the named ones. Default: all given tools. */
   expose?: { tools?: readonly string[]; pack?: string; mcp?: boolean; spawn?: boolean; http?: boolean };
   packs?: Record<string, { extends?: string | readonly string[]; tools: readonly string[] }>;
   /** Default 'enabled'. */
   mode?: HarnessMode;
-  /** Default 'quickjs'. The harness closes what it is given. */
+  /** Default 'quickjs'. The harness closes the runtime. */
   runtime?: 'quickjs' | SandboxRuntime;
-  /** Made by `createCompiler`, where its thread should start before the tools are known. The harness closes it. */
+  /** From `createCompiler`, to start its thread before the tools are known. The harness closes it. */
   compiler?: Compiler;
   limits?: Partial<LimitsInput>;
-  /** Who decides about calls that need approval. Left out: the script is suspended, and waits for `resume`. */
+  /** Decides about calls that need approval. Default: the script is suspended and waits for `resume`. */
   approvals?: ApprovalPolicy;
-  /** A script that only waits for people who are being asked is suspended after this time. Default: never. */
+  /** Suspends a script that has waited only for users for this long, in ms. Default: never. */
   suspendAfterMs?: number;
   /**
-   * Seals suspensions: a secret of at least 32 bytes, shared by the processes that may resume. Of several, the first
-   * seals and every one opens. A function is asked when the first script is put aside or taken up. Default: a key of
-   * this harness's own, so that nobody else can resume.
+   * Seals suspensions: a secret of at least 32 bytes, shared by the processes that may resume. In a list, the first key
+   * seals and every key opens. A function is called when the first script is suspended or resumed. Default: a key of
+   * this harness, so that only this harness can resume.
    */
   suspensionKey?: SuspensionKey | readonly SuspensionKey[] | (() => SuspensionKey);
-  /** Where scripts that wait, or are cut off, are kept. Default: only in what `runScript` gives back. */
+  /** Stores suspended and interrupted scripts. Default: a suspension exists only in the outcome of `runScript`. */
   store?: HarnessStore;
   /**
-   * What a call with effects waits for before it is made: that its intent survives the death of this process, or a
-   * power cut too ('power', one flush of the disk for each). Default 'process'.
+   * What a call with effects waits for: its recorded intent survives the death of this process ('process', the
+   * default), or also a power failure ('power', one disk flush for each call).
    */
   durability?: Durability;
   /**
-   * For how long a store believes that this process goes on with a script without hearing from it, in ms; then others
-   * may. Default 30 000.
+   * How long the claim of this process lasts without a renewal, in ms. After that, other processes may claim its
+   * scripts. Default 30 000.
    */
   leaseMs?: number;
-  /** Told of every decision, and of the start and end of every call with effects. */
+  /** Receives every decision, and the start and end of every call with effects. */
   audit?: AuditLog;
   /** See `QuickJsOptions`; `queueWaitMs` is the limit of that name. */
   workers?: {
@@ -67,13 +67,13 @@ export interface HarnessOptions {
   };
   detect?: { tags?: readonly string[]; fences?: boolean };
   /**
-   * What becomes of a script that calls a tool wrongly, or certainly fails, as far as TypeScript can see: it is
-   * refused before anything runs ('error', the default), it runs and is told ('warn'), or nobody looks ('off').
+   * How to treat a script with a type error: it is rejected before anything runs ('error', the default), it runs with a
+   * warning ('warn'), or types are not checked ('off').
    */
   typecheck?: 'error' | 'warn' | 'off';
-  /** Every event of every run. */
+  /** Receives every event of every run. */
   onEvent?: (event: StreamEvent) => void;
-  /** Failures of Toolscript itself, for the operator: never shown to a model. */
+  /** Receives failures of Toolscript itself, for the operator. A model never sees them. */
   onInternalError?: (detail: string, ids: { scriptId: string }) => void;
 }
 
@@ -168,13 +168,13 @@ function isKeys(value: unknown): boolean {
   );
 }
 
-/** Throws a `ToolscriptUsageError` that names what is wrong, with the nearest key where one is unknown. */
+/** Throws a `ToolscriptUsageError` that names the invalid option, and for an unknown one the nearest name. */
 export function checkHarnessOptions(options: HarnessOptions): void {
   refuseWhatIsToCome(options as unknown as Record<string, unknown>);
   throwIssues(HarnessOptionsSchema.safeParse(options), HarnessOptionsSchema.shape, 'createHarness');
 }
 
-/** A runtime whose name is settled and whose work is not done: said plainly instead of doing nothing. */
+/** Rejects a documented runtime that is not implemented yet. */
 function refuseWhatIsToCome(options: Record<string, unknown>): void {
   if (options?.['runtime'] === 'isolated-vm')
     throw new ToolscriptUsageError(
@@ -206,7 +206,7 @@ const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
   replay: ['signal', 'onEvent', 'principal'],
 };
 
-/** The options of one run: cheap, because it is asked of every run. Limits are checked where they are merged. */
+/** Checks the options of one run. It is cheap, because every run calls it. Limits are checked when they are merged. */
 export function checkRunOptions(run: object, method: string): void {
   const known = OPTIONS_OF[method]!;
   for (const name in run) {
@@ -223,7 +223,7 @@ export function checkRunOptions(run: object, method: string): void {
     throw new ToolscriptUsageError(`${method}: signal must be an AbortSignal.`);
   }
   if (mode !== undefined && !MODES.includes(mode as string))
-    throw new ToolscriptUsageError(`${method}: mode is one of ${MODES.join(', ')}.`);
+    throw new ToolscriptUsageError(`${method}: mode must be one of ${MODES.join(', ')}.`);
   if (context !== undefined) assertContext(context, method);
   if (approvals !== undefined) assertApprovals(approvals, method);
 }
@@ -250,7 +250,7 @@ function assertApprovals(approvals: unknown, method: string): void {
   }
 }
 
-/** Limits in force: the harness's own, changed by those of one run. */
+/** The effective limits: the harness's own with the overrides of one run. */
 export function resolveLimits(
   base: Partial<LimitsInput> | undefined,
   override: Partial<LimitsInput> | undefined,

@@ -2,16 +2,16 @@ import type { HarnessStore, Outcome } from '../protocol/index.js';
 import type { Harness, ResumeOptions } from './harness-types.js';
 
 export interface RecoverScriptsOptions extends Omit<ResumeOptions, 'principal' | 'force'> {
-  /** Scripts that go on side by side: each takes a sandbox. Default 8. */
+  /** Maximum number of scripts that run concurrently; each takes a sandbox. Default 8. */
   atOnce?: number;
-  /** Told what became of each, in the order of their ends. */
+  /** Receives each outcome, in the order of completion. */
   onOutcome?: (outcome: Outcome) => void;
 }
 
 /**
- * Goes on with every script of a store that was cut off, as after a restart: a few at a time, each as its own
- * principal. Of several processes that do so at once, each script goes on in one. Gives how many were tried. Rejects
- * where the store cannot be listed.
+ * Recovers every interrupted script of a store, as after a restart: a few at a time, each with its own principal. If
+ * several processes do so at once, each script runs in one of them. Returns the number of attempts. Rejects if the
+ * store cannot be listed.
  */
 export async function recoverScripts(
   harness: Pick<Harness, 'recover'>,

@@ -11,22 +11,22 @@ import {
 } from '../tools/index.js';
 import { estimatePromptTokens } from './tokens.js';
 
-/** The tools as a prompt shows them. */
+/** The tools in the form that a prompt shows. */
 export interface PromptCatalog {
-  /** Declarations. Empty where not even one namespace has room. */
+  /** Declarations. Empty if not even one namespace fits. */
   readonly text: string;
-  /** Tools of which at least the name and the first sentence are shown. */
+  /** Number of tools shown with at least name and first sentence. */
   readonly shown: number;
-  /** Of these, the ones that show no more than that. */
+  /** How many of these show nothing more. */
   readonly byName: number;
 }
 
 /**
- * As much of the tools as has room, `room` in estimated tokens. Everything in full where that fits; otherwise
- * the room is filled step by step, and each next step belongs to the namespace that has used the least: first
- * the number of its tools, then their names with first sentences, then signatures,
- * types, docs. So a large namespace never pushes out a small one, and a tool whose step has no room stays where
- * it is while others go on. Depends on nothing but its arguments.
+ * Writes as much of the tools as fits in `room`, in estimated tokens. If everything fits in full, it is shown in full.
+ * Otherwise the room is filled step by step, and each step goes to the namespace that has used the least: first the
+ * number of its tools, then names with first sentences, then signatures, types, docs. So a large namespace never
+ * displaces a small one, and a tool whose next step does not fit stays as it is while others continue. The result
+ * depends only on the arguments.
  */
 export function writePromptCatalog(tools: readonly Tool[], room: number): PromptCatalog {
   if (fitsInFull(tools, room)) {
@@ -38,14 +38,14 @@ export function writePromptCatalog(tools: readonly Tool[], room: number): Prompt
   return filling.catalog();
 }
 
-/** Steps of a tool, in this order. */
+/** The steps of a tool, in order. */
 const STEPS: readonly DeclarationDetail[] = ['names', 'signatures', 'types', 'full'];
-/** What is around all members. */
+/** The text around all members. */
 const FRAME = 'interface Tools {\n}\n';
-/** Below this no step has room. */
-const LEAST_STEP_TOKENS = 3;
+/** With less room no step fits. */
+const MIN_STEP_TOKENS = 3;
 
-/** A first answer that stops as soon as the tools are too many. */
+/** A fast first check, which stops as soon as the tools are too many. */
 function fitsInFull(tools: readonly Tool[], room: number): boolean {
   const declare = declarationWriter(tools);
   let left = room;
@@ -70,7 +70,7 @@ interface ToolShare {
 }
 
 interface Step {
-  /** Tokens that it takes beside what is there already. */
+  /** Tokens that it adds to the current text. */
   readonly tokens: number;
   apply(): void;
 }
@@ -78,7 +78,7 @@ interface Step {
 class Filling {
   readonly #declare: (tool: Tool, detail: DeclarationDetail) => ToolDeclaration;
   readonly #namespaces: NamespaceShare[];
-  /** Namespaces that have their place in the text, dotted. */
+  /** Namespaces already in the text, dotted. */
   readonly #open = new Set<string>();
   #left: number;
 
@@ -101,7 +101,7 @@ class Filling {
 
   run(): void {
     const active = new Set(this.#namespaces);
-    while (active.size > 0 && this.#left >= LEAST_STEP_TOKENS) {
+    while (active.size > 0 && this.#left >= MIN_STEP_TOKENS) {
       const namespace = leastUsed(active);
       const next = namespace.steps.next();
       if (next.done === true) active.delete(namespace);
@@ -128,12 +128,12 @@ class Filling {
     this.#left -= step.tokens;
   }
 
-  /** Each step is weighed when its turn has come; one that is not applied ends the steps of what it is about. */
+  /** Yields each step when its turn comes. A step that does not fit ends the steps of its tool or namespace. */
   *#steps(path: readonly string[], tools: readonly ToolShare[]): Generator<Step> {
     yield this.#listing(path, tools.length);
     if (!this.#open.has(path.join('.'))) return;
     const indent = '  '.repeat(path.length + 1);
-    // The first tool that is shown turns the line into a block.
+    // The first shown tool turns the line into a block.
     let more = tokensToOpen(path, tools.length);
     let going = tools;
     for (const detail of STEPS) {
@@ -148,7 +148,7 @@ class Filling {
     }
   }
 
-  /** One line for the namespace, in what it stands in. */
+  /** One line for the namespace, inside its parent. */
   #listing(path: readonly string[], count: number): Step {
     const starts = path.map((_, index) => path.slice(0, index + 1)).filter((start) => !this.#open.has(start.join('.')));
     const frames = starts.filter((start) => start.length < path.length).map(frame);
@@ -174,7 +174,7 @@ class Filling {
   }
 }
 
-/** What a namespace takes as a block with tools, beside what it takes as a line. */
+/** Additional tokens of a namespace shown as a block with tools instead of a line. */
 function tokensToOpen(path: readonly string[], count: number): number {
   const more = `${indentOf(path)}  ${missingLine(count)}\n`;
   const opened = path.length === 0 ? more : frame(path) + more;
@@ -194,7 +194,7 @@ function indentOf(path: readonly string[]): string {
   return '  '.repeat(path.length);
 }
 
-/** The first of those that have used the least. */
+/** The first of the namespaces that have used the least. */
 function leastUsed(namespaces: Iterable<NamespaceShare>): NamespaceShare {
   let least: NamespaceShare | undefined;
   for (const namespace of namespaces) if (least === undefined || namespace.used < least.used) least = namespace;

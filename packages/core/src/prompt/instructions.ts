@@ -2,31 +2,31 @@ import { ToolscriptUsageError, type Limits, type Tool } from '../protocol/index.
 import { writePromptCatalog, type PromptCatalog } from './catalog.js';
 import { estimatePromptTokens } from './tokens.js';
 
-/** `custom`: a tool that takes raw text, no JSON. */
+/** `custom`: a tool that takes raw text instead of JSON. */
 export type ScriptCarrier = 'tool' | 'custom' | 'text';
 
 export interface InstructionParts {
   carrier: ScriptCarrier;
-  /** Of scripts in text; undefined: nothing is said about it. */
+  /** For scripts in text; undefined: the text does not mention it. */
   afterScript: 'stop' | 'continue' | undefined;
   limits: Limits;
-  /** Tag that holds scripts in text. */
+  /** The tag that contains scripts in text. */
   tag: string;
   tools: readonly Tool[];
-  /** `tools.spawn` exists. */
+  /** Whether `tools.spawn` exists. */
   spawn: boolean;
-  /** Most tokens of the whole text, estimated on the high side. */
+  /** Maximum tokens of the whole text, estimated on the high side. */
   tokenBudget: number;
 }
 
 /**
- * The system text that teaches a model to write scripts, with as much of the tools as the budget holds. The
- * same parts give the same bytes. Throws a `ToolscriptUsageError` where not even the first sentence has room.
+ * The system text that teaches a model to write scripts, with as many tools as the budget allows. Equal parts give
+ * equal bytes. Throws a `ToolscriptUsageError` if not even the first sentence fits.
  */
 export function writeInstructions(parts: InstructionParts): string {
   const { tools, tokenBudget } = parts;
   const head = headFor(parts);
-  const room = tokenBudget - estimatePromptTokens(head) - estimatePromptTokens(section('', noteOn(LONGEST_NOTE)));
+  const room = tokenBudget - estimatePromptTokens(head) - estimatePromptTokens(section('', noteOn(MAX_NOTE)));
   const catalog = tools.length === 0 ? EMPTY : writePromptCatalog(tools, room);
   if (catalog.text !== '' || tools.length === 0)
     return head + section(catalog.text, noteOn({ ...catalog, total: tools.length }));
@@ -35,7 +35,7 @@ export function writeInstructions(parts: InstructionParts): string {
 }
 
 const EMPTY: PromptCatalog = { text: 'interface Tools {}', shown: 0, byName: 0 };
-/** The most that the rules may take of a budget; with less room they are short, or left out. */
+/** The maximum share of the rules in a budget. With less room the rules are shortened or omitted. */
 const HEAD_SHARE = 0.5;
 
 function headFor({ carrier, afterScript, limits, tag, spawn, tokenBudget }: InstructionParts): string {
@@ -51,7 +51,7 @@ function headFor({ carrier, afterScript, limits, tag, spawn, tokenBudget }: Inst
   const least = estimatePromptTokens(guide);
   if (least <= tokenBudget) return guide;
   throw new ToolscriptUsageError(
-    `instructions: a tokenBudget of ${tokenBudget} holds no text; give at least ${Math.ceil(least)}.`,
+    `instructions: a tokenBudget of ${tokenBudget} is too small for any text. Set it to at least ${Math.ceil(least)}.`,
   );
 }
 
@@ -63,14 +63,14 @@ const CUSTOM_GUIDE = `You can act by writing TypeScript: call the tool \`run_scr
 
 function textGuide(tag: string, afterScript: InstructionParts['afterScript']): string {
   const guide = `You can act by writing TypeScript between <${tag}> and </${tag}>. ${REACH}`;
-  return afterScript === undefined ? guide : `${guide} ${RESULT_IN_TEXT} ${BEHIND_SCRIPT[afterScript]}`;
+  return afterScript === undefined ? guide : `${guide} ${RESULT_IN_TEXT} ${AFTER_SCRIPT[afterScript]}`;
 }
 
 const RESULT_IN_TEXT = 'Its result comes in the next message, inside `<tool-output>`.';
 
-const BEHIND_SCRIPT = {
-  stop: 'Your answer ends behind it.',
-  continue: 'What you write behind it is written before there is a result: do not guess it.',
+const AFTER_SCRIPT = {
+  stop: 'Your answer ends after it.',
+  continue: 'Text after it is written before its result exists: do not guess the result.',
 } as const;
 
 function textExample(tag: string): string {
@@ -80,13 +80,13 @@ function textExample(tag: string): string {
 const RULES = [
   '- Top-level `await` and `return` work. Return small plain data, which you will read: filter and count in the script.',
   "- `await tools.NAME({ … })` calls a tool; `Promise.all` makes independent calls at once. `'NAME' in tools` tells whether it exists.",
-  '- A failed call throws `ToolExecutionError`, `ToolValidationError`, `ApprovalDeniedError` or `ApprovalTimeoutError`. Do not repeat a call that a person denied.',
+  '- A failed call throws `ToolExecutionError`, `ToolValidationError`, `ApprovalDeniedError` or `ApprovalTimeoutError`. Do not repeat a call that the user denied.',
   '- `console.log(…)` is for you, `text(…)` for the user, `await sleep(ms)` waits. There are no imports, network or files besides the tools.',
-  '- After a failure you get the error with its line and the operations. Go on from there; do not repeat what is done.',
+  '- After a failure you get the error with its line and the operations. Continue from there; do not repeat completed calls.',
 ].join('\n');
 
 const SPAWN_RULE =
-  "- `tools.spawn.exec('NAME', { … })` starts a call that goes on after the script and gives `{ id, done }`. Later scripts find it with `await tools.spawn.list()`, `read(id)`, `wait(id)` and `cancel(id)`.";
+  "- `tools.spawn.exec('NAME', { … })` starts a call that outlives the script and returns `{ id, done }`. Later scripts find it with `await tools.spawn.list()`, `read(id)`, `wait(id)` and `cancel(id)`.";
 
 const SHORT_RULES =
   'Top-level `await` and `return` work; return small plain data. `await tools.NAME({ … })` calls a tool, and a failed call throws. There are no imports, network or files.';
@@ -101,8 +101,8 @@ function section(catalog: string, note: string): string {
 
 type ShownTools = Pick<PromptCatalog, 'shown' | 'byName'> & { total: number };
 
-/** For weighing: no note is longer. */
-const LONGEST_NOTE: ShownTools = { shown: 999_998, byName: 999_998, total: 999_999 };
+/** Used to reserve room: no note is longer. */
+const MAX_NOTE: ShownTools = { shown: 999_998, byName: 999_998, total: 999_999 };
 
 function noteOn({ shown, byName, total }: ShownTools): string {
   if (shown === total && byName === 0) return '';

@@ -1,12 +1,12 @@
 /**
- * Tokens of a prompt, without a tokenizer: an estimate that is meant to be too high, for text whose budget may
- * not be exceeded. It cuts text where the tokenizers of today do (o200k_base: words at capitals, numbers in
- * threes, runs of signs) and weighs the pieces: some hundred frequent words are one token, another word of letters
- * that often stand together is about one, every pair of letters that seldom do costs more, and other scripts cost by
- * character. Measured against o200k_base: 1.05 to 1.2 times the tokens of English and TypeScript, 1.0 to 1.7 times
- * those of other languages, 1.05 times those of random letters.
+ * Estimates the tokens of a prompt without a tokenizer. The estimate is deliberately high, for text that must not
+ * exceed its budget. It splits text where current tokenizers do (o200k_base: words at capitals, numbers in threes, runs
+ * of signs) and weighs the pieces: a few hundred frequent words are one token, another word of common letter pairs is
+ * about one, every rare pair costs more, and other scripts cost by character. Measured against o200k_base: 1.05 to 1.2
+ * times the tokens of English and TypeScript, 1.0 to 1.7 times those of other languages, 1.05 times those of random
+ * letters.
  *
- * Lines are weighed apart, so the estimate of a text is the sum of the estimates of its lines.
+ * Lines are weighed separately, so the estimate of a text is the sum of the estimates of its lines.
  */
 export function estimatePromptTokens(text: string): number {
   let tokens = 0;
@@ -19,17 +19,17 @@ const PIECES = /[\r\n]+|[^\S\r\n]+|\p{N}{1,3}|[\p{L}\p{M}]+|[^\s\p{L}\p{N}\p{M}]
 const LATIN = 'A-Za-z\\u00c0-\\u024f\\u1e00-\\u1eff';
 const WORDS = new RegExp(`[A-Z]+(?![a-z])|[A-Z]?[${LATIN.slice(3)}]+|[^${LATIN}]+`, 'gu');
 
-/** Signs that are one token together; what else stands together costs more. */
+/** Sign sequences that form one token; other sequences cost more. */
 const COMMON_SIGNS = /^(?:\/\*\*|\*\/|\/\/|\?:|=>|\[\]|[`"')\]}>][,.;:)]|\(["'`{[]|"?:|\);|\}\);|##+|```|\|\|)$/u;
 
-/** Pairs of letters that stand together in English words and in identifiers: first letter, then its followers. */
+/** Letter pairs that are common in English words and identifiers: first letter, then its followers. */
 const COMMON_PAIRS = readPairs(
   'abcdfgilmnprstuvwy baeijloruy caehiklorstu dadeilorsu eabcdefglmnopqrstvwxy faefilorsu gehilnrsu haeiortu ' +
     'iabcdefglmnoprstvz jes kaeis labdeilostuvy mabeilmopsu nacdefgiklnopstuvy oabcdfgilmnoprstuvw paeilmoprstu ' +
     'qu racdefgiklmnorstuvy sacehiloprstuy tacehiloprstuy uabcefilmnprst vaeio waehinors xapt ynops zeo',
 );
 
-/** Words that are frequent in declarations and descriptions, and one token however they begin. */
+/** Frequent words in declarations and descriptions that are one token with any prefix. */
 const ONE_TOKEN_WORDS: ReadonlySet<string> = new Set(
   (
     'about absolute access accessible account additional after again against agent algorithm all alpha already ' +
@@ -73,7 +73,7 @@ const MORE_SIGNS = 0.65;
 const LONGEST_PLAIN_WORD = 13;
 const LATER_LETTER = 0.2;
 
-/** Tokens of a character, by the code point that a block of characters ends before. */
+/** Tokens of a character, by the code point at which its block ends (exclusive). */
 const CHARACTER_TOKENS: readonly (readonly [number, number])[] = [
   [0x80, 1],
   [0x250, 0.9],
@@ -106,7 +106,7 @@ const CHARACTER_TOKENS: readonly (readonly [number, number])[] = [
 ];
 const RARE_CHARACTER = 3.5;
 
-/** A single space belongs to the word or the signs after it, but not to a number. */
+/** A single space belongs to the following word or signs, but not to a number. */
 function spaceTokens(next: number): number {
   return next >= 0x30 && next <= 0x39 ? 1 : 0;
 }
@@ -115,7 +115,7 @@ function pieceTokens(piece: string): number {
   const first = piece.charCodeAt(0);
   if (/^[\s\p{N}]/u.test(piece)) return first < 0x80 ? 1 : Math.max(1, charactersTokens(piece));
   if (/^[\p{L}\p{M}]/u.test(piece)) return lettersTokens(piece);
-  // Ends of lines belong to the signs before them.
+  // Line ends belong to the signs before them.
   return signsTokens(piece.trimEnd());
 }
 
@@ -166,7 +166,7 @@ function characterTokens(codePoint: number): number {
   return RARE_CHARACTER;
 }
 
-/** 1 at `first * 26 + second` for each pair. */
+/** The table has 1 at `first * 26 + second` for each pair. */
 function readPairs(text: string): Uint8Array {
   const pairs = new Uint8Array(26 * 26);
   for (const [first = '', ...followers] of text.split(' '))

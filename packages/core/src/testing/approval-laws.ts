@@ -11,7 +11,7 @@ import {
   type StoresLaw,
 } from './service-laws.js';
 
-/** Approvals across threads: part of what a `ThreadStore` must hold. */
+/** Laws for approvals across threads: part of what a `ThreadStore` must satisfy. */
 export const approvalLaws: readonly StoresLaw[] = [
   storesLaw('an approval comes back as it was asked for', async (_, makeStores) => {
     const clock = new TestClock();

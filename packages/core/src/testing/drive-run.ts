@@ -24,7 +24,7 @@ export const TEST_LIMITS: SandboxLimits = {
   queueWaitMs: 5_000,
 };
 
-/** What the host makes of a call: a value, or a throw of `{ code, message, data }`. */
+/** How the host answers a call: with a value, or by throwing `{ code, message, data }`. */
 export type TestHost = (name: string, args: unknown, call: SandboxCall) => unknown;
 
 export interface DriveOptions {
@@ -40,14 +40,14 @@ export interface DrivenRun {
   segments: SandboxSegment[];
 }
 
-/** The form a compiled script has: see `SandboxJob.javascript`. */
+/** Wraps a body in the form of a compiled script: see `SandboxJob.javascript`. */
 export function asScript(body: string): string {
   return `(async()=>{"use strict";\n${body}\n})`;
 }
 
 let jobs = 0;
 
-/** Runs a script body to its end, answering its calls; every call that is ready is settled in one batch. */
+/** Runs a script body to its end and answers its calls. All calls that are ready are settled in one batch. */
 export function driveRun(runtime: SandboxRuntime, body: string, options: DriveOptions = {}): Promise<DrivenRun> {
   const { host = (_name, args) => args, wallMs = 10_000 } = options;
   const clockMs = options.job?.clockMs ?? 1_700_000_000_000;
@@ -117,8 +117,8 @@ async function settlementOf(call: SandboxCall, host: TestHost): Promise<Settleme
   }
 }
 
-/** The value of a run that returned; throws a description of any other end. */
+/** The value of a run that returned. Throws a description of any other end. */
 export function returned({ end }: DrivenRun): unknown {
-  if (end.type !== 'returned') throw new Error(`expected a value, and the run ended so: ${JSON.stringify(end)}`);
+  if (end.type !== 'returned') throw new Error(`expected a value, but the run ended with ${JSON.stringify(end)}`);
   return end.json === undefined ? undefined : JSON.parse(end.json);
 }

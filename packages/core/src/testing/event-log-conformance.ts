@@ -22,7 +22,7 @@ import {
   type EventLogLaw,
 } from './service-laws.js';
 
-/** What every `EventLog` must hold. Run each law in the test framework of your choice. */
+/** The laws for every `EventLog`. Run each law in the test framework of your choice. */
 export function eventLogConformance(): readonly EventLogLaw[] {
   return [...publishLaws, ...subscriptionLaws, ...groupLaws];
 }

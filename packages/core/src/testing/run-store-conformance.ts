@@ -25,7 +25,7 @@ import {
 } from './service-laws.js';
 import { cancelLaws, suspensionLaws } from './suspension-laws.js';
 
-/** What every `RunStore` must hold. Run each law in the test framework of your choice. */
+/** The laws for every `RunStore`. Run each law in the test framework of your choice. */
 export function runStoreConformance(): readonly StoresLaw[] {
   return [
     ...creationLaws,

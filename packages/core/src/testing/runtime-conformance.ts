@@ -3,15 +3,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { SandboxRun, SandboxRuntime } from '../protocol/index.js';
 import { driveRun, returned } from './drive-run.js';
 
-/** One law of the port `SandboxRuntime`. `check` rejects where the runtime breaks it. */
+/** One law of the port `SandboxRuntime`. `check` rejects if the runtime breaks it. */
 export interface RuntimeLaw {
   readonly name: string;
   check(runtime: SandboxRuntime): Promise<void>;
 }
 
 /**
- * What every runtime must hold. Run each law in the test framework of your choice, on one runtime that stays
- * open between them: a law that fails may leave no trace for the next.
+ * The laws for every runtime. Run each law in the test framework of your choice, on one runtime that stays open between
+ * them, because a failed law must leave no trace for the next one.
  */
 export const runtimeConformance: readonly RuntimeLaw[] = [
   law('a script returns plain JSON data', async (runtime) => {

@@ -12,25 +12,25 @@ import type {
 } from '../protocol/index.js';
 
 export interface TestStoresOptions {
-  /** The clock of leases and expiries, in ms since 1970, in place of the store's own. */
+  /** The clock for leases and expiries, in ms since 1970. Replaces the store's own. */
   now?: () => number;
-  /** Another opening of the data of these stores, which were made before, in place of empty ones. */
+  /** Opens the data of these existing stores again instead of creating empty ones. */
   beside?: ServiceStores;
 }
 
-/** Makes empty stores, or another opening of some. */
+/** Creates empty stores, or opens existing ones again. */
 export type MakeStores = (options?: TestStoresOptions) => ServiceStores | Promise<ServiceStores>;
 
 export interface TestEventLogOptions {
   now?: () => number;
-  /** Another opening of the data of this log. */
+  /** Opens the data of this log again. */
   beside?: EventLog;
 }
 
-/** Makes an empty log, or another opening of one. */
+/** Creates an empty log, or opens an existing one again. */
 export type MakeEventLog = (options?: TestEventLogOptions) => EventLog | Promise<EventLog>;
 
-/** One law of a port. `check` rejects where the implementation breaks it, and closes what it has made. */
+/** One law of a port. `check` rejects if the implementation breaks it, and closes everything it opened. */
 export interface PortLaw<Make> {
   readonly name: string;
   check(make: Make): Promise<void>;
@@ -73,7 +73,7 @@ function closingLaw<Made extends Closable, Options>(
   };
 }
 
-/** A clock that stands still until it is set. */
+/** A clock that only changes when it is set. */
 export class TestClock {
   nowMs = 1_750_000_000_000;
   readonly now = (): number => this.nowMs;
@@ -81,7 +81,7 @@ export class TestClock {
 
 export const LEASE = { owner: 'the suite', leaseMs: 60_000 };
 
-/** Text that has broken stores before: quotes, NUL, lone surrogates, wildcards, line ends, what looks like SQL or JSON. */
+/** Texts that have broken stores before: quotes, NUL, lone surrogates, wildcards, line ends, SQL and JSON syntax. */
 export const HOSTILE_TEXTS: readonly string[] = [
   '',
   ' ',
@@ -105,7 +105,7 @@ export function runDraft(change: Partial<RunDraft> = {}): RunDraft {
   return { principal: 'ada', thread: { create: { title: 'a thread' } }, input: userInput('hello'), ...change };
 }
 
-/** A run that its maker holds. */
+/** A run that the caller of this function holds. */
 export async function heldRun(
   { runs }: ServiceStores,
   change: Partial<RunDraft> = {},
@@ -129,7 +129,7 @@ export function approvalDraft(approvalId: string, change: Partial<ApprovalDraft[
 
 type RunNames = { readonly runId: string; readonly threadId: string; readonly turnId: string };
 
-/** The run's event at that place. */
+/** The run's event with that seq. */
 export function eventOf({ runId, threadId, turnId }: RunNames, seq: number, payload?: EventPayload): StreamEvent {
   return {
     event_id: `evt_${runId}_${seq}`,
@@ -156,12 +156,12 @@ export function messagePayload(id: string, content: string): EventPayload {
   return { type: 'item_done', item_id: id, final_item: { type: 'message', id, role: 'assistant', content } };
 }
 
-/** A store may throw as well as reject. */
+/** A store may throw or reject. */
 export async function refuses(action: () => unknown, kind: new (...parameters: never[]) => Error): Promise<void> {
   await rejects(async () => void (await action()), kind);
 }
 
-/** All entries of a list, page by page; fails where pages do not end. */
+/** All entries of a list, page by page; fails if the pages do not end. */
 export async function allPages<Entry>(
   page: (after: string | undefined) => Promise<{ entries: readonly Entry[]; next: string | undefined }>,
 ): Promise<Entry[]> {
@@ -171,7 +171,7 @@ export async function allPages<Entry>(
     const { entries, next } = await page(after);
     all.push(...entries);
     if (next === undefined) return all;
-    ok(next !== after && entries.length > 0, 'the list does not go on');
+    ok(next !== after && entries.length > 0, 'the list does not advance');
     after = next;
   }
   throw new Error('the list does not end');

@@ -13,24 +13,24 @@ import {
 } from '../protocol/index.js';
 
 export interface TestStoreOptions {
-  /** The most that the store keeps of one script, journal and slot. Without it, at least 32 MiB. */
+  /** Maximum size of one script's journal and slot. Default: at least 32 MiB. */
   maxScriptBytes?: number;
-  /** Another handle to the data of this store, which was made before, in place of an empty store. */
+  /** Opens the data of this existing store again instead of creating an empty one. */
   beside?: HarnessStore;
-  /** Leases alone say whether a claim is held: nothing else that the store may know of its holder. */
+  /** Only leases decide whether a claim is held; the store must not use other knowledge about the holder. */
   leasesOnly?: boolean;
 }
 
-/** Makes an empty store, or another handle to one. */
+/** Creates an empty store, or opens an existing one again. */
 export type MakeStore = (options?: TestStoreOptions) => HarnessStore | Promise<HarnessStore>;
 
-/** One law of the ports in `HarnessStore`. `check` rejects where the store breaks it. */
+/** One law of the ports in `HarnessStore`. `check` rejects if the store breaks it. */
 export interface StoreLaw {
   readonly name: string;
   check(makeStore: MakeStore): Promise<void>;
 }
 
-/** What every store must hold. Run each law in the test framework of your choice. */
+/** The laws for every store. Run each law in the test framework of your choice. */
 export function storeConformance(): readonly StoreLaw[] {
   return [...claimLaws, ...takeLaws, ...journalLaws, ...slotLaws, ...listLaws, ...handleLaws, ...imageLaws];
 }
@@ -162,9 +162,9 @@ const takeLaws: readonly StoreLaw[] = [
       deepStrictEqual(taken?.lines, expected);
       ok(
         taken!.lines.length >= done.length && taken!.lines.length >= known.length,
-        'an append that was told is missing',
+        'an acknowledged append is missing',
       );
-      ok(taken!.lines.length <= done.length + 1, 'more than the append that was under way');
+      ok(taken!.lines.length <= done.length + 1, 'more than the append in progress');
       deepStrictEqual((await journal.read(scriptId))?.lines, [...taken!.lines, 'taken']);
     }
   }),
@@ -527,7 +527,7 @@ const imageLaws: readonly StoreLaw[] = [
   }),
 ];
 
-/** A store as most laws use it: every take is forced. */
+/** A store as most laws use it: every claim is forced. */
 function plain(store: HarnessStore) {
   const { claim, journal, images } = store;
   return {
@@ -565,12 +565,12 @@ function law(name: string, check: (store: PlainStore, makeStore: MakeStore) => P
   return { name, check: async (makeStore) => check(plain(await makeStore()), makeStore) };
 }
 
-/** About the ports as they are. */
+/** A law that uses the ports directly. */
 function portLaw(name: string, check: (store: HarnessStore, makeStore: MakeStore) => Promise<void>): StoreLaw {
   return { name, check: async (makeStore) => check(await makeStore(), makeStore) };
 }
 
-/** A store may throw as well as reject. */
+/** A store may throw or reject. */
 async function append(
   journal: Pick<PlainStore['journal'], 'append'>,
   scriptId: string,

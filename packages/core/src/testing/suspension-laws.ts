@@ -2,7 +2,7 @@ import { deepStrictEqual, strictEqual } from 'node:assert/strict';
 import { ToolscriptUsageError } from '../protocol/index.js';
 import { approvalDraft, heldRun, LEASE, refuses, runDraft, storesLaw, type StoresLaw } from './service-laws.js';
 
-/** Runs that wait for approvals: part of what a `RunStore` must hold. */
+/** Laws for runs that wait for approvals: part of what a `RunStore` must satisfy. */
 export const suspensionLaws: readonly StoresLaw[] = [
   storesLaw('a suspended run is held by nobody, and waits with its approvals', async (stores) => {
     const { fence, run } = await heldRun(stores);
@@ -90,7 +90,7 @@ export const suspensionLaws: readonly StoresLaw[] = [
   }),
 ];
 
-/** Runs whose cancellation is asked for: part of what a `RunStore` must hold. */
+/** Laws for runs with a requested cancellation: part of what a `RunStore` must satisfy. */
 export const cancelLaws: readonly StoresLaw[] = [
   storesLaw('the holder learns of a cancellation when it renews', async (stores) => {
     const { fence, run } = await heldRun(stores);

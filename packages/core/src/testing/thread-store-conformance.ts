@@ -29,7 +29,7 @@ import {
   type StoresLaw,
 } from './service-laws.js';
 
-/** What every `ThreadStore` must hold. Run each law in the test framework of your choice. */
+/** The laws for every `ThreadStore`. Run each law in the test framework of your choice. */
 export function threadStoreConformance(): readonly StoresLaw[] {
   return [...threadLaws, ...listLaws, ...searchLaws, ...appendLaws, ...itemLaws, ...approvalLaws];
 }
