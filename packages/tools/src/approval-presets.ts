@@ -1,23 +1,23 @@
 import { ToolscriptUsageError, type ApprovalRule } from '@toolscript/core/protocol';
 
 /*
- * Rules as people know them from coding agents. They are used as
+ * Approval rules as users know them from coding agents. Use them as
  * `approvals: { rules: workspaceWritePreset({ allow: ['npm test'] }), ask }`.
  */
 
 export interface CommandRules {
-  /** Commands of `exec` that pass: the words they begin with, such as 'npm test' or 'git diff'. */
+  /** Prefixes of allowed `exec` commands in whole words, such as 'npm test' or 'git diff'. */
   readonly allow?: readonly string[];
-  /** Commands that never run, also inside a shell: a text with `*` for any text, such as '*rm -rf*'. */
+  /** Commands that never run, even inside a shell: patterns with `*`, such as '*rm -rf*'. */
   readonly deny?: readonly string[];
 }
 
-/** Asks for everything that changes anything. Reading needs no approval. */
+/** Asks before every change. Reading needs no approval. */
 export function readOnlyPreset(commands: CommandRules = {}): ApprovalRule[] {
   return [...commandRules(commands), { action: 'ask' }];
 }
 
-/** Lets writeFile and applyPatch pass, which stay inside the roots; asks for everything else that changes anything. */
+/** Allows writeFile and applyPatch, which stay inside the roots; asks before every other change. */
 export function workspaceWritePreset(commands: CommandRules = {}): ApprovalRule[] {
   return [
     ...commandRules(commands),
@@ -27,13 +27,13 @@ export function workspaceWritePreset(commands: CommandRules = {}): ApprovalRule[
   ];
 }
 
-/** Lets everything pass but what `deny` names. */
+/** Allows everything except `deny`. */
 export function fullPreset({ deny = [] }: Pick<CommandRules, 'deny'> = {}): ApprovalRule[] {
   return [...commandRules({ deny }), { action: 'approve' }];
 }
 
 /**
- * Rules for commands alone. An allowed command is matched by whole words and never through a shell, `env`, `xargs`,
+ * Rules for commands only. An allowed command is matched by whole words and never through a shell, `env`, `xargs`,
  * `sudo`, a path or a variable. Throws a ToolscriptUsageError for an empty prefix and for one with `*`.
  */
 export function commandRules({ allow = [], deny = [] }: CommandRules): ApprovalRule[] {
@@ -52,6 +52,8 @@ export function commandRules({ allow = [], deny = [] }: CommandRules): ApprovalR
 function checkedPrefix(prefix: string): string {
   const text = prefix.trim();
   if (text === '' || text.includes('*'))
-    throw new ToolscriptUsageError(`"${prefix}" is no command prefix: write the words that the command begins with.`);
+    throw new ToolscriptUsageError(
+      `"${prefix}" is not a command prefix. Use the words that the command starts with, without "*".`,
+    );
   return text;
 }

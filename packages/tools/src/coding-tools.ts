@@ -12,7 +12,7 @@ import { fileSearchTool } from './search/file-search.js';
 import { grepFilesTool } from './search/grep-files.js';
 
 export interface CodingToolsOptions extends WorkspaceOptions {
-  /** Settings of `exec`; false leaves the tool out. */
+  /** Settings of `exec`; false omits the tool. */
   readonly exec?: ExecOptions | false;
   /** Adds `shell`, with the settings and in the sandbox of `exec`. Default false. */
   readonly shell?: boolean;
@@ -20,7 +20,7 @@ export interface CodingToolsOptions extends WorkspaceOptions {
 
 /**
  * The tools for work on a folder: readFile, writeFile, listDir, viewImage, grepFiles, fileSearch, applyPatch, exec,
- * updatePlan. Throws a ToolscriptUsageError where a root is missing or not a folder.
+ * updatePlan. Throws a ToolscriptUsageError if a root is missing or not a folder.
  */
 export function codingTools({ exec, shell = false, ...workspaceOptions }: CodingToolsOptions): Tool[] {
   const workspace = createWorkspace(workspaceOptions);
@@ -37,7 +37,7 @@ export function codingTools({ exec, shell = false, ...workspaceOptions }: Coding
   ];
 }
 
-/** One sandbox serves both. */
+/** Both tools share one sandbox. */
 function commandTools(workspace: Workspace, options: ExecOptions | undefined, shell: boolean): Tool[] {
   const run = createExec(workspace, options);
   return [execTool(workspace, options, run), ...(shell ? [shellTool(workspace, options, run)] : [])];

@@ -1,6 +1,6 @@
 import { ToolCallError } from '@toolscript/core/protocol';
 
-/** Why a tool refused or failed, for scripts that want to branch on it: `error.data.reason`. */
+/** Why a tool failed, as `error.data.reason` for scripts that branch on it. */
 export type FailureReason =
   | 'aborted'
   | 'bad_path'
@@ -28,12 +28,12 @@ export type FailureReason =
   | 'too_large'
   | 'unavailable';
 
-/** One clear sentence for the model, with data for the script that catches it. Never holds a host path. */
+/** Creates an error with one clear sentence for the model and data for the script. Never contains a host path. */
 export function failure(reason: FailureReason, message: string, data: Record<string, unknown> = {}): ToolCallError {
   return new ToolCallError('ToolExecutionError', message, { reason, ...data });
 }
 
-/** The reason of a failure made here; undefined for every other error. */
+/** The reason of a failure made here; undefined for any other error. */
 export function failureReason(error: unknown): FailureReason | undefined {
   if (!(error instanceof ToolCallError)) return undefined;
   return (error.data as { reason?: FailureReason } | undefined)?.reason;
@@ -43,7 +43,7 @@ export function failureMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** `EACCES` and its kin; undefined where the error is none of the system's. */
+/** `EACCES` and similar codes; undefined if it is not a system error. */
 export function systemCode(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null | undefined)?.code;
   return typeof code === 'string' ? code : undefined;

@@ -4,32 +4,32 @@ import { commandRules } from './approval-presets.js';
 import { visible } from './files/path-rules.js';
 
 /*
- * What "always allow this" means for a call: the narrowest rules that a person would expect. They are said in one
- * line before anything is kept, and are matched by the library like all other rules.
+ * The meaning of "always allow this" for a call: the narrowest rules that a user would expect. They are shown in one
+ * line before they are stored, and the library matches them like all other rules.
  *
- * Nothing is suggested where no rule could say it: commands through a shell or another program (`indirect:…`), texts
- * that hold `*`, which a rule would read as a pattern, and texts too long to be read.
+ * Nothing is suggested if no rule can express it: commands through a shell or another program (`indirect:…`), texts
+ * with `*`, which a rule would treat as a pattern, and texts too long to read.
  */
 
 export interface RuleSuggestion {
-  /** What the rules let pass, in one line that is safe to show. */
+  /** What the rules allow, in one line that is safe to show. */
   readonly covers: string;
-  /** All approve, and name their tool. */
+  /** All rules approve, and name their tool. */
   readonly rules: readonly ApprovalRule[];
 }
 
 const MAX_SHOWN = 300;
 
 /**
- * Commands for which the first words are enough: program, subcommand and, for `run`, the name of what is run. Either
- * they run the workspace's own code whatever follows, or what follows names no program to run. Others are
- * remembered word for word.
+ * Commands that the first words identify: program, subcommand and, for `run`, the script's name. Either they run the
+ * workspace's own code regardless of the rest, or the rest cannot name a program to run. Other commands are remembered
+ * word for word.
  */
 const SUBCOMMANDS: Readonly<Record<string, string>> = {
   git: 'add blame branch checkout commit describe diff log ls-files ls-tree restore rev-parse shortlog show stash status switch tag',
   npm: 'ci test run *',
   pnpm: 'test run *',
-  // Their `run` starts any program, too.
+  // Their `run` can start any program.
   yarn: 'test',
   bun: 'test',
   deno: 'check fmt lint test task *',
@@ -41,11 +41,11 @@ const SUBCOMMANDS: Readonly<Record<string, string>> = {
 };
 const PLAIN_WORD = /^[A-Za-z0-9][\w.:-]*$/;
 
-/** The rules that would let such calls pass; undefined where none can be suggested. */
+/** The rules that would allow such calls; undefined if none can be suggested. */
 export function suggestRule(tool: Tool, input: JsonValue): RuleSuggestion | undefined {
   const suggestion = suggest(tool, input);
   if (suggestion === undefined || suggestion.covers.length > MAX_SHOWN) return undefined;
-  // What is kept must cover what was seen.
+  // The rules must cover the call that the user saw.
   return findApprovalRule(suggestion.rules, tool, input) === undefined ? undefined : suggestion;
 }
 
@@ -90,7 +90,7 @@ function prefixOf([program = '', ...rest]: readonly string[]): string | undefine
   const known = SUBCOMMANDS[program]!.split(' ');
   const [first, second] = rest;
   if (first === undefined || !PLAIN_WORD.test(first)) return undefined;
-  // A star stands for any name: behind the word before it, or right behind the program.
+  // A star stands for any name: after the previous word, or directly after the program.
   if (known[0] === '*') return `${program} ${first}`;
   const at = known.indexOf(first);
   if (at === -1) return undefined;
@@ -98,9 +98,9 @@ function prefixOf([program = '', ...rest]: readonly string[]): string | undefine
   return second !== undefined && PLAIN_WORD.test(second) ? `${program} ${first} ${second}` : undefined;
 }
 
-/** One file at the top of the workspace, the folder that all files share, or every file. */
+/** One file at the top of the workspace, the common folder of all files, or every file. */
 function writeSuggestion(tool: string, paths: readonly string[]): RuleSuggestion | undefined {
-  // What lies in another root, or outside, is named by its absolute path or leads up.
+  // Paths in another root or outside are absolute or lead upwards.
   if (paths.some((path) => /^(?:\/|[A-Za-z]:)/.test(path) || path.split('/').includes('..'))) return undefined;
   const folder = sharedFolder(paths);
   const isOneFile = folder === '' && new Set(paths).size === 1;

@@ -1,4 +1,4 @@
 import { z } from 'zod';
 
-/** `success: true` in a result, for scripts that ask for it. What fails throws, so models are not told of it. */
+/** `success: true` in a result, for scripts that read it. Failures throw, so models do not see it. */
 export const SUCCESS = z.literal(true).meta({ deprecated: true });

@@ -1,25 +1,25 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { failure, throwIfAborted } from './failure.js';
 
-/** How long one call may compute before other work of this process gets its turn. */
+/** How long one call may compute before it yields to other work of this process. */
 const SLICE_MS = 5;
-/** Steps between two looks at the clock. A step takes about as long as the comparison of two short texts. */
+/** Steps between two clock reads. A step takes about as long as comparing two short texts. */
 const STEPS_BETWEEN_LOOKS = 2_000;
 
 export interface WorkOptions {
   readonly signal: AbortSignal | undefined;
-  /** Steps that the whole work may take; more than that is refused. Default: no limit. */
+  /** Maximum steps of the whole work; more are rejected. Default: no limit. */
   readonly maxSteps?: number;
-  /** The sentence of that refusal. */
+  /** The message of that rejection. */
   readonly tooMuch?: string;
 }
 
 /**
- * Work whose cost a script or a file decides, cut into slices. The loop that does it writes
+ * Slices work whose cost a script or a file determines. The loop of the work contains
  *
  *     if (slices.isDue(steps)) await slices.pass();
  *
- * so that the event loop goes on, an abort is obeyed, and the work as a whole has an end.
+ * so that the event loop continues, aborts take effect, and the total work is bounded.
  */
 export class WorkSlices {
   readonly #options: WorkOptions;
@@ -35,7 +35,7 @@ export class WorkSlices {
     return this.#options.signal;
   }
 
-  /** Counts steps that come next or were just done. True: call `pass` before more is done. */
+  /** Counts steps that follow or were just done. True: call `pass` first. */
   isDue(steps = 1): boolean {
     this.#steps += steps;
     if (this.#steps < STEPS_BETWEEN_LOOKS) return false;
@@ -44,7 +44,7 @@ export class WorkSlices {
     return performance.now() - this.#startedAt > SLICE_MS || this.#isTooMuch();
   }
 
-  /** Lets others work. Throws a ToolCallError after an abort, and where the work takes too many steps. */
+  /** Yields to other work. Throws a ToolCallError after an abort, and if the work takes too many steps. */
   async pass(): Promise<void> {
     // defence: tools-work-budget
     if (this.#isTooMuch()) throw failure('too_large', this.#options.tooMuch ?? 'This takes too much work.');
@@ -60,7 +60,7 @@ export class WorkSlices {
   }
 }
 
-/** How many elements are sorted at once. */
+/** Number of elements that are sorted together. */
 const SORTED_AT_ONCE = 1_024;
 
 /** A sorted copy. Stable. */

@@ -108,6 +108,6 @@ describe('a rule on a command prefix', () => {
 
   it('is refused where it says nothing, or hides a pattern', () => {
     for (const prefix of ['', ' ', 'npm *'])
-      expect(() => commandRules({ allow: [prefix] })).toThrow(/no command prefix/);
+      expect(() => commandRules({ allow: [prefix] })).toThrow(/is not a command prefix/);
   });
 });

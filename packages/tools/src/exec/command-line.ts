@@ -1,8 +1,8 @@
 import { visible } from '../files/path-rules.js';
 
 /**
- * An argument vector on one line, as a shell would read it: it shows where each argument begins and ends, and no
- * invisible character stays invisible (`$'…'` with escapes). For people and for rules, never for execution.
+ * Formats an argument vector as one shell line: it shows where each argument starts and ends, and escapes invisible
+ * characters (`$'…'`). For users and for rules, never for execution.
  */
 export function quoteCommand(command: readonly string[]): string {
   return command.map(quoteArgument).join(' ');

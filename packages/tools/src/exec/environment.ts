@@ -1,7 +1,7 @@
 import { delimiter, isAbsolute } from 'node:path';
 import { failure } from '../failure.js';
 
-/** What a program needs to run as its user expects. No name here ever holds a key. */
+/** Variables that a program needs to run as its user expects. None of them ever contains a key. */
 const PASSED_ON = new Set([
   'PATH',
   'HOME',
@@ -13,7 +13,7 @@ const PASSED_ON = new Set([
   'LOGNAME',
   'SHELL',
   'TZ',
-  // Windows programs do not start without these.
+  // Windows programs cannot start without these.
   'SYSTEMROOT',
   'COMSPEC',
   'PATHEXT',
@@ -28,8 +28,8 @@ const LOCALE = /^LC_[A-Z]+$/;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
- * The environment of a child: an allow-list of the host's (and the names in `alsoPassed`), then `added`.
- * Throws a ToolCallError for names and values that no environment can hold.
+ * The environment of a child process: allowed variables of the host (and those in `alsoPassed`), then `added`. Throws a
+ * ToolCallError for invalid names and values.
  */
 export function childEnvironment(
   host: NodeJS.ProcessEnv,
@@ -46,13 +46,13 @@ export function childEnvironment(
   for (const [name, value] of Object.entries(added)) {
     if (!NAME.test(name)) throw failure('not_started', `'${name}' cannot be the name of an environment variable.`);
     if (value.includes('\0'))
-      throw failure('not_started', `The value of the environment variable ${name} holds a NUL byte.`);
+      throw failure('not_started', `The value of the environment variable ${name} contains a NUL byte.`);
     environment[name] = value;
   }
   return environment;
 }
 
-/** A relative folder on PATH would let the workspace decide which program a name means. */
+/** With a relative folder on PATH, the workspace could decide which program a name means. */
 function absoluteFolders(path: string): string {
   // defence: children-get-no-relative-folders, without it: return path;
   return path.split(delimiter).filter(isAbsolute).join(delimiter);

@@ -17,15 +17,15 @@ import { sandboxedDisk } from './sandbox/policy.js';
 import { execLine } from './shell-words.js';
 
 export interface ExecOptions {
-  /** For calls that name no time limit. Default 120 000. */
+  /** For calls without a time limit. Default 120 000. */
   readonly defaultTimeoutMs?: number;
-  /** The longest that a call may ask for. Default 3 600 000. */
+  /** Maximum time limit of a call. Default 3 600 000. */
   readonly maxTimeoutMs?: number;
-  /** Names of the host's environment that children get beside the usual ones. */
+  /** Names of host variables that children get in addition to the usual ones. */
   readonly passEnvironment?: readonly string[];
   /**
-   * 'on' (default): commands write only to the workspace, read no secrets of the home folder and reach no network;
-   * where that cannot be had they are refused. 'off': they can do what this process can.
+   * 'on' (default): commands write only to the workspace, cannot read secrets of the home folder, and reach no network;
+   * if the sandbox is unavailable, they are rejected. 'off': commands have all rights of this process.
    */
   readonly sandbox?: 'on' | 'off';
   /** Host names that sandboxed commands may reach, such as 'registry.npmjs.org' or '*.example.com'. Default none. */
@@ -57,13 +57,13 @@ export interface ExecInput {
 
 type ExecResult = z.output<typeof ExecOutput>;
 
-/** What a command is run with; `ToolCallContext` has it all. */
+/** The context of a command; `ToolCallContext` satisfies it. */
 interface ExecContext {
   readonly signal?: AbortSignal;
   readonly maxOutputBytes?: number;
-  /** Told the latest line of output, now and then. */
+  /** Receives the latest line of output from time to time. */
   readonly progress?: (line: string) => void;
-  /** Told all of the output, as it comes. */
+  /** Receives all output as it arrives. */
   readonly output?: ((text: string) => void) | undefined;
 }
 
@@ -87,8 +87,8 @@ export function execTool(workspace: Workspace, options: ExecOptions = {}, run = 
 }
 
 /**
- * Runs programs inside a workspace. The promise resolves for every exit status and for a time-out; it rejects with
- * a ToolCallError when the program could not be started, the sandbox cannot be had, or the call was aborted.
+ * Runs programs inside a workspace. The promise resolves for every exit status and for a time-out. It rejects with a
+ * ToolCallError if the program could not be started, the sandbox is unavailable, or the call was aborted.
  */
 export function createExec(workspace: Workspace, options: ExecOptions = {}): Exec {
   const groups = new ProcessGroups();
@@ -139,7 +139,7 @@ async function runSandboxed(
   });
 }
 
-/** Runs, and tells of everything that was moved away afterwards: in the result, or in the error. */
+/** Runs a command and reports every file that was moved away afterwards, in the result or in the error. */
 async function guarded(
   sandboxed: SandboxedCommand,
   workspace: Workspace,
@@ -157,14 +157,17 @@ async function guarded(
 function quarantineSentence(workspace: Workspace, { path, movedTo, reason }: MovedEntry): string {
   const [name, place] = [path, movedTo].map((name) => quotePath(displayPath(workspace, name)));
   if (movedTo === '')
-    return `The command made or changed ${name}, which is protected (${reason}) and could not be moved away: remove it yourself.`;
+    return `The command made or changed ${name}, which is protected (${reason}) and could not be moved away. Remove it yourself.`;
   return `The command made or changed ${name}, which is protected: ${reason}. It was moved to ${place}.`;
 }
 
-/** The sandbox takes such a path for a pattern, and would not let commands write there. */
+/** The sandbox would treat such a path as a pattern and deny writes there. */
 function refusePatterns(workspace: Workspace): void {
   if (workspace.roots.some(({ realPath }) => /[*?[\]]/.test(realPath)))
-    throw failure('unavailable', 'Commands cannot be sandboxed in a folder whose path holds *, ?, [ or ]. Rename it.');
+    throw failure(
+      'unavailable',
+      'Commands cannot be sandboxed in a folder whose path contains *, ?, [ or ]. Rename it.',
+    );
 }
 
 /** The arguments that exec and shell share. */
@@ -187,7 +190,7 @@ interface CommonInput {
   approvalContext: z.ZodOptional<z.ZodString>;
 }
 
-/** What the sandbox means for a command, for the model. */
+/** Describes the sandbox to the model. */
 export function limitsOf({ sandbox, network }: ExecOptions): string {
   if (sandbox === 'off') return '';
   const hosts = network?.allow ?? [];
@@ -197,10 +200,10 @@ export function limitsOf({ sandbox, network }: ExecOptions): string {
 function checkCommand(command: readonly string[]): void {
   if (command.length === 0 || command[0] === '') throw failure('not_started', 'The command names no program.');
   if (command.some((argument) => argument.includes('\0')))
-    throw failure('not_started', 'An argument of the command holds a NUL byte.');
+    throw failure('not_started', 'An argument of the command contains a NUL byte.');
 }
 
-/** A command as a person decides about it. */
+/** A command in the form that a user sees when deciding. */
 export function previewCommand(
   workspace: Workspace,
   command: string,

@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import { jsonBytes } from '../files/text.js';
 
-/** The first and the last bytes of a stream; what lies between is counted and dropped. */
+/** Keeps the first and the last bytes of a stream; counts and drops the middle. */
 export class HeadAndTail {
   readonly #headLimit: number;
   readonly #tailLimit: number;
@@ -11,7 +11,7 @@ export class HeadAndTail {
   #tailBytes = 0;
   #total = 0;
 
-  /** Keeps `limit` bytes, half of them from each end. */
+  /** Keeps `limit` bytes, half of them at each end. */
   constructor(limit: number) {
     this.#headLimit = Math.ceil(limit / 2);
     this.#tailLimit = Math.floor(limit / 2);
@@ -28,7 +28,7 @@ export class HeadAndTail {
     if (chunk.length > room) this.#pushTail(chunk.subarray(Math.max(0, room)));
   }
 
-  /** The text, cut at whole characters, with a line that says how much is missing. */
+  /** The text, truncated at whole characters, with a line that says how much is missing. */
   finish(): { text: string; truncated: boolean } {
     const head = Buffer.concat(this.#head);
     const tail = Buffer.concat(this.#tail).subarray(-this.#tailLimit || this.#tailBytes);
@@ -44,7 +44,7 @@ export class HeadAndTail {
   #pushTail(chunk: Buffer): void {
     this.#tail.push(chunk);
     this.#tailBytes += chunk.length;
-    // Twice the limit may gather before it is cut down, so that small chunks do not cost a copy each.
+    // The tail may grow to twice the limit before it is trimmed, so that small chunks are not copied each time.
     if (this.#tailBytes <= 2 * this.#tailLimit + 64 * 1024) return;
     const kept =
       this.#tailLimit === 0 ? Buffer.alloc(0) : Buffer.from(Buffer.concat(this.#tail).subarray(-this.#tailLimit));
@@ -54,8 +54,8 @@ export class HeadAndTail {
 }
 
 /**
- * Shortens a text, from the middle, until its JSON takes at most `limit` bytes. Control characters and broken
- * bytes take several times their size in JSON, and the result has to be carried.
+ * Removes the middle of a text until its JSON has at most `limit` bytes. Control characters and invalid bytes take
+ * several times their size in JSON.
  */
 export function fitJson(text: string, limit: number): { text: string; truncated: boolean } {
   let fitted = text;

@@ -6,15 +6,15 @@ import { quoteCommand } from './command-line.js';
 import { findProgram } from './program.js';
 
 /*
- * What a command touches, in words that rules are matched against.
+ * The permissions of a command, which rules are matched against.
  *
- * `exec:npm test` is the command itself. Where that text does not say what will run (a shell, a program that runs
- * another, a variable that changes what a program loads, a program that lies in the workspace), there is a second
- * permission, `indirect:…`. A rule that approves must cover all permissions of a call, so no rule on `exec:…`
- * approves such a call; a rule that denies needs one, so a prohibition on its text still holds.
+ * `exec:npm test` is the command itself. If that text does not determine what runs (a shell, a program that runs
+ * another, a variable that changes what a program loads, a program inside the workspace), there is a second
+ * permission, `indirect:…`. A rule that approves must cover all permissions of a call, so no rule for `exec:…` approves
+ * such a call; a rule that denies needs to match one, so a denial of its text still applies.
  */
 
-/** Programs that run what their arguments, their input or a file say. */
+/** Programs that execute their arguments, their input or a file. */
 const RUNNERS = new Set(
   `sh bash dash ash zsh ksh mksh fish csh tcsh pwsh powershell cmd busybox toybox env xargs parallel
   eval exec command builtin time watch entr script expect find sudo doas su runuser pkexec setpriv
@@ -35,7 +35,7 @@ export function commandPermissions(workspace: Workspace, { command, env = {} }: 
   return permissions;
 }
 
-/** A line for a shell: no rule on `exec:…` or `shell:…` approves it. */
+/** For a shell line: no rule for `exec:…` or `shell:…` approves it. */
 export function shellPermissions(line: string): string[] {
   return [`shell:${visible(line)}`, 'indirect:shell'];
 }
@@ -49,7 +49,7 @@ function indirections(workspace: Workspace, command: readonly string[]): string[
     .replace(/\.(?:exe|cmd|bat)$/, '');
   // defence: runners-are-indirect
   if (RUNNERS.has(name)) return [`indirect:${name}`];
-  // A rule is written for the program that the name means; a path says where something of that name lies.
+  // A rule is written for the program that the name means; a path may lead to any program of that name.
   // defence: paths-are-indirect
   if (/[/\\]/.test(program)) return [`indirect:path ${program}`];
   // defence: programs-in-the-workspace-are-indirect, without it: return [];

@@ -10,15 +10,15 @@ import { OutputProgress } from './progress.js';
 /*
  * One command from start to end.
  *
- * The child leads its own process group, so that what it started dies with it. It ends in one of three ways: by
- * itself, by its time limit (SIGTERM, then SIGKILL after a grace), or by an abort (the same with a shorter
- * grace). Whatever of the group is left after that is killed too: a program in the background may neither
- * outlive the call nor hold it up by keeping a pipe open.
+ * The child leads its own process group, so that its descendants die with it. It ends in one of three ways: by itself,
+ * by its time limit (SIGTERM, then SIGKILL after a grace period), or by an abort (the same with a shorter period). The
+ * rest of the group is then killed too: a background program must neither outlive the call nor delay it by keeping a
+ * pipe open.
  */
 
 const TIMEOUT_GRACE_MS = 500;
 const ABORT_GRACE_MS = 150;
-/** How long output is waited for after the child itself has ended. */
+/** How long to wait for output after the child has ended. */
 const DRAIN_MS = 200;
 
 export interface Command {
@@ -26,31 +26,31 @@ export interface Command {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
-  /** Of each stream, and of both together. */
+  /** Maximum for each stream, and for both together. */
   readonly maxOutputBytes: number;
   readonly signal: AbortSignal | undefined;
-  /** What the program can read on its descriptors from 3 on; by default it has none. */
+  /** Data for the program's descriptors from 3 on; none by default. */
   readonly inputs?: readonly Uint8Array[];
-  /** Told the latest line of output, now and then. */
+  /** Receives the latest line of output from time to time. */
   readonly progress?: ((line: string) => void) | undefined;
-  /** Told all of it, both streams in the order of arrival. */
+  /** Receives all output, both streams in the order of arrival. */
   readonly output?: ((text: string) => void) | undefined;
 }
 
 export interface CommandResult {
-  /** 128 and the signal's number where a signal ended it. */
+  /** 128 plus the signal's number if a signal ended it. */
   exitCode: number;
   stdout: string;
   stderr: string;
   /** Both streams in the order of arrival. */
   aggregatedOutput: string;
   timedOut: boolean;
-  /** Some output is left out. */
+  /** Some output was omitted. */
   truncated: boolean;
   durationMs: number;
 }
 
-/** The groups that run now; they are killed when this process exits. */
+/** The groups that are running; they are killed when this process exits. */
 export class ProcessGroups {
   readonly #leaders = new Set<number>();
   readonly #killAll = (): void => {
@@ -68,7 +68,7 @@ export class ProcessGroups {
   }
 }
 
-/** Resolves whatever the exit status; throws a ToolCallError where the program did not start or was aborted. */
+/** Resolves for any exit status. Throws a ToolCallError if the program did not start or was aborted. */
 export function runCommand(command: Command, groups: ProcessGroups): Promise<CommandResult> {
   return new CommandRun(command, groups).result;
 }
@@ -145,13 +145,13 @@ class CommandRun {
   #feed(): void {
     for (const [index, input] of (this.#command.inputs ?? []).entries()) {
       const descriptor = this.#child.stdio[index + 3] as Writable | null | undefined;
-      // A program that does not read it all is no failure.
+      // A program need not read all of its input.
       descriptor?.on('error', () => undefined).end(input);
     }
   }
 
   #collect(stream: NodeJS.ReadableStream, kept: HeadAndTail): void {
-    // Decoded before the streams are mixed, so that a character split over two chunks stays whole.
+    // Decoded before the streams are merged, so that a character split over two chunks stays whole.
     const decoder = new StringDecoder('utf8');
     stream.on('data', (chunk: Buffer) => {
       kept.push(chunk);
@@ -175,7 +175,7 @@ class CommandRun {
     killGroup(leader, 'SIGTERM');
     this.#later(reason === 'timeout' ? TIMEOUT_GRACE_MS : ABORT_GRACE_MS, () => {
       killGroup(leader, 'SIGKILL');
-      // A child that even SIGKILL does not end (it hangs in the kernel) must not hang the call.
+      // A child that survives SIGKILL (it hangs in the kernel) must not block the call.
       this.#later(DRAIN_MS, () => this.#finish());
     });
   }
@@ -184,7 +184,9 @@ class CommandRun {
     if (this.#settled) return;
     this.#end();
     if (this.#aborted)
-      return this.#reject(failure('aborted', 'The command was aborted; it and everything it had started were killed.'));
+      return this.#reject(
+        failure('aborted', 'The command was aborted; it and all processes that it had started were killed.'),
+      );
     const limit = this.#command.maxOutputBytes;
     const [stdout, stderr, both] = [this.#stdout, this.#stderr, this.#both].map((stream) => bounded(stream, limit));
     this.#resolve({
@@ -204,7 +206,7 @@ class CommandRun {
     this.#reject(error);
   }
 
-  /** Nothing of this call goes on after this. */
+  /** Nothing of this call runs after this. */
   #end(): void {
     this.#settled = true;
     for (const timer of this.#timers) clearTimeout(timer);
@@ -238,11 +240,11 @@ function killGroup(leader: number, signal: NodeJS.Signals): void {
   try {
     process.kill(process.platform === 'win32' ? leader : -leader, signal);
   } catch {
-    // Nothing of the group is left.
+    // The group has already ended.
   }
 }
 
-/** Why a program did not start. */
+/** Explains why a program did not start. */
 export function startFailure(program: string, error: unknown): Error {
   const name = quotePath(program);
   const data = { program };
@@ -270,7 +272,7 @@ export function startFailure(program: string, error: unknown): Error {
     case 'ENOMEM':
       return failure(
         'not_started',
-        `${name} could not be started: the system has no room for another process or open file now. Close some, or raise the limits of ulimit -n and ulimit -u.`,
+        `${name} could not be started: the system has reached its limit of processes or open files. Close some, or raise the limits with ulimit -n and ulimit -u.`,
         data,
       );
     default:

@@ -5,9 +5,9 @@ import { quotePath } from '../files/path-rules.js';
 import { isProgram } from './sandbox/requirements.js';
 
 /**
- * The file that a program's name stands for, as the system would find it: names with a slash from the start folder,
- * others on `path`. A relative folder on `path` would mean another in each folder, and is passed over. Undefined where
- * there is none.
+ * Finds the file of a program as the system would: names with a slash from the start folder, others on `path`. Relative
+ * folders on `path` are skipped, because they would mean another folder in each working directory. Undefined if not
+ * found.
  */
 export function findProgram(name: string, path: string, folder: string): string | undefined {
   if (name.includes('/')) return isProgram(resolve(folder, name)) ? resolve(folder, name) : undefined;
@@ -16,7 +16,7 @@ export function findProgram(name: string, path: string, folder: string): string 
   return folders.map((entry) => join(entry, name)).find(isProgram);
 }
 
-/** The same, or a ToolCallError that says why it cannot be started. */
+/** Like `findProgram`, but throws a ToolCallError that says why the program cannot be started. */
 export function requireProgram(name: string, path: string, folder: string): string {
   const found = findProgram(name, path, folder);
   if (found !== undefined) return found;
@@ -24,6 +24,6 @@ export function requireProgram(name: string, path: string, folder: string): stri
   if (!name.includes('/')) throw failure('not_started', `No program named ${quotePath(name)} was found on PATH.`, data);
   const place = resolve(folder, name);
   if (!existsSync(place)) throw failure('not_started', `There is no program at ${quotePath(name)}.`, data);
-  const kind = statSync(place).isFile() ? 'may not be executed' : 'is no file and may not be executed';
+  const kind = statSync(place).isFile() ? 'may not be executed' : 'is not a file and may not be executed';
   throw failure('not_started', `${quotePath(name)} ${kind}.`, data);
 }

@@ -5,8 +5,7 @@ const EVERY_MS = 500;
 const MAX_LINE = 200;
 
 /**
- * Tells how a command goes on: its latest line, at most twice a second, with nothing in it that a terminal obeys.
- * `finish` stops it.
+ * Reports the latest line of a command at most twice a second, without terminal control sequences. `finish` stops it.
  */
 export class OutputProgress {
   readonly #tell: (line: string) => void;
@@ -21,7 +20,7 @@ export class OutputProgress {
   }
 
   push(chunk: Buffer): void {
-    // Only the end of a large piece can hold the latest line.
+    // The latest line must be at the end of a large chunk.
     const text = this.#line + this.#decoder.write(chunk.subarray(-4096));
     const lines = text.split(/[\r\n]+/);
     this.#line = lines.at(-1)!.slice(-MAX_LINE * 4);

@@ -1,11 +1,11 @@
-/** One word for a POSIX shell, with nothing in it that the shell would read. */
+/** Quotes one word for a POSIX shell. */
 function word(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /**
- * The line that gives a shell this environment, beside what it has (a proxy's address), and then becomes the program.
- * Arguments cross it as they are.
+ * A line that adds this environment to the shell's own (a proxy's address) and then becomes the program. Arguments pass
+ * unchanged.
  */
 export function execLine(argv: readonly string[], environment: Readonly<Record<string, string>>): string {
   const variables = Object.entries(environment).map(([name, value]) => `${name}=${word(value)}`);

@@ -11,27 +11,27 @@ import { makePrivateFolder } from './state-folder.js';
 import { checkWritable, type Workspace } from './workspace.js';
 
 /*
- * What a change of several files is about to do, written down before it begins, so that another process can finish it
- * when this one is killed: all files are as before then, or all are new, and no other file is left over.
+ * Records what a change of several files is about to do, so that another process can finish it if this one is killed:
+ * then either all files are old or all are new, and no temporary file is left.
  *
- * `<id>.open`: some places may be switched; every one is put back, unless all of them were switched.
- * `<id>.done`: all are switched; second names of old files are removed.
+ * `<id>.open`: some files may be replaced; every one is restored, unless all were replaced.
+ * `<id>.done`: all are replaced; the second names of old files are removed.
  *
- * It lies in the state folder, where nothing in a workspace reaches it. All the same it is believed as little as may be:
- * its places must lie in roots that may be written, its temporary names must be such as are made here, and an old file
- * comes back only where its inode is the one that was written down.
+ * It is stored in the state folder, which is outside every workspace. It is validated anyway: its paths must be inside
+ * writable roots, its temporary names must have the expected form, and an old file is restored only if its inode is the
+ * recorded one.
  */
 
 const TEMPORARY_NAME = /^\.toolscript-[\w-]{12}\.(?:new|old)$/;
 
 const Entry = z.object({
   realPath: z.string(),
-  /** The entries beside it that hold the new content, and the old one. */
+  /** The entries next to the target with the new content and the old one. */
   staged: z.string().regex(TEMPORARY_NAME).optional(),
   kept: z.string().regex(TEMPORARY_NAME),
   /** SHA-256 of the new content. */
   sha256: z.string().optional(),
-  /** The old file; undefined where there was none. */
+  /** The old file; undefined if there was none. */
   existing: z.object({ dev: z.string(), ino: z.string() }).optional(),
 });
 export type JournalEntry = z.infer<typeof Entry>;
@@ -39,7 +39,7 @@ export type JournalEntry = z.infer<typeof Entry>;
 const Journal = z.object({
   owner: ProcessIdentity,
   entries: z.array(Entry),
-  /** Folders that are not there yet. */
+  /** Folders that did not exist. */
   missingFolders: z.array(z.string()),
 });
 type Journal = z.infer<typeof Journal>;
@@ -52,7 +52,7 @@ export class ChangeJournal {
     this.#path = path;
   }
 
-  /** Undefined where there is no state folder. */
+  /** Undefined without a state folder. */
   static begin(stateFolder: string | undefined, entries: readonly JournalEntry[]): ChangeJournal | undefined {
     if (stateFolder === undefined) return undefined;
     const folder = join(stateFolder, 'journals');
@@ -64,7 +64,7 @@ export class ChangeJournal {
     return new ChangeJournal(path);
   }
 
-  /** From here on the change has happened. */
+  /** Marks the change as complete. */
   markDone(): void {
     renameSync(`${this.#path}.open`, `${this.#path}.done`);
   }
@@ -88,7 +88,7 @@ export function entryOfContent(
   };
 }
 
-/** Finishes the changes in this workspace whose processes were killed. */
+/** Completes or undoes the changes in this workspace whose processes were killed. */
 export async function recoverChanges(workspace: Workspace, signal?: AbortSignal): Promise<void> {
   const stateFolder = workspace.stateFolder();
   if (stateFolder === undefined) return;
@@ -121,7 +121,7 @@ function abandonedJournal(path: string): Journal | undefined {
   return undefined;
 }
 
-/** A journal of another workspace waits until that one is used again. */
+/** A journal of another workspace stays until that workspace is used again. */
 function isWithin(workspace: Workspace, { entries, missingFolders: folders }: Journal): boolean {
   try {
     for (const path of [...entries.map(({ realPath }) => realPath), ...folders]) checkWritable(workspace, path, path);
@@ -132,7 +132,7 @@ function isWithin(workspace: Workspace, { entries, missingFolders: folders }: Jo
   }
 }
 
-/** One place of a journal, with its folder open. */
+/** One entry of a journal, with its folder open. */
 interface OpenEntry extends JournalEntry {
   readonly folder: VerifiedFolder;
   readonly name: string;
@@ -162,7 +162,7 @@ class Recovery {
     if (!isComplete) for (const folder of folders) await this.#removeFolder(folder);
   }
 
-  /** Where the folder is gone, or a link now, there is nothing of ours. */
+  /** If the folder is gone or is now a link, none of our files are there. */
   async #inFolder<T>(entry: JournalEntry, act: (entry: OpenEntry) => Promise<T>, otherwise: T): Promise<T> {
     const place = dirname(entry.realPath);
     try {
@@ -190,7 +190,7 @@ async function isSwitched({ folder, name, staged, existing, kept }: OpenEntry): 
   return found === undefined;
 }
 
-/** What somebody wrote since then stays. */
+/** Content written by others since then stays. */
 async function putBack(entry: OpenEntry): Promise<void> {
   const { folder, name, kept, existing, sha256: ours } = entry;
   const [found, old] = [await statOf(folder, name), await statOf(folder, kept)];
@@ -219,7 +219,7 @@ async function statOf(folder: VerifiedFolder, name: string): Promise<BigIntStats
   }
 }
 
-/** '' for what is no regular file. */
+/** '' if it is not a regular file. */
 async function contentHash(folder: VerifiedFolder, name: string): Promise<string> {
   const found = await statOf(folder, name);
   return found?.isFile() ? sha256(await readFile(folder.entryPath(name))) : '';
@@ -229,7 +229,7 @@ function isSame(found: BigIntStats | undefined, { dev, ino }: { dev: string; ino
   return found !== undefined && `${found.dev}` === dev && `${found.ino}` === ino;
 }
 
-/** The deepest first. */
+/** Deepest first. */
 function missingFolders(entries: readonly JournalEntry[]): string[] {
   const missing = new Set<string>();
   for (const { realPath } of entries) {

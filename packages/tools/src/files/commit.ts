@@ -10,34 +10,33 @@ import { lookAt, sameEntry, type WriteTarget } from './target.js';
 import { checkWritable, rootOf, type Workspace } from './workspace.js';
 
 /*
- * Changes of files that happen together or not at all.
+ * Changes several files atomically.
  *
- * 0. write down what is going to happen (change-journal.ts);
- * 1. stage: open (and where needed make) every folder, verify it, and write the new content to a temporary file beside
- *    the target;
- * 2. switch: see that the target is as it was planned, keep the old file under a second name, then rename the new one
- *    over it;
- * 3. clean: remove the second names. A failure in 1 or 2 undoes what was done, in reverse.
+ * 0. Record the change (change-journal.ts).
+ * 1. Stage: open (or create) every folder, verify it, and write the new content to a temporary file next to the target.
+ * 2. Switch: verify that the target is as planned, keep the old file under a second name, then rename the new one over
+ *    it.
+ * 3. Clean: remove the second names. A failure in 1 or 2 undoes the completed steps in reverse.
  *
- * Only renames happen in step 2, all of them inside folders whose handles were verified and are still open. What a
- * process leaves that is killed there, the next change in the workspace finishes.
+ * Step 2 only renames, inside folders whose handles were verified and are still open. If a process is killed there, the
+ * next change in the workspace completes its work.
  */
 
 export interface FileChange {
   readonly target: WriteTarget;
   /** Undefined deletes the file. */
   readonly bytes: Uint8Array | undefined;
-  /** Where there is no file yet: the file whose permissions and owner the new one takes over. */
+  /** For a new file: the file whose permissions and owner it copies. */
   readonly like?: BigIntStats | undefined;
-  /** SHA-256 of the old content that the new one was computed from; undefined where it does not depend on it. */
+  /** SHA-256 of the old content from which the new one was computed; undefined if independent of it. */
   readonly computedFrom?: string | undefined;
 }
 
 const { O_RDONLY, O_NONBLOCK, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 
 /**
- * Runs a change of files that no other change of these places comes in between, in this process or another, after what
- * killed processes left in the workspace was finished. `places` are real paths.
+ * Changes files while no other process and no other call changes these places, after completing the changes of killed
+ * processes in the workspace. `places` are real paths.
  */
 export function changeFiles<T>(
   workspace: Workspace,
@@ -55,16 +54,16 @@ export function changeFiles<T>(
   });
 }
 
-/** What the system refused of the folder with the locks and journals; every other error as it is. */
+/** Converts a system error about the folder with locks and journals; returns any other error unchanged. */
 function stateFailure(error: unknown): unknown {
   const code = systemCode(error);
   if (code === undefined || failureReason(error) !== undefined) return error;
   if (code === 'EMFILE' || code === 'ENFILE')
-    return failure('io', 'Too many files are open; nothing was changed. Try again with fewer calls at once.');
+    return failure('io', 'Too many files are open; nothing was changed. Try again with fewer concurrent calls.');
   return failure('io', `The folder with Toolscript's locks and journals could not be used (${code}).`);
 }
 
-/** Makes all changes or none. Targets must be different places. Throws a ToolCallError. */
+/** Makes all changes or none. Targets must differ. Throws a ToolCallError. */
 export async function commitChanges(
   workspace: Workspace,
   changes: readonly FileChange[],
@@ -87,7 +86,7 @@ export async function commitChanges(
     if (lost.length === 0) throw error;
     throw failure(
       'io',
-      `${(error as Error).message} Undoing what was done before failed too; look at ${lost.map(quotePath).join(', ')}.`,
+      `${(error as Error).message} Undoing the earlier changes failed too. Check ${lost.map(quotePath).join(', ')}.`,
       { incomplete: true },
     );
   } finally {
@@ -113,11 +112,11 @@ interface StagedChange {
   readonly target: WriteTarget;
   readonly folder: VerifiedFolder;
   readonly name: string;
-  /** The entry that holds the new content. */
+  /** The entry with the new content. */
   readonly staged: string | undefined;
   readonly keptName: string;
   readonly computedFrom: string | undefined;
-  /** The entry that keeps the old content while the change can still be undone. */
+  /** The entry with the old content while the change can still be undone. */
   kept: string | undefined;
   switched: boolean;
 }
@@ -153,7 +152,7 @@ class Commit {
     for (const change of this.#changes) await this.#system(change.target, () => this.#switch(change));
   }
 
-  /** Puts everything back. Returns the paths where that failed. */
+  /** Restores everything. Returns the paths for which that failed. */
   async undo(): Promise<string[]> {
     const lost: string[] = [];
     for (const change of this.#changes.toReversed()) {
@@ -184,13 +183,13 @@ class Commit {
     }
     if (staged !== undefined) await rename(folder.entryPath(staged), entry);
     change.switched = true;
-    // Who had the old file open may have written to it until a moment ago.
+    // A process that has the old file open may have written to it just now.
     // defence: commit-unchanged-kept
     if (target.existing && !sameContent(await lookAt(folder, keptName), target.existing))
       throw changedMeanwhile(target);
   }
 
-  /** Opens a folder by its path without links, making what is missing, one name at a time. */
+  /** Opens a folder by its path without links, and creates missing folders one by one. */
   async #openParent(realPath: string, target: WriteTarget): Promise<VerifiedFolder> {
     const path = { absolute: realPath, given: target.given };
     try {
@@ -224,7 +223,7 @@ class Commit {
     return folder;
   }
 
-  /** A folder that now lies elsewhere was swapped after the plan was made. */
+  /** A folder at another place was swapped after the plan was made. */
   #checkPlace(folder: VerifiedFolder, realPath: string, target: WriteTarget): VerifiedFolder {
     // defence: commit-folder-place
     if (folder.realPath !== realPath) throw changedMeanwhile(target);
@@ -240,7 +239,7 @@ class Commit {
   }
 }
 
-/** Writes a new file with the permissions and, where the system lets it, the owner of the file that it is like. */
+/** Writes a new file with the permissions and, if the system allows it, the owner of the file `like`. */
 async function writeNew(path: string, bytes: Uint8Array, like: BigIntStats | undefined): Promise<void> {
   const handle = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, like ? 0o600 : 0o666);
   try {
@@ -256,13 +255,13 @@ async function writeNew(path: string, bytes: Uint8Array, like: BigIntStats | und
   }
 }
 
-/** A second name where the system has them, so that the file is never missing; otherwise, and to delete, another name. */
+/** Adds a second name if possible, so that the file is never missing. Otherwise, and to delete, renames the file. */
 async function keepOld(entry: string, kept: string, staysInPlace: boolean): Promise<void> {
   if (staysInPlace) {
     try {
       return await link(entry, kept);
     } catch {
-      // Not every file system and not every owner may make hard links; renaming always does.
+      // Not every file system and user may create hard links; renaming always works.
     }
   }
   await rename(entry, kept);
@@ -270,11 +269,11 @@ async function keepOld(entry: string, kept: string, staysInPlace: boolean): Prom
 
 async function putBack(change: StagedChange): Promise<void> {
   const { folder, name, kept, switched } = change;
-  // Forgotten first: if putting it back fails, the old content must outlive `close`.
+  // Cleared first: if restoring fails, the old content must outlive `close`.
   change.kept = undefined;
   if (kept !== undefined) {
     await rename(folder.entryPath(kept), folder.entryPath(name));
-    // Renaming onto a second name of the same file does nothing and leaves both.
+    // Renaming over a second name of the same file does nothing and leaves both.
     if (!switched) await unlink(folder.entryPath(kept)).catch(() => undefined);
   } else if (switched) {
     await unlink(folder.entryPath(name));
@@ -291,7 +290,7 @@ async function hasContent(folder: VerifiedFolder, name: string, expected: string
   }
 }
 
-/** Its other names may have changed. */
+/** The number of names may have changed. */
 function sameContent(one: BigIntStats | undefined, other: BigIntStats): boolean {
   return one !== undefined && one.ino === other.ino && one.size === other.size && one.mtimeNs === other.mtimeNs;
 }
@@ -299,7 +298,7 @@ function sameContent(one: BigIntStats | undefined, other: BigIntStats): boolean 
 function changedMeanwhile(target: WriteTarget): Error {
   return failure(
     'changed',
-    `${quotePath(target.given)} was changed by somebody else meanwhile; nothing was written. Read it again.`,
+    `${quotePath(target.given)} was changed by another program meanwhile, so nothing was written. Read it again.`,
     { path: target.given },
   );
 }

@@ -2,8 +2,8 @@ import { lstatSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 
 /**
- * The longest part of a path below a root that exists. Looked for from above: a script may name paths of which a
- * hundred folders are missing. It says nothing about where links lead.
+ * The longest existing part of a path below a root. It searches downwards, because a script may name a path with a
+ * hundred missing folders. It does not resolve links.
  */
 export function existingPart(root: string, path: string): string {
   let existing = root;

@@ -7,11 +7,11 @@ import { WorkSlices } from '../work-slices.js';
  */
 
 export interface BlockOptions {
-  /** How many enclosing levels to show; 0 shows all of them. */
+  /** Maximum number of enclosing levels; 0 means all. */
   readonly maxLevels: number;
-  /** Also the blocks beside it, at the same indentation. */
+  /** Include the adjacent blocks with the same indentation. */
   readonly includeSiblings: boolean;
-  /** Also comments, decorators and attributes directly above it. */
+  /** Include comments, decorators and attributes directly above. */
   readonly includeHeader: boolean;
 }
 
@@ -22,13 +22,13 @@ export interface LineRange {
 }
 
 const TAB_WIDTH = 4;
-/** Characters at either end of a line that say what it is. */
+/** Characters at either end of a line that are examined. */
 const LOOKED_AT = 1_000;
 const CLOSER = /^\s*(?:[}\])]|<\/|(?:end|fi|done|esac|else|elif|elsif|except|finally|catch|rescue|ensure)\b)/;
 const OPENER = /(?:[{([:]|\b(?:do|then|else|begin))\s*$/;
 const HEADER = /^\s*(?:\/\/|\/\*|\*|#|@|--|;|%|"""|''')/;
 
-/** Lines of a text; an array is such. */
+/** The lines of a text; an array qualifies. */
 export interface Lines {
   readonly length: number;
   readonly at: (index: number) => string | undefined;
@@ -44,7 +44,7 @@ export async function blockAround(
   return (await IndentedLines.of(lines, slices)).blockAround(anchor, options);
 }
 
-/** At most `limit` lines of a range, grown from the anchor to both sides. */
+/** At most `limit` lines of a range, expanded from the anchor in both directions. */
 export function limitAround(range: LineRange, anchor: number, limit: number): LineRange {
   let first = anchor;
   let last = anchor;
@@ -58,7 +58,7 @@ export function limitAround(range: LineRange, anchor: number, limit: number): Li
 class IndentedLines {
   readonly #lines: Lines;
   readonly #slices: WorkSlices;
-  /** Columns of leading white space; a blank line counts like the next line that is not blank. */
+  /** Width of leading white space; a blank line counts like the next line that is not blank. */
   readonly #indents: Int32Array;
   readonly #blanks: Uint8Array;
 
@@ -104,7 +104,7 @@ class IndentedLines {
     return top;
   }
 
-  /** From a line that closes a block (`} else {`, `end`) to the line that opened it. */
+  /** Returns the opening line of the block that a line closes (`} else {`, `end`). */
   async #openingLine(line: number): Promise<number> {
     let top = line;
     while (CLOSER.test(this.#head(top))) {

@@ -12,10 +12,10 @@ import { permissionPath } from './permission-path.js';
 import { displayPath, otherRoots, resolvePath, type Workspace } from './workspace.js';
 import { SUCCESS } from '../success.js';
 
-/** A folder with more entries than this is listed in part, and says so. */
+/** A folder with more entries is listed partially. */
 const MAX_FOLDER_ENTRIES = 100_000;
 
-/** An entry costs about as much as so many comparisons. */
+/** An entry costs about as much as this many comparisons. */
 const STEPS_OF_AN_ENTRY = 20;
 
 const ListDirInput = z.object({
@@ -85,7 +85,7 @@ export async function listDir(
   });
 }
 
-/** Collects entries until there are enough of them. */
+/** Collects entries until there are enough. */
 class Walk {
   readonly entries: Entry[] = [];
   cut = false;
@@ -161,6 +161,6 @@ function render(path: string, entries: readonly Entry[], truncated: boolean, off
   for (const { name, type, depth, unreadable } of entries) {
     lines.push(`${'  '.repeat(depth)}${visible(name)}${MARKS[type]}${unreadable ? ' (cannot be read)' : ''}`);
   }
-  if (truncated) lines.push(`… more entries; go on with offset ${offset + entries.length}`);
+  if (truncated) lines.push(`… more entries; continue with offset ${offset + entries.length}`);
   return lines.join('\n');
 }

@@ -7,12 +7,12 @@ import { isInPackages } from './protected-names.js';
 import { isInside, rootOf, type Workspace, type WorkspacePath } from './workspace.js';
 
 /*
- * Open first, then verify what was opened, then use that very handle. Nothing is checked by path and used by
- * path afterwards: between the two, an enemy swaps a folder for a link.
+ * Opens first, then verifies the open file, then uses that handle. Nothing is checked by path and then used by path,
+ * because an attacker could swap a folder for a link in between.
  *
- * With 'descriptor' verification the entry is opened with O_PATH, which reads nothing, waits for nothing and
- * wakes no device or FIFO; the kernel then names the place (`/proc/self/fd/N`), and what may be read is opened
- * again through that name, which leads to the same inode whatever happened to the path.
+ * With 'descriptor' verification the entry is opened with O_PATH, which reads nothing, blocks on nothing and wakes no
+ * device or FIFO. The kernel then reports its place (`/proc/self/fd/N`), and a permitted file is opened again through
+ * that name, which leads to the same inode even if the path has changed.
  */
 
 const O_PATH = 0o10000000;
@@ -21,12 +21,12 @@ const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;
 /** An open file or folder that was found inside the workspace. The caller closes it. */
 export interface VerifiedEntry {
   readonly handle: FileHandle;
-  /** Where it lay when it was verified; without links. */
+  /** Its path without links when it was verified. */
   readonly realPath: string;
   readonly stat: Stats;
 }
 
-/** An open folder inside the workspace. Its entries are reached through the handle, not through its path. */
+/** An open folder inside the workspace. Its entries are accessed through the handle, not through its path. */
 export interface VerifiedFolder extends VerifiedEntry {
   /** A path for system calls on one entry. A final link is not followed unless the call follows it. */
   readonly entryPath: (name: string) => string;
@@ -34,7 +34,7 @@ export interface VerifiedFolder extends VerifiedEntry {
   readonly ownPath: string;
 }
 
-/** Opens a regular file for reading. FIFOs, devices, sockets, folders and files with a second name are refused. */
+/** Opens a regular file for reading. Rejects FIFOs, devices, sockets, folders and files with several hard links. */
 export async function openFile(workspace: Workspace, path: WorkspacePath): Promise<VerifiedEntry> {
   const entry = await openEntry(workspace, path, { folder: false });
   try {
@@ -54,7 +54,7 @@ export async function openFolder(workspace: Workspace, path: WorkspacePath): Pro
   return asFolder(workspace, entry);
 }
 
-/** Where a path leads and what lies there, links followed; it must be inside. Opens and closes it. */
+/** The target and state of a path, with links followed; it must be inside. Opens and closes it. */
 export function placeOf(workspace: Workspace, path: WorkspacePath): Promise<{ realPath: string; stat: Stats }> {
   return using(openEntry(workspace, path, { folder: false }), async ({ realPath, stat }) => ({ realPath, stat }));
 }
@@ -70,7 +70,7 @@ export async function openSubfolder(
   return asFolder(workspace, await openEntry(workspace, path, { folder: true, noFollow: true }));
 }
 
-/** Runs `use` and closes the entry, whatever happens. */
+/** Runs `use` and always closes the entry. */
 export async function using<E extends VerifiedEntry, T>(
   opening: Promise<E>,
   use: (entry: E) => Promise<T>,
@@ -83,7 +83,7 @@ export async function using<E extends VerifiedEntry, T>(
   }
 }
 
-/** Refuses everything but a regular file, naming what it is instead. */
+/** Rejects everything except a regular file, and names the actual kind. */
 export function checkRegularFile(stat: StatsBase<number> | StatsBase<bigint>, path: WorkspacePath): void {
   if (stat.isFile()) return;
   const kind = stat.isDirectory()
@@ -103,7 +103,7 @@ interface OpenWish {
   readonly noFollow?: boolean;
 }
 
-/** What is replaced again and again is given up on. */
+/** Maximum attempts for a file that others keep replacing. */
 const MAX_ATTEMPTS = 8;
 
 /** Others replace files by renaming new ones over them; then the new one is opened. */
@@ -128,7 +128,7 @@ async function openOnce(workspace: Workspace, path: WorkspacePath, wish: OpenWis
   });
   try {
     const stat = await handle.stat();
-    // In this order: a name that is still there after the names were counted was among them.
+    // In this order, a name that still exists after counting was included in the count.
     const realPath = byDescriptor ? await placeByDescriptor(handle, path, stat) : await placeByPath(path, stat);
     if (!rootOf(workspace, realPath)) throw leadsOutside(path);
     return { handle, realPath, stat };
@@ -139,8 +139,8 @@ async function openOnce(workspace: Workspace, path: WorkspacePath, wish: OpenWis
 }
 
 /**
- * The kernel's name for what is open. A name that was removed meanwhile says nothing: what is open may live on
- * under another name, outside.
+ * The kernel's name for an open file. If the name was removed meanwhile, it proves nothing: the file may still exist
+ * outside under another name.
  */
 async function placeByDescriptor(handle: FileHandle, path: WorkspacePath, opened: Stats): Promise<string> {
   const realPath = await readlink(`/proc/self/fd/${handle.fd}`);
@@ -150,7 +150,7 @@ async function placeByDescriptor(handle: FileHandle, path: WorkspacePath, opened
   throw replaced(path);
 }
 
-/** Resolves the path after opening and wants the same device and inode there, twice. */
+/** Resolves the path after opening and requires the same device and inode there, twice. */
 async function placeByPath(path: WorkspacePath, opened: Stats): Promise<string> {
   const realPath = await realpath(path.absolute);
   const found = await lstat(realPath);
@@ -180,7 +180,7 @@ function asFolder(workspace: Workspace, entry: VerifiedEntry): VerifiedFolder {
   return { ...entry, ownPath, entryPath: (name) => join(ownPath, name) };
 }
 
-/** `/proc` and `/sys` lie inside a root such as `/`, or are mounted there; their regular files are none. */
+/** `/proc` and `/sys` may be inside a root such as `/`. Their regular files are not real files. */
 function checkDevice(workspace: Workspace, entry: VerifiedEntry, path: WorkspacePath): void {
   if (!workspace.kernelDevices.has(entry.stat.dev)) return;
   throw failure('not_a_file', `${quotePath(path.given)} belongs to the kernel (/proc or /sys), not to a disk.`, {
@@ -205,7 +205,7 @@ function leadsOutside(path: WorkspacePath): Error {
   });
 }
 
-/** What the system refused, in one sentence without host paths. */
+/** Describes a system error in one sentence without host paths. */
 export function ioFailure(path: WorkspacePath, error: unknown): Error {
   const name = quotePath(path.given);
   const data = { path: path.given };
@@ -240,7 +240,7 @@ export function ioFailure(path: WorkspacePath, error: unknown): Error {
   }
 }
 
-/** An entry that could not be opened must not tell what lies outside: the place is looked at first. */
+/** An error must not reveal anything about the outside, so the place is verified first. */
 async function openFailure(workspace: Workspace, path: WorkspacePath, error: unknown): Promise<Error> {
   for (let place = path.absolute; ; place = dirname(place)) {
     const realPath = await realpath(place).catch(() => undefined);

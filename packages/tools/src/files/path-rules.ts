@@ -3,15 +3,15 @@ import { failure } from '../failure.js';
 
 const MAX_PATH_BYTES = 4096;
 const MAX_NAME_BYTES = 255;
-/** Names in one path; each costs system calls. */
+/** Maximum names in one path; each costs system calls. */
 const MAX_NAMES = 128;
 
-/** Refuses what no file system call should see. */
+/** Rejects paths that must not reach a file system call. */
 export function checkSpelling(path: string): void {
   if (path.length === 0) throw failure('bad_path', 'The path is empty.');
-  if (path.includes('\0')) throw failure('bad_path', `The path ${quotePath(path)} holds a NUL byte.`);
+  if (path.includes('\0')) throw failure('bad_path', `The path ${quotePath(path)} contains a NUL byte.`);
   if (/\p{Surrogate}/u.test(path))
-    throw failure('bad_path', `The path ${quotePath(path)} holds half a character (a lone surrogate).`);
+    throw failure('bad_path', `The path ${quotePath(path)} contains half a character (a lone surrogate).`);
   if (Buffer.byteLength(path) > MAX_PATH_BYTES) {
     throw failure('bad_path', `The path ${quotePath(path)} is longer than ${MAX_PATH_BYTES} bytes.`);
   }
@@ -36,7 +36,7 @@ export function quotePath(path: string): string {
 // defence: names-show-invisible, without it: const INVISIBLE = new RegExp(String.raw`\p{Cc}|(?![^])[${INVISIBLE_CHARACTERS}]`, 'gu');
 const INVISIBLE = new RegExp(`[${INVISIBLE_CHARACTERS}]`, 'gu');
 
-/** Invisible characters written as escapes, so that a name cannot pose as another. */
+/** Escapes invisible characters, so that a name cannot imitate another. */
 export function visible(text: string): string {
   return text.replace(INVISIBLE, (character) => {
     const code = character.codePointAt(0)!.toString(16);

@@ -4,8 +4,8 @@ import { existingPart } from './existing-part.js';
 import { displayPath, resolvePath, rootOf, type Workspace } from './workspace.js';
 
 /**
- * A path as approval rules see it: where it leads now, links and `..` resolved, as results name it. What lies
- * outside or cannot be spelled keeps its own text; such a call fails anyway.
+ * A path in the form that approval rules see: its current target, with links and `..` resolved, named as in results. A
+ * path that is outside or malformed stays unchanged; such a call fails anyway.
  */
 export function permissionPath(workspace: Workspace, path: string, workdir?: string): string {
   try {
@@ -22,7 +22,7 @@ function realPathOf(path: string, root: string): string {
   try {
     return join(realpathSync.native(existing), missing);
   } catch {
-    // A link that leads nowhere.
+    // A dangling link.
     return join(realpathSync.native(dirname(existing)), basename(existing), missing);
   }
 }

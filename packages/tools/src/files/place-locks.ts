@@ -6,28 +6,29 @@ import { failure, systemCode, throwIfAborted } from '../failure.js';
 import { isAlive, ownIdentity, ProcessIdentity } from './process-identity.js';
 
 /*
- * One change of a place at a time, over all processes of a user.
+ * Serializes changes of a place across all processes of a user.
  *
- * Places share a number of locks. A lock is a folder with numbered files: the newest says who holds it, and
- * `<number>.released` that its holder let go. The next holder is who makes the file with the next number, which succeeds
- * once. So the lock of a process that was killed is taken over without a moment in which two could have it.
+ * Places share a fixed number of locks. A lock is a folder with numbered files: the newest file names the holder, and
+ * `<number>.released` says that the holder released it. The process that creates the next number becomes the next
+ * holder; creation succeeds once. So the lock of a killed process is claimed without a moment in which two processes
+ * hold it.
  */
 
 const LOCKS = 256;
-const LONGEST_WAIT_MS = 30_000;
-/** A lock file is written right after it was made; one that stays empty has no holder. */
+const MAX_WAIT_MS = 30_000;
+/** A lock file is written right after its creation; one that stays empty has no holder. */
 const EMPTY_MS = 2_000;
-/** Older numbers that stay, for a process that has just listed them. */
+/** Older numbers that are kept for processes that have just listed them. */
 const KEPT_NUMBERS = 8;
 
-/** Runs `work` while no other change of these places runs, in this process or in another. */
+/** Runs `work` while no other change of these places runs, in this process or another one. */
 export async function withLocks<T>(
   stateFolder: string | undefined,
   places: readonly string[],
   signal: AbortSignal | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
-  // Always in the same order, so that two changes never wait for each other.
+  // A fixed order, so that two changes never wait for each other.
   const locks = [...new Set(places.map(lockOf))].sort();
   const releases: (() => void)[] = [];
   try {
@@ -45,7 +46,7 @@ function lockOf(place: string): string {
   return (createHash('sha256').update(place).digest()[0]! % LOCKS).toString(16).padStart(2, '0');
 }
 
-/** The changes of this process, for each lock. Two workspaces of one process may lie in the same folder. */
+/** Pending changes of this process, by lock. Two workspaces of one process may use the same folder. */
 const queues = new Map<string, Promise<void>>();
 
 async function enterQueue(key: string, signal: AbortSignal | undefined): Promise<() => void> {
@@ -61,7 +62,7 @@ async function enterQueue(key: string, signal: AbortSignal | undefined): Promise
     await orAborted(before, signal);
     return leave;
   } catch (error) {
-    // Those behind still wait for those before.
+    // Later changes still wait for earlier ones.
     resolve();
     throw error;
   }
@@ -88,7 +89,7 @@ async function orAborted(work: Promise<void>, signal: AbortSignal | undefined): 
 async function takeLock(folder: string, signal: AbortSignal | undefined): Promise<() => void> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const own = ownIdentity();
-  const deadline = performance.now() + LONGEST_WAIT_MS;
+  const deadline = performance.now() + MAX_WAIT_MS;
   for (let pause = 1; ; pause = Math.min(pause * 2, 20)) {
     throwIfAborted(signal);
     const release = tryLock(folder, own);
@@ -98,7 +99,7 @@ async function takeLock(folder: string, signal: AbortSignal | undefined): Promis
   }
 }
 
-/** Undefined where another process has it, or was faster. */
+/** Undefined if another process holds it or was faster. */
 function tryLock(folder: string, own: ProcessIdentity): (() => void) | undefined {
   const newest = newestNumber(folder);
   // defence: lock-holder-alive
@@ -130,7 +131,7 @@ function isHeld(folder: string, number: number, own: ProcessIdentity): boolean {
     const holder = ProcessIdentity.safeParse(JSON.parse(text));
     return holder.success && isAlive(holder.data, own, ageMs);
   } catch (error) {
-    // Released, or a text that no process of ours writes.
+    // Released, or not written by Toolscript.
     if (systemCode(error) === 'ENOENT' || error instanceof SyntaxError) return false;
     throw error;
   }
@@ -159,6 +160,6 @@ function removeIfThere(path: string): void {
 function heldTooLong(): Error {
   return failure(
     'changed',
-    `Another Toolscript process has been changing the same files for more than ${LONGEST_WAIT_MS / 1000} s. Try again when it is done.`,
+    `Another Toolscript process has been changing the same files for more than ${MAX_WAIT_MS / 1000} s. Try again when it is done.`,
   );
 }

@@ -2,14 +2,14 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { z } from 'zod';
 
-/** Says which process it was, in a way that a later process with the same number is not taken for it. */
+/** Identifies a process, so that a later process with the same PID is not mistaken for it. */
 export const ProcessIdentity = z.object({
   pid: z.number().int().positive(),
-  /** Where the process is counted: the same number means another process elsewhere. */
+  /** The PID namespace or host; PIDs are valid only within it. */
   place: z.string(),
-  /** The start of the machine; '' where the system does not say. */
+  /** Identifies the boot; '' if the system does not report it. */
   boot: z.string(),
-  /** In clock ticks since then; '' where the system does not say. */
+  /** In clock ticks since then; '' if the system does not report it. */
   start: z.string(),
 });
 export type ProcessIdentity = z.infer<typeof ProcessIdentity>;
@@ -23,7 +23,7 @@ export function ownIdentity(): ProcessIdentity {
   };
 }
 
-/** What cannot be known here (another host, another container) is alive for as long as `ageMs` is below a minute. */
+/** A process on another host or in another container counts as alive while `ageMs` is below a minute. */
 export function isAlive(identity: ProcessIdentity, own: ProcessIdentity, ageMs: number): boolean {
   if (identity.place !== own.place) return ageMs < 60_000;
   if (identity.boot !== own.boot || !hasProcess(identity.pid)) return false;
@@ -46,10 +46,10 @@ function hasProcess(pid: number): boolean {
   }
 }
 
-/** '' for a process that ended and was not waited for yet, too. */
+/** '' also for a zombie process. */
 function startOf(pid: number): string {
   const stat = readOrEmpty(`/proc/${pid}/stat`);
-  // The second field is the program's name in parentheses, with whatever it contains.
+  // The second field is the program name in parentheses, which may contain any character.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields[0] === 'Z' || fields[0] === 'X' ? '' : (fields[19] ?? '');
 }

@@ -2,11 +2,11 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Files of this program itself: whoever writes them runs code on the host. Absolute paths without links. */
+/** Files of this program: whoever can write them runs code on the host. Absolute paths without links. */
 export interface ProductFiles {
-  /** Files and folders that are there. */
+  /** Existing files and folders. */
   readonly present: readonly string[];
-  /** Places where nothing is, and where a package would be loaded in place of the program's own. */
+  /** Missing paths at which a package would be loaded instead of the program's own. */
   readonly absent: readonly string[];
 }
 
@@ -19,8 +19,8 @@ interface Manifest {
 }
 
 /**
- * What lies in the roots of the program's own packages, of everything that they load or start, and of Node.js.
- * `module` is a file of the program.
+ * The parts of the program inside the roots: its packages, everything that they load or start, and Node.js. `module` is
+ * a file of the program.
  */
 export function productFilesIn(
   roots: readonly string[],
@@ -36,7 +36,7 @@ export function productFilesIn(
   return { present, absent: [...found.absent].filter((path) => isInRoots(path) && !isCovered(path)) };
 }
 
-/** A package and all that it depends on, as Node.js finds them. */
+/** A package and all its dependencies, as Node.js resolves them. */
 class Packages {
   readonly present = new Set<string>();
   readonly absent = new Set<string>();
@@ -70,7 +70,7 @@ class Packages {
   }
 }
 
-/** Where Node.js looks for a package, in its order. */
+/** Where Node.js searches for a package, in order. */
 function* placesOf(from: string, name: string): Generator<string> {
   for (let folder = from; ; folder = dirname(folder)) {
     if (basename(folder) !== 'node_modules') yield join(folder, 'node_modules', name);
@@ -79,8 +79,8 @@ function* placesOf(from: string, name: string): Generator<string> {
 }
 
 /**
- * Folders that hold nothing but packages of the program: that of a scope, where a folder `node_modules` would come
- * first, and that of a package in pnpm's store, where packages are links.
+ * Folders that contain only packages of the program: a scope's folder, in which `node_modules` would take precedence,
+ * and a folder in pnpm's store, where packages are links.
  */
 function holdersOf(place: string): string[] {
   const folder = dirname(place);
@@ -90,7 +90,7 @@ function holdersOf(place: string): string[] {
   return [...(isScope ? [folder] : []), ...(isStore ? [holder] : [])].map(realPath);
 }
 
-/** An installed package is whole; of one that is worked on, what would be published and is loaded from there. */
+/** An installed package counts as a whole; a package in development only with its published files. */
 function publishedIn(folder: string, { files = [] }: Manifest): string[] {
   if (folder.split(sep).includes('node_modules')) return [folder];
   const names = ['package.json', ...files.filter((name) => /^[\w.-]+$/.test(name))];

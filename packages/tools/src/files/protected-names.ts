@@ -1,6 +1,6 @@
-/** Names that may not be written, in any spelling, at any depth of a workspace. */
+/** A name that must not be written, in any spelling, at any depth of a workspace. */
 interface ProtectedName {
-  /** A file or a folder with everything in it; may hold one `/`. Lower case. */
+  /** A file, or a folder with its content; may contain one `/`. Lower case. */
   readonly name: string;
   readonly reason: string;
 }
@@ -14,8 +14,8 @@ const INSTALLER = 'it tells a package manager what to run and where to fetch fro
 const CREDENTIALS = 'it decides who may log in, or with which keys';
 
 /**
- * What would give the writer more power than the workspace itself: files that some other program executes or
- * obeys without anybody asking for it. Ordinary content (sources, `.github`, `AGENTS.md`, `.env`) is not here.
+ * Files that would give the writer more rights than the workspace itself, because another program executes or obeys
+ * them without being asked. Ordinary content (sources, `.github`, `AGENTS.md`, `.env`) is not included.
  */
 export const PROTECTED_NAMES: readonly ProtectedName[] = [
   { name: '.git', reason: 'git runs its hooks and obeys its configuration' },
@@ -129,13 +129,13 @@ const REPOSITORY_FILES: readonly ProtectedName[] = ['head', 'commondir'].map((na
   reason: 'git takes a folder with such a file for a repository',
 }));
 
-/** Folders of package managers, which hard-link files on purpose; reading there is allowed. */
+/** Folders of package managers, which use hard links on purpose; reading there is allowed. */
 const PACKAGE_FOLDERS = new Set(['node_modules', 'site-packages']);
 
 /**
- * The rule that a path breaks, or undefined. `relativePath` is inside its root, with `/` between names.
- * Names are compared as the most forgiving file system would: case, width, invisible characters, trailing
- * dots and spaces, streams (`.git::$DATA`) and short names (`GIT~1`) make no difference.
+ * The rule that a path violates, or undefined. `relativePath` is relative to its root, with `/` between names. Names
+ * are compared as the most lenient file system would: case, width, invisible characters, trailing dots and spaces,
+ * streams (`.git::$DATA`) and short names (`GIT~1`) make no difference.
  */
 export function protectedName(relativePath: string, unprotected: ReadonlySet<string>): ProtectedName | undefined {
   const path = `/${relativePath.split('/').map(foldName).join('/')}/`;
@@ -143,20 +143,19 @@ export function protectedName(relativePath: string, unprotected: ReadonlySet<str
 }
 
 /**
- * The rule that a file breaks whose name is one of those by which git takes any folder for a repository, with a
- * configuration of its own.
+ * The rule that a file violates if its name makes git treat any folder as a repository with its own configuration.
  */
 export function repositoryFile(relativePath: string, unprotected: ReadonlySet<string>): ProtectedName | undefined {
   const name = foldName(relativePath.slice(relativePath.lastIndexOf('/') + 1));
   return REPOSITORY_FILES.find((rule) => rule.name === name && !unprotected.has('.git'));
 }
 
-/** Whether a path lies in a folder of a package manager. */
+/** Whether a path is inside a folder of a package manager. */
 export function isInPackages(relativePath: string): boolean {
   return relativePath.split('/').some((name) => PACKAGE_FOLDERS.has(name));
 }
 
-/** The spelling that the most forgiving file system would take a name for. */
+/** The form to which the most lenient file system would reduce a name. */
 export function foldName(name: string): string {
   const folded = name
     .normalize('NFKC')

@@ -11,11 +11,11 @@ import { jsonBytes, readText } from './text.js';
 import { displayPath, resolvePath, type Workspace } from './workspace.js';
 import { SUCCESS } from '../success.js';
 
-/** Characters of a line that `content` shows; `lines` holds more. */
+/** Maximum characters of a line in `content`; `lines` contains more. */
 const MAX_SHOWN_LINE = 500;
-/** Characters of a line that `lines` holds. */
+/** Maximum characters of a line in `lines`. */
 const MAX_LINE = 100_000;
-/** JSON bytes of one result; what does not fit is left out and `truncated` says so. */
+/** Maximum JSON bytes of one result; `truncated` reports omitted lines. */
 const MAX_RESULT_BYTES = 800_000;
 
 const ReadFileInput = z.object({
@@ -58,7 +58,7 @@ export function readFileTool(workspace: Workspace): Tool {
   });
 }
 
-/** Lines of a text file. Throws a ToolCallError for what is missing, outside, binary, huge or no regular file. */
+/** Lines of a text file. Throws a ToolCallError if it is missing, outside, binary, too large or not a regular file. */
 export async function readFile(
   workspace: Workspace,
   input: ReadFileInput,
@@ -86,7 +86,7 @@ export async function readFile(
 }
 
 interface WantedRange extends LineRange {
-  /** The block that was asked for, before the limit cut it. */
+  /** The requested block, before the limit truncated it. */
   readonly block: LineRange;
 }
 
@@ -114,7 +114,7 @@ function beyondEnd(path: string, name: string, line: number, total: number): Err
   );
 }
 
-/** Takes lines until the result would grow too large to carry. */
+/** Adds lines until the result reaches its maximum size. */
 async function takeLines(
   all: TextLines,
   { first, last }: LineRange,

@@ -3,22 +3,22 @@ import { homedir, tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 
 /*
- * Where the Toolscript processes of one user agree about files: locks and journals. It lies outside of every project,
- * so that nothing in a project can forge it.
+ * The folder through which the Toolscript processes of one user coordinate: locks and journals. It is outside every
+ * project, so that no project can forge its content.
  */
 
-/** The first place that belongs to this user alone and can be written; undefined where there is none. */
+/** The first writable place that belongs to this user alone; undefined if there is none. */
 export function makeStateFolder(environment: Readonly<Record<string, string | undefined>>): string | undefined {
   return [() => userFolder(environment), temporaryFolder].map(orUndefined).find(isPrivate);
 }
 
 function isPrivate(path: string | undefined): path is string {
-  // A relative home would put it into whatever folder is the current one, where a project could forge it.
+  // A relative home would place it in the current folder, where a project could forge it.
   // defence: state-folder-is-absolute, without it: return path !== undefined && makePrivateFolder(path);
   return path !== undefined && isAbsolute(path) && makePrivateFolder(path);
 }
 
-/** A user without an entry in the system's list has no home, and asking for it throws. */
+/** A user without an entry in the system's user list has no home, and the lookup throws. */
 function orUndefined(find: () => string): string | undefined {
   try {
     return find();
@@ -27,7 +27,7 @@ function orUndefined(find: () => string): string | undefined {
   }
 }
 
-/** False where the folder is not this user's alone. */
+/** False if other users have access to the folder. */
 export function makePrivateFolder(path: string): boolean {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -44,7 +44,7 @@ export function makePrivateFolder(path: string): boolean {
   }
 }
 
-/** `$XDG_STATE_HOME/toolscript/files`, `%LOCALAPPDATA%\toolscript\files`, or what stands for it on this system. */
+/** `$XDG_STATE_HOME/toolscript/files`, `%LOCALAPPDATA%\toolscript\files`, or this system's equivalent. */
 function userFolder({
   XDG_STATE_HOME: xdg,
   LOCALAPPDATA: appData,

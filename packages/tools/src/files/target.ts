@@ -7,21 +7,21 @@ import { checkRegularFile, ioFailure, openFolder, placeOf, using, type VerifiedF
 import { quotePath } from './path-rules.js';
 import { checkWritable, rootOf, type Workspace, type WorkspacePath } from './workspace.js';
 
-/** A place that may be written, as it was when it was looked at. Commit wants to find it unchanged. */
+/** A writable place and its state when it was checked. The commit requires it to be unchanged. */
 export interface WriteTarget {
-  /** Without links; the folders towards the end may not exist yet. */
+  /** Without links; the last folders may not exist yet. */
   readonly realPath: string;
   readonly given: string;
-  /** What lies there now: a regular file, or a link where links are not followed. Undefined: nothing. */
+  /** The current entry: a regular file, or a link if links are not followed. Undefined: none. */
   readonly existing: BigIntStats | undefined;
 }
 
-/** Finds the place that a write to `path` would change. A link is followed, and must lead to a file inside. */
+/** Finds the place that a write to `path` would change. Follows a link, which must lead to a file inside. */
 export function targetOf(workspace: Workspace, path: WorkspacePath): Promise<WriteTarget> {
   return findTarget(workspace, path, true);
 }
 
-/** Finds the entry itself, which is what deleting and moving away change; a link is not followed. */
+/** Finds the entry itself, for deletes and moves; does not follow a link. */
 export function entryOf(workspace: Workspace, path: WorkspacePath): Promise<WriteTarget> {
   return findTarget(workspace, path, false);
 }
@@ -37,7 +37,7 @@ export function sameEntry(one: BigIntStats | undefined, other: BigIntStats | und
   );
 }
 
-/** What lies in a folder under a name; a link is not followed. */
+/** The state of a folder's entry; does not follow a link. */
 export async function lookAt(folder: VerifiedFolder, name: string): Promise<BigIntStats | undefined> {
   try {
     return await lstat(folder.entryPath(name), { bigint: true });
@@ -83,13 +83,13 @@ async function deepestFolder(
       const folder = await openFolder(workspace, { ...path, absolute: existing });
       return { folder, missing: relative(existing, path.absolute).split(sep).filter(Boolean) };
     } catch (error) {
-      // It may be a link that leads nowhere, or gone by now.
+      // It may be a dangling link, or gone by now.
       if (failureReason(error) !== 'missing' || existing === root) throw error;
     }
   }
 }
 
-/** Where a link leads, if that is something inside; the place without links. */
+/** The target of a link, without links, if it is inside. */
 async function linkTarget(workspace: Workspace, path: WorkspacePath): Promise<WorkspacePath> {
   try {
     return { given: path.given, absolute: (await placeOf(workspace, path)).realPath };

@@ -5,8 +5,8 @@ const RETURN = 13;
 const MARK = Buffer.from('\uFEFF');
 
 /**
- * The lines of a text, without their ends (LF or CRLF), its byte order mark left out. A final line end does not
- * begin another line. A line is decoded when it is asked for: a file may have millions of empty ones.
+ * The lines of a text, without line ends (LF or CRLF) and byte order mark. A final line end does not start another
+ * line. Lines are decoded on demand, because a file may have millions of empty ones.
  */
 export class TextLines {
   readonly length: number;
@@ -43,7 +43,7 @@ export class TextLines {
 }
 
 function behindLine(bytes: Buffer, start: number): number {
-  // A blank line is so cheap to make that the search for its end would cost the most.
+  // Blank lines are so cheap that searching for their end would dominate the cost.
   if (bytes[start] === LINE_FEED) return start + 1;
   const end = bytes.indexOf(LINE_FEED, start);
   return end === -1 ? bytes.length : end + 1;

@@ -7,22 +7,22 @@ import { TextLines } from './text-lines.js';
 import type { WorkSlices } from '../work-slices.js';
 import type { Workspace, WorkspacePath } from './workspace.js';
 
-/** Larger files are refused, sparse ones too: what counts is the size that the file says it has. */
+/** Larger files are rejected. The reported size counts, so sparse files are included. */
 const MAX_FILE_BYTES = 10 * 1024 * 1024;
 
 const BINARY_PROBE_BYTES = 8 * 1024;
 const READ_CHUNK_BYTES = 256 * 1024;
-/** A read ends early at the end of the file; one that was cut and is written again has many ends. */
+/** Maximum reads that end early: a file that is truncated and written again has many ends. */
 const MAX_SHORT_READS = 16;
 
 export interface TextFile {
   readonly lines: TextLines;
-  /** Bytes that are not UTF-8 are shown as U+FFFD. */
+  /** Bytes that are not UTF-8 appear as U+FFFD. */
   readonly lossy: boolean;
   readonly realPath: string;
 }
 
-/** Reads a text file. Binary, huge and special files are refused; a byte order mark is dropped. */
+/** Reads a text file. Rejects binary, too large and special files; drops a byte order mark. */
 export async function readText(workspace: Workspace, path: WorkspacePath, slices: WorkSlices): Promise<TextFile> {
   const { bytes, realPath } = await using(openFile(workspace, path), async (file) => ({
     bytes: await readAll(file.handle, file.stat.size, path, slices.signal),
@@ -33,8 +33,8 @@ export async function readText(workspace: Workspace, path: WorkspacePath, slices
 }
 
 /**
- * Reads a verified regular file, up to `MAX_FILE_BYTES`: as many bytes as it had when it was opened. What others append
- * meanwhile is no part of it.
+ * Reads a verified regular file, up to `MAX_FILE_BYTES`: the bytes that it had when it was opened. Data appended
+ * meanwhile is ignored.
  */
 export async function readAll(
   handle: Pick<FileHandle, 'read'>,
@@ -63,7 +63,7 @@ export async function readAll(
   }
 }
 
-/** Refuses what is not text in UTF-8 or something near it. */
+/** Rejects content that is not UTF-8 text or close to it. */
 export function checkText(bytes: Buffer, path: WorkspacePath): void {
   if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) {
     throw failure('binary', `${quotePath(path.given)} is UTF-16 text; only UTF-8 can be read.`, { path: path.given });
@@ -73,7 +73,7 @@ export function checkText(bytes: Buffer, path: WorkspacePath): void {
   }
 }
 
-/** The lines without their ends (LF or CRLF). A final line end does not begin another line. */
+/** The lines without their ends (LF or CRLF). A final line end does not start another line. */
 export function splitLines(text: string): string[] {
   if (text.length === 0) return [];
   const lines = text.split('\n');
@@ -81,10 +81,10 @@ export function splitLines(text: string): string[] {
   return lines.map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
 }
 
-/** Text that UTF-8 can carry without loss. */
+/** Rejects text that UTF-8 cannot represent. */
 export function checkEncodable(text: string, what: string): void {
   if (!isWellFormed(text))
-    throw failure('not_text', `${what} holds half a character (a lone surrogate), which a file cannot carry.`);
+    throw failure('not_text', `${what} contains half a character (a lone surrogate), which a file cannot store.`);
 }
 
 function keepsChanging(path: WorkspacePath): Error {

@@ -10,25 +10,25 @@ import { PROTECTED_NAMES, protectedName, repositoryFile } from './protected-name
 /**
  * The folders that tools may touch.
  *
- * A path goes through two gates. The first is lexical and lives here: `resolvePath` refuses what is spelled
- * outside, before any system call. The second looks at what was really opened (open-verified.ts), because a
- * spelling proves nothing about links, and links can be swapped at any moment.
+ * A path passes two checks. The first is lexical and lives here: `resolvePath` rejects paths that are outside by their
+ * spelling, before any system call. The second verifies the opened file (open-verified.ts), because a spelling proves
+ * nothing about links, and links can be swapped at any moment.
  */
 export interface Workspace {
-  /** In the order given; relative paths belong to the first. */
+  /** In the given order; relative paths belong to the first. */
   readonly roots: readonly WorkspaceRoot[];
   readonly verification: Verification;
   readonly hardLinks: 'refuse' | 'read';
   readonly unprotected: ReadonlySet<string>;
-  /** Files of the program itself that lie in the roots. */
+  /** Files of the program itself inside the roots. */
   readonly product: ProductFiles;
   /** Runs one change of files at a time. */
   readonly exclusive: <T>(change: () => Promise<T>) => Promise<T>;
-  /** How many changes have begun or ended, for those who remember what they found. */
+  /** The number of changes that have started or ended, for caches of results. */
   readonly changeCount: () => number;
-  /** Where processes agree about files, outside of every project; undefined where no place is safe. Made when first asked for. */
+  /** The folder for locks and journals, outside every project; undefined if no place is safe. Created on first use. */
   readonly stateFolder: () => string | undefined;
-  /** Device numbers of the kernel's own file systems, whose files are windows on processes and hardware. */
+  /** Device numbers of the kernel's own file systems, whose files expose processes and hardware. */
   readonly kernelDevices: ReadonlySet<number>;
 }
 
@@ -43,16 +43,16 @@ export interface WorkspaceRoot {
 export type RootOption = string | { readonly path: string; readonly access?: 'read' | 'write' };
 
 export interface WorkspaceOptions {
-  /** One folder or several; `access` is 'write' unless said otherwise. Each must exist. */
+  /** One folder or several; the default `access` is 'write'. Each must exist. */
   readonly roots: RootOption | readonly RootOption[];
-  /** Names out of `PROTECTED_NAMES` that may be written all the same, such as '.vscode'. */
+  /** Names in `PROTECTED_NAMES` that may be written, such as '.vscode'. */
   readonly unprotected?: readonly string[];
   /**
-   * A file with a second name may be the same file as one outside. 'refuse' (default) does not read it,
-   * except below `node_modules` and `site-packages`; 'read' does.
+   * A file with several hard links may be the same file as one outside. 'refuse' (default) does not read it, except
+   * below `node_modules` and `site-packages`; 'read' does.
    */
   readonly hardLinks?: 'refuse' | 'read';
-  /** How opened files are verified; by default the best that the system has. */
+  /** How to verify opened files. Default: the best method of the system. */
   readonly verification?: Verification;
   /**
    * A folder for locks and for journals of changes, the same for all processes that change the same files. Default:
@@ -62,13 +62,12 @@ export interface WorkspaceOptions {
 }
 
 /**
- * 'descriptor': the kernel says where an open file lies (`/proc/self/fd`); no race can fool it.
- * 'path': the path is resolved again after opening, and device and inode are compared; a fast swap between
- * the steps could still be missed.
+ * 'descriptor': the kernel reports the path of an open file (`/proc/self/fd`); no race can deceive it. 'path': the path
+ * is resolved again after opening, and device and inode are compared; a fast swap in between could be missed.
  */
 export type Verification = 'descriptor' | 'path';
 
-/** What this machine can do. */
+/** The best verification on this machine. */
 export function availableVerification(): Verification {
   return process.platform === 'linux' && existsSync('/proc/self/fd') ? 'descriptor' : 'path';
 }
@@ -95,7 +94,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
   });
 }
 
-/** A path that is spelled inside the workspace. Nothing is known yet about what lies there. */
+/** A path that is inside the workspace by its spelling. Nothing is known yet about the file. */
 export interface WorkspacePath {
   /** Absolute, normalised, below the real path of a root. */
   readonly absolute: string;
@@ -104,8 +103,8 @@ export interface WorkspacePath {
 }
 
 /**
- * Relative paths count from `workdir`, and that from the first root. Absolute paths must lie in a root.
- * `..` may be used inside the workspace and never out of it.
+ * Relative paths start at `workdir`, and `workdir` at the first root. Absolute paths must be inside a root. `..` may be
+ * used inside the workspace but not to leave it.
  */
 export function resolvePath(workspace: Workspace, path: string, workdir?: string): WorkspacePath {
   checkSpelling(path);
@@ -120,7 +119,7 @@ export function resolvePath(workspace: Workspace, path: string, workdir?: string
   throw failure('outside', `The path ${quotePath(path)} is outside the workspace.`, { path });
 }
 
-/** The innermost root that holds a path without links; undefined where none does. */
+/** The innermost root that contains a path without links; undefined if none does. */
 export function rootOf(workspace: Workspace, realPath: string): WorkspaceRoot | undefined {
   return workspace.roots
     .filter((root) => isInside(root.realPath, realPath))
@@ -137,7 +136,7 @@ export function displayPath(workspace: Workspace, realPath: string): string {
   return sep === '/' ? shown : shown.split(sep).join('/');
 }
 
-/** What a model must know of the roots beyond the first; '' where there is one. */
+/** Tells the model about the roots besides the first; '' if there is only one. */
 export function otherRoots({ roots }: Workspace): string {
   const others = roots
     .slice(1)
@@ -145,7 +144,7 @@ export function otherRoots({ roots }: Workspace): string {
   return others.length === 0 ? '' : ` Other folders, by absolute paths: ${others.join(', ')}.`;
 }
 
-/** Refuses paths in read-only roots and protected names. `realPath` has no links in it. */
+/** Rejects paths in read-only roots and protected names. `realPath` contains no links. */
 export function checkWritable(workspace: Workspace, realPath: string, given: string): void {
   const root = rootOf(workspace, realPath);
   if (!root)
@@ -196,7 +195,7 @@ function openRoot(option: RootOption): WorkspaceRoot {
   return Object.freeze({ realPath, givenPath, access });
 }
 
-/** The same folder twice would leave open which access counts. */
+/** If a folder were given twice, its access would be ambiguous. */
 function differentRoots(roots: readonly WorkspaceRoot[]): readonly WorkspaceRoot[] {
   const twice = roots.find((root, index) => roots.findIndex(({ realPath }) => realPath === root.realPath) < index);
   if (twice) throw new ToolscriptUsageError(`The workspace root '${twice.givenPath}' is given twice.`);

@@ -1,13 +1,13 @@
 /*
- * What the first bytes of an image say: its type and its size. Nothing is decoded. Sources: PNG third edition
- * (5.2, 11.2.1), GIF89a (17, 18), ITU-T T.81 (B.1.1.3, B.2.2), RFC 9649 (WebP, 2.4 to 2.7).
+ * Reads the type and size of an image from its first bytes, without decoding it. Sources: PNG third edition (5.2,
+ * 11.2.1), GIF89a (17, 18), ITU-T T.81 (B.1.1.3, B.2.2), RFC 9649 (WebP, 2.4 to 2.7).
  */
 
 type ImageMediaType = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
 
 export interface ImageHeader {
   readonly mediaType: ImageMediaType;
-  /** Pixels; 0 by 0 where the header is damaged or cut off. */
+  /** Pixels; 0 by 0 if the header is damaged or truncated. */
   readonly width: number;
   readonly height: number;
 }
@@ -16,7 +16,7 @@ type Size = Pick<ImageHeader, 'width' | 'height'>;
 
 const UNKNOWN_SIZE: Size = { width: 0, height: 0 };
 
-/** The header of a PNG, JPEG, GIF or WebP image; undefined for everything else. */
+/** The header of a PNG, JPEG, GIF or WebP image; undefined for anything else. */
 export function imageHeader(bytes: Buffer): ImageHeader | undefined {
   const reader = READERS.find(({ signature }) => signature(bytes));
   return reader && { mediaType: reader.mediaType, ...reader.size(bytes) };

@@ -12,16 +12,15 @@ import { imageHeader, type ImageHeader } from './image-header.js';
 import { SUCCESS } from '../success.js';
 
 /*
- * An image is named in the result by a part `{ type: 'image', mediaType, path, sha256 }`: small enough for every
- * limit, and enough for the host to fetch the very same bytes (`loadImage`) when it builds the conversation.
- * Base64 would cost a script that returns it the whole of maxReturnBytes, and tells a model nothing as text, so
- * that it is there on request only.
+ * A result refers to an image by a part `{ type: 'image', mediaType, path, sha256 }`: small enough for every limit, and
+ * sufficient for the host to load the same bytes (`loadImage`) when it builds the conversation. Base64 would use up
+ * maxReturnBytes for a script that returns it, and is useless to a model as text, so it is included only on request.
  */
 
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
-/** Pixels of either side. */
+/** Maximum pixels of either side. */
 const MAX_SIDE = 8000;
-/** Bytes whose base64, with the rest of the result, stays within the default maxToolResultBytes (1 MiB). */
+/** Maximum bytes whose base64, with the rest of the result, fits in the default maxToolResultBytes (1 MiB). */
 const MAX_INLINE_BYTES = 750_000;
 
 const MEDIA_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
@@ -53,7 +52,7 @@ const ViewImageOutput = z.object({
 
 export type ViewImageInput = z.input<typeof ViewImageInput>;
 export type ViewImageResult = z.output<typeof ViewImageOutput>;
-/** An image of a workspace, as a result names it. */
+/** An image of a workspace, as a result refers to it. */
 export interface ImageReference {
   readonly path?: string | undefined;
   readonly sha256: string;
@@ -73,7 +72,7 @@ export function viewImageTool(workspace: Workspace): Tool {
   });
 }
 
-/** Looks at an image file; its content says what it is, not its name. Throws a ToolCallError for everything else. */
+/** Reads an image file; its content, not its name, determines the type. Throws a ToolCallError for other files. */
 export async function viewImage(
   workspace: Workspace,
   input: ViewImageInput,
@@ -96,8 +95,8 @@ export async function viewImage(
 }
 
 /**
- * The bytes of an image that a result names, for a host that builds a conversation. Throws a ToolCallError where
- * the file is gone or is no longer the same.
+ * The bytes of an image that a result refers to, for a host that builds a conversation. Throws a ToolCallError if the
+ * file is missing or has changed.
  */
 export async function loadImage(
   workspace: Workspace,

@@ -22,9 +22,9 @@ export interface AppliedText {
 }
 
 /**
- * The text after every hunk of a file. Hunks are found from top to bottom: each behind the one before it.
- * Lines that a hunk keeps stay as the file has them, however loosely they matched. Throws a ToolCallError that
- * names the file, the hunk and the nearest lines.
+ * The text after applying all hunks of a file. Hunks are searched from top to bottom, each after the previous one.
+ * Context lines keep the file's own text, even if they matched loosely. Throws a ToolCallError that names the file, the
+ * hunk and the nearest lines.
  */
 export async function applyHunks(
   text: string,
@@ -46,15 +46,15 @@ export async function applyHunks(
   return { text: removesMark ? applied.replace(/^\uFEFF/, '') : applied, added, removed };
 }
 
-/** Finds the hunks of one file, one after the other. */
+/** Finds the positions of one file's hunks in order. */
 class HunkPlacer {
   readonly #file: FileLines;
   readonly #path: string;
   readonly #search: LineSearch;
   readonly #slices: WorkSlices;
-  /** The next hunk begins here or further down. */
+  /** The next hunk starts here or later. */
   #cursor = 0;
-  /** How far the last hunk was from where its numbers say. */
+  /** The distance of the last hunk from its stated line number. */
   #drift = 0;
 
   constructor(file: FileLines, search: LineSearch, path: string, slices: WorkSlices) {
@@ -70,7 +70,7 @@ class HunkPlacer {
       if (this.#slices.isDue(hunk.lines.length)) await this.#slices.pass();
       placements.push(await this.#place(hunk));
     }
-    // Additions at the end may come before a hunk further up; sorting is stable.
+    // Additions at the end may precede a hunk further up; sorting is stable.
     return placements.sort((one, other) => one.first - other.first);
   }
 
@@ -115,7 +115,7 @@ class HunkPlacer {
   }
 }
 
-/** Only a hunk that reaches the end of the file may say how the file ends. */
+/** Only a hunk at the end of the file may determine how the file ends. */
 function finalLineEnd(file: FileLines, hunks: readonly Hunk[], placements: readonly Placement[]): boolean {
   const said = hunks.at(-1)?.numbered?.finalLineEnd;
   return said === undefined || placements.at(-1)!.end !== file.length ? file.finalLineEnd : said;

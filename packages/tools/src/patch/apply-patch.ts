@@ -38,20 +38,20 @@ export type ApplyPatchInput = z.input<typeof ApplyPatchInput>;
 export type ApplyPatchResult = z.output<typeof ApplyPatchOutput>;
 
 export interface ApplyPatchOptions {
-  /** The folder, or folders, that the patch may change. Relative paths count from the first. */
+  /** The folders that the patch may change. Relative paths start at the first. */
   readonly root: RootOption | readonly RootOption[];
-  /** Default true: nothing is written when anything fails. False: file by file, up to the failure. */
+  /** Default true: nothing is written if anything fails. False: file by file, up to the failure. */
   readonly atomic?: boolean;
   /** Default false. True: everything is checked and reported, nothing is written. */
   readonly dryRun?: boolean;
-  /** Folder inside a root that relative paths count from. */
+  /** The folder inside a root at which relative paths start. */
   readonly cwd?: string;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Applies a patch, in the Codex format or as a unified diff, to files below a folder. Throws a ToolCallError that names the file, the
- * hunk and the nearest lines; with `atomic: false` its `data.changes` say what was done before.
+ * Applies a patch, in the Codex format or as a unified diff, to files below a folder. Throws a ToolCallError that names
+ * the file, the hunk and the nearest lines. With `atomic: false` its `data.changes` lists the completed changes.
  */
 export async function applyPatch(patch: string, options: ApplyPatchOptions): Promise<ApplyPatchResult> {
   const { root, signal, ...input } = options;
@@ -75,7 +75,7 @@ export function applyPatchTool(workspace: Workspace): Tool {
   });
 }
 
-/** The same inside a workspace. Patches of one workspace are applied one after the other. */
+/** `applyPatch` inside a workspace. Patches of one workspace are applied one after the other. */
 export function applyPatchIn(
   workspace: Workspace,
   input: ApplyPatchInput,
@@ -145,7 +145,7 @@ async function applyOneByOne(
   }
 }
 
-/** How often a patch is worked out again because somebody else changed one of its files meanwhile. */
+/** How often a patch is recomputed because another program changed one of its files meanwhile. */
 const MAX_ATTEMPTS = 5;
 
 async function planAndCommit(
@@ -193,7 +193,7 @@ function describe({ kind, path, movedTo, added, removed }: PatchChange): string 
   return `${verb} ${visible(path)}${moved} (+${added} -${removed})`;
 }
 
-/** What a person who decides is shown: what each file would come to, then the patch's own lines. */
+/** The preview for the user who decides: a summary for each file, then the patch's own lines. */
 async function previewPatch(workspace: Workspace, input: { patch: string; cwd?: string | undefined }): Promise<string> {
   try {
     const { operations, cwd } = await readPatch(input.patch, input.cwd);

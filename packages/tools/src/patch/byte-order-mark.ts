@@ -3,13 +3,15 @@ import type { Hunk, HunkLine } from './operations.js';
 const MARK = '\uFEFF';
 
 export interface MarkedHunks {
-  /** Without the mark, so that they are found where the file's own mark was set aside. */
+  /** Without the mark, because the file's own mark is removed before the search. */
   readonly hunks: readonly Hunk[];
-  /** The patch shows the mark on an old line and not on the new one. */
+  /** The patch has the mark on an old line and not on the new one. */
   readonly removesMark: boolean;
 }
 
-/** What a patch says of a file's byte order mark: it stands before the first line of the file, and so of the first hunk. */
+/**
+ * Reads a patch's change of the byte order mark, which precedes the first line of the file and thus of the first hunk.
+ */
 export function readMark(hunks: readonly Hunk[]): MarkedHunks {
   const [first, ...others] = hunks;
   const oldLine = first?.lines.find(({ kind }) => kind !== 'add');

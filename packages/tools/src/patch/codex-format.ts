@@ -8,7 +8,7 @@ const BEGIN = '*** Begin Patch';
 const END = '*** End Patch';
 const END_OF_FILE = '*** End of File';
 const MOVE = '*** Move to: ';
-/** `@@ -1,3 +1,4 @@`, a habit from unified diffs: says nothing here. */
+/** `@@ -1,3 +1,4 @@`, a habit from unified diffs: ignored here. */
 const LINE_NUMBERS = /^-\d+(?:,\d+)? \+\d+(?:,\d+)? @@/;
 const HEADER = /^\*\*\* (Add|Delete|Update) File: (.*)$/;
 
@@ -24,8 +24,8 @@ const HEADER = /^\*\*\* (Add|Delete|Update) File: (.*)$/;
  *     *** End of File             optional: the lines above are the file's last
  *     *** End Patch
  *
- * White space around marker lines is forgiven; so is a missing `@@` before the first hunk of a file. Throws a
- * ToolCallError that names the line.
+ * White space around marker lines is ignored, and the first hunk of a file may lack its `@@`. Throws a ToolCallError
+ * that names the line.
  */
 export function parseCodexFormat({ lines, skipped }: PatchText): PatchOperation[] {
   return new CodexParser(lines, skipped).parse();
@@ -35,7 +35,7 @@ class CodexParser {
   readonly #lines: readonly string[];
   readonly #skipped: number;
   #at = 0;
-  /** Blank lines up to here belong to a hunk: a long run is looked through once. */
+  /** Blank lines up to here belong to a hunk, so a long run is scanned only once. */
   #blanksUntil = 0;
 
   constructor(lines: readonly string[], skipped: number) {
@@ -156,7 +156,7 @@ class CodexParser {
     return { kind, text: line.slice(1) };
   }
 
-  /** Blank lines between one file and the next are no part of a hunk. */
+  /** Blank lines between two files belong to no hunk. */
   #isBlankBeforeMarker(end: number): boolean {
     if (this.#at < this.#blanksUntil) return false;
     let at = this.#at;

@@ -1,17 +1,17 @@
 import type { WorkSlices } from '../work-slices.js';
 import type { HunkLine } from './operations.js';
 
-/** Lines that come in place of the file's lines `first` up to but not including `end`. */
+/** Lines that replace the file's lines from `first` up to but not including `end`. */
 export interface Replacement {
   readonly first: number;
   readonly end: number;
   readonly lines: readonly HunkLine[];
 }
 
-/** A file as lines that remember their own ends, so that what a patch does not touch stays byte for byte. */
+/** A file as lines with their own line ends, so that unchanged parts stay byte for byte. */
 export class FileLines {
   readonly length: number;
-  /** False where the last line has no line end. True for an empty file. */
+  /** False if the last line has no line end. True for an empty file. */
   readonly finalLineEnd: boolean;
   readonly #text: string;
   readonly #starts: Int32Array;
@@ -50,14 +50,14 @@ export class FileLines {
     return end - 2 >= this.#starts[index]! && this.#text[end - 2] === '\r' ? '\r\n' : '\n';
   }
 
-  /** The file's text with other lines in it. Replacements are in the order of the file. */
+  /** The file's text with the replacements, which are in file order. */
   replaced(replacements: readonly Replacement[], finalLineEnd: boolean): string {
     const pieces: string[] = [this.#text.slice(0, this.#starts[0])];
-    // What new lines end with: the end of the file's first line, or LF.
+    // The default line end of new lines: that of the file's first line, or LF.
     const lineEnd = this.endOf(0) || '\n';
     let last: string | undefined;
     const push = ({ text, end }: Piece): void => {
-      // A line without an end stands before others now.
+      // A line without an end now precedes others.
       if (last === '') pieces.push(lineEnd);
       pieces.push(text, end);
       last = end;
@@ -92,7 +92,7 @@ export class FileLines {
   }
 }
 
-/** A line, or several, with the end of the last one apart. */
+/** One or more lines, with the end of the last one separate. */
 interface Piece {
   readonly text: string;
   readonly end: string;

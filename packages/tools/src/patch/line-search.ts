@@ -1,9 +1,8 @@
 import type { WorkSlices } from '../work-slices.js';
 
 /**
- * How strictly a line must be the same, tried in this order over the whole rest of the file: exactly; without
- * trailing white space; without white space around it; with typographic punctuation and spaces made plain. Each works
- * on what the one before it made.
+ * Normalizations for comparing lines, tried in this order over the rest of the file: none; without trailing white
+ * space; without surrounding white space; with plain punctuation and spaces. Each builds on the previous one.
  */
 const PASSES: readonly ((text: string) => string)[] = [
   (text) => text,
@@ -12,22 +11,22 @@ const PASSES: readonly ((text: string) => string)[] = [
   (text) => plainPunctuation(text),
 ];
 
-/** Comparisons of lines that one file may cost: some seconds. */
+/** Maximum line comparisons for one file: some seconds. */
 const MAX_COMPARISONS = 300_000_000;
-/** Places of one run that are told apart. */
+/** Maximum distinct positions of one run. */
 const MAX_PLACES = 1_000;
-/** A number that stands for no line of the file. */
+/** A number that matches no line of the file. */
 const NOWHERE = -1;
 
-/** The lines of a file as one pass sees them: equal lines have equal numbers. */
+/** The lines of a file after one normalization: equal lines have equal numbers. */
 interface Pass {
   readonly numbers: Int32Array;
   readonly numberOf: ReadonlyMap<string, number>;
 }
 
-/** Finds runs of lines in one file, in time proportional to the file and the run. */
+/** Finds runs of lines in one file, in time proportional to file and run. */
 export class LineSearch {
-  /** True once the search gave up because it cost too much; everything is "not found" from then on. */
+  /** True after the search exceeded its maximum cost; from then on nothing is found. */
   exhausted = false;
   readonly length: number;
   readonly #slices: WorkSlices;
@@ -54,7 +53,7 @@ export class LineSearch {
     return new LineSearch({ numbers, numberOf }, slices);
   }
 
-  /** The first index from `from` on where the wanted lines lie; with `atEnd` only the very end counts. */
+  /** The first index from `from` on at which the lines occur; with `atEnd` only at the very end. */
   async seek(wanted: readonly string[], from: number, atEnd = false): Promise<number | undefined> {
     const last = this.length - wanted.length;
     const start = atEnd ? Math.max(last, from) : from;
@@ -62,12 +61,12 @@ export class LineSearch {
     return first;
   }
 
-  /** The indices from `from` on where the wanted lines lie, at most `MAX_PLACES`, all found by the same pass. */
+  /** The indices from `from` on at which the lines occur, at most `MAX_PLACES`, all with the same normalization. */
   seekAll(wanted: readonly string[], from: number): Promise<number[]> {
     return this.#places(wanted, from, this.length - wanted.length, MAX_PLACES);
   }
 
-  /** Whether the wanted lines lie there exactly as they are. */
+  /** Whether the lines occur there exactly. */
   isAt(wanted: readonly string[], index: number): boolean {
     const { numbers, numberOf } = this.#passes[0]!;
     if (index + wanted.length > this.length) return false;
@@ -87,7 +86,7 @@ export class LineSearch {
     return [];
   }
 
-  /** Only what differs in the pass before is looked at again. */
+  /** Only lines that changed in the previous pass are normalized again. */
   async #pass(number: number): Promise<Pass> {
     const known = this.#passes[number];
     if (known) return known;
@@ -109,7 +108,7 @@ export class LineSearch {
     return pass;
   }
 
-  /** The algorithm of Knuth, Morris and Pratt. */
+  /** The Knuth–Morris–Pratt algorithm. */
   async #find(
     { numbers, numberOf }: Pass,
     texts: readonly string[],
@@ -139,7 +138,7 @@ export class LineSearch {
   }
 }
 
-/** For each beginning of the run: how long its longest proper beginning is that it also ends with. */
+/** For each prefix of the run: the length of its longest proper prefix that is also its suffix. */
 function fallbacks(wanted: Int32Array): Int32Array {
   const lengths = new Int32Array(wanted.length);
   for (let at = 1, matched = 0; at < wanted.length; at += 1) {

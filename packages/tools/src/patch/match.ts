@@ -1,15 +1,15 @@
 import type { LineSearch } from './line-search.js';
 import type { Hunk, HunkLine } from './operations.js';
 
-/** Where a hunk applies: file lines `first` up to but not including `end` become the hunk's new lines. */
+/** Where a hunk applies: its new lines replace the file lines from `first` up to but not including `end`. */
 export interface Placement {
   readonly first: number;
   readonly end: number;
-  /** The hunk's lines, without a trailing blank one that the file does not have. */
+  /** The hunk's lines, without a trailing blank line that the file lacks. */
   readonly lines: readonly HunkLine[];
 }
 
-/** Places a hunk at or behind the line `cursor`. Undefined where its lines are not found. */
+/** Places a hunk at or after the line `cursor`. Undefined if its lines are not found. */
 export async function placeHunk(file: LineSearch, hunk: Hunk, cursor: number): Promise<Placement | undefined> {
   if (isOnlyAdditions(hunk)) return { first: file.length, end: file.length, lines: hunk.lines };
   for (const lines of [hunk.lines, withoutTrailingBlank(hunk.lines)]) {
@@ -21,7 +21,7 @@ export async function placeHunk(file: LineSearch, hunk: Hunk, cursor: number): P
   return undefined;
 }
 
-/** Such a hunk goes to the end of the file, whatever its contexts. */
+/** Such a hunk is appended to the file, regardless of its contexts. */
 export function isOnlyAdditions(hunk: Hunk): boolean {
   return hunk.lines.every(({ kind }) => kind === 'add');
 }
@@ -35,8 +35,8 @@ export function newLines(lines: readonly HunkLine[]): string[] {
 }
 
 /**
- * Models often end a hunk with a blank line that the file does not have. The hunk without it; undefined where
- * it does not end so, or where nothing would be left to find.
+ * Models often end a hunk with a blank line that the file lacks. Returns the hunk without it; undefined if there is no
+ * such line, or if nothing would remain to search.
  */
 export function withoutTrailingBlank(lines: readonly HunkLine[]): readonly HunkLine[] | undefined {
   const index = lines.findLastIndex(({ kind }) => kind !== 'add');

@@ -6,13 +6,13 @@ import { newLines, oldLines } from './match.js';
 import type { Hunk } from './operations.js';
 
 /*
- * What a model needs to repair its patch: what was looked for, and what the file has instead.
+ * The information a model needs to repair its patch: the lines searched for, and the file's actual lines.
  */
 
 const SHOWN_LINES = 8;
 const SHOWN_PLACES = 10;
 const SHOWN_CHARACTERS = 200;
-/** Places of one text that are counted, and lines that are compared letter by letter. */
+/** Maximum positions of one text that are counted, and maximum lines that are compared by letters. */
 const MAX_PLACES = 200;
 const MAX_COMPARED = 20_000;
 const ALIKE = 0.5;
@@ -21,12 +21,12 @@ export async function explainMissingContext(search: LineSearch, context: string,
   const above = await search.seek([context], 0);
   const shown = `'${shorten(context)}'`;
   if (above !== undefined && above < from) {
-    return `Its @@ line ${shown} is at line ${above + 1} of the file, above line ${from + 1}, where the search goes on; hunks must be in the order of the file.`;
+    return `Its @@ line ${shown} is at line ${above + 1} of the file, above line ${from + 1}, where the search continues; hunks must be in the order of the file.`;
   }
   return `Its @@ line ${shown} is nowhere in the file.`;
 }
 
-/** `candidates` and the file's lines count from 1, `start` from 0. */
+/** `candidates` and the file's lines start at 1, `start` at 0. */
 export function explainCandidates(candidates: readonly number[], start: number | undefined): string {
   const shown = candidates.slice(0, SHOWN_PLACES).join(', ');
   const more = candidates.length > SHOWN_PLACES ? ` and ${candidates.length - SHOWN_PLACES} more` : '';
@@ -56,7 +56,7 @@ function misplaced(elsewhere: number, from: number, hunk: Hunk): string {
   if (hunk.atEnd && elsewhere >= from) {
     return `These lines begin at line ${elsewhere + 1}, but they are not the last of the file as '*** End of File' says.`;
   }
-  return `These lines begin at line ${elsewhere + 1}, above line ${from + 1}, where the search goes on; hunks must be in the order of the file.`;
+  return `These lines begin at line ${elsewhere + 1}, above line ${from + 1}, where the search continues; hunks must be in the order of the file.`;
 }
 
 async function isThereAlready(search: LineSearch, hunk: Hunk): Promise<boolean> {
@@ -75,7 +75,7 @@ async function nearest(file: FileLines, wanted: readonly string[], slices: WorkS
   return `The nearest lines in the file:\n${block(texts, first + 1, end - first)}`;
 }
 
-/** The start at which most wanted lines would be where the file has them. */
+/** The start at which most of the wanted lines match the file. */
 async function mostCommonStart(
   file: FileLines,
   wanted: readonly string[],
@@ -107,7 +107,7 @@ async function placesOf(
   return places;
 }
 
-/** Where the first longer wanted line has its closest relative. */
+/** The position of the line most similar to the first long wanted line. */
 async function mostAlikeLine(
   file: FileLines,
   wanted: readonly string[],
@@ -126,7 +126,7 @@ async function mostAlikeLine(
   return best === undefined ? undefined : best - offset;
 }
 
-/** Sørensen–Dice over pairs of neighbouring characters: 1 the same pairs, 0 none in common. */
+/** Sørensen–Dice coefficient over pairs of adjacent characters: 1 for the same pairs, 0 for none in common. */
 function likeness(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
   let common = 0;
   for (const pair of one) if (other.has(pair)) common += 1;

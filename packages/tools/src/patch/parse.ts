@@ -7,33 +7,33 @@ import { WorkSlices } from '../work-slices.js';
 import { isUnifiedDiff, parseUnifiedDiff } from './unified-format.js';
 import { isShellCommand, unwrapPatch, type PatchText } from './unwrap.js';
 
-/** Files that one patch may change. */
+/** Maximum files that one patch may change. */
 const MAX_FILES = 1_000;
-/** Characters of all names in a patch. Each is resolved, folder by folder, in the turn in which a rule asks for it. */
+/** Maximum characters of all names in a patch. Rules resolve each name, folder by folder, synchronously. */
 const MAX_NAME_CHARACTERS = 100_000;
-/** A patch is read in one go, because approval rules ask at once what it touches: this takes some 25 ms. */
+/** Maximum lines. A patch is parsed synchronously for approval rules, which takes about 25 ms at this size. */
 const MAX_LINES = 50_000;
-/** Texts of fewer characters are read in the turn in which they come. */
+/** Shorter texts are parsed without yielding to the event loop. */
 const MAX_SHORT_TEXT = 65_536;
 
-/** A patch in either format, read but not looked up. */
+/** A parsed patch in either format, before any lookup. */
 export interface ParsedPatch {
   readonly operations: readonly PatchOperation[];
-  /** Folder that the paths count from; undefined: the workspace's first root. */
+  /** The folder at which paths start; undefined: the workspace's first root. */
   readonly cwd: string | undefined;
-  /** What the patch asks for and applyPatch does not do, one sentence each. */
+  /** Requests of the patch that applyPatch does not support, one sentence each. */
   readonly notes: readonly string[];
 }
 
-/** Reads a patch by its text alone. Throws a ToolCallError that names the line. */
+/** Parses a patch by its text alone. Throws a ToolCallError that names the line. */
 export function parsePatch(text: string, cwd?: string): ParsedPatch {
   refuseTooManyLines(text);
   return parseText(unwrapPatch(text), text, cwd);
 }
 
 /**
- * The same, a long text in a turn of its own; a patch inside a shell command is read with bash's grammar too, and both
- * must agree. Throws a ToolCallError after an abort.
+ * Like `parsePatch`, but yields to the event loop before a long text. A patch inside a shell command is also parsed
+ * with bash's grammar, and both results must agree. Throws a ToolCallError after an abort.
  */
 export async function readPatch(text: string, cwd?: string, signal?: AbortSignal): Promise<ParsedPatch> {
   refuseTooManyLines(text);
@@ -44,7 +44,7 @@ export async function readPatch(text: string, cwd?: string, signal?: AbortSignal
   const read = await readShellCommand(command);
   const plain = unwrapPatch(text);
   if (read === undefined) return parseText(plain, text, cwd);
-  // Approval rules saw the plain reading.
+  // Approval rules saw the plain result.
   if (read.directory !== plain.directory || read.lines.join('\n') !== plain.lines.join('\n')) {
     throw failure('patch_syntax', 'The command around the patch can be read in two ways; give the patch alone.');
   }
@@ -60,7 +60,7 @@ function parseText(patch: PatchText, text: string, cwd: string | undefined): Par
   const place = folderOf(patch.directory, cwd);
   const { lines, skipped, blanksBehind = 0 } = patch;
   if (!isUnifiedDiff(lines)) return { operations: fewEnough(parseCodexFormat(patch)), cwd: place, notes: [] };
-  // Only here do CR before LF count: git writes the lines of CRLF files with them.
+  // CR before LF matters only here: git writes the lines of CRLF files with it.
   const raw = text.split('\n').slice(skipped, skipped + lines.length + blanksBehind);
   const { operations, notes } = parseUnifiedDiff(raw, skipped);
   return { operations: fewEnough(operations), notes, cwd: place };
@@ -74,7 +74,7 @@ function refuseTooManyLines(text: string): void {
     throw failure('too_large', `The patch has ${lines} lines, and at most ${MAX_LINES} go into one. Split it.`);
 }
 
-/** Each file costs looks at the disk, also where a rule asks what a patch touches. */
+/** Limits the number of files, because each one costs disk accesses, even for approval rules. */
 function fewEnough(operations: readonly PatchOperation[]): readonly PatchOperation[] {
   // defence: patch-files-cap
   if (operations.length > MAX_FILES)

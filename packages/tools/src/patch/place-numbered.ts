@@ -2,7 +2,7 @@ import type { LineSearch } from './line-search.js';
 import { isOnlyAdditions, oldLines, withoutTrailingBlank, type Placement } from './match.js';
 import type { Hunk, HunkNumbers } from './operations.js';
 
-/** Where a hunk fits: in one place, or in several of which none can be preferred (indices from 0). */
+/** Where a hunk fits: at one position, or at several equally good ones (indices from 0). */
 export type NumberedPlacement =
   | { readonly status: 'placed'; readonly placement: Placement }
   | { readonly status: 'ambiguous'; readonly candidates: readonly number[] }
@@ -11,10 +11,10 @@ export type NumberedPlacement =
 const MISSING: NumberedPlacement = { status: 'missing' };
 
 /**
- * Places a hunk of a unified diff. Its line number, moved as far as the hunk before it had moved, decides where the
- * hunk's lines are there; anywhere else they must be found exactly once.
+ * Places a hunk of a unified diff. Its line number, shifted like the previous hunk, decides if the hunk's lines are
+ * there. Otherwise they must occur exactly once.
  *
- * @param cursor The hunk begins at or behind this line.
+ * @param cursor The hunk starts at or after this line.
  * @param drift How many lines the file has grown above, compared to the numbers of the patch.
  */
 export async function placeNumbered(
@@ -35,7 +35,7 @@ export async function placeNumbered(
     });
     if (expected !== undefined && expected >= cursor && file.isAt(wanted, expected)) return placed(expected);
     const places = await file.seekAll(wanted, cursor);
-    // One place found is no proof of one place where the search gave up.
+    // If the search was abandoned, one match does not prove that it is unique.
     if (file.exhausted) return MISSING;
     if (places.length === 0) continue;
     if (places.length === 1 || hunk.contexts.length > 0) return placed(places[0]!);
@@ -46,7 +46,7 @@ export async function placeNumbered(
   return MISSING;
 }
 
-/** Nothing tells such a place but its number; without one it is the end, as in the Codex format. */
+/** Only its number identifies such a position; without one it is the end, as in the Codex format. */
 function placeAdditions(file: LineSearch, hunk: Hunk, expected: number | undefined, cursor: number): NumberedPlacement {
   const first = expected ?? file.length;
   if (first < cursor || first > file.length) return MISSING;

@@ -18,32 +18,32 @@ import {
   type UpdateOperation,
 } from './operations.js';
 
-/** What one operation of a patch does to one file. */
+/** The effect of one operation on one file. */
 export interface PatchChange {
   path: string;
   kind: 'add' | 'delete' | 'update';
   movedTo?: string;
-  /** Lines. */
+  /** Number of lines. */
   added: number;
   removed: number;
 }
 
-/** Bytes of all files that one patch may read and write. */
+/** Maximum bytes of all files that one patch may read and write. */
 const MAX_PATCH_BYTES = 64 * 1024 * 1024;
 
-/** A file while the plan is made: what the operations so far make of it. */
+/** A file while the plan is made, with the operations so far applied. */
 interface PlannedFile {
   readonly target: WriteTarget;
   readonly given: WorkspacePath;
   content: 'as_on_disk' | 'absent' | Buffer;
   like: WriteTarget['existing'];
-  /** SHA-256 of what was read from the disk. */
+  /** SHA-256 of the content read from disk. */
   computedFrom?: string;
 }
 
 /**
- * Works out what a patch does, reading files and changing none. Later operations see what earlier ones did.
- * Throws a ToolCallError for the first path that is refused and the first hunk that does not match.
+ * Computes the effect of a patch; reads files and changes none. Later operations see the effects of earlier ones.
+ * Throws a ToolCallError for the first rejected path and the first hunk that does not match.
  */
 export class PatchPlanner {
   readonly changes: PatchChange[] = [];
@@ -61,7 +61,7 @@ export class PatchPlanner {
     this.#slices = new WorkSlices({ signal });
   }
 
-  /** Refuses a patch with a path that may not be changed. Returns the real paths of all places that it may change. */
+  /** Rejects a patch with a path that must not be changed. Returns the real paths of all places that it may change. */
   async checkPaths(operations: readonly PatchOperation[]): Promise<string[]> {
     for (const path of operations.flatMap(pathsOf)) this.#resolve(path);
     const places: string[] = [];
@@ -70,7 +70,7 @@ export class PatchPlanner {
         throwIfAborted(this.#signal);
         const entry = await entryOf(this.#workspace, path);
         places.push(entry.realPath);
-        // Deleting a link deletes the link; everything else goes to where it leads.
+        // Deleting a link deletes the link itself; all other operations follow it.
         if (entry.existing?.isSymbolicLink() && operation.kind !== 'delete')
           places.push((await targetOf(this.#workspace, path)).realPath);
       }
@@ -86,7 +86,7 @@ export class PatchPlanner {
     this.#refuseFilesAsFolders();
   }
 
-  /** What has to be written, each place once. */
+  /** The required writes, one for each place. */
   fileChanges(): FileChange[] {
     const changes: FileChange[] = [];
     for (const { target, content, like, computedFrom } of this.#files.values()) {
@@ -144,16 +144,16 @@ export class PatchPlanner {
     return { bytes: this.#encode(applied.text, path), added: applied.added, removed: applied.removed };
   }
 
-  /** A file may be deleted by a unified diff that shows all of it. */
+  /** A unified diff may delete a file only if it shows the whole content. */
   async #checkWhole(file: PlannedFile, shown: FileHunks): Promise<void> {
     const { text } = await applyHunks(textOf(await this.#read(file), file), shown, this.#slices);
-    // A byte order mark is no line.
+    // A byte order mark is not a line.
     if (text === '' || text === '\uFEFF') return;
     const { path } = shown;
     throw failure('no_match', `${quotePath(path)} has lines that its deletion in the patch does not show.`, { path });
   }
 
-  /** Headers of unified diffs have two names; the file has one of them. */
+  /** Headers of unified diffs have two names; returns the one that exists. */
   async #presentName({ path, oldName }: UpdateOperation): Promise<string> {
     if (oldName === undefined) return path;
     const [byNew, byOld] = [await this.#file(path, true), await this.#file(oldName, true)];
@@ -173,7 +173,7 @@ export class PatchPlanner {
     return file;
   }
 
-  /** The file that a path means. Operations before this one decide what a link is. */
+  /** The file of a path. Earlier operations determine what a link is. */
   async #file(path: string, follow: boolean): Promise<PlannedFile> {
     const given = this.#resolve(path);
     const entry = await entryOf(this.#workspace, given);
@@ -203,7 +203,7 @@ export class PatchPlanner {
     });
   }
 
-  /** Lines of a file that is going to be deleted or replaced, however large; a link has none. */
+  /** The lines of a file to delete or replace, regardless of its size; a link has none. */
   async #countLines(file: PlannedFile): Promise<number> {
     if (file.content === 'absent') return 0;
     if (file.content !== 'as_on_disk') return lineEnds(file.content) + (endsOpen(file.content) ? 1 : 0);

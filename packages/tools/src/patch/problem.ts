@@ -3,7 +3,7 @@ import { visible } from '../files/path-rules.js';
 
 const SHOWN_CHARACTERS = 120;
 
-/** A failure that shows a line of the patch and its number in the text as it was given. */
+/** An error that shows a line of the patch and its number in the original text. */
 export function patchProblem(lines: readonly string[], skipped: number, at: number, what: string): Error {
   const patchLine = at + 1 + skipped;
   return failure(
@@ -13,7 +13,7 @@ export function patchProblem(lines: readonly string[], skipped: number, at: numb
   );
 }
 
-/** The same for what is well formed and cannot be done. */
+/** Like `patchProblem`, for a well-formed line that cannot be applied. */
 export function patchRefusal(lines: readonly string[], skipped: number, at: number, why: string): Error {
   const patchLine = at + 1 + skipped;
   return failure(

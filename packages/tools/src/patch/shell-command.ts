@@ -5,21 +5,21 @@ import { failure } from '../failure.js';
 import { plainWord, trimBlank, type PatchText } from './unwrap.js';
 
 /*
- * A patch given as the shell command that would apply it:
+ * A patch in the form of the shell command that would apply it:
  *
  *     cd DIR && apply_patch <<'EOF'
  *     …
  *     EOF
  *
- * Read with bash's grammar (tree-sitter-bash), so that what a shell would do besides is seen and refused rather
- * than taken for a part of the patch. Nothing is executed.
+ * It is parsed with bash's grammar (tree-sitter-bash), so that other effects of the command are found and rejected
+ * instead of being read as a part of the patch. Nothing is executed.
  */
 
 const MODULE = '@vscode/tree-sitter-wasm';
 const GRAMMAR = `${MODULE}/wasm/tree-sitter-bash.wasm`;
 const APPLY = new Set(['apply_patch', 'applypatch']);
 const MAX_DEPTH = 10;
-/** All that such a command may consist of. */
+/** The only allowed elements of such a command. */
 const ALLOWED = new Set(
   (
     'program redirected_statement list command command_name word string string_content raw_string concatenation ' +
@@ -29,18 +29,18 @@ const ALLOWED = new Set(
 
 let loading: Promise<Parser | undefined> | undefined;
 
-/** Characters of a command without what its heredoc holds. More are no command that only applies a patch. */
+/** Maximum characters of a command without its heredoc. A longer command does more than apply a patch. */
 const MAX_COMMAND_CHARACTERS = 10_000;
 const HEREDOC = /<<(-?)\s*(['"]?)(\w+)\2/;
 
 /**
- * The patch inside a shell command. Undefined where bash could not read the text either, or where the grammar is
- * not installed. Throws a ToolCallError for a command that does more than apply one patch.
+ * The patch inside a shell command. Undefined if bash could not parse the text either, or if the grammar is not
+ * installed. Throws a ToolCallError for a command that does more than apply one patch.
  */
 export async function readShellCommand(text: string): Promise<PatchText | undefined> {
   const lines = text.replaceAll('\r\n', '\n').split('\n');
   const end = heredocEnd(lines);
-  // What the heredoc holds is text, whatever it is, and can take the grammar seconds.
+  // The heredoc's content is plain text, and could take the grammar seconds.
   const command = end === undefined ? lines : [lines[0]!, 'x', ...lines.slice(end)];
   // defence: command-characters-cap
   if (command.reduce((total, line) => total + line.length + 1, 0) > MAX_COMMAND_CHARACTERS) throw doesMore();
@@ -51,7 +51,7 @@ export async function readShellCommand(text: string): Promise<PatchText | undefi
   return found.directory === undefined ? patch : { ...patch, directory: found.directory };
 }
 
-/** The line that ends the heredoc that the first line begins. */
+/** The line that ends the heredoc of the first line. */
 function heredocEnd(lines: readonly string[]): number | undefined {
   const [, dash, , word] = HEREDOC.exec(lines[0]!.slice(0, MAX_COMMAND_CHARACTERS)) ?? [];
   if (word === undefined) return undefined;
@@ -59,7 +59,7 @@ function heredocEnd(lines: readonly string[]): number | undefined {
   return end === -1 ? undefined : end;
 }
 
-/** A heredoc in a command, as bash reads it: its first line, the line that ends it, and the folder of `cd`. */
+/** A heredoc as bash parses it: its first line, the line that ends it, and the folder of `cd`. */
 interface FoundHeredoc {
   readonly first: number;
   readonly last: number;
@@ -92,7 +92,7 @@ function heredocIn(root: Node): FoundHeredoc {
 function isOnlyAllowed(node: Node, commands: Node[], depth = 0): boolean {
   if (!ALLOWED.has(node.type) || depth > MAX_DEPTH) return false;
   if (node.type === 'command') commands.push(node);
-  // What the heredoc holds is text here, whatever a shell would expand in it.
+  // The heredoc's content is plain text here, even if a shell would expand it.
   if (node.type === 'heredoc_body') return true;
   return node.children.every((child) => child !== null && isOnlyAllowed(child, commands, depth + 1));
 }
@@ -114,7 +114,7 @@ function doesMore(): Error {
   );
 }
 
-/** Loaded when the first such text arrives: most patches come as they are. */
+/** Loaded on first use: most patches do not need it. */
 async function loadParser(): Promise<Parser | undefined> {
   try {
     const require = createRequire(import.meta.url);

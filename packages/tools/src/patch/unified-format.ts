@@ -4,10 +4,10 @@ import { isMissingSide, NO_FILE, readGitNames, readName, withoutPrefixes, type D
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 const BARE_HUNK = /^@@(?:$|[^@])/;
-/** What may stand between one file and the next: other programs' headings, a mail's signature, a log's message. */
+/** Lines that may separate two files: headings of other programs, a mail's signature, a log message. */
 const HEADING = /^(?:Index: |={3,}\s*$|Only in |From |commit |diff |Binary files )/;
 const UNUSUAL_FILE = /^(?:120000|160000)$/;
-/** A header that names files has two names at most, each of 4096 bytes that may be quoted as four characters. */
+/** A header has at most two names of 4096 bytes, each of which may be quoted as four characters. */
 const MAX_HEADER_CHARACTERS = 40_000;
 const KINDS: Readonly<Record<string, HunkLine['kind']>> = { ' ': 'keep', '+': 'add', '-': 'remove' };
 
@@ -24,15 +24,15 @@ export function isUnifiedDiff(lines: readonly string[]): boolean {
 }
 
 /**
- * Reads unified diffs as git, `diff -u` and models write them. Counts in hunk headers decide where a hunk ends as
- * long as they are right; otherwise the first letters of its lines do. `raw` keeps CR before LF. Throws a
- * ToolCallError that names the line.
+ * Parses unified diffs as git, `diff -u` and models write them. The counts in hunk headers determine the end of a hunk
+ * if they are correct; otherwise the first letters of its lines do. `raw` keeps CR before LF. Throws a ToolCallError
+ * that names the line.
  */
 export function parseUnifiedDiff(raw: readonly string[], skipped: number): ParsedDiff {
   return new UnifiedParser(raw, skipped).parse();
 }
 
-/** What the lines before the first hunk of a file say. */
+/** The header lines before the first hunk of a file. */
 interface FileHeader {
   readonly start: number;
   git?: DiffNames;
@@ -85,7 +85,7 @@ class UnifiedParser {
     return { operations: this.#operations, notes: this.#notes };
   }
 
-  /** Passes a line that belongs to no file. Returns whether anything may follow. */
+  /** Skips a line that belongs to no file. Returns whether more may follow. */
   #passLine(prose: boolean): boolean {
     const line = this.#lines[this.#at]!;
     this.#refuseBinary(line);
@@ -131,7 +131,7 @@ class UnifiedParser {
     return isMissingSide(text) ? NO_FILE : this.#name(text);
   }
 
-  /** Blanks at the edges of a name are lost on the way so often that a name which seems to have them is not trusted. */
+  /** Blanks at the edges of a name are often lost on the way, so a name that seems to have them is rejected. */
   #name(text: string): string {
     this.#refuseLong(text);
     const name = readName(text);
@@ -140,7 +140,7 @@ class UnifiedParser {
     return name;
   }
 
-  /** Reads one of git's lines about a whole file; false where the line is none. */
+  /** Reads one of git's lines about a whole file; false for any other line. */
   #extended(header: FileHeader, line: string): boolean {
     this.#refuseBinary(line);
     const [, name, value = ''] =
@@ -214,7 +214,7 @@ class UnifiedParser {
     return { kind: 'add', path, patchLine, content, added: lines.length, mustBeNew: true };
   }
 
-  /** Blank lines may stand before a further hunk. */
+  /** Blank lines may precede another hunk. */
   #isHunkNext(): boolean {
     let at = this.#at;
     while (at < this.#lines.length && this.#lines[at]!.trim() === '') at += 1;
@@ -252,7 +252,7 @@ class UnifiedParser {
     };
   }
 
-  /** As many lines as the header counts, where that fits what follows them; otherwise undefined. */
+  /** As many lines as the header counts, if the following lines allow it; otherwise undefined. */
   #countedBody(start: number, oldCount: number | undefined, newCount: number | undefined): HunkBody | undefined {
     if (oldCount === undefined || newCount === undefined) return undefined;
     const lines: BodyLine[] = [];
@@ -269,13 +269,13 @@ class UnifiedParser {
     return old === oldCount && now === newCount && this.#endsHunk(at) ? { lines, end: at } : undefined;
   }
 
-  /** Lines up to the next header. Blank lines before it are no part of the hunk. */
+  /** Lines up to the next header, without the blank lines before it. */
   #openBody(start: number): HunkBody {
     const lines: BodyLine[] = [];
     let at = start;
     let blanksUntil = start;
     for (; at < this.#lines.length; at += 1) {
-      // A long run of blank lines is looked through once.
+      // A long run of blank lines is scanned only once.
       if (at >= blanksUntil) {
         if (this.#endsHunk(at)) break;
         blanksUntil = this.#behindBlanks(at);
@@ -295,7 +295,7 @@ class UnifiedParser {
     return true;
   }
 
-  /** Editors and models drop the blank of a kept line that has nothing else. */
+  /** Editors and models drop the leading blank of an empty context line. */
   #kind(at: number): HunkLine['kind'] | undefined {
     const line = this.#lines[at]!;
     return line === '' ? 'keep' : KINDS[line[0]!];
@@ -342,12 +342,12 @@ function startsSides(lines: readonly string[], at: number): boolean {
   return (lines[at] ?? '').startsWith('--- ') && (lines[at + 1] ?? '').startsWith('+++ ');
 }
 
-/** The end of a patch that was sent by mail: `-- ` and git's version. */
+/** The end of a mailed patch: `-- ` and git's version. */
 function isSignature(lines: readonly string[], at: number): boolean {
   return /^-- ?$/.test(lines[at]!) && /^(?:\d+\.\d.*)?$/.test(lines[at + 1] ?? '');
 }
 
-/** `@@ function name()` without numbers: a line to move past, as in the Codex format. */
+/** `@@ function name()` without numbers: a line to skip to, as in the Codex format. */
 function contextsOf(header: string): string[] {
   const text = header
     .slice(2)
@@ -361,7 +361,7 @@ function finalLineEndOf(lines: readonly BodyLine[]): boolean | undefined {
   return lines.some(({ open }) => open) ? true : undefined;
 }
 
-/** CR before LF belongs to the file where some lines have it and the headers do not. */
+/** CR before LF belongs to the file if some lines have it and the headers do not. */
 function hunkLines(lines: readonly BodyLine[], isCarriedByCrlf: boolean): HunkLine[] {
   const tellsEnds = !isCarriedByCrlf && lines.some(({ raw, open }) => !open && raw.endsWith('\r'));
   return lines.map(({ raw, kind, open }) => {

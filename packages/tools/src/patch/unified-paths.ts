@@ -1,6 +1,6 @@
 /*
- * Names of files in the headers of unified diffs: quoted by git where they hold unusual characters, with a prefix
- * for each side, followed by a tab and a time where `diff -u` wrote them.
+ * Names of files in the headers of unified diffs: quoted by git if they contain unusual characters, with a prefix for
+ * each side, followed by a tab and a time if `diff -u` wrote them.
  */
 
 const ESCAPES: Readonly<Record<string, number>> = { a: 7, b: 8, t: 9, n: 10, v: 11, f: 12, r: 13, '"': 34, '\\': 92 };
@@ -25,7 +25,7 @@ export interface DiffNames {
   readonly after: string;
 }
 
-/** The name behind `--- `, `+++ `, `rename from ` and their kin. */
+/** The name after `--- `, `+++ `, `rename from ` and similar markers. */
 export function readName(text: string): string {
   QUOTED.lastIndex = 0;
   const quoted = QUOTED.exec(text)?.[0];
@@ -34,7 +34,7 @@ export function readName(text: string): string {
   return tab === -1 ? text.replace(TIME, '') : text.slice(0, tab);
 }
 
-/** `diff -N` gives a file that does not exist the beginning of Unix time, in whatever time zone. */
+/** `diff -N` gives a missing file the start of Unix time, in any time zone. */
 export function isMissingSide(text: string): boolean {
   const [, day, time, zone] = EPOCH.exec(text) ?? [];
   if (day === undefined) return false;
@@ -42,7 +42,7 @@ export function isMissingSide(text: string): boolean {
   return Date.parse(`${day}T${time}${offset}`) === 0;
 }
 
-/** The names of a `diff --git` line. Undefined where a name with blanks makes it unclear; other lines say more then. */
+/** The names of a `diff --git` line. Undefined if blanks make it ambiguous; other lines are used then. */
 export function readGitNames(text: string): DiffNames | undefined {
   const line = text.trim();
   if (line.includes('"')) return quotedPair(line);
@@ -55,7 +55,7 @@ export function readGitNames(text: string): DiffNames | undefined {
   return words.length === 2 ? { before: words[0]!, after: words[1]! } : undefined;
 }
 
-/** Takes the prefixes off where both sides have those of one pair. */
+/** Removes the prefixes if both sides have those of one pair. */
 export function withoutPrefixes({ before, after }: DiffNames): DiffNames {
   for (const [one, other] of PREFIXES) {
     const fits = (name: string, prefix: string): boolean => name === NO_FILE || name.startsWith(prefix);

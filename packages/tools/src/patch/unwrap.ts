@@ -2,16 +2,16 @@ import { failure } from '../failure.js';
 import { quotePath } from '../files/path-rules.js';
 
 /*
- * Models wrap a patch in what they would type into a shell or a chat. The wrapping is taken off by simple rules;
- * nothing of it is executed or obeyed but `cd DIR &&`, which says where the paths count from. Where the wrapping
- * is a shell command, shell-command.ts has bash's own grammar confirm what was read here.
+ * Models wrap a patch in shell or chat syntax. Simple rules remove the wrapping. Nothing of it is executed or obeyed
+ * except `cd DIR &&`, which sets the folder at which paths start. If the wrapping is a shell command, shell-command.ts
+ * verifies the result with bash's own grammar.
  */
 
 const COMMAND = /^(?:cd\s+(?<directory>.*\S)\s*&&\s*)?(?:apply_patch|applypatch)\s+<<-?\s*(['"]?)(?<word>\w+)\2\s*$/;
-/** A longer line is no command; matching one could take long. */
+/** A longer line is not a command, and matching it could take long. */
 const MAX_COMMAND_CHARACTERS = 5_000;
 const BARE_HEREDOC = /^<<-?\s*(['"]?)(?<word>[A-Za-z_]\w*)\1\s*$/;
-/** A heredoc in a fence in a heredoc: nobody means more. */
+/** Allows a heredoc in a fence in a heredoc; deeper nesting is not meaningful. */
 const MAX_WRAPPINGS = 4;
 const FENCE = /^(`{3,}|~{3,})[^`]*$/;
 const WORD_PART =
@@ -26,19 +26,19 @@ export const PATCH_EXAMPLE = [
   '*** End Patch',
 ].join('\n');
 
-/** The patch's own lines and where they begin. */
+/** The patch's own lines and their position. */
 export interface PatchText {
   /** Without their line ends; CRLF counts as one. */
   readonly lines: readonly string[];
   /** Lines of the given text before `lines[0]`. */
   readonly skipped: number;
-  /** Blank lines that were taken off behind them; in a unified diff they may be kept lines. */
+  /** Blank lines removed after them; in a unified diff they may be context lines. */
   readonly blanksBehind?: number;
   /** The folder of a `cd DIR &&` before the patch. */
   readonly directory?: string;
 }
 
-/** Takes off blank lines, a heredoc and a code fence. */
+/** Removes blank lines, a heredoc and a code fence. */
 export function unwrapPatch(text: string): PatchText {
   let patch = trimBlank({ lines: text.split(/\r?\n/), skipped: 0 });
   for (let depth = 0; depth < MAX_WRAPPINGS; depth += 1) {
@@ -49,12 +49,12 @@ export function unwrapPatch(text: string): PatchText {
   return patch;
 }
 
-/** Whether a line begins a command that gives a patch to `apply_patch`. */
+/** Whether a line starts a command that passes a patch to `apply_patch`. */
 export function isShellCommand(line: string): boolean {
   return /^(?:cd\s|(?:apply_patch|applypatch)\b)/.test(line.trim());
 }
 
-/** What a shell makes of one word without expansions; undefined for anything else. */
+/** The value of one shell word without expansions; undefined for anything else. */
 export function plainWord(text: string): string | undefined {
   let word = '';
   let at = 0;

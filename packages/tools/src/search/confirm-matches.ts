@@ -5,34 +5,34 @@ import { openFile, using } from '../files/open-verified.js';
 import { splitLines } from '../files/text.js';
 import { resolvePath, type Workspace } from '../files/workspace.js';
 
-/** A line that ripgrep says matches, not yet confirmed to come from inside the workspace. */
+/** A match that ripgrep reported and that is not yet confirmed to come from inside the workspace. */
 export interface MatchedLine {
   readonly path: string;
-  /** Relative to the folder that was searched. */
+  /** Relative to the searched folder. */
   readonly inside: string;
   readonly line: number;
-  /** Larger than `line` only where the match goes across lines. */
+  /** Larger than `line` only if the match spans lines. */
   readonly endLine: number;
   readonly column: number;
   readonly text: string;
-  /** The line's bytes: where they are in the file, how many, and their SHA-256. */
+  /** The line's bytes: their offset in the file, their number, and their SHA-256. */
   readonly offset: number;
   readonly length: number;
   readonly sha256: string;
 }
 
 export interface ConfirmedLine extends MatchedLine {
-  /** The lines above, nearest last, and below. */
+  /** The context lines above (nearest last) and below. */
   readonly before: readonly string[];
   readonly after: readonly string[];
 }
 
-/** Bytes that are read on each side for lines of context; what goes beyond is left out. */
+/** Maximum bytes read on each side for context lines. */
 const CONTEXT_BYTES = 16 * 1024;
 
 /**
- * ripgrep opens files by their paths, and a path can be swapped for a link while it walks. So each line is read
- * again from a file that was verified, and what is not the same there is left out.
+ * ripgrep opens files by path, and a path can be swapped for a link during the walk. So each line is read again from a
+ * verified file, and lines that differ are omitted.
  */
 export async function confirmMatches(
   workspace: Workspace,
@@ -56,16 +56,16 @@ export async function confirmMatches(
       });
     } catch (error) {
       if (failureReason(error) === 'aborted') throw error;
-      // Gone, replaced, or no file that may be read: left out and counted.
+      // Missing, replaced or forbidden files are omitted and counted.
     }
   }
   return { confirmed, rejected: examined - confirmed.length };
 }
 
-/** A byte order mark is no part of the text that ripgrep counts. */
+/** ripgrep does not count the byte order mark as text. */
 const BOM_BYTES = 3;
 
-/** Where the line's bytes are in the file; undefined where they are not. */
+/** The offset of the line's bytes in the file; undefined if they are not there. */
 async function startOf(
   handle: FileHandle,
   { offset, length, sha256: wanted }: MatchedLine,
@@ -87,7 +87,7 @@ async function linesAround(
   if (context === 0) return { before: [], after: [] };
   const from = Math.max(0, start - CONTEXT_BYTES);
   const above = linesOf(await bytesAt(handle, from, start - from));
-  // The first line may have lost its beginning, the last one its end.
+  // The first line may lack its start, the last one its end.
   if (from > 0) above.shift();
   const below = linesOf(await bytesAt(handle, start + length, CONTEXT_BYTES));
   return { before: above.slice(-context), after: below.slice(0, context) };

@@ -7,24 +7,23 @@ import { runRipgrep } from './ripgrep.js';
 import type { SearchScope } from './search-scope.js';
 
 /*
- * The files below a folder, ignored and hidden ones left out, remembered from search to search.
+ * The files below a folder, without ignored and hidden ones, cached between searches.
  *
- * A list is used again only while nothing speaks against it: no tool of this workspace has written since, every
- * folder and ignore file that it depends on has the same inode and change time, and it is young. A folder that
- * changed while the list was being made, or just before, in the same tick of the file system's clock, makes the list
- * worth one search and no more. What the check cannot see (a folder made deep inside a tree that held no file)
- * is seen when the list is `MAX_AGE_MS` old.
+ * A list is reused only if no tool of this workspace has written since, every folder and ignore file that it depends on
+ * has the same inode and change time, and it is recent. If a folder changed while the list was made, or just before in
+ * the same tick of the file system's clock, the list is used for one search only. A change that this check misses (a
+ * folder created deep inside a tree without files) is found when the list is `MAX_AGE_MS` old.
  */
 
-/** Files that one search looks at; beyond that `isCut`. */
+/** Maximum files of one search; beyond that, `isCut` is true. */
 const MAX_LISTED = 500_000;
 const MAX_AGE_MS = 10_000;
 const MAX_LISTS = 4;
-/** A change time this close to the start of listing may hide another change. */
+/** A change time this close to the start of the listing may hide another change. */
 const CLOCK_TICK_MS = 50;
-/** Folders without listed files that are watched all the same. */
+/** Maximum number of watched folders without listed files. */
 const MAX_EMPTY_FOLDERS = 2_000;
-/** Steps that one look at the disk counts for. */
+/** The cost of one disk access, in steps. */
 const LOOK = 50;
 const IGNORE_FILES = ['.gitignore', '.ignore', '.rgignore'];
 
@@ -33,25 +32,25 @@ export type Prepared = ReturnType<typeof fuzzysort.prepare>;
 export interface FileList {
   /** Relative to the searched folder, sorted folder by folder. */
   readonly paths: readonly string[];
-  /** The same, ready for fuzzysort. */
+  /** The paths prepared for fuzzysort. */
   readonly targets: (slices: WorkSlices) => Promise<readonly Prepared[]>;
   readonly isCut: boolean;
 }
 
-/** Change time in ms, inode and size; undefined where nothing lies there. */
+/** Change time in ms, inode and size; undefined if there is no entry. */
 type Stamp = { readonly changedMs: number; readonly inode: number; readonly size: number } | undefined;
 
 interface Kept {
   readonly list: FileList;
   readonly stamps: ReadonlyMap<string, Stamp>;
   readonly changeCount: number;
-  /** By the system's clock, as the times of files are. */
+  /** By the system clock, like file times. */
   readonly madeAtMs: number;
   /** By the monotonic clock. */
   readonly since: number;
 }
 
-/** The lists of one workspace, at most `MAX_LISTS`, the least used dropped first. */
+/** The lists of one workspace, at most `MAX_LISTS`; the least used are dropped first. */
 export class FileLists {
   readonly #workspace: Workspace;
   readonly #kept = new Map<string, Kept>();
@@ -61,7 +60,7 @@ export class FileLists {
     this.#workspace = workspace;
   }
 
-  /** `cwd` is the open root folder that `scope` counts from. Throws a ToolCallError. */
+  /** `cwd` is the open root folder at which `scope` starts. Throws a ToolCallError. */
   async of(scope: SearchScope, cwd: string, signal: AbortSignal | undefined): Promise<FileList> {
     const key = scope.realPath;
     const known = this.#kept.get(key);
@@ -139,7 +138,7 @@ async function listFiles(
   return { paths: await sortInSlices(paths, byFolder, slices), isCut: paths.length > MAX_LISTED };
 }
 
-/** As ripgrep sorts: name by name, so that a folder's files stay together. */
+/** Sorts like ripgrep: name by name, so that the files of a folder stay together. */
 export function byFolder(one: string, other: string): number {
   const length = Math.min(one.length, other.length);
   for (let index = 0; index < length; index += 1) {
@@ -154,7 +153,7 @@ function rank(code: number): number {
   return code === 47 ? 0 : code;
 }
 
-/** Everything on disk that the list depends on. */
+/** The stamps of all entries that the list depends on. */
 async function stampsOf(folder: string, paths: readonly string[], slices: WorkSlices): Promise<Map<string, Stamp>> {
   const stamps = new Map<string, Stamp>();
   for (const place of ignoreFilesAbove(folder)) stamps.set(place, stampOf(place));
@@ -162,7 +161,7 @@ async function stampsOf(folder: string, paths: readonly string[], slices: WorkSl
   const open = [...listed];
   let emptyFolders = 0;
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    // First the stamp, then the names: a change in between shows in the stamp of the next look.
+    // The stamp is read before the names, so a change in between shows in the next stamp.
     stamps.set(next, stampOf(next));
     for (const { name, isFolder } of await interestingEntries(next, slices)) {
       const place = join(next, name);
@@ -194,7 +193,7 @@ async function foldersOf(folder: string, paths: readonly string[], slices: WorkS
   return folders;
 }
 
-/** Ignore files, and folders that may hold files worth listing. What cannot be read has nothing to show. */
+/** Ignore files, and folders that may contain files to list. Unreadable entries are skipped. */
 async function interestingEntries(folder: string, slices: WorkSlices): Promise<{ name: string; isFolder: boolean }[]> {
   const found: { name: string; isFolder: boolean }[] = [];
   if (slices.isDue(LOOK)) await slices.pass();
@@ -228,7 +227,7 @@ function openIfReadable(folder: string): Dir | undefined {
   }
 }
 
-/** Ripgrep obeys the ignore files of the folders above too. */
+/** Ripgrep also applies the ignore files of parent folders. */
 function ignoreFilesAbove(folder: string): string[] {
   const files: string[] = [];
   for (let place = folder; ; place = dirname(place)) {

@@ -51,8 +51,8 @@ export function fileSearchTool(workspace: Workspace): Tool {
 }
 
 /**
- * Ranks the files of a folder by how well their paths fit. Nothing found is a result with no files. `lists`
- * remembers them from search to search.
+ * Ranks the files of a folder by how well their paths match. No match gives a result without files. `lists` caches the
+ * files between searches.
  */
 export async function fileSearch(
   workspace: Workspace,
@@ -77,7 +77,7 @@ export async function fileSearch(
 
 type Targets = readonly Prepared[];
 
-/** Without what is left out; `dist` and `dist/**` leave out everything below the folder too. */
+/** The targets except excluded ones; `dist` and `dist/**` both exclude everything below the folder. */
 async function targetsOf(list: FileList, excluded: GlobSet, slices: WorkSlices): Promise<Targets> {
   const targets = await list.targets(slices);
   if (excluded.isEmpty) return targets;
@@ -103,8 +103,8 @@ async function byGlob(
   return found;
 }
 
-/** Of so many files only the shortest paths are ranked for one letter, which fits most of them; others rank behind. */
-const MOST_FOR_A_LETTER = 50_000;
+/** For a pattern of one letter, which fits most paths, only this many of the shortest paths are ranked. */
+const MAX_FOR_A_LETTER = 50_000;
 const shortest = new WeakMap<Targets, Targets>();
 
 async function byLikeness(
@@ -114,7 +114,7 @@ async function byLikeness(
   limit: number,
   slices: WorkSlices,
 ): Promise<Found[]> {
-  if (pattern.length === 1 && targets.length > MOST_FOR_A_LETTER) {
+  if (pattern.length === 1 && targets.length > MAX_FOR_A_LETTER) {
     const found = await rank(pattern, await shortestOf(targets, slices), prefix, limit, slices);
     if (found.length === limit) return found;
   }
@@ -125,13 +125,13 @@ async function shortestOf(targets: Targets, slices: WorkSlices): Promise<Targets
   let kept = shortest.get(targets);
   if (kept === undefined) {
     const sorted = await sortInSlices(targets, (one, other) => one.target.length - other.target.length, slices);
-    kept = sorted.slice(0, MOST_FOR_A_LETTER);
+    kept = sorted.slice(0, MAX_FOR_A_LETTER);
     shortest.set(targets, kept);
   }
   return kept;
 }
 
-/** How long one step of the ranking may take. What a target costs depends on the pattern; so the first step is small. */
+/** Maximum time of one ranking step. The cost of a target depends on the pattern, so the first step is small. */
 const STEP_MS = 3;
 
 async function rank(
@@ -167,7 +167,7 @@ async function rank(
   }));
 }
 
-/** The walk went by path; a folder swapped for a link meanwhile would show names from outside. */
+/** The walk used paths, so a folder swapped for a link meanwhile would show names from outside. */
 async function stillInside(
   workspace: Workspace,
   found: readonly Found[],

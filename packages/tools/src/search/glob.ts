@@ -3,29 +3,28 @@ import { quotePath } from '../files/path-rules.js';
 import { WorkSlices } from '../work-slices.js';
 
 /*
- * Globs, matched here and not by ripgrep's own `--glob`, because that one overrides ignore files: a search in
- * all of `packages` would walk every node_modules below it. Matching takes time proportional to pattern times
- * path; no pattern makes it slow.
+ * Globs are matched here and not by ripgrep's `--glob`, which overrides ignore files: a search in all of `packages`
+ * would walk every node_modules below it. Matching time is proportional to pattern times path for every pattern.
  */
 
 const MAX_ALTERNATIVES = 64;
-/** A name that every glob library reads in the same way. */
+/** A name that every glob library interprets in the same way. */
 const PLAIN_NAME = /^(?!.*\*\*)[^{}[\]\\:]+$/;
 
 /**
- * A compiled glob: `*` and `?` stay within a name, `**` crosses folders, `[a-z]`, `[!a-z]`, `{a,b}`. Without a
- * `/` it is matched against the name alone; a leading `/` ties it to the folder that is searched.
+ * A compiled glob: `*` and `?` stay within a name, `**` crosses folders, `[a-z]`, `[!a-z]`, `{a,b}`. Without a `/` it
+ * is matched against the name alone; a leading `/` anchors it at the searched folder.
  */
 export interface Glob {
   readonly matches: (path: string) => boolean;
-  /** Simple globs without `/`; every matching file's name fits one of them. Empty where that is not known. */
+  /** Simple globs without `/`, one of which fits the name of every matching file. Empty if unknown. */
   readonly names: readonly string[];
   readonly patterns: readonly PathPattern[];
 }
 
-/** Steps that the globs of one search may take, over all files together: some seconds. */
+/** Maximum steps of all globs in one search, over all files: some seconds. */
 const MAX_STEPS = 300_000_000;
-/** What matching costs before the first character. */
+/** The fixed cost of a match. */
 const STEPS_OF_A_MATCH = 10;
 
 /** The budget for all globs of one search. */
@@ -37,12 +36,12 @@ export function globWork(signal: AbortSignal | undefined): WorkSlices {
   });
 }
 
-/** Brackets alone make no glob: `[id].tsx` is an ordinary name. */
+/** Brackets alone are not a glob: `[id].tsx` is an ordinary name. */
 export function isGlob(text: string): boolean {
   return /[*?]|\{[^}]*,[^}]*\}/.test(text);
 }
 
-/** Throws a ToolCallError for what is not a glob. */
+/** Throws a ToolCallError for an invalid glob. */
 export function compileGlob(text: string): Glob {
   const alternatives = expandBraces(text);
   const patterns = alternatives.map((alternative) => parse(alternative, text));
@@ -54,7 +53,7 @@ export function compileGlob(text: string): Glob {
   };
 }
 
-/** Several globs at once, matched against many paths. */
+/** Matches several globs against many paths. */
 export class GlobSet {
   readonly #patterns: readonly PathPattern[];
 
@@ -66,7 +65,7 @@ export class GlobSet {
     return this.#patterns.length === 0;
   }
 
-  /** Whether one of them fits the path; with 'folders' also where one fits a folder on its way. */
+  /** Whether a glob fits the path; with 'folders' also whether one fits a parent folder. */
   async fit(path: string, scope: MatchScope, slices: WorkSlices): Promise<boolean> {
     if (this.isEmpty) return false;
     const names = path.split('/');
@@ -82,7 +81,7 @@ export class GlobSet {
 
 type MatchScope = 'path' | 'folders';
 
-/** Counts what matching costs. */
+/** Counts the cost of matching. */
 interface Meter {
   steps: number;
 }
@@ -143,11 +142,11 @@ function characterSet(inside: readonly string[], whole: string): RegExp {
   }
 }
 
-/** Whether the names of a path fit: `eaten` holds how many of them the pattern so far may stand for. */
+/** Whether the names of a path fit: `eaten` is the set of counts that the pattern so far may consume. */
 function matchesPath(pattern: PathPattern, names: readonly string[], scope: MatchScope, meter: Meter): boolean {
   const last = pattern.at(-1)!;
   if (scope === 'path' && last !== '**') {
-    // The last name decides most of the time.
+    // The last name usually decides.
     if (!matchesName(last, names.at(-1)!, meter)) return false;
     if (pattern.length === 2 && pattern[0] === '**') return true;
   }
@@ -172,7 +171,7 @@ function range(first: number, last: number): number[] {
   return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
 }
 
-/** The greedy walk with one point to return to: the last `*`. */
+/** Greedy matching that backtracks only to the last `*`. */
 function matchesName({ tokens }: NamePattern, name: string, meter: Meter): boolean {
   const characters = /[\uD800-\uDFFF]/.test(name) ? [...name] : name;
   let token = 0;

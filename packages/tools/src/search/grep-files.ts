@@ -13,11 +13,11 @@ import { runRipgrep } from './ripgrep.js';
 import { inScope, type SearchScope } from './search-scope.js';
 import { SUCCESS } from '../success.js';
 
-/** Characters of a matching line that are returned; of a longer line, those around the match. */
+/** Maximum characters of a returned line; a longer line is cut around the match. */
 const MAX_TEXT = 500;
-/** The same for a match that goes across lines. */
+/** The same maximum for a match across lines. */
 const MAX_MULTILINE_TEXT = 2000;
-/** JSON bytes of all matches together; what does not fit is left out and `truncated` says so. */
+/** Maximum JSON bytes of all matches; `truncated` reports omitted ones. */
 const MAX_RESULT_BYTES = 400_000;
 
 const GrepFilesInput = z.object({
@@ -77,7 +77,7 @@ export function grepFilesTool(workspace: Workspace): Tool {
   });
 }
 
-/** Searches file contents. No match is a result with no files; a bad pattern throws with ripgrep's own words. */
+/** Searches file contents. No match gives a result without files; a bad pattern throws with ripgrep's own message. */
 export async function grepFiles(
   workspace: Workspace,
   input: GrepFilesInput,
@@ -107,7 +107,7 @@ export async function grepFiles(
 interface Search {
   readonly wish: Wish;
   readonly include: GlobSet | undefined;
-  /** Names that ripgrep itself can look for; empty where there are none. */
+  /** Names that ripgrep itself can filter by; empty if there are none. */
   readonly names: readonly string[];
   readonly exclude: GlobSet;
   readonly slices: WorkSlices;
@@ -117,14 +117,14 @@ interface Search {
 interface Collected {
   /** Sorted by path. */
   readonly lines: readonly MatchedLine[];
-  /** There are more than were collected. */
+  /** Whether there are more than were collected. */
   readonly isCut: boolean;
   readonly passedOver: number;
 }
 
 /**
- * All threads at once, and sorted here. Where that finds more than is wanted, which lines came first is chance:
- * then a search in order takes its place, which ends early.
+ * Searches with all threads, and sorts here. If there are more matches than wanted, their selection would be random:
+ * then an ordered search replaces it, which ends early.
  */
 async function collect(search: Search, scope: SearchScope, cwd: string): Promise<Collected> {
   const quick = await runSearch(search, scope, cwd, false);
@@ -134,7 +134,7 @@ async function collect(search: Search, scope: SearchScope, cwd: string): Promise
 
 async function runSearch(search: Search, scope: SearchScope, cwd: string, inOrder: boolean): Promise<Collected> {
   const lines: MatchedLine[] = [];
-  // Some may not be confirmed, so that more than the limit are collected.
+  // Some matches may not be confirmed, so more than the limit are collected.
   const enough = 2 * search.wish.limit + 100;
   const { passedOver } = await runRipgrep({
     cwd,
@@ -166,7 +166,7 @@ function searchArguments({ wish, names }: Search, scope: SearchScope): string[] 
     // Such a search holds a whole file in memory.
     ...(wish.multiline ? ['--multiline', '--max-filesize=10M'] : []),
     ...names.map((name) => `--type-add=wanted:${name}`),
-    // A type takes hidden files in again; this leaves them out.
+    // A type includes hidden files again; this excludes them.
     ...(names.length > 0 ? ['--type=wanted', '--glob=!.*'] : []),
     '-e',
     wish.pattern,
@@ -175,7 +175,7 @@ function searchArguments({ wish, names }: Search, scope: SearchScope): string[] 
   ];
 }
 
-/** Context without matches would have nothing to stand around. */
+/** Context requires matches. */
 function showsMatches({ matches, context }: Wish): boolean {
   return matches || context > 0;
 }
@@ -199,7 +199,7 @@ interface RipgrepMatch {
 function candidateOf(piece: string, scope: SearchScope, isMultiline: boolean): MatchedLine | undefined {
   if (!piece.startsWith('{"type":"match"')) return undefined;
   const { data } = JSON.parse(piece) as RipgrepMatch;
-  // A name that is not UTF-8 cannot be written in a script; nothing could be done with it.
+  // A script cannot write a name that is not UTF-8, so the match would be useless.
   if (data.path.text === undefined) return undefined;
   const bytes =
     data.lines.text === undefined ? Buffer.from(data.lines.bytes ?? '', 'base64') : Buffer.from(data.lines.text);
@@ -250,7 +250,7 @@ function matchOf({ path, line, column, endLine, text, before, after }: Confirmed
   };
 }
 
-/** The first matches that one result can carry; at least one. */
+/** The first matches that fit in one result; at least one. */
 function fitting(matches: readonly Match[]): Match[] {
   const taken: Match[] = [];
   let bytes = 0;
@@ -262,7 +262,7 @@ function fitting(matches: readonly Match[]): Match[] {
   return taken;
 }
 
-/** As grep writes it: `path:line:column: text`, and `path-line- text` for the lines around. */
+/** Formats a match like grep: `path:line:column: text`, and `path-line- text` for context lines. */
 function matchText({ path, line, column, endLine = line, text, before = [], after = [] }: Match): string {
   const name = visible(path);
   const beside = (lines: readonly string[], first: number): string[] =>
@@ -274,16 +274,16 @@ function matchText({ path, line, column, endLine = line, text, before = [], afte
   ].join('\n');
 }
 
-/** The line, or the part of a long one that holds the match. */
+/** The line, or the part of a long one around the match. */
 function around(line: string, start: number, most: number): string {
   if (line.length <= most) return line;
   const from = Math.max(0, Math.min(start - 100, line.length - most));
   const text = `${from > 0 ? '…' : ''}${wholeCharacters(line.slice(from, from + most))}${from + most < line.length ? '…' : ''}`;
-  // A part of a text keeps the whole of it in memory, and thousands of long lines may match.
+  // A substring keeps its whole text in memory, and thousands of long lines may match.
   return Buffer.from(text).toString();
 }
 
-/** Without the half character that a cut may leave at either end. */
+/** Removes the half character that a cut may leave at either end. */
 function wholeCharacters(text: string): string {
   return text.replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, '');
 }

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { failure, systemCode, throwIfAborted } from '../failure.js';
 import { WorkSlices } from '../work-slices.js';
 
-/** Longer output lines (a match inside a minified file) are passed over. */
+/** Longer output lines (a match inside a minified file) are skipped. */
 const MAX_LINE_BYTES = 1024 * 1024;
 const MAX_ERROR_BYTES = 8 * 1024;
 
@@ -14,11 +14,11 @@ export interface RipgrepRun {
   readonly cwd: string;
   /** Arguments after the fixed ones. Patterns come after `-e`, paths after `--`. */
   readonly args: readonly string[];
-  /** What ends a piece of output: a line end or NUL. */
+  /** Separates chunks of output: a line end or NUL. */
   readonly separator: '\n' | '\0';
-  /** Sorted by path, on one thread; otherwise on all of them, in any order. A file's lines are always in order. */
+  /** Sorted by path, on one thread; otherwise on all threads, in any order. Lines of one file are always in order. */
   readonly inOrder?: boolean;
-  /** Told each piece in order; returning 'stop' ends the search. */
+  /** Receives each chunk in order; returning 'stop' ends the search. */
   readonly onPiece: (piece: string) => Answer | Promise<Answer>;
   readonly signal: AbortSignal | undefined;
 }
@@ -26,21 +26,21 @@ export interface RipgrepRun {
 type Answer = 'stop' | undefined;
 
 export interface RipgrepEnd {
-  /** Pieces that were too long to be looked at. */
+  /** Number of chunks that were too long. */
   readonly passedOver: number;
-  /** What ripgrep had to say about files that it could not read. */
+  /** ripgrep's messages about unreadable files. */
   readonly complaints: string;
 }
 
 /**
- * Runs ripgrep once. It reads no configuration, runs no preprocessor, gets no environment, and obeys ignore
- * files outside of git repositories too. Finding nothing is no failure; a bad pattern is, in ripgrep's own words.
+ * Runs ripgrep once, without configuration, preprocessor and environment. It applies ignore files outside git
+ * repositories too. Finding nothing is not an error; a bad pattern is, with ripgrep's own message.
  */
 export async function runRipgrep(run: RipgrepRun): Promise<RipgrepEnd> {
   throwIfAborted(run.signal);
   const child = startRipgrep(await ripgrepPath(), run);
   const ended = endOf(child);
-  // Nothing is lost where the work below fails first.
+  // Prevents an unhandled rejection if the code below fails first.
   ended.catch(() => undefined);
   const stop = (): void => void child.kill('SIGKILL');
   run.signal?.addEventListener('abort', stop, { once: true });
@@ -61,7 +61,7 @@ export async function runRipgrep(run: RipgrepRun): Promise<RipgrepEnd> {
 
 type Ripgrep = ChildProcessByStdio<null, Readable, Readable>;
 
-/** Throws a ToolCallError where the system starts no process. */
+/** Throws a ToolCallError if the system cannot start a process. */
 function startRipgrep(program: string, run: RipgrepRun): Ripgrep {
   const args = [
     '--no-config',
@@ -81,10 +81,10 @@ function startRipgrep(program: string, run: RipgrepRun): Ripgrep {
   }
 }
 
-/** A process that starts needs two for each pipe, two to hear of its start, and some while it is made. */
+/** A process start needs two descriptors for each pipe, two to report its start, and some temporary ones. */
 const DESCRIPTORS_OF_A_START = 10;
 
-/** Throws where too many files are open: a start that fails half-way never closes the pipes that it made. */
+/** Throws if too many files are open, because a start that fails midway never closes its pipes. */
 function demandDescriptors(): void {
   const taken: number[] = [];
   try {
@@ -94,7 +94,7 @@ function demandDescriptors(): void {
   }
 }
 
-/** Rejects where the process did not start; its streams may be missing then. */
+/** Rejects if the process did not start; its streams may be missing then. */
 function endOf(child: Ripgrep): Promise<{ code: number | null; complaints: string }> {
   return new Promise((resolve, reject) => {
     // defence: ripgrep-start-error
@@ -109,7 +109,7 @@ function endOf(child: Ripgrep): Promise<{ code: number | null; complaints: strin
   });
 }
 
-/** Returns whether the listener had enough. The process waits while the listener works. */
+/** Returns whether the listener stopped the search. The process waits while the listener works. */
 async function tellPieces(child: Ripgrep, pieces: Pieces, run: RipgrepRun): Promise<boolean> {
   // A process that did not start has no streams.
   if ((child.stdout as Readable | undefined) === undefined || child.pid === undefined) return false;
@@ -132,13 +132,13 @@ function startFailure(error: unknown): Error {
     case 'ENFILE':
       return failure(
         'io',
-        'Too many files are open, so that the search program could not be started. Try again with fewer calls at once.',
+        'Too many files are open, so the search program could not be started. Try again with fewer concurrent calls.',
       );
     case 'EAGAIN':
     case 'ENOMEM':
       return failure(
         'io',
-        'The system has no room for another process now, so that the search program could not be started. Try again with fewer calls at once.',
+        'The system has reached its limit of processes, so the search program could not be started. Try again with fewer concurrent calls.',
       );
     default:
       return failure(
@@ -148,14 +148,14 @@ function startFailure(error: unknown): Error {
   }
 }
 
-/** The program that the package @vscode/ripgrep brings. Throws a ToolCallError where it is missing. */
+/** The program in the package @vscode/ripgrep. Throws a ToolCallError if it is missing. */
 export async function ripgrepPath(): Promise<string> {
   try {
     return (await import('@vscode/ripgrep')).rgPath;
   } catch {
     throw failure(
       'unavailable',
-      'The search program (ripgrep) is not there for this machine; install the package @vscode/ripgrep with its optional parts.',
+      'The search program (ripgrep) is missing for this machine; install the package @vscode/ripgrep with its optional dependencies.',
     );
   }
 }
@@ -166,7 +166,7 @@ function searchFailure(text: string): Error {
   return failure('bad_pattern', `The search was refused: ${withAdvice(said)}`);
 }
 
-/** Ripgrep names command-line options that a script does not have; what a script can do is said instead. */
+/** Replaces ripgrep's advice about command-line options, which scripts do not have. */
 function withAdvice(said: string): string {
   const [cause = said] = said.split(/\n+Consider enabling/);
   const advice = ADVICE.find(({ about }) => about.test(cause))?.say;
@@ -182,7 +182,7 @@ const ADVICE: readonly { readonly about: RegExp; readonly say: string }[] = [
   { about: /size limit/, say: '\nMake the repetitions smaller.' },
 ];
 
-/** Cuts a byte stream into pieces. */
+/** Splits a byte stream into chunks. */
 class Pieces {
   count = 0;
   passedOver = 0;
@@ -194,7 +194,7 @@ class Pieces {
     this.#separator = separator;
   }
 
-  /** The pieces that this chunk ends. */
+  /** The chunks that end in this data. */
   cut(chunk: Buffer): string[] {
     const found: string[] = [];
     let start = 0;

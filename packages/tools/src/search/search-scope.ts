@@ -2,15 +2,15 @@ import { join, relative, sep } from 'node:path';
 import { checkRegularFile, openFolder, placeOf } from '../files/open-verified.js';
 import { displayPath, resolvePath, rootOf, type Workspace } from '../files/workspace.js';
 
-/** Where a search goes: a file or folder inside one root, without links. */
+/** The scope of a search: a file or folder inside one root, without links. */
 export interface SearchScope {
   /** The searched file or folder, absolute. */
   readonly realPath: string;
-  /** Relative to the root, as ripgrep wants it: `./` first. */
+  /** Relative to the root, in the form that ripgrep needs: `./` first. */
   readonly argument: string;
-  /** What results' paths below the scope begin with: '' or a folder with a `/` at its end. */
+  /** The prefix of result paths below the scope: '' or a folder with a trailing `/`. */
   readonly prefix: string;
-  /** How a path that ripgrep printed is named in results. */
+  /** Formats a path that ripgrep printed for results. */
   readonly display: (printed: string) => string;
   /** The path below the scope, with `/` between names. */
   readonly inside: (printed: string) => string;

@@ -315,7 +315,7 @@ describe('where the sandbox cannot be had', () => {
     const options = { path: tools, systemFolders: [] };
     expect(findSandbox([], { ...options, platform: 'linux' })).toEqual({
       reason: 'The sandbox for commands needs bubblewrap, not installed here.',
-      fix: "Run: sudo apt-get install -y bubblewrap socat. To run commands without a sandbox all the same, set exec.sandbox to 'off'.",
+      fix: "Run: sudo apt-get install -y bubblewrap socat. To run commands without a sandbox, set exec.sandbox to 'off'.",
     });
     expect(findSandbox([], { ...options, platform: 'win32' })).toMatchObject({
       reason: 'The sandbox for commands does not work on win32.',

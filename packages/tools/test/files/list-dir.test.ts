@@ -38,7 +38,7 @@ it('pages through entries and says where to go on', async () => {
   const first = await listDir(workspace, {});
   expect(first.entries).toHaveLength(25);
   expect(first.truncated).toBe(true);
-  expect(first.content).toMatch(/more entries; go on with offset 26$/);
+  expect(first.content).toMatch(/more entries; continue with offset 26$/);
   const second = await listDir(workspace, { offset: 26 });
   expect(second.entries.map(({ name }) => name)).toEqual(['f25', 'f26', 'f27', 'f28', 'f29']);
   expect(second.truncated).toBe(false);

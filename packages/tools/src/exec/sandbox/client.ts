@@ -8,7 +8,7 @@ import { findSandbox, refusedBySystem, type SandboxPrograms, type SandboxRefusal
 
 type Waiting = (answer: SandboxAnswer) => void;
 
-/** What the host process of the sandbox gets of the environment: where programs are, and the way out. */
+/** Environment variables of the sandbox's host process: program locations and the network proxy. */
 const PASSED_ON = [
   'HOME',
   'LANG',
@@ -23,24 +23,24 @@ const PASSED_ON = [
 ];
 
 export interface SandboxOptions {
-  /** Folders that commands can write to: no program of the sandbox is taken from there. */
+  /** Folders that commands can write to. No program of the sandbox is loaded from there. */
   readonly roots: readonly string[];
   readonly allowedHosts: readonly string[];
 }
 
-/** A command as it is started inside the sandbox. Its `finish` is called when it has ended. */
+/** A command that is started inside the sandbox. Call `finish` after it has ended. */
 export interface SandboxedCommand {
   readonly argv: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** What it reads on its descriptors from 3 on. */
+  /** Data for its descriptors from 3 on. */
   readonly inputs: readonly Uint8Array[];
-  /** Moves away what the command made and others would obey; tells what that was. */
+  /** Moves away files that the command made and other programs would obey; returns them. */
   readonly finish: () => Promise<readonly MovedEntry[]>;
 }
 
 /**
- * The sandbox of one set of tools. Its host process starts with the first command, does not keep this process
- * alive, and ends with it. Refusals are ToolCallErrors that say what is missing.
+ * The sandbox of one set of tools. Its host process starts with the first command, does not keep this process alive,
+ * and ends with it. Rejections are ToolCallErrors that say what is missing.
  */
 export class Sandbox {
   readonly #options: SandboxOptions;
@@ -50,7 +50,7 @@ export class Sandbox {
     this.#options = options;
   }
 
-  /** `script` is a line of shell code, quoted already. */
+  /** `script` is a quoted line of shell code. */
   async wrap(script: string, disk: SandboxedDisk): Promise<SandboxedCommand> {
     const host = await this.#started();
     let number = 0;
@@ -62,8 +62,8 @@ export class Sandbox {
       );
     if (!answer.ok) throw refused(refusedBySystem(answer.reason));
     const { line, inputs } = answer.wrapped!;
-    // The environment of what runs outside is the host's alone: a library to preload or a PATH of the caller's
-    // would be obeyed before there is a sandbox.
+    // Programs outside the sandbox get only the host's environment: a preloaded library or PATH of the caller would
+    // take effect before the sandbox exists.
     return {
       argv: ['/bin/sh', '-c', `exec ${line}`],
       // defence: caller-environment-stays-inside, without it: environment: process.env as Record<string, string>,
@@ -73,7 +73,7 @@ export class Sandbox {
     };
   }
 
-  /** What is in the way of the sandbox; undefined where it works. */
+  /** The obstacle to the sandbox; undefined if it works. */
   async refusal(): Promise<SandboxRefusal | undefined> {
     try {
       await this.#started();
@@ -110,17 +110,17 @@ export class Sandbox {
       if (host.startError !== undefined) throw startFailure('the sandbox for commands', host.startError);
       throw refused(refusedBySystem(answer.reason));
     } catch (error) {
-      // What is missing may be installed before the next command.
+      // The missing part may be installed before the next command.
       this.#host = undefined;
       throw error;
     }
   }
 }
 
-/** The other process: questions, and answers by number. */
+/** The sandbox's host process: sends requests, and matches responses by number. */
 class SandboxHost {
   readonly path: string;
-  /** Why there is no process. */
+  /** Why the process could not be started. */
   startError: Error | undefined;
   readonly #process: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();
@@ -152,12 +152,12 @@ class SandboxHost {
     const id = (this.#asked += 1);
     return new Promise((resolve) => {
       this.#waiting.set(id, resolve);
-      // Where it could not be started there is nothing to send to; the error is told soon.
+      // A process that failed to start receives nothing; its error event follows soon.
       // defence: no-question-to-a-host-that-did-not-start
       if (this.#process.pid === undefined) return;
       // defence: no-question-to-a-host-that-ended
       if (!this.#process.connected) return this.#settle(ended(id));
-      // An answer that is waited for keeps this process alive.
+      // A pending response keeps this process alive.
       this.#process.channel?.ref();
       this.#process.send(request(id), (error) => {
         if (error !== null) this.#settle({ id, ok: false, reason: error.message, isTooLong: false });
@@ -201,7 +201,7 @@ function ended(id: number): SandboxAnswer {
 function passedOn(): Record<string, string> {
   const names = PASSED_ON.filter((name) => process.env[name] !== undefined);
   const passed = Object.fromEntries(names.map((name) => [name, process.env[name] as string]));
-  // Without it the package asks the system, which may not know the user.
+  // Without HOME the package asks the system, which may not know the user.
   // defence: a-home-for-users-without-one, without it: return passed;
   return { HOME: homeOf() ?? '/nonexistent', ...passed };
 }

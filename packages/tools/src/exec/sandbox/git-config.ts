@@ -4,7 +4,7 @@ const MAX_BYTES = 64 * 1024;
 const COMMENT = /^\s*(?:[#;].*)?$/;
 const SECTION = /^\s*\[(core|user|init|pull|extensions)\]\s*$/i;
 const NAMED_SECTION = /^\s*\[(remote|branch) "[\w./-]+"\]\s*$/i;
-/** No quotes and no backslashes, which could carry a value on to the next line. */
+/** No quotes and no backslashes, which could continue a value on the next line. */
 const SETTING = /^\s*([a-z]+)\s*=\s*([^"\\]*)$/i;
 /** Settings that `git init`, `git clone` and `git branch` write. None of them names a program or another file. */
 const PLAIN: Readonly<Record<string, readonly string[]>> = {
@@ -18,7 +18,7 @@ const PLAIN: Readonly<Record<string, readonly string[]>> = {
   branch: ['remote', 'merge', 'rebase'],
 };
 
-/** Whether a repository's configuration is a regular file with nothing in it that makes git run a program. */
+/** Whether a repository's configuration is a regular file that makes git run no program. */
 export function isPlainGitConfig(path: string): boolean {
   try {
     return isPlain(readRegularFile(path));
@@ -50,7 +50,7 @@ function isPlain(text: string): boolean {
 
 function isPlainSetting(line: string, section: readonly string[]): boolean {
   const [, name = '', value = ''] = SETTING.exec(line) ?? [];
-  // `ext::sh -c …` is an address that names a program; one with a dash in front is an option.
+  // `ext::sh -c …` is an address that names a program; one that starts with a dash is an option.
   // defence: git-addresses-name-no-program, without it: return section.includes(name.toLowerCase());
   return section.includes(name.toLowerCase()) && !value.includes('::') && !value.startsWith('-');
 }

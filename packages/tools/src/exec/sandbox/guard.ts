@@ -6,33 +6,33 @@ import type { MovedEntry } from './messages.js';
 import { ProtectedSearch, type ProtectedEntries, type ProtectedEntry } from './protected-entries.js';
 
 /*
- * Keeps what others execute or obey out of a command's reach. What is there when the command starts is mounted
- * read-only; what is there when it has ended, and was not before, is moved out of effect under another name.
+ * Prevents a command from changing files that other programs execute or obey. Existing ones are mounted read-only. Ones
+ * that appear while the command runs are renamed afterwards, so that they have no effect.
  */
 
 export interface GuardedFolders {
   /** Folders that the command can write to. */
   readonly roots: readonly string[];
   readonly unprotected: ReadonlySet<string>;
-  /** Paths where nothing may be made. */
+  /** Paths at which nothing may be created. */
   readonly absent: readonly string[];
 }
 
-/** What there was before a command. */
+/** The state before a command. */
 export interface Guarded {
   readonly folders: GuardedFolders;
-  /** To be made read-only for the command; existing paths without links. */
+  /** Existing paths without links to mount read-only for the command. */
   readonly readOnly: readonly string[];
-  /** The files that a command cannot change; the user may, meanwhile. */
+  /** Files that the command cannot change; the user may, meanwhile. */
   readonly mounted: ReadonlySet<string>;
-  /** The others, each with its state. */
+  /** All other files, with their state. */
   readonly unmounted: ReadonlySet<string>;
   readonly unreadable: ReadonlySet<string>;
 }
 
-/** A command line holds no more mounts. What lies beyond is compared afterwards, with all that is in it. */
+/** Maximum number of mounts on a command line. Further entries are compared afterwards, including their content. */
 const MAX_MOUNTS = 800;
-/** Moving an entry away can bring another to light. */
+/** Renaming an entry can reveal another one. */
 const MAX_ROUNDS = 4;
 
 export class Guard {
@@ -54,7 +54,7 @@ export class Guard {
     };
   }
 
-  /** Moves away what is new. To be called when no process of the command is left. */
+  /** Moves new entries away. Call it when no process of the command is left. */
   after(guarded: Guarded): MovedEntry[] {
     const moved: MovedEntry[] = [];
     for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -70,7 +70,7 @@ export class Guard {
     return moved;
   }
 
-  /** A command could have closed folders to hide what it put there. */
+  /** A command could have removed permissions of folders to hide its files. */
   #readable(folders: GuardedFolders, unreadable: ReadonlySet<string>): ProtectedEntries {
     const found = this.#search.find(folders.roots, folders.unprotected);
     const closed = [...found.unreadable].filter((path) => !unreadable.has(path));
@@ -86,7 +86,7 @@ function addRealPath(paths: Set<string>, path: string): void {
   try {
     paths.add(realpathSync(path));
   } catch {
-    // A link that leads nowhere has nothing that could be written.
+    // A dangling link has no file that could be written.
   }
 }
 
@@ -107,13 +107,13 @@ function isHarmless({ path, kind }: ProtectedEntry): boolean {
   return kind === 'config' && isPlainGitConfig(path);
 }
 
-/** Which file it is, whatever it holds. */
+/** The identity of the file, regardless of its content. */
 function fileOf(path: string): string {
   const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   return found === undefined ? path : `${found.dev}:${found.ino}`;
 }
 
-/** Which file it is, and in which state, with everything below. */
+/** The identity and state of the file, with everything below it. */
 function stateOf(path: string): string {
   const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   const own = `${fileOf(path)}:${found?.ctimeNs}`;
@@ -152,7 +152,7 @@ function rename(from: string, to: string): void {
 
 function open(folder: string): boolean {
   try {
-    // Nobody loses a right by this.
+    // This only adds permissions.
     chmodSync(folder, (lstatSync(folder).mode & 0o7777) | 0o700);
     return true;
   } catch {

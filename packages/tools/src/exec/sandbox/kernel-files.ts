@@ -2,13 +2,13 @@ import { lstatSync, readdirSync } from 'node:fs';
 
 /** Options for bubblewrap that make the kernel's settings in the command's own `/proc` read-only. */
 export function readOnlyKernelFiles(userId: number | undefined): string[] {
-  // A user other than root cannot write them; the sandbox's own `/proc` can then be mounted once more, inside.
+  // Other users than root cannot write them; for root, the sandbox's own `/proc` is mounted again inside.
   if (userId !== 0) return [];
   // defence: kernel-settings-read-only, without it: return [];
   return kernelEntries().flatMap((path) => ['--ro-bind-try', path, path]);
 }
 
-/** Folders of `/proc`, and files that somebody may write, but for those of processes. */
+/** Folders of `/proc`, and writable files, except those of processes. */
 function kernelEntries(): string[] {
   return readdirSync('/proc')
     .filter((name) => !/^\d+$/.test(name))

@@ -1,10 +1,10 @@
-/** Where bubblewrap reads the filter for system calls, and further options. */
+/** The descriptor for the system call filter; the next one is for further options. */
 export const FILTER_DESCRIPTOR = 3;
 const OPTIONS_DESCRIPTOR = 4;
 
 /**
- * The line with a place for more options, after all the package's own, so that they hold over them. They come on a
- * descriptor, because a line's length is limited. Throws where the line has not the form that is known of the package.
+ * Inserts a reference to more options after all options of the package, so that they take precedence. The options come
+ * through a descriptor, because the length of a line is limited. Throws if the line has an unknown form.
  */
 export function withMoreOptions(line: string): string {
   const words = [...line.matchAll(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g)];
@@ -16,7 +16,7 @@ export function withMoreOptions(line: string): string {
   return `${line.slice(0, at)}--args ${OPTIONS_DESCRIPTOR} ${line.slice(at)}`;
 }
 
-/** What is to be read there. */
+/** The bytes for that descriptor. */
 export function optionBytes(options: readonly string[]): Buffer {
   return Buffer.from(options.map((option) => `${option}\0`).join(''));
 }

@@ -1,14 +1,14 @@
 import type { SandboxedDisk } from './policy.js';
 import type { SandboxPrograms } from './requirements.js';
 
-/** What the host of the sandbox is asked; each is answered by its number. */
+/** Requests to the sandbox's host; each response has the same number. */
 export type SandboxRequest =
   | { id: number; kind: 'start'; programs: SandboxPrograms; allowedHosts: readonly string[] }
   | { id: number; kind: 'wrap'; command: string; disk: SandboxedDisk }
   /** The command of the `wrap` with this number has ended. */
   | { id: number; kind: 'finish'; wrap: number };
 
-/** Something that a command made and others would execute or obey. `movedTo` is empty where it could not be moved. */
+/** An entry that a command made and others would execute or obey. `movedTo` is empty if it could not be moved. */
 export interface MovedEntry {
   readonly path: string;
   readonly movedTo: string;
@@ -22,6 +22,6 @@ export type SandboxAnswer =
 export interface WrappedCommand {
   /** One line for `/bin/sh -c`, which starts the command inside. */
   readonly line: string;
-  /** What the line reads on its descriptors from 3 on, in base 64. */
+  /** Data for the line's descriptors from 3 on, in base64. */
   readonly inputs: readonly string[];
 }

@@ -4,26 +4,26 @@ import { delimiter, isAbsolute, join, resolve, sep } from 'node:path';
 import type { Workspace } from '../../files/workspace.js';
 import { HISTORY, HOME_EXCEPTIONS, HOME_SECRETS, POINTERS, SYSTEM_SECRETS } from './secrets.js';
 
-/** What a sandboxed command may reach of the disk. Absolute paths; what is not named may be read, not written. */
+/** The part of the disk that a sandboxed command can use. Absolute paths. Other paths may be read but not written. */
 export interface SandboxedDisk {
   readonly denyRead: readonly string[];
   /** Exceptions to `denyRead`. */
   readonly allowRead: readonly string[];
   readonly allowWrite: readonly string[];
-  /** Exceptions to `allowWrite`, beside what is protected by its name. */
+  /** Exceptions to `allowWrite`, besides the protected names. */
   readonly denyWrite: readonly string[];
-  /** Paths where a command may make nothing. */
+  /** Paths at which a command may create nothing. */
   readonly absent: readonly string[];
-  /** As `denyRead`, for paths that the sandbox's package would take for patterns. */
+  /** Like `denyRead`, for paths that the sandbox's package would treat as patterns. */
   readonly hidden: readonly string[];
-  /** Protected names that may be written all the same. */
+  /** Protected names that may be written. */
   readonly unprotected: readonly string[];
 }
 
-/** On Linux each command gets empty ones of its own in their place. */
+/** On Linux each command gets its own empty ones instead. */
 const TEMPORARY_FOLDERS = ['/tmp', '/var/tmp'];
 
-/** What the rules say at this moment; made anew for each command, because files come and go. */
+/** The current rules; computed for each command, because files come and go. */
 export function sandboxedDisk(
   workspace: Workspace,
   environment: NodeJS.ProcessEnv = process.env,
@@ -68,7 +68,7 @@ function secretsOf(homes: readonly string[], environment: NodeJS.ProcessEnv, pla
   return secrets;
 }
 
-/** The folders that count as home: what the environment says, and what the system does; a user may have neither. */
+/** The home folders, by environment and by system; a user may have neither. */
 function homesOf(environment: NodeJS.ProcessEnv): string[] {
   // defence: other-homes-hidden-from-root, without it: const others: string[] = [];
   const others = process.geteuid?.() === 0 ? listed('/home').map((name) => join('/home', name)) : [];
@@ -76,7 +76,7 @@ function homesOf(environment: NodeJS.ProcessEnv): string[] {
   return [...new Set(homes)].filter((home) => home !== undefined && isAbsolute(home) && home !== sep) as string[];
 }
 
-/** A user without an entry in the system's list has no home, and asking for it throws. */
+/** A user without an entry in the system's user list has no home, and the lookup throws. */
 function orUndefined(ask: () => string): string | undefined {
   try {
     return ask();
@@ -85,7 +85,7 @@ function orUndefined(ask: () => string): string | undefined {
   }
 }
 
-/** Whether the sandbox's package takes a path for a pattern. */
+/** Whether the sandbox's package treats a path as a pattern. */
 export function hasPattern(path: string): boolean {
   return /[*?[\]]/.test(path);
 }
@@ -110,7 +110,7 @@ function listed(folder: string): string[] {
 function pointedAt(environment: NodeJS.ProcessEnv): string[] {
   const own = [environment['XDG_CONFIG_HOME'], environment['XDG_DATA_HOME']].filter((folder) => folder !== undefined);
   const values = POINTERS.map((name) => environment[name] ?? '').filter((value) => value !== '');
-  // Some hold several paths, and a path may hold a colon.
+  // Some variables contain several paths, and a path may contain a colon.
   const named = values.flatMap((value) => [value, ...value.split(delimiter)]).filter((value) => value !== '');
   return [...named.map(absolute), ...own.map((folder) => join(folder, 'toolscript'))].filter(
     (path) => isAbsolute(path) && path !== sep,

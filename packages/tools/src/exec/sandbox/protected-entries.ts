@@ -3,30 +3,30 @@ import { join, sep } from 'node:path';
 import { foldName, isInPackages, protectedName } from '../../files/protected-names.js';
 
 /*
- * What lies in the roots now and would be executed or obeyed by others: protected names at any depth, and what
- * steers git in each repository. In the folders of package managers only git counts: nobody opens those, but git
- * looks into them.
+ * Existing entries in the roots that other programs execute or obey: protected names at any depth, and the files that
+ * control git in each repository. In folders of package managers only git counts: users do not open those, but git
+ * reads them.
  */
 
 export interface ProtectedEntry {
   readonly path: string;
   readonly reason: string;
-  /** 'config' and 'hook' may be harmless; everything else never is. */
+  /** 'config' and 'hook' may be harmless; all others never are. */
   readonly kind: 'name' | 'config' | 'hook' | 'hooks' | 'control';
 }
 
 export interface ProtectedEntries {
   readonly entries: readonly ProtectedEntry[];
-  /** Folders that could not be looked into. */
+  /** Folders that could not be read. */
   readonly unreadable: ReadonlySet<string>;
 }
 
 const GIT = 'git runs its hooks and obeys its configuration';
-/** Files of a repository that name programs, or another place where such files are. */
+/** Files of a repository that name programs, or another place with such files. */
 const CONTROLS = new Set(['config.worktree', 'commondir', 'gitdir']);
 const HOOKS = 'hooks';
 
-/** A listing is kept where the folder had not changed for so long when it was read: times can be coarse. */
+/** A listing is cached if its folder had not changed for this long, because file times can be coarse. */
 const SETTLED_MS = 2000;
 
 interface Listing {
@@ -34,13 +34,13 @@ interface Listing {
   readonly changedNs: bigint;
   readonly isSettled: boolean;
   readonly folders: readonly string[];
-  /** Entries other than folders whose names are protected, and folders too. */
+  /** Files with protected names, and folders too. */
   readonly named: readonly string[];
-  /** It has the files that make git take a folder for a repository. */
+  /** Whether it has the files that make git treat a folder as a repository. */
   readonly isRepository: boolean;
 }
 
-/** Looks through folders, and remembers the listings of those that did not change. */
+/** Searches folders, and caches the listings of unchanged ones. */
 export class ProtectedSearch {
   #listings = new Map<string, Listing>();
 
@@ -91,7 +91,7 @@ class Walk implements ProtectedEntries {
     return inPackages && rule?.name !== '.git' ? undefined : rule;
   }
 
-  /** What steers git in a repository, in its submodules and in its other working folders. */
+  /** Finds the files that control git in a repository, its submodules and its other worktrees. */
   #repository(path: string): void {
     if (this.#unprotected.has('.git')) return;
     for (const entry of listed(path) ?? []) {
@@ -160,19 +160,19 @@ function readListing(path: string, { ino, ctimeNs }: BigIntStats): Listing | und
   };
 }
 
-/** Rules of two names begin with `.config` or `.cargo`. */
+/** Rules with two names start with `.config` or `.cargo`. */
 function isSecondName(folder: string): boolean {
   return /[/\\]\.[^/\\]*$/.test(folder);
 }
 
-/** A quick no for nearly all names: protected ones begin with a dot, or are among a few, or hold strange characters. */
+/** A fast check that rejects nearly all names: protected ones start with a dot, are in a short list, or are unusual. */
 function mayBeProtected(path: string): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
   if (/^(?:\.|toolscript\.|opencode\.|git~1)/i.test(name) || /[^\x21-\x7e]/.test(name)) return true;
   return path.length > name.length + 1 && /\/\.[^/]*\/[^/]*$/.test(path);
 }
 
-/** The last two names of a path; no rule has more, and nothing above is protected. */
+/** The last two names of a path. No rule has more, and no parent is protected. */
 function lastNames(path: string): string {
   return path.split('/').slice(-2).join('/');
 }

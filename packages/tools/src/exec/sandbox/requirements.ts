@@ -1,9 +1,9 @@
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, sep } from 'node:path';
 
-/** The programs that the sandbox is made of, by absolute path. */
+/** The programs that the sandbox consists of, by absolute path. */
 export interface SandboxPrograms {
-  /** Where they and the shell are looked for: the host's PATH, without what a command could have written. */
+  /** The search path for them and the shell: the host's PATH without folders that a command could have written. */
   readonly path: string;
   readonly bubblewrap?: string;
   readonly socat?: string;
@@ -12,7 +12,7 @@ export interface SandboxPrograms {
 export interface SandboxRefusal {
   /** One sentence. */
   readonly reason: string;
-  /** What to do about it. */
+  /** How to fix it. */
   readonly fix: string;
 }
 
@@ -24,9 +24,11 @@ const INSTALLERS: readonly (readonly [string, string])[] = [
   ['zypper', 'sudo zypper install -y bubblewrap socat'],
   ['apk', 'sudo apk add bubblewrap socat'],
 ];
-const OPT_OUT = "To run commands without a sandbox all the same, set exec.sandbox to 'off'.";
+const OPT_OUT = "To run commands without a sandbox, set exec.sandbox to 'off'.";
 
-/** The programs, or why there is no sandbox here. Nothing inside `roots` counts: a command could have put it there. */
+/**
+ * The programs, or why there is no sandbox. Programs inside `roots` are ignored: a command could have put them there.
+ */
 export function findSandbox(
   roots: readonly string[],
   {
@@ -57,13 +59,16 @@ export function findSandbox(
   };
 }
 
-/** What is in the way, of what the package found. Its warning that local sockets are not filtered tells of a hole. */
+/**
+ * The obstacles that the package found. Its warning about unfiltered local sockets counts, because it is a security
+ * gap.
+ */
 export function obstacles({ errors, warnings }: { errors: readonly string[]; warnings: readonly string[] }): string[] {
   // defence: warnings-are-refusals, without it: return [...errors];
   return [...errors, ...warnings];
 }
 
-/** What helps where the programs are there and the system does not let them work. */
+/** The fix if the programs exist but the system blocks them. */
 export function refusedBySystem(detail: string): SandboxRefusal {
   return {
     reason: `The sandbox for commands cannot be set up here: ${detail.trim().split('\n')[0] ?? 'it gave no reason'}`,
@@ -73,7 +78,7 @@ export function refusedBySystem(detail: string): SandboxRefusal {
   };
 }
 
-/** A command could have written what lies in a root, also where a link leads there. */
+/** A command could have written a file inside a root, even one that a link leads to. */
 function isOutside(path: string, roots: readonly string[]): boolean {
   if (!isAbsolute(path)) return false;
   // defence: no-program-of-the-sandbox-through-a-link, without it: const places = [path];

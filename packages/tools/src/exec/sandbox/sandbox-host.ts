@@ -17,15 +17,15 @@ import { obstacles } from './requirements.js';
 import { systemCallFilter } from './system-calls.js';
 
 /*
- * A process of its own for the package that makes sandboxes. It turns a command into the line that starts it
- * inside; the commands themselves are started by the tool.
+ * A separate process for the package that creates sandboxes. It turns a command into the shell line that starts the
+ * command inside; the tool itself runs that line.
  *
- * The package keeps one configuration for each process, listens to the process's signals, and protects files in
- * the process's current folder by putting empty ones there. Here the configuration is this host's alone, the
- * signals are nobody else's, and the current folder is an empty one.
+ * The package has one configuration per process, listens to the process's signals, and protects files in the current
+ * folder by creating empty ones there. Here the configuration and the signals belong to this host alone, and the
+ * current folder is an empty one.
  */
 
-/** The package's own programs, which run inside; it may be installed below a folder that is hidden there. */
+/** The package's own programs, which run inside; the package may be installed below a folder that is hidden there. */
 const HELPERS = fileURLToPath(new URL('../vendor', import.meta.resolve('@anthropic-ai/sandbox-runtime')));
 
 const NOTHING: SandboxedDisk = {
@@ -37,11 +37,11 @@ const NOTHING: SandboxedDisk = {
   hidden: [],
   unprotected: [],
 };
-/** A command whose host ended is killed by the system; it is looked after when that is done. */
+/** When the host ends, the system kills the command; the check waits for that. */
 const KILLED_AFTER_MS = 300;
 
 const guard = new Guard();
-/** What there was before each command that runs now, by the number of its `wrap`. */
+/** The state before each running command, by the number of its `wrap`. */
 const running = new Map<number, Guarded>();
 
 const folder = mkdtempSync(join(tmpdir(), 'toolscript-sandbox-'));
@@ -51,7 +51,7 @@ process.on('exit', () => {
   rmSync(folder, { recursive: true, force: true });
 });
 process.on('disconnect', () => void end());
-// A signal to the whole group (Ctrl-C) is the tool's business; the end of the tool is the end of this process.
+// The tool handles signals to the whole group (Ctrl-C). This process ends when the tool ends.
 process.on('SIGINT', () => undefined);
 process.on('message', (request: SandboxRequest) => {
   work(request).then(
@@ -88,7 +88,7 @@ async function wrapGuarded({ id, command, disk }: SandboxRequest & { kind: 'wrap
   return wrapped;
 }
 
-/** Takes back what the package made for the command, and moves away what the command made for others. */
+/** Removes the files that the package made for the command, and moves away those that the command made for others. */
 function finish(wrapped: number): readonly MovedEntry[] {
   const guarded = running.get(wrapped);
   if (guarded === undefined) return [];
@@ -113,7 +113,7 @@ async function start({ programs, allowedHosts }: SandboxRequest & { kind: 'start
   const configuration: SandboxRuntimeConfig = {
     network: { allowedDomains: [...allowedHosts], deniedDomains: [], strictAllowlist: true },
     filesystem: { denyRead: [], allowWrite: [], denyWrite: [] },
-    // It looks for files to protect below the current folder, which is empty here.
+    // The package searches the current folder for files to protect, which is empty here.
     ripgrep: { command: 'true' },
     mandatoryDenySearchDepth: 1,
     ...(programs.bubblewrap === undefined ? {} : { bwrapPath: programs.bubblewrap }),
@@ -126,10 +126,10 @@ async function start({ programs, allowedHosts }: SandboxRequest & { kind: 'start
   await tryOut();
 }
 
-/** Fails with what is in the way. Also where the kernel's settings could be written: that is the one way out as root. */
+/** Fails with the obstacle. Also fails if kernel settings are writable, which would let root escape. */
 const TRIAL = 'if test -w /proc/sys/kernel/core_pattern; then echo "/proc/sys can be written" >&2; exit 1; fi';
 
-/** Whether the system lets the sandbox be set up is known only by doing it. */
+/** Only an attempt shows whether the system allows the sandbox. */
 async function tryOut(): Promise<void> {
   try {
     const { line, inputs } = await wrap(TRIAL, NOTHING, []);
@@ -150,7 +150,7 @@ async function tryOut(): Promise<void> {
   }
 }
 
-/** `readOnly`: paths in the folders that can be written. */
+/** `readOnly`: paths inside the writable folders. */
 async function wrap(command: string, disk: SandboxedDisk, readOnly: readonly string[]): Promise<WrappedCommand> {
   const byPackage = readOnly.filter((path) => isForPackage(path, disk));
   const filesystem = {
@@ -161,7 +161,7 @@ async function wrap(command: string, disk: SandboxedDisk, readOnly: readonly str
     denyWrite: [...disk.denyWrite, ...byPackage],
   };
   const repositories = { safeDirectories: [...disk.allowWrite, ...disk.allowRead] };
-  // Without a name of ours the proxy's address would hold the beginning of the command.
+  // Without an explicit id, the proxy's address would contain the start of the command.
   const names = { commandId: 'exec' };
   const line = await SandboxManager.wrapWithSandbox(command, 'sh', { filesystem, git: repositories }, undefined, names);
   if (process.platform !== 'linux') return { line, inputs: [] };
@@ -181,8 +181,8 @@ async function wrap(command: string, disk: SandboxedDisk, readOnly: readonly str
 }
 
 /**
- * At the top of a root the package also keeps the folders above from being renamed; and it knows what to do where
- * something is hidden there. Anything deeper is mounted by ourselves, so that folders can still be moved.
+ * At the top of a root the package also prevents renaming of the folders above, and it handles hidden paths there.
+ * Deeper entries are mounted by this host, so that folders can still be moved.
  */
 function isForPackage(path: string, { allowWrite, denyRead }: SandboxedDisk): boolean {
   if (hasPattern(path)) return false;
@@ -201,7 +201,7 @@ function hide(path: string): string[] {
   return isFolder ? ['--tmpfs', path] : ['--ro-bind', '/dev/null', path];
 }
 
-/** The ways to the proxy; they lie in the temporary folder that the sandbox replaces. */
+/** The sockets of the proxy; they are in the temporary folder that the sandbox replaces. */
 function proxySockets(): string[] {
   const sockets = [SandboxManager.getLinuxHttpSocketPath(), SandboxManager.getLinuxSocksSocketPath()];
   return [...new Set(sockets)].filter((path) => path !== undefined);

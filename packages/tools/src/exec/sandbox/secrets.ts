@@ -1,8 +1,8 @@
 /*
- * Where programs keep keys, tokens and what was typed, from what they document. What is not here can be read.
+ * Where programs store keys, tokens and typed input, according to their documentation. Other files stay readable.
  */
 
-/** Files and folders below a home that hold keys, tokens, cookies or what was typed. */
+/** Files and folders below a home that contain keys, tokens, cookies or typed input. */
 export const HOME_SECRETS = [
   // Keys and logins of programs.
   '.ssh',
@@ -108,7 +108,7 @@ export const HOME_SECRETS = [
   '.bitcoin',
   '.ethereum',
   '.electrum',
-  // Settings and memories of programs; git's own settings are an exception below.
+  // Settings and histories of programs; git's own settings are an exception below.
   '.config',
   '.local/share/keyrings',
   '.local/share/gopass',
@@ -163,13 +163,13 @@ export const HOME_SECRETS = [
   'Library/Application Support/BraveSoftware',
   'Library/Application Support/Microsoft Edge',
   'Library/Application Support/toolscript',
-  // Logs that the sandbox's own package would open for writing.
+  // Logs that the sandbox's package would open for writing.
   '.npm/_logs',
 ];
 export const HOME_EXCEPTIONS = ['.config/git/config', '.config/git/ignore', '.config/git/attributes'];
 /** Histories of shells, interpreters and pagers: `.bash_history`, `.node_repl_history`, `.lesshst`. */
 export const HISTORY = /^\.(?:.*history|lesshst|viminfo|histfile|zsh_sessions)$/;
-/** Variables of the host that say where its programs keep keys. */
+/** Host variables that name the locations of keys. */
 export const POINTERS = [
   'AWS_WEB_IDENTITY_TOKEN_FILE',
   'AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE',
@@ -212,7 +212,7 @@ export const POINTERS = [
   'HISTFILE',
   'PGPASSFILE',
 ];
-/** Only root could read most of them, and a sandboxed command of root could. */
+/** Only root can read most of them, and so could a sandboxed command of root. */
 export const SYSTEM_SECRETS = [
   '/etc/shadow',
   '/etc/shadow-',

@@ -1,19 +1,19 @@
 /*
- * The filter for system calls that each sandboxed command on Linux runs under, as bubblewrap takes it: a program of
- * the kernel's packet filter. A call that is refused fails with an error number; nothing is killed.
+ * The system call filter of each sandboxed command on Linux, in the form that bubblewrap takes: a program of the
+ * kernel's packet filter. A rejected call fails with an error number; nothing is killed.
  */
 
 type Condition =
-  /** Some bit of the mask is set in the argument. */
+  /** At least one bit of the mask is set in the argument. */
   | { readonly argument: number; readonly mask: number }
-  /** The argument is none of these values. */
+  /** The argument has none of these values. */
   | { readonly argument: number; readonly except: readonly number[] };
 
 interface Rule {
-  /** Numbers of the call, by processor; not every processor has every call. */
+  /** The call's number, by processor; not every processor has every call. */
   readonly x64?: number;
   readonly arm64?: number;
-  /** All of them must hold; without any the call is always refused. */
+  /** All conditions must hold; without any, the call is always rejected. */
   readonly when?: readonly Condition[];
   readonly error: number;
 }
@@ -39,7 +39,7 @@ const mode = (argument: number): readonly Condition[] => [{ argument, mask: SETU
 const cgroup: readonly Condition[] = [{ argument: 0, mask: NEW_CGROUP_NAMESPACE }];
 
 const RULES: Readonly<Record<string, Rule>> = {
-  // A file that runs with its owner's rights would outlive the sandbox.
+  // A setuid file would outlive the sandbox.
   // defence: no-setuid-by-chmod
   chmod: { x64: 90, when: mode(1), error: EPERM },
   // defence: no-setuid-by-fchmod
@@ -58,14 +58,14 @@ const RULES: Readonly<Record<string, Rule>> = {
   mknod: { x64: 133, when: mode(1), error: EPERM },
   // defence: no-setuid-by-mknodat
   mknodat: { x64: 259, arm64: 33, when: mode(2), error: EPERM },
-  // These take their arguments from memory, where a filter cannot look. Programs have other ways.
+  // A filter cannot inspect the arguments of these calls, which are in memory. Programs have alternatives.
   // defence: no-openat2
   openat2: { x64: 437, arm64: 437, error: ENOSYS },
   // defence: no-io-uring
   ioUringSetup: { x64: 425, arm64: 425, error: ENOSYS },
   // defence: no-clone3
   clone3: { x64: 435, arm64: 435, error: ENOSYS },
-  // With a namespace of its own a command could mount the control groups, and freeze or kill its host.
+  // With its own namespace a command could mount control groups, and freeze or kill its host.
   // defence: no-cgroup-namespace-by-unshare
   unshare: { x64: 272, arm64: 97, when: cgroup, error: EPERM },
   // defence: no-cgroup-namespace-by-clone
@@ -77,12 +77,12 @@ const RULES: Readonly<Record<string, Rule>> = {
   requestKey: { x64: 249, arm64: 218, error: EPERM },
   // defence: no-keyctl
   keyctl: { x64: 250, arm64: 219, error: EPERM },
-  // Sockets of virtual machines (vsock), Bluetooth and the like belong to no network namespace.
+  // Sockets of virtual machines (vsock), Bluetooth and similar ones belong to no network namespace.
   // defence: no-other-socket-families
   socket: { x64: 41, arm64: 198, when: [{ argument: 0, except: SOCKET_FAMILIES }], error: EAFNOSUPPORT },
 };
 
-/** As root, a file's capabilities are a setuid bit by another name. */
+/** For root, file capabilities are equivalent to a setuid bit. */
 const RULES_AS_ROOT: Readonly<Record<string, Rule>> = {
   // defence: no-file-capabilities
   setxattr: { x64: 188, arm64: 5, error: ENOTSUP },
@@ -94,7 +94,7 @@ const RULES_AS_ROOT: Readonly<Record<string, Rule>> = {
   setxattrat: { x64: 463, arm64: 463, error: ENOTSUP },
 };
 
-/** The filter's bytes; undefined where the processor is not known, and there is no sandbox then. */
+/** The filter's bytes; undefined for an unknown processor, which then has no sandbox. */
 export function systemCallFilter(processor: string, isRoot: boolean): Buffer | undefined {
   if (processor !== 'x64' && processor !== 'arm64') return undefined;
   const rules = Object.values(isRoot ? { ...RULES, ...RULES_AS_ROOT } : RULES);
@@ -111,10 +111,10 @@ const ERROR = 0x00050000;
 const CALL_NUMBER = 0;
 const ARCHITECTURE = 4;
 const ARCHITECTURES: Readonly<Record<Processor, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
-/** Numbers from here on are those of the x32 programs, a second spelling of every call. */
+/** Numbers from here on belong to x32 programs, which have a second number for every call. */
 const X32 = 0x40000000;
 
-/** Calls of another kind of program (32 bits) have other numbers: they are all refused. */
+/** Calls of 32-bit programs have other numbers and are all rejected. */
 function entry(processor: Processor): Buffer[] {
   // defence: no-32-bit-system-calls, without it: const other = answer(ALLOW);
   const other = answer(ERROR | ENOSYS);
@@ -132,13 +132,13 @@ function entry(processor: Processor): Buffer[] {
 function check(rule: Rule, processor: Processor): Buffer[] {
   const number = rule[processor];
   if (number === undefined) return [];
-  // Where a condition does not hold, its block jumps to the last instruction, which allows.
+  // If a condition does not hold, its block jumps to the last instruction, which allows the call.
   const block = [answer(ERROR | rule.error), answer(ALLOW)];
   for (const condition of (rule.when ?? []).toReversed()) block.unshift(...test(condition, block.length - 1));
   return [instruction(EQUAL, number, 0, block.length), ...block];
 }
 
-/** Goes on with the next instruction where the condition holds, else over `rest` instructions. */
+/** Continues with the next instruction if the condition holds; otherwise skips `rest` instructions. */
 function test(condition: Condition, rest: number): Buffer[] {
   const load = instruction(LOAD, 16 + 8 * condition.argument);
   if ('mask' in condition) return [load, instruction(ANY_BIT, condition.mask, 0, rest)];
