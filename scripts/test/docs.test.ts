@@ -26,7 +26,10 @@ const pages = [
   ...readdirSync(join(root, 'examples'), { recursive: true, encoding: 'utf8' })
     .filter((name) => /(?:^|\/)README\.md$/u.test(name) && !name.includes('node_modules') && !name.includes('project'))
     .map((name) => `examples/${name}`),
+  'packages/cli/README.md',
+  'packages/core/README.md',
   'packages/server/README.md',
+  'packages/tools/README.md',
 ];
 
 /** Rows of the first table below a heading (or of the page), as cells. */
@@ -54,7 +57,10 @@ describe('pages that run', () => {
     'docs/how-to/exec-and-rules.md',
     'docs/how-to/approvals.md',
     'docs/how-to/conversation.md',
+    'packages/cli/README.md',
+    'packages/core/README.md',
     'packages/server/README.md',
+    'packages/tools/README.md',
   ])(
     '%s: every command is run, and prints what is shown',
     (path) => {
