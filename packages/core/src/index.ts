@@ -18,13 +18,17 @@ export {
 } from './script/index.js';
 export {
   fileStore,
+  isAlive,
   memoryEventLog,
   memoryStore,
   memoryStores,
+  ownIdentity,
+  parseIdentity,
   type FileStoreOptions,
   type MemoryStoreOptions,
   type MemoryStores,
   type MemoryStoresOptions,
+  type ProcessIdentity,
 } from './stores/index.js';
 export {
   defineTool,

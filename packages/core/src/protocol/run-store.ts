@@ -97,6 +97,11 @@ export const ClaimOptionsSchema = z.strictObject({
   workspaces: z.array(z.string()).optional(),
   /** Only this run. */
   runId: StoreIdSchema.optional(),
+  /**
+   * With `runId`: the run may be suspended. Its approvals stay pending: the claimer has decisions for some of them, and
+   * names the others when it suspends the run again.
+   */
+  evenSuspended: z.boolean().optional(),
 });
 export type ClaimOptions = z.input<typeof ClaimOptionsSchema>;
 

@@ -3,3 +3,4 @@ export { memoryStore, type MemoryStoreOptions } from './memory-store.js';
 export type { MemoryStoresOptions } from './memory-database.js';
 export { memoryEventLog } from './memory-event-log.js';
 export { memoryStores, type MemoryStores } from './memory-stores.js';
+export { isAlive, ownIdentity, parseIdentity, type ProcessIdentity } from './process-identity.js';

@@ -51,15 +51,17 @@ export class MemoryRuns implements RunStore {
   }
 
   async claim(options: ClaimOptions): Promise<ClaimedRun | undefined> {
-    const { workspaces, runId, ...lease } = parseShape(ClaimOptionsSchema, options, 'claim');
+    const { workspaces, runId, evenSuspended, ...lease } = parseShape(ClaimOptionsSchema, options, 'claim');
+    const isResumed = evenSuspended === true && runId !== undefined;
     const record = [...this.database.runs.values()].find(
       (candidate) =>
-        this.#isClaimable(candidate) &&
+        this.#isClaimable(candidate, isResumed) &&
         (workspaces?.includes(candidate.run.workspace) ?? true) &&
         (runId ?? candidate.run.runId) === candidate.run.runId,
     );
     if (record === undefined) return undefined;
     if (record.run.state === 'running') record.run.reason = 'interrupted';
+    if (record.run.state === 'suspended') record.run.reason = 'resumed';
     this.#hold(record, lease);
     const decided = this.database
       .approvalsOf(record.run.runId)
@@ -134,9 +136,13 @@ export class MemoryRuns implements RunStore {
     return watchBoard(this.database.board, signal);
   }
 
-  #isClaimable(record: RunRecord): boolean {
+  #isClaimable(record: RunRecord, isResumed: boolean): boolean {
     const { state } = record.run;
-    if (state !== 'queued' && (state !== 'running' || this.database.isHeld(record))) return false;
+    const isFree =
+      state === 'queued' ||
+      (state === 'running' && !this.database.isHeld(record)) ||
+      (state === 'suspended' && isResumed);
+    if (!isFree) return false;
     return !this.database
       .runsOf(record.run.threadId)
       .some((other) => other !== record && other.run.state === 'running');

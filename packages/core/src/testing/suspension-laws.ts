@@ -58,6 +58,29 @@ export const suspensionLaws: readonly StoresLaw[] = [
       );
     },
   ),
+  storesLaw(
+    'a suspended run is claimed by its id where that is asked for, and keeps what is pending',
+    async (stores) => {
+      const { fence, run } = await heldRun(stores);
+      const { runId } = run;
+      await stores.runs.suspend(fence, [approvalDraft('apr_1'), approvalDraft('apr_2')]);
+      strictEqual(await stores.runs.claim({ ...LEASE, runId }), undefined);
+      strictEqual(await stores.runs.claim({ ...LEASE, evenSuspended: true }), undefined);
+      const elsewhere = { ...LEASE, runId, evenSuspended: true, workspaces: ['/elsewhere'] };
+      strictEqual(await stores.runs.claim(elsewhere), undefined);
+      const claimed = await stores.runs.claim({ ...LEASE, runId, evenSuspended: true });
+      deepStrictEqual([claimed?.run.state, claimed?.run.reason, claimed?.run.epoch], ['running', 'resumed', 2]);
+      strictEqual(await stores.runs.claim({ ...LEASE, runId, evenSuspended: true }), undefined);
+      strictEqual((await stores.threads.decide('apr_1', 'approve', 'ada'))?.isRunQueued, false);
+      const again = await stores.runs.suspend({ runId, epoch: 2 }, [approvalDraft('apr_2')]);
+      strictEqual(again.state, 'suspended');
+      const { approvals } = await stores.threads.listApprovals({ runId });
+      deepStrictEqual(
+        approvals.map(({ state }) => state),
+        ['approved', 'pending'],
+      );
+    },
+  ),
   storesLaw('an approval that is decided when it is made is not waited for', async (stores) => {
     const { fence } = await heldRun(stores);
     const draft = { ...approvalDraft('apr_1'), decided: { decision: 'approve' as const, by: 'rule' } };

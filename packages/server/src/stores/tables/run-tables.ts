@@ -43,23 +43,26 @@ interface Lease {
 /** As `isLeaseHeld` of the protocol. */
 const IS_HELD = 'lease_expires_at > :now AND lease_expires_at <= :now + 2 * lease_ms';
 
-const CLAIM = `
+const NOTHING_ELSE_RUNS = `NOT EXISTS (
+    SELECT 1 FROM runs AS other
+    WHERE other.thread_id = candidate.thread_id AND other.state = 'running' AND other.run_id <> candidate.run_id
+  )`;
+
+const claimOf = (candidate: string) => `
   UPDATE runs SET
-    reason = CASE state WHEN 'running' THEN 'interrupted' ELSE reason END,
+    reason = CASE state WHEN 'running' THEN 'interrupted' WHEN 'suspended' THEN 'resumed' ELSE reason END,
     state = 'running', epoch = epoch + 1, owner = :owner, lease_ms = :leaseMs,
     lease_expires_at = :now + :leaseMs, updated_at = :now
-  WHERE run_id = (
-    SELECT run_id FROM runs AS candidate INDEXED BY claimable_runs
-    WHERE state IN ('queued', 'running') AND (state = 'queued' OR NOT (${IS_HELD}))
-      AND (:runId IS NULL OR run_id = :runId)
-      AND (:workspaces IS NULL OR workspace IN (SELECT value FROM json_each(:workspaces)))
-      AND NOT EXISTS (
-        SELECT 1 FROM runs AS other
-        WHERE other.thread_id = candidate.thread_id AND other.state = 'running' AND other.run_id <> candidate.run_id
-      )
-    ORDER BY position LIMIT 1
-  )
+  WHERE run_id = (SELECT run_id FROM runs AS candidate ${candidate} AND ${NOTHING_ELSE_RUNS} ORDER BY position LIMIT 1)
   RETURNING *`;
+
+const CLAIM = claimOf(`INDEXED BY claimable_runs
+  WHERE state IN ('queued', 'running') AND (state = 'queued' OR NOT (${IS_HELD}))
+    AND (:runId IS NULL OR run_id = :runId)
+    AND (:workspaces IS NULL OR workspace IN (SELECT value FROM json_each(:workspaces)))`);
+
+const CLAIM_SUSPENDED = claimOf(`WHERE run_id = :runId AND state = 'suspended'
+    AND (:workspaces IS NULL OR workspace IN (SELECT value FROM json_each(:workspaces)))`);
 
 /** Runs as the database has them; each function is one transaction. */
 export class RunTables {
@@ -180,17 +183,19 @@ export class RunTables {
   }
 
   #claim(
-    { owner, leaseMs, runId, workspaces }: Lease & { runId?: string | undefined; workspaces?: string[] | undefined },
+    { owner, leaseMs, runId, workspaces, evenSuspended }: Lease & Partial<ParsedClaim>,
     now: number,
   ): Row | undefined {
-    const encoded = workspaces === undefined ? null : encode(workspaces.map(encode));
-    return this.database.first(CLAIM, {
+    const parameters = {
       owner: encode(owner),
       leaseMs,
       runId: runId ?? null,
-      workspaces: encoded,
+      workspaces: workspaces === undefined ? null : encode(workspaces.map(encode)),
       now,
-    });
+    };
+    const found = this.database.first(CLAIM, parameters);
+    if (found !== undefined || evenSuspended !== true) return found;
+    return this.database.first(CLAIM_SUSPENDED, parameters);
   }
 
   #knownRequest(draft: ParsedDraft, sha256: string): Row | undefined {
