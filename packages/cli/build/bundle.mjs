@@ -1,6 +1,6 @@
 // Writes the program as a few files that start fast, with the engine beside them. Run after `tsc -b` and after
 // the sandbox is built. The layout is what the bundled modules expect of their own neighbourhood: threads are
-// `./entry.js` and `./compile-worker.js`, the process of exec's sandbox is `./sandbox-host.js`, the engine is in
+// `./entry.js`, `./compile-worker.js` and `./database-worker.js`, the process of exec's sandbox is `./sandbox-host.js`, the engine is in
 // `../artefacts/`, what the type checker knows of it in `../type-library/`, the manifest is `../package.json`.
 // The program itself is CommonJS: `start.cjs` keeps what V8 makes of such files (see there).
 import { spawnSync } from 'node:child_process';
@@ -22,6 +22,7 @@ const program = await write('cjs', { main: join(cli, 'dist/main.js') });
 const threads = await write('esm', {
   entry: join(core, 'dist/sandbox/worker/entry.js'),
   'compile-worker': join(core, 'dist/script/compile-worker.js'),
+  'database-worker': join(cli, '../server/dist/stores/database-worker.js'),
   'sandbox-host': join(cli, '../tools/dist/exec/sandbox/sandbox-host.js'),
 });
 const output = [...program, ...threads];

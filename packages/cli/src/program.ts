@@ -6,7 +6,7 @@ import type { EvalFlags } from './commands/eval.js';
 import type { ResumeFlags } from './commands/resume.js';
 import type { RulesFlags } from './commands/rules.js';
 import type { ScriptFlags } from './commands/script-command.js';
-import type { ThreadsFlags } from './commands/threads.js';
+import type { ExportFlags, ThreadsFlags } from './commands/threads.js';
 import type { ToolsFlags } from './commands/tools.js';
 import { EXIT } from './exit-status.js';
 import type { Engines } from './harness/engines.js';
@@ -126,18 +126,49 @@ function refuseMistyped(program: Command, words: readonly string[]): void {
 }
 
 function addThreads(program: Command, settle: Settle): void {
-  program
+  const threads = program
     .command('threads')
-    .description('Show the conversations that can be gone on with')
+    .description('Show the conversations that can be continued; rename, export or delete them')
     .option('--all', 'of every workspace')
     .option('--cwd <folder>', 'the workspace (default: this folder)')
-    .option('--delete <id>', 'forget one')
+    .option('--search <text>', 'those with this text in their title or in what you wrote')
     .option('--json', 'print them as JSON')
-    .addHelpText('after', example('toolscript threads', 'toolscript threads --delete thr_abc'))
-    .action(async (flags: ThreadsFlags) => {
-      const { listThreads } = await import('./commands/threads.js');
-      settle(await listThreads(flags));
-    });
+    .addHelpText(
+      'after',
+      example(
+        'toolscript threads --search "failing tests"',
+        'toolscript threads export thr_abc -o conversation.md',
+        'toolscript threads delete thr_abc thr_def',
+      ),
+    )
+    .action(async (flags: ThreadsFlags) => settle(await (await threadCommands()).listThreads(flags)));
+  threads
+    .command('rename')
+    .argument('<id>', 'the conversation, or the beginning of its id')
+    .argument('<title>', 'what it is called from now on')
+    .description('Give a conversation another title')
+    .action(async (id: string, title: string) => settle(await (await threadCommands()).renameThread(id, title)));
+  threads
+    .command('export')
+    .argument('<id>', 'the conversation, or the beginning of its id')
+    .description('Write a conversation to stdout, or to a file')
+    .addOption(
+      new Option('--format <format>', 'a document to read, or one event a line (default: markdown)').choices([
+        'markdown',
+        'jsonl',
+      ]),
+    )
+    .option('-o, --output <file>', 'the file; one that is there is replaced')
+    .action(async (id: string, flags: ExportFlags) => settle(await (await threadCommands()).exportThread(id, flags)));
+  threads
+    .command('delete')
+    .argument('<ids...>', 'the conversations, or the beginnings of their ids')
+    .description('Delete conversations with all that was said in them')
+    .action(async (ids: string[]) => settle(await (await threadCommands()).deleteThreads(ids)));
+}
+
+function threadCommands() {
+  return import('./commands/threads.js');
 }
 
 function addRun(program: Command, settle: Settle): void {

@@ -23,3 +23,14 @@ export function systemCode(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null | undefined)?.code;
   return typeof code === 'string' ? code : undefined;
 }
+
+/** What the system refuses is said in one sentence that names its code. */
+export function orRefuse<Value>(action: () => Value, sentence: (code: string) => string): Value {
+  try {
+    return action();
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === undefined) throw error;
+    throw new UsageError(sentence(code));
+  }
+}

@@ -1,12 +1,19 @@
 import { resumeAgent, runAgent, type AgentConfig } from '@toolscript/core/agent';
 import type { Decisions } from '@toolscript/core';
 import type { LoadImage } from '@toolscript/core/history';
-import { EventQueue, type ModelProvider, type Outcome, type StreamEvent, type Usage } from '@toolscript/core/protocol';
+import {
+  EventQueue,
+  type ApprovalRequest,
+  type ModelProvider,
+  type Outcome,
+  type StreamEvent,
+  type Usage,
+} from '@toolscript/core/protocol';
 import { EXIT } from '../exit-status.js';
 import type { Workbench } from '../harness/workbench.js';
 import type { Screen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
-import type { Thread } from '../threads/thread.js';
+import type { RunNames, Thread } from '../threads/thread.js';
 import type { EventView } from '../view/answer-view.js';
 import { endLine, figuresLine } from '../view/run-report.js';
 
@@ -80,47 +87,53 @@ export class ChatSession {
   }
 
   /** Answers with the exit status that fits how it went. */
-  say(prompt: string, signal: AbortSignal): Promise<number> {
-    const { thread } = this.#settings;
-    const input = thread.prompt(prompt);
-    return this.#play(runAgent({ ...this.#common(signal), history: thread.history, input }));
+  async say(prompt: string, signal: AbortSignal): Promise<number> {
+    const { input, ...names } = await this.thread.beginTurn(prompt);
+    return this.#play(runAgent({ ...this.#common(signal, names), input }));
   }
 
-  /**
-   * Goes on with a script that waits for a person. Where its run is the last thing that was said, the run goes on; its
-   * outcome is news otherwise.
-   */
-  goOn(scriptId: string, decisions: Decisions, signal: AbortSignal): Promise<number> {
-    const { thread } = this.#settings;
-    const { history, waiting } = thread;
-    const isLast = waiting?.scriptId === scriptId;
-    const run = isLast ? { runId: waiting.runId, turnId: waiting.turnId, nextSeq: waiting.nextSeq } : {};
-    return this.#play(resumeAgent({ ...this.#common(signal), history, suspension: scriptId, decisions, ...run }));
+  /** Resumes a script that waits for the user: its run continues. */
+  async goOn(scriptId: string, decisions: Decisions, signal: AbortSignal): Promise<number> {
+    const names = await this.thread.beginResume(scriptId, decisions);
+    return this.#play(resumeAgent({ ...this.#common(signal, names), suspension: scriptId, decisions }));
   }
 
   /** Goes on with a script that was cut off. Its outcome is in the conversation when the next prompt comes. */
-  recover(scriptId: string, signal: AbortSignal, force = false): Promise<number> {
+  async recover(scriptId: string, signal: AbortSignal, force = false): Promise<number> {
+    await this.thread.beginResume(scriptId, {});
     const queue = new EventQueue<StreamEvent>();
     const { harness } = this.#settings.workbench;
-    const recovering = harness.recover(scriptId, { signal, force, onEvent: (event) => queue.push(event) });
+    const recovering = harness.recover(scriptId, {
+      signal: this.#either(signal),
+      force,
+      onEvent: (event) => queue.push(event),
+    });
     // What goes wrong is told behind the events.
     recovering.catch(() => {}).finally(() => queue.end());
     return this.#play(recovered(queue, recovering));
   }
 
-  #common(signal: AbortSignal) {
+  #common(signal: AbortSignal, names: RunNames) {
     const { provider, agent, workbench, thread, loadImage } = this.#settings;
     return {
       provider,
       agent,
       harness: workbench.harness,
       threadId: thread.id,
+      ...names,
+      history: thread.history,
       context: { workingDirectory: thread.workspace },
       scriptSourceDeltas: true,
       loadImage,
-      signal,
+      signal: this.#either(signal),
       ...(thread.system === undefined ? {} : { system: thread.system }),
     };
+  }
+
+  /** The user's interruption, or the loss of the run. */
+  #either(signal: AbortSignal): AbortSignal {
+    const { signal: lost } = this.thread;
+    return lost === undefined ? signal : AbortSignal.any([signal, lost]);
   }
 
   async #play(events: AsyncIterable<StreamEvent>): Promise<number> {
@@ -134,11 +147,18 @@ export class ChatSession {
         view.take(event);
       }
     } finally {
-      thread.endRun();
+      await thread.endRun(await this.#requestsOf(notes));
       view.end();
     }
     this.#report(notes);
     return notes.status;
+  }
+
+  /** What the run waits for, in full. */
+  async #requestsOf({ done }: RunNotes): Promise<readonly ApprovalRequest[]> {
+    if (done?.status !== 'suspended' || done.script_id === undefined) return [];
+    const { harness } = this.#settings.workbench;
+    return (await harness.inspect(done.script_id))?.pendingApprovals ?? [];
   }
 
   #report(notes: RunNotes): void {

@@ -7,6 +7,7 @@ import type { Screen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { isUsageError } from '../usage-error.js';
 import { commandIn, commandList, type ChatCommand } from './commands-in-chat.js';
+import { conversationSoFar } from '../view/conversation-so-far.js';
 import type { OpenChat } from './open-chat.js';
 import { PromptReader } from './prompt-line.js';
 import { demandEnabled, tellWhatWaits, waitingScripts } from './waiting.js';
@@ -137,6 +138,9 @@ async function askAbout({ session, workbench }: OpenChat, scriptId: string, sign
   return session.goOn(scriptId, decisions, signal);
 }
 
+/** Lines of the screen that the greeting and the prompt take. */
+const OWN_ROWS = 6;
+
 function greet({ chosen, thread, settings }: OpenChat, screen: Screen): void {
   const { bold, dim } = screen.style;
   const name = chosen.agent.name ?? chosen.agent.slug;
@@ -145,6 +149,10 @@ function greet({ chosen, thread, settings }: OpenChat, screen: Screen): void {
     `${bold('toolscript')} ${dim(`· ${visibleLine(name)} (${visibleLine(chosen.model)}) · ${visibleLine(settings.cwd)}${mode}`)}`,
   );
   const earlier = thread.history.filter((item) => item.type === 'message' && item.role === 'user').length;
+  const soFar = { rows: Math.max(screen.rows - OWN_ROWS, 4), columns: screen.columns, style: screen.style };
+  const exportCommand = `${ownCommand()} threads export ${thread.id}`;
+  for (const line of conversationSoFar(thread.history, { ...soFar, exportCommand })) screen.line(line);
+  if (earlier > 0) screen.line('');
   const state =
     earlier === 0
       ? 'Say what to do.'

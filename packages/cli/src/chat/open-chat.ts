@@ -1,18 +1,17 @@
 import { agentSystem } from '@toolscript/core/agent';
 import type { LoadImage } from '@toolscript/core/history';
+import type { Thread as StoredThread } from '@toolscript/core/protocol';
 import { findAgents } from '../agents/agent-files.js';
 import { chooseAgent, settingsOf, type ChosenAgent } from '../agents/choose-agent.js';
 import { openModel } from '../agents/open-model.js';
 import { repeatedOptions, type ScriptFlags } from '../commands/script-command.js';
-import { dataFolder } from '../configuration/locations.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
 import type { Engines } from '../harness/engines.js';
 import { openWorkbench, type Workbench } from '../harness/workbench.js';
 import type { Screen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
-import { readThread } from '../threads/thread-file.js';
-import { Thread } from '../threads/thread.js';
-import { ThreadFolder, type ListedThread } from '../threads/thread-folder.js';
+import { Thread, type ThreadSettings } from '../threads/thread.js';
+import { ThreadDatabase } from '../threads/thread-database.js';
 import { UsageError } from '../usage-error.js';
 import { AnswerView } from '../view/answer-view.js';
 import { JsonView } from '../view/json-view.js';
@@ -48,19 +47,39 @@ export interface ChatWishes {
   stdinIsTaken: boolean;
   /** What Ctrl-C does while a question is open. */
   interrupt: () => void;
+  /** Where the conversations are, if it is open already; the caller closes it then. */
+  database?: ThreadDatabase;
 }
 
 /** Everything that a conversation needs. Throws UsageErrors. */
+export async function openChat(wishes: ChatWishes): Promise<OpenChat> {
+  if (wishes.database !== undefined) return openChatOver(wishes.database, wishes);
+  const database = await ThreadDatabase.open(process.env, (message) => wishes.screen.warn(`toolscript: ${message}`));
+  try {
+    const opened = await openChatOver(database, wishes);
+    const close = async () => {
+      await opened.close();
+      await database.close();
+    };
+    return { ...opened, close };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
 // The steps of opening share most of what the others made.
 // oxlint-disable-next-line max-lines-per-function
-export async function openChat({ flags, engines, screen, stdinIsTaken, interrupt }: ChatWishes): Promise<OpenChat> {
+async function openChatOver(
+  database: ThreadDatabase,
+  { flags, engines, screen, stdinIsTaken, interrupt }: ChatWishes,
+): Promise<OpenChat> {
   const warn = (message: string) => screen.warn(`toolscript: ${message}`);
   const loaded = await loadSettings(flags, process.env, warn);
-  const folder = new ThreadFolder(dataFolder(process.env).threadsFolder);
-  const earlier = earlierThread(folder, flags, loaded.cwd);
-  // A conversation goes on with whom it was with, unless somebody else is named.
-  const before = earlier === undefined ? undefined : readThread(earlier.path).voice;
-  const agent = loaded.named.agent ? loaded.agent : (before?.agent ?? loaded.agent);
+  const earlier = await earlierThread(database, flags, loaded.cwd);
+  // A conversation continues with the agent that it was with, unless another one is named.
+  const before = earlier === undefined ? undefined : await database.stores.threads.instructions(earlier.threadId);
+  const agent = loaded.named.agent ? loaded.agent : (before?.agentId ?? loaded.agent);
   const model = flags.model ?? (loaded.named.agent ? undefined : before?.model);
   const agents = await findAgents(process.env, loaded.cwd, warn, agent);
   const chosen = chooseAgent(agents, { ...loaded, agent }, model, process.env);
@@ -77,10 +96,15 @@ export async function openChat({ flags, engines, screen, stdinIsTaken, interrupt
     stdoutIsTaken: isJson,
     interrupt,
   });
-  const voice = {
-    agent: chosen.agent.slug,
-    model: chosen.model,
-    system: agentSystem(workbench.harness, provider, chosen.agent, settings.mode),
+  const threadSettings: ThreadSettings = {
+    database,
+    workspace: settings.cwd,
+    agent: {
+      agent: chosen.agent.slug,
+      model: chosen.model,
+      system: agentSystem(workbench.harness, provider, chosen.agent, settings.mode),
+    },
+    onLost: warn,
   };
   const loadImage = await imageLoader(settings.cwd);
   const make = (thread: Thread): OpenChat => {
@@ -96,38 +120,28 @@ export async function openChat({ flags, engines, screen, stdinIsTaken, interrupt
       workbench,
       settings,
       chosen,
-      anew: () => {
-        thread.close();
-        return make(Thread.begin(folder, settings.cwd, voice, warn));
-      },
-      close: async () => {
-        thread.close();
-        await workbench.close();
-      },
+      anew: () => make(Thread.begin(threadSettings)),
+      close: () => workbench.close(),
     };
   };
   try {
-    return make(
-      earlier === undefined
-        ? Thread.begin(folder, settings.cwd, voice, warn)
-        : Thread.reopen(folder, earlier, voice, warn),
-    );
+    return make(earlier === undefined ? Thread.begin(threadSettings) : await Thread.reopen(earlier, threadSettings));
   } catch (error) {
     await workbench.close();
     throw error;
   }
 }
 
-function earlierThread(
-  folder: ThreadFolder,
+async function earlierThread(
+  database: ThreadDatabase,
   { thread, continue: continues }: ChatFlags,
   workspace: string,
-): ListedThread | undefined {
+): Promise<StoredThread | undefined> {
   if (thread === undefined && continues !== true) return undefined;
-  const found = thread === undefined ? folder.latest(workspace) : folder.find(thread);
+  const found = await (thread === undefined ? database.latest(workspace) : database.find(thread));
   if (found.workspace === workspace) return found;
   throw new UsageError(
-    `${found.thread_id} is a conversation about ${visibleLine(found.workspace)}. Name that folder with --cwd.`,
+    `${found.threadId} is a conversation about ${visibleLine(found.workspace)}. Name that folder with --cwd.`,
   );
 }
 

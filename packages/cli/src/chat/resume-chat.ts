@@ -1,19 +1,18 @@
-import { existsSync } from 'node:fs';
 import type { Decisions } from '@toolscript/core';
 import type { AskedAbout } from '../approvals/asked-about.js';
-import { dataFolder } from '../configuration/locations.js';
 import { EXIT } from '../exit-status.js';
 import type { Engines } from '../harness/engines.js';
 import { inspectWhole } from '../kept/inspect.js';
 import { ownCommand } from '../terminal/own-command.js';
 import { Screen } from '../terminal/screen.js';
-import { ThreadFolder } from '../threads/thread-folder.js';
+import { ThreadDatabase } from '../threads/thread-database.js';
 import { resumedBanner } from '../view/script-report.js';
 import { TurnInterruption } from './conversation.js';
 import { openChat, type ChatFlags, type OpenChat } from './open-chat.js';
 import { demandEnabled, tellWhatWaits } from './waiting.js';
 
 export interface ResumeChatWishes {
+  database: ThreadDatabase;
   scriptId: string;
   flags: ChatFlags;
   engines: Engines;
@@ -23,11 +22,12 @@ export interface ResumeChatWishes {
 }
 
 /** Goes on with a script of a conversation, and lets the model go on with what came of it. */
-export async function resumeChat({ scriptId, flags, engines, force, decide }: ResumeChatWishes): Promise<number> {
+export async function resumeChat(wishes: ResumeChatWishes): Promise<number> {
+  const { database, scriptId, flags, engines, force, decide } = wishes;
   const screen = new Screen(process.stdout, process.stderr, process.env);
   const turns = new TurnInterruption();
   const interrupt = () => turns.interrupt();
-  const opened = await openChat({ flags, engines, screen, stdinIsTaken: false, interrupt });
+  const opened = await openChat({ flags, engines, screen, stdinIsTaken: false, interrupt, database });
   try {
     demandEnabled(opened.settings);
     const details = await inspectWhole(opened.workbench.harness, scriptId);
@@ -44,8 +44,19 @@ export async function resumeChat({ scriptId, flags, engines, force, decide }: Re
   }
 }
 
-export function isThreadKept(threadId: string): boolean {
-  return existsSync(new ThreadFolder(dataFolder(process.env).threadsFolder).pathOf(threadId));
+/** Acts on the database of a thread. Undefined where the thread was deleted. */
+export async function withThread<Value>(
+  threadId: string,
+  act: (database: ThreadDatabase) => Promise<Value>,
+): Promise<Value | undefined> {
+  const database = await ThreadDatabase.open(process.env, (message) => {
+    process.stderr.write(`toolscript: ${message}\n`);
+  });
+  try {
+    return (await database.has(threadId)) ? await act(database) : undefined;
+  } finally {
+    await database.close();
+  }
 }
 
 async function goOn(

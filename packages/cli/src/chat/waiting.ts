@@ -29,12 +29,12 @@ export async function tellWhatWaits(
   screen: Screen,
   isJson: boolean,
 ): Promise<boolean> {
-  const { waiting } = thread;
-  if (waiting === undefined) return false;
+  const { waitingScript } = thread;
+  if (waitingScript === undefined) return false;
   const isKnown = isJson || workbench.approvals.hasAsked;
   showSuspended({
-    scriptId: waiting.scriptId,
-    details: isKnown ? undefined : await workbench.harness.inspect(waiting.scriptId),
+    scriptId: waitingScript,
+    details: isKnown ? undefined : await workbench.harness.inspect(waitingScript),
     options: [],
     style: screen.style,
     write: isJson ? (line) => screen.warn(line) : (line) => screen.line(line),

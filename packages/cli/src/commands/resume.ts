@@ -1,7 +1,7 @@
 import type { AskedAbout } from '../approvals/asked-about.js';
 import type { Decisions, KeptScriptDetails } from '@toolscript/core';
 import type { ApprovalRequest, Decision, Outcome, Remember } from '@toolscript/core/protocol';
-import { isThreadKept, resumeChat } from '../chat/resume-chat.js';
+import { resumeChat, withThread } from '../chat/resume-chat.js';
 import { demandEnabled } from '../chat/waiting.js';
 import type { WorkspaceRules } from '../approvals/workspace-rules.js';
 import type { Approve } from '../configuration/settings.js';
@@ -44,11 +44,15 @@ export async function resumeScript(id: string, flags: ResumeFlags, engines: Engi
   const origin = await kept.origins.of(scriptId);
   const cwd = await workspaceOf(scriptId, origin, flags.cwd);
   const { approve: _approve, then, force: _force, ...settings } = flags;
-  // A conversation that was forgotten has nobody to tell; the script goes on by itself.
-  if (origin?.thread !== undefined && isThreadKept(origin.thread)) {
+  if (origin?.thread !== undefined) {
     const chatFlags = { ...settings, cwd, thread: origin.thread, ...(then === undefined ? {} : { approve: then }) };
     const force = flags.force === true;
-    return resumeChat({ scriptId, flags: chatFlags, engines, force, decide: (asked) => decisionsFor(asked, flags) });
+    const decide = (asked: AskedAbout) => decisionsFor(asked, flags);
+    const status = await withThread(origin.thread, (database) =>
+      resumeChat({ database, scriptId, flags: chatFlags, engines, force, decide }),
+    );
+    // The script of a conversation that was deleted continues by itself.
+    if (status !== undefined) return status;
   }
   const printsOutcome = flags.json === true && (origin?.command !== 'run' || state === 'interrupted');
   return onScriptStage<EventView>({

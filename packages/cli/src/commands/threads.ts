@@ -1,66 +1,129 @@
-import { dataFolder } from '../configuration/locations.js';
+import { writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Thread as StoredThread } from '@toolscript/core/protocol';
 import { workspaceFolder } from '../configuration/workspace-folder.js';
 import { EXIT } from '../exit-status.js';
-import { Screen } from '../terminal/screen.js';
 import { ownCommand } from '../terminal/own-command.js';
-import { jsonText, visibleLine, visibleTitle } from '../terminal/untrusted.js';
+import { Screen } from '../terminal/screen.js';
+import { jsonText, visible, visibleLine, visibleTitle } from '../terminal/untrusted.js';
 import { cutToWidth } from '../terminal/width.js';
-import { ThreadFolder, type ListedThread } from '../threads/thread-folder.js';
+import { allRuns, allTurns } from '../threads/history.js';
+import { allEvents } from '../threads/run-end.js';
+import { ThreadDatabase, throughStore } from '../threads/thread-database.js';
+import { orRefuse, UsageError } from '../usage-error.js';
 import { ago } from '../view/durations.js';
+import { threadMarkdown } from '../view/thread-markdown.js';
 
 export interface ThreadsFlags {
   all?: boolean;
   cwd?: string;
-  delete?: string;
+  search?: string;
   json?: boolean;
 }
 
-/** Lists the conversations that are kept, or forgets one. */
-export async function listThreads(flags: ThreadsFlags): Promise<number> {
-  const screen = new Screen(process.stdout, process.stderr, process.env);
-  const threadFolder = new ThreadFolder(dataFolder(process.env).threadsFolder);
-  if (flags.delete !== undefined) return forget(threadFolder, flags.delete, screen);
-  const workspace = await workspaceFolder(flags.cwd);
-  const threads = threadFolder.list().filter((thread) => flags.all === true || thread.workspace === workspace);
-  if (flags.json === true) {
-    const listed = threads.map(
-      ({ thread_id: threadId, workspace: folder, created_at: createdAt, title, changedMs }) => ({
-        threadId,
-        title,
-        workspace: folder,
-        createdAt,
-        changedAt: new Date(changedMs).toISOString(),
-      }),
-    );
-    screen.write(`${jsonText(listed, 2)}\n`);
-    return EXIT.completed;
-  }
-  if (threads.length === 0)
-    screen.line(
-      flags.all === true
-        ? 'There are no conversations.'
-        : 'There are no conversations about this folder; --all shows those of others.',
-    );
-  for (const thread of threads) for (const line of threadLines(thread, flags.all === true, screen)) screen.line(line);
-  if (threads.length > 0) screen.line(screen.style.dim(`To go on with one: ${ownCommand()} --thread ID`));
-  return EXIT.completed;
+export interface ExportFlags {
+  format?: 'markdown' | 'jsonl';
+  output?: string;
 }
 
-function threadLines(
-  { thread_id: id, title, changedMs, workspace }: ListedThread,
-  all: boolean,
+/** Lists the conversations that are kept. */
+export async function listThreads({ all = false, cwd, search, json = false }: ThreadsFlags): Promise<number> {
+  const workspace = all ? undefined : await workspaceFolder(cwd);
+  return onThreads(async (database, screen) => {
+    const threads = await database.list({
+      ...(workspace === undefined ? {} : { workspace }),
+      ...(search === undefined ? {} : { text: search }),
+    });
+    if (json) screen.write(`${jsonText(threads.map(listed), 2)}\n`);
+    else for (const line of listLines(threads, { all, search }, screen)) screen.line(line);
+  });
+}
+
+export async function renameThread(id: string, title: string): Promise<number> {
+  if (title.trim() === '') throw new UsageError('The title is empty. Write one.');
+  return onThreads(async (database, screen) => {
+    const found = await database.find(id);
+    await database.rename(found, title);
+    screen.line(`${found.threadId} is now called ${visibleTitle(title)}`);
+  });
+}
+
+/** Deletes all that are named, or none where one of them is not found. */
+export async function deleteThreads(ids: readonly string[]): Promise<number> {
+  return onThreads(async (database, screen) => {
+    const found = new Map<string, StoredThread>();
+    for (const id of ids) {
+      const thread = await database.find(id);
+      found.set(thread.threadId, thread);
+    }
+    for (const thread of found.values()) {
+      await database.delete(thread);
+      screen.line(`${thread.threadId} is deleted.`);
+    }
+  });
+}
+
+/** Writes a conversation to a file or to stdout. */
+export async function exportThread(id: string, { format = 'markdown', output }: ExportFlags): Promise<number> {
+  return onThreads(async (database, screen) => {
+    const thread = await database.find(id);
+    const text = await throughStore(format === 'jsonl' ? eventLines(database, thread) : markdownOf(database, thread));
+    if (output === undefined) return screen.write(visible(text));
+    const path = resolve(output);
+    orRefuse(
+      () => writeFileSync(path, text, { mode: 0o600 }),
+      (code) => `${visibleLine(path)} cannot be written (${code}). Name a file in a folder that you can write to.`,
+    );
+    screen.line(`${thread.threadId} is in ${visibleLine(path)}`);
+  });
+}
+
+async function onThreads(act: (database: ThreadDatabase, screen: Screen) => Promise<void>): Promise<number> {
+  const screen = new Screen(process.stdout, process.stderr, process.env);
+  const database = await ThreadDatabase.open(process.env, (message) => screen.warn(`toolscript: ${message}`));
+  try {
+    await act(database, screen);
+    return EXIT.completed;
+  } finally {
+    await database.close();
+  }
+}
+
+function listed({ threadId, title, workspace, agentId, createdAt, updatedAt }: StoredThread) {
+  const [created, changed] = [createdAt, updatedAt].map((time) => new Date(time).toISOString());
+  return { threadId, title, workspace, agentId: agentId ?? null, createdAt: created, changedAt: changed };
+}
+
+function listLines(
+  threads: readonly StoredThread[],
+  { all, search }: { all: boolean; search: string | undefined },
   screen: Screen,
 ): string[] {
+  if (threads.length > 0)
+    return [
+      ...threads.flatMap((thread) => threadLines(thread, all, screen)),
+      screen.style.dim(`To go on with one: ${ownCommand()} --thread ID`),
+    ];
+  const about = search === undefined ? '' : ` with the text ${visibleLine(search)}`;
+  if (all) return [`There are no conversations${about}.`];
+  return [`There are no conversations about this folder${about}; --all shows those of others.`];
+}
+
+function threadLines({ threadId, title, updatedAt, workspace }: StoredThread, all: boolean, screen: Screen): string[] {
   const fit = (line: string) => (screen.isTerminal ? cutToWidth(line, screen.columns) : line);
   return [
-    fit(`${id}  ${ago(Date.now() - changedMs)}  ${visibleTitle(title)}`),
+    fit(`${threadId}  ${ago(Date.now() - updatedAt)}  ${visibleTitle(title)}`),
     ...(all ? [screen.style.dim(fit(`    in ${visibleLine(workspace)}`))] : []),
   ];
 }
 
-function forget(folder: ThreadFolder, text: string, screen: Screen): number {
-  const found = folder.find(text);
-  folder.delete(found);
-  screen.line(`${found.thread_id} is forgotten.`);
-  return EXIT.completed;
+async function markdownOf({ stores }: ThreadDatabase, thread: StoredThread): Promise<string> {
+  return threadMarkdown(thread, await allTurns(stores, thread.threadId));
+}
+
+async function eventLines({ stores }: ThreadDatabase, { threadId }: StoredThread): Promise<string> {
+  const lines: string[] = [];
+  for (const { runId } of await allRuns(stores, threadId))
+    lines.push(...(await allEvents(stores, runId)).map((event) => `${jsonText(event)}\n`));
+  return lines.join('');
 }

@@ -44,8 +44,12 @@ export interface DataFolder {
   readonly scriptsFolder: string;
   /** For each of them, where it was started. */
   readonly originsFolder: string;
-  /** Conversations, one file each. */
+  /** Conversations. */
+  readonly databaseFile: string;
+  /** Conversations of earlier versions, one file each. */
   readonly threadsFolder: string;
+  /** A mark for each of those that was imported. */
+  readonly importedThreadsFolder: string;
   readonly keyFile: string;
   readonly auditFile: string;
 }
@@ -57,7 +61,9 @@ export function dataFolder(environment: Environment, platform: NodeJS.Platform =
     path,
     scriptsFolder: join(path, 'scripts'),
     originsFolder: join(path, 'origins'),
+    databaseFile: join(path, 'toolscript.db'),
     threadsFolder: join(path, 'threads'),
+    importedThreadsFolder: join(path, 'imported-threads'),
     keyFile: join(path, 'suspension.key'),
     auditFile: join(path, 'audit.jsonl'),
   };

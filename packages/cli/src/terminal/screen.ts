@@ -6,10 +6,12 @@ import { cutToWidth } from './width.js';
 export interface OutputStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
+  readonly rows?: number;
   write(text: string): unknown;
 }
 
 const DEFAULT_COLUMNS = 80;
+const DEFAULT_ROWS = 24;
 const ERASE_LINE = '\r\x1b[2K';
 
 /**
@@ -40,6 +42,10 @@ export class Screen {
   get columns(): number {
     const { columns } = this.#out;
     return columns === undefined || columns < 20 ? DEFAULT_COLUMNS : columns;
+  }
+
+  get rows(): number {
+    return this.#out.rows ?? DEFAULT_ROWS;
   }
 
   write(text: string): void {

@@ -1,156 +1,231 @@
 import { randomBytes } from 'node:crypto';
+import type { ApprovalRequest, Decisions } from '@toolscript/core';
 import { extendHistory, userMessage } from '@toolscript/core/agent';
-import type { OutputItem, StreamEvent } from '@toolscript/core/protocol';
-import {
-  readThread,
-  ThreadWriter,
-  waitingRun,
-  type LossListener,
-  type ThreadHead,
-  type ThreadText,
-  type ThreadVoice,
-  type WaitingRun,
-} from './thread-file.js';
-import type { ListedThread, ThreadFolder } from './thread-folder.js';
+import type {
+  OutputItem,
+  Run,
+  RunDraft,
+  ServiceStores,
+  StreamEvent,
+  Thread as StoredThread,
+  ThreadInstructions,
+} from '@toolscript/core/protocol';
+import { allRuns, loadHistory } from './history.js';
+import { busyError, closeEarlierRuns, refuseWhereHeld } from './earlier-runs.js';
+import { allEvents, doneOf } from './run-end.js';
+import { ownClaim, PRINCIPAL } from './run-owner.js';
+import { throughStore, type ThreadDatabase } from './thread-database.js';
+import { ThreadRun } from './thread-run.js';
 
 const TITLE_LENGTH = 100;
 
-/** Who is talked to, and what they are told at the beginning. */
-export interface Voice {
+/** Whom a thread talks to. */
+export interface ThreadAgent {
   readonly agent: string;
   readonly model: string;
   /** As the tools and the agent are now. */
   readonly system: string | undefined;
 }
 
+export interface ThreadSettings {
+  readonly database: ThreadDatabase;
+  readonly workspace: string;
+  readonly agent: ThreadAgent;
+  /** Reports, once, that the conversation is not kept any more. */
+  readonly onLost: (message: string) => void;
+}
+
+/** The names and the place of a run's next event. Empty: they are made up. */
+export interface RunNames {
+  readonly runId?: string;
+  readonly turnId?: string;
+  readonly nextSeq?: number;
+}
+
 /**
- * A conversation: what was said, and the file that keeps it. The file is made with the first prompt. What a model is
- * told at the beginning stays as it was then; what has changed since is told once, before the next prompt.
+ * A conversation, stored with the first prompt. What a model is told at the beginning stays as it was then; what has
+ * changed since is announced once, before the next prompt.
  */
 export class Thread {
   readonly id: string;
   readonly workspace: string;
-  /** The model that is told the same as at the beginning; undefined where that is new. */
-  readonly system: string | undefined;
-  #history: readonly OutputItem[];
-  #waiting: WaitingRun | undefined;
-  readonly #folder: ThreadFolder;
-  readonly #voice: ThreadVoice;
-  readonly #onLost: LossListener | undefined;
-  #writer: ThreadWriter | undefined;
-  #isVoiceKept: boolean;
-  /** Instructions that the model has not been told. */
-  #news: string | undefined;
-  #run: StreamEvent[] = [];
+  readonly #settings: ThreadSettings;
+  readonly #stores: ServiceStores;
+  #isKept: boolean;
+  #isLost = false;
+  #history: readonly OutputItem[] = [];
+  #waitingScript: string | undefined;
+  #system: string | undefined;
+  #run: ThreadRun | undefined;
+  #events: StreamEvent[] = [];
 
-  private constructor(settings: {
-    id: string;
-    workspace: string;
-    folder: ThreadFolder;
-    voice: Voice;
-    text: ThreadText | undefined;
-    writer: ThreadWriter | undefined;
-    onLost: LossListener | undefined;
-  }) {
-    const { id, workspace, folder, voice, text, writer, onLost } = settings;
+  private constructor(id: string, isKept: boolean, settings: ThreadSettings) {
     this.id = id;
-    this.workspace = workspace;
-    this.#folder = folder;
-    this.#history = text?.history ?? [];
-    this.#waiting = text?.waiting;
-    this.#writer = writer;
-    this.#onLost = onLost;
-    const before = text?.voice;
-    const isSame = before !== undefined && before.agent === voice.agent;
-    const told = before?.announced ?? before?.system;
-    this.#news = isSame && told !== voice.system ? voice.system : undefined;
-    this.system = isSame ? before.system : voice.system;
-    const { agent, model } = voice;
-    this.#isVoiceKept = isSame && before.model === model && this.#news === undefined;
-    this.#voice = {
-      type: 'voice',
-      agent,
-      model,
-      ...(this.system === undefined ? {} : { system: this.system }),
-      ...(voice.system === this.system || voice.system === undefined ? {} : { announced: voice.system }),
-    };
+    this.#isKept = isKept;
+    this.#settings = settings;
+    this.#stores = settings.database.stores;
+    this.workspace = settings.workspace;
+    this.#system = settings.agent.system;
   }
 
-  /** `onLost` is told once where keeping ends; on stderr by default. */
-  static begin(folder: ThreadFolder, workspace: string, voice: Voice, onLost?: LossListener): Thread {
-    const id = `thr_${randomBytes(9).toString('base64url').replaceAll(/[-_]/gu, '0')}`;
-    return new Thread({ id, workspace, folder, voice, text: undefined, writer: undefined, onLost });
+  static begin(settings: ThreadSettings): Thread {
+    return new Thread(`thr_${randomBytes(9).toString('base64url').replaceAll(/[-_]/gu, '0')}`, false, settings);
   }
 
-  /** Throws a UsageError where the file is damaged, refused by the system, or open in another process. */
-  static reopen(
-    folder: ThreadFolder,
-    { thread_id: id, workspace, path }: ListedThread,
-    voice: Voice,
-    onLost?: LossListener,
-  ): Thread {
-    const writer = new ThreadWriter(path, { onLost });
-    try {
-      return new Thread({ id, workspace, folder, voice, text: readThread(path), writer, onLost });
-    } catch (error) {
-      writer.close();
-      throw error;
-    }
+  /** Throws a UsageError where another process works on it, or the database fails. */
+  static async reopen({ threadId }: StoredThread, settings: ThreadSettings): Promise<Thread> {
+    const thread = new Thread(threadId, true, settings);
+    await throughStore(thread.#load());
+    return thread;
   }
 
   get history(): readonly OutputItem[] {
     return this.#history;
   }
 
-  /** The run that waits for a person; undefined once something else was said. */
-  get waiting(): WaitingRun | undefined {
-    return this.#waiting;
+  /** The script that the last run waits with; undefined once something else was said. */
+  get waitingScript(): string | undefined {
+    return this.#waitingScript;
   }
 
-  /** Whether there is a file to go on with. */
+  /** Whether it can be continued later. */
   get isKept(): boolean {
-    return this.#writer !== undefined;
+    return this.#isKept;
   }
 
-  /** What a run is given of a prompt. Throws a UsageError where the first one cannot be kept. */
-  prompt(text: string): OutputItem[] {
-    this.#open(text);
-    const news = this.#news;
-    this.#news = undefined;
-    if (!this.#isVoiceKept) this.#writer?.write(this.#voice);
-    this.#isVoiceKept = true;
-    return [...(news === undefined ? [] : [announcement(news)]), userMessage(text)];
+  /** The model is told the same as at the beginning. */
+  get system(): string | undefined {
+    return this.#system;
+  }
+
+  /** Aborts where the run that was begun must stop. */
+  get signal(): AbortSignal | undefined {
+    return this.#run?.signal;
+  }
+
+  /** Begins a run with a prompt, and gives what it is given. Throws a UsageError where it cannot be kept. */
+  async beginTurn(text: string): Promise<RunNames & { readonly input: readonly OutputItem[] }> {
+    if (this.#isLost) return { input: [userMessage(text)] };
+    return throughStore(this.#begin(text));
+  }
+
+  /**
+   * Begins to resume a script. The run that waits with it continues; a run of its own begins where there is none, as
+   * for one whose run was interrupted.
+   */
+  async beginResume(scriptId: string, decisions: Decisions): Promise<RunNames> {
+    if (this.#isLost) return {};
+    return throughStore(this.#resume(scriptId, decisions));
   }
 
   take(event: StreamEvent): void {
-    this.#run.push(event);
-    this.#writer?.take(event);
+    this.#events.push(event);
+    this.#run?.take(event);
   }
 
-  /** The run has told all it had to tell. */
-  endRun(): void {
-    this.#history = extendHistory(this.#history, this.#run);
-    this.#waiting = waitingRun(this.#run);
-    this.#run = [];
+  /** The run has emitted all its events. `requests`: what it waits for. */
+  async endRun(requests: readonly ApprovalRequest[] = []): Promise<void> {
+    await this.#run?.end(requests);
+    this.#isLost ||= this.#run?.isLost === true;
+    this.#run = undefined;
+    this.#history = extendHistory(this.#history, this.#events);
+    const done = doneOf(this.#events);
+    this.#waitingScript = done?.status === 'suspended' ? done.script_id : undefined;
+    this.#events = [];
   }
 
-  close(): void {
-    this.#writer?.close();
-    this.#writer = undefined;
+  async #load(): Promise<void> {
+    await refuseWhereHeld(this.#stores, this.id);
+    const { system } = this.#compared(await this.#stores.threads.instructions(this.id));
+    this.#system = system;
+    this.#history = await loadHistory(this.#stores, this.id);
+    const last = (await this.#runs()).at(-1);
+    this.#waitingScript = last?.state === 'suspended' ? await this.#scriptOf(last) : undefined;
   }
 
-  #open(title: string): void {
-    if (this.#writer !== undefined) return;
-    this.#folder.prepare();
-    const head: ThreadHead = {
-      type: 'thread',
-      version: 1,
-      thread_id: this.id,
-      workspace: this.workspace,
-      created_at: new Date().toISOString(),
-      title: title.slice(0, TITLE_LENGTH),
+  async #begin(text: string): Promise<RunNames & { readonly input: readonly OutputItem[] }> {
+    const { threads } = this.#stores;
+    if (this.#isKept) {
+      await closeEarlierRuns(this.#stores, this.id);
+      // Another process may have continued it.
+      this.#history = await loadHistory(this.#stores, this.id);
+    }
+    const { system, news, instructions } = this.#compared(await threads.instructions(this.id));
+    this.#system = system;
+    const input = [...(news === undefined ? [] : [announcement(news)]), userMessage(text)];
+    const { workspace, agent } = this.#settings;
+    const create = { threadId: this.id, title: text.slice(0, TITLE_LENGTH), workspace, agentId: agent.agent };
+    const run = await this.#create(input, this.#isKept ? { threadId: this.id } : { create });
+    this.#isKept = true;
+    const { runId, epoch } = run;
+    if (instructions !== undefined) await threads.saveInstructions(this.id, instructions, { runId, epoch });
+    return { ...this.#hold(run), input };
+  }
+
+  async #resume(scriptId: string, decisions: Decisions): Promise<RunNames> {
+    await closeEarlierRuns(this.#stores, this.id);
+    this.#history = await loadHistory(this.#stores, this.id);
+    const waiting = await this.#runWaitingWith(scriptId);
+    if (waiting === undefined) {
+      const resumed = { ...userMessage(`Resume ${scriptId}`), role: 'system' } as OutputItem;
+      return this.#hold(await this.#create([resumed], { threadId: this.id }), { hasNoPrompt: true });
+    }
+    const claimed = await this.#stores.runs.claim({ ...ownClaim(), runId: waiting, evenSuspended: true });
+    if (claimed === undefined) throw await busyError(this.#stores, this.id);
+    for (const [approvalId, decision] of Object.entries(decisions))
+      await this.#stores.threads.decide(approvalId, decision, PRINCIPAL);
+    const { length: nextSeq } = await allEvents(this.#stores, waiting);
+    return this.#hold(claimed.run, { nextSeq });
+  }
+
+  #hold(run: Run, { nextSeq = 0, hasNoPrompt = false } = {}): Required<RunNames> {
+    const { onLost } = this.#settings;
+    this.#run = new ThreadRun({ stores: this.#stores, run, nextSeq, hasNoPrompt, onLost });
+    return { runId: run.runId, turnId: run.turnId, nextSeq };
+  }
+
+  async #create(input: OutputItem[], thread: RunDraft['thread']): Promise<Run> {
+    const { agent, model } = this.#settings.agent;
+    const draft = { principal: PRINCIPAL, thread, input, options: { agentId: agent, model }, claim: ownClaim() };
+    try {
+      return (await this.#stores.runs.create(draft)).run;
+    } catch (error) {
+      if (!(error instanceof Error) || error.name !== 'ThreadBusyError') throw error;
+      throw await busyError(this.#stores, this.id);
+    }
+  }
+
+  async #runWaitingWith(scriptId: string): Promise<string | undefined> {
+    for (const run of (await this.#runs()).toReversed())
+      if (run.state === 'suspended' && (await this.#scriptOf(run)) === scriptId) return run.runId;
+    return undefined;
+  }
+
+  /** The script that a suspended run waits with. */
+  async #scriptOf({ runId }: Run): Promise<string | undefined> {
+    const { approvals } = await this.#stores.threads.listApprovals({ runId, state: 'pending', limit: 1 });
+    return approvals[0]?.request.scriptId;
+  }
+
+  #runs(): Promise<Run[]> {
+    return allRuns(this.#stores, this.id);
+  }
+
+  /** What the model is told, what of it is new to it, and what to save of that. */
+  #compared(before: ThreadInstructions | undefined) {
+    const { agent, model, system: current } = this.#settings.agent;
+    const isSame = before !== undefined && before.agentId === agent;
+    const told = before?.announced ?? before?.system;
+    const news = isSame && told !== current ? current : undefined;
+    const system = isSame ? before.system : current;
+    const isSaved = isSame && before.model === model && news === undefined;
+    const instructions: ThreadInstructions = {
+      agentId: agent,
+      model,
+      ...(system === undefined ? {} : { system }),
+      ...(current === system || current === undefined ? {} : { announced: current }),
     };
-    this.#writer = new ThreadWriter(this.#folder.pathOf(this.id), { head, onLost: this.#onLost });
+    return { system, news, instructions: isSaved ? undefined : instructions };
   }
 }
 

@@ -27,7 +27,8 @@ export class Scene extends Place {
     more: readonly string[] = [],
     options?: StartOptions,
   ): Promise<Finished> {
-    return this.toolscript(['chat', prompt, ...this.model(...turns), ...more], options);
+    const args = ['chat', prompt, ...this.model(...turns), ...more];
+    return options === undefined ? this.run(args) : this.toolscript(args, options);
   }
 
   /** A file of this name in the person's own folder. */

@@ -1,16 +1,6 @@
-import {
-  appendFileSync,
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { StreamEventSchema } from '@toolscript/core/protocol';
 import { describe, expect, it } from 'vitest';
 import { finished, PROGRAM, said, start, type Finished } from '../support/program.js';
 import { Scene, script, text } from './scene.js';
@@ -20,8 +10,8 @@ interface Listed {
   title: string;
 }
 
-async function listed(scene: Scene): Promise<Listed[]> {
-  return JSON.parse((await scene.toolscript(['threads', '--json'])).stdout) as Listed[];
+async function listed(scene: Scene, ...flags: string[]): Promise<Listed[]> {
+  return JSON.parse((await scene.run(['threads', '--json', ...flags])).stdout) as Listed[];
 }
 
 const expecting = (answer: string, ...expected: string[]) => ({
@@ -29,66 +19,46 @@ const expecting = (answer: string, ...expected: string[]) => ({
   expect: expected,
 });
 
+/** A scene with one conversation. */
+async function withConversation(): Promise<{ scene: Scene; id: string }> {
+  const scene = new Scene();
+  await scene.chat('First question', [script('return 6 * 7'), text('It is 42.')]);
+  const [{ threadId: id } = { threadId: '' }] = await listed(scene);
+  return { scene, id };
+}
+
 describe('a conversation', () => {
   it('is kept with its prompts and results, and goes on: the last one, or the one that is named', async () => {
-    const scene = new Scene();
-    await scene.chat('First question', [script('return 6 * 7'), text('It is 42.')]);
+    const { scene, id } = await withConversation();
     await scene.chat('Another conversation', [text('Fine.')]);
-    const [newest, oldest] = await listed(scene);
-    expect([newest!.title, oldest!.title]).toEqual(['Another conversation', 'First question']);
+    expect((await listed(scene)).map(({ title }) => title)).toEqual(['Another conversation', 'First question']);
     const named = await scene.chat(
       'And twice that?',
       [expecting('84.', 'First question', 'It is 42.', 'And twice that?')],
-      ['--thread', oldest!.threadId.slice(0, 9)],
+      ['--thread', id.slice(0, 9)],
     );
     expect(named).toMatchObject({ status: 0, stderr: '' });
-    const last = await scene.chat(
-      'And that plus one?',
-      [expecting('85.', '84.', 'And that plus one?')],
-      ['--continue'],
-    );
+    const last = await scene.chat('And that plus one?', [expecting('85.', '84.', 'plus one?')], ['--continue']);
     expect(last).toMatchObject({ status: 0, stderr: '' });
     expect((await listed(scene)).map(({ title }) => title)).toEqual(['First question', 'Another conversation']);
   });
 
-  it('tells the model at the beginning what it told it then, and once what has changed since', async () => {
-    const scene = new Scene();
-    const system = (name: string) => ({ ...expecting('Yes.', name) });
-    await scene.chat('First', [text('Yes.')], ['--tools', 'readFile,listDir']);
-    const changed = await scene.chat(
-      'Second',
-      [system('the tools or the instructions have changed')],
-      ['--continue', '--tools', 'readFile'],
-    );
-    expect(changed).toMatchObject({ status: 0, stderr: '' });
-    const again = await scene.chat('Third', [text('Yes.')], ['--continue', '--tools', 'readFile']);
-    expect(again).toMatchObject({ status: 0, stderr: '' });
-    const [file] = readdirSync(scene.kept('threads'));
-    const lines = readFileSync(scene.kept('threads', file!), 'utf8').trimEnd().split('\n');
-    const announced = lines.filter((line) => line.includes('have changed') && line.includes('"response_start"'));
-    expect(announced).toHaveLength(1);
-  });
-
-  it('is the person’s own: nobody else may read it', async () => {
-    const scene = new Scene();
-    await scene.chat('Secret', [text('Yes.')]);
-    const [file] = readdirSync(scene.kept('threads'));
-    expect(statSync(scene.kept('threads', file!)).mode & 0o077).toBe(0);
-    expect(statSync(scene.kept('threads')).mode & 0o077).toBe(0);
+  it('is the user’s own: nobody else may read it', async () => {
+    const { scene } = await withConversation();
+    expect(statSync(scene.kept('toolscript.db')).mode & 0o077).toBe(0);
+    expect(statSync(scene.kept()).mode & 0o077).toBe(0);
   });
 
   it('of another workspace is not gone on with in this one', async () => {
-    const scene = new Scene();
-    await scene.chat('Here', [text('Yes.')]);
-    const [{ threadId } = { threadId: '' }] = await listed(scene);
+    const { scene, id } = await withConversation();
     const elsewhere = join(scene.base, 'elsewhere');
     mkdirSync(elsewhere);
-    const other = await scene.toolscript(['x', '--thread', threadId, '--cwd', elsewhere, ...scene.model(text('No.'))]);
+    const other = await scene.run(['x', '--thread', id, '--cwd', elsewhere, ...scene.model(text('No.'))]);
     expect(other.status).toBe(2);
     expect(other.stderr).toContain('is a conversation about');
   });
 
-  it('goes on after its process was killed while a script ran: what was cut off is told as such', async () => {
+  it('is refused while another process works on it, and goes on after that one was killed', async () => {
     const scene = new Scene();
     const child = start(
       process.execPath,
@@ -96,135 +66,106 @@ describe('a conversation', () => {
       { env: scene.env, cwd: scene.workspace },
     );
     await said(child, '"type":"script_log"');
+    const held = await scene.chat('Now?', [text('Yes.')], ['--continue']);
+    const sentence = `toolscript: This conversation is open in another process (${child.pid}). End that one first.\n`;
+    expect(held).toMatchObject({ status: 2, stdout: '', stderr: sentence });
     child.kill('SIGKILL');
     await new Promise((resolve) => child.once('close', resolve));
-    const { status, stderr } = await scene.chat(
-      'What now?',
-      [expecting('I look.', 'ended while this script ran', 'What now?')],
-      ['--continue'],
-    );
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const turn = expecting('I look.', 'ended while this script ran', 'What now?');
+    expect(await scene.chat('What now?', [turn], ['--continue'])).toMatchObject({ status: 0, stderr: '' });
+  });
+});
+
+describe('toolscript threads', () => {
+  it('finds conversations by their title and by what the user wrote', async () => {
+    const { scene, id } = await withConversation();
+    await scene.chat('Another conversation', [text('Fine.')]);
+    expect(await listed(scene, '--search', 'FIRST quest')).toMatchObject([{ threadId: id }]);
+    const { stdout } = await scene.run(['threads', '--search', 'nothing of the kind']);
+    expect(stdout).toContain('There are no conversations about this folder with the text nothing of the kind');
   });
 
-  it('goes on where its last line was cut off, and not where it was damaged', async () => {
-    const scene = new Scene();
-    await scene.chat('First', [text('Yes.')]);
-    const [file] = readdirSync(scene.kept('threads'));
-    const path = scene.kept('threads', file!);
-    const whole = readFileSync(path, 'utf8');
-    appendFileSync(path, '{"event_id":"evt_');
-    const cut = await scene.chat('Second', [expecting('Yes.', 'First')], ['--continue']);
-    expect(cut).toMatchObject({ status: 0, stderr: '' });
-    expect((await scene.chat('Third', [expecting('Yes.', 'Second')], ['--continue'])).status).toBe(0);
-    writeFileSync(path, whole.replace('"seq":0', '"seq":'));
-    const damaged = await scene.chat('Fourth', [text('Yes.')], ['--continue']);
-    expect(damaged.status).toBe(2);
-    expect(damaged.stderr).toContain('is damaged at line');
+  it('renames one', async () => {
+    const { scene, id } = await withConversation();
+    const { stdout } = await scene.run(['threads', 'rename', id.slice(0, 9), 'The answer']);
+    expect(stdout).toBe(`${id} is now called The answer\n`);
+    expect(await listed(scene)).toMatchObject([{ threadId: id, title: 'The answer' }]);
+    expect((await scene.run(['threads', 'rename', id, ' '])).stderr).toContain('The title is empty');
   });
 
-  it('is open in one process at a time; one that died holds nothing', async () => {
-    const scene = new Scene();
-    await scene.chat('First', [text('Yes.')]);
-    const [file] = readdirSync(scene.kept('threads'));
-    const lock = scene.kept('threads', `${file!}.lock`);
-    writeFileSync(lock, String(process.pid));
-    const held = await scene.chat('Second', [text('Yes.')], ['--continue']);
-    expect(held.status).toBe(2);
-    expect(held.stderr).toContain('is open in another process');
-    writeFileSync(lock, '999999999');
-    expect((await scene.chat('Second', [text('Yes.')], ['--continue'])).status).toBe(0);
-    expect(readdirSync(scene.kept('threads'))).toEqual([file]);
+  it('exports one as Markdown, to stdout or to a file for its owner', async () => {
+    const { scene, id } = await withConversation();
+    const { stdout } = await scene.run(['threads', 'export', id]);
+    for (const part of ['# First question\n', '## You\n\nFirst question\n', '```ts\nreturn 6 * 7\n```', 'It is 42.'])
+      expect(stdout).toContain(part);
+    const file = join(scene.base, 'out.md');
+    expect(await scene.run(['threads', 'export', id, '-o', file])).toMatchObject({ status: 0, stderr: '' });
+    expect(readFileSync(file, 'utf8')).toBe(stdout);
+    expect(statSync(file).mode & 0o077).toBe(0);
+    const missing = await scene.run(['threads', 'export', id, '-o', join(scene.base, 'none', 'out.md')]);
+    expectRefusal(missing, join(scene.base, 'none', 'out.md'), 'ENOENT');
   });
 
-  it('can be forgotten', async () => {
-    const scene = new Scene();
-    await scene.chat('First', [text('Yes.')]);
-    const [{ threadId } = { threadId: '' }] = await listed(scene);
-    expect((await scene.toolscript(['threads', '--delete', threadId])).stdout).toContain('is forgotten');
+  it('exports one as events, one a line', async () => {
+    const { scene, id } = await withConversation();
+    const { stdout } = await scene.run(['threads', 'export', id, '--format', 'jsonl']);
+    const events = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => StreamEventSchema.parse(JSON.parse(line)));
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index));
+    expect(events.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'completed' });
+  });
+
+  it('deletes those that are named, or none', async () => {
+    const { scene, id } = await withConversation();
+    const none = await scene.run(['threads', 'delete', id, 'thr_none']);
+    expect(none).toMatchObject({ status: 2, stdout: '' });
+    expect(none.stderr).toContain('There is no conversation thr_none');
+    expect((await scene.run(['threads', 'delete', id, id.slice(0, 9)])).stdout).toBe(`${id} is deleted.\n`);
     expect(await listed(scene)).toEqual([]);
   });
 });
 
 const isPosix = process.platform !== 'win32';
-const isRoot = process.getuid?.() === 0;
 
 /** One sentence that names the path and the system's code. */
 function expectRefusal({ status, stdout, stderr }: Finished, path: string, code: string): void {
   expect({ status, stdout, lines: stderr.split('\n').length }, stderr).toEqual({ status: 2, stdout: '', lines: 2 });
   expect(stderr).toMatch(/^toolscript: .*\.\n$/u);
   expect(stderr).toContain(path);
-  expect(stderr).toContain(`(${code})`);
-}
-
-/** A scene with one conversation, and where it is kept. */
-async function withConversation(): Promise<{ scene: Scene; id: string; path: string }> {
-  const scene = new Scene();
-  await scene.chat('First', [text('Yes.')]);
-  const [{ threadId: id } = { threadId: '' }] = await listed(scene);
-  return { scene, id, path: scene.kept('threads', `${id}.jsonl`) };
+  expect(stderr).toContain(code);
 }
 
 describe('what the system refuses', () => {
-  it('is one sentence where the folder of conversations is a file', async () => {
+  it('is one sentence where the database cannot be opened', async () => {
     const scene = new Scene();
-    const folder = scene.kept('threads');
-    mkdirSync(scene.kept(), { recursive: true });
-    writeFileSync(folder, '');
-    expectRefusal(await scene.toolscript(['threads']), folder, 'ENOTDIR');
-    expectRefusal(await scene.toolscript(['threads', '--delete', 'thr_a']), folder, 'ENOTDIR');
-    expectRefusal(await scene.chat('First', [text('Yes.')]), folder, 'EEXIST');
+    mkdirSync(scene.kept('toolscript.db'), { recursive: true });
+    expectRefusal(await scene.run(['threads']), scene.kept('toolscript.db'), 'cannot be opened');
+    expectRefusal(await scene.chat('First', [text('Yes.')]), scene.kept('toolscript.db'), 'cannot be opened');
   });
 
-  it.skipIf(!existsSync('/proc/self'))('is one sentence where nobody can write to the folder', async () => {
+  it('is one sentence where the database is a file of another program', async () => {
     const scene = new Scene();
     mkdirSync(scene.kept(), { recursive: true });
-    symlinkSync('/proc/self', scene.kept('threads'));
-    expectRefusal(await scene.chat('First', [text('Yes.')]), scene.kept('threads'), 'ENOENT');
+    writeFileSync(scene.kept('toolscript.db'), 'no database, and long enough to be told from one'.repeat(100));
+    expectRefusal(await scene.run(['threads']), scene.kept('toolscript.db'), 'database');
   });
 
-  it.skipIf(!isPosix)('is one sentence where the lock cannot be written', async () => {
-    const { scene, path } = await withConversation();
-    // The lock's name is longer than a name may be.
-    const long = scene.kept('threads', `${'x'.repeat(245)}.jsonl`);
-    renameSync(path, long);
-    expectRefusal(await scene.chat('Second', [text('Yes.')], ['--continue']), long, 'ENAMETOOLONG');
-    expectRefusal(await scene.toolscript(['threads', '--delete', 'thr_']), long, 'ENAMETOOLONG');
-  });
-
-  it('is one sentence where a conversation cannot be read', async () => {
-    const { scene, path } = await withConversation();
-    const folder = scene.kept('threads', 'thr_folder.jsonl');
-    mkdirSync(folder);
-    expectRefusal(await scene.chat('x', [text('Yes.')], ['--thread', 'thr_folder']), folder, 'EISDIR');
-    expect(await scene.chat('Second', [text('Yes.')], ['--continue'])).toMatchObject({ status: 0, stderr: '' });
-    expect(existsSync(path)).toBe(true);
-  });
-
-  // Root may do it all the same.
-  it.skipIf(!isPosix || isRoot)('is one sentence where the person has taken the right away', async () => {
-    const { scene, id, path } = await withConversation();
-    const folder = scene.kept('threads');
-    chmodSync(folder, 0o500);
-    try {
-      expectRefusal(await scene.chat('Second', [text('Yes.')], ['--continue']), path, 'EACCES');
-      expectRefusal(await scene.toolscript(['threads', '--delete', id]), path, 'EACCES');
-      chmodSync(path, 0);
-      expectRefusal(await scene.chat('Second', [text('Yes.')], ['--thread', id]), path, 'EACCES');
-    } finally {
-      chmodSync(folder, 0o700);
-    }
+  it('is one sentence where conversations of earlier versions cannot be read', async () => {
+    const scene = new Scene();
+    mkdirSync(scene.kept(), { recursive: true });
+    writeFileSync(scene.kept('threads'), '');
+    expectRefusal(await scene.run(['threads']), scene.kept('threads'), 'ENOTDIR');
   });
 
   it.skipIf(!isPosix)('in the middle of a run ends the keeping with one warning, and not the run', async () => {
-    const { scene, path } = await withConversation();
-    const long = 'x'.repeat(200_000);
-    await scene.chat(long.slice(0, 100_000), [text(long)], ['--continue']);
-    const before = statSync(path).size;
-    // No file may grow beyond this many blocks; the conversation has passed it.
+    const { scene } = await withConversation();
     const limited = start(
       'sh',
       [
         '-c',
+        // No file may grow beyond this many blocks.
         'ulimit -f 400 && exec "$@"',
         'sh',
         process.execPath,
@@ -232,25 +173,27 @@ describe('what the system refuses', () => {
         'chat',
         'Third',
         '--continue',
-        ...scene.model(script('return 6 * 7'), expecting('It is 42.', '42')),
+        ...scene.model(text('x'.repeat(400_000)), script('return 6 * 7')),
       ],
       { env: scene.env, cwd: scene.workspace },
     );
-    const { status, stdout, stderr } = await finished(limited);
+    const { status, stderr } = await finished(limited);
     expect({ status, lines: stderr.split('\n').length }, stderr).toEqual({ status: 0, lines: 2 });
-    expect(stdout).toContain('It is 42.');
-    expect(stderr).toContain(`${path} cannot be written (EFBIG): what is said from here on is not kept.`);
-    expect(statSync(path).size).toBe(before);
+    expect(stderr).toContain('What is said from here on is not kept.');
     const { status: after } = await scene.chat('Fourth', [expecting('Fine.', 'Fourth')], ['--continue']);
     expect(after).toBe(0);
+    expect(existsSync(scene.kept('toolscript.db'))).toBe(true);
   });
 });
 
 describe.skipIf(!isPosix)('a reader of stdout that went away', () => {
-  it.each(['threads', 'threads --json', 'approvals', 'tools', 'help'])('ends %s quietly', async (command) => {
+  it('ends commands quietly', async () => {
     const { scene } = await withConversation();
-    const { stdout, stderr } = await scene.shell(`(toolscript ${command}; echo "status $?" >&2) | true`);
-    expect({ stdout, stderr }).toEqual({ stdout: '', stderr: 'status 141\n' });
+    const commands = ['threads', 'threads --json', 'approvals', 'tools', 'help'];
+    const ends = await scene.shell(
+      commands.map((command) => `(toolscript ${command}; echo "status $?" >&2) | true`).join('; '),
+    );
+    expect(ends).toMatchObject({ stdout: '', stderr: 'status 141\n'.repeat(commands.length) });
   });
 
   it('does not hide that the command was wrong', async () => {

@@ -82,7 +82,7 @@ describe('a script of a conversation that waits for a person', () => {
     const scene = new Scene();
     const first = await scene.chat('Make it', [WRITE]);
     const [{ threadId }] = JSON.parse((await scene.toolscript(['threads', '--json'])).stdout) as [{ threadId: string }];
-    await scene.toolscript(['threads', '--delete', threadId]);
+    await scene.toolscript(['threads', 'delete', threadId]);
     const resumed = await scene.toolscript(['resume', waitingScript(first.stdout), '--approve']);
     expect({ status: resumed.status, stderr: resumed.stderr }).toEqual({ status: 0, stderr: '' });
     expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(true);

@@ -1,6 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { inProcess } from './in-process.js';
 import { finished, PROGRAM, start, temporaryFolder, toolscript, type Finished, type StartOptions } from './program.js';
 
 /** A person's own folders, a workspace, and a shell in which the program is found by its name. */
@@ -36,6 +37,11 @@ export class Place {
 
   toolscript(args: readonly string[], options: StartOptions = {}): Promise<Finished> {
     return toolscript(args, { cwd: this.workspace, ...options, env: { ...this.env, ...options.env } });
+  }
+
+  /** The same in this process, which is faster. */
+  run(args: readonly string[]): Promise<Finished> {
+    return inProcess(args, { cwd: this.workspace, env: this.env });
   }
 
   shell(command: string): Promise<Finished> {

@@ -1,0 +1,89 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { visibleLine } from '../terminal/untrusted.js';
+import { orRefuse, systemCode } from '../usage-error.js';
+
+const ENDING = '.jsonl';
+
+/** A conversation in a file of JSON lines, as earlier versions kept it. */
+export interface ThreadFile {
+  readonly name: string;
+  readonly path: string;
+  /** When it was written last, in ms since 1970. */
+  readonly changedMs: number;
+}
+
+/** Conversations of earlier versions, and a mark for each that was imported. */
+export class ThreadFiles {
+  readonly #folder: string;
+  readonly #marks: string;
+
+  constructor(folder: string, marks: string) {
+    this.#folder = folder;
+    this.#marks = marks;
+  }
+
+  /** Those that were never imported, oldest first. Throws a UsageError where the system refuses. */
+  unimported(): ThreadFile[] {
+    const names = orRefuse(
+      () => namesIn(this.#folder).filter((name) => name.endsWith(ENDING)),
+      (code) =>
+        `Conversations cannot be read from ${visibleLine(this.#folder)} (${code}). Make it a folder that you can read.`,
+    );
+    return names
+      .flatMap((name): ThreadFile[] => {
+        const path = join(this.#folder, name);
+        // It may be removed meanwhile.
+        const changedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+        if (changedMs === undefined) return [];
+        const file = { name, path, changedMs: Math.round(changedMs) };
+        return this.#isMarked(file) ? [] : [file];
+      })
+      .toSorted((left, right) => left.changedMs - right.changedMs);
+  }
+
+  /** It is not offered again; a damaged one is, once it has changed. */
+  mark({ name, changedMs }: ThreadFile, result: 'imported' | 'damaged'): void {
+    orRefuse(
+      () => {
+        mkdirSync(this.#marks, { recursive: true, mode: 0o700 });
+        const text = result === 'damaged' ? damagedMark(changedMs) : 'imported\n';
+        writeFileSync(join(this.#marks, name), text, { mode: 0o600, flush: true });
+      },
+      (code) => `${visibleLine(this.#marks)} cannot be written (${code}). Make it a folder that you can write to.`,
+    );
+  }
+
+  /** Idempotent. Throws a UsageError where the system refuses. */
+  delete(threadId: string): void {
+    const path = join(this.#folder, `${threadId}${ENDING}`);
+    orRefuse(
+      () => rmSync(path, { force: true }),
+      (code) => `${visibleLine(path)} cannot be removed (${code}). Make its folder writable.`,
+    );
+  }
+
+  #isMarked({ name, changedMs }: ThreadFile): boolean {
+    try {
+      const mark = readFileSync(join(this.#marks, name), 'utf8');
+      return !mark.startsWith('damaged') || mark === damagedMark(changedMs);
+    } catch (error) {
+      if (systemCode(error) === undefined) throw error;
+      return false;
+    }
+  }
+}
+
+function damagedMark(changedMs: number): string {
+  return `damaged ${changedMs}\n`;
+}
+
+/** None where there is no folder. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return [];
+    throw error;
+  }
+}

@@ -1,0 +1,70 @@
+import type { OutputItem, Thread, TurnItems } from '@toolscript/core/protocol';
+
+/** A conversation as a Markdown document. */
+export function threadMarkdown({ title, workspace, createdAt }: Thread, turns: readonly TurnItems[]): string {
+  const about = [new Date(createdAt).toISOString().slice(0, 10), workspace].filter((part) => part !== '').join(' · ');
+  const blocks = [`# ${onOneLine(title)}`, about];
+  let speaker: string | undefined;
+  const items = turns.flatMap((turn) => turn.items);
+  const scripts = new Set(items.flatMap((item) => (item.type === 'script_execution' ? [item.call_id] : [])));
+  for (const item of items) {
+    // The call that brought a script says the same.
+    const block = item.type === 'function_call' && scripts.has(item.call_id) ? undefined : blockOf(item);
+    if (block === undefined) continue;
+    const said = speakerOf(item);
+    if (said !== speaker) blocks.push(`## ${said}`);
+    speaker = said;
+    blocks.push(block);
+  }
+  return `${blocks.join('\n\n')}\n`;
+}
+
+function speakerOf(item: OutputItem): string {
+  if (item.type !== 'message') return 'Assistant';
+  return { user: 'You', system: 'Instructions', assistant: 'Assistant' }[item.role];
+}
+
+/** Undefined where there is nothing to show. */
+function blockOf(item: OutputItem): string | undefined {
+  switch (item.type) {
+    case 'message':
+      return item.content.trim() === '' ? undefined : item.content.trim();
+    case 'function_call':
+      return `Calls ${item.name}:\n\n${fenced(item.arguments, 'json')}`;
+    case 'function_call_output':
+      return `Result:\n\n${fenced(item.output)}`;
+    case 'script_execution':
+      return fenced(item.source_code, item.language);
+    case 'script_execution_output':
+      return item.stands_in === true ? undefined : resultBlock(item);
+    case 'plan':
+      return item.steps
+        .map(({ step, status }) => `- [${status === 'completed' ? 'x' : ' '}] ${onOneLine(step)}`)
+        .join('\n');
+    case 'compaction':
+      return `Summary of what was said before:\n\n${item.summary.trim()}`;
+    case 'error':
+      return `Error ${item.code}: ${item.message}`;
+    case 'reasoning':
+      return undefined;
+  }
+}
+
+function resultBlock(item: Extract<OutputItem, { type: 'script_execution_output' }>): string {
+  const text = [item.output, item.error === undefined ? undefined : `${item.error.code}: ${item.error.message}`]
+    .concat(item.status === 'completed' ? [item.output_json] : [])
+    .filter((part) => part !== undefined && part !== '')
+    .join('\n');
+  return text === '' ? `The script ${item.status}.` : `The script ${item.status}:\n\n${fenced(text)}`;
+}
+
+/** No fence in the text ends it. */
+function fenced(text: string, language = ''): string {
+  const ticks = Math.max(2, ...(text.match(/`+/gu) ?? []).map(({ length }) => length));
+  const fence = '`'.repeat(ticks + 1);
+  return `${fence}${language}\n${text.replace(/\n$/u, '')}\n${fence}`;
+}
+
+function onOneLine(text: string): string {
+  return text.replaceAll(/\s+/gu, ' ').trim();
+}

@@ -1,0 +1,56 @@
+import { runProgram } from '#cli/program.js';
+import { cleanEnvironment, PROGRAM, type Finished, type StartOptions } from './program.js';
+
+type Write = typeof process.stdout.write;
+
+let running: Promise<unknown> = Promise.resolve();
+
+/**
+ * Runs a command line in this process, one at a time: for tests of what a command does. Tests of how the program starts,
+ * ends, reads stdin or meets another process need a process of their own.
+ */
+export function inProcess(args: readonly string[], options: Omit<StartOptions, 'stdin'> = {}): Promise<Finished> {
+  const next = running.then(() => runHere(args, options));
+  running = next.catch(() => {});
+  return next;
+}
+
+async function runHere(args: readonly string[], { env, cwd = process.cwd() }: StartOptions): Promise<Finished> {
+  const before = { argv: process.argv, cwd: process.cwd(), env: process.env };
+  const [stdout, stderr] = [new Capture(process.stdout), new Capture(process.stderr)];
+  process.argv = [process.execPath, PROGRAM, ...args];
+  process.env = cleanEnvironment(env);
+  process.chdir(cwd);
+  try {
+    const status = await runProgram(args);
+    return { status, signal: null, stdout: stdout.text, stderr: stderr.text };
+  } finally {
+    process.chdir(before.cwd);
+    process.env = before.env;
+    process.argv = before.argv;
+    stdout.end();
+    stderr.end();
+  }
+}
+
+/** Takes what is written to a stream. */
+class Capture {
+  text = '';
+  readonly #stream: NodeJS.WriteStream;
+  readonly #write: Write;
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream;
+    this.#write = stream.write.bind(stream);
+    stream.write = ((chunk: string | Uint8Array, ...rest: unknown[]) => {
+      this.text += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('utf8');
+      const done = rest.find((one) => typeof one === 'function');
+      done?.();
+      return true;
+    }) as Write;
+  }
+
+  end(): void {
+    this.#stream.write = this.#write;
+  }
+}
