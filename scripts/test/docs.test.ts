@@ -265,14 +265,11 @@ describe('what the code prints', () => {
     }
   });
 
-  it.each(['', 'run', 'eval', 'resume', 'approvals', 'replay', 'tools', 'doctor', 'trust', 'rules'])(
-    'cli.md holds the help of "toolscript %s"',
-    (command) => {
-      const { output, status } = workspace.run(`toolscript ${command} --help`);
-      expect(status).toBe(0);
-      checkGenerated('docs/reference/cli.md', `help ${command}`.trim(), output, same);
-    },
-  );
+  it.each(documentedCommands('docs/reference/cli.md'))('cli.md holds the help of "toolscript %s"', (command) => {
+    const { output, status } = workspace.run(`toolscript ${command} --help`);
+    expect(status).toBe(0);
+    checkGenerated('docs/reference/cli.md', `help ${command}`.trim(), output, same);
+  });
 
   it('cli.md knows every command', () => {
     const { output } = workspace.run('toolscript --help');
@@ -348,3 +345,11 @@ describe('decisions', () => {
     expect([...foreign].filter((specifier) => !specifier.startsWith('node:'))).toEqual([]);
   });
 });
+
+/** The commands whose help the page has; the program itself is the empty one. */
+function documentedCommands(page: string): string[] {
+  return blocksOf(readPage(page)).flatMap(({ marker }) => {
+    const [found, command = ''] = /^generated help ?(.*)$/u.exec(marker) ?? [];
+    return found === undefined ? [] : [command];
+  });
+}

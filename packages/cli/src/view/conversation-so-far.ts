@@ -1,4 +1,5 @@
 import type { OutputItem } from '@toolscript/core/protocol';
+import { MarkdownStream } from '../terminal/markdown.js';
 import type { Style } from '../terminal/style.js';
 import { visible } from '../terminal/untrusted.js';
 import { cutToWidth } from '../terminal/width.js';
@@ -16,7 +17,7 @@ export interface SoFarSettings {
 /** The end of a conversation, in as many lines as fit, with a line that says how much came before. */
 export function conversationSoFar(items: readonly OutputItem[], settings: SoFarSettings): string[] {
   const { rows, columns, style, exportCommand } = settings;
-  const lines = items.flatMap((item) => itemLines(item, style).map((line) => cutToWidth(line, columns)));
+  const lines = items.flatMap((item) => itemLines(item, style, columns));
   const from = Math.max(0, lines.length - rows);
   const shown = lines.slice(from);
   if (from === 0) return shown;
@@ -31,21 +32,34 @@ function isPrompt(item: OutputItem): boolean {
   return item.type === 'message' && item.role === 'user';
 }
 
-function itemLines(item: OutputItem, style: Style): string[] {
+function itemLines(item: OutputItem, style: Style, columns: number): string[] {
+  const fit = (line: string) => cutToWidth(line, columns);
   switch (item.type) {
     case 'message': {
       if (item.role === 'system') return [];
+      if (item.role === 'assistant') return answerLines(item.content, style, columns);
       const lines = visible(item.content).trim().split('\n');
-      if (item.role === 'assistant') return lines.filter((line, index) => line !== '' || index > 0);
-      return ['', ...lines.map((line, index) => style.bold(`${index === 0 ? '›' : ' '} ${line}`))];
+      return ['', ...lines.map((line, index) => style.bold(fit(`${index === 0 ? '›' : ' '} ${line}`)))];
     }
     case 'script_execution':
-      return [banner(item, style)];
+      return [fit(banner(item, style))];
     case 'script_execution_output':
-      return item.stands_in === true ? [] : summary(item, style).split('\n');
+      return item.stands_in === true ? [] : summary(item, style).split('\n').map(fit);
     case 'compaction':
       return [style.dim('… the conversation was summed up')];
     default:
       return [];
   }
+}
+
+function answerLines(content: string, style: Style, columns: number): string[] {
+  let shown = '';
+  const stream = new MarkdownStream(
+    (text) => (shown += text),
+    style,
+    () => columns,
+  );
+  stream.push(content);
+  stream.end();
+  return shown.trim() === '' ? [] : shown.replace(/\n+$/u, '').split('\n');
 }
