@@ -27,7 +27,7 @@ function audit(place: Place): Record<string, unknown>[] {
 }
 
 async function pending(place: Place, id: string): Promise<{ approvalId: string; inputJson: string }[]> {
-  const { stdout } = await place.toolscript(['approvals', 'show', id, '--json']);
+  const { stdout } = await place.run(['approvals', 'show', id, '--json']);
   return (JSON.parse(stdout) as { pendingApprovals: { approvalId: string; inputJson: string }[] }).pendingApprovals;
 }
 
@@ -66,7 +66,7 @@ describe('a script that needs an approval, without a terminal', () => {
 
   it('with --json prints events alone, and eval the outcome; the commands go to stderr', async () => {
     const place = new Place();
-    const run = await place.toolscript(['run', '--json', place.answer(WRITE)]);
+    const run = await place.run(['run', '--json', place.answer(WRITE)]);
     expect(run.status).toBe(3);
     const events = run.stdout
       .trimEnd()
@@ -74,11 +74,11 @@ describe('a script that needs an approval, without a terminal', () => {
       .map((line) => StreamEventSchema.parse(JSON.parse(line)));
     expect(events.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'suspended' });
     expect(run.stderr).toContain(`toolscript resume ${scriptIdIn(JSON.stringify(events.at(-1)!.payload))} --approve`);
-    const evaluated = await place.toolscript(['eval', '--json', '-e', WRITE]);
+    const evaluated = await place.run(['eval', '--json', '-e', WRITE]);
     expect(evaluated.status).toBe(3);
     const outcome = JSON.parse(evaluated.stdout) as { status: string; scriptId: string; suspension: string };
     expect(outcome.status).toBe('suspended');
-    const resumed = await place.toolscript(['resume', outcome.scriptId, '--approve', '--json']);
+    const resumed = await place.run(['resume', outcome.scriptId, '--approve', '--json']);
     expect(JSON.parse(resumed.stdout)).toMatchObject({ status: 'completed', value: 'written' });
   });
 
@@ -86,11 +86,11 @@ describe('a script that needs an approval, without a terminal', () => {
     const place = new Place();
     const { id } = await place.suspend(TWO);
     const [first, second] = await pending(place, id);
-    const some = await place.toolscript(['resume', id, '--approve', first!.approvalId.slice(0, 14)]);
+    const some = await place.run(['resume', id, '--approve', first!.approvalId.slice(0, 14)]);
     expect(some.status).toBe(3);
     expect(some.stdout).toContain(`toolscript resume ${id}`);
     expect(await pending(place, id)).toEqual([second]);
-    const all = await place.toolscript(['resume', id, '--deny', second!.approvalId]);
+    const all = await place.run(['resume', id, '--deny', second!.approvalId]);
     expect(all).toMatchObject({ status: 0 });
     expect(all.stdout).toContain('fulfilled and rejected');
   });
@@ -102,12 +102,12 @@ describe('a script that needs an approval, without a terminal', () => {
       ['{', 'no JSON'],
       ['{"path":"b.txt","content":1}', 'content'],
     ] as const) {
-      const refused = await place.toolscript(['resume', id, '--approve', '--input', input]);
+      const refused = await place.run(['resume', id, '--approve', '--input', input]);
       expect(refused.status).toBe(2);
       expect(refused.stderr).toContain(why);
     }
     const input = '{"path":"b.txt","content":"mine"}';
-    const resumed = await place.toolscript(['resume', id, '--approve', '--input', input]);
+    const resumed = await place.run(['resume', id, '--approve', '--input', input]);
     expect(resumed.status).toBe(0);
     expect([read(place, 'a.txt'), read(place, 'b.txt')]).toEqual([undefined, 'mine']);
     expect(audit(place)[0]).toMatchObject({
@@ -128,23 +128,23 @@ describe('a script that needs an approval, without a terminal', () => {
       ['script', computed, 0],
     ] as const) {
       const { id } = await place.suspend(source);
-      expect(await place.toolscript(['resume', id, '--approve', '--remember', remember])).toMatchObject({ status });
+      expect(await place.run(['resume', id, '--approve', '--remember', remember])).toMatchObject({ status });
     }
   });
 
   it('is remembered for the workspace: the next script does not wait', async () => {
     const place = new Place();
     const { id } = await place.suspend(WRITE);
-    expect((await place.toolscript(['resume', id, '--approve', '--remember', 'workspace'])).status).toBe(0);
-    expect((await place.toolscript(['run', place.answer(WRITE)])).status).toBe(0);
+    expect((await place.run(['resume', id, '--approve', '--remember', 'workspace'])).status).toBe(0);
+    expect((await place.run(['run', place.answer(WRITE)])).status).toBe(0);
   });
 
   it('leaves nothing where it needs no store', async () => {
     const place = new Place();
-    expect(
-      (await place.toolscript(['eval', '-e', "return (await tools.listDir({ path: '.' })).entries.length"])).status,
-    ).toBe(0);
-    expect((await place.toolscript(['approvals'])).stdout).toContain('Nothing waits');
+    expect((await place.run(['eval', '-e', "return (await tools.listDir({ path: '.' })).entries.length"])).status).toBe(
+      0,
+    );
+    expect((await place.run(['approvals'])).stdout).toContain('Nothing waits');
     expect(existsSync(place.data)).toBe(false);
   });
 });
@@ -153,7 +153,7 @@ describe('what is kept', () => {
   it('can be read by nobody else', async () => {
     const place = new Place();
     const { id } = await place.suspend(WRITE);
-    await place.toolscript(['resume', id, '--approve']);
+    await place.run(['resume', id, '--approve']);
     const all = readdirSync(place.data, { recursive: true, withFileTypes: true });
     expect(all.length).toBeGreaterThan(8);
     for (const entry of all) {
@@ -170,10 +170,10 @@ describe('what is kept', () => {
     const place = new Place();
     await place.suspend(WRITE);
     spoil(place.kept('suspension.key'));
-    const { status, stderr } = await place.toolscript(['run', place.answer(WRITE)]);
+    const { status, stderr } = await place.run(['run', place.answer(WRITE)]);
     expect(status).toBe(2);
     expect(stderr).toContain(why);
-    expect((await place.toolscript(['doctor'])).stdout).toContain(why);
+    expect((await place.run(['doctor'])).stdout).toContain(why);
   });
 
   it('does not open with another key, nor after it was changed', async () => {
@@ -181,7 +181,7 @@ describe('what is kept', () => {
     const { id } = await place.suspend(WRITE);
     const key = readFileSync(place.kept('suspension.key'));
     writeFileSync(place.kept('suspension.key'), Buffer.alloc(32, 1));
-    const other = await place.toolscript(['resume', id, '--approve']);
+    const other = await place.run(['resume', id, '--approve']);
     expect(other.status).toBe(2);
     expect(other.stderr).toContain('it was sealed with an unknown key');
     writeFileSync(place.kept('suspension.key'), key);
@@ -192,19 +192,19 @@ describe('what is kept', () => {
     );
     const sealed = readFileSync(slot, 'utf8');
     writeFileSync(slot, sealed.replace(/(sealed":"[\w+/]{40})./u, '$1!'));
-    const changed = await place.toolscript(['resume', id, '--approve']);
+    const changed = await place.run(['resume', id, '--approve']);
     expect(changed.status).toBe(2);
     expect(changed.stderr).toContain(`To go on with it: toolscript resume ${id}`);
-    expect((await place.toolscript(['approvals', 'show', id])).stdout).toContain('can no longer be read');
+    expect((await place.run(['approvals', 'show', id])).stdout).toContain('can no longer be read');
     const journal = place.kept('scripts', 'journal', `${id}.jsonl`);
     truncateSync(journal, statSync(journal).size - 40);
-    const cut = await place.toolscript(['resume', id, '--approve']);
+    const cut = await place.run(['resume', id, '--approve']);
     expect(cut.status).toBe(2);
     expect(cut.stderr).toContain(`${id} cannot be opened: 1 of its entries at the end of epoch 1 are missing`);
-    const damaged = await place.toolscript(['approvals']);
+    const damaged = await place.run(['approvals']);
     expect(damaged).toMatchObject({ status: 0 });
     expect(damaged.stderr).toContain(`toolscript approvals delete ${id}`);
-    expect((await place.toolscript(['approvals', 'delete', id])).status).toBe(0);
+    expect((await place.run(['approvals', 'delete', id])).status).toBe(0);
     expect(read(place, 'a.txt')).toBeUndefined();
   });
 
@@ -238,7 +238,7 @@ describe('toolscript resume', () => {
       /^toolscript: (?:This script was already resumed|Another process is already running|This script has already ended).*\n$/u,
     );
     expect(audit(place).filter(({ type }) => type === 'call_started')).toHaveLength(1);
-    const late = await place.toolscript(['resume', id, '--approve']);
+    const late = await place.run(['resume', id, '--approve']);
     expect(late.status).toBe(1);
     expect(late.stderr).toContain('has already ended');
   });
@@ -260,11 +260,11 @@ describe('toolscript resume', () => {
     const off = await place.toolscript(['resume', id, '--approve'], { env: { TOOLSCRIPT_MODE: 'disabled' } });
     expect(off).toMatchObject({ status: 2, stdout: '' });
     for (const [args, said] of refusals) {
-      const { status, stderr, stdout } = await place.toolscript(['resume', ...args]);
+      const { status, stderr, stdout } = await place.run(['resume', ...args]);
       expect([args, status, stdout]).toEqual([args, 2, '']);
       expect(stderr).toContain(said);
     }
-    expect((await place.toolscript(['resume', id.slice(0, -1), '--approve'])).status).toBe(0);
+    expect((await place.run(['resume', id.slice(0, -1), '--approve'])).status).toBe(0);
   });
 
   it('goes on only in the workspace of the script, wherever it is started', async () => {
@@ -326,22 +326,22 @@ describe('a script that was cut off', () => {
       child.kill(signal);
       const ended = await end;
       expect(ended.status).toBe(status);
-      const { stdout } = await place.toolscript(['approvals']);
+      const { stdout } = await place.run(['approvals']);
       const id = scriptIdIn(stdout);
       expect(stdout).toContain('cut off');
       if (signal !== 'SIGKILL') expect(ended.stdout).toContain(`toolscript resume ${id} --exec-sandbox off`);
-      expect((await place.toolscript(['approvals', 'show', id])).stdout).toContain('? exec sleep 30');
-      expect((await place.toolscript(['resume', id, '--approve'])).status).toBe(2);
-      const replayed = await place.toolscript(['replay', id]);
+      expect((await place.run(['approvals', 'show', id])).stdout).toContain('? exec sleep 30');
+      expect((await place.run(['resume', id, '--approve'])).status).toBe(2);
+      const replayed = await place.run(['replay', id]);
       expect(replayed).toMatchObject({ status: 0 });
       expect(replayed.stdout).toMatch(/now slow[\s\S]*the tape ends here/u);
-      const resumed = await place.toolscript(['resume', id, '--then', 'auto']);
+      const resumed = await place.run(['resume', id, '--then', 'auto']);
       expect(resumed.status).toBe(0);
       expect(resumed.stdout).toMatch(/may or may not have taken effect[\s\S]*caught: .*not known[\s\S]*"the end"/u);
       expect(read(place, 'b.txt')).toBe('b');
       const started = audit(place).filter(({ type }) => type === 'call_started');
       expect(started.map(({ tool }) => tool)).toEqual(['writeFile', 'exec', 'writeFile']);
-      const whole = await place.toolscript(['replay', id]);
+      const whole = await place.run(['replay', id]);
       expect(whole.stdout).toMatch(/now slow[\s\S]*caught[\s\S]*"the end"/u);
     },
   );
@@ -357,9 +357,9 @@ describe.skipIf(!hasTerminal)('a terminal that is closed while a question is ope
     });
     await said(child, PROMPT);
     child.kill('SIGKILL');
-    const listed = async () => (await place.toolscript(['approvals'])).stdout;
+    const listed = async () => (await place.run(['approvals'])).stdout;
     await expect.poll(listed, { timeout: 10_000 }).toContain('  waits');
-    expect((await place.toolscript(['resume', 'scr_', '--approve'])).status).toBe(0);
+    expect((await place.run(['resume', 'scr_', '--approve'])).status).toBe(0);
     expect(read(place, 'a.txt')).toBe('one');
   });
 });
@@ -383,7 +383,7 @@ describe('an answer whose end has not come', () => {
       stdout: expect.stringContaining('Still to say.') as unknown,
       stderr: expect.stringContaining('toolscript resume scr_') as unknown,
     });
-    const resumed = await place.toolscript(['resume', 'scr_', '--approve']);
+    const resumed = await place.run(['resume', 'scr_', '--approve']);
     expect(resumed.status).toBe(0);
     expect(resumed.stdout).toMatch(/"written"[\s\S]*"second"/u);
   });
@@ -393,12 +393,12 @@ describe('toolscript approvals', () => {
   it('lists, shows, deletes and prunes', async () => {
     const place = new Place();
     const { id } = await place.suspend(String.raw`console.log('x\u202ey');` + WRITE);
-    const list = await place.toolscript(['approvals']);
+    const list = await place.run(['approvals']);
     expect(list.stdout).toContain(`${id}  waits`);
     expect(list.stdout).toContain(`writeFile, line 2\n    in ${place.workspace}`);
-    const json = JSON.parse((await place.toolscript(['approvals', '--json'])).stdout) as object[];
+    const json = JSON.parse((await place.run(['approvals', '--json'])).stdout) as object[];
     expect(json).toMatchObject([{ scriptId: id, state: 'suspended', workspace: place.workspace }]);
-    const shown = (await place.toolscript(['approvals', 'show', id])).stdout;
+    const shown = (await place.run(['approvals', 'show', id])).stdout;
     for (const part of [
       '> 2 | await tools.writeFile',
       '· writeFile a.txt  line 2',
@@ -408,12 +408,12 @@ describe('toolscript approvals', () => {
     ])
       expect(shown).toContain(part);
     expect(shown).not.toContain('\u202e');
-    expect((await place.toolscript(['approvals', 'delete', 'scr_no'])).status).toBe(2);
-    expect((await place.toolscript(['approvals', 'prune'])).stdout).toContain('Nothing is old enough');
-    expect((await place.toolscript(['approvals', 'delete', id])).stdout).toBe(`Forgotten: ${id}\n`);
-    expect((await place.toolscript(['approvals'])).stdout).toBe('Nothing waits for a decision.\n');
+    expect((await place.run(['approvals', 'delete', 'scr_no'])).status).toBe(2);
+    expect((await place.run(['approvals', 'prune'])).stdout).toContain('Nothing is old enough');
+    expect((await place.run(['approvals', 'delete', id])).stdout).toBe(`Forgotten: ${id}\n`);
+    expect((await place.run(['approvals'])).stdout).toBe('Nothing waits for a decision.\n');
     const { id: other } = await place.suspend(WRITE);
-    expect((await place.toolscript(['approvals', 'prune', '--waiting-days', '0', '--json'])).stdout).toContain(other);
+    expect((await place.run(['approvals', 'prune', '--waiting-days', '0', '--json'])).stdout).toContain(other);
     expect(readdirSync(place.kept('scripts', 'images'))).toEqual([]);
     expect(readdirSync(place.kept('origins'))).toEqual([]);
   });

@@ -18,7 +18,7 @@ describe('a script of a conversation that waits for a person', () => {
     expect(first.stdout).toContain('needs your approval');
     expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(false);
     scene.model({ parts: [{ type: 'text', text: 'It is made.' }], expect: ['made'] });
-    const resumed = await scene.toolscript(['resume', waitingScript(first.stdout), '--approve']);
+    const resumed = await scene.run(['resume', waitingScript(first.stdout), '--approve']);
     expect({ status: resumed.status, stderr: resumed.stderr }).toEqual({ status: 0, stderr: '' });
     expect(resumed.stdout).toContain('It is made.');
     expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(true);
@@ -28,13 +28,7 @@ describe('a script of a conversation that waits for a person', () => {
     const scene = new Scene();
     const first = await scene.chat('Make it', [WRITE]);
     scene.model({ parts: [{ type: 'text', text: 'Then not.' }], expect: ['not on a Friday'] });
-    const resumed = await scene.toolscript([
-      'resume',
-      waitingScript(first.stdout),
-      '--deny',
-      '--note',
-      'not on a Friday',
-    ]);
+    const resumed = await scene.run(['resume', waitingScript(first.stdout), '--deny', '--note', 'not on a Friday']);
     expect(resumed.stdout).toContain('Then not.');
     expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(false);
   });
@@ -49,7 +43,7 @@ describe('a script of a conversation that waits for a person', () => {
     );
     expect(between).toMatchObject({ status: 0, stderr: '' });
     scene.model({ parts: [{ type: 'text', text: 'Now it is made.' }], expect: ['<tool-output', 'made'] });
-    const resumed = await scene.toolscript(['resume', waitingScript(first.stdout), '--approve']);
+    const resumed = await scene.run(['resume', waitingScript(first.stdout), '--approve']);
     expect({ status: resumed.status, stderr: resumed.stderr }).toEqual({ status: 0, stderr: '' });
     expect(resumed.stdout).toContain('Now it is made.');
   });
@@ -72,8 +66,8 @@ describe('a script of a conversation that waits for a person', () => {
     const first = await scene.chat('Make it', [WRITE]);
     scene.model(text('Made.'));
     const id = waitingScript(first.stdout);
-    expect((await scene.toolscript(['resume', id, '--approve'])).status).toBe(0);
-    const again = await scene.toolscript(['resume', id]);
+    expect((await scene.run(['resume', id, '--approve'])).status).toBe(0);
+    const again = await scene.run(['resume', id]);
     expect(again.status).toBe(1);
     expect(again.stderr).toContain('has ended');
   });
@@ -81,9 +75,9 @@ describe('a script of a conversation that waits for a person', () => {
   it('can be decided when its conversation was forgotten: it goes on by itself', async () => {
     const scene = new Scene();
     const first = await scene.chat('Make it', [WRITE]);
-    const [{ threadId }] = JSON.parse((await scene.toolscript(['threads', '--json'])).stdout) as [{ threadId: string }];
-    await scene.toolscript(['threads', 'delete', threadId]);
-    const resumed = await scene.toolscript(['resume', waitingScript(first.stdout), '--approve']);
+    const [{ threadId }] = JSON.parse((await scene.run(['threads', '--json'])).stdout) as [{ threadId: string }];
+    await scene.run(['threads', 'delete', threadId]);
+    const resumed = await scene.run(['resume', waitingScript(first.stdout), '--approve']);
     expect({ status: resumed.status, stderr: resumed.stderr }).toEqual({ status: 0, stderr: '' });
     expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(true);
   });
@@ -104,14 +98,12 @@ describe('a script of a conversation that waits for a person', () => {
     await said(child, '"type":"script_log"');
     child.kill('SIGKILL');
     await new Promise((resolve) => child.once('close', resolve));
-    const [{ scriptId }] = JSON.parse((await scene.toolscript(['approvals', '--json'])).stdout) as [
-      { scriptId: string },
-    ];
-    const recovered = await scene.toolscript(['resume', scriptId]);
+    const [{ scriptId }] = JSON.parse((await scene.run(['approvals', '--json'])).stdout) as [{ scriptId: string }];
+    const recovered = await scene.run(['resume', scriptId]);
     expect(recovered.status).toBe(3);
     expect(recovered.stdout).toContain('needs your approval');
     scene.model({ parts: [{ type: 'text', text: 'It is made.' }], expect: ['made'] });
-    const resumed = await scene.toolscript(['resume', scriptId, '--approve']);
+    const resumed = await scene.run(['resume', scriptId, '--approve']);
     expect({ status: resumed.status, stderr: resumed.stderr }).toEqual({ status: 0, stderr: '' });
     expect(resumed.stdout).toContain('It is made.');
   });

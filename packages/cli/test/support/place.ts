@@ -50,7 +50,7 @@ export class Place {
 
   /** Runs an answer of these scripts, which must suspend. Answers with the id and what was printed. */
   async suspend(...scripts: string[]): Promise<{ id: string; stdout: string }> {
-    const { status, stdout, stderr } = await this.toolscript(['run', this.answer(...scripts)]);
+    const { status, stdout, stderr } = await this.run(['run', this.answer(...scripts)]);
     expect(status, stdout + stderr).toBe(3);
     return { id: scriptIdIn(stdout), stdout };
   }
