@@ -24,7 +24,8 @@ export async function realFolder(folder: string): Promise<string> {
   throw new UsageError(`${name} is not a folder. Name a folder.`);
 }
 
-function currentFolder(): string {
+/** Throws a UsageError where it was deleted. */
+export function currentFolder(): string {
   try {
     return process.cwd();
   } catch {

@@ -1,5 +1,6 @@
 import type { ServiceStores, Thread as StoredThread, ThreadPage, ThreadQuery } from '@toolscript/core/protocol';
 import { dataFolder } from '../configuration/locations.js';
+import { currentFolder } from '../configuration/workspace-folder.js';
 import { theOne } from '../kept/find-script.js';
 import type { Environment } from '../terminal/style.js';
 import { ownCommand } from '../terminal/own-command.js';
@@ -22,6 +23,8 @@ export class ThreadDatabase {
 
   /** Imports what earlier versions kept in files. Throws a UsageError where the database cannot be opened. */
   static async open(environment: Environment, warn: (message: string) => void): Promise<ThreadDatabase> {
+    // The database's thread cannot start without a current folder.
+    currentFolder();
     const { databaseFile, threadsFolder, importedThreadsFolder } = dataFolder(environment);
     const { openStores } = await import('@toolscript/server/stores');
     let importedAt: number | undefined;

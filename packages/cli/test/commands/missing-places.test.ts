@@ -52,6 +52,7 @@ describe('a current folder that was deleted', () => {
         'tools',
         'trust',
         'threads',
+        'threads --all',
         'rules',
         'run a.md',
         'chat hello',
