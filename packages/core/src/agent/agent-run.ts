@@ -25,7 +25,8 @@ import type { AgentConfig } from './agent-config.js';
 import { compactionItem, compactionRequest, ContextSize, readSummary } from './compaction.js';
 import { costOf } from './cost.js';
 import { systemText, type OfferedTools } from './offered-tools.js';
-import { callsAfter, closingOutput, openCalls } from './open-calls.js';
+import { hasFailedScript, type InterruptedRun } from './interrupted-run.js';
+import { callsAfter, closingOutput, openCalls, type OpenCall } from './open-calls.js';
 import type { RunLog } from './run-log.js';
 import { hostOver, sharedOptions, type RunConditions } from './script-host.js';
 import { SaidText } from './usage-estimate.js';
@@ -124,6 +125,43 @@ export class AgentRun {
     if (last?.type === 'script_execution_output' || last?.type === 'function_call_output')
       await this.#playRest(rest, last.call_id);
     await this.#go({ type: 'deciding', end: { status: 'completed' }, hasResults: true, waiting: rest.waiting });
+  }
+
+  /**
+   * Continues a run whose process ended: closes what was open, recovers the script or call that ran, runs what comes
+   * after it in its answer, and asks the model again.
+   */
+  async recover(run: InterruptedRun, force: boolean): Promise<void> {
+    this.#log.emit({ type: 'response_start' });
+    const reason = 'The process ended before it.';
+    for (const id of run.openItems) this.#log.emit({ type: 'item_cancelled', item_id: id, reason });
+    const open = openCalls(this.#log.items).filter(({ id }) => run.itemIds.has(id));
+    const work = this.#newWork(hasFailedScript(this.#log.items, open[0]?.answer_id));
+    for (const call of open) if (work.waiting === undefined) await this.#recoverCall(work, call, run, force);
+    await this.#go({ type: 'deciding', end: { status: 'completed' }, hasResults: true, waiting: work.waiting });
+  }
+
+  async #recoverCall(work: AnswerWork, call: OpenCall, run: InterruptedRun, force: boolean): Promise<void> {
+    const started = run.startedCalls.get(call.call_id);
+    if (call.type === 'script_execution' && call.status === 'pending') return work.script(pendingBlock(call));
+    // A read may be made again.
+    if (call.type === 'function_call' && (started === undefined || started.effect === 'read')) return work.call(call);
+    const scriptId = call.type === 'script_execution' ? call.script_id : started?.scriptId;
+    const outcome = await this.#recovered(scriptId, call, force);
+    if (outcome === undefined) return putItem(this.#log.emit, closingOutput(call, true));
+    this.#settings.conditions.onOutcome?.(outcome);
+    if (call.type === 'script_execution' || outcome.status === 'suspended') work.note({ outcome });
+    else work.endCall(outcome.operations[0]!);
+  }
+
+  /** Undefined: the store has no such script, or it cannot be recovered. */
+  async #recovered(scriptId: string | undefined, call: OpenCall, force: boolean): Promise<Outcome | undefined> {
+    const { conditions } = this.#settings;
+    if (scriptId === undefined || !conditions.harness.hasStore) return undefined;
+    const item = call.type === 'script_execution' ? { item: { id: call.id, call_id: call.call_id } } : {};
+    const before = this.#log.nextSeq;
+    const outcome = await conditions.harness.recover(scriptId, { ...sharedOptions(conditions), ...item, force });
+    return this.#log.nextSeq === before ? undefined : outcome;
   }
 
   /** The structured call that was resumed, if it was one. */

@@ -1,6 +1,16 @@
 export { AgentConfigSchema, defineAgent, type AgentConfig, type AgentInput, type Prices } from './agent-config.js';
 export { createAgentRegistry, defaultAgents, type AgentRegistry, type DefaultModels } from './agent-registry.js';
 export { billedTokens, costOf } from './cost.js';
-export { resumeAgent, runAgent, userMessage, type ResumeAgentOptions, type RunAgentOptions } from './run-agent.js';
+export {
+  recoverRun,
+  resumeAgent,
+  resumeRun,
+  runAgent,
+  userMessage,
+  type RecoverRunOptions,
+  type ResumeAgentOptions,
+  type ResumeRunOptions,
+  type RunAgentOptions,
+} from './run-agent.js';
 export { agentSystem } from './offered-tools.js';
 export { extendHistory } from './run-log.js';

@@ -28,14 +28,17 @@ export function openCalls(items: readonly OutputItem[]): OpenCall[] {
 const NOT_RUN = 'There is no result: this was not run.';
 const CUT_OFF =
   'There is no result: the process ended while this script ran. What it had done by then is done; look before you do anything of it again.';
+const UNKNOWN =
+  'There is no result: the process ended while this call ran. It may have taken effect: check before you repeat it.';
 const SUSPENDED =
   'Script suspended: it waits for a decision of a person. It goes on by itself when there is one, and its result comes then; do not repeat its calls.';
 
 /** The result in the place of one that has not come, when the conversation goes on without it. */
-export function closingOutput(call: OpenCall): OutputItem {
+export function closingOutput(call: OpenCall, hasStarted = false): OutputItem {
   const { call_id } = call;
+  const output = hasStarted ? UNKNOWN : NOT_RUN;
   if (call.type === 'function_call')
-    return { type: 'function_call_output', id: newId('item'), call_id, output: NOT_RUN, success: false };
+    return { type: 'function_call_output', id: newId('item'), call_id, output, success: false };
   const waits = call.status === 'suspended';
   const report = waits ? SUSPENDED : call.status === 'executing' ? CUT_OFF : NOT_RUN;
   return {

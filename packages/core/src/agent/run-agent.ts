@@ -16,7 +16,8 @@ import { newId } from '../text/new-id.js';
 import { defineAgent, type AgentInput } from './agent-config.js';
 import { AgentRun } from './agent-run.js';
 import { agentFor, agentLimits, offerTools } from './offered-tools.js';
-import { RunLog } from './run-log.js';
+import { interruptedRun } from './interrupted-run.js';
+import { extendHistory, RunLog } from './run-log.js';
 
 interface CommonOptions {
   provider: ModelProvider;
@@ -84,6 +85,49 @@ export function resumeAgent(options: ResumeAgentOptions): AsyncGenerator<StreamE
   const { suspension, decisions = {} } = options;
   if (typeof suspension !== 'string') throw new ToolscriptUsageError('resumeAgent needs the suspension as a string.');
   return play(options, (run) => run.resume(suspension, decisions));
+}
+
+export interface ResumeRunOptions extends Omit<CommonOptions, 'runId' | 'threadId' | 'turnId' | 'nextSeq'> {
+  /** All stored events of the run, in order. */
+  events: readonly StreamEvent[];
+  /** By approval. Approvals that are left out stay pending. */
+  decisions?: Decisions;
+}
+
+export interface RecoverRunOptions extends Omit<ResumeRunOptions, 'decisions'> {
+  /** Claims a script even if its holder may be alive. Default false. */
+  force?: boolean;
+}
+
+/** Resumes a suspended run from its stored events. `history` is the conversation before the run. */
+export function resumeRun({ events, decisions, ...options }: ResumeRunOptions): AsyncGenerator<StreamEvent> {
+  const last = events.at(-1)?.payload;
+  if (last?.type !== 'response_done' || last.status !== 'suspended' || last.script_id === undefined)
+    throw new ToolscriptUsageError('resumeRun needs the events of a run that ends suspended.');
+  const suspension = last.script_id;
+  return resumeAgent({ ...continuing(options, events), suspension, ...(decisions === undefined ? {} : { decisions }) });
+}
+
+/**
+ * Continues a run whose process ended, from its stored events. Completed items stay, a half answer is closed as
+ * interrupted, and a script continues from its journal. A call with effects that has no result is reported as unknown
+ * to the model; nothing is done twice. `history` is the conversation before the run.
+ */
+export function recoverRun({ events, force = false, ...options }: RecoverRunOptions): AsyncGenerator<StreamEvent> {
+  const last = events.at(-1)?.payload;
+  if (last === undefined || last.type === 'response_done')
+    throw new ToolscriptUsageError(
+      'recoverRun needs the events of a run that has not ended; resumeRun resumes a suspended one.',
+    );
+  return play(continuing(options, events), (run) => run.recover(interruptedRun(events), force));
+}
+
+function continuing(
+  { history = [], ...options }: Omit<CommonOptions, 'runId' | 'threadId' | 'turnId' | 'nextSeq'>,
+  events: readonly StreamEvent[],
+): CommonOptions {
+  const { run_id: runId, thread_id: threadId, turn_id: turnId, seq } = events.at(-1)!;
+  return { ...options, history: extendHistory(history, events), runId, threadId, turnId, nextSeq: seq + 1 };
 }
 
 /** What a person says. */

@@ -108,6 +108,8 @@ export interface ResumeOptions {
    * here. Default false.
    */
   force?: boolean;
+  /** For `recover`: the item that the script has already, in the log that `sink` continues. Default: a new item. */
+  item?: { readonly id: string; readonly call_id: string };
 }
 
 /** The result of `decide`. `undecided`: ids of approvals that are still pending. */
@@ -170,6 +172,8 @@ export interface Harness {
    * recovered as a script that makes this one call. So is every call with effects where the harness has a store.
    */
   callTool(name: string, input: unknown, options?: CallToolOptions): Promise<Operation & Partial<PendingCall>>;
+  /** Whether scripts are stored beyond the process. */
+  readonly hasStore: boolean;
   /** The default mode of runs. */
   readonly mode: HarnessMode;
   /** The default limits of runs. */

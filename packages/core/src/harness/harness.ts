@@ -152,6 +152,10 @@ class ToolscriptHarness implements Harness {
     };
   }
 
+  get hasStore(): boolean {
+    return this.#options.store !== undefined;
+  }
+
   get mode(): HarnessMode {
     return this.#options.mode ?? 'enabled';
   }
@@ -450,6 +454,7 @@ class ToolscriptHarness implements Harness {
       signal: run.signal,
       identity,
       sink: this.#sink(run, identity, nextSeq),
+      item: run.item,
       inAnswer: false,
     };
   }

@@ -201,7 +201,7 @@ const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
   asTool: RUN_OPTIONS,
   resume: [...RESUME_OPTIONS, 'sink'],
   resumeText: RESUME_OPTIONS,
-  recover: [...RESUME_OPTIONS, 'sink'],
+  recover: [...RESUME_OPTIONS, 'sink', 'item'],
   decide: ['principal'],
   replay: ['signal', 'onEvent', 'principal'],
 };

@@ -143,6 +143,8 @@ export const ScriptExecutionItemSchema = z.looseObject({
   source_sha256: z.string(),
   status: z.enum(['pending', 'executing', 'suspended', 'completed', 'error']),
   plan: z.array(PlannedCallSchema).optional(),
+  /** The script's id in the store, once it runs. */
+  script_id: z.string().optional(),
   /** How the script arrived: as a call of a function tool, a call of a custom tool, or a block in the answer's text. */
   carrier: z.enum(['tool', 'custom', 'text']).optional(),
   /**

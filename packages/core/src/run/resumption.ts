@@ -8,6 +8,7 @@ import {
   type Limits,
   type LimitsInput,
   type RunIdentity,
+  type ScriptExecutionItem,
 } from '../protocol/index.js';
 import { restoreScript } from '../script/index.js';
 import {
@@ -45,6 +46,7 @@ import { SealError } from '../durability/suspension-envelope.js';
 import {
   openSuspension,
   suspendedStatus,
+  type ItemNames,
   type ScriptFrame,
   type Suspension,
   type ClaimedScript,
@@ -58,6 +60,8 @@ export interface ResumeHost extends RunHost {
   ceilings: Partial<LimitsInput>;
   /** Ids for the events of a recovered script. A resumed one keeps its own. */
   identity: RunIdentity;
+  /** The item that a recovered script has already. Default: a new one. */
+  item?: { readonly id: string; readonly call_id: string } | undefined;
 }
 
 /** A suspended script: its suspension and the text of it. `force`: even if another process may hold it. */
@@ -177,13 +181,15 @@ export async function recoverScript(
   const { sink, identity } = host;
   const { callId } = found.recorded;
   const text = { source: start.script.source, language: 'ts', format: 'tool' } as const;
-  const item =
-    sink.hasListeners && callId === undefined
-      ? announce(sink, executionItem(text, restoreScript(start.script)))
-      : undefined;
+  const isSilent = !sink.hasListeners || callId !== undefined;
+  const item = isSilent ? undefined : itemOf(host, executionItem(text, restoreScript(start.script), scriptId));
   const frame: ScriptFrame = { identity, language: text.language, format: text.format, item, ...present({ callId }) };
   const kept = claimedScript(services, taken, scriptId, identity, start.principal);
   return continueScript(services, host, { start, earlier: afterInterruption(script), frame, kept, decisions });
+}
+
+function itemOf({ item, sink }: ResumeHost, announced: ScriptExecutionItem): ItemNames {
+  return item === undefined ? announce(sink, announced) : { id: item.id, callId: item.call_id, reported: true };
 }
 
 /** Stores decisions about a suspended script without resuming it. */

@@ -30,7 +30,11 @@ export interface ReportSource {
   mode?: HarnessMode;
 }
 
-export function executionItem(text: ScriptText, script: CompiledScript | undefined): ScriptExecutionItem {
+export function executionItem(
+  text: ScriptText,
+  script: CompiledScript | undefined,
+  scriptId?: string,
+): ScriptExecutionItem {
   const { stage: _stage, ...members } = text.item ?? {};
   return {
     type: 'script_execution',
@@ -42,17 +46,22 @@ export function executionItem(text: ScriptText, script: CompiledScript | undefin
     source_sha256: script?.sha256 ?? sha256(text.source),
     ...members,
     status: 'executing',
+    ...(scriptId === undefined ? {} : { script_id: scriptId }),
     ...(script === undefined ? {} : { plan: script.plan.map((call) => ({ ...call })) }),
   };
 }
 
 /** Emits the whole item at once, or the part that the host has not emitted. */
 export function announce(sink: PayloadSink, item: ScriptExecutionItem, members?: ScriptItemMembers): ItemNames {
-  const { id, status, plan, source_sha256, call_id: callId } = item;
+  const { id, status, plan, script_id, source_sha256, call_id: callId } = item;
   const stage = members?.stage;
   if (stage === undefined) sink.emit({ type: 'item_start', item_id: id, item_type: 'script_execution' });
   if (stage === 'pending')
-    sink.emit({ type: 'item_update', item_id: id, changes: { ...present({ status, plan }), source_sha256 } });
+    sink.emit({
+      type: 'item_update',
+      item_id: id,
+      changes: { ...present({ status, plan, script_id }), source_sha256 },
+    });
   else sink.emit({ type: 'item_done', item_id: id, final_item: item });
   return { id, callId, ...(members === undefined ? {} : { reported: true }) };
 }

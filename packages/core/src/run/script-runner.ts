@@ -57,7 +57,7 @@ export async function runRequest(services: HarnessServices, request: ScriptReque
   if (request.mode === 'enabled') services.runtime.warm().catch(() => {});
   const compiled = await compile(services, request);
   const item = request.sink.hasListeners
-    ? announce(request.sink, executionItem(request, compiled.ok ? compiled.script : undefined), request.item)
+    ? announce(request.sink, executionItem(request, compiled.ok ? compiled.script : undefined, scriptId), request.item)
     : undefined;
   if (compiled.ok && request.mode !== 'dry-run')
     return runPrepared(services, request, { scriptId, script: compiled.script, cacheHit: compiled.cacheHit, item });

@@ -1,0 +1,45 @@
+import type { OutputItem, StreamEvent, ToolEffect } from '../protocol/index.js';
+
+/** A structured call that had started. `scriptId`: the script that saves it. */
+export interface StartedCall {
+  readonly effect: ToolEffect;
+  readonly scriptId: string | undefined;
+}
+
+/** What the stored events of a run say about a run whose process ended. */
+export interface InterruptedRun {
+  /** Ids of items that started and have not ended. */
+  readonly openItems: readonly string[];
+  /** Ids of all items of the run. */
+  readonly itemIds: ReadonlySet<string>;
+  /** By `call_id`. */
+  readonly startedCalls: ReadonlyMap<string, StartedCall>;
+}
+
+const CLOSED_BY = ['item_done', 'item_cancelled', 'item_error'];
+
+export function interruptedRun(events: readonly StreamEvent[]): InterruptedRun {
+  const open = new Set<string>();
+  const itemIds = new Set<string>();
+  const startedCalls = new Map<string, StartedCall>();
+  for (const { payload } of events) {
+    if (payload.type === 'item_start') {
+      open.add(payload.item_id);
+      itemIds.add(payload.item_id);
+    } else if (CLOSED_BY.includes(payload.type)) open.delete((payload as { item_id: string }).item_id);
+    else if (payload.type === 'tool_call_start')
+      startedCalls.set(payload.call_id, { effect: payload.effect, scriptId: payload.script_id });
+  }
+  return { openItems: [...open], itemIds, startedCalls };
+}
+
+/** Whether a script of the same answer has failed: later ones of the answer are skipped then. */
+export function hasFailedScript(items: readonly OutputItem[], answerId: unknown): boolean {
+  if (answerId === undefined) return false;
+  const ofAnswer = new Set(
+    items.flatMap((item) => (item.type === 'script_execution' && item.answer_id === answerId ? [item.call_id] : [])),
+  );
+  return items.some(
+    (item) => item.type === 'script_execution_output' && item.status === 'failed' && ofAnswer.has(item.call_id),
+  );
+}
