@@ -11,12 +11,12 @@ function provider(parts: readonly EventPayload[][], asked: OutputItem[][] = []):
     api: 'mine',
     model: 'm',
     capabilities: { stopSequences: false, customTools: false },
-    async *stream({ conversation }, { answerId }): AsyncGenerator<EventPayload> {
+    async *stream({ conversation }, options): AsyncGenerator<EventPayload> {
       asked.push([...conversation]);
       const hasResults = conversation.some(({ type }) => type.endsWith('_output'));
       yield { type: 'response_start' };
       for (const payloads of hasResults ? [message('item_done', 'Done.')] : parts)
-        for (const payload of payloads) yield withAnswer(payload, answerId);
+        for (const payload of payloads) yield withAnswer(payload, options?.answerId);
       yield { type: 'response_done', status: 'completed' };
     },
   };
