@@ -12,7 +12,7 @@ import { visible } from './files/path-rules.js';
  */
 
 export interface RuleSuggestion {
-  /** What the rules allow, in one line that is safe to show. */
+  /** A summary of the rules in one line that is safe to show. */
   readonly covers: string;
   /** All rules approve, and name their tool. */
   readonly rules: readonly ApprovalRule[];

@@ -47,7 +47,8 @@ export class WorkSlices {
   /** Yields to other work. Throws a ToolCallError after an abort, and if the work takes too many steps. */
   async pass(): Promise<void> {
     // defence: tools-work-budget
-    if (this.#isTooMuch()) throw failure('too_large', this.#options.tooMuch ?? 'This takes too much work.');
+    if (this.#isTooMuch())
+      throw failure('too_large', this.#options.tooMuch ?? 'The call takes too many steps. Narrow its input.');
     // defence: tools-work-turn
     await nextTurn();
     // defence: tools-work-abort

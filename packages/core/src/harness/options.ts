@@ -46,8 +46,8 @@ export interface HarnessOptions {
   /** Stores suspended and interrupted scripts. Default: a suspension exists only in the outcome of `runScript`. */
   store?: HarnessStore;
   /**
-   * What a call with effects waits for: its recorded intent survives the death of this process ('process', the
-   * default), or also a power failure ('power', one disk flush for each call).
+   * How safely the intent of a call with effects is stored before the call starts: it survives the death of this
+   * process ('process', the default), or also a power failure ('power', one disk flush for each call).
    */
   durability?: Durability;
   /**

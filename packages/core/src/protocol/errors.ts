@@ -155,7 +155,7 @@ export interface ScriptFailure {
   stack?: string;
   /** The source lines around the position, with a marker below it. */
   frame?: string;
-  /** What to use or do instead. */
+  /** The alternative to use. */
   hint?: string;
   retryable: boolean;
   metadata: Record<string, unknown>;

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from './json.js';
 
-/** What a call changes. After a crash, reads may be repeated, and other calls only if the tool is `idempotent`. */
+/** The effect of a call. After a crash, reads may be repeated, and other calls only if the tool is `idempotent`. */
 export type ToolEffect = 'read' | 'write' | 'external';
 
 /** The context that a tool's `execute` receives. */

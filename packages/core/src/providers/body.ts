@@ -127,7 +127,8 @@ class BodyReader {
 
   #hold(text: string): WireEvent[] {
     this.#heldLength += text.length;
-    if (this.#heldLength > MAX_EVENT_LENGTH) return this.#break('AnswerTooLarge', 'The answer is too long to be read.');
+    if (this.#heldLength > MAX_EVENT_LENGTH)
+      return this.#break('AnswerTooLarge', 'The answer is longer than the maximum.');
     this.#held.push(text);
     return [];
   }
@@ -138,7 +139,7 @@ class BodyReader {
       if (!this.broken) events.push(...this.#event(name, data));
     }
     if (this.#parser.overflowed && !this.broken) {
-      events.push(...this.#break('AnswerTooLarge', 'An event of the stream is too long to be read.'));
+      events.push(...this.#break('AnswerTooLarge', 'An event of the stream is longer than the maximum.'));
     }
     return events;
   }

@@ -145,7 +145,8 @@ function recoverable(
   const recorded = journalState(content);
   if (recorded === undefined) return refused(scriptId, UNKNOWN_VERSION);
   // defence: recover-asks-for-the-principal
-  if (recorded.script.start.principal !== principal) return refused(scriptId, 'This script is another principal’s.');
+  if (recorded.script.start.principal !== principal)
+    return refused(scriptId, 'This script belongs to another principal. Pass the principal that started it.');
   const foreign = foreignBridge(services, recorded.script.start);
   if (foreign !== undefined) return refused(scriptId, foreign);
   if (recorded.ended !== undefined) return refused(scriptId, 'This script has already ended, so it cannot be resumed.');
@@ -227,7 +228,8 @@ export async function replayScript(
   const recorded = journalState(content);
   if (recorded === undefined) return refused(scriptId, UNKNOWN_VERSION);
   // defence: replay-asks-for-the-principal
-  if (recorded.script.start.principal !== principal) return refused(scriptId, 'This script is another principal’s.');
+  if (recorded.script.start.principal !== principal)
+    return refused(scriptId, 'This script belongs to another principal. Pass the principal that started it.');
   const { start } = recorded.script;
   const end = await runSession(services, {
     ...host,
@@ -278,7 +280,10 @@ export function openFor(services: HarnessServices, text: string, principal: stri
   if (typeof suspension === 'string') return refused(undefined, suspension);
   // defence: resume-asks-for-the-principal, without it: return suspension;
   if (suspension.header.principal === principal) return ofKnownBridge(services, suspension);
-  return refused(suspension.header.scriptId, 'This suspension is another principal’s.');
+  return refused(
+    suspension.header.scriptId,
+    'This suspension belongs to another principal. Pass the principal that started it.',
+  );
 }
 
 function ofKnownBridge(services: HarnessServices, suspension: Suspension): Suspension | RunEnd {

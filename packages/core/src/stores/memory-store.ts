@@ -118,7 +118,9 @@ class MemoryJournals implements JournalStore {
     const bytes = script.bytes + Buffer.byteLength(writeBatch(epoch, 0, { lines, status }));
     const slotBytes = Buffer.byteLength((slot === undefined ? script.slot : slot) ?? '');
     if (bytes + slotBytes > this.maxScriptBytes)
-      throw new JournalFullError(`The store keeps no more bytes of ${scriptId}`);
+      throw new JournalFullError(
+        `The journal of ${scriptId} has reached its maximum size. Raise maxScriptBytes of the store`,
+      );
     script.bytes = bytes;
     script.lines.push(...lines);
     if (slot !== undefined) script.slot = slot ?? undefined;

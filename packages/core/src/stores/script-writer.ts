@@ -222,5 +222,7 @@ function isFinal(error: unknown): boolean {
 }
 
 function full(scriptId: string): JournalFullError {
-  return new JournalFullError(`The store keeps no more bytes of ${scriptId}`);
+  return new JournalFullError(
+    `The journal of ${scriptId} has reached its maximum size. Raise maxScriptBytes of the store`,
+  );
 }

@@ -60,7 +60,7 @@ export const approvalLaws: readonly StoresLaw[] = [
     strictEqual(all.length, 6);
   }),
   storesLaw(
-    'of many decisions at once, over two openings, one wins, and the others get it',
+    'one of many concurrent decisions wins, over two openings, and the others get it',
     async (stores, makeStores) => {
       const beside = await makeStores({ beside: stores });
       const { fence } = await heldRun(stores);
@@ -93,7 +93,7 @@ export const approvalLaws: readonly StoresLaw[] = [
     );
     deepStrictEqual((await stores.threads.decide('apr_1', 'deny', 'late'))?.approval, decided?.approval);
   }),
-  storesLaw('a malformed decision, or one about no approval, decides nothing', async (stores) => {
+  storesLaw('an invalid decision, or one about an unknown approval, decides nothing', async (stores) => {
     const { fence } = await heldRun(stores);
     await stores.runs.suspend(fence, [approvalDraft('apr_1')]);
     for (const decision of ['suspend', '', {}, { decision: 'maybe' }, { decision: 'approve', more: 1 }, null])

@@ -31,7 +31,7 @@ const RUN = { runId: 'run_a', threadId: 'thr_a', turnId: 'turn_a' };
 const OTHER = { runId: 'run_b', threadId: 'thr_b', turnId: 'turn_b' };
 
 const publishLaws: readonly EventLogLaw[] = [
-  logLaw('published events are read as they were, in order', async (log) => {
+  logLaw('published events are read unchanged and in order', async (log) => {
     const events = [
       eventOf(RUN, 0, messagePayload('i', HOSTILE_TEXTS.join('|'))),
       eventOf(RUN, 1, messagePayload('j', 'é'.repeat(500_000))),
@@ -79,7 +79,7 @@ const publishLaws: readonly EventLogLaw[] = [
     await refuses(() => log.publish(2, [eventOf(RUN, 3)]), EventOrderError);
     deepStrictEqual(await log.open('run_a', 2), { nextSeq: 3, isEnded: true });
   }),
-  logLaw('a batch that is not one run’s events in order is refused', async (log) => {
+  logLaw('events that are not a batch of one run are rejected', async (log) => {
     const [zero, one] = eventsOf(RUN, 2) as [StreamEvent, StreamEvent];
     for (const batch of [
       [],
@@ -95,7 +95,7 @@ const publishLaws: readonly EventLogLaw[] = [
     for (const range of [{ from: -1 }, { limit: 0 }, { limit: 1_001 }])
       await refuses(() => log.read('run_a', range), ToolscriptUsageError);
   }),
-  logLaw('of many writers at once, over two openings, each event is there once', async (log, makeLog) => {
+  logLaw('many concurrent writers, over two openings, store each event once', async (log, makeLog) => {
     const beside = await makeLog({ beside: log });
     const events = eventsOf(RUN, 50);
     const write = async (writer: EventLog) => {
@@ -165,7 +165,7 @@ const subscriptionLaws: readonly EventLogLaw[] = [
     deepStrictEqual(await collect(log.subscribe('run_a', { from: 99 })), []);
     strictEqual((await collect(log.subscribe('run_a', { from: 1 }))).length, 1);
   }),
-  logLaw('a malformed run id or position is refused, and not waited for', async (log) => {
+  logLaw('an invalid run id or position is rejected, and not waited for', async (log) => {
     for (const runId of HOSTILE_TEXTS.filter((text) => !/^\w+$/u.test(text)))
       await refuses(() => collect(log.subscribe(runId)), ToolscriptUsageError);
     for (const from of [-1, 0.5, Number.NaN])

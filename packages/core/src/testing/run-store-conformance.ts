@@ -99,7 +99,7 @@ const creationLaws: readonly StoresLaw[] = [
       strictEqual((await runs.list({ principal })).runs.length, 1);
     }
   }),
-  storesLaw('a change to an argument or a result does not change the store', async ({ runs }) => {
+  storesLaw('arguments and results are copies: changing them does not change the store', async ({ runs }) => {
     const draft = runDraft({ options: { list: [1] } });
     const { run, turn } = await runs.create(draft);
     (draft.options!.list as number[]).push(2);
@@ -135,7 +135,7 @@ const idempotencyLaws: readonly StoresLaw[] = [
     strictEqual((await runs.list()).runs.length, 1);
   }),
   storesLaw(
-    'of many requests with one key at once, over two openings, one makes the run',
+    'one of many concurrent requests with one key makes the run, over two openings',
     async (stores, makeStores) => {
       const beside = await makeStores({ beside: stores });
       const draft = runDraft({ idempotencyKey: 'k' });
@@ -173,7 +173,7 @@ const claimLaws: readonly StoresLaw[] = [
     deepStrictEqual([state, reason, epoch, owner, leaseExpiresAt], ['running', 'new', 1, 'host 7', clock.nowMs + 500]);
     deepStrictEqual(await runs.get(run.runId), claimed.run);
   }),
-  storesLaw('of many claims at once, over two openings, each run goes to one', async (stores, makeStores) => {
+  storesLaw('each run goes to one of many concurrent claims, over two openings', async (stores, makeStores) => {
     const beside = await makeStores({ beside: stores });
     for (let count = 0; count < 12; count++) await stores.runs.create(runDraft());
     const claims = await Promise.all(
@@ -182,7 +182,7 @@ const claimLaws: readonly StoresLaw[] = [
     const ids = claims.flatMap((claimed) => (claimed === undefined ? [] : [claimed.run.runId]));
     deepStrictEqual([ids.length, new Set(ids).size], [12, 12]);
   }),
-  storesLaw('of one thread, one run at a time runs, in order', async ({ runs }) => {
+  storesLaw('a thread has one running run at a time, in order', async ({ runs }) => {
     const first = await runs.create(runDraft());
     const thread = { threadId: first.run.threadId };
     const second = await runs.create(runDraft({ thread }));
@@ -304,7 +304,7 @@ const leaseLaws: readonly StoresLaw[] = [
     await refusesAll(stores.runs, { runId: 'run_none', epoch: 1 });
     deepStrictEqual(await stores.runs.get(fence.runId), before);
   }),
-  storesLaw('a malformed fence or lease is refused', async (stores) => {
+  storesLaw('an invalid fence or lease is rejected', async (stores) => {
     const { fence } = await heldRun(stores);
     for (const wrong of [
       { ...fence, epoch: -1 },

@@ -234,7 +234,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     ok(end.type === 'limit' && end.limit === 'stack', JSON.stringify(end));
     await answersNext(runtime);
   }),
-  law('what a script claims about its error decides nothing', async (runtime) => {
+  law('a script’s claims about its error decide nothing', async (runtime) => {
     for (const name of ['ScriptMemoryError', 'InternalError', 'ToolExecutionError', 'RangeError']) {
       const message = name === 'RangeError' ? 'Maximum call stack size exceeded' : 'out of memory';
       const { end } = await driveRun(

@@ -137,7 +137,7 @@ const takeLaws: readonly StoreLaw[] = [
     strictEqual(await claim.take('scr_a', 1, { ...HOLDER, force: true, lines: ['lost'] }), undefined);
     deepStrictEqual((await journal.read('scr_a'))?.lines, ['zero', 'one', 'two', 'mine']);
   }),
-  portLaw('what was appended before a take is in what it gives back, and nothing counts afterwards', async (store) => {
+  portLaw('a take returns every earlier append, and later appends of the old epoch do not count', async (store) => {
     const { claim, journal } = store;
     for (let round = 0; round < 30; round++) {
       const scriptId = `scr_${round}`;
@@ -217,7 +217,7 @@ const handleLaws: readonly StoreLaw[] = [
       Array.from({ length: 10 }, (_, epoch) => `${epoch}`),
     );
   }),
-  portLaw('what one handle wrote another reads, goes on with, and keeps from the first', async (store, makeStore) => {
+  portLaw('a second handle reads and continues a script, and shuts out the first', async (store, makeStore) => {
     const other = await makeStore({ beside: store });
     await store.claim.take('scr_a', 0, HOLDER);
     await store.journal.append('scr_a', 1, ['one'], { slot: 'slot', status: { state: 'suspended' } });
@@ -327,7 +327,7 @@ const journalLaws: readonly StoreLaw[] = [
     await journal.append('scr_a', 1, lines);
     ok((await journal.read('scr_a'))?.join('\n') === lines.join('\n'));
   }),
-  law('what is no line is refused, and all lines with it', async ({ claim, journal }) => {
+  law('an invalid line is rejected together with all other lines', async ({ claim, journal }) => {
     await claim.take('scr_a', 0);
     for (const line of ['a\nb', '\n', '\ud800', 'x\udc00x'])
       await rejects(append(journal, 'scr_a', 1, ['whole', line]), ToolscriptUsageError);

@@ -47,7 +47,7 @@ const threadLaws: readonly StoresLaw[] = [
     const plain = await threads.create({ principal: 'ada', threadId: 'thr_plain', createdAt: 5 });
     deepStrictEqual([plain.title, plain.workspace, plain.agentId, plain.createdAt], ['', '', undefined, 5]);
   }),
-  storesLaw('an unknown id gives undefined or nothing, whatever it holds', async ({ threads, runs }) => {
+  storesLaw('missing entries are undefined or empty, whatever their id', async ({ threads, runs }) => {
     for (const id of ['thr_none', ...HOSTILE_TEXTS, 'x'.repeat(1_000_000)]) {
       strictEqual(await threads.get(id), undefined);
       strictEqual(await threads.rename(id, 'x'), undefined);
@@ -125,7 +125,7 @@ const threadLaws: readonly StoresLaw[] = [
     strictEqual((await threads.approval(`apr_${kept.run.runId}`))?.state, 'pending');
     strictEqual((await threads.list()).threads.length, 1);
   }),
-  storesLaw('calls that were made before the stores close are done', async (stores, makeStores) => {
+  storesLaw('operations that start before the stores close are completed', async (stores, makeStores) => {
     const beside = await makeStores({ beside: stores });
     const begun = [stores.threads.create({ principal: 'ada' }), stores.runs.create(runDraft())];
     await stores.close();
@@ -289,7 +289,7 @@ const appendLaws: readonly StoresLaw[] = [
     await refuses(() => stores.threads.append([other, events[3]!]), EventOrderError);
     deepStrictEqual(await readAll(stores.threads, run.runId), events.slice(0, 3));
   }),
-  storesLaw('a batch that is not one run’s events in order is refused', async (stores) => {
+  storesLaw('events that are not a batch of one run are rejected', async (stores) => {
     const { run } = await heldRun(stores);
     const second = await heldRun(stores);
     const [zero, one, two] = eventsOf(run, 3) as [StreamEvent, StreamEvent, StreamEvent];
@@ -326,7 +326,7 @@ const appendLaws: readonly StoresLaw[] = [
     await stores.runs.finish(fence, { state: 'completed' });
     strictEqual(await stores.threads.append(eventsOf(run, 2)), 2);
   }),
-  storesLaw('of two writers at once, over two openings, nothing is lost or doubled', async (stores, makeStores) => {
+  storesLaw('two concurrent writers, over two openings, lose and duplicate nothing', async (stores, makeStores) => {
     const beside = await makeStores({ beside: stores });
     const { run } = await heldRun(stores);
     const events = eventsOf(run, 60);

@@ -59,7 +59,7 @@ const WEAKNESSES: readonly [law: string, weaken: (store: HarnessStore) => Harnes
     },
   ],
   [
-    'what was appended before a take is in what it gives back, and nothing counts afterwards',
+    'a take returns every earlier append, and later appends of the old epoch do not count',
     // Reads the journal, and then takes.
     (store) => {
       const take: HarnessStore['claim']['take'] = async (scriptId, fromEpoch, options) => {

@@ -71,7 +71,7 @@ const WEAK_STORES: readonly [law: string, make: ReturnType<typeof stores>][] = [
     }),
   ],
   [
-    'of many decisions at once, over two openings, one wins, and the others get it',
+    'one of many concurrent decisions wins, over two openings, and the others get it',
     stores({
       threads: (threads) => ({
         decide: async (...parameters) => {

@@ -179,7 +179,7 @@ export function commonInput({
     cwd: z.string().optional(),
     env: z.record(z.string(), z.string()).optional().describe('added'),
     timeoutMs: z.number().int().min(1).max(maxTimeoutMs).default(Math.min(defaultTimeoutMs, maxTimeoutMs)),
-    approvalContext: z.string().optional().describe('why, for the person who approves'),
+    approvalContext: z.string().optional().describe('why, for the user who approves'),
   };
 }
 

@@ -227,7 +227,7 @@ export function ioFailure(path: WorkspacePath, error: unknown): Error {
     case 'ENFILE':
       return failure(
         'io',
-        `Too many files are open; ${name} could not be opened. Try again with fewer calls at once.`,
+        `Too many files are open; ${name} could not be opened. Try again with fewer concurrent calls.`,
         data,
       );
     case 'ENOSPC':

@@ -102,7 +102,7 @@ export async function loadImage(
   workspace: Workspace,
   image: ImageReference,
 ): Promise<{ mediaType: ImageHeader['mediaType']; bytes: Uint8Array }> {
-  if (image.path === undefined) throw failure('missing', 'The image is named without a path.');
+  if (image.path === undefined) throw failure('missing', 'The image reference has no path.');
   const path = resolvePath(workspace, image.path);
   const { bytes } = await readImage(workspace, path);
   if (sha256(bytes) !== image.sha256)
@@ -137,10 +137,14 @@ function checkSize(bytes: number, path: WorkspacePath): void {
 function checkedHeader(bytes: Buffer, path: WorkspacePath): ImageHeader {
   const header = imageHeader(bytes);
   const data = { path: path.given };
-  if (!header) throw failure('not_an_image', `${quotePath(path.given)} is no PNG, JPEG, GIF or WebP image.`, data);
+  if (!header) throw failure('not_an_image', `${quotePath(path.given)} is not a PNG, JPEG, GIF or WebP image.`, data);
   const { mediaType, width, height } = header;
   if (width === 0 || height === 0)
-    throw failure('not_an_image', `${quotePath(path.given)} begins like ${mediaType} but is damaged or cut off.`, data);
+    throw failure(
+      'not_an_image',
+      `${quotePath(path.given)} starts like ${mediaType} but is damaged or truncated.`,
+      data,
+    );
   if (width > MAX_SIDE || height > MAX_SIDE)
     throw failure(
       'too_large',

@@ -110,7 +110,11 @@ class HunkPlacer {
     const place = `Hunk ${hunk.number} of ${quotePath(this.#path)} (line ${hunk.patchLine} of the patch)`;
     const data = { path: this.#path, hunk: hunk.number, patchLine: hunk.patchLine, ...details };
     if (this.#search.exhausted)
-      return failure('too_large', `${place} took too long to find; the file has too many lines that are alike.`, data);
+      return failure(
+        'too_large',
+        `${place} took too long to find; the file has too many similar lines. Give more context lines.`,
+        data,
+      );
     return failure('no_match', `${place} does not match. ${explanation}`, data);
   }
 }

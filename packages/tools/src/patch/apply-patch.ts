@@ -139,7 +139,7 @@ async function applyOneByOne(
       error,
       done.length === 0
         ? 'Nothing was changed.'
-        : `Done before that and kept: ${done.map(({ path }) => path).join(', ')}.`,
+        : `Changed before that and kept: ${done.map(({ path }) => path).join(', ')}.`,
       done,
     );
   }

@@ -43,7 +43,7 @@ export async function explainMissingHunk(
 ): Promise<string> {
   const wanted = oldLines(hunk.lines);
   if (wanted.length === 0)
-    return `It adds lines behind line ${hunk.numbered?.start ?? file.length}, and the file has ${file.length} lines${from > 0 ? ` of which ${from} lie above` : ''}.`;
+    return `It adds lines after line ${hunk.numbered?.start ?? file.length}, and the file has ${file.length} lines${from > 0 ? `, ${from} of them above` : ''}.`;
   const parts = [`Expected:\n${block(wanted, undefined)}`];
   const elsewhere = await search.seek(wanted, 0);
   if (elsewhere !== undefined) parts.push(misplaced(elsewhere, from, hunk));

@@ -25,7 +25,7 @@ export function updatePlanTool(): Tool {
   return defineTool({
     name: 'updatePlan',
     description:
-      'Records the plan of your work for the person to see. Send all of it each time; at most one step is in_progress.',
+      'Records your work plan for the user to see. Send all of it each time; at most one step is in_progress.',
     input: UpdatePlanInput,
     output: UpdatePlanOutput,
     approval: 'never',

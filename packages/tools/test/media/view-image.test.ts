@@ -134,12 +134,12 @@ describe('viewImage', () => {
   });
 
   it.each([
-    ['text.png', 'not_an_image', "'text.png' is no PNG, JPEG, GIF or WebP image."],
-    ['vector.png', 'not_an_image', "'vector.png' is no PNG, JPEG, GIF or WebP image."],
-    ['empty.png', 'not_an_image', "'empty.png' is no PNG, JPEG, GIF or WebP image."],
-    ['cut.png', 'not_an_image', "'cut.png' begins like image/png but is damaged or cut off."],
-    ['cut.jpg', 'not_an_image', "'cut.jpg' begins like image/jpeg but is damaged or cut off."],
-    ['none.png', 'not_an_image', "'none.png' begins like image/png but is damaged or cut off."],
+    ['text.png', 'not_an_image', "'text.png' is not a PNG, JPEG, GIF or WebP image."],
+    ['vector.png', 'not_an_image', "'vector.png' is not a PNG, JPEG, GIF or WebP image."],
+    ['empty.png', 'not_an_image', "'empty.png' is not a PNG, JPEG, GIF or WebP image."],
+    ['cut.png', 'not_an_image', "'cut.png' starts like image/png but is damaged or truncated."],
+    ['cut.jpg', 'not_an_image', "'cut.jpg' starts like image/jpeg but is damaged or truncated."],
+    ['none.png', 'not_an_image', "'none.png' starts like image/png but is damaged or truncated."],
     ['wide.png', 'too_large', "The image 'wide.png' is 8001 × 10 pixels; at most 8000 a side can be viewed."],
     [
       'bomb.png',

@@ -124,7 +124,7 @@ describe('a patch that is not atomic', () => {
       ),
     );
     expect(texts(root)).toEqual({ b: '2\n', c: 'c\n' });
-    expect(error.message).toMatch(/Done before that and kept: c, a\.$/);
+    expect(error.message).toMatch(/Changed before that and kept: c, a\.$/);
     expect((error.data['changes'] as { path: string }[]).map(({ path }) => path)).toEqual(['c', 'a']);
   });
 
