@@ -201,7 +201,7 @@ async function noteEnd(services: HarnessServices, journal: StoreJournal | undefi
     if (isInterrupted(services, outcome)) await journal.interrupt();
     else await journal.ended({ atMs: Date.now(), status, ...why });
   } catch (error) {
-    // The script has already run. The operator is told that its end was not stored.
+    // The script has already run. The operator gets a report that its end was not stored.
     reportInternalError(services, scriptId, `the journal could not be closed: ${String(error)}`);
   }
 }
