@@ -51,7 +51,7 @@ export interface JournalText {
 
 export function writeBatch(epoch: number, number: number, { lines, status, slot }: BatchParts): string {
   if (lines.some((line) => /[\n\p{Surrogate}]/u.test(line)))
-    throw new ToolscriptUsageError('A line of a journal is well-formed text without line feeds');
+    throw new ToolscriptUsageError('A line of a journal must be well-formed text without line feeds');
   const parts = lines.map((line) => `+${line}`);
   if (status !== undefined) parts.push(`!${JSON.stringify(status)}`);
   if (slot !== undefined) parts.push(slot === null ? '@' : `@${slot.name} ${slot.bytes} ${slot.crc}`);

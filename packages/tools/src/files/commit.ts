@@ -60,7 +60,10 @@ function stateFailure(error: unknown): unknown {
   if (code === undefined || failureReason(error) !== undefined) return error;
   if (code === 'EMFILE' || code === 'ENFILE')
     return failure('io', 'Too many files are open; nothing was changed. Try again with fewer concurrent calls.');
-  return failure('io', `The folder with Toolscript's locks and journals could not be used (${code}).`);
+  return failure(
+    'io',
+    `The folder with Toolscript's locks and journals could not be used (${code}). Set stateFolder to a writable folder.`,
+  );
 }
 
 /** Makes all changes or none. Targets must differ. Throws a ToolCallError. */

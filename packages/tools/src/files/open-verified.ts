@@ -220,7 +220,11 @@ export function ioFailure(path: WorkspacePath, error: unknown): Error {
     case 'EPERM':
       return failure('not_permitted', `The system does not permit access to ${name}.`, data);
     case 'ELOOP':
-      return failure('io', `The links in ${name} go in a circle, or it is a link where none may be.`, data);
+      return failure(
+        'io',
+        `The links in ${name} form a cycle, or it is a link where links are not allowed. Use the path of the file itself.`,
+        data,
+      );
     case 'ENAMETOOLONG':
       return failure('bad_path', `The path ${name} is too long for the file system.`, data);
     case 'EMFILE':
@@ -232,7 +236,7 @@ export function ioFailure(path: WorkspacePath, error: unknown): Error {
       );
     case 'ENOSPC':
     case 'EDQUOT':
-      return failure('io', `There is no room left on the disk for ${name}.`, data);
+      return failure('io', `There is no room left on the disk for ${name}. Free disk space and try again.`, data);
     case 'EROFS':
       return failure('read_only', `${name} lies on a file system that may only be read.`, data);
     default:

@@ -216,7 +216,10 @@ function expandBraces(text: string): string[] {
     else for (const choice of group.choices) open.push(group.before + choice + group.after);
     // defence: glob-alternatives
     if (done.length + open.length > MAX_ALTERNATIVES) {
-      throw failure('bad_pattern', `The glob ${quotePath(text)} has more than ${MAX_ALTERNATIVES} alternatives.`);
+      throw failure(
+        'bad_pattern',
+        `The glob ${quotePath(text)} has more than ${MAX_ALTERNATIVES} alternatives. Use several globs.`,
+      );
     }
   }
   return done.toReversed();
