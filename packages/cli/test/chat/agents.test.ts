@@ -106,7 +106,7 @@ describe('agents of the person’s own', () => {
     expect(missing.stderr).toContain('set MY_KEY');
     const wrong = await scene.toolscript(['Hello there', '--agent', 'mine'], { env: { MY_KEY: 'sk-secret-wrong' } });
     expect(wrong.status).toBe(1);
-    expect(wrong.stderr).toContain('The API key is not the right one');
+    expect(wrong.stderr).toContain('The API key is wrong');
     expect(wrong.stdout + wrong.stderr).not.toContain('sk-secret-wrong');
   });
 

@@ -69,7 +69,7 @@ describe('a script of a conversation that waits for a person', () => {
     expect((await scene.run(['resume', id, '--approve'])).status).toBe(0);
     const again = await scene.run(['resume', id]);
     expect(again.status).toBe(1);
-    expect(again.stderr).toContain('has ended');
+    expect(again.stderr).toContain('has already ended');
   });
 
   it('can be decided when its conversation was forgotten: it goes on by itself', async () => {
