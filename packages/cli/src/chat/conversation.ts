@@ -152,6 +152,8 @@ function greet({ chosen, thread, settings }: OpenChat, screen: Screen): void {
   const soFar = { rows: Math.max(screen.rows - OWN_ROWS, 4), columns: screen.columns, style: screen.style };
   const exportCommand = `${ownCommand()} threads export ${thread.id}`;
   for (const line of conversationSoFar(thread.history, { ...soFar, exportCommand })) screen.line(line);
+  if (thread.waitingScript !== undefined)
+    screen.line(`${screen.style.yellow('⏸')} A script waits for your decision: /resume asks you.`);
   if (earlier > 0) screen.line('');
   const state =
     earlier === 0

@@ -45,7 +45,9 @@ export class Screen {
   }
 
   get rows(): number {
-    return this.#out.rows ?? DEFAULT_ROWS;
+    const { rows = 0 } = this.#out;
+    // Some terminals say that they have none.
+    return rows < 1 ? DEFAULT_ROWS : rows;
   }
 
   write(text: string): void {

@@ -10,8 +10,11 @@ const CTRL_C = '\x03';
 const CTRL_D = '\x04';
 
 /** Types, each when the screen says so; answers with what was shown, without its colours. */
-async function talk(turns: readonly Turn[], presses: readonly (readonly [string, string])[], more = '') {
-  const scene = new Scene();
+async function talk(
+  turns: readonly Turn[],
+  presses: readonly (readonly [string, string])[],
+  { more = '', scene = new Scene() } = {},
+) {
   const model = scene.model(...turns).join(' ');
   const command = `cd ${scene.workspace} && stty cols 80 && exec ${process.execPath} ${PROGRAM} ${model} ${more}`;
   const { status, shown } = await atTerminal(command, presses, { ...scene.env, NO_COLOR: '1' });
@@ -40,6 +43,21 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
     expect(shown).toContain('→ 42');
     expect(shown).toContain('It is 42.\n\n• really');
     expect(shown).toMatch(/To go on: .* --thread thr_\w+/u);
+  });
+
+  it('shows what was said before where it is continued, with what still waits', async () => {
+    const scene = new Scene();
+    await scene.chat('What is it?', [script('return 6 * 7'), text('It is **42**.')]);
+    const exec = script("return (await tools.exec({ command: ['touch', 'made.txt'] })).exitCode");
+    expect((await scene.chat('Make it', [exec], ['--continue'])).status).toBe(3);
+    const presses = [
+      ['/help lists commands', ''],
+      [SIGN, CTRL_D],
+    ] as const;
+    const { shown } = await talk([], presses, { more: '--continue', scene });
+    expect(shown).toMatch(/› What is it\?\n▶ script .*\n✔ completed in .*\nIt is 42\.\n/u);
+    expect(shown).toMatch(/› Make it\n▶ script .*\n⏸ A script waits for your decision: \/resume asks you\.\n/u);
+    expect(shown).toContain('you said 2 things before');
   });
 
   it('asks in place, and does what was said', async () => {
