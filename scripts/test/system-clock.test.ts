@@ -9,7 +9,7 @@ const BETWEEN_PROCESSES = new Set([
   'packages/cli/src/commands/threads.ts',
   'packages/cli/src/kept/daily-prune.ts',
   'packages/core/src/approvals/gate.ts',
-  'packages/core/src/session/script-session.ts',
+  'packages/core/src/session/session-usage.ts',
   'packages/tools/src/files/change-journal.ts',
   'packages/tools/src/files/place-locks.ts',
 ]);
