@@ -1,3 +1,4 @@
+import { present } from '../text/present.js';
 import type {
   Diagnostic,
   FunctionCallOutputItem,
@@ -88,13 +89,14 @@ export function operationToItem(operation: Operation): OperationItem {
     input: operation.input,
     effect: operation.effect,
     status: operation.status,
-    ...present('result', operation.result),
-    ...present('result_omitted', operation.resultOmitted),
-    ...present('error', operation.error && { code: operation.error.code, message: operation.error.message }),
+    ...present({
+      result: operation.result,
+      result_omitted: operation.resultOmitted,
+      error: operation.error && { code: operation.error.code, message: operation.error.message },
+    }),
     started_at_ms: operation.startedAtMs,
     duration_ms: operation.durationMs,
-    ...present('line', operation.line),
-    ...present('retry_of', operation.retryOf),
+    ...present({ line: operation.line, retry_of: operation.retryOf }),
   };
 }
 
@@ -103,13 +105,15 @@ export function failureToItem(failure: ScriptFailure): FailureItem {
     code: failure.code,
     message: failure.message,
     phase: failure.phase,
-    ...present('line', failure.line),
-    ...present('column', failure.column),
-    ...present('tool_name', failure.toolName),
-    ...present('call_id', failure.callId),
-    ...present('stack', failure.stack),
-    ...present('frame', failure.frame),
-    ...present('hint', failure.hint),
+    ...present({
+      line: failure.line,
+      column: failure.column,
+      tool_name: failure.toolName,
+      call_id: failure.callId,
+      stack: failure.stack,
+      frame: failure.frame,
+      hint: failure.hint,
+    }),
     retryable: failure.retryable,
     metadata: failure.metadata,
   };
@@ -121,7 +125,7 @@ function resultMembers(outcome: Outcome): Partial<ScriptExecutionOutputItem> {
       return {
         result: outcome.value ?? null,
         output_json: JSON.stringify(outcome.value) ?? 'null',
-        ...present('summary', summaryOf(outcome.value)),
+        ...present({ summary: summaryOf(outcome.value) }),
       };
     case 'failed':
       return { output_json: partialResultsJson(outcome.operations), error: failureToItem(outcome.error) };
@@ -163,7 +167,7 @@ function logToItem({ level, text, atMs }: LogEntry): ScriptExecutionOutputItem['
 }
 
 function diagnosticToItem({ severity, message, line, column, code }: Diagnostic) {
-  return { severity, message, ...present('line', line), ...present('column', column), code };
+  return { severity, message, ...present({ line, column }), code };
 }
 
 function metadataToItem(metadata: OutcomeMetadata): ScriptExecutionOutputItem['metadata'] {
@@ -177,8 +181,4 @@ function metadataToItem(metadata: OutcomeMetadata): ScriptExecutionOutputItem['m
     compilation_cache_hit: metadata.compilationCacheHit,
     runtime: metadata.runtime,
   };
-}
-
-function present<Name extends string, Value>(name: Name, value: Value | undefined): { [Key in Name]?: Value } {
-  return value === undefined ? {} : ({ [name]: value } as { [Key in Name]: Value });
 }

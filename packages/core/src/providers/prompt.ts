@@ -54,8 +54,8 @@ export function dataUrl(image: ImagePart & { data: string }): string {
   return `data:${image.media_type};base64,${image.data}`;
 }
 
-/** The members that are not undefined. */
-export function present<Members extends object>(
+/** The members that are neither undefined nor null. */
+export function nonNull<Members extends object>(
   members: Members,
 ): { [Name in keyof Members]?: NonNullable<Members[Name]> } {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null)) as {

@@ -8,7 +8,7 @@ import {
   type CallResult,
   type Turn,
 } from '../conversation.js';
-import { argumentsOfText, inputSchemaOf, present, type Prompt } from '../prompt.js';
+import { argumentsOfText, inputSchemaOf, nonNull, type Prompt } from '../prompt.js';
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
 import { isMembers, listOf, nameOf, type Members } from '../wire-values.js';
 
@@ -94,7 +94,7 @@ export function encodeMessages(prompt: Prompt, settings: MessagesSettings = {}):
     messages: marks ? withMarks(messages) : messages,
     ...toolsOf(tools, marks && isBlank(prompt.system)),
     // While a model thinks, the service accepts only its default temperature.
-    ...present({ temperature: thinks ? undefined : prompt.temperature }),
+    ...nonNull({ temperature: thinks ? undefined : prompt.temperature }),
     ...(stopSequences.length === 0 ? {} : { stop_sequences: [...stopSequences] }),
     ...thinking,
     stream: true,
@@ -242,7 +242,7 @@ function toolUseOf(call: Call, tools: readonly ModelTool[]): AnswerBlock {
     id,
     name,
     input: inputOf(call, tools),
-    ...(present({ caller }) as { caller?: { type: 'direct' } }),
+    ...(nonNull({ caller }) as { caller?: { type: 'direct' } }),
   };
 }
 

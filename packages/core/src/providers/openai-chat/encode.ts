@@ -1,6 +1,6 @@
 import type { ModelPart, ModelTool, ReasoningEffort } from '../../protocol/index.js';
 import { isOf, type AnswerPart, type AnswerTurn, type Call, type CallResult, type Turn } from '../conversation.js';
-import { argumentsOfText, dataUrl, inputSchemaOf, present, type Prompt } from '../prompt.js';
+import { argumentsOfText, dataUrl, inputSchemaOf, nonNull, type Prompt } from '../prompt.js';
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
 import { isMembers, listOf, textOf, type Members } from '../wire-values.js';
 
@@ -71,10 +71,10 @@ export function encodeChat(prompt: Prompt, settings: ChatSettings = {}): ChatBod
     model: prompt.model,
     messages: [...system, ...prompt.turns.flatMap((turn) => messagesOf(turn, tools, settings))],
     ...(tools.length === 0 ? {} : { tools: tools.map(toolOf) }),
-    ...present({ [settings.maxTokensName ?? 'max_tokens']: prompt.maxOutputTokens }),
-    ...present({ temperature: prompt.temperature, reasoning_effort: prompt.reasoningEffort }),
+    ...nonNull({ [settings.maxTokensName ?? 'max_tokens']: prompt.maxOutputTokens }),
+    ...nonNull({ temperature: prompt.temperature, reasoning_effort: prompt.reasoningEffort }),
     ...(stopSequences.length === 0 ? {} : { stop: [...stopSequences] }),
-    ...present({ prompt_cache_key: prompt.promptCache?.key }),
+    ...nonNull({ prompt_cache_key: prompt.promptCache?.key }),
     stream: true,
     stream_options: { include_usage: true },
   };
@@ -181,7 +181,7 @@ function reasoningOf(
     return texts && said.length > 0 ? said.join('') : undefined;
   };
   return {
-    ...present({ reasoning_content: joined('reasoning_content'), reasoning: joined('reasoning') }),
+    ...nonNull({ reasoning_content: joined('reasoning_content'), reasoning: joined('reasoning') }),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
   };
 }
@@ -193,7 +193,7 @@ function callOf(call: Call, tools: readonly ModelTool[]): ChatCall {
     id,
     type: 'function',
     function: { name, arguments: argumentsOf(call, tools) },
-    ...present({ extra_content: extra }),
+    ...nonNull({ extra_content: extra }),
   };
 }
 

@@ -8,7 +8,7 @@ import {
   type CallResult,
   type Turn,
 } from '../conversation.js';
-import { dataUrl, present, type Prompt } from '../prompt.js';
+import { dataUrl, nonNull, type Prompt } from '../prompt.js';
 import { hasImages, textOfParts, wrapResult } from '../result-text.js';
 import { isMembers, listOf, nameOf, textOf } from '../wire-values.js';
 
@@ -140,13 +140,13 @@ export function encodeResponses(prompt: Prompt, settings: ResponsesSettings = {}
   const sealed = settings.encryptedReasoning ?? effort !== undefined;
   return {
     model: prompt.model,
-    ...present({ instructions: prompt.system }),
+    ...nonNull({ instructions: prompt.system }),
     input: prompt.turns.flatMap(inputOf),
     ...(tools.length === 0 ? {} : { tools: tools.map(toolOf) }),
-    ...present({ max_output_tokens: prompt.maxOutputTokens, temperature: prompt.temperature }),
+    ...nonNull({ max_output_tokens: prompt.maxOutputTokens, temperature: prompt.temperature }),
     ...(effort === undefined ? {} : { reasoning: { effort, ...(effort === 'none' ? {} : { summary: 'auto' }) } }),
     ...(sealed ? { include: ['reasoning.encrypted_content'] } : {}),
-    ...present({ prompt_cache_key: prompt.promptCache?.key }),
+    ...nonNull({ prompt_cache_key: prompt.promptCache?.key }),
     store: false,
     stream: true,
   };
@@ -215,7 +215,7 @@ function textMessageOf({ text, item }: Extract<AnswerPart, { type: 'text' }>): R
       id,
       status: item.status === 'incomplete' ? 'incomplete' : 'completed',
       content: content as OutputMessage['content'],
-      ...(present({ phase: item.phase }) as Pick<OutputMessage, 'phase'>),
+      ...(nonNull({ phase: item.phase }) as Pick<OutputMessage, 'phase'>),
     },
   ];
 }
@@ -236,7 +236,7 @@ function reasoningOf(item: Extract<AnswerPart, { type: 'reasoning' }>['item']): 
       id: nameOf(item.native_id) ?? item.id,
       summary: listOf(item.summary) as Reasoning['summary'],
       ...(content.length === 0 ? {} : { content }),
-      ...present({ encrypted_content: encrypted }),
+      ...nonNull({ encrypted_content: encrypted }),
     },
   ];
 }
@@ -252,12 +252,12 @@ function callOf(call: Call): FunctionCall | CustomToolCall {
 function nativeOf({ item }: Call): Pick<FunctionCall, 'id' | 'namespace' | 'caller'> {
   if (item === undefined || !isOf('openai-responses', item)) return {};
   const { native_id: id, namespace, caller } = item;
-  return present({ id, namespace, caller }) as Pick<FunctionCall, 'id' | 'namespace' | 'caller'>;
+  return nonNull({ id, namespace, caller }) as Pick<FunctionCall, 'id' | 'namespace' | 'caller'>;
 }
 
 function outputOf({ call, parts }: CallResult): FunctionCallOutput | CustomToolCallOutput {
   const output = hasImages(parts) ? parts.map(inputPartOf) : textOfParts(parts);
   const { caller } = nativeOf(call);
   const type = call.custom ? 'custom_tool_call_output' : 'function_call_output';
-  return { type, call_id: call.id, output, ...present({ caller }) };
+  return { type, call_id: call.id, output, ...nonNull({ caller }) };
 }
