@@ -1,4 +1,5 @@
 import type { ApprovalRequest } from '@toolscript/core';
+import { interruptedRun } from '@toolscript/core/agent';
 import {
   EventEnvelopes,
   isFinalRunState,
@@ -15,15 +16,9 @@ type RequestedApproval = Extract<EventPayload, { type: 'approval_requested' }>['
 /** The events that a run lacks to have an end: what is open is cancelled. None where it has one. */
 export function missingEnd(events: readonly StreamEvent[], status: 'failed' | 'incomplete'): EventPayload[] {
   if (doneOf(events) !== undefined) return [];
-  const open = new Set<string>();
-  for (const { payload } of events) {
-    if (payload.type === 'item_start') open.add(payload.item_id);
-    else if (payload.type === 'item_done' || payload.type === 'item_cancelled' || payload.type === 'item_error')
-      open.delete(payload.item_id);
-  }
   const reason = status === 'incomplete' ? { incomplete_reason: 'interrupted' } : {};
   return [
-    ...[...open].map((item_id): EventPayload => ({ type: 'item_cancelled', item_id })),
+    ...interruptedRun(events).openItems.map((item_id): EventPayload => ({ type: 'item_cancelled', item_id })),
     { type: 'response_done', status, ...reason },
   ];
 }

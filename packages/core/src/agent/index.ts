@@ -12,5 +12,6 @@ export {
   type ResumeRunOptions,
   type RunAgentOptions,
 } from './run-agent.js';
+export { interruptedRun, type InterruptedRun, type StartedCall } from './interrupted-run.js';
 export { agentSystem } from './offered-tools.js';
 export { extendHistory } from './run-log.js';
