@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
  */
 const BETWEEN_PROCESSES = new Set([
   'packages/cli/src/commands/threads.ts',
-  'packages/cli/src/kept/daily-prune.ts',
+  'packages/cli/src/state/daily-prune.ts',
   'packages/core/src/approvals/gate.ts',
   'packages/core/src/session/session-usage.ts',
   'packages/tools/src/files/change-journal.ts',

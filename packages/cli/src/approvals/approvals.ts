@@ -2,7 +2,7 @@ import type { ApprovalCallback, ApprovalPolicy, ApprovalRule, StreamEvent } from
 import type { Approve } from '../configuration/settings.js';
 import type { Screen } from '../terminal/screen.js';
 import { Asker, type ValidateInput } from './asker.js';
-import { openQuestionTerminal, type TerminalWishes } from './question-terminal.js';
+import { openQuestionTerminal, type TerminalOptions } from './question-terminal.js';
 import type { WorkspaceRules } from './workspace-rules.js';
 
 /** Who decides in one run, and what has to be told about it. */
@@ -20,7 +20,7 @@ export interface Approvals {
   close(): void;
 }
 
-export interface ApprovalsWishes extends TerminalWishes {
+export interface ApprovalsOptions extends TerminalOptions {
   approve: Approve;
   rules: WorkspaceRules;
   screen: Screen;
@@ -30,7 +30,7 @@ export interface ApprovalsWishes extends TerminalWishes {
 }
 
 /** `ask` without a terminal suspends. */
-export function openApprovals(wishes: ApprovalsWishes): Approvals {
+export function openApprovals(wishes: ApprovalsOptions): Approvals {
   const { approve, rules } = wishes;
   let opened: { asker: Asker | undefined } | undefined;
   const openAsker = (): Asker | undefined => {

@@ -44,7 +44,7 @@ interface Question {
   unread?: NodeJS.Timeout;
 }
 
-export interface AskerWishes {
+export interface AskerOptions {
   screen: Screen;
   rules: WorkspaceRules;
   validateInput: ValidateInput;
@@ -61,7 +61,7 @@ export interface AskerWishes {
  */
 export class Asker {
   readonly #terminal: QuestionTerminal;
-  readonly #wishes: AskerWishes;
+  readonly #wishes: AskerOptions;
   readonly #screen: Screen;
   readonly #waiting: Question[] = [];
   /** Tools that a person allowed for the rest of a script, and scripts whose plan was allowed. */
@@ -69,7 +69,7 @@ export class Asker {
   #open: Question | undefined;
   #isPutAside = false;
 
-  constructor(terminal: QuestionTerminal, wishes: AskerWishes) {
+  constructor(terminal: QuestionTerminal, wishes: AskerOptions) {
     this.#terminal = terminal;
     this.#wishes = wishes;
     this.#screen = wishes.screen;
@@ -138,18 +138,18 @@ export class Asker {
     this.#open = question;
     question.suggestion = this.#wishes.rules.suggest(question.request);
     this.#screen.hold();
-    // defence: typed-ahead-keys-dropped, without it: if (UNREAD_MS > 0) this.#put(question, false); else this.#letGo(question, UNREAD_MS);
-    this.#letGo(question, UNREAD_MS);
+    // defence: typed-ahead-keys-dropped, without it: if (UNREAD_MS > 0) this.#put(question, false); else this.#drainTypeahead(question, UNREAD_MS);
+    this.#drainTypeahead(question, UNREAD_MS);
   }
 
   /** Takes keys without meaning, until it is quiet; then asks. */
-  #letGo(question: Question, quietMs: number, wasTyping = false): void {
+  #drainTypeahead(question: Question, quietMs: number, wasTyping = false): void {
     const timer = setTimeout(() => this.#put(question, wasTyping), quietMs);
     this.#terminal.read((keys) => {
       clearTimeout(timer);
       if (keys === undefined) return this.#lose();
       if (readAnswer(keys) === 'interrupt') return this.#interrupted();
-      this.#letGo(question, TYPING_MS, true);
+      this.#drainTypeahead(question, TYPING_MS, true);
       return true;
     });
     question.unread = timer;

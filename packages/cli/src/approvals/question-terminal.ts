@@ -17,7 +17,7 @@ export interface QuestionTerminal {
   close(): void;
 }
 
-export interface TerminalWishes {
+export interface TerminalOptions {
   /** Stdin carries the answer, so keys must come from the terminal itself. */
   stdinIsTaken: boolean;
   /** Stdout carries data, so questions must not go there. */
@@ -25,7 +25,7 @@ export interface TerminalWishes {
 }
 
 /** The terminal of this process; undefined where there is none to ask at. */
-export function openQuestionTerminal({ stdinIsTaken, stdoutIsTaken }: TerminalWishes): QuestionTerminal | undefined {
+export function openQuestionTerminal({ stdinIsTaken, stdoutIsTaken }: TerminalOptions): QuestionTerminal | undefined {
   if (!process.stdout.isTTY && !process.stderr.isTTY) return undefined;
   const input = !stdinIsTaken && process.stdin.isTTY ? { stream: process.stdin, file: 0 } : openKeyboard();
   if (input === undefined) return undefined;

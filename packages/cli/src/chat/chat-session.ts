@@ -10,7 +10,7 @@ import {
   type Usage,
 } from '@toolscript/core/protocol';
 import { EXIT } from '../exit-status.js';
-import type { Workbench } from '../harness/workbench.js';
+import type { CliHarness } from '../harness/cli-harness.js';
 import type { Screen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import type { RunNames, Thread } from '../threads/thread.js';
@@ -20,7 +20,7 @@ import { endLine, figuresLine } from '../view/run-report.js';
 export interface ChatSettings {
   readonly provider: ModelProvider;
   readonly agent: AgentConfig;
-  readonly workbench: Workbench;
+  readonly workbench: CliHarness;
   readonly thread: Thread;
   readonly screen: Screen;
   readonly view: EventView;

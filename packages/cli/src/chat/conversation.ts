@@ -1,7 +1,7 @@
 import type { Approvals } from '../approvals/approvals.js';
 import { EXIT } from '../exit-status.js';
 import { Interruption } from '../interruption.js';
-import { inspectKept } from '../kept/inspect.js';
+import { inspectKept } from '../state/inspect.js';
 import { ownCommand } from '../terminal/own-command.js';
 import type { Screen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';

@@ -7,7 +7,7 @@ import { openModel } from '../agents/open-model.js';
 import { repeatedOptions, type ScriptFlags } from '../commands/script-command.js';
 import { loadSettings, type Settings } from '../configuration/settings.js';
 import type { Engines } from '../harness/engines.js';
-import { openWorkbench, type Workbench } from '../harness/workbench.js';
+import { openCliHarness, type CliHarness } from '../harness/cli-harness.js';
 import type { Screen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { Thread, type ThreadSettings } from '../threads/thread.js';
@@ -31,7 +31,7 @@ export interface ChatFlags extends ScriptFlags {
 export interface OpenChat {
   readonly session: ChatSession;
   readonly thread: Thread;
-  readonly workbench: Workbench;
+  readonly workbench: CliHarness;
   readonly settings: Settings;
   readonly chosen: ChosenAgent;
   /** A conversation of the same kind that begins anew. */
@@ -39,7 +39,7 @@ export interface OpenChat {
   close(): Promise<void>;
 }
 
-export interface ChatWishes {
+export interface ChatOptions {
   flags: ChatFlags;
   engines: Engines;
   screen: Screen;
@@ -52,7 +52,7 @@ export interface ChatWishes {
 }
 
 /** Everything that a conversation needs. Throws UsageErrors. */
-export async function openChat(wishes: ChatWishes): Promise<OpenChat> {
+export async function openChat(wishes: ChatOptions): Promise<OpenChat> {
   if (wishes.database !== undefined) return openChatOver(wishes.database, wishes);
   const database = await ThreadDatabase.open(process.env, (message) => wishes.screen.warn(`toolscript: ${message}`));
   try {
@@ -72,7 +72,7 @@ export async function openChat(wishes: ChatWishes): Promise<OpenChat> {
 // oxlint-disable-next-line max-lines-per-function
 async function openChatOver(
   database: ThreadDatabase,
-  { flags, engines, screen, stdinIsTaken, interrupt }: ChatWishes,
+  { flags, engines, screen, stdinIsTaken, interrupt }: ChatOptions,
 ): Promise<OpenChat> {
   const warn = (message: string) => screen.warn(`toolscript: ${message}`);
   const loaded = await loadSettings(flags, process.env, warn);
@@ -87,7 +87,7 @@ async function openChatOver(
   const provider = await openModel(chosen, process.env);
   const isJson = flags.json === true;
   const origin = { workspace: settings.cwd, command: 'chat' as const, options: repeatedOptions(flags) };
-  const workbench = await openWorkbench({
+  const workbench = await openCliHarness({
     settings,
     engines,
     screen,
@@ -108,7 +108,7 @@ async function openChatOver(
   };
   const loadImage = await imageLoader(settings.cwd);
   const make = (thread: Thread): OpenChat => {
-    workbench.kept.store.belongTo(thread.id);
+    workbench.kept.store.setThread(thread.id);
     const view = isJson
       ? new JsonView(screen)
       : new AnswerView(screen, { isDryRun: settings.mode === 'dry-run', model: chosen.model });

@@ -2,7 +2,7 @@ import type { Decisions } from '@toolscript/core';
 import type { AskedAbout } from '../approvals/asked-about.js';
 import { EXIT } from '../exit-status.js';
 import type { Engines } from '../harness/engines.js';
-import { inspectWhole } from '../kept/inspect.js';
+import { inspectWhole } from '../state/inspect.js';
 import { ownCommand } from '../terminal/own-command.js';
 import { Screen } from '../terminal/screen.js';
 import { ThreadDatabase } from '../threads/thread-database.js';
@@ -11,7 +11,7 @@ import { TurnInterruption } from './conversation.js';
 import { openChat, type ChatFlags, type OpenChat } from './open-chat.js';
 import { demandEnabled, tellWhatWaits } from './waiting.js';
 
-export interface ResumeChatWishes {
+export interface ResumeChatOptions {
   database: ThreadDatabase;
   scriptId: string;
   flags: ChatFlags;
@@ -22,7 +22,7 @@ export interface ResumeChatWishes {
 }
 
 /** Goes on with a script of a conversation, and lets the model go on with what came of it. */
-export async function resumeChat(wishes: ResumeChatWishes): Promise<number> {
+export async function resumeChat(wishes: ResumeChatOptions): Promise<number> {
   const { database, scriptId, flags, engines, force, decide } = wishes;
   const screen = new Screen(process.stdout, process.stderr, process.env);
   const turns = new TurnInterruption();

@@ -1,6 +1,6 @@
 import { listScripts } from '@toolscript/core';
 import type { Settings } from '../configuration/settings.js';
-import { inspectKept } from '../kept/inspect.js';
+import { inspectKept } from '../state/inspect.js';
 import type { Screen } from '../terminal/screen.js';
 import { showSuspended } from '../view/suspension-report.js';
 import { UsageError } from '../usage-error.js';

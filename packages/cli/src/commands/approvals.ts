@@ -3,10 +3,10 @@ import { loadSettings } from '../configuration/settings.js';
 import { EXIT } from '../exit-status.js';
 import { openEngines } from '../harness/engines.js';
 import { openHarness } from '../harness/open-harness.js';
-import { findScript } from '../kept/find-script.js';
-import { forgetHint, inspectKept } from '../kept/inspect.js';
-import { openKept, type Kept } from '../kept/kept.js';
-import { placeOf, type Origin } from '../kept/origin-folder.js';
+import { findScript } from '../state/find-script.js';
+import { forgetHint, inspectKept } from '../state/inspect.js';
+import { openState, type PersistentState } from '../state/persistent-state.js';
+import { placeOf, type Origin } from '../state/origin-folder.js';
 import { Screen } from '../terminal/screen.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
@@ -31,7 +31,7 @@ interface ListedScript extends KeptScript {
 
 /** What waits for a decision, and what was cut off; `all`: whatever is kept. */
 export async function listApprovals({ json = false, all = false }: ListFlags): Promise<number> {
-  const [screen, kept] = [openScreen(), openKept(process.env)];
+  const [screen, kept] = [openScreen(), openState(process.env)];
   const scripts = (await listScripts(kept.store)).filter(
     ({ state }) => all || state === 'suspended' || state === 'interrupted' || state === 'damaged',
   );
@@ -43,13 +43,13 @@ export async function listApprovals({ json = false, all = false }: ListFlags): P
   return EXIT.completed;
 }
 
-async function withWorkspace({ origins }: Kept, script: KeptScript): Promise<ListedScript> {
+async function withWorkspace({ origins }: PersistentState, script: KeptScript): Promise<ListedScript> {
   return { ...script, workspace: (await origins.of(script.scriptId))?.workspace ?? null };
 }
 
 /** All that a person may want to see before deciding. */
 export async function showApprovals(id: string, { json = false }: ApprovalsFlags): Promise<number> {
-  const [screen, kept] = [openScreen(), openKept(process.env)];
+  const [screen, kept] = [openScreen(), openState(process.env)];
   const { scriptId } = await findScript(kept, id);
   const origin = await kept.origins.of(scriptId);
   const details = await inspect(kept, scriptId, origin, screen);
@@ -60,7 +60,7 @@ export async function showApprovals(id: string, { json = false }: ApprovalsFlags
 }
 
 async function inspect(
-  kept: Kept,
+  kept: PersistentState,
   scriptId: string,
   origin: Origin | undefined,
   screen: Screen,
@@ -78,7 +78,7 @@ async function inspect(
 
 /** Forgets one script, whatever became of it. Nothing of it is run. */
 export async function deleteApproval(id: string, { json = false }: ApprovalsFlags): Promise<number> {
-  const [screen, kept] = [openScreen(), openKept(process.env)];
+  const [screen, kept] = [openScreen(), openState(process.env)];
   const { scriptId, state } = await findScript(kept, id);
   if (state === 'running') throw new UsageError(`${scriptId} is running, in another process. Stop that one first.`);
   await kept.store.journal.delete(scriptId);
@@ -88,7 +88,7 @@ export async function deleteApproval(id: string, { json = false }: ApprovalsFlag
 
 /** Forgets what is old. */
 export async function pruneApprovals({ json = false, endedDays, waitingDays }: PruneFlags): Promise<number> {
-  const [screen, kept] = [openScreen(), openKept(process.env)];
+  const [screen, kept] = [openScreen(), openState(process.env)];
   const gone = await pruneScripts(kept.store, {
     ...(endedDays === undefined ? {} : { endedAfterMs: daysMs('--ended-days', endedDays) }),
     ...(waitingDays === undefined ? {} : { waitingAfterMs: daysMs('--waiting-days', waitingDays) }),

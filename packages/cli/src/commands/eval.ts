@@ -4,7 +4,7 @@ import { readWhole, sourceFor } from '../input/source.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 import type { EventView } from '../view/answer-view.js';
-import { onScriptStage, personView, type ScriptFlags } from './script-command.js';
+import { withScriptHarness, personView, type ScriptFlags } from './script-command.js';
 
 export interface EvalFlags extends ScriptFlags {
   code?: string;
@@ -17,7 +17,7 @@ export async function evalScript(file: string | undefined, flags: EvalFlags, eng
   const source = flags.code === undefined ? sourceFor(file, 'eval') : undefined;
   const reading = source === undefined ? Promise.resolve(flags.code ?? '') : readWhole(source);
   reading.catch(() => {});
-  return onScriptStage({
+  return withScriptHarness({
     flags,
     engines,
     source,

@@ -2,10 +2,10 @@ import { loadSettings } from '../configuration/settings.js';
 import { EXIT } from '../exit-status.js';
 import type { Engines } from '../harness/engines.js';
 import { openHarness } from '../harness/open-harness.js';
-import { findScript } from '../kept/find-script.js';
-import { inspectKept } from '../kept/inspect.js';
-import { openKept } from '../kept/kept.js';
-import { placeOf } from '../kept/origin-folder.js';
+import { findScript } from '../state/find-script.js';
+import { inspectKept } from '../state/inspect.js';
+import { openState } from '../state/persistent-state.js';
+import { placeOf } from '../state/origin-folder.js';
 import { Screen } from '../terminal/screen.js';
 import { jsonText } from '../terminal/untrusted.js';
 import { AnswerView } from '../view/answer-view.js';
@@ -19,7 +19,7 @@ export async function replayScript(
   engines: Engines,
 ): Promise<number> {
   const screen = new Screen(process.stdout, process.stderr, process.env);
-  const kept = openKept(process.env);
+  const kept = openState(process.env);
   const { scriptId, state } = await findScript(kept, id);
   const settings = await loadSettings(await placeOf(await kept.origins.of(scriptId)), process.env, (message) =>
     screen.warn(`toolscript: ${message}`),

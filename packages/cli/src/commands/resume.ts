@@ -7,10 +7,10 @@ import type { WorkspaceRules } from '../approvals/workspace-rules.js';
 import type { Approve } from '../configuration/settings.js';
 import { realFolder } from '../configuration/workspace-folder.js';
 import type { Engines } from '../harness/engines.js';
-import { findScript, theOne } from '../kept/find-script.js';
-import { openKept } from '../kept/kept.js';
-import type { Origin } from '../kept/origin-folder.js';
-import { inspectWhole } from '../kept/inspect.js';
+import { findScript, theOne } from '../state/find-script.js';
+import { openState } from '../state/persistent-state.js';
+import type { Origin } from '../state/origin-folder.js';
+import { inspectWhole } from '../state/inspect.js';
 import { ownCommand } from '../terminal/own-command.js';
 import { shellWord } from '../terminal/shell-word.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
@@ -19,7 +19,7 @@ import { AnswerView, type EventView } from '../view/answer-view.js';
 import { JsonView } from '../view/json-view.js';
 import { resumedBanner } from '../view/script-report.js';
 import { silentView, withValue } from './eval.js';
-import { onScriptStage, personView, type ScriptFlags, type ScriptStage } from './script-command.js';
+import { withScriptHarness, personView, type ScriptFlags, type ScriptStage } from './script-command.js';
 
 export interface ResumeFlags extends Omit<ScriptFlags, 'approve' | 'mode' | 'limit' | 'continueOnError'> {
   /** True: all that are pending and not named otherwise. */
@@ -39,7 +39,7 @@ export interface ResumeFlags extends Omit<ScriptFlags, 'approve' | 'mode' | 'lim
 /** Decides about what a suspended script waits for, and goes on with it; or goes on with one that was cut off. */
 export async function resumeScript(id: string, flags: ResumeFlags, engines: Engines): Promise<number> {
   checkFlags(flags);
-  const kept = openKept(process.env);
+  const kept = openState(process.env);
   const { scriptId, state } = await findScript(kept, id);
   const origin = await kept.origins.of(scriptId);
   const cwd = await workspaceOf(scriptId, origin, flags.cwd);
@@ -55,7 +55,7 @@ export async function resumeScript(id: string, flags: ResumeFlags, engines: Engi
     if (status !== undefined) return status;
   }
   const printsOutcome = flags.json === true && (origin?.command !== 'run' || state === 'interrupted');
-  return onScriptStage<EventView>({
+  return withScriptHarness<EventView>({
     flags: { ...settings, cwd, ...(then === undefined ? {} : { approve: then }) },
     engines,
     source: undefined,

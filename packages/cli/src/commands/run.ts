@@ -3,7 +3,7 @@ import { sourceFor } from '../input/source.js';
 import { isUsageError } from '../usage-error.js';
 import type { EventView } from '../view/answer-view.js';
 import { JsonView } from '../view/json-view.js';
-import { onScriptStage, personView, type ScriptFlags } from './script-command.js';
+import { withScriptHarness, personView, type ScriptFlags } from './script-command.js';
 
 /** Runs the scripts in a model's answer. */
 export async function runAnswer(file: string | undefined, flags: ScriptFlags, engines: Engines): Promise<number> {
@@ -11,7 +11,7 @@ export async function runAnswer(file: string | undefined, flags: ScriptFlags, en
   const text = source.open();
   // It is awaited below; what goes wrong before that must not leave its failure unheard.
   text.catch(() => {});
-  return onScriptStage({
+  return withScriptHarness({
     flags,
     engines,
     source,

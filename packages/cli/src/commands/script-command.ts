@@ -6,12 +6,12 @@ import type { WorkspaceRules } from '../approvals/workspace-rules.js';
 import type { SettingFlags, Settings } from '../configuration/settings.js';
 import { loadSettings } from '../configuration/settings.js';
 import type { Engines } from '../harness/engines.js';
-import { openWorkbench } from '../harness/workbench.js';
+import { openCliHarness } from '../harness/cli-harness.js';
 import type { TextSource } from '../input/source.js';
 import { Interruption } from '../interruption.js';
-import { pruneDaily } from '../kept/daily-prune.js';
-import type { Kept } from '../kept/kept.js';
-import type { Origin } from '../kept/origin-folder.js';
+import { pruneDaily } from '../state/daily-prune.js';
+import type { PersistentState } from '../state/persistent-state.js';
+import type { Origin } from '../state/origin-folder.js';
 import { Screen } from '../terminal/screen.js';
 import { isUsageError } from '../usage-error.js';
 import { AnswerView, type EventView } from '../view/answer-view.js';
@@ -39,7 +39,7 @@ export interface ScriptStage {
   readonly onEvent: (event: StreamEvent) => void;
 }
 
-export interface StageWishes<View extends EventView = EventView> {
+export interface ScriptHarnessOptions<View extends EventView = EventView> {
   flags: ScriptFlags;
   engines: Engines;
   /** Where the text comes from, if not from the command line; closed at the end. */
@@ -51,7 +51,7 @@ export interface StageWishes<View extends EventView = EventView> {
 }
 
 /** Sets up everything around scripts that run in a terminal, and leaves nothing of it behind. */
-export async function onScriptStage<View extends EventView>(wishes: StageWishes<View>): Promise<number> {
+export async function withScriptHarness<View extends EventView>(wishes: ScriptHarnessOptions<View>): Promise<number> {
   const screen = new Screen(process.stdout, process.stderr, process.env);
   try {
     const settings = await loadSettings(wishes.flags, process.env, (message) => screen.warn(`toolscript: ${message}`));
@@ -76,7 +76,7 @@ async function withInterruption(run: (interruption: Interruption) => Promise<num
 }
 
 async function act<View extends EventView>(
-  wishes: StageWishes<View>,
+  wishes: ScriptHarnessOptions<View>,
   screen: Screen,
   settings: Settings,
   interruption: Interruption,
@@ -85,7 +85,7 @@ async function act<View extends EventView>(
   const view = wishes.makeView(screen, settings);
   // Whoever interrupts does not wait for input any more.
   interruption.signal.addEventListener('abort', () => source?.close(), { once: true });
-  const workbench = await openWorkbench({
+  const workbench = await openCliHarness({
     settings,
     engines,
     screen,
@@ -128,7 +128,7 @@ async function act<View extends EventView>(
 /** What waits, and what was cut off in the middle, with the commands that go on with it. */
 async function tellWhatIsLeft(
   about: Pick<ScriptStage, 'harness' | 'screen' | 'approvals' | 'count'> & {
-    kept: Kept;
+    kept: PersistentState;
     flags: ScriptFlags;
   },
 ): Promise<void> {

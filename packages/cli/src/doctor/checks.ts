@@ -6,7 +6,7 @@ import { dataFolder, type DataFolder } from '../configuration/locations.js';
 import type { Settings } from '../configuration/settings.js';
 import { startEngines } from '../harness/engines.js';
 import { openHarness, type OpenHarness } from '../harness/open-harness.js';
-import { readSuspensionKey } from '../kept/suspension-key.js';
+import { readSuspensionKey } from '../state/suspension-key.js';
 import type { Environment } from '../terminal/style.js';
 import { wantsColour } from '../terminal/style.js';
 import { versionOf } from './programs.js';

@@ -2,7 +2,7 @@ import { createHarness, type AuditLog, type Harness } from '@toolscript/core';
 import type { ApprovalPolicy, Tool } from '@toolscript/core/protocol';
 import type { SuggestRule } from '../approvals/workspace-rules.js';
 import type { Settings } from '../configuration/settings.js';
-import type { Kept } from '../kept/kept.js';
+import type { PersistentState } from '../state/persistent-state.js';
 import { didYouMean } from '../nearest-name.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
@@ -16,11 +16,11 @@ export interface OpenHarness {
   readonly suggestRule: SuggestRule;
 }
 
-export interface HarnessWishes {
+export interface HarnessSettings {
   approvals?: ApprovalPolicy;
   onInternalError?: (detail: string) => void;
   /** Where scripts that wait, or are cut off, are kept. Left out: nowhere. */
-  kept?: Kept | undefined;
+  kept?: PersistentState | undefined;
   audit?: AuditLog;
   /** Closed with the harness, and where none can be made. */
   engines: Engines;
@@ -29,7 +29,7 @@ export interface HarnessWishes {
 /** The harness of the settings, with the tools for work on a folder. Throws usage errors, of the library's too. */
 export async function openHarness(
   settings: Settings,
-  { approvals, onInternalError, kept, audit, engines }: HarnessWishes,
+  { approvals, onInternalError, kept, audit, engines }: HarnessSettings,
 ): Promise<OpenHarness> {
   try {
     const { codingTools, suggestRule } = await import('@toolscript/tools');

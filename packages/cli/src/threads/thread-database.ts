@@ -1,7 +1,7 @@
 import type { ServiceStores, Thread as StoredThread, ThreadPage, ThreadQuery } from '@toolscript/core/protocol';
 import { dataFolder } from '../configuration/locations.js';
 import { currentFolder } from '../configuration/workspace-folder.js';
-import { theOne } from '../kept/find-script.js';
+import { theOne } from '../state/find-script.js';
 import type { Environment } from '../terminal/style.js';
 import { ownCommand } from '../terminal/own-command.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';

@@ -1,7 +1,7 @@
 import type { KeptScript, KeptScriptDetails } from '@toolscript/core';
 import { operationToItem } from '@toolscript/core/history';
 import { questionHead, requestLines, wholeArguments } from '../approvals/question.js';
-import type { Origin } from '../kept/origin-folder.js';
+import type { Origin } from '../state/origin-folder.js';
 import { ownCommand } from '../terminal/own-command.js';
 import type { Screen } from '../terminal/screen.js';
 import type { Style } from '../terminal/style.js';

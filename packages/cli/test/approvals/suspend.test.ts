@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, truncateSyn
 import { join } from 'node:path';
 import { StreamEventSchema } from '@toolscript/core/protocol';
 import { describe, expect, it } from 'vitest';
-import { obtainSuspensionKey } from '#cli/kept/suspension-key.js';
+import { obtainSuspensionKey } from '#cli/state/suspension-key.js';
 import { finished, PROGRAM, said, start, temporaryFolder } from '../support/program.js';
 import { Place, scriptIdIn } from '../support/place.js';
 import { atTerminal, hasTerminal, PROMPT } from '../support/terminal.js';
@@ -211,7 +211,7 @@ describe('what is kept', () => {
   it('is one key for processes that make it at once', async () => {
     const folder = temporaryFolder();
     const path = join(folder, 'a', 'suspension.key');
-    const script = `import { obtainSuspensionKey } from '#cli/kept/suspension-key.js';
+    const script = `import { obtainSuspensionKey } from '#cli/state/suspension-key.js';
 process.stdout.write(Buffer.from(obtainSuspensionKey(process.argv[1])).toString('hex'))`;
     const cwd = new URL('../..', import.meta.url).pathname;
     const keys = await Promise.all(

@@ -1,7 +1,7 @@
 import type { OutputItem, StreamEvent, ToolEffect } from '../protocol/index.js';
 
 /** A structured call that had started. `scriptId`: the script that saves it. */
-interface StartedCall {
+export interface StartedCall {
   readonly effect: ToolEffect;
   readonly scriptId: string | undefined;
 }

@@ -1,7 +1,7 @@
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { obtainSuspensionKey, readSuspensionKey } from '#cli/kept/suspension-key.js';
+import { obtainSuspensionKey, readSuspensionKey } from '#cli/state/suspension-key.js';
 import { temporaryFolder } from '../support/program.js';
 
 describe.skipIf(process.platform === 'win32')('the key that seals suspensions (skipped on Windows)', () => {

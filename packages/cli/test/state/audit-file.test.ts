@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from '
 import { join } from 'node:path';
 import type { AuditEntry } from '@toolscript/core';
 import { describe, expect, it } from 'vitest';
-import { AuditFile } from '#cli/kept/audit-file.js';
+import { AuditFile } from '#cli/state/audit-file.js';
 import { temporaryFolder } from '../support/program.js';
 
 const ENTRY = { type: 'call_started' } as unknown as AuditEntry;

@@ -7,7 +7,7 @@ import { ScriptStore } from './script-store.js';
 import { obtainSuspensionKey, readSuspensionKey } from './suspension-key.js';
 
 /** What outlives the process. Nothing of it is made before something is kept. */
-export interface Kept {
+export interface PersistentState {
   readonly folder: DataFolder;
   readonly store: ScriptStore;
   readonly origins: OriginFolder;
@@ -15,7 +15,7 @@ export interface Kept {
 }
 
 /** `origin`: of the scripts that will be started. */
-export function openKept(environment: Environment, origin?: Origin): Kept {
+export function openState(environment: Environment, origin?: Origin): PersistentState {
   const folder = dataFolder(environment);
   const origins = new OriginFolder(folder.originsFolder);
   return {
@@ -27,8 +27,8 @@ export function openKept(environment: Environment, origin?: Origin): Kept {
 }
 
 /** The same for scripts of a workspace. Throws a UsageError for a key that is not safe to use. */
-export function openKeptFor(environment: Environment, origin: Origin): Kept {
-  const kept = openKept(environment, origin);
+export function openStateFor(environment: Environment, origin: Origin): PersistentState {
+  const kept = openState(environment, origin);
   readSuspensionKey(kept.folder.keyFile);
   return kept;
 }

@@ -56,7 +56,7 @@ export class ScriptStore implements HarnessStore {
   }
 
   /** Scripts that are started from here on are of this conversation. */
-  belongTo(thread: string): void {
+  setThread(thread: string): void {
     if (this.#origin !== undefined) this.#origin = { ...this.#origin, thread };
   }
 

@@ -2,10 +2,10 @@ import { listScripts, type KeptScript } from '@toolscript/core';
 import { ownCommand } from '../terminal/own-command.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
-import type { Kept } from './kept.js';
+import type { PersistentState } from './persistent-state.js';
 
 /** The kept script with this id, or with the only id that begins so, of those that have not ended first. Throws a UsageError. */
-export async function findScript({ store }: Kept, text: string): Promise<KeptScript> {
+export async function findScript({ store }: PersistentState, text: string): Promise<KeptScript> {
   const scripts = await listScripts(store);
   const open = scripts.filter(({ scriptId, state }) => state !== 'ended' && begins(scriptId, text, 'scr_'));
   return theOne(open.length > 0 ? open : scripts, text, ({ scriptId }) => scriptId, {

@@ -1,7 +1,7 @@
 import { statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pruneScripts } from '@toolscript/core';
-import type { Kept } from './kept.js';
+import type { PersistentState } from './persistent-state.js';
 
 const DAY_MS = 86_400_000;
 
@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
  * Once a day, and only after something was kept: forgets scripts that ended a week ago. What waits is only forgotten
  * when the person says so.
  */
-export async function pruneDaily({ store, folder }: Kept): Promise<void> {
+export async function pruneDaily({ store, folder }: PersistentState): Promise<void> {
   if (!store.hasKept || store.isLeft) return;
   const mark = join(folder.path, 'pruned');
   try {

@@ -2,13 +2,13 @@ import type { Harness } from '@toolscript/core';
 import type { Tool } from '@toolscript/core/protocol';
 import { openApprovals, type Approvals } from '../approvals/approvals.js';
 import type { ValidateInput } from '../approvals/asker.js';
-import type { TerminalWishes } from '../approvals/question-terminal.js';
+import type { TerminalOptions } from '../approvals/question-terminal.js';
 import { RuleFolder } from '../approvals/rule-folder.js';
 import { WorkspaceRules } from '../approvals/workspace-rules.js';
 import { userFolder } from '../configuration/locations.js';
 import type { Settings } from '../configuration/settings.js';
-import { openAudit, openKeptFor, type Kept } from '../kept/kept.js';
-import type { Origin } from '../kept/origin-folder.js';
+import { openAudit, openStateFor, type PersistentState } from '../state/persistent-state.js';
+import type { Origin } from '../state/origin-folder.js';
 import type { Screen } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { fileCodeIn } from '../usage-error.js';
@@ -16,17 +16,17 @@ import type { Engines } from './engines.js';
 import { openHarness } from './open-harness.js';
 
 /** A harness of the settings, with who decides about its calls and where its scripts are kept. */
-export interface Workbench {
+export interface CliHarness {
   readonly harness: Harness;
   readonly approvals: Approvals;
   readonly rules: WorkspaceRules;
-  readonly kept: Kept;
+  readonly kept: PersistentState;
   /** Why arguments do not fit a tool; undefined where they do. */
   readonly validateInput: ValidateInput;
   close(): Promise<void>;
 }
 
-export interface WorkbenchWishes extends TerminalWishes {
+export interface CliHarnessOptions extends TerminalOptions {
   settings: Settings;
   engines: Engines;
   screen: Screen;
@@ -36,10 +36,10 @@ export interface WorkbenchWishes extends TerminalWishes {
   interrupt: () => void;
 }
 
-export async function openWorkbench(wishes: WorkbenchWishes): Promise<Workbench> {
+export async function openCliHarness(wishes: CliHarnessOptions): Promise<CliHarness> {
   const { settings, engines, screen, origin, stdinIsTaken, stdoutIsTaken, interrupt } = wishes;
   const rules = await workspaceRules(settings, screen);
-  const kept = openKeptFor(process.env, origin);
+  const kept = openStateFor(process.env, origin);
   const audit = openAudit(process.env);
   const known = new KnownTools();
   const approvals = openApprovals({
@@ -70,7 +70,7 @@ export async function openWorkbench(wishes: WorkbenchWishes): Promise<Workbench>
 }
 
 /** Once for all that fails because the user's own data cannot be written. */
-function internalErrorReporter({ store, folder }: Kept, screen: Screen): (detail: string) => void {
+function internalErrorReporter({ store, folder }: PersistentState, screen: Screen): (detail: string) => void {
   let isReported = false;
   return (detail) => {
     if (store.isLeft) return;
