@@ -1,11 +1,8 @@
-import { hostname } from 'node:os';
-import { createGate } from '../approvals/index.js';
 import {
   isScriptId,
   scriptFailure,
   ToolscriptUsageError,
   type HarnessMode,
-  type KnownArgument,
   type Limits,
   type LimitsInput,
   type Operation,
@@ -30,29 +27,14 @@ import {
   type ScriptHost,
   type TextRunOptions,
 } from '../answer/index.js';
-import { QuickJsPool } from '../sandbox/index.js';
 import { failedOutcome } from '../session/index.js';
-import { createCompiler, createDetector, type Detector, type DetectorOptions } from '../script/index.js';
-import {
-  createCatalog,
-  createObservedShapes,
-  createRegistry,
-  declarationsFor,
-  isObjectResult,
-  judgeKnown,
-  signatureOf,
-  GUEST_DECLARATIONS,
-  resolveExposure,
-} from '../tools/index.js';
-import { Audit } from '../run/audit.js';
+import { createDetector, type Detector, type DetectorOptions } from '../script/index.js';
+import { declarationsFor, GUEST_DECLARATIONS } from '../tools/index.js';
 import { makeRunScriptTool, type RunScriptTool } from './as-tool.js';
-import { DetachedTasks } from '../run/detached-tasks.js';
 import { newId } from '../text/new-id.js';
 import { inspectScript, type KeptScriptDetails } from '../durability/kept-scripts.js';
-import { Leases } from '../durability/leases.js';
-import { LazyChecker } from '../run/lazy-checker.js';
-import { ContextWriter } from '../run/script-context.js';
 import { writeInstructions } from '../prompt/instructions.js';
+import { openServices } from './open-services.js';
 import { checkHarnessOptions, checkRunOptions, resolveLimits, type HarnessOptions } from './options.js';
 import {
   checkDecisions,
@@ -78,9 +60,6 @@ import {
   type ScriptRequest,
 } from '../run/script-runner.js';
 import type { HarnessServices } from '../run/script-run.js';
-import type { Keeping } from '../durability/store-journal.js';
-import { SuspensionSeal, type SuspensionKey } from '../durability/suspension-envelope.js';
-import { ProcessSuspensions } from '../durability/process-suspensions.js';
 import type {
   RunOptions,
   AsToolOptions,
@@ -115,41 +94,11 @@ class ToolscriptHarness implements Harness {
   constructor(options: HarnessOptions) {
     this.#options = options;
     this.#limits = resolveLimits(this.hostLimits, undefined);
-    const registry = createRegistry(options.tools);
-    const exposed = resolveExposure(options.expose ?? {}, registry, options.packs as never);
-    const { queueWaitMs: _queueWaitMs, ...workers } = options.workers ?? {};
-    const makeGate: HarnessServices['makeGate'] = (approvals, limits, more) =>
-      createGate(approvals, { approvalTimeoutMs: limits.approvalTimeoutMs, ...more });
-    makeGate(options.approvals, this.#limits);
-    const checkMode = options.typecheck ?? 'error';
-    const toolNames = Object.freeze([...registry.scriptNames(exposed)]);
-    const observed = createObservedShapes();
-    this.#services = {
-      compiler: options.compiler ?? createCompiler(),
-      checker: checkMode === 'off' ? undefined : new LazyChecker(() => this.#checkerOptions(checkMode)),
-      runtime:
-        options.runtime === undefined || options.runtime === 'quickjs' ? new QuickJsPool(workers) : options.runtime,
-      registry,
-      exposed,
-      toolNames,
-      contexts: new ContextWriter(toolNames),
-      tasks: options.expose?.spawn === true ? new DetachedTasks() : undefined,
-      observed,
-      catalog: createCatalog(
-        registry.tools.filter(({ name }) => exposed.has(name)),
-        observed,
-      ),
-      makeGate,
-      keeping: keepingOf(options),
-      images: async (name) => options.store?.images.get(name),
-      keepingImages: new Map(),
-      inProcess: options.store === undefined ? new ProcessSuspensions() : undefined,
+    this.#services = openServices(options, {
+      limits: this.#limits,
+      declarations: () => this.declarations(),
       isClosing: () => this.#closing !== undefined,
-      seal: new SuspensionSeal(keysOf(options.suspensionKey)),
-      suspendAfterMs: options.suspendAfterMs,
-      audit: options.audit === undefined ? undefined : new Audit(options.audit, (detail) => this.#auditFailed(detail)),
-      onInternalError: options.onInternalError,
-    };
+    });
   }
 
   get hasStore(): boolean {
@@ -392,32 +341,6 @@ class ToolscriptHarness implements Harness {
     await this.#services.keeping?.leases.close();
   }
 
-  #checkerOptions(mode: 'error' | 'warn') {
-    const { registry, exposed, toolNames } = this.#services;
-    const exposedTool = (name: string) => {
-      const tool = registry.get(name);
-      return tool !== undefined && exposed.has(tool.name) ? tool : undefined;
-    };
-    return {
-      tools: this.tools(),
-      mode,
-      declarations: this.declarations(),
-      toolNames,
-      signatureOf: (name: string) => {
-        const tool = registry.get(name);
-        return tool === undefined ? undefined : signatureOf(tool);
-      },
-      judgeArgument: (name: string, known: KnownArgument) => {
-        const tool = exposedTool(name);
-        return tool === undefined ? undefined : judgeKnown(tool, known);
-      },
-      isObject: (name: string, path: readonly (string | number)[]) => {
-        const tool = exposedTool(name);
-        return tool !== undefined && isObjectResult(tool, path);
-      },
-    };
-  }
-
   #limitsWith(changes: Partial<LimitsInput> | undefined): Limits {
     return changes === undefined ? this.#limits : resolveLimits(this.#limits, changes);
   }
@@ -565,10 +488,6 @@ class ToolscriptHarness implements Harness {
     yield* events;
   }
 
-  #auditFailed(detail: string): void {
-    this.#options.onInternalError?.(detail, { scriptId: '' });
-  }
-
   #identity(names: { runId?: string; threadId?: string; turnId?: string }): RunIdentity {
     return {
       runId: names.runId ?? newId('run'),
@@ -582,25 +501,8 @@ class ToolscriptHarness implements Harness {
   }
 }
 
-const DEFAULT_LEASE_MS = 30_000;
-
-function keepingOf({ store, leaseMs = DEFAULT_LEASE_MS, durability = 'process' }: HarnessOptions): Keeping | undefined {
-  if (store === undefined) return undefined;
-  return { leases: new Leases(store, { owner: `${hostname()} ${process.pid}`, leaseMs }), durability };
-}
-
 function errorOf(outcome: Outcome): ScriptFailure {
   return outcome.status === 'failed' ? outcome.error : scriptFailure('SuspensionError', 'The script was resumed.');
-}
-
-function keysOf(key: HarnessOptions['suspensionKey']): readonly SuspensionKey[] | (() => readonly SuspensionKey[]) {
-  if (key === undefined) return [];
-  if (typeof key === 'function') return () => [key()];
-  return isList(key) ? key : [key];
-}
-
-function isList(key: SuspensionKey | readonly SuspensionKey[]): key is readonly SuspensionKey[] {
-  return Array.isArray(key);
 }
 
 function queueWait(options: HarnessOptions): Partial<LimitsInput> {
