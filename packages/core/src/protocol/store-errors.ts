@@ -1,4 +1,5 @@
 import { ToolscriptUsageError } from './errors.js';
+import { StaleEpochError } from './store.js';
 
 /** The thread, run or turn that a write names does not exist: it never did, or it was deleted. */
 export class NotFoundError extends Error {
@@ -31,3 +32,16 @@ export class InvalidCursorError extends ToolscriptUsageError {}
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
 }
+
+/** The errors that several stores report, each in one sentence for all of them. */
+export const storeErrors = Object.freeze({
+  notFound: (kind: string, id: string) => new NotFoundError(`There is no ${kind} ${JSON.stringify(id.slice(0, 200))}`),
+  idExists: (kind: string, id: string) =>
+    new ToolscriptUsageError(`The ${kind} id ${JSON.stringify(id)} already exists. Use a new one`),
+  otherRequest: () => new IdempotencyConflictError('The idempotency key belongs to a different request. Use a new key'),
+  threadBusy: (threadId: string) =>
+    new ThreadBusyError(`Another run of the thread ${threadId} is queued or running. Wait until it ends`),
+  runNotHeld: (runId: string, epoch: number) => new StaleEpochError(`Epoch ${epoch} does not hold the run ${runId}`),
+  olderEpoch: (runId: string, epoch: number, known: number) =>
+    new StaleEpochError(`Epoch ${epoch} of the run ${runId} is older than ${known}`),
+});

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import {
+  storeErrors,
   ChangeBoard,
   DEFAULT_PAGE,
   isFinalRunState,
   isLeaseHeld,
-  NotFoundError,
   parseShape,
   readCursor,
   RunFenceSchema,
-  StaleEpochError,
   stateAfter,
   writeCursor,
   type Approval,
@@ -94,7 +93,7 @@ export class MemoryDatabase {
     const { runId, epoch } = parseShape(RunFenceSchema, fence, 'fence');
     const record = this.runs.get(runId);
     if (record?.run.epoch === epoch && record.run.state === 'running') return record;
-    throw new StaleEpochError(`Epoch ${epoch} does not hold the run ${runId}`);
+    throw storeErrors.runNotHeld(runId, epoch);
   }
 
   isHeld({ run, leaseMs }: RunRecord): boolean {
@@ -140,9 +139,7 @@ export function newStoreId(prefix: string): string {
   return `${prefix}_${randomUUID().replaceAll('-', '')}`;
 }
 
-export function notFound(kind: string, id: string): NotFoundError {
-  return new NotFoundError(`There is no ${kind} ${JSON.stringify(id.slice(0, 200))}`);
-}
+export const { notFound } = storeErrors;
 
 export function isFinal({ run }: RunRecord): boolean {
   return isFinalRunState(run.state);

@@ -1,4 +1,5 @@
 import {
+  storeErrors,
   ChangeBoard,
   checkBatch,
   DeadLetterQuerySchema,
@@ -10,7 +11,6 @@ import {
   placeEvents,
   refuseAfterEnd,
   RunFenceSchema,
-  StaleEpochError,
   subscribeByReading,
   watchBoard,
   type DeadLetterPage,
@@ -159,7 +159,7 @@ class MemoryEventLog implements EventLog {
   #unfenced(runId: string, epoch: number): LoggedRun {
     const run = this.#runs.get(runId) ?? { epoch, isEnded: false, position: this.#count(), texts: [] };
     if (run.epoch <= epoch) return run;
-    throw new StaleEpochError(`Epoch ${epoch} of the run ${runId} is older than ${run.epoch}`);
+    throw storeErrors.olderEpoch(runId, epoch, run.epoch);
   }
 
   #fence(runId: string, run: LoggedRun, epoch: number): void {

@@ -1,15 +1,14 @@
 import {
+  storeErrors,
   ApprovalDraftSchema,
   ClaimOptionsSchema,
-  IdempotencyConflictError,
   parseShape,
   requestText,
   RunDraftSchema,
   RunEndSchema,
   RunFenceSchema,
   RunQuerySchema,
-  ThreadBusyError,
-  ToolscriptUsageError,
+  type ToolscriptUsageError,
   watchBoard,
   type ApprovalDraft,
   type ClaimedRun,
@@ -159,7 +158,7 @@ export class MemoryRuns implements RunStore {
     const known = draft.idempotencyKey === undefined ? undefined : this.database.requests.get(requestKey(draft));
     if (known === undefined) return undefined;
     if (known.text === requestText(draft)) return this.database.runs.get(known.runId);
-    throw new IdempotencyConflictError(`The idempotency key belongs to a different request. Use a new key`);
+    throw storeErrors.otherRequest();
   }
 
   #refuseTaken({ runId, turnId, thread }: ParsedDraft): void {
@@ -176,7 +175,7 @@ export class MemoryRuns implements RunStore {
     if (this.database.threads.get(threadId)?.thread.principal !== principal) throw notFound('thread', threadId);
     const isBusy = this.database.runsOf(threadId).some(({ run }) => run.state === 'queued' || run.state === 'running');
     if (claim === undefined || !isBusy) return threadId;
-    throw new ThreadBusyError(`Another run of the thread ${threadId} is queued or running. Wait until it ends`);
+    throw storeErrors.threadBusy(threadId);
   }
 
   #ask({ run }: RunRecord, drafts: readonly ParsedApproval[]): void {
@@ -242,7 +241,7 @@ function refuseForeign(database: MemoryDatabase, runId: string, drafts: readonly
 }
 
 function taken(kind: string, id: string): ToolscriptUsageError {
-  return new ToolscriptUsageError(`The ${kind} id ${JSON.stringify(id)} already exists. Use a new one`);
+  return storeErrors.idExists(kind, id);
 }
 
 function created({ run, turn }: RunRecord, isNew: boolean): CreatedRun {

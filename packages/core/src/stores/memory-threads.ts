@@ -1,4 +1,5 @@
 import {
+  storeErrors,
   ApprovalQuerySchema,
   checkBatch,
   DecisionSchema,
@@ -11,7 +12,6 @@ import {
   ThreadDraftSchema,
   ThreadInstructionsSchema,
   ThreadQuerySchema,
-  ToolscriptUsageError,
   type Approval,
   type ApprovalPage,
   type ApprovalQuery,
@@ -38,8 +38,7 @@ export class MemoryThreads implements ThreadStore {
 
   async create(draft: ThreadDraft): Promise<Thread> {
     const parsed = parseShape(ThreadDraftSchema, draft, 'thread');
-    if (this.database.threads.has(parsed.threadId ?? ''))
-      throw new ToolscriptUsageError(`The thread id ${JSON.stringify(parsed.threadId)} already exists. Use a new one`);
+    if (this.database.threads.has(parsed.threadId ?? '')) throw storeErrors.idExists('thread', parsed.threadId!);
     return structuredClone(addThread(this.database, parsed));
   }
 

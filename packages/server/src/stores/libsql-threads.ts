@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
+  storeErrors,
   ApprovalQuerySchema,
   checkBatch,
   DecisionSchema,
   DEFAULT_PAGE,
   EventRangeSchema,
   ItemQuerySchema,
-  NotFoundError,
   parseShape,
   readCursor,
   RunFenceSchema,
@@ -83,7 +83,7 @@ export class LibsqlThreads implements ThreadStore {
   async saveInstructions(threadId: string, instructions: ThreadInstructions, fence?: RunFence): Promise<void> {
     const parsed = parseShape(ThreadInstructionsSchema, instructions, 'instructions');
     const checked = parseShape(RunFenceSchema.optional(), fence, 'fence');
-    if (!isStoreId(threadId)) throw new NotFoundError(`There is no thread ${JSON.stringify(threadId.slice(0, 200))}`);
+    if (!isStoreId(threadId)) throw storeErrors.notFound('thread', threadId);
     await this.database.call('threads', 'saveInstructions', threadId, parsed, checked, this.now());
   }
 

@@ -1,4 +1,5 @@
 import {
+  storeErrors,
   stateAfter,
   type ApprovalDraftSchema,
   type Approval,
@@ -7,7 +8,6 @@ import {
   type Run,
   type StoredDecision,
 } from '@toolscript/core/protocol';
-import { ToolscriptUsageError } from '@toolscript/core/protocol';
 import type { Database, Row } from './database.js';
 import { approvalOf, conditions, encode, encodeOptional, touchThread } from './rows.js';
 
@@ -111,8 +111,7 @@ export class ApprovalTables {
   #add({ runId, threadId, principal }: Run, { request, decided }: ParsedApproval, now: number): void {
     const { approvalId, createdAt = now, expiresAt = null } = request;
     const known = this.find(approvalId);
-    if (known !== undefined && known.run_id !== runId)
-      throw new ToolscriptUsageError(`The approval id ${JSON.stringify(approvalId)} is taken: use a new one`);
+    if (known !== undefined && known.run_id !== runId) throw storeErrors.idExists('approval', approvalId);
     const names = { approvalId, runId, threadId, principal: encode(principal) };
     if (known === undefined)
       this.database.run(

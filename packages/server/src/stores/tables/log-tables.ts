@@ -1,7 +1,7 @@
 import {
+  storeErrors,
   MAX_DELIVERIES,
   refuseAfterEnd,
-  StaleEpochError,
   type DeadLetter,
   type Delivery,
   type DeliveryOptionsSchema,
@@ -129,8 +129,7 @@ export class LogTables {
   #fence(runId: string, epoch: number): void {
     const known = this.#find(runId)?.epoch as number | undefined;
     // defence: later-epochs-own-the-log
-    if (known !== undefined && known > epoch)
-      throw new StaleEpochError(`Epoch ${epoch} of the run ${runId} is older than ${known}`);
+    if (known !== undefined && known > epoch) throw storeErrors.olderEpoch(runId, epoch, known);
     if (known === epoch) return;
     const position = known === undefined ? this.database.nextPosition() : 0;
     this.database.run(

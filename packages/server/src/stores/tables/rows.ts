@@ -1,5 +1,5 @@
 import type { Approval, Run, RunFence, Thread, Turn } from '@toolscript/core/protocol';
-import { StaleEpochError } from '@toolscript/core/protocol';
+import { storeErrors } from '@toolscript/core/protocol';
 import type { Database, Parameters, Row, Value } from './database.js';
 
 /** Text as a column holds it: JSON keeps every string whole. */
@@ -92,7 +92,7 @@ export function heldRun(database: Database, { runId, epoch }: RunFence): Row {
   const row = findRun(database, runId);
   // defence: only-the-holder-writes, without it: if (row !== undefined) return row;
   if (row?.epoch === epoch && row.state === 'running') return row;
-  throw new StaleEpochError(`Epoch ${epoch} does not hold the run ${runId}`);
+  throw storeErrors.runNotHeld(runId, epoch);
 }
 
 /** Something of the thread has changed. */

@@ -1,12 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
 import {
+  storeErrors,
   isFinalRunState,
-  IdempotencyConflictError,
   inputText,
-  NotFoundError,
   searchText,
-  ThreadBusyError,
-  ToolscriptUsageError,
   type Approval,
   type ClaimedRun,
   type ClaimOptionsSchema,
@@ -206,7 +203,7 @@ export class RunTables {
     );
     if (found === undefined) return undefined;
     if (found.sha256 === sha256) return findRun(this.database, found.run_id as string);
-    throw new IdempotencyConflictError('The idempotency key came with another request before: use a new key');
+    throw storeErrors.otherRequest();
   }
 
   #refuseTaken(draft: ParsedDraft): void {
@@ -218,19 +215,17 @@ export class RunTables {
       UNION ALL SELECT 'thread', thread_id FROM threads WHERE thread_id = :threadId`,
       { runId: runId ?? null, turnId: turnId ?? null, threadId },
     );
-    if (found !== undefined)
-      throw new ToolscriptUsageError(`The ${found.kind} id ${JSON.stringify(found.id)} is taken: use a new one`);
+    if (found !== undefined) throw storeErrors.idExists(String(found.kind), String(found.id));
   }
 
   #threadOf({ thread, principal, claim }: ParsedDraft, now: number): string {
     if ('create' in thread) return insertThread(this.database, { ...thread.create, principal }, now);
     const { threadId } = thread;
     const found = this.database.first('SELECT principal FROM threads WHERE thread_id = :threadId', { threadId });
-    if (found?.principal !== encode(principal))
-      throw new NotFoundError(`There is no thread ${JSON.stringify(threadId)}`);
+    if (found?.principal !== encode(principal)) throw storeErrors.notFound('thread', threadId);
     const busy = `SELECT 1 FROM runs WHERE thread_id = :threadId AND state IN ('queued', 'running') LIMIT 1`;
     if (claim !== undefined && this.database.first(busy, { threadId }) !== undefined)
-      throw new ThreadBusyError(`Another run of the thread ${threadId} is queued or running: wait for its end`);
+      throw storeErrors.threadBusy(threadId);
     touchThread(this.database, threadId, now);
     return threadId;
   }

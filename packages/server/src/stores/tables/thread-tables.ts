@@ -1,10 +1,9 @@
 import { runItems } from '@toolscript/core/history';
 import {
+  storeErrors,
   endsRun,
   isFinalRunState,
-  NotFoundError,
   searchText,
-  ToolscriptUsageError,
   type Approval,
   type DecidedApproval,
   type EventBatch,
@@ -53,7 +52,7 @@ export class ThreadTables {
   create(draft: ThreadDraft, now: number): Thread {
     return this.database.write(() => {
       if (draft.threadId !== undefined && this.get(draft.threadId) !== undefined)
-        throw new ToolscriptUsageError(`The thread id ${JSON.stringify(draft.threadId)} is taken: use a new one`);
+        throw storeErrors.idExists('thread', draft.threadId);
       return this.get(insertThread(this.database, draft, now))!;
     });
   }
@@ -104,7 +103,7 @@ export class ThreadTables {
   saveInstructions(threadId: string, instructions: ThreadInstructions, fence: RunFence | undefined, now: number): void {
     this.database.write(() => {
       if (fence !== undefined) heldRun(this.database, fence);
-      if (this.get(threadId) === undefined) throw new NotFoundError(`There is no thread ${JSON.stringify(threadId)}`);
+      if (this.get(threadId) === undefined) throw storeErrors.notFound('thread', threadId);
       const change = { threadId, instructions: encode(instructions) };
       this.database.run('INSERT OR REPLACE INTO instructions VALUES (:threadId, :instructions)', change);
       const agent = { threadId, agentId: encode(instructions.agentId) };
@@ -118,7 +117,7 @@ export class ThreadTables {
       () => {
         const { runId } = batch;
         const row = epoch === undefined ? findRun(this.database, runId) : heldRun(this.database, { runId, epoch });
-        if (row === undefined) throw new NotFoundError(`There is no run ${JSON.stringify(runId)}`);
+        if (row === undefined) throw storeErrors.notFound('run', runId);
         const nextSeq = eventCount(this.database, runId);
         const added = addEvents(this.database, 'events', batch, nextSeq);
         if (added > 0) touchThread(this.database, row.thread_id as string, now);
