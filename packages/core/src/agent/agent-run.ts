@@ -116,7 +116,7 @@ export class AgentRun {
       const error = outcome.status === 'failed' ? outcome.error : { code: 'SuspensionError', message: '' };
       return this.#end(this.#failed(error));
     }
-    const call = this.#openCall(outcome);
+    const call = this.#resumedCall(outcome);
     const rest = this.#newWork(outcome.status === 'failed' && call === undefined);
     if (call === undefined || outcome.status === 'suspended') rest.note({ outcome });
     else rest.endCall(outcome.operations[0]!);
@@ -134,7 +134,9 @@ export class AgentRun {
   async recover(run: InterruptedRun, force: boolean): Promise<void> {
     this.#log.emit({ type: 'response_start' });
     const reason = 'The process ended before it.';
-    for (const id of run.openItems) this.#log.emit({ type: 'item_cancelled', item_id: id, reason });
+    const ends = this.#log.items.slice(lastSpoken(this.#log.items)).map(({ id }) => id);
+    const unfinished = new Set([...run.openItems, ...ends.filter((id) => run.itemIds.has(id))]);
+    for (const id of unfinished) this.#log.emit({ type: 'item_cancelled', item_id: id, reason });
     const open = openCalls(this.#log.items).filter(({ id }) => run.itemIds.has(id));
     const work = this.#newWork(hasFailedScript(this.#log.items, open[0]?.answer_id));
     for (const call of open) if (work.waiting === undefined) await this.#recoverCall(work, call, run, force);
@@ -164,10 +166,11 @@ export class AgentRun {
     return this.#log.nextSeq === before ? undefined : outcome;
   }
 
-  /** The structured call that was resumed, if it was one. */
-  #openCall({ operations: [operation] }: Outcome): FunctionCallItem | undefined {
-    const open = openCalls(this.#log.items).filter((call) => call.type === 'function_call');
-    return open.find(({ call_id: callId }) => callId === operation?.callId);
+  /** The structured call that was resumed, if it was one. A later prompt may have closed it. */
+  #resumedCall({ operations: [operation] }: Outcome): FunctionCallItem | undefined {
+    return this.#log.items.find(
+      (item): item is FunctionCallItem => item.type === 'function_call' && item.call_id === operation?.callId,
+    );
   }
 
   #newWork(hasFailed = false): AnswerWork {
@@ -331,6 +334,13 @@ export class AgentRun {
       resolveImages: (images) => resolveImages(images, { within, ...present({ loadImage }) }),
     };
   }
+}
+
+/** Where the text starts that ends the conversation: nothing answers it, so its answer did not end. */
+function lastSpoken(items: readonly OutputItem[]): number {
+  return (
+    items.findLastIndex(({ type, role }) => type !== 'reasoning' && !(type === 'message' && role === 'assistant')) + 1
+  );
 }
 
 function incomplete(reason: string): Done {

@@ -12,7 +12,7 @@ export function openCalls(items: readonly OutputItem[]): OpenCall[] {
         if (item.cancelled !== true) open.set(item.call_id, item);
         break;
       case 'script_execution':
-        open.set(item.call_id, item);
+        if (item.cancelled !== true) open.set(item.call_id, item);
         break;
       case 'function_call_output':
       case 'script_execution_output':
@@ -30,13 +30,15 @@ const CUT_OFF =
   'There is no result: the process ended while this script ran. What it had done by then is done; look before you do anything of it again.';
 const UNKNOWN =
   'There is no result: the process ended while this call ran. It may have taken effect: check before you repeat it.';
+const WAITING =
+  'This call is suspended: it waits for a decision of the user. Its result follows after the decision; do not repeat it.';
 const SUSPENDED =
   'Script suspended: it waits for a decision of a person. It goes on by itself when there is one, and its result comes then; do not repeat its calls.';
 
 /** The result in the place of one that has not come, when the conversation goes on without it. */
 export function closingOutput(call: OpenCall, hasStarted = false): OutputItem {
   const { call_id } = call;
-  const output = hasStarted ? UNKNOWN : NOT_RUN;
+  const output = hasStarted ? UNKNOWN : call.type === 'function_call' && call.suspended === true ? WAITING : NOT_RUN;
   if (call.type === 'function_call')
     return { type: 'function_call_output', id: newId('item'), call_id, output, success: false };
   const waits = call.status === 'suspended';

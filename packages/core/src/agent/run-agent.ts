@@ -126,8 +126,20 @@ function continuing(
   { history = [], ...options }: Omit<CommonOptions, 'runId' | 'threadId' | 'turnId' | 'nextSeq'>,
   events: readonly StreamEvent[],
 ): CommonOptions {
-  const { run_id: runId, thread_id: threadId, turn_id: turnId, seq } = events.at(-1)!;
-  return { ...options, history: extendHistory(history, events), runId, threadId, turnId, nextSeq: seq + 1 };
+  const last = events.at(-1)!;
+  const { run_id: runId, thread_id: threadId, turn_id: turnId, seq } = last;
+  const closed = interruptedRun(events).openItems.map((id): StreamEvent => ({
+    ...last,
+    payload: { type: 'item_cancelled', item_id: id },
+  }));
+  return {
+    ...options,
+    history: extendHistory(history, [...events, ...closed]),
+    runId,
+    threadId,
+    turnId,
+    nextSeq: seq + 1,
+  };
 }
 
 /** What a person says. */

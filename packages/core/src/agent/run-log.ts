@@ -74,6 +74,9 @@ export class RunLog implements PayloadSink {
 
   /** What the model reads: everything since the last summary. Of interrupted items, only a message's text is kept. */
   conversation(): OutputItem[] {
-    return sinceCompaction(this.items).filter((item) => item.cancelled !== true || item.type === 'message');
+    const items = sinceCompaction(this.items).filter((item) => item.cancelled !== true || item.type === 'message');
+    // A request does not end with the model's own text: an interrupted answer that nothing follows is asked for anew.
+    while (items.at(-1)?.cancelled === true) items.pop();
+    return items;
   }
 }

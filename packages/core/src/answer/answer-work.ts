@@ -122,6 +122,7 @@ export class AnswerWork {
 
   /** Emits the item alone: the script runs after the resume. */
   #postpone(block: ScriptBlock): void {
+    if (block.item.stage === 'pending') return void this.#postponed.push(block);
     const item = pendingItem(block);
     const { id, call_id } = item;
     this.#postponed.push({ ...block, item: { ...block.item, id, call_id, stage: 'pending' } });
@@ -145,6 +146,7 @@ export class AnswerWork {
     if (operation.scriptId === undefined) return this.endCall(operation);
     const { scriptId, pendingApprovals = [] } = operation;
     this.#waiting = waitingFor({ scriptId, pendingApprovals });
+    this.#settings.emit({ type: 'item_update', item_id: call.id, changes: { suspended: true } });
   }
 
   /** Emits the output of a structured call that has ended. */

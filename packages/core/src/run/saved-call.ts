@@ -24,7 +24,7 @@ const JAVASCRIPT = `(async()=>{"use strict";
 let call = tools;
 for (const name of context.call.path) call = call[name];
 try {
-  await call(context.call.input);
+  await call(...context.call.args);
 } catch (error) {
   return { code: error.name, message: error.message };
 }
@@ -67,7 +67,7 @@ export async function callSaved(
       language: 'js',
       format: 'tool',
       mode: 'enabled',
-      context: { call: { path: name.split('.'), input: argsJson === '' ? null : JSON.parse(argsJson) } },
+      context: { call: { path: name.split('.'), args: argsJson === '' ? [] : [JSON.parse(argsJson)] } },
       sink: sinkOfCall(sink, callId),
       inAnswer: false,
       callId,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { agentSystem, defineAgent, resumeAgent, type RunAgentOptions } from '#core/agent/index.js';
+import { agentSystem, defineAgent, resumeAgent, runAgent, type RunAgentOptions } from '#core/agent/index.js';
 import { memoryStore, type HarnessOptions } from '#core/index.js';
 import type { ApprovalRequest, HarnessMode, OutputItem } from '#core/protocol/index.js';
 import { collectRun, essences, expectClean, openWorld, type Played } from './running.js';
@@ -140,6 +140,25 @@ describe('I5 · a person is shown the call and where it stands, and the script g
         expect(askedOf(played)).toMatchObject([{ tool: 'guarded', script_id: endOf(played).script_id }]);
         expect(calls).toEqual([]);
         expect(played.history.filter(({ type }) => type.endsWith('output'))).toEqual([]);
+      }
+    });
+
+    test('has its result at the end of the conversation, when a prompt came first', async () => {
+      const [first] = turns;
+      for (const { api, harness, played, scene } of await playOnEach({
+        agent,
+        turns: [first!, says('Something else.', ['it waits for a decision']), says('Decided.', ['"done":"x"'])],
+        world: { suspensionKey: KEY, store },
+        leaves: 2,
+      })) {
+        const settings = { slug: 'tester', reasoningEffort: 'medium' as const, ...agent };
+        const common = { provider: providerOf(api, scene.server.baseUrl), harness, agent: settings };
+        const other = await collectRun(runAgent({ ...common, history: played.history, input: 'And?' }), played.history);
+        const decisions = { [askedOf(played)[0]!.approval_id]: 'approve' as const };
+        const suspension = endOf(played).script_id!;
+        const resumed = resumeAgent({ ...common, history: other.history, suspension, decisions });
+        expect(endOf(await collectRun(resumed, other.history)).status).toBe('completed');
+        expectClean(scene);
       }
     });
 

@@ -81,13 +81,13 @@ async function replayed(writes: readonly Write[]): Promise<HarnessStore> {
 }
 
 /** The run as it stood in its stores at each of its events. */
-async function cuts(parts: readonly EventPayload[][]): Promise<Cut[]> {
+async function cuts(parts: readonly EventPayload[][], more: object = {}): Promise<Cut[]> {
   const effects: Effects = [];
   const { store, writes } = recording(memoryStore());
   const harness = open({ effects, store });
   const seen: StreamEvent[] = [];
   const found: Cut[] = [];
-  for await (const event of runAgent({ provider: provider(parts), harness, agent, input: 'Go.' })) {
+  for await (const event of runAgent({ provider: provider(parts), harness, agent, input: 'Go.', ...more })) {
     seen.push(event);
     const written = [...writes];
     found.push({ events: [...seen], store: () => replayed(written), effects: [...effects] });
@@ -112,44 +112,67 @@ describe('a run whose process ended', () => {
     call('item_4', 'read', { size: 2 }),
   ];
 
-  it('continues from each of its events: nothing is done twice, every call has a result, and the model ends it', async () => {
-    const all = await cuts(parts);
-    expect(all.length).toBeGreaterThan(20);
-    for (const { events, store, effects: before } of all.slice(0, -1)) {
-      const effects: Effects = [];
-      const asked: OutputItem[][] = [];
-      const harness = open({ effects, store: await store() });
-      const rest = await collect(
-        recoverRun({ provider: provider(parts, asked), harness, agent, events, history: [], force: true }),
-      );
-      const where = `${events.length}: ${events.at(-1)!.payload.type}`;
-      expect(rest.at(-1)!.payload, where).toMatchObject({ type: 'response_done', status: 'completed' });
-      const whole = [...events, ...rest];
-      expect(
-        whole.map(({ seq }) => seq),
-        where,
-      ).toEqual(whole.map((_, index) => index));
-      expect(new Set(whole.map(({ run_id: id }) => id)).size, where).toBe(1);
-      const done = [...before, ...effects];
-      expect(done.length, `${where} ${done.join()}`).toBe(new Set(done).size);
-      const items = extendHistory([], whole);
-      const outputs = items.filter(({ type }) => type.endsWith('_output')).map(({ call_id: id }) => id);
-      expect(new Set(outputs).size, where).toBe(outputs.length);
-      for (const item of items)
-        if (item.type === 'script_execution' || (item.type === 'function_call' && item.cancelled !== true))
-          expect(outputs, where).toContain(item.call_id);
-      expect(JSON.stringify(items.at(-1)), where).toContain('Done.');
-      expect(foldResponse(whole).status, where).toBe('completed');
-    }
-  }, 120_000);
+  const inText = {
+    agent: { slug: 'tester', carrier: 'text', afterScript: 'continue' } as const,
+    scriptSourceDeltas: true,
+  };
+  const block = `<tool-calls>\n${TWO_MARKS}\n</tool-calls>`;
 
-  it('keeps the interrupted text for the model', async () => {
+  it.each([
+    ['by calls', parts, { agent }],
+    ['in text', [message('item_1', `I look.\n${block}\nThat is it.`)], inText],
+  ])(
+    '%s continues from each of its events: nothing is done twice, every call has a result, and the model ends it',
+    async (_, parts, more) => {
+      const all = await cuts(parts, more);
+      expect(all.length).toBeGreaterThan(20);
+      for (const { events, store, effects: before } of all.slice(0, -1)) {
+        const effects: Effects = [];
+        const asked: OutputItem[][] = [];
+        const harness = open({ effects, store: await store() });
+        const rest = await collect(
+          recoverRun({ provider: provider(parts, asked), harness, events, history: [], force: true, ...more }),
+        );
+        const where = `${events.length}: ${events.at(-1)!.payload.type}`;
+        expect(rest.at(-1)!.payload, where).toMatchObject({ type: 'response_done', status: 'completed' });
+        const whole = [...events, ...rest];
+        expect(
+          whole.map(({ seq }) => seq),
+          where,
+        ).toEqual(whole.map((_, index) => index));
+        expect(new Set(whole.map(({ run_id: id }) => id)).size, where).toBe(1);
+        const done = [...before, ...effects];
+        expect(done.length, `${where} ${done.join()}`).toBe(new Set(done).size);
+        const items = extendHistory([], whole);
+        for (const conversation of more === inText ? [] : asked)
+          expect(conversation.at(-1), where).not.toMatchObject({ role: 'assistant' });
+        expect(
+          items.map((item) => item.call_id),
+          where,
+        ).not.toContain('');
+        const outputs = items.filter(({ type }) => type.endsWith('_output')).map(({ call_id: id }) => id);
+        expect(new Set(outputs).size, where).toBe(outputs.length);
+        for (const item of items)
+          if ((item.type === 'script_execution' || item.type === 'function_call') && item.cancelled !== true)
+            expect(outputs, where).toContain(item.call_id);
+        expect(JSON.stringify(items.at(-1)), where).toContain('Done.');
+        expect(foldResponse(whole).status, where).toBe('completed');
+      }
+    },
+    120_000,
+  );
+
+  it('keeps the interrupted text for people, and asks the model for the answer anew', async () => {
     const all = await cuts([message('item_1', 'I look.'), script('item_2', "return 'x';")]);
     const { events, store } = all.find(({ events: seen }) => seen.at(-1)!.payload.type === 'item_delta')!;
     const asked: OutputItem[][] = [];
     const again = provider([script('item_9', "return 'y';")], asked);
     await collect(recoverRun({ provider: again, harness: open({ store: await store() }), agent, events, force: true }));
-    expect(asked[0]!.map((item) => (item.type === 'message' ? item.content : item.type))).toEqual(['Go.', 'I']);
+    expect(asked[0]!.map((item) => (item.type === 'message' ? item.content : item.type))).toEqual(['Go.']);
+    expect(extendHistory([], events).map((item) => (item.type === 'message' ? item.content : item.type))).toEqual([
+      'Go.',
+      'I',
+    ]);
   });
 
   it('says that a call is unknown whose end nobody wrote down', async () => {

@@ -108,6 +108,19 @@ describe('a structured call that nobody decides about', () => {
 });
 
 describe('a structured call with effects, in a harness with a store', () => {
+  it('needs no arguments where its tool takes none', async () => {
+    const tool = defineTool({
+      name: 'tick',
+      description: 'x',
+      effect: 'write',
+      approval: 'never',
+      execute: () => 'tock',
+    });
+    const harness = createHarness({ tools: [tool], store: memoryStore(), suspensionKey: KEY });
+    onTestFinished(() => harness.close());
+    expect(await harness.callTool('tick', undefined)).toMatchObject({ status: 'completed', result: 'tock' });
+  });
+
   it('leaves nothing behind when it has completed', async () => {
     const effects: Effects = [];
     const store = memoryStore();

@@ -460,6 +460,8 @@ Done.`;
     const all = [...first, ...second, ...third];
     expect(all.map(({ seq }) => seq)).toEqual(all.map((_, index) => index));
     expect(new Set(all.map(({ run_id: id }) => id)).size).toBe(1);
+    const started = all.flatMap(({ payload }) => (payload.type === 'item_start' ? [payload.item_id] : []));
+    expect(new Set(started).size).toBe(started.length);
     const response = foldResponse(all);
     expect(response.status).toBe('completed');
     expect(response.output_items.map((item) => [item.type, 'status' in item ? item.status : undefined])).toEqual([
@@ -472,6 +474,21 @@ Done.`;
       ['script_execution_output', 'completed'],
     ]);
     expect(effects).toEqual(['script: first', 'script: second']);
+  });
+
+  it('starts each item once, however often the rest is suspended again', async () => {
+    const store = memoryStore();
+    const note = (text: string) => `<tool-calls>\nawait tools.note({ text: '${text}' })\n</tool-calls>\n`;
+    const harness = open({ store });
+    const all = await collect(harness.processText(note('a') + note('b') + note('c')));
+    for (let round = 0; round < 3; round++) {
+      const { script_id: id, approval_ids: [approval] = [] } = lastOf(all);
+      all.push(...(await collect(harness.resumeText(id!, { [approval!]: 'approve' }))));
+    }
+    expect(lastOf(all).status).toBe('completed');
+    const started = all.flatMap(({ payload }) => (payload.type === 'item_start' ? [payload.item_id] : []));
+    expect(started.length).toBeGreaterThan(6);
+    expect(new Set(started).size).toBe(started.length);
   });
 
   it('is kept with its rest, or not at all: while it still arrives, nobody else can go on with a part of it', async () => {
