@@ -119,22 +119,22 @@ export function recoverRun({ events, force = false, ...options }: RecoverRunOpti
     throw new ToolscriptUsageError(
       'recoverRun needs the events of a run that has not ended; resumeRun resumes a suspended one.',
     );
-  return play(continuing(options, events), (run) => run.recover(interruptedRun(events), force));
+  const interrupted = interruptedRun(events);
+  const closed = interrupted.openItems.map((id): StreamEvent => ({
+    ...events.at(-1)!,
+    payload: { type: 'item_cancelled', item_id: id },
+  }));
+  return play(continuing(options, [...events, ...closed]), (run) => run.recover(interrupted, force));
 }
 
 function continuing(
   { history = [], ...options }: Omit<CommonOptions, 'runId' | 'threadId' | 'turnId' | 'nextSeq'>,
   events: readonly StreamEvent[],
 ): CommonOptions {
-  const last = events.at(-1)!;
-  const { run_id: runId, thread_id: threadId, turn_id: turnId, seq } = last;
-  const closed = interruptedRun(events).openItems.map((id): StreamEvent => ({
-    ...last,
-    payload: { type: 'item_cancelled', item_id: id },
-  }));
+  const { run_id: runId, thread_id: threadId, turn_id: turnId, seq } = events.at(-1)!;
   return {
     ...options,
-    history: extendHistory(history, [...events, ...closed]),
+    history: extendHistory(history, events),
     runId,
     threadId,
     turnId,

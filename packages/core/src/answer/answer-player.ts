@@ -2,6 +2,7 @@ import type { AnswerSegment, EventPayload, FunctionCallItem, MessageItem, Respon
 import type { Detector, DetectorEvent } from '../script/index.js';
 import { AnswerCut } from './answer-cut.js';
 import type { AnswerWork } from './answer-work.js';
+import { playSegment } from './play-segment.js';
 import { readAhead, SourceFailure } from './read-ahead.js';
 import { TextPieces } from './text-pieces.js';
 
@@ -184,6 +185,7 @@ export class AnswerPlayer {
   }
 
   async #detected(pieces: TextPieces, events: readonly DetectorEvent[], atEnd = false): Promise<void> {
+    const { scriptsInText } = this.#settings;
     for (const [index, event] of events.entries()) {
       if (this.#stopped) return;
       if (event.type === 'text_delta') pieces.delta('message', event.text);
@@ -192,7 +194,7 @@ export class AnswerPlayer {
       else if (event.type === 'source_delta') pieces.sourceDelta(event.text);
       else {
         if (this.#stopsAt(event.segment, atEnd)) this.#stop(index + 1 < events.length);
-        await this.#segment(pieces, event.segment);
+        await playSegment(event.segment, { pieces, work: this.#settings.work, warns: scriptsInText === 'warn' });
       }
     }
   }
@@ -205,15 +207,6 @@ export class AnswerPlayer {
   #stopsAt({ type }: AnswerSegment, atEnd: boolean): boolean {
     const { scriptsInText, stopsAfterScript } = this.#settings;
     return type !== 'text' && type !== 'reasoning' && scriptsInText === 'run' && stopsAfterScript && !atEnd;
-  }
-
-  async #segment(pieces: TextPieces, segment: AnswerSegment): Promise<void> {
-    if (segment.type === 'text') return pieces.close('message', segment.text, segment.raw);
-    if (segment.type === 'reasoning') return pieces.close('reasoning', segment.text, segment.raw);
-    if (this.#settings.scriptsInText === 'warn') return pieces.warn(segment.raw);
-    const { source, language, format, raw } = segment;
-    const failure = segment.type === 'malformed' ? { failure: segment.failure } : {};
-    await this.#settings.work.script({ source, language, item: pieces.script(format, raw), ...failure });
   }
 
   /** Gives up calls that are not whole. */

@@ -1,6 +1,5 @@
 import {
   ToolscriptUsageError,
-  type AnswerSegment,
   type EventPayload,
   type HarnessMode,
   type Limits,
@@ -15,6 +14,7 @@ import { AnswerWork, type Waiting } from './answer-work.js';
 import { EventStream } from './event-stream.js';
 import { generateEvents } from './generate-events.js';
 import type { AnswerRest, ScriptEnd, ScriptHost } from './script-host.js';
+import { playSegment } from './play-segment.js';
 import { TextPieces } from './text-pieces.js';
 
 export type AnswerText = string | Iterable<string> | AsyncIterable<string>;
@@ -127,7 +127,10 @@ class TextRun {
     const first = await resume(this.#stream, this.#signal, () => this.#emit({ type: 'response_start' }));
     if (first.refused === true) return this.#refuse(first.outcome);
     this.#work.note(first);
-    for (const segment of rest?.segments ?? []) await this.#playSegment(segment);
+    for (const segment of rest?.segments ?? []) {
+      const pieces = new TextPieces(newId('item'), {}, this.#emit);
+      await playSegment(segment, { pieces, work: this.#work, warns: false });
+    }
     for (const block of rest?.blocks ?? []) await this.#work.script(block);
     await this.#end({ status: 'completed' });
   }
@@ -135,15 +138,6 @@ class TextRun {
   /** The process that resumed owns the rest of the run and its event numbers: this is a run of its own. */
   #refuse(outcome: Outcome): void {
     emitRefusal(outcome, this.#streamOf({ ...this.#options.identity, runId: newId('run') }));
-  }
-
-  async #playSegment(segment: AnswerSegment): Promise<void> {
-    const pieces = new TextPieces(newId('item'), {}, this.#emit);
-    if (segment.type === 'text') return pieces.close('message', segment.text, segment.raw);
-    if (segment.type === 'reasoning') return pieces.close('reasoning', segment.text, segment.raw);
-    const { source, language, format, raw } = segment;
-    const failure = segment.type === 'malformed' ? { failure: segment.failure } : {};
-    await this.#work.script({ source, language, item: pieces.script(format, raw), ...failure });
   }
 
   async #end({ status, error }: AnswerEnd): Promise<void> {

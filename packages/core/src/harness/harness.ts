@@ -72,7 +72,7 @@ import type {
   HarnessStats,
   Harness,
 } from './harness-types.js';
-import { callSaved, mayOutliveItsProcess, type PendingCall } from '../run/saved-call.js';
+import { callSaved, savedArguments, type PendingCall } from '../run/saved-call.js';
 import { callOnce } from '../run/structured-call.js';
 
 const DEFAULT_INSTRUCTION_TOKENS = 3_000;
@@ -267,8 +267,9 @@ class ToolscriptHarness implements Harness {
       sink,
       isDryRun: this.mode === 'dry-run',
     };
-    if (!mayOutliveItsProcess(this.#services, call)) return callOnce(this.#services, call);
-    return callSaved(this.#services, { ...call, identity, approvalExpiryMs });
+    const args = savedArguments(this.#services, call);
+    if (args === undefined) return callOnce(this.#services, call);
+    return callSaved(this.#services, { ...call, args, identity, approvalExpiryMs });
   }
 
   tools(): readonly Tool[] {

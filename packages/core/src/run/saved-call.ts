@@ -1,5 +1,13 @@
 import type { PayloadSink } from '../answer/index.js';
-import type { ApprovalRequest, ErrorCode, EventPayload, Operation, Outcome, RunIdentity } from '../protocol/index.js';
+import type {
+  ApprovalRequest,
+  ErrorCode,
+  EventPayload,
+  JsonValue,
+  Operation,
+  Outcome,
+  RunIdentity,
+} from '../protocol/index.js';
 import { restoreScript } from '../script/index.js';
 import { newId } from '../text/new-id.js';
 import { runPrepared } from './script-runner.js';
@@ -41,24 +49,28 @@ const CALLING_SCRIPT = restoreScript({
   patterns: [],
 });
 
-/** Whether the call may wait for a decision, or has effects that a store records. */
-export function mayOutliveItsProcess(services: HarnessServices, call: StructuredCall): boolean {
+/**
+ * The list of arguments of a call that may wait for a decision, or that has effects which a store records. Undefined:
+ * the call is made directly.
+ */
+export function savedArguments(services: HarnessServices, call: StructuredCall): JsonValue[] | undefined {
   const { name, input, approvals, isDryRun } = call;
   const tool = services.registry.get(name);
-  if (isDryRun || tool === undefined || !services.exposed.has(tool.name)) return false;
-  if (argumentsOf(input).argsProblem !== undefined) return false;
+  if (isDryRun || tool === undefined || !services.exposed.has(tool.name)) return undefined;
   const isFree = tool.approval === 'never' || (tool.approval === 'policy' && tool.effect === 'read');
   const mayWait = !isFree && approvals !== 'auto' && approvals !== 'deny';
-  return mayWait || (services.keeping !== undefined && tool.effect !== 'read');
+  if (!mayWait && (services.keeping === undefined || tool.effect === 'read')) return undefined;
+  const { argsJson, argsProblem } = argumentsOf(input);
+  if (argsProblem !== undefined) return undefined;
+  return argsJson === '' ? [] : [JSON.parse(argsJson) as JsonValue];
 }
 
 /** Never rejects for what the tool did. */
 export async function callSaved(
   services: HarnessServices,
-  call: StructuredCall & { identity: RunIdentity; approvalExpiryMs: number | undefined },
+  call: StructuredCall & { args: JsonValue[]; identity: RunIdentity; approvalExpiryMs: number | undefined },
 ): Promise<Operation & Partial<PendingCall>> {
-  const { callId, name, input, sink, isDryRun: _isDryRun, ...conditions } = call;
-  const { argsJson } = argumentsOf(input);
+  const { callId, name, args, input: _input, sink, isDryRun: _isDryRun, ...conditions } = call;
   const { outcome } = await runPrepared(
     services,
     {
@@ -67,7 +79,7 @@ export async function callSaved(
       language: 'js',
       format: 'tool',
       mode: 'enabled',
-      context: { call: { path: name.split('.'), args: argsJson === '' ? [] : [JSON.parse(argsJson)] } },
+      context: { call: { path: name.split('.'), args } },
       sink: sinkOfCall(sink, callId),
       inAnswer: false,
       callId,
