@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { LimitChangesSchema, ToolscriptUsageError } from '../protocol/index.js';
 
-/** Which model an agent talks to. Whoever makes providers reads it. */
+/** The model that an agent talks to. The code that creates providers reads it. */
 const ModelReferenceSchema = z.strictObject({
   /** The wire format: `openai-responses`, `openai-chat`, `anthropic-messages`. */
   api: z.string().min(1),
-  /** As the provider names it. */
+  /** The provider's name of the model. */
   model: z.string().min(1),
   baseUrl: z.url().optional(),
-  /** The environment variable that holds the key. Never the key itself. */
+  /** The environment variable that holds the key. It is never the key itself. */
   apiKeyEnv: z.string().min(1).optional(),
-  /** The key may go without encryption, over plain `http:`, to a host that is not this machine. */
+  /** Allows sending the key unencrypted, over plain `http:`, to a host other than this machine. */
   allowInsecureHttp: z.boolean().optional(),
 });
 
@@ -18,50 +18,50 @@ const count = z.number().int().min(1);
 
 const dollars = z.number().min(0);
 
-/** What a million tokens cost, in US dollars. */
+/** The price of a million tokens, in US dollars. */
 const PricesSchema = z.strictObject({
   input: dollars,
   output: dollars,
-  /** Of input that came from the provider's cache, or was written there. Default: as other input. */
+  /** The price of input that the provider read from its cache or wrote to it. Default: as other input. */
   cacheRead: dollars.optional(),
   cacheWrite: dollars.optional(),
 });
 
 export type Prices = Readonly<z.infer<typeof PricesSchema>>;
 
-/** An agent: a model, how scripts come from it, and what bounds its runs. Plain data, so that it can be a file. */
+/** An agent: a model, how scripts arrive from it, and the limits of its runs. Plain data, so that it can be a file. */
 export const AgentConfigSchema = z.strictObject({
   slug: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/u, 'a slug is lower-case letters, digits and any of . _ -'),
-  /** For people. Default: the slug. */
+  /** The name that users read. Default: the slug. */
   name: z.string().min(1).optional(),
   description: z.string().optional(),
   provider: ModelReferenceSchema.optional(),
-  /** How scripts come: as a function's argument, as a custom tool's raw text, or as blocks in the answer's text. */
+  /** How scripts arrive: as a function's argument, as a custom tool's raw text, or as blocks in the answer's text. */
   carrier: z.enum(['tool', 'custom', 'text']).default('tool'),
-  /** For scripts in text: the answer ends at a script's closing tag, or what the model says behind it is kept. */
+  /** For scripts in text: whether the answer ends at a script's closing tag, or the text after it is kept. */
   afterScript: z.enum(['stop', 'continue']).default('stop'),
-  /** Behind the system text that teaches scripts. */
+  /** Appended to the system text that teaches scripts. */
   instructions: z.string().optional(),
-  /** Most tokens of the system text that teaches scripts. */
+  /** Maximum tokens of the system text that teaches scripts. */
   instructionTokens: count.optional(),
-  /** The tools that the harness should expose, and the pack. Whoever makes the harness reads them. */
+  /** The tools that the harness should expose, and the pack. The code that creates the harness reads them. */
   tools: z.array(z.string()).optional(),
   pack: z.string().optional(),
-  /** Tools that the model may also call one by one. Where scripts are switched off, it may call all. */
+  /** Tools that the model may also call one by one. If scripts are disabled, it may call all tools. */
   functions: z.union([z.enum(['none', 'all']), z.array(z.string())]).default('none'),
   mode: z.enum(['enabled', 'dry-run', 'disabled']).optional(),
-  /** Changes to the limits of one script. */
+  /** Overrides of the limits of one script. */
   limits: LimitChangesSchema.optional(),
-  /** Go on with later scripts and calls of an answer after a script has failed. */
+  /** Continues with later scripts and calls of an answer after a script has failed. */
   continueOnError: z.boolean().default(false),
-  /** Most answers of one run. */
+  /** Maximum number of answers of one run. */
   maxTurns: count.default(20),
-  /** No further answer is asked for when a run has used so many tokens. */
+  /** The run requests no further answer after it has used this many tokens. */
   tokenBudget: count.optional(),
-  /** No further answer is asked for when a run has cost so much, in US dollars. Needs `prices`. */
+  /** The run requests no further answer after it has cost this much, in US dollars. Needs `prices`. */
   costBudget: z.number().gt(0).optional(),
   prices: PricesSchema.optional(),
-  /** Tokens that the model can take at once. A conversation that comes near it is summed up. */
+  /** The size of the model's context window in tokens. A conversation that comes near it is summarised. */
   contextWindow: z.number().int().min(1000).optional(),
   maxOutputTokens: count.optional(),
   temperature: z.number().min(0).optional(),
@@ -71,7 +71,7 @@ export const AgentConfigSchema = z.strictObject({
 export type AgentInput = z.input<typeof AgentConfigSchema>;
 export type AgentConfig = Readonly<z.infer<typeof AgentConfigSchema>>;
 
-/** Throws a `ToolscriptUsageError` that names what is wrong. */
+/** Throws a `ToolscriptUsageError` that names the invalid member. */
 export function defineAgent(agent: AgentInput): AgentConfig {
   const parsed = AgentConfigSchema.safeParse(agent);
   if (parsed.success) return withPrices(parsed.data);
@@ -82,5 +82,17 @@ export function defineAgent(agent: AgentInput): AgentConfig {
 
 function withPrices(agent: AgentConfig): AgentConfig {
   if (agent.costBudget === undefined || agent.prices !== undefined) return Object.freeze(agent);
-  throw new ToolscriptUsageError('defineAgent: costBudget needs prices: what a million tokens cost.');
+  throw new ToolscriptUsageError('defineAgent: costBudget needs prices. Set prices to the cost of a million tokens.');
+}
+
+const KEY_VARIABLES: Readonly<Record<string, string>> = {
+  'openai-responses': 'OPENAI_API_KEY',
+  'openai-chat': 'OPENAI_API_KEY',
+  'anthropic-messages': 'ANTHROPIC_API_KEY',
+};
+
+/** The environment variable with the agent's API key; undefined where it needs none. */
+export function keyVariable({ provider }: AgentConfig): string | undefined {
+  if (provider === undefined) return undefined;
+  return provider.apiKeyEnv ?? (provider.baseUrl === undefined ? KEY_VARIABLES[provider.api] : undefined);
 }

@@ -6,14 +6,14 @@ export interface AgentRegistry {
   /** Throws a `ToolscriptUsageError` with the nearest slugs. */
   get(slug: string): AgentConfig;
   has(slug: string): boolean;
-  /** In the order in which they were given. */
+  /** The agents in the order in which they were given. */
   list(): readonly AgentConfig[];
 }
 
-/** Names of models for the agents that come along. */
+/** Names of models for the built-in agents. */
 export type DefaultModels = Partial<Record<'gpt-5.1-codex' | 'claude-sonnet' | 'claude-haiku' | 'ollama', string>>;
 
-/** The agents that come along. Which models they talk to is the host's choice. */
+/** The built-in agents. The host chooses the models that they talk to. */
 export function defaultAgents(models: DefaultModels = {}): AgentConfig[] {
   const openAi = { api: 'openai-responses', apiKeyEnv: 'OPENAI_API_KEY' };
   const anthropic = { api: 'anthropic-messages', apiKeyEnv: 'ANTHROPIC_API_KEY' };
@@ -43,7 +43,7 @@ export function defaultAgents(models: DefaultModels = {}): AgentConfig[] {
   ];
 }
 
-/** Later agents take the place of earlier ones with the same slug. */
+/** Later agents replace earlier ones with the same slug. */
 export function createAgentRegistry(agents: readonly AgentInput[] = defaultAgents()): AgentRegistry {
   const bySlug = new Map(agents.map((agent) => [agent.slug, defineAgent(agent)]));
   return {

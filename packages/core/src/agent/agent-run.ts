@@ -2,6 +2,7 @@ import {
   AnswerPlayer,
   AnswerWork,
   putItem,
+  savedScriptId,
   type AnswerEnd,
   type ScriptHost,
   type Waiting,
@@ -18,6 +19,8 @@ import type {
   OutputItem,
   ResponseStatus,
   ScriptExecutionItem,
+  ScriptFailure,
+  ToolChoice,
 } from '../protocol/index.js';
 import { newId } from '../text/new-id.js';
 import { present } from '../text/present.js';
@@ -39,7 +42,8 @@ export interface AgentRunSettings {
   readonly conditions: RunConditions;
   readonly work: Omit<WorkSettings, 'host'>;
   readonly tools: OfferedTools['tools'];
-  /** In place of the system text that is made here. */
+  readonly parallelToolCalls: boolean | undefined;
+  /** Replaces the generated system text. */
   readonly system: string | undefined;
   readonly loadImage: LoadImage | undefined;
   /** Results of calls, which may carry images. */
@@ -48,7 +52,7 @@ export interface AgentRunSettings {
 }
 
 /**
- * One run: answers, until one asks for nothing.
+ * One run: it requests answers until one contains no script and no call.
  *
  *   compacting ◀──too long──┐
  *       └──a summary──▶ asking ──an answer──▶ deciding ──it had scripts or calls──▶ asking
@@ -60,7 +64,7 @@ type State = { readonly type: 'asking' | 'compacting' } | Deciding | Done;
 interface Deciding {
   readonly type: 'deciding';
   readonly end: AnswerEnd;
-  /** There is something that the model has not read. */
+  /** Whether the conversation has results that the model has not read. */
   readonly hasResults: boolean;
   readonly waiting: Waiting | undefined;
 }
@@ -71,10 +75,16 @@ interface Done {
   readonly members?: Readonly<Record<string, unknown>>;
 }
 
-/** Reasons that end the run, whatever was done before. */
+export interface RecoveryOptions {
+  readonly force: boolean;
+  /** A script without a journal has performed only reads. */
+  readonly storeIsWhole: boolean;
+}
+
+/** Reasons that end the run, regardless of earlier answers. */
 const FINAL_REASONS = ['content_filter', 'context_window', 'refusal'];
 
-/** How long a provider may go on after the signal, in ms. */
+/** Maximum time in ms that the provider may continue after the signal. */
 const GRACE_MS = 2000;
 
 export class AgentRun {
@@ -85,7 +95,9 @@ export class AgentRun {
   readonly #system: string | undefined;
   readonly #size: ContextSize;
   #turns = 0;
-  /** A summary was just made: what is too long now will not get shorter by another. */
+  /** The tool choice of the next answer. */
+  #toolChoice: ToolChoice | undefined;
+  /** True directly after a summary: a second summary would not shorten the conversation further. */
   #isCompacted = false;
 
   constructor(settings: AgentRunSettings) {
@@ -98,24 +110,44 @@ export class AgentRun {
     this.#size = new ContextSize(agent.contextWindow, beginning);
   }
 
-  async start(input: readonly OutputItem[]): Promise<void> {
-    const open = openCalls(this.#log.items);
+  async start(input: readonly OutputItem[], toolChoice?: ToolChoice): Promise<void> {
     this.#log.emit({ type: 'response_start', input });
-    for (const call of open) putItem(this.#log.emit, closingOutput(call));
+    for (const call of openCalls(this.#log.items)) putItem(this.#log.emit, closingOutput(call));
+    this.#toolChoice = toolChoice;
     await this.#go({ type: 'asking' });
   }
 
   /** Resumes a suspended script, then runs what comes after it in its answer. */
-  async resume(suspension: string, decisions: Decisions): Promise<void> {
+  async resume(suspension: string, decisions: Decisions, mayBeResumed: boolean): Promise<void> {
     const { conditions } = this.#settings;
-    this.#log.emit({ type: 'response_start' });
-    const before = this.#log.nextSeq;
-    const outcome = await conditions.harness.resume(suspension, decisions, sharedOptions(conditions));
-    if (this.#log.nextSeq === before) {
-      // Nothing happened: the suspension is another's, or was resumed before.
-      const error = outcome.status === 'failed' ? outcome.error : { code: 'SuspensionError', message: '' };
-      return this.#end(this.#failed(error));
-    }
+    await this.#continueWith(async () => {
+      const outcome = await conditions.harness.resume(suspension, decisions, sharedOptions(conditions));
+      const hasStarted = mayBeResumed && refusalOf(outcome) !== undefined && conditions.harness.hasStore;
+      return hasStarted
+        ? this.#recover(suspension, this.#scriptOf(suspension), { force: true, evenEnded: true })
+        : outcome;
+    });
+  }
+
+  /** Recovers an interrupted script of an earlier run, then runs what comes after it in its answer. */
+  async recoverScript(scriptId: string, force: boolean): Promise<void> {
+    await this.#continueWith(() => this.#recover(scriptId, this.#scriptOf(scriptId), { force }));
+  }
+
+  #scriptOf(scriptId: string): ScriptExecutionItem | undefined {
+    return this.#log.items.find(
+      (item): item is ScriptExecutionItem => item.type === 'script_execution' && item.script_id === scriptId,
+    );
+  }
+
+  async #continueWith(start: () => Promise<Outcome>): Promise<void> {
+    const { conditions } = this.#settings;
+    // The run begins here if the script is one of an earlier run.
+    this.#log.emit({ type: 'response_start', ...(this.#log.nextSeq === 0 ? { input: [] } : {}) });
+    const outcome = await start();
+    // The script was not resumed: another run owns the suspension, or it was resumed before.
+    const refusal = refusalOf(outcome);
+    if (refusal !== undefined) return this.#end(this.#failed(refusal));
     const call = this.#resumedCall(outcome);
     const rest = this.#newWork(outcome.status === 'failed' && call === undefined);
     if (call === undefined || outcome.status === 'suspended') rest.note({ outcome });
@@ -131,39 +163,69 @@ export class AgentRun {
    * Continues a run whose process ended: closes what was open, recovers the script or call that ran, runs what comes
    * after it in its answer, and asks the model again.
    */
-  async recover(run: InterruptedRun, force: boolean): Promise<void> {
+  async recover(run: InterruptedRun, how: RecoveryOptions): Promise<void> {
     this.#log.emit({ type: 'response_start' });
-    const reason = 'The process ended before it.';
+    const reason = 'The process ended before this item was complete.';
     const ends = this.#log.items.slice(lastSpoken(this.#log.items)).map(({ id }) => id);
     const unfinished = new Set([...run.openItems, ...ends.filter((id) => run.itemIds.has(id))]);
     for (const id of unfinished) this.#log.emit({ type: 'item_cancelled', item_id: id, reason });
     const open = openCalls(this.#log.items).filter(({ id }) => run.itemIds.has(id));
     const work = this.#newWork(hasFailedScript(this.#log.items, open[0]?.answer_id));
-    for (const call of open) if (work.waiting === undefined) await this.#recoverCall(work, call, run, force);
+    for (const call of open) if (work.waiting === undefined) await this.#recoverCall(work, call, run, how);
     await this.#go({ type: 'deciding', end: { status: 'completed' }, hasResults: true, waiting: work.waiting });
   }
 
-  async #recoverCall(work: AnswerWork, call: OpenCall, run: InterruptedRun, force: boolean): Promise<void> {
+  async #recoverCall(work: AnswerWork, call: OpenCall, run: InterruptedRun, how: RecoveryOptions): Promise<void> {
     const started = run.startedCalls.get(call.call_id);
     if (call.type === 'script_execution' && call.status === 'pending') return work.script(pendingBlock(call));
-    // A read may be made again.
-    if (call.type === 'function_call' && (started === undefined || started.effect === 'read')) return work.call(call);
-    const scriptId = call.type === 'script_execution' ? call.script_id : started?.scriptId;
-    const outcome = await this.#recovered(scriptId, call, force);
+    const saved = await this.#savedCall(run.requestedCalls.get(call.call_id), call);
+    // A read may be repeated, and so may a call that left no stored lines.
+    const mayRepeat = saved === undefined && (started === undefined || started.effect === 'read');
+    if (call.type === 'function_call' && mayRepeat) return work.call(call);
+    const scriptId = call.type === 'script_execution' ? call.script_id : (started?.scriptId ?? saved);
+    const outcome = await this.#recovered(scriptId, call, how.force);
+    if (outcome === undefined && how.storeIsWhole && (await this.#hasOnlyRead(call, run)))
+      return work.script(pendingBlock(call as ScriptExecutionItem));
     if (outcome === undefined) return putItem(this.#log.emit, closingOutput(call, true));
     this.#settings.conditions.onOutcome?.(outcome);
     if (call.type === 'script_execution' || outcome.status === 'suspended') work.note({ outcome });
     else work.endCall(outcome.operations[0]!);
   }
 
+  /** The script that saves a structured call; undefined if the store has none. `named`: by an event. */
+  async #savedCall(named: string | undefined, call: OpenCall): Promise<string | undefined> {
+    const { harness, principal } = this.#settings.conditions;
+    const scriptId = named ?? (call.type === 'function_call' ? savedScriptId(call) : undefined);
+    if (scriptId === undefined || !harness.hasStore) return undefined;
+    return (await harness.inspect(scriptId, present({ principal }))) === undefined ? undefined : scriptId;
+  }
+
   /** Undefined: the store has no such script, or it cannot be recovered. */
   async #recovered(scriptId: string | undefined, call: OpenCall, force: boolean): Promise<Outcome | undefined> {
     const { conditions } = this.#settings;
     if (scriptId === undefined || !conditions.harness.hasStore) return undefined;
-    const item = call.type === 'script_execution' ? { item: { id: call.id, call_id: call.call_id } } : {};
-    const before = this.#log.nextSeq;
-    const outcome = await conditions.harness.recover(scriptId, { ...sharedOptions(conditions), ...item, force });
-    return this.#log.nextSeq === before ? undefined : outcome;
+    const script = call.type === 'script_execution' ? call : undefined;
+    const outcome = await this.#recover(scriptId, script, { force, evenEnded: true });
+    return refusalOf(outcome) === undefined ? outcome : undefined;
+  }
+
+  /** The store has no lines of the script, and no process makes a call with effects for it any more. */
+  async #hasOnlyRead(call: OpenCall, { startedCalls }: InterruptedRun): Promise<boolean> {
+    if (call.type !== 'script_execution' || call.status !== 'executing' || call.script_id === undefined) return false;
+    // defence: scripts-with-effects-do-not-run-again
+    if ([...startedCalls.values()].some(({ scriptId, effect }) => scriptId === call.script_id && effect !== 'read'))
+      return false;
+    return this.#settings.conditions.harness.abandon(call.script_id);
+  }
+
+  #recover(
+    scriptId: string,
+    call: ScriptExecutionItem | undefined,
+    how: { readonly force: boolean; readonly evenEnded?: boolean },
+  ): Promise<Outcome> {
+    const { conditions } = this.#settings;
+    const item = call === undefined ? {} : { item: { id: call.id, call_id: call.call_id } };
+    return conditions.harness.recover(scriptId, { ...sharedOptions(conditions), ...item, ...how });
   }
 
   /** The structured call that was resumed, if it was one. A later prompt may have closed it. */
@@ -177,7 +239,7 @@ export class AgentRun {
     return new AnswerWork({ ...this.#settings.work, host: this.#host }, hasFailed);
   }
 
-  /** Where the player looks for scripts in the answer's text. */
+  /** The places in the answer's text where the player looks for scripts. */
   get #scriptsInText(): 'run' | 'warn' | 'none' {
     const { agent, conditions } = this.#settings;
     if (agent.carrier !== 'text') return 'none';
@@ -210,8 +272,10 @@ export class AgentRun {
 
   async #ask(): Promise<State> {
     const { provider, conditions } = this.#settings;
-    const { signal } = conditions;
+    const { signal, harness } = conditions;
     if (signal.aborted) return { type: 'done', status: 'cancelled' };
+    // No harness could run the scripts of the answer. The run stays without an end, so that it can be recovered.
+    harness.assertOpen();
     const spent = this.#spent();
     if (spent !== undefined) return incomplete(spent);
     const conversation = this.#log.conversation();
@@ -221,7 +285,8 @@ export class AgentRun {
     const stop = new AbortController();
     const either = AbortSignal.any([signal, stop.signal]);
     const work = this.#newWork();
-    const request = this.#request(conversation);
+    const request = { ...this.#request(conversation), ...present({ toolChoice: this.#toolChoice }) };
+    this.#toolChoice = undefined;
     const answered = provider.stream(request, { signal: either, answerId: newId('answer') });
     const end = await this.#play(answered, { request, work, stop: () => stop.abort(), signal: either });
     this.#size.note(this.#usage.last?.total_tokens, this.#log.conversation().length);
@@ -259,7 +324,7 @@ export class AgentRun {
     return { type: 'usage_update', usage: this.#usage.total! };
   }
 
-  /** Which of the agent's bounds the run has come to. */
+  /** The limit of the agent that the run has reached, if any. */
   #spent(): string | undefined {
     const { maxTurns, tokenBudget, costBudget, prices } = this.#settings.agent;
     const { total } = this.#usage;
@@ -269,7 +334,7 @@ export class AgentRun {
     return costOf(total, prices) >= costBudget ? 'cost_budget' : undefined;
   }
 
-  /** The model sums up what there is. Its summary stands for all of it from here on. */
+  /** The model summarises the conversation. Later requests contain the summary instead of it. */
   async #compact(): Promise<State> {
     const { provider, conditions } = this.#settings;
     const { signal } = conditions;
@@ -283,7 +348,7 @@ export class AgentRun {
       this.#usage,
     );
     if (signal.aborted || error !== undefined || text.trim() === '') {
-      const why = error ?? { code: 'CompactionFailed', message: 'The model did not sum up what was said so far.' };
+      const why = error ?? { code: 'CompactionFailed', message: 'The model returned no summary of the conversation.' };
       this.#log.emit({ type: 'item_error', item_id: id, ...why });
       return signal.aborted ? { type: 'done', status: 'cancelled' } : this.#failed(why);
     }
@@ -303,13 +368,19 @@ export class AgentRun {
       return { type: 'done', status: 'cancelled' };
     if (error !== undefined) {
       if (!hasResults) return this.#failed(error);
-      // What ran has run: the answer ends behind it, and its results are given.
+      // Scripts that ran keep their results: the answer ends after them.
       this.#log.emit({ type: 'item_error', item_id: newId('item'), ...error });
-      return { type: 'asking' };
+      return this.#waitsForClient ? { type: 'done', status: 'completed' } : { type: 'asking' };
     }
     if (reason !== undefined && FINAL_REASONS.includes(reason)) return incomplete(reason);
-    if (hasResults || reason === 'paused') return { type: 'asking' };
+    if (!this.#waitsForClient && (hasResults || reason === 'paused')) return { type: 'asking' };
     return status === 'incomplete' ? incomplete(reason ?? 'other') : { type: 'done', status };
+  }
+
+  /** Whether an answer calls a function that the caller of the run performs. */
+  get #waitsForClient(): boolean {
+    const { clientFunctions } = this.#settings.work;
+    return openCalls(this.#log.items).some((call) => call.type === 'function_call' && clientFunctions.has(call.name));
   }
 
   #failed({ code, message }: { code: string; message: string }): Done {
@@ -323,20 +394,28 @@ export class AgentRun {
   }
 
   #request(conversation: readonly OutputItem[]): ModelRequest {
-    const { agent, tools, loadImage, results } = this.#settings;
+    const { agent, tools, parallelToolCalls, loadImage, results } = this.#settings;
     const { maxOutputTokens, temperature, reasoningEffort } = agent;
     const within = [...conversation, ...results];
     return {
       ...present({ system: this.#system, maxOutputTokens, temperature, reasoningEffort }),
       conversation,
-      ...(tools.length === 0 ? {} : { tools }),
+      ...(tools.length === 0 ? {} : { tools, ...present({ parallelToolCalls }) }),
       promptCache: { key: this.#log.identity.threadId },
       resolveImages: (images) => resolveImages(images, { within, ...present({ loadImage }) }),
     };
   }
 }
 
-/** Where the text starts that ends the conversation: nothing answers it, so its answer did not end. */
+/**
+ * Why the harness has not run the script: it belongs to another principal, is unknown, or is held elsewhere.
+ * Undefined: it has run.
+ */
+function refusalOf(outcome: Outcome): ScriptFailure | undefined {
+  return outcome.status === 'failed' && outcome.metadata.runtime === 'none' ? outcome.error : undefined;
+}
+
+/** The index of the text that ends the conversation: no result follows it, so its answer did not end. */
 function lastSpoken(items: readonly OutputItem[]): number {
   return (
     items.findLastIndex(({ type, role }) => type !== 'reasoning' && !(type === 'message' && role === 'assistant')) + 1
@@ -351,7 +430,7 @@ function waitingEnd(waiting: Waiting): Done {
   return { type: 'done', status: 'suspended', members: { ...waiting } };
 }
 
-/** The script of a pending item. */
+/** The script of a pending item, as a segment of text. */
 function pendingBlock(script: ScriptExecutionItem) {
   const {
     type: _type,

@@ -5,25 +5,25 @@ import { SaidText, shownText } from './usage-estimate.js';
 import type { UsageSum } from './usage-sum.js';
 
 /*
- * A conversation that nears the model's window is summed up by the model itself. The summary is an item, and stands
- * for everything before it in later requests; nothing of an earlier answer is rewritten, so what is bound to it (the
- * prompt cache, sealed reasoning) is dropped whole rather than broken.
+ * The model itself summarises a conversation that nears the model's context window. The summary is an item, and
+ * replaces everything before it in later requests. No earlier answer is rewritten: data that is bound to one (the
+ * prompt cache, sealed reasoning) is dropped as a whole.
  */
 
-/** The part of the window at which it is time: the rest is for the answer, and for the summary itself. */
+/** The share of the window at which the conversation is summarised. The rest is room for the answer and the summary. */
 const FULL = 0.8;
 
-const COMPACTION_REQUEST = `The conversation has grown too long to go on as it is. Write down everything that whoever goes on with it needs, and nothing else; what you do not write is lost. Do not call tools and write no script.
+const COMPACTION_REQUEST = `The conversation has grown too long to continue as it is. Write a summary of everything that is needed to continue it, and nothing else; everything else is lost. Do not call tools and do not write a script.
 
-- What the person wants, with every condition they named, in their own words where the words matter.
-- What has been done: files changed, commands run, effects that must not be repeated.
-- What was found out, with exact names, paths, values and error messages.
-- What is left to do, and the very next step.`;
+- The user's request, with every condition, in the user's own words where the wording matters.
+- Completed work: changed files, executed commands, effects that must not be repeated.
+- Findings, with exact names, paths, values and error messages.
+- Remaining work, starting with the next step.`;
 
-/** What a conversation takes of a model's window. */
+/** The share of a model's window that a conversation uses. */
 export class ContextSize {
   readonly #window: number | undefined;
-  /** Of what every request begins with: the system text and the tools. */
+  /** Tokens of the system text and the tools, with which every request begins. */
   readonly #beginning: number;
   #known = 0;
   #items = 0;
@@ -33,20 +33,20 @@ export class ContextSize {
     this.#beginning = window === undefined ? 0 : estimateTokens(beginning());
   }
 
-  /** What the provider counted for an answer, which is the last of so many items. */
+  /** Records the provider's token count of an answer, which is the last of `items` items. */
   note(totalTokens: number | undefined, items: number): void {
     if (totalTokens === undefined) return;
     this.#known = totalTokens;
     this.#items = items;
   }
 
-  /** Nothing is known any more. */
+  /** Drops the recorded count. */
   reset(): void {
     this.#known = 0;
     this.#items = 0;
   }
 
-  /** In tokens: what was counted, and an estimate of what came since. */
+  /** In tokens: the last recorded count, plus an estimate of the items after it. */
   of(conversation: readonly OutputItem[]): number {
     const known = this.#known === 0 ? this.#beginning : this.#known;
     return known + estimateTokens(conversation.slice(this.#items).map(shownText).join('\n'));
@@ -57,7 +57,7 @@ export class ContextSize {
   }
 }
 
-/** The part of the window that what the person said last may take beside a summary. */
+/** The share of the window that the user's last message may use next to a summary. */
 const LAST_MESSAGE = 0.2;
 
 export function compactionItem(
@@ -66,7 +66,7 @@ export function compactionItem(
   before: readonly OutputItem[],
   { size, window }: { size: number; window: number },
 ): CompactionItem {
-  const said = before.findLast(isPersons)?.content ?? before.findLast(isCompaction)?.last_message;
+  const said = before.findLast(isUserMessage)?.content ?? before.findLast(isCompaction)?.last_message;
   const last = said === undefined ? undefined : cutToTokens(said, window * LAST_MESSAGE);
   return {
     type: 'compaction',
@@ -77,7 +77,7 @@ export function compactionItem(
   };
 }
 
-/** What a model is given of a conversation: what came since the last summary, behind the summary. */
+/** The part of a conversation that the model reads: the last summary, then the items after it. */
 export function sinceCompaction(items: readonly OutputItem[]): readonly OutputItem[] {
   const at = items.findLastIndex(isCompaction);
   if (at === -1) return items;
@@ -86,18 +86,18 @@ export function sinceCompaction(items: readonly OutputItem[]): readonly OutputIt
 
 function summaryMessage({ id, summary, last_message: last }: CompactionItem): MessageItem {
   const parts = [
-    `<summary>\n${summary}\n</summary>\nThe conversation before this was summed up by you, as above.`,
-    ...(last === undefined ? [] : [`The last thing that I said in it was:\n\n${last}`]),
+    `<summary>\n${summary}\n</summary>\nYou summarised the earlier conversation, as above.`,
+    ...(last === undefined ? [] : [`My last message in it was:\n\n${last}`]),
   ];
   return { type: 'message', id: `${id}_summary`, role: 'user', content: parts.join('\n\n') };
 }
 
-/** The request for a summary: in the conversation that is sent, never in the one that is kept. */
+/** The request for a summary. It is sent with the conversation but never stored in it. */
 export function compactionRequest(): MessageItem {
   return { type: 'message', id: newId('item'), role: 'user', content: COMPACTION_REQUEST };
 }
 
-/** The text of an answer; whatever else it holds does not count. */
+/** The text of an answer, without its other items. */
 export async function readSummary(
   answer: AsyncIterable<EventPayload>,
   request: ModelRequest,
@@ -124,6 +124,6 @@ function isCompaction(item: OutputItem): item is CompactionItem {
   return item.type === 'compaction';
 }
 
-function isPersons(item: OutputItem): item is MessageItem {
+function isUserMessage(item: OutputItem): item is MessageItem {
   return item.type === 'message' && item.role === 'user';
 }

@@ -3,7 +3,7 @@ import type { Prices } from './agent-config.js';
 
 const MILLION = 1_000_000;
 
-/** What tokens cost, in US dollars. */
+/** The cost of tokens in US dollars. */
 export function costOf(usage: Usage, { input, output, cacheRead = input, cacheWrite = input }: Prices): number {
   const tokens = billedTokens(usage);
   const sent = tokens.fresh * input + tokens.cacheRead * cacheRead + tokens.cacheWrite * cacheWrite;
@@ -11,15 +11,15 @@ export function costOf(usage: Usage, { input, output, cacheRead = input, cacheWr
 }
 
 /**
- * Tokens by what they are billed as. Some formats count what came from the cache as input and some beside it, and some
- * servers count reasoning beside the output; the total tells them apart.
+ * Tokens by price category. Some formats include cached tokens in the input and others count them separately, and
+ * some servers count reasoning separately from the output; the total distinguishes them.
  */
 export function billedTokens(usage: Usage): {
-  /** Input that no cache had. */
+  /** Input tokens that the cache neither held nor stored. */
   fresh: number;
   cacheRead: number;
   cacheWrite: number;
-  /** With reasoning. */
+  /** Output tokens, including reasoning. */
   output: number;
 } {
   const [cacheRead, cacheWrite, reasoning] = [

@@ -1,4 +1,11 @@
-export { AgentConfigSchema, defineAgent, type AgentConfig, type AgentInput, type Prices } from './agent-config.js';
+export {
+  AgentConfigSchema,
+  defineAgent,
+  keyVariable,
+  type AgentConfig,
+  type AgentInput,
+  type Prices,
+} from './agent-config.js';
 export { createAgentRegistry, defaultAgents, type AgentRegistry, type DefaultModels } from './agent-registry.js';
 export { billedTokens, costOf } from './cost.js';
 export {
@@ -12,6 +19,6 @@ export {
   type ResumeRunOptions,
   type RunAgentOptions,
 } from './run-agent.js';
-export { interruptedRun, type InterruptedRun, type StartedCall } from './interrupted-run.js';
 export { agentSystem } from './offered-tools.js';
+export { SCRIPT_TOOL } from '../answer/index.js';
 export { extendHistory } from './run-log.js';

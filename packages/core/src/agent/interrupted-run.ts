@@ -1,19 +1,21 @@
 import type { OutputItem, StreamEvent, ToolEffect } from '../protocol/index.js';
 
 /** A structured call that had started. `scriptId`: the script that saves it. */
-export interface StartedCall {
+interface StartedCall {
   readonly effect: ToolEffect;
   readonly scriptId: string | undefined;
 }
 
-/** What the stored events of a run say about a run whose process ended. */
+/** The state of a run whose process ended, read from its stored events. */
 export interface InterruptedRun {
   /** Ids of items that started and have not ended. */
   readonly openItems: readonly string[];
   /** Ids of all items of the run. */
   readonly itemIds: ReadonlySet<string>;
-  /** By `call_id`. */
+  /** Calls that have started, by `call_id`. */
   readonly startedCalls: ReadonlyMap<string, StartedCall>;
+  /** The scripts that save calls for which an approval was requested, by `call_id`. */
+  readonly requestedCalls: ReadonlyMap<string, string>;
 }
 
 const CLOSED_BY = ['item_done', 'item_cancelled', 'item_error'];
@@ -22,6 +24,7 @@ export function interruptedRun(events: readonly StreamEvent[]): InterruptedRun {
   const open = new Set<string>();
   const itemIds = new Set<string>();
   const startedCalls = new Map<string, StartedCall>();
+  const requestedCalls = new Map<string, string>();
   for (const { payload } of events) {
     if (payload.type === 'item_start') {
       open.add(payload.item_id);
@@ -29,8 +32,10 @@ export function interruptedRun(events: readonly StreamEvent[]): InterruptedRun {
     } else if (CLOSED_BY.includes(payload.type)) open.delete((payload as { item_id: string }).item_id);
     else if (payload.type === 'tool_call_start')
       startedCalls.set(payload.call_id, { effect: payload.effect, scriptId: payload.script_id });
+    else if (payload.type === 'approval_requested' && payload.approval.script_id !== undefined)
+      requestedCalls.set(payload.approval.call_id, payload.approval.script_id);
   }
-  return { openItems: [...open], itemIds, startedCalls };
+  return { openItems: [...open], itemIds, startedCalls, requestedCalls };
 }
 
 /** Whether a script of the same answer has failed: later ones of the answer are skipped then. */

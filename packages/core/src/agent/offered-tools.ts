@@ -6,36 +6,69 @@ import {
   type LimitsInput,
   type ModelProvider,
   type ModelTool,
-  type Tool,
+  ToolscriptUsageError,
 } from '../protocol/index.js';
 import type { AgentConfig } from './agent-config.js';
 import { SCRIPT_TOOL } from '../answer/index.js';
 
 export interface OfferedTools {
   readonly tools: readonly ModelTool[];
-  /** The tools' own names, by the names under which they are offered. */
+  /** The tools' own names, by the names that the model uses. */
   readonly functions: ReadonlyMap<string, string>;
-  /** Those of the offered names whose tools take no arguments. */
+  /** The offered names of tools without arguments. */
   readonly withoutArguments: ReadonlySet<string>;
 }
 
-const SCRIPT_TOOL_DESCRIPTION = 'Runs TypeScript in the sandbox, as the system text says, and gives what came of it.';
+const SCRIPT_TOOL_DESCRIPTION = 'Runs TypeScript in the sandbox, as the system text describes, and returns its result.';
 
-/** What a model may call, in an order that does not change. */
-export function offerTools(harness: Harness, { carrier, functions }: AgentConfig, mode: HarnessMode): OfferedTools {
+/** The tools that a model may call, in a stable order. Functions of the client keep their names. */
+export function offerTools(
+  harness: Harness,
+  { carrier, functions }: AgentConfig,
+  mode: HarnessMode,
+  clientFunctions: readonly FunctionTool[] = [],
+): OfferedTools {
+  const taken = takenNames(clientFunctions);
   const names = new Map<string, string>();
   const tools: ModelTool[] = [];
   if (mode !== 'disabled' && carrier !== 'text') tools.push(scriptTool(harness, carrier));
   for (const tool of harness.tools()) {
     const offered = mode === 'disabled' || functions === 'all' || functions.includes(tool.name);
-    if (offered) tools.push(functionTool(tool, names));
+    if (!offered) continue;
+    const name = freeName(tool.name, taken);
+    taken.add(name);
+    names.set(name, tool.name);
+    tools.push({ type: 'function', name, description: tool.description, inputSchema: tool.inputSchema });
   }
   const functionTools = tools.filter((tool) => tool.type === 'function');
   const withoutArguments = functionTools.filter(({ inputSchema }) => takesNothing(inputSchema)).map(({ name }) => name);
-  return { tools, functions: names, withoutArguments: new Set(withoutArguments) };
+  return {
+    tools: [...tools, ...clientFunctions],
+    functions: names,
+    withoutArguments: new Set(withoutArguments),
+  };
 }
 
-/** Members of a JSON Schema beside `properties` that let an object have members. */
+function takenNames(clientFunctions: readonly FunctionTool[]): Set<string> {
+  const taken = new Set([SCRIPT_TOOL]);
+  for (const { name } of clientFunctions) {
+    if (taken.has(name))
+      throw new ToolscriptUsageError(
+        `The name of the client's function ${JSON.stringify(name)} is taken. Give it another name.`,
+      );
+    taken.add(name);
+  }
+  return taken;
+}
+
+function freeName(toolName: string, taken: ReadonlySet<string>): string {
+  const base = toolName.replaceAll(/[^\w-]/gu, '_').slice(0, 60);
+  let name = base;
+  for (let count = 2; taken.has(name); count += 1) name = `${base}_${count}`;
+  return name;
+}
+
+/** Members of a JSON Schema other than `properties` that allow an object to have members. */
 const OPENING = ['$ref', 'allOf', 'anyOf', 'oneOf', 'patternProperties', 'if', 'dependentSchemas'];
 
 function takesNothing(schema: Readonly<Record<string, unknown>>): boolean {
@@ -56,15 +89,10 @@ function scriptTool(harness: Harness, carrier: 'tool' | 'custom'): ModelTool {
   return { type: 'function', ...common, inputSchema: { ...harness.asTool().inputSchema } };
 }
 
-function functionTool({ name, description, inputSchema }: Tool, names: Map<string, string>): FunctionTool {
-  const base = name.replaceAll(/[^\w-]/gu, '_').slice(0, 60);
-  let offered = base;
-  for (let count = 2; names.has(offered) || offered === SCRIPT_TOOL; count += 1) offered = `${base}_${count}`;
-  names.set(offered, name);
-  return { type: 'function', name: offered, description, inputSchema };
-}
-
-/** The changes to a harness's limits under which an agent's scripts run: what nobody has set is what agents need. */
+/**
+ * The overrides of a harness's limits for an agent's scripts: limits that the host has not set get the defaults for
+ * agents.
+ */
 export function agentLimits(
   { hostLimits }: Harness,
   { limits }: Pick<AgentConfig, 'limits'>,
@@ -73,7 +101,7 @@ export function agentLimits(
   return { ...AGENT_LIMITS, ...hostLimits, ...limits, ...ofRun };
 }
 
-/** The system text of an agent's runs, for a host that keeps it with a thread. Undefined: there is none. */
+/** The system text of an agent's runs, for a host that stores it with a thread. Undefined: there is none. */
 export function agentSystem(
   harness: Harness,
   provider: Pick<ModelProvider, 'capabilities'>,
@@ -83,12 +111,12 @@ export function agentSystem(
   return systemText(harness, agentFor(provider, agent), mode);
 }
 
-/** Where there are no tools that take raw text, scripts come as an argument. */
+/** If the provider has no tools that take raw text, scripts arrive as an argument. */
 export function agentFor({ capabilities }: Pick<ModelProvider, 'capabilities'>, agent: AgentConfig): AgentConfig {
   return agent.carrier === 'custom' && !capabilities.customTools ? { ...agent, carrier: 'tool' } : agent;
 }
 
-/** The system text: how scripts are written and what there is, then the agent's own. Stable while they are. */
+/** The system text: how to write scripts, the tools, then the agent's own text. The same inputs give the same text. */
 export function systemText(harness: Harness, agent: AgentConfig, mode: HarnessMode): string | undefined {
   const { carrier, afterScript, instructions, instructionTokens: tokenBudget } = agent;
   const guide =

@@ -3,7 +3,7 @@ import { newId } from '../text/new-id.js';
 
 export type OpenCall = FunctionCallItem | ScriptExecutionItem;
 
-/** The calls and scripts without a result, in order; of a script that a call brought, the script. */
+/** The calls and scripts without a result, in order. For a script that arrived as a call, the script. */
 export function openCalls(items: readonly OutputItem[]): OpenCall[] {
   const open = new Map<string, OpenCall>();
   for (const item of items) {
@@ -27,15 +27,15 @@ export function openCalls(items: readonly OutputItem[]): OpenCall[] {
 
 const NOT_RUN = 'There is no result: this was not run.';
 const CUT_OFF =
-  'There is no result: the process ended while this script ran. What it had done by then is done; look before you do anything of it again.';
+  'There is no result: the process ended while this script ran. Its completed calls took effect: check before you repeat any of them.';
 const UNKNOWN =
   'There is no result: the process ended while this call ran. It may have taken effect: check before you repeat it.';
 const WAITING =
   'This call is suspended: it waits for a decision of the user. Its result follows after the decision; do not repeat it.';
 const SUSPENDED =
-  'Script suspended: it waits for a decision of a person. It goes on by itself when there is one, and its result comes then; do not repeat its calls.';
+  'Script suspended: an approval is pending. It resumes by itself after the user decides, and returns its result then; do not repeat its calls.';
 
-/** The result in the place of one that has not come, when the conversation goes on without it. */
+/** The result that replaces a missing one when the conversation continues without it. */
 export function closingOutput(call: OpenCall, hasStarted = false): OutputItem {
   const { call_id } = call;
   const output = hasStarted ? UNKNOWN : call.type === 'function_call' && call.suspended === true ? WAITING : NOT_RUN;
@@ -49,7 +49,7 @@ export function closingOutput(call: OpenCall, hasStarted = false): OutputItem {
     call_id,
     status: waits ? 'suspended' : 'failed',
     report,
-    /** It stands in for a result: nothing happened when it was told. */
+    /** Whether the output replaces a missing result: its call did not run. */
     stands_in: true,
     logs: [],
     operations: [],

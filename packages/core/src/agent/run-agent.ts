@@ -4,6 +4,7 @@ import { generateEvents } from '../answer/index.js';
 import { ToolscriptUsageError } from '../protocol/index.js';
 import type {
   ApprovalPolicy,
+  FunctionTool,
   HarnessMode,
   JsonObject,
   LimitsInput,
@@ -11,13 +12,17 @@ import type {
   Outcome,
   OutputItem,
   StreamEvent,
+  ToolChoice,
 } from '../protocol/index.js';
 import { newId } from '../text/new-id.js';
 import { defineAgent, type AgentInput } from './agent-config.js';
 import { AgentRun } from './agent-run.js';
+import { checkAgentOptions } from './check-options.js';
 import { agentFor, agentLimits, offerTools } from './offered-tools.js';
 import { interruptedRun } from './interrupted-run.js';
 import { extendHistory, RunLog } from './run-log.js';
+
+const COMMON = ['provider', 'harness', 'history'] as const;
 
 interface CommonOptions {
   provider: ModelProvider;
@@ -26,105 +31,147 @@ interface CommonOptions {
   /** The conversation so far: see `extendHistory`. */
   history?: readonly OutputItem[];
   signal?: AbortSignal;
-  /** Over the agent's own, and the harness's. */
+  /** Overrides of the agent's own limits and the harness's. */
   mode?: HarnessMode;
   limits?: Partial<LimitsInput>;
   /** Replaces the harness's approvals for this run. */
   approvals?: ApprovalPolicy;
   /** The host's own context for tools. */
   app?: unknown;
-  /** Whose run it is. */
+  /** The owner of the run. */
   principal?: string;
   /** Members of the scripts' `context`. */
   context?: JsonObject;
-  /** The thread's system text, where it was kept. Default: made from the harness and the agent. */
+  /** The stored system text of the thread. Default: generated from the harness and the agent. */
   system?: string;
-  /** Finds the bytes of images. */
+  /** Loads the bytes of images. */
   loadImage?: LoadImage;
+  /**
+   * Functions that the caller of the run performs itself. The run ends after an answer that calls one; the next run's
+   * input has the call's `function_call_output`.
+   */
+  clientFunctions?: readonly FunctionTool[];
+  /** False: an answer contains at most one call. Default: the provider's default. */
+  parallelToolCalls?: boolean;
+  /**
+   * Resolves when the events of the run that its consumer has received so far are stored. A script, and a structured
+   * call, waits for it before its first call with effects. A host that recovers runs from stored events needs it: a
+   * script that no stored event names would be made again.
+   */
+  flushEvents?: () => Promise<void>;
   /** Called with the outcome of each script; a suspended one has its `suspension`. */
   onOutcome?: (outcome: Outcome) => void;
-  /** Names for the run's events; made up where left out. */
+  /** Ids for the run's events; generated if omitted. */
   runId?: string;
   threadId?: string;
   turnId?: string;
-  /** For scripts in text: tell their source while it is typed, as of `processText`. Default false. */
+  /** For scripts in text: emits their source while it streams, as `processText` does. Default false. */
   scriptSourceDeltas?: boolean;
-  /** Where the run's events go on, behind those of a run of the same `runId` that was suspended. */
+  /** The number of the first event, after those of a suspended run with the same `runId`. */
   nextSeq?: number;
 }
 
 export interface RunAgentOptions extends CommonOptions {
-  /** What the person says, or the items of it. */
+  /** The user's message as text, or its items. */
   input: string | readonly OutputItem[];
+  /** The tool that the run's first answer must call. Default: the model decides. */
+  toolChoice?: ToolChoice;
 }
 
 export interface ResumeAgentOptions extends CommonOptions {
-  /** The `script_id` of the `response_done` that said `suspended`, or the `suspension` of the script's outcome. */
+  /**
+   * The `script_id` of the `response_done` with the status `suspended`, or the `suspension` of the script's outcome.
+   */
   suspension: string;
-  /** By approval. What is left out stays pending. */
+  /** Decisions by approval id. Approvals without a decision stay pending. */
   decisions?: Decisions;
+  /**
+   * The script of `suspension` was interrupted and its run has ended, so this run recovers it. `force`: even if its
+   * holder may be alive.
+   */
+  recover?: { readonly force?: boolean };
+  /** An earlier process may have begun to resume the script; in that case the script is recovered. Default false. */
+  mayBeResumed?: boolean;
 }
 
 /**
- * Lets a model work: answers, their scripts and calls, and their results, until an answer asks for nothing. The events
- * of it are one run; `response_done` is the last. Leaving the loop early ends what runs. What the model, its provider
- * and its scripts do wrong is told in the events; what the host does wrong is thrown.
+ * Runs an agent: the model's answers, their scripts and calls, and the results, until an answer contains neither
+ * scripts nor calls. The events form one run; `response_done` is the last. Leaving the loop early aborts the run.
+ * Faults of the model, its provider and its scripts are reported in the events; mistakes of the host are thrown.
  */
 export function runAgent(options: RunAgentOptions): AsyncGenerator<StreamEvent, void, undefined> {
-  const { input } = options;
+  checkAgentOptions(options, 'runAgent', COMMON);
+  const { input, toolChoice } = options;
   const items = typeof input === 'string' ? [userMessage(input)] : input;
   if (!Array.isArray(items)) throw new ToolscriptUsageError('runAgent needs the input as text, or as items.');
-  return play(options, (run) => run.start(items as readonly OutputItem[]));
+  return play(options, (run) => run.start(items as readonly OutputItem[], toolChoice));
 }
 
 /**
- * Goes on with a run that was suspended: finishes the script and what stands behind it in its answer, gives their
- * results to the model, and goes on. `history` is the conversation with the suspended run in it.
+ * Resumes a suspended run: finishes the script and the rest of its answer, gives their results to the model, and
+ * continues. `history` is the conversation including the suspended run.
  */
 export function resumeAgent(options: ResumeAgentOptions): AsyncGenerator<StreamEvent, void, undefined> {
-  const { suspension, decisions = {} } = options;
+  checkAgentOptions(options, 'resumeAgent', COMMON);
+  const { suspension, decisions = {}, recover, mayBeResumed = false } = options;
   if (typeof suspension !== 'string') throw new ToolscriptUsageError('resumeAgent needs the suspension as a string.');
-  return play(options, (run) => run.resume(suspension, decisions));
+  return play(options, (run) =>
+    recover === undefined
+      ? run.resume(suspension, decisions, mayBeResumed)
+      : run.recoverScript(suspension, recover.force === true),
+  );
 }
 
 export interface ResumeRunOptions extends Omit<CommonOptions, 'runId' | 'threadId' | 'turnId' | 'nextSeq'> {
   /** All stored events of the run, in order. */
   events: readonly StreamEvent[];
-  /** By approval. Approvals that are left out stay pending. */
+  /** By approval id. Omitted approvals stay pending. */
   decisions?: Decisions;
+  /** See `ResumeAgentOptions`. */
+  mayBeResumed?: boolean;
 }
 
-export interface RecoverRunOptions extends Omit<ResumeRunOptions, 'decisions'> {
+export interface RecoverRunOptions extends Omit<ResumeRunOptions, 'decisions' | 'mayBeResumed'> {
   /** Claims a script even if its holder may be alive. Default false. */
   force?: boolean;
+  /**
+   * The run's harness used this store, and the store has lost nothing since: its machine has not lost power, or the
+   * store flushes. A script without a journal has then performed only reads, and runs again. Default false: the model
+   * reads that the script was interrupted.
+   */
+  storeIsWhole?: boolean;
 }
 
 /** Resumes a suspended run from its stored events. `history` is the conversation before the run. */
-export function resumeRun({ events, decisions, ...options }: ResumeRunOptions): AsyncGenerator<StreamEvent> {
+export function resumeRun(given: ResumeRunOptions): AsyncGenerator<StreamEvent> {
+  checkAgentOptions(given, 'resumeRun', [...COMMON, 'events']);
+  const { events, decisions, ...options } = given;
   const last = events.at(-1)?.payload;
   if (last?.type !== 'response_done' || last.status !== 'suspended' || last.script_id === undefined)
-    throw new ToolscriptUsageError('resumeRun needs the events of a run that ends suspended.');
+    throw new ToolscriptUsageError('resumeRun needs the events of a suspended run.');
   const suspension = last.script_id;
   return resumeAgent({ ...continuing(options, events), suspension, ...(decisions === undefined ? {} : { decisions }) });
 }
 
 /**
- * Continues a run whose process ended, from its stored events. Completed items stay, a half answer is closed as
- * interrupted, and a script continues from its journal. A call with effects that has no result is reported as unknown
- * to the model; nothing is done twice. `history` is the conversation before the run.
+ * Continues a run whose process ended, from its stored events. Completed items stay, an unfinished answer is closed
+ * as interrupted, and a script continues from its journal. A call with effects but without a result is reported to
+ * the model as unknown and never repeated. `history` is the conversation before the run.
  */
-export function recoverRun({ events, force = false, ...options }: RecoverRunOptions): AsyncGenerator<StreamEvent> {
+export function recoverRun(given: RecoverRunOptions): AsyncGenerator<StreamEvent> {
+  checkAgentOptions(given, 'recoverRun', [...COMMON, 'events']);
+  const { events, force = false, storeIsWhole = false, ...options } = given;
   const last = events.at(-1)?.payload;
   if (last === undefined || last.type === 'response_done')
     throw new ToolscriptUsageError(
-      'recoverRun needs the events of a run that has not ended; resumeRun resumes a suspended one.',
+      'recoverRun needs the events of a run that has not ended. Use resumeRun for a suspended run.',
     );
   const interrupted = interruptedRun(events);
   const closed = interrupted.openItems.map((id): StreamEvent => ({
     ...events.at(-1)!,
     payload: { type: 'item_cancelled', item_id: id },
   }));
-  return play(continuing(options, [...events, ...closed]), (run) => run.recover(interrupted, force));
+  return play(continuing(options, [...events, ...closed]), (run) => run.recover(interrupted, { force, storeIsWhole }));
 }
 
 function continuing(
@@ -142,7 +189,7 @@ function continuing(
   };
 }
 
-/** What a person says. */
+/** A user's message. */
 export function userMessage(content: string): OutputItem {
   return { type: 'message', id: newId('item'), role: 'user', content };
 }
@@ -151,19 +198,29 @@ function play(
   options: CommonOptions,
   start: (run: AgentRun) => Promise<void>,
 ): AsyncGenerator<StreamEvent, void, undefined> {
-  return generateEvents(options.signal, (push, signal) => {
-    const run = prepare(options, signal, push);
+  return generateEvents(options.signal, (push, signal, handled) => {
+    const { flushEvents } = options;
+    const flush = flushEvents && (() => handled().then(flushEvents));
+    const run = prepare(options, signal, { push, flush });
     return () => start(run);
   });
 }
 
-function prepare(options: CommonOptions, signal: AbortSignal, listen: (event: StreamEvent) => void): AgentRun {
+interface Events {
+  readonly push: (event: StreamEvent) => void;
+  readonly flush: (() => Promise<void>) | undefined;
+}
+
+function prepare(options: CommonOptions, signal: AbortSignal, { push, flush }: Events): AgentRun {
   const { provider, harness, history = [], system, loadImage, scriptSourceDeltas = false } = options;
+  harness.assertOpen();
   const agent = agentFor(provider, defineAgent(options.agent));
   const { threadId = newId('thr'), runId = newId('run'), turnId = newId('turn'), nextSeq = 0 } = options;
-  const log = new RunLog({ runId, threadId, turnId, nextSeq }, history, listen);
+  const log = new RunLog({ runId, threadId, turnId, nextSeq }, history, push, flush);
   const mode = options.mode ?? agent.mode ?? harness.mode;
-  const { tools, functions, withoutArguments } = offerTools(harness, agent, mode);
+  const { clientFunctions = [], parallelToolCalls } = options;
+  const { tools, functions, withoutArguments } = offerTools(harness, agent, mode, clientFunctions);
+  const clientNames = new Set(clientFunctions.map(({ name }) => name));
   const limits = agentLimits(harness, agent, options.limits);
   const results: unknown[] = [];
   const conditions = {
@@ -186,6 +243,7 @@ function prepare(options: CommonOptions, signal: AbortSignal, listen: (event: St
     scriptsAreCalls: agent.carrier !== 'text',
     functions,
     withoutArguments,
+    clientFunctions: clientNames,
     onResult: (result: unknown) => {
       results.push(result);
     },
@@ -197,6 +255,7 @@ function prepare(options: CommonOptions, signal: AbortSignal, listen: (event: St
     conditions,
     work,
     tools,
+    parallelToolCalls,
     system,
     loadImage,
     results,

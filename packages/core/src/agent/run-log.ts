@@ -5,8 +5,8 @@ import { EventStream, type PayloadSink } from '../answer/index.js';
 import { sinceCompaction } from './compaction.js';
 
 /*
- * A conversation is a fold: the items that were there, then the events of a run, by the same reducer that folds a
- * response. So what the model is given is what a reader of the events sees.
+ * The conversation of a run is a fold: the earlier items, then the events of the run, by the same reducer that folds
+ * a response. So the model reads what a reader of the events sees.
  */
 class ConversationFold {
   readonly #reducer = new ResponseReducer();
@@ -15,7 +15,7 @@ class ConversationFold {
 
   add(items: readonly OutputItem[]): void {
     for (const item of items) {
-      // Names of a host's own making may come twice.
+      // Ids that a host generates may repeat.
       const id = this.#ids.has(item.id) ? `${item.id}#${this.#ids.size}` : item.id;
       this.#ids.add(id);
       this.apply({ type: 'item_done', item_id: id, final_item: item });
@@ -36,7 +36,7 @@ function inputOf(payload: Extract<EventPayload, { type: 'response_start' }>): re
   return Array.isArray(payload.input) ? (payload.input as OutputItem[]) : [];
 }
 
-/** The conversation behind a run's events: what was asked, what came of it, and what changed of earlier items. */
+/** The conversation after a run's events: its input, its output, and changes of earlier items. */
 export function extendHistory(history: readonly OutputItem[], events: Iterable<StreamEvent>): readonly OutputItem[] {
   const fold = new ConversationFold();
   fold.add(history);
@@ -44,10 +44,11 @@ export function extendHistory(history: readonly OutputItem[], events: Iterable<S
   return fold.items;
 }
 
-/** The events of a run, and the conversation that they make. */
+/** The events of a run, and the conversation that they fold into. */
 export class RunLog implements PayloadSink {
   readonly identity: RunIdentity;
   readonly hasListeners = true;
+  readonly flush: (() => Promise<void>) | undefined;
   readonly #stream: EventStream;
   readonly #fold = new ConversationFold();
 
@@ -55,7 +56,9 @@ export class RunLog implements PayloadSink {
     identity: RunIdentity & { nextSeq?: number },
     history: readonly OutputItem[],
     listen: (event: StreamEvent) => void,
+    flush?: () => Promise<void>,
   ) {
+    this.flush = flush;
     const { runId, threadId, turnId, nextSeq } = identity;
     this.identity = { runId, threadId, turnId };
     this.#fold.add(history);
@@ -72,10 +75,13 @@ export class RunLog implements PayloadSink {
     return this.#fold.items;
   }
 
-  /** What the model reads: everything since the last summary. Of interrupted items, only a message's text is kept. */
+  /**
+   * The part of the conversation that the model reads: everything since the last summary. From interrupted items,
+   * only a message's text is kept.
+   */
   conversation(): OutputItem[] {
     const items = sinceCompaction(this.items).filter((item) => item.cancelled !== true || item.type === 'message');
-    // A request does not end with the model's own text: an interrupted answer that nothing follows is asked for anew.
+    // A request must not end with the model's own text: an interrupted answer at the end is requested again.
     while (items.at(-1)?.cancelled === true) items.pop();
     return items;
   }

@@ -3,7 +3,7 @@ import type { Harness } from '../harness/index.js';
 import type { ApprovalPolicy, HarnessMode, JsonObject, LimitsInput, Outcome, RunIdentity } from '../protocol/index.js';
 import { present } from '../text/present.js';
 
-/** The options under which the scripts and calls of an agent's run work. */
+/** The options for the scripts and calls of an agent's run. */
 export interface RunConditions {
   readonly harness: Harness;
   readonly log: PayloadSink & { readonly identity: RunIdentity };
@@ -18,7 +18,7 @@ export interface RunConditions {
   readonly onOutcome: ((outcome: Outcome) => void) | undefined;
 }
 
-/** Runs an agent's scripts and calls in its harness, whose events go to the run's log. */
+/** Runs an agent's scripts and calls in its harness, and emits their events to the run's log. */
 export function hostOver(conditions: RunConditions, sourceDeltas: boolean): ScriptHost {
   const { harness, log, mode, context, onOutcome } = conditions;
   const { threadId, turnId } = log.identity;
@@ -30,12 +30,13 @@ export function hostOver(conditions: RunConditions, sourceDeltas: boolean): Scri
       onOutcome?.(outcome);
       return { outcome };
     },
-    callTool: ({ name, input, callId }) => harness.callTool(name, input, { ...shared, callId, threadId, turnId }),
+    callTool: ({ name, input, ...names }) =>
+      harness.callTool(name, input, { ...shared, ...present(names), threadId, turnId }),
     detector: () => harness.detector({ sourceDeltas }),
   };
 }
 
-/** The options that a new script, a resumed one and a structured call have in common. */
+/** The options that a new script, a resumed script and a structured call share. */
 export function sharedOptions({ log, approvals, principal, limits, app, signal }: RunConditions) {
   return { ...present({ approvals, principal, limits }), app, signal, sink: log };
 }

@@ -2,24 +2,24 @@ import { estimateTokens } from '../history/index.js';
 import type { EventPayload, ModelRequest, OutputItem, Usage } from '../protocol/index.js';
 
 /*
- * What an answer used, where its provider did not say so to its end: the connection was cut, or it never says it. A
- * budget counts with it, so it is too high rather than too low: text is counted at twice the usual estimate until the
- * provider has counted an input itself.
+ * Estimates the usage of an answer whose provider did not report all of it: the connection broke, or the provider
+ * never reports usage. A budget depends on the estimate, so it is too high rather than too low: text counts at twice
+ * the usual estimate until the provider has counted an input itself.
  */
 
-/** Tokens for a token of the plain estimate. Code, tables and data take up to so many. */
+/** The factor over the plain estimate. Code, tables and data need up to this many tokens for each estimated one. */
 export const ESTIMATE_MARGIN = 2;
 
-/** What providers add to a message, a call or a tool, in tokens. */
+/** Tokens that providers add to a message, a call or a tool. */
 const PER_ITEM = 40;
 
-/** What providers add to a request that has tools, in tokens. */
+/** Tokens that providers add to a request with tools. */
 const WITH_TOOLS = 600;
 
-/** An image that is shown, in tokens. */
+/** Tokens of an image. */
 const PER_IMAGE = 1600;
 
-/** What an answer said, and whether its provider ended it. */
+/** The output of an answer, and whether its provider ended it. */
 export class SaidText {
   readonly #texts = new Map<string, string>();
   #isWhole = false;
@@ -51,7 +51,7 @@ export class SaidText {
   }
 }
 
-/** The figures that are not known, estimated; those that the provider gave so far are the least. */
+/** The usage with estimates for the unknown figures. Figures that the provider has reported so far are minimums. */
 export function estimateUsage(
   input: number,
   said: SaidText,
@@ -59,7 +59,7 @@ export function estimateUsage(
 ): Usage {
   const beside = Math.max(0, (total_tokens ?? 0) - input_tokens - output_tokens);
   const written = estimateTokens(said.text) * ESTIMATE_MARGIN + said.items * PER_ITEM;
-  // The provider's input is exact: it counted it before the answer began.
+  // The provider's input count is exact: the provider counted it before the answer began.
   const sent = input_tokens > 0 || beside > 0 ? input_tokens : input;
   const output = Math.max(output_tokens, written);
   const { native: _native, ...figures } = others;
@@ -88,7 +88,7 @@ function imagesIn(item: OutputItem): number {
   return JSON.stringify(item).split('"type":"image"').length - 1;
 }
 
-/** What the model is given of an item, more or less. */
+/** The approximate text of an item that the model reads. */
 export function shownText(item: OutputItem): string {
   switch (item.type) {
     case 'message':

@@ -1,25 +1,28 @@
 import type { ModelRequest, Usage } from '../protocol/index.js';
 import { ESTIMATE_MARGIN, estimateRequest, estimateUsage, type SaidText } from './usage-estimate.js';
 
-/** An answer whose usage is to be counted. */
+/** An answer whose usage is counted. */
 interface CountedAnswer {
   readonly request: ModelRequest;
   readonly said: SaidText;
 }
 
-/** What the answers of a run used. The figures of one answer replace each other; those of all are added. */
+/**
+ * The usage of a run's answers. A later figure of an answer replaces the earlier one; the figures of all answers are
+ * added.
+ */
 export class UsageSum {
   #ended: Usage | undefined;
   #current: Usage | undefined;
   #last: Usage | undefined;
-  /** The last request whose tokens the provider counted, and how many it counted. */
+  /** The last request whose tokens the provider counted, and the count. */
   #known: { readonly request: ModelRequest; readonly tokens: number } | undefined;
 
   note(usage: Usage): void {
     this.#current = usage;
   }
 
-  /** What the provider did not count to its end is estimated. Whether it was. */
+  /** Estimates the figures that the provider did not report completely. Returns whether it estimated any. */
   endAnswer(answer: CountedAnswer): boolean {
     const isCounted = answer.said.isWhole && this.#current !== undefined;
     const isEstimated = !isCounted && (answer.said.items > 0 || this.#current !== undefined);
@@ -36,18 +39,18 @@ export class UsageSum {
     return estimateUsage(Math.ceil(estimateRequest(request) * this.#margin()), said, this.#current);
   }
 
-  /** Tokens for an estimated one, as the provider counted them last, and a fifth more. */
+  /** Tokens for each estimated one, from the provider's last count, plus a fifth. */
   #margin(): number {
     if (this.#known === undefined || this.#known.tokens === 0) return ESTIMATE_MARGIN;
     return Math.max(1, (this.#known.tokens / estimateRequest(this.#known.request)) * 1.2);
   }
 
-  /** Of the last answer that has ended, as its provider counted it. */
+  /** The usage of the last answer that has ended, as its provider counted it. */
   get last(): Usage | undefined {
     return this.#last;
   }
 
-  /** Undefined where nothing was said. */
+  /** Undefined if the provider reported nothing. */
   get total(): Usage | undefined {
     if (this.#current === undefined) return this.#ended;
     const parts = this.#ended === undefined ? [this.#current] : [this.#ended, this.#current];
@@ -71,7 +74,7 @@ function totalOf({ input_tokens: input, output_tokens: output, total_tokens: tot
   return total;
 }
 
-/** With what the cache read or stored, which some formats count beside the input. */
+/** Input tokens including those that the cache read or stored, which some formats count separately. */
 function inputOf(usage: Usage): number {
   return Math.max(usage.input_tokens, totalOf(usage) - usage.output_tokens);
 }

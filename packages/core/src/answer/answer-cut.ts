@@ -1,19 +1,19 @@
 import type { EventPayload } from '../protocol/index.js';
 
-/** For a provider to say what an answer used, after its script has ended, in ms. */
+/** Maximum time in ms for a provider to report an answer's usage after its script has ended. */
 const USAGE_WAIT_MS = 1000;
 
 /**
- * The end of an answer at its script. Most models end there by themselves, and then the provider says what the answer
- * used. So it is not stopped at once, but as soon as the model says more (blanks too: what the provider holds for the
- * answer is what it is given back), or nothing comes:
+ * The end of an answer at its script. Most models end there by themselves, and the provider then reports the usage of
+ * the answer. So the answer is stopped only when the model writes more, or when no end arrives in time. White space
+ * counts as more, because later requests must repeat the answer as the provider stored it:
  *
  *   open ──the script's end──▶ closing ──more is said | no end in time──▶ stopped
  */
 export class AnswerCut {
   readonly #stop: () => void;
   #isClosing = false;
-  /** Payloads that say something, which have come and which were read. */
+  /** The counts of payloads with output that have arrived and that were read. */
   #came = 0;
   #read = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -23,7 +23,7 @@ export class AnswerCut {
     this.#stop = stop;
   }
 
-  /** It came from the provider; it is read later. */
+  /** A payload has arrived from the provider; it is read later. */
   came(payload: EventPayload): void {
     if (!saysSomething(payload)) return;
     this.#came += 1;
@@ -34,14 +34,14 @@ export class AnswerCut {
     if (saysSomething(payload)) this.#read += 1;
   }
 
-  /** The script has ended. `saysMore`: something stands behind it in the same piece. */
+  /** The script has ended. `saysMore`: more text follows it in the same chunk. */
   close(saysMore: boolean): void {
     this.#isClosing = true;
     if (saysMore || this.#came > this.#read) return this.#stop();
     this.#timer = setTimeout(this.#stop, USAGE_WAIT_MS);
   }
 
-  /** The answer is read. */
+  /** The answer was read to its end. */
   end(): void {
     clearTimeout(this.#timer);
   }

@@ -13,14 +13,14 @@ import { TextPieces } from './text-pieces.js';
  *   listening ──a script's end, stopsAfterScript──▶ stopped ──┐
  *       └──────────────────response_done──────────────────────┴──▶ ended
  *
- * In `stopped` the provider is told to stop too, unless it ends by itself (see `AnswerCut`). From the payloads that
+ * In `stopped` the provider is stopped too, unless it ends by itself (see `AnswerCut`). From the payloads that
  * still arrive, the player takes only the ends of open items.
  */
 
 export interface AnswerSettings {
   readonly emit: (payload: EventPayload) => void;
   readonly work: AnswerWork;
-  /** In the answer's text, scripts run, or a warning replaces each, or all text stays text. */
+  /** For scripts in the answer's text: they run, a warning replaces each, or all text stays text. */
   readonly scriptsInText: 'run' | 'warn' | 'none';
   readonly stopsAfterScript: boolean;
   readonly detector: () => Detector;
@@ -28,15 +28,15 @@ export interface AnswerSettings {
   readonly onPayload?: (payload: EventPayload) => EventPayload;
   /** Ends the provider's stream. */
   readonly stop: () => void;
-  /** Tells the provider to end its stream. */
+  /** Aborts the provider's stream. */
   readonly signal: AbortSignal;
-  /** How long the provider may go on after the signal, in ms. */
+  /** Maximum time in ms that the provider may continue after the signal. */
   readonly graceMs: number;
 }
 
 export interface AnswerEnd {
   readonly status: ResponseStatus;
-  /** Why it is incomplete. */
+  /** Why the answer is incomplete. */
   readonly reason?: string;
   readonly error?: { readonly code: string; readonly message: string };
 }
@@ -132,7 +132,8 @@ export class AnswerPlayer {
   /** Makes each call once, and only calls that name a tool, whatever the provider. */
   async #call(id: string, payload: ItemPayload, call: FunctionCallItem): Promise<void> {
     // defence: call-taken-once
-    if (call.name === '' || this.#calls.has(call.call_id)) return this.#cancel(id, 'It is no call, or came before.');
+    if (call.name === '' || this.#calls.has(call.call_id))
+      return this.#cancel(id, 'The call names no tool, or repeats an earlier call.');
     this.#calls.add(call.call_id);
     this.#settings.emit(payload);
     await this.#settings.work.call(call);
@@ -216,7 +217,7 @@ export class AnswerPlayer {
     this.#cut.close(saysMore);
   }
 
-  #cancel(id: string, reason = 'The answer ended before it.'): void {
+  #cancel(id: string, reason = 'The answer ended before this item was complete.'): void {
     this.#open.delete(id);
     this.#settings.emit({ type: 'item_cancelled', item_id: id, reason });
   }
@@ -224,7 +225,8 @@ export class AnswerPlayer {
   #giveUpOpenItems(): void {
     for (const id of this.#open.keys()) this.#cancel(id);
     if (!this.#stopped)
-      for (const message of this.#messages.values()) interrupt(message, 'The answer ended before it.');
+      for (const message of this.#messages.values())
+        interrupt(message, 'The answer ended before this item was complete.');
   }
 }
 

@@ -28,21 +28,24 @@ export interface WorkSettings {
   readonly functions: ReadonlyMap<string, string>;
   /** Offered names of tools that take no arguments. */
   readonly withoutArguments: ReadonlySet<string>;
-  /** Called with every result of a call: it may carry images. */
+  /** Functions that the caller performs: their calls stay without a result. */
+  readonly clientFunctions: ReadonlySet<string>;
+  /** Receives every result of a call, which may contain images. */
   readonly onResult: (result: unknown) => void;
 }
 
-/** A script that is suspended: the members of the `response_done` that says so. */
+/** A suspended script: the members of its `response_done`. */
 export interface Waiting {
   script_id: string;
   approval_ids: string[];
 }
 
+/** The tool by which a model runs scripts. */
 export const SCRIPT_TOOL = 'run_script';
 
 /**
- * Runs the scripts and calls of one answer, one after the other, in order of appearance. Each has a result, until a
- * script is suspended: the scripts and calls after it wait for its end.
+ * Runs the scripts and calls of one answer one at a time, in order of appearance. Each has a result, until a script
+ * is suspended: the scripts and calls after it wait for its end.
  */
 export class AnswerWork {
   readonly #settings: WorkSettings;
@@ -58,7 +61,7 @@ export class AnswerWork {
     this.#failed = failed;
   }
 
-  /** How many scripts and calls have results, or wait. */
+  /** The number of scripts and calls that have results, or wait. */
   get started(): number {
     return this.#started;
   }
@@ -83,14 +86,15 @@ export class AnswerWork {
   }
 
   async call(call: FunctionCallItem): Promise<void> {
-    const { scriptsAreCalls, mode } = this.#settings;
+    const { scriptsAreCalls, mode, clientFunctions } = this.#settings;
+    if (clientFunctions.has(call.name)) return;
     // Calls without a result are found in the conversation after the resume.
     if (this.#waiting !== undefined) return;
     if (!scriptsAreCalls || call.name !== SCRIPT_TOOL) return this.#function(call);
     const source = sourceOf(call);
     if (source === undefined)
       return this.#refuse(call, '`run_script` needs { "code": string }: the TypeScript to run.');
-    if (mode === 'disabled') return this.#refuse(call, 'ScriptDisabledError: Scripts are switched off here.');
+    if (mode === 'disabled') return this.#refuse(call, 'ScriptDisabledError: Scripts are disabled here.');
     const { api, answer_id } = call;
     const carrier = call.native_type === 'custom_tool_call' ? 'custom' : 'tool';
     const item = { call_id: call.call_id, format: 'tool', carrier, api, answer_id } as const;
@@ -103,7 +107,7 @@ export class AnswerWork {
     this.note(await this.#settings.host.runScript(block, block.failure ?? this.#skipped()));
   }
 
-  /** Takes note of how a script of the answer ended. */
+  /** Records how a script of the answer ended. */
   note(end: ScriptEnd): void {
     const { outcome } = end;
     if (outcome.status === 'failed') this.#failed = true;
@@ -113,7 +117,7 @@ export class AnswerWork {
     this.#waiting = waitingFor(outcome);
   }
 
-  /** The model wrote the rest of its answer for a script that succeeds. */
+  /** The model wrote the rest of its answer on the assumption that the script succeeds. */
   #skipped(): ScriptFailure | undefined {
     if (!this.#failed || this.#settings.continueOnError) return undefined;
     const message = 'An earlier script of this answer failed, so nothing of this one ran.';
@@ -138,11 +142,11 @@ export class AnswerWork {
     if (input === undefined)
       return this.#refuse(
         call,
-        'ToolValidationError: the arguments are not a whole JSON object, so nothing was run. Send the call again with all of its arguments, or with {} where it needs none.',
+        'ToolValidationError: the arguments are not a complete JSON object, so nothing ran. Send the call again with all of its arguments, or with {} if it needs none.',
       );
     this.#started += 1;
     const name = functions.get(call.name) ?? call.name;
-    const operation = await host.callTool({ name, input, callId: call.call_id });
+    const operation = await host.callTool({ name, input, callId: call.call_id, scriptId: savedScriptId(call) });
     if (operation.scriptId === undefined) return this.endCall(operation);
     const { scriptId, pendingApprovals = [] } = operation;
     this.#waiting = waitingFor({ scriptId, pendingApprovals });
@@ -157,7 +161,7 @@ export class AnswerWork {
     putItem(emit, operationToOutputItem(operation, identity, { tokenBudget: modelOutputTokens }));
   }
 
-  /** No arguments at all are an input only of tools that take none: elsewhere they were lost. */
+  /** Empty arguments are an input only of tools that take none; for other tools they were lost. */
   #inputOf(call: FunctionCallItem): Record<string, unknown> | undefined {
     // defence: call-without-arguments, without it: if (call.arguments.trim() === '') return {};
     if (call.arguments.trim() === '' && this.#settings.withoutArguments.has(call.name)) return {};
@@ -212,6 +216,15 @@ function pendingItem({ source, language, item: { stage: _stage, ...members } }: 
     ...members,
     status: 'pending',
   };
+}
+
+/**
+ * The script that saves a structured call: made from the call's names, so that a process that recovers the run finds it
+ * before an event names it. Undefined where the call's answer has no name.
+ */
+export function savedScriptId({ id, call_id, answer_id }: FunctionCallItem): string | undefined {
+  if (typeof answer_id !== 'string') return undefined;
+  return `scr_${sha256(JSON.stringify([answer_id, id, call_id])).slice(0, 32)}`;
 }
 
 /** Emits a finished item. */

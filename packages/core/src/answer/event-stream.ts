@@ -1,5 +1,6 @@
 import { EventEnvelopes } from '../protocol/index.js';
 import type { EventPayload, RunIdentity, StreamEvent } from '../protocol/index.js';
+import { present } from '../text/present.js';
 import { PlanMerger } from './plan-merger.js';
 import type { PayloadSink } from './script-host.js';
 
@@ -41,10 +42,11 @@ export class EventStream implements PayloadSink {
   }
 }
 
-/** Emits to both, for a host that keeps a log of its own beside the listeners of the harness. */
+/** Emits to both, for a host that keeps its own log in addition to the listeners of the harness. */
 export function bothSinks(first: PayloadSink, second: PayloadSink): PayloadSink {
   if (!first.hasListeners) return second;
   return {
+    ...present({ identity: second.identity, flush: second.flush }),
     emit(payload) {
       first.emit(payload);
       second.emit(payload);

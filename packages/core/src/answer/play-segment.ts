@@ -2,7 +2,7 @@ import type { AnswerSegment } from '../protocol/index.js';
 import type { AnswerWork } from './answer-work.js';
 import type { TextPieces } from './text-pieces.js';
 
-/** Ends a piece of text, or runs the script that the segment is. `warns`: a warning replaces each script. */
+/** Ends a piece of text, or runs the segment's script. `warns`: a warning replaces each script. */
 export async function playSegment(
   segment: AnswerSegment,
   { pieces, work, warns }: { pieces: TextPieces; work: AnswerWork; warns: boolean },

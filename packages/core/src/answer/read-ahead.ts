@@ -4,9 +4,9 @@ import { EventQueue } from '../protocol/index.js';
 export class SourceFailure extends Error {}
 
 export interface ReadAheadOptions<Item> {
-  /** Tells the source to end. */
+  /** Ends the source when it aborts. */
   readonly signal: AbortSignal;
-  /** How long a source may go on after the signal, in ms; then nobody reads it any more. */
+  /** Maximum time in ms that a source may continue after the signal; after that it is no longer read. */
   readonly graceMs: number;
   /** Called with each item when it arrives, before it is read. */
   readonly onArrival?: (item: Item) => void;
@@ -47,7 +47,7 @@ export async function* readAhead<Item>(
     left.abort();
     clearTimeout(grace);
     signal.removeEventListener('abort', giveUp);
-    // In a task of its own: a source may throw here too.
+    // In a task of its own, because a source may throw here too.
     Promise.resolve()
       .then(() => iterator.return?.())
       .catch(() => {});

@@ -7,15 +7,15 @@ import type {
   ScriptFailure,
   ScriptLanguage,
 } from '../protocol/index.js';
-import type { ScriptItemMembers } from '../protocol/index.js';
+import type { RunIdentity, ScriptItemMembers } from '../protocol/index.js';
 import type { Detector } from '../script/index.js';
 
 /*
- * What the player of an answer needs from those who run scripts and keep the run's events. A harness implements
+ * The port through which the player of an answer runs scripts and keeps the run's events. A harness implements
  * `ScriptHost` for the text that it processes, and an agent implements it over its harness.
  */
 
-/** A script of an answer. `failure`: why the block is no script that could run. */
+/** A script of an answer. `failure`: why the block cannot run. */
 export interface ScriptBlock {
   readonly source: string;
   readonly language: ScriptLanguage;
@@ -27,12 +27,14 @@ interface ToolCall {
   readonly name: string;
   readonly input: unknown;
   readonly callId: string;
+  /** The script that saves the call, if it is saved. Default: a new id. */
+  readonly scriptId?: string | undefined;
 }
 
 export interface ScriptHost {
   /** Runs a script; with a `refusal`, reports it as the script's failure and runs nothing. Emits to the answer's log. */
   runScript(block: ScriptBlock, refusal: ScriptFailure | undefined): Promise<ScriptEnd>;
-  /** Makes a structured call. Never rejects for what the tool did. */
+  /** Makes a structured call. Never rejects because of the tool. */
   callTool(call: ToolCall): Promise<CallEnd>;
   /** Finds the scripts in one message of the answer. */
   detector(): Detector;
@@ -59,7 +61,7 @@ export interface Sealable {
 /** The part of an answer that runs after a suspended script. */
 export interface AnswerRest {
   readonly blocks: readonly ScriptBlock[];
-  /** In place of `blocks` in suspensions of an earlier release: text was held back with the scripts. */
+  /** Replaces `blocks` in suspensions of an earlier release: text was held back with the scripts. */
   readonly segments?: readonly AnswerSegment[];
   readonly continueOnError: boolean;
   /** A script of the answer had failed before. */
@@ -69,8 +71,15 @@ export interface AnswerRest {
 /** Receives the payloads of a run's events, in order. The run's log puts them into envelopes. */
 export interface PayloadSink {
   emit(payload: EventPayload): void;
-  /** Without listeners, nobody needs to build payloads. */
+  /** Without listeners, no payloads need to be built. */
   readonly hasListeners: boolean;
   /** The number of the next event. */
   readonly nextSeq: number;
+  /** The run, turn and thread of the events. */
+  readonly identity?: RunIdentity;
+  /**
+   * Resolves when everything emitted so far is stored. A script is stored only after the events that name it: a process
+   * that recovers the run from its events must find every script that may have made a call with effects.
+   */
+  readonly flush?: (() => Promise<void>) | undefined;
 }

@@ -12,8 +12,8 @@ interface OpenPiece {
 const SHARED = ['native_id', 'phase'];
 
 /**
- * A message of the provider's, cut at its scripts. The pieces' texts (`raw_text`, or `content` where they have none)
- * make the message again, byte for byte. A message without scripts stays as it came.
+ * A provider's message, split at its scripts. The joined texts of the pieces (`raw_text`, or else `content`) are the
+ * message, byte for byte. A message without scripts stays unchanged.
  */
 export class TextPieces {
   readonly #id: string;
@@ -24,10 +24,10 @@ export class TextPieces {
   /** The item of the script whose source is being emitted. */
   #openScript: string | undefined;
   #final: MessageItem | undefined;
-  /** One piece is all of it, as the provider has it. */
+  /** A message of one piece keeps its members as the provider sent them. */
   #isWhole = false;
 
-  /** `initial`: what the provider announced the message with. */
+  /** `initial`: the members of the provider's announcement. */
   constructor(id: string, initial: Readonly<Record<string, unknown>>, emit: Emit) {
     const { role: _role, ...members } = initial;
     this.#id = id;
@@ -47,13 +47,13 @@ export class TextPieces {
     this.#done(type, text, type === 'reasoning' ? { raw_text: raw } : {});
   }
 
-  /** Stands in the place of a script that is switched off. */
+  /** Replaces a script that is disabled. */
   warn(raw: string): void {
     this.delta('message', DISABLED_WARNING);
     this.#done('message', DISABLED_WARNING, { raw_text: raw });
   }
 
-  /** A script begins whose source is emitted while it arrives. */
+  /** A script begins whose source is emitted while it streams. */
   startScript(language: ScriptLanguage, format: 'xml' | 'fence'): void {
     const id = this.#nextId();
     this.#openScript = id;
@@ -66,7 +66,7 @@ export class TextPieces {
     if (this.#openScript !== undefined) this.#emit({ type: 'item_delta', item_id: this.#openScript, delta });
   }
 
-  /** Members of the item of a script that stands in the text. */
+  /** Members of the item of a script in text. */
   script(format: 'xml' | 'fence', raw: string): ScriptItemMembers {
     const started = this.#openScript;
     this.#openScript = undefined;

@@ -35,7 +35,7 @@ export interface TextRunOptions {
   readonly onOutcome?: ((outcome: Outcome) => void) | undefined;
 }
 
-/** Throws a `ToolscriptUsageError` where there is no text to read. */
+/** Throws a `ToolscriptUsageError` if there is no text to read. */
 export function assertAnswerText(text: unknown): asserts text is AnswerText {
   if (typeof text === 'string') return;
   const iterable =
@@ -149,7 +149,7 @@ class TextRun {
     else await this.#suspend(suspended, reached);
   }
 
-  /** An earlier failure, where later scripts run all the same, does not keep the script from being resumed. */
+  /** An earlier failure does not keep the script from being resumed if later scripts run anyway. */
   async #suspend({ outcome, pending }: ScriptEnd, reached: ResponseStatus): Promise<void> {
     const { continueOnError, onOutcome } = this.#options;
     const { postponed, hasFailed, waiting } = this.#work;
@@ -177,6 +177,7 @@ const NO_CALLS = {
   scriptsAreCalls: false,
   functions: new Map<string, string>(),
   withoutArguments: new Set<string>(),
+  clientFunctions: new Set<string>(),
   onResult: () => {},
 };
 
@@ -200,7 +201,7 @@ async function* chunksOf(text: AnswerText, signal: AbortSignal): AsyncGenerator<
   if (typeof text === 'string') return yield text;
   const iterator = Symbol.asyncIterator in text ? text[Symbol.asyncIterator]() : text[Symbol.iterator]();
   const stop = () => {
-    // In a task of its own: a source may throw here too.
+    // In a task of its own, because a source may throw here too.
     Promise.resolve()
       .then(() => iterator.return?.())
       .catch(() => {});
@@ -209,7 +210,7 @@ async function* chunksOf(text: AnswerText, signal: AbortSignal): AsyncGenerator<
   try {
     for (let next = await iterator.next(); next.done !== true && !signal.aborted; next = await iterator.next()) {
       if (typeof next.value === 'string') yield next.value;
-      else throw new ToolscriptUsageError(`processText needs text; its source gave ${kindOf(next.value)}.`);
+      else throw new ToolscriptUsageError(`processText needs text; its source yielded ${kindOf(next.value)}.`);
     }
   } finally {
     signal.removeEventListener('abort', stop);

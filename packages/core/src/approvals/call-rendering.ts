@@ -9,12 +9,12 @@ const MAX_ARGUMENTS_SHOWN = 30;
 const EFFECT_TEXTS: Readonly<Record<ToolEffect, string>> = {
   read: 'reads only',
   write: 'changes data',
-  external: 'acts on the outside',
+  external: 'has external effects',
 };
 
 /**
- * What a user who decides is shown: the tool, what kind of effect it has, and the arguments, or the tool's
- * own preview of them. A preview that fails, or takes too long, is left out. Never rejects.
+ * The text that a deciding user reads: the tool, its kind of effect, and the arguments or the tool's own preview of
+ * them. A preview that fails or takes too long is omitted. Never rejects.
  */
 export async function renderCall(
   tool: Tool,
@@ -28,8 +28,8 @@ export async function renderCall(
 }
 
 /**
- * One argument a line, strings with their line ends as they are. The layout is ours: no argument can make
- * a line of its own that looks like another argument, because each line inside a name or a value is marked.
+ * One argument a line, with the original line ends of strings. Each line inside a name or a value is marked, so no
+ * argument can produce a line that looks like another argument.
  */
 function renderArguments(input: JsonValue, maxLength: number): string {
   const members = typeof input === 'object' && input !== null ? Object.entries(input) : [];

@@ -25,7 +25,7 @@ export interface GateOptions {
   readonly expiresAfterMs?: number | undefined;
   /** Characters of `rendered`. Default 4000. */
   readonly maxRenderedLength?: number;
-  /** Where nobody can be asked, a call waits for its script to be resumed. Default false: it is denied. */
+  /** If no user can be asked, a call waits for its script to be resumed. Default false: it is denied. */
   readonly parks?: boolean;
   /** Decisions that were made while the script was suspended, by the request's `approvalId`. */
   readonly decisions?: ReadonlyMap<string, Decision> | undefined;
@@ -36,7 +36,7 @@ export interface GateOptions {
   readonly onDecided?: ((approvalId: string, decision: Decision) => void | Promise<void>) | undefined;
 }
 
-/** `policy` undefined: nobody can be asked. Throws a `ToolscriptUsageError` for a wrong policy. */
+/** `policy` undefined: no user can be asked. Throws a `ToolscriptUsageError` for an invalid policy. */
 export function createGate(policy: ApprovalPolicy | undefined, options: GateOptions): ApprovalGate {
   return new PolicyGate(readPolicy(policy), options);
 }
@@ -59,10 +59,10 @@ class PolicyGate implements ApprovalGate {
   readonly #options: GateOptions;
   readonly #readsPermissions: boolean;
   readonly #hasProhibitions: boolean;
-  /** Decisions of a user for every further call of a tool, or of the plan. */
+  /** A user's decisions for all further calls of a tool, or of the plan. */
   readonly #remembered: Map<string, 'approve' | 'deny'>;
   #plan: 'approve' | 'deny' | undefined;
-  /** Approvals that were given and not redeemed yet. */
+  /** Approvals that were granted and not yet redeemed. */
   readonly #granted = new Map<string, { callId: string; sha256: string }>();
 
   constructor(policy: ReadPolicy, options: GateOptions) {
@@ -147,7 +147,7 @@ class PolicyGate implements ApprovalGate {
     return untilAborted(call.signal, true, () => this.#askPredicate(call));
   }
 
-  /** A predicate that fails, or answers something else than false, means that a user must decide. */
+  /** If a predicate fails, or returns anything but false, a user must decide. */
   async #askPredicate(call: GateCall): Promise<boolean> {
     const { approval, name } = call.tool;
     if (typeof approval !== 'function') return true;
@@ -168,7 +168,7 @@ class PolicyGate implements ApprovalGate {
     const action = rule?.action ?? this.#policy.otherwise;
     if (action === 'approve') return this.#grant(call, 'policy', call.inputJson);
     if (action === 'deny') return denied(call, 'policy', this.#policy.denial);
-    return this.#remember(call) ?? this.#askPerson(call);
+    return this.#remember(call) ?? this.#askUser(call);
   }
 
   #remember(call: GateCall): GateDecision | undefined {
@@ -178,18 +178,18 @@ class PolicyGate implements ApprovalGate {
     return denied(call, 'person', 'a user refused every call of this kind in this script');
   }
 
-  async #askPerson(call: GateCall): Promise<GateDecision> {
+  async #askUser(call: GateCall): Promise<GateDecision> {
     const ask = this.#policy.ask;
     const parks = this.#options.parks === true;
     if (ask === undefined && !parks)
       return denied(
         call,
         'policy',
-        this.#policy.otherwise === 'ask' ? this.#policy.denial : 'nobody can be asked here',
+        this.#policy.otherwise === 'ask' ? this.#policy.denial : 'no user can be asked here',
       );
     const approvalId = requestId(call);
     const decided = this.#options.decisions?.get(approvalId);
-    // Before its script was interrupted.
+    // The call was started before its script was interrupted.
     if (decided !== undefined) return this.#applyAnswer(call, approvalId, readAnswer(decided));
     const request = await this.#makeRequest(call, approvalId);
     if (call.signal.aborted) return cancelled(approvalId);
@@ -199,7 +199,7 @@ class PolicyGate implements ApprovalGate {
     if (answer.type === 'answered' && answer.value === 'suspend' && parks) return this.#park(call, approvalId);
     if (answer.type === 'aborted') return cancelled(approvalId);
     if (answer.type === 'timeout') {
-      const reason = `Nobody decided about the call of ${call.tool.name} within ${this.#options.approvalTimeoutMs} ms.`;
+      const reason = `No user decided about the call of ${call.tool.name} within ${this.#options.approvalTimeoutMs} ms.`;
       return { decision: 'timeout', approvalId, by: 'clock', reason };
     }
     if (answer.type === 'failed')
@@ -214,11 +214,11 @@ class PolicyGate implements ApprovalGate {
     try {
       await this.#options.onDecided?.(approvalId, decision as Decision);
     } catch {
-      // A journal that has failed starts no call.
+      // A call does not start after its journal has failed.
     }
   }
 
-  /** Waits until the call is aborted: its script is suspended, or ends. */
+  /** Waits until the call is aborted because its script is suspended or ends. */
   #park(call: GateCall, approvalId: string): Promise<GateDecision> {
     call.onParked();
     return untilAborted(call.signal, cancelled(approvalId), () => new Promise<never>(() => {}));
@@ -277,20 +277,22 @@ class PolicyGate implements ApprovalGate {
     return this.#applyEdit(call, answer.input, said);
   }
 
-  /** A user may replace the script's arguments: the tool and the rules check the new ones like the old ones. */
+  /**
+   * A user may replace the script's arguments: the tool and the rules check the new ones as they checked the old
+   * ones.
+   */
   #applyEdit(call: GateCall, input: unknown, said: Partial<DecisionCommon>): GateDecision {
     const edited = call.tool.validateInput(input);
     // defence: edits-fit-the-tool, without it: if (!edited.ok) return this.#grant(call, 'person', JSON.stringify(input), said);
     if (!edited.ok) {
       const first = edited.issues[0];
       const detail = first === undefined ? '' : ` (${first.path}: ${first.message})`;
-      return denied(call, 'host', `the arguments that a user put in place do not fit the tool${detail}`, said);
+      return denied(call, 'host', `the user's replacement arguments do not fit the tool${detail}`, said);
     }
     const inputJson = JSON.stringify(edited.value);
     const rule = matchRule(this.#policy.rules, this.#ruled(call, JSON.parse(inputJson) as JsonValue));
     // defence: edits-obey-deny-rules
-    if (rule?.action === 'deny')
-      return denied(call, 'rule', 'a rule forbids the arguments that a user put in place', said);
+    if (rule?.action === 'deny') return denied(call, 'rule', "a rule forbids the user's replacement arguments", said);
     return this.#grant(call, 'person', inputJson, said);
   }
 
@@ -315,13 +317,13 @@ async function settled(ask: () => unknown): Promise<Waited> {
   try {
     return { type: 'answered', value: await ask() };
   } catch (error) {
-    // Only errors made for this purpose are shown to a script: others may say too much.
+    // Only errors made for this purpose are shown to a script, because others may reveal too much.
     const reason = error instanceof ToolCallError && error.code === 'ApprovalDeniedError' ? error.message : undefined;
     return { type: 'failed', reason };
   }
 }
 
-/** Runs a function that may throw or never end; `otherwise` where it throws or the signal aborts first. */
+/** Runs a function that may throw or never end; returns `otherwise` if it throws or the signal aborts first. */
 function untilAborted<T>(signal: AbortSignal, otherwise: T, run: () => Promise<T>): Promise<T> {
   return new Promise((resolve) => {
     signal.addEventListener('abort', () => resolve(otherwise), { once: true });
@@ -393,13 +395,13 @@ function isPast(timeMs: number): boolean {
 }
 
 function expired(call: GateCall, approvalId: string): GateDecision {
-  const reason = `The time to decide about the call of ${call.tool.name} is over.`;
+  const reason = `The request to approve the call of ${call.tool.name} has expired.`;
   return { decision: 'timeout', approvalId, by: 'clock', reason };
 }
 
 /**
- * The same for the same call of a script with the same bytes, also in a run along the tape: a decision holds for this
- * call and no other.
+ * The same call of a script with the same bytes always gets the same id, also during a replay: a decision holds for
+ * this call and no other.
  */
 function requestId({ scriptId, callId, tool, inputJson }: GateCall): string {
   if (scriptId === undefined) return `apr_${randomUUID()}`;
@@ -407,7 +409,7 @@ function requestId({ scriptId, callId, tool, inputJson }: GateCall): string {
 }
 
 function cancelled(approvalId: string): GateDecision {
-  return { decision: 'cancelled', approvalId, by: 'host', reason: 'The call was aborted before anybody decided.' };
+  return { decision: 'cancelled', approvalId, by: 'host', reason: 'The call was aborted before a decision.' };
 }
 
 function contextOf(input: JsonValue): string | undefined {

@@ -1,5 +1,5 @@
 /**
- * Whether the whole text matches the pattern, in which `*` stands for any text, also an empty one, and every other
+ * Whether the whole text matches the pattern, in which `*` stands for any text, including none, and every other
  * character for itself. Each piece between two stars is searched once, so no pattern takes long.
  */
 export function matchesPattern(pattern: string, text: string): boolean {

@@ -4,12 +4,12 @@ import type { JsonValue } from '../protocol/json.js';
 import type { Tool } from '../protocol/tools.js';
 import { matchesPattern } from './pattern.js';
 
-/** A policy in one form: rules first, then the action where none matches. */
+/** A policy in normal form: rules first, then the action if none matches. */
 export interface ReadPolicy {
   readonly rules: readonly ApprovalRule[];
-  /** The action where no rule matches. */
+  /** The action if no rule matches. */
   readonly otherwise: 'approve' | 'deny' | 'ask';
-  /** Why a call is denied by `otherwise`, or because nobody can be asked. */
+  /** Why a call is denied by `otherwise`, or because no user can be asked. */
   readonly denial: string;
   readonly ask: ApprovalCallback | undefined;
 }
@@ -69,14 +69,16 @@ function assertRule(rule: unknown, where: string): void {
   }
 }
 
-/** A call as rules see it. `permissions`: what the tool says it touches; undefined where it cannot say. */
+/**
+ * The view of a call that rules match. `permissions`: what the tool reports that it touches; undefined if it cannot.
+ */
 export interface RuledCall {
   readonly tool: Tool;
   readonly input: JsonValue;
   readonly permissions: readonly string[] | undefined;
 }
 
-/** The first rule that matches a call of the tool, for a host that has rules of its own. */
+/** The first rule that matches a call of the tool, for a host with its own rules. */
 export function findApprovalRule(
   rules: readonly ApprovalRule[],
   tool: Tool,
@@ -85,7 +87,7 @@ export function findApprovalRule(
   return matchRule(rules, { tool, input, permissions: permissionsOf(tool, input) });
 }
 
-/** What the call touches; undefined where the tool cannot say. */
+/** The permissions that the tool reports for the call; undefined if it cannot. */
 export function permissionsOf(tool: Tool, input: JsonValue): readonly string[] | undefined {
   if (tool.permissions === undefined) return [];
   try {
@@ -102,8 +104,8 @@ export function matchRule(rules: readonly ApprovalRule[], call: RuledCall): Appr
 }
 
 /**
- * Whether a rule is a prohibition that names its subject. Such a rule holds for every call; all others only for calls
- * that need a decision.
+ * Whether a rule is a prohibition that names its subject. Such a rule applies to every call; all other rules only to
+ * calls that need a decision.
  */
 export function isNamedProhibition(rule: ApprovalRule): boolean {
   return (
@@ -132,8 +134,8 @@ function presentPath(path: string, { oldNames }: Tool): string[] {
 }
 
 /**
- * An approval covers a call only when everything the call touches fits; a prohibition, or a question, holds
- * as soon as one thing does, and also where the tool cannot say what it touches.
+ * An approval covers a call only if it covers everything that the call touches. A prohibition or a question applies
+ * if it covers one thing, and also if the tool cannot report what it touches.
  */
 function permissionsMatch(rule: ApprovalRule, pattern: string, permissions: readonly string[] | undefined): boolean {
   // defence: prohibitions-hold-where-a-tool-cannot-say, without it: if (rule.action !== 'approve') return permissions?.some((permission) => matchesPattern(pattern, permission)) ?? false;

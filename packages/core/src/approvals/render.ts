@@ -1,24 +1,24 @@
 import { showHidden } from '../protocol/invisible.js';
 
 /**
- * Text that a user decides by must show what is really there: characters that are invisible, reorder text or look like
+ * Users decide by this text, so it must show every character: those that are invisible, reorder text or look like
  * others are written as `\u{…}`; line ends and tabs are marked.
  */
 export interface RenderOptions {
-  /** Characters of the result, without the note about what was left out. Default 4000. */
+  /** Maximum characters of the result, without the note about the omitted part. Default 4000. */
   maxLength?: number;
 }
 
 const DEFAULT_MAX_LENGTH = 4_000;
-/** The share of the room that shows the end of a text that is cut. */
+/** The share of the room that shows the end of a truncated text. */
 const TAIL_SHARE = 0.3;
 
-/** A blank at the start or at the end. */
+/** A space at the start or at the end. */
 const EDGE_BLANK = '\\u{20}';
 
 /**
- * Makes any text safe to show. Plain text passes unchanged; a long one is cut in the middle. A blank at the end is
- * written out, and so is one at the start of a single line: two names must never look the same.
+ * Makes any text safe to show. Plain text passes unchanged; a long one is truncated in the middle. A space at the end
+ * is escaped, and so is one at the start of a single line: two names must never look the same.
  */
 export function renderForPerson(text: string, options: RenderOptions = {}): string {
   const maxLength = Math.max(1, Math.floor(options.maxLength ?? DEFAULT_MAX_LENGTH));
@@ -48,7 +48,7 @@ function renderCut(text: string, maxLength: number): string {
   return `${head.pieces.join('')}\n[… ${left} characters left out …]\n${tail.pieces.toReversed().join('')}`;
 }
 
-/** Renders as many characters as have room; `length` is what they take in the original. */
+/** Renders as many characters as fit; `length` is their length in the original. */
 function takeFrom(source: readonly string[], room: number): { pieces: string[]; length: number } {
   const pieces: string[] = [];
   let used = 0;
@@ -67,7 +67,7 @@ function renderAll(text: string): string[] {
   return characters(text).map(renderCharacter);
 }
 
-/** Code points; a line end of two characters and a written `\u{` stay together. */
+/** Splits into code points; a line end of two characters and a literal `\u{` stay together. */
 function characters(text: string): string[] {
   return text.match(/\r\n|\\u\{|[^]/gu) ?? [];
 }

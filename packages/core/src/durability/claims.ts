@@ -10,6 +10,7 @@ import {
 } from '../protocol/index.js';
 import { journalState } from './journal-lines.js';
 import { failedOutcome } from '../session/index.js';
+import { wasResumedInProcess } from './process-suspensions.js';
 import { reportInternalError, type DurabilityServices } from './services.js';
 import { StoreJournal, type Keeping } from './store-journal.js';
 import type { SuspensionHeader } from './suspension-envelope.js';
@@ -20,7 +21,7 @@ export const UNKNOWN_VERSION =
   'This script was stored by an unknown version of Toolscript. Resume it with that version or a later one.';
 
 export function noSuchScript(scriptId: string): string {
-  return `There is no script "${scriptId}" in the store.`;
+  return `There is no script "${scriptId}" in the store. \`listScripts(store)\` lists the ids.`;
 }
 
 export function heldBy(owner: string): string {
@@ -54,8 +55,8 @@ export interface Claimed {
 }
 
 /**
- * Claims a suspended script if it still waits in the state of this suspension: nobody has resumed it since, whatever
- * its epoch is now.
+ * Claims a suspended script if it still waits in the state of this suspension: no process has resumed it since,
+ * whatever its epoch is now.
  */
 export async function claimSuspended(
   services: DurabilityServices,
@@ -112,6 +113,24 @@ export async function claimScript(
   }
 }
 
+/**
+ * Claims a script without stored lines. Its process, if it is alive, can then store nothing of it and make no call
+ * with effects. False if the script has stored lines, or another process was faster.
+ */
+export async function claimUnstored(services: DurabilityServices, scriptId: string): Promise<boolean> {
+  const { store, holder } = keepingOf(services, 'abandon').leases;
+  try {
+    const status = { state: 'ended', threadId: '' } as const;
+    const taken = await store.claim.take(scriptId, 0, { ...holder, status });
+    if (taken === undefined) return false;
+    await store.claim.release(scriptId, taken.epoch);
+    return taken.lines.length === 0 && taken.damage === undefined;
+  } catch (error) {
+    reportInternalError(services, scriptId, `the store failed: ${String(error)}`);
+    return false;
+  }
+}
+
 export function claimedScript(
   services: DurabilityServices,
   { epoch }: Claimed,
@@ -124,6 +143,13 @@ export function claimedScript(
 
 export function refused(scriptId: string | undefined, message: string): Refusal {
   return { outcome: failedOutcome(scriptFailure('SuspensionError', message), scriptId), refused: true };
+}
+
+/** Without a store, a script is resumed by its id only in the process that suspended it. */
+export function notInProcess(scriptId: string): Refusal {
+  if (wasResumedInProcess(scriptId)) return refused(scriptId, RESUMED_ONCE);
+  const message = `This process knows no suspended script "${scriptId}". Resume it by its \`suspension\`, or give the harness a store.`;
+  return refused(scriptId, message);
 }
 
 /** Nothing was done: the stored script is unchanged. */

@@ -114,16 +114,16 @@ export async function pruneScripts(
   // A script that is suspended at this moment may lose its image. It is then replayed from its tape.
   const images = new Set(await store.images.list());
   const scripts = [
-    ...(await forgetOlder(store, 'ended', nowMs - endedAfterMs)),
-    ...(await forgetOlder(store, 'suspended', nowMs - waitingAfterMs)),
-    ...(await forgetOlder(store, 'interrupted', nowMs - waitingAfterMs)),
+    ...(await deleteOlder(store, 'ended', nowMs - endedAfterMs)),
+    ...(await deleteOlder(store, 'suspended', nowMs - waitingAfterMs)),
+    ...(await deleteOlder(store, 'interrupted', nowMs - waitingAfterMs)),
   ];
   await withoutNeeded(store, images);
   for (const name of images) await store.images.delete(name);
   return { scripts, images: [...images] };
 }
 
-async function forgetOlder(store: HarnessStore, state: StoredState, thanMs: number): Promise<string[]> {
+async function deleteOlder(store: HarnessStore, state: StoredState, thanMs: number): Promise<string[]> {
   const gone: string[] = [];
   if (thanMs < 0) return gone;
   for (;;) {
@@ -157,7 +157,7 @@ interface Known extends Pick<
 function knownOf(services: DurabilityServices, recorded: JournalState | undefined): Known {
   if (recorded === undefined) return { operations: [], pendingApprovals: [], logs: [], output: '' };
   const { suspension } = recorded;
-  if (recorded.isSuspensionLost) return { ...ofTape(recorded), problem: 'what it waits for can no longer be read' };
+  if (recorded.isSuspensionLost) return { ...ofTape(recorded), problem: 'its pending approvals can no longer be read' };
   if (suspension === undefined || recorded.ended !== undefined) return ofTape(recorded);
   try {
     const { suspension: text, pendingApprovals, ...known } = ofSuspension(services, suspension, recorded.script);

@@ -41,6 +41,10 @@ class ProcessClaims {
     if (this.#epochs.size > MAX_CLAIMS && oldest !== undefined) this.#epochs.delete(oldest);
     return true;
   }
+
+  has(scriptId: string): boolean {
+    return this.#epochs.has(scriptId);
+  }
 }
 
 const processClaims = new ProcessClaims();
@@ -48,4 +52,9 @@ const processClaims = new ProcessClaims();
 /** Whether the caller is the first one in this process to resume this suspension. */
 export function claimInProcess({ scriptId, epoch }: { scriptId: string; epoch: number }): boolean {
   return processClaims.claim(scriptId, epoch);
+}
+
+/** Whether a suspension of the script was resumed in this process. */
+export function wasResumedInProcess(scriptId: string): boolean {
+  return processClaims.has(scriptId);
 }

@@ -1,4 +1,5 @@
 import {
+  RunInterruption,
   StaleEpochError,
   type AppendOptions,
   type Decision,
@@ -25,6 +26,16 @@ export interface Keeping {
 /** The owner of a script, for lists. */
 export type ListedAs = Pick<ScriptStatus, 'threadId' | 'principal'>;
 
+/** The run that a journal belongs to. */
+interface JournalOf {
+  readonly identity: RunIdentity;
+  readonly principal: string | undefined;
+  /** The script makes this structured call. */
+  readonly callId?: string | undefined;
+  /** Resolves when the events that name the script are stored. */
+  readonly flushEvents?: (() => Promise<void>) | undefined;
+}
+
 export function listedAs({ threadId }: RunIdentity, principal: string | undefined): ListedAs {
   return { threadId, ...(principal === undefined ? {} : { principal }) };
 }
@@ -36,6 +47,7 @@ export function listedAs({ threadId }: RunIdentity, principal: string | undefine
 export class StoreJournal implements ScriptJournal {
   readonly isStored = true;
   readonly #leases: Leases;
+  readonly #flushEvents: JournalOf['flushEvents'];
   readonly #durability: Durability;
   readonly #scriptId: string;
   readonly #about: Omit<StartedLine, 't' | 'start'>;
@@ -51,6 +63,7 @@ export class StoreJournal implements ScriptJournal {
   #failure: { readonly error: unknown } | undefined;
   #hasWritten: boolean;
   #onLost: (error: unknown) => void = () => {};
+  #isLeft = false;
   /** Set when the script has ended or is suspended; its detached tasks may continue. */
   #closedAs: ScriptStatus | undefined;
 
@@ -59,13 +72,10 @@ export class StoreJournal implements ScriptJournal {
     { leases, durability }: Keeping,
     scriptId: string,
     epoch: number,
-    {
-      identity,
-      principal,
-      callId,
-    }: { identity: RunIdentity; principal: string | undefined; callId?: string | undefined },
+    { identity, principal, callId, flushEvents }: JournalOf,
   ) {
     this.#leases = leases;
+    this.#flushEvents = flushEvents;
     this.#durability = durability;
     this.#scriptId = scriptId;
     this.#about = { version: 2, atMs: Date.now(), identity, durability, ...present({ callId }) };
@@ -92,12 +102,14 @@ export class StoreJournal implements ScriptJournal {
   }
 
   decided(approvalId: string, decision: Decision): void | Promise<void> {
+    this.#demandStaying();
     this.#push({ t: 'decided', atMs: Date.now(), decisions: { [approvalId]: decision } });
     return this.#write();
   }
 
   intended({ callIndex, operation, isRepeatable }: CallIntent): void | Promise<void> {
     if (operation.effect === 'read') return;
+    this.#demandStaying();
     this.#push({ t: 'intent', callIndex, operation, ...(isRepeatable && { isRepeatable }) });
     return this.#write({ flush: this.#durability === 'power' });
   }
@@ -127,6 +139,7 @@ export class StoreJournal implements ScriptJournal {
    * it but could not confirm, `onDoubt` receives the reason.
    */
   async suspended(suspension: string, status: ScriptStatus, onDoubt: (error: unknown) => void): Promise<void> {
+    this.#demandStaying();
     this.#push({ t: 'suspended', atMs: Date.now() });
     this.#closedAs = status;
     try {
@@ -156,6 +169,14 @@ export class StoreJournal implements ScriptJournal {
     await this.#leases.release(this.#scriptId, this.#epoch);
   }
 
+  leave(): void {
+    this.#isLeft = true;
+  }
+
+  #demandStaying(): void {
+    if (this.#isLeft) throw new RunInterruption();
+  }
+
   /** Interrupts the script here, so that another process may recover it. Never rejects. */
   async interrupt(): Promise<void> {
     if (!this.#isOpen && this.#opening === undefined) return;
@@ -173,10 +194,11 @@ export class StoreJournal implements ScriptJournal {
   }
 
   #push(line: JournalLine): void {
-    this.#lines.push(JSON.stringify(line));
+    if (!this.#isLeft) this.#lines.push(JSON.stringify(line));
   }
 
   #write(options: AppendOptions = {}): void | Promise<void> {
+    if (this.#isLeft) return this.#appending;
     if (!this.#isOpen) {
       this.#opening ??= this.#open();
       return this.#opening.then(() => this.#append(options));
@@ -220,6 +242,9 @@ export class StoreJournal implements ScriptJournal {
   }
 
   async #open(): Promise<void> {
+    // defence: events-before-effects
+    await this.#flushEvents?.();
+    this.#demandStaying();
     const taken = await this.#leases.store.claim.take(this.#scriptId, 0, this.#leases.holder);
     if (taken === undefined) throw new Error(`${this.#scriptId} is already claimed by another process`);
     this.#epoch = taken.epoch;

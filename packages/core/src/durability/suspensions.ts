@@ -91,7 +91,7 @@ export class PendingSuspension implements Sealable {
       reportInternalError(
         this.#services,
         this.scriptId,
-        `the suspension may not survive a power cut: ${String(error)}`,
+        `the suspension may not survive a power failure: ${String(error)}`,
       ),
     );
     this.#services.inProcess?.put(this.scriptId, text);

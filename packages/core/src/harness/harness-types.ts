@@ -20,6 +20,7 @@ import type { KeptScriptDetails } from '../durability/kept-scripts.js';
 import type { ScriptCarrier } from '../prompt/instructions.js';
 import type { AnswerText, PayloadSink } from '../answer/index.js';
 import type { Decisions } from '../run/resumption.js';
+import type { ToolCatalog } from '../tools/index.js';
 
 /** The options of one run. */
 export interface RunOptions {
@@ -65,6 +66,11 @@ export interface RunScriptOptions extends RunOptions {
 export interface CallToolOptions extends RunOptions {
   /** The call's id in events and operations; generated if omitted. */
   callId?: string;
+  /**
+   * The id under which the call is saved, if it may wait for a decision or has effects that a store records. A call
+   * with the id of an earlier one is not made. Generated if omitted.
+   */
+  scriptId?: string;
   /** Names for the events of the call; generated if omitted. */
   threadId?: string;
   turnId?: string;
@@ -99,6 +105,8 @@ export interface ResumeOptions {
   /** Overrides of the harness's limits. For each limit, the minimum of these and the script's own applies. */
   limits?: Partial<LimitsInput>;
   onEvent?: (event: StreamEvent) => void;
+  /** Receives the outcome of the resumed script and of each script after it in its answer, as for `processText`. */
+  onOutcome?: (outcome: Outcome) => void;
   /**
    * For a host that stores the run's log: receives the payloads of events without envelopes, in addition to `onEvent`.
    */
@@ -110,6 +118,11 @@ export interface ResumeOptions {
   force?: boolean;
   /** For `recover`: the item that the script has already, in the log that `sink` continues. Default: a new item. */
   item?: { readonly id: string; readonly call_id: string };
+  /**
+   * For `recover`: if the script has ended, its outcome is reported again. It is replayed along its tape: no tool is
+   * called, and nothing is written. Default false: the outcome is a `SuspensionError`.
+   */
+  evenEnded?: boolean;
 }
 
 /** The result of `decide`. `undecided`: ids of approvals that are still pending. */
@@ -131,6 +144,22 @@ export interface HarnessStats {
   compiler: CompilerStats;
   /** Present once the type checker was used. */
   checker?: CheckPoolStats;
+}
+
+/**
+ * The tools of a harness, which may change during its life. A script keeps the tools that it was checked against; the
+ * next script, call, declaration and instruction uses the new ones. A resumed or recovered script uses the current
+ * tools. An invalid change throws a `ToolscriptUsageError` and changes nothing.
+ */
+export interface HarnessTools {
+  /** The tools that scripts and structured calls may use. */
+  (): readonly Tool[];
+  /** Throws if a tool with one of these names exists. */
+  add(tools: readonly Tool[]): void;
+  /** By the tools' own names. Throws for an unknown name. */
+  remove(names: readonly string[]): void;
+  /** Removes and adds in one step, as for the new list of a server. A tool of the same name keeps its place. */
+  replace(names: readonly string[], tools: readonly Tool[]): void;
 }
 
 /** Runs the scripts that a model writes, with the given tools. */
@@ -158,6 +187,12 @@ export interface Harness {
    */
   decide(scriptId: string, decisions: Decisions, options?: Pick<ResumeOptions, 'principal'>): Promise<Decided>;
   /**
+   * Ensures that a script without stored lines does nothing any more, even if its process is alive: it can run again
+   * under another id. False if the harness has no store, if the script has stored lines, or if another process was
+   * faster.
+   */
+  abandon(scriptId: string): Promise<boolean>;
+  /**
    * Continues a stored script whose process ended. Completed calls are not repeated. A call with effects that had only
    * started has an unknown outcome: its await rejects with that explanation.
    */
@@ -169,7 +204,9 @@ export interface Harness {
   /**
    * Makes a structured call: the same tools, approvals and limits as a script's. Never rejects because of the tool.
    * A call whose decision is pending has the status `awaiting_approval` and a `scriptId`: it is saved, resumed and
-   * recovered as a script that makes this one call. So is every call with effects where the harness has a store.
+   * recovered as a script that returns the result of this one call. So is every call with effects where the harness has
+   * a store. A call that is cancelled, takes longer than `timeoutMs` or loses its harness is `not_started`, or ends as
+   * its tool does within a short time: `completed`, `aborted` where it throws, otherwise `unknown` (a read: `aborted`).
    */
   callTool(name: string, input: unknown, options?: CallToolOptions): Promise<Operation & Partial<PendingCall>>;
   /** Whether scripts are stored beyond the process. */
@@ -182,9 +219,11 @@ export interface Harness {
   readonly hostLimits: Partial<LimitsInput>;
   /** Finds scripts in one answer, as `processText` does. */
   detector(options?: Pick<DetectorOptions, 'sourceDeltas'>): Detector;
-  /** The tools that scripts and structured calls may use. */
-  tools(): readonly Tool[];
-  /** The harness as one tool for any agent library. */
+  /** The tools that scripts and structured calls may use: `harness.tools()`. They may change: `harness.tools.add(…)`. */
+  readonly tools: HarnessTools;
+  /** Finds tools, as scripts do with `catalog`. `principal`: whose results the shapes may show that were seen. */
+  catalog(options?: { principal?: string }): ToolCatalog;
+  /** The harness as one tool for any agent library. Its description shows the tools of the moment it is made. */
   asTool(options?: AsToolOptions): RunScriptTool;
   /** The system text for a model. */
   instructions(options?: InstructionsOptions): string;
@@ -193,6 +232,8 @@ export interface Harness {
   stats(): HarnessStats;
   /** Starts threads before the first script. */
   warm(): Promise<void>;
+  /** Throws a `ToolscriptUsageError` if the harness is closed. */
+  assertOpen(): void;
   /** Cancels every run and frees threads. Idempotent. */
   close(): Promise<void>;
 }

@@ -1,58 +1,37 @@
 import {
   isScriptId,
-  scriptFailure,
   ToolscriptUsageError,
   type HarnessMode,
   type Limits,
   type LimitsInput,
   type Operation,
   type Outcome,
-  type RunIdentity,
   type ScriptFailure,
   type ScriptItemMembers,
   type StreamEvent,
-  type Tool,
 } from '../protocol/index.js';
 import {
   assertAnswerText,
-  bothSinks,
-  emitRefusal,
-  EventStream,
-  playRest,
   playText,
   type AnswerText,
-  type PayloadSink,
-  type ResumeFirst,
   type ScriptBlock,
   type ScriptHost,
   type TextRunOptions,
 } from '../answer/index.js';
 import { failedOutcome } from '../session/index.js';
 import { createDetector, type Detector, type DetectorOptions } from '../script/index.js';
-import { declarationsFor, GUEST_DECLARATIONS } from '../tools/index.js';
+import type { ToolCatalog } from '../tools/index.js';
 import { makeRunScriptTool, type RunScriptTool } from './as-tool.js';
 import { newId } from '../text/new-id.js';
-import { inspectScript, type KeptScriptDetails } from '../durability/kept-scripts.js';
+import { present } from '../text/present.js';
+import { liveTools } from './live-tools.js';
+import type { KeptScriptDetails } from '../durability/kept-scripts.js';
 import { writeInstructions } from '../prompt/instructions.js';
-import { openServices } from './open-services.js';
+import { openServices, scriptDeclarations, withTools } from './open-services.js';
 import { checkHarnessOptions, checkRunOptions, resolveLimits, type HarnessOptions } from './options.js';
+import { claimUnstored } from '../durability/claims.js';
+import type { Decisions } from '../run/resumption.js';
 import {
-  checkDecisions,
-  findRecoverable,
-  decideScript,
-  openFor,
-  recoverScript,
-  replayScript,
-  resumedLimits,
-  resumeScript,
-  waitsForNobody,
-  type Decisions,
-  type Recoverable,
-  type ResumeHost,
-  type WaitingScript,
-} from '../run/resumption.js';
-import {
-  cannotResume,
   disabledFailure,
   reportUnrunnable,
   runRequest,
@@ -70,10 +49,13 @@ import type {
   ResumeOptions,
   InstructionsOptions,
   HarnessStats,
+  HarnessTools,
   Harness,
 } from './harness-types.js';
 import { callSaved, savedArguments, type PendingCall } from '../run/saved-call.js';
 import { callOnce } from '../run/structured-call.js';
+import { runIdentity, sinkOf } from './run-events.js';
+import { SuspendedScripts } from './suspended-scripts.js';
 
 const DEFAULT_INSTRUCTION_TOKENS = 3_000;
 
@@ -84,9 +66,13 @@ export function createHarness(options: HarnessOptions): Harness {
 }
 
 class ToolscriptHarness implements Harness {
+  readonly tools: HarnessTools;
   readonly #options: HarnessOptions;
-  readonly #services: HarnessServices;
+  /** Replaced when the tools change. A run reads it once, at its start. */
+  #services: HarnessServices;
   readonly #limits: Limits;
+  readonly #suspended: SuspendedScripts;
+  readonly #closed = new AbortController();
   #closing: Promise<void> | undefined;
   /** The last instructions, because an agent requests the same ones in every turn. */
   #instructions: { key: string; text: string } | undefined;
@@ -94,10 +80,23 @@ class ToolscriptHarness implements Harness {
   constructor(options: HarnessOptions) {
     this.#options = options;
     this.#limits = resolveLimits(this.hostLimits, undefined);
-    this.#services = openServices(options, {
-      limits: this.#limits,
-      declarations: () => this.declarations(),
-      isClosing: () => this.#closing !== undefined,
+    this.#services = openServices(options, { limits: this.#limits, closed: this.#closed.signal });
+    this.#suspended = new SuspendedScripts({
+      services: () => this.#services,
+      mode: this.mode,
+      hostLimits: this.hostLimits,
+      approvals: options.approvals,
+      onEvent: options.onEvent,
+      textRun: (run, how) => this.#textRun(run, how),
+    });
+    this.tools = liveTools({
+      all: () => this.#services.registry.tools,
+      exposed: () => this.#services.tools,
+      set: (tools) => {
+        this.assertOpen();
+        this.#services = withTools(options, this.#services, tools);
+        this.#instructions = undefined;
+      },
     });
   }
 
@@ -122,14 +121,14 @@ class ToolscriptHarness implements Harness {
   }
 
   async runScript(source: string, run: RunScriptOptions = {}): Promise<Outcome> {
-    this.#assertOpen();
+    this.assertOpen();
     checkRunOptions(run, 'runScript');
     if (typeof source !== 'string') throw new ToolscriptUsageError('runScript needs the script as a string.');
     const mode = run.mode ?? this.mode;
     if (mode === 'disabled') return failedOutcome(disabledFailure());
-    const identity = this.#identity(run);
+    const identity = runIdentity(run);
     const block = { source, language: run.language ?? 'ts', item: run.item };
-    const sink = this.#sink(run, identity);
+    const sink = sinkOf(this.#options.onEvent, run, identity);
     return (await this.#runBlock(block, run.refusal, { run, mode, identity, sink, inAnswer: false })).outcome;
   }
 
@@ -144,7 +143,8 @@ class ToolscriptHarness implements Harness {
     const limits = this.#limitsWith(run.limits);
     if (refusal !== undefined)
       return { outcome: reportUnrunnable({ source, language, format, item, sink, limits }, refusal) };
-    // Member by member: spreading objects costs more than the rest of a short script's way through here.
+    // Lists each member, because spreading objects costs more than the rest of a short script's path through this
+    // function.
     return runRequest(this.#services, {
       source,
       language,
@@ -165,32 +165,19 @@ class ToolscriptHarness implements Harness {
   }
 
   processText(text: AnswerText, run: ProcessTextOptions = {}): AsyncGenerator<StreamEvent, void, undefined> {
-    this.#assertOpen();
+    this.assertOpen();
     assertAnswerText(text);
     checkRunOptions(run, 'processText');
     const mode = run.mode ?? this.mode;
     const { continueOnError = false, scriptSourceDeltas = false } = run;
-    const how = { identity: this.#identity(run), mode, continueOnError };
+    const how = { identity: runIdentity(run), mode, continueOnError };
     return playText(text, this.#textRun(run, how, scriptSourceDeltas && mode !== 'disabled'));
   }
 
   async resume(target: string, decisions: Decisions = {}, run: ResumeOptions = {}): Promise<Outcome> {
-    this.#assertOpen();
+    this.assertOpen();
     checkRunOptions(run, 'resume');
-    const waiting = await this.#findResumable(target, decisions, run);
-    return 'outcome' in waiting ? waiting.outcome : this.#resumeOpened(waiting, decisions, run);
-  }
-
-  async #resumeOpened(waiting: WaitingScript, decisions: Decisions, run: ResumeOptions): Promise<Outcome> {
-    const { frame, nextSeq, answer } = waiting.suspension;
-    if (answer === undefined) {
-      const host = this.#resumeHost(run, frame.identity, nextSeq);
-      return (await resumeScript(this.#services, waiting, decisions, host)).outcome;
-    }
-    let outcome: Outcome | undefined;
-    const events = this.#resumeAnswer(waiting, decisions, run, (first) => (outcome = first));
-    for await (const _event of events);
-    return outcome!;
+    return this.#suspended.resume(target, decisions, run);
   }
 
   resumeText(
@@ -198,66 +185,50 @@ class ToolscriptHarness implements Harness {
     decisions: Decisions = {},
     run: ResumeOptions = {},
   ): AsyncGenerator<StreamEvent, void, undefined> {
-    this.#assertOpen();
+    this.assertOpen();
     checkRunOptions(run, 'resumeText');
-    return this.#resumeTarget(target, decisions, run);
-  }
-
-  async *#resumeTarget(
-    target: string,
-    decisions: Decisions,
-    run: ResumeOptions,
-  ): AsyncGenerator<StreamEvent, void, undefined> {
-    const waiting = await this.#findResumable(target, decisions, run);
-    if ('outcome' in waiting) yield* this.#refusalEvents(waiting.outcome, run);
-    else yield* this.#resumeAnswer(waiting, decisions, run, () => {});
+    return this.#suspended.resumeText(target, decisions, run);
   }
 
   async decide(scriptId: string, decisions: Decisions, run: Pick<ResumeOptions, 'principal'> = {}): Promise<Decided> {
-    this.#assertOpen();
+    this.assertOpen();
     checkRunOptions(run, 'decide');
-    const waiting = await this.#findWaitingScript(scriptId, decisions, run, 'decide');
-    if ('outcome' in waiting) return { ok: false, error: errorOf(waiting.outcome) };
-    const decided = await decideScript(this.#services, waiting, decisions);
-    return 'outcome' in decided ? { ok: false, error: errorOf(decided.outcome) } : { ok: true, ...decided };
+    return this.#suspended.decide(scriptId, decisions, run);
   }
 
   async recover(scriptId: string, run: ResumeOptions = {}): Promise<Outcome> {
-    this.#assertOpen();
+    this.assertOpen();
     checkRunOptions(run, 'recover');
-    let found: Recoverable | RunEnd = await findRecoverable(this.#services, scriptId, run);
-    if ('outcome' in found) return found.outcome;
-    const refusal = this.#refusalToResume('recorded' in found ? found.recorded : found.suspension.frame);
-    if (refusal !== undefined) return failedOutcome(refusal, scriptId);
-    if ('recorded' in found) {
-      const host = this.#resumeHost(run, this.#identity({}));
-      found = await recoverScript(this.#services, scriptId, host, run);
-    }
-    return 'outcome' in found ? found.outcome : this.#resumeOpened(found, {}, run);
+    return this.#suspended.recover(scriptId, run);
   }
 
-  async inspect(
+  async abandon(scriptId: string): Promise<boolean> {
+    this.assertOpen();
+    return this.hasStore && (await claimUnstored(this.#services, scriptId));
+  }
+
+  inspect(
     scriptId: string,
     { principal }: Pick<ResumeOptions, 'principal'> = {},
   ): Promise<KeptScriptDetails | undefined> {
-    const details = await inspectScript(this.#services, scriptId);
-    // defence: inspect-asks-for-the-principal
-    return details !== undefined && details.principal !== principal ? undefined : details;
+    return this.#suspended.inspect(scriptId, principal);
   }
 
   async replay(scriptId: string, run: Pick<ResumeOptions, 'signal' | 'onEvent' | 'principal'> = {}): Promise<Outcome> {
-    this.#assertOpen();
+    this.assertOpen();
     checkRunOptions(run, 'replay');
-    const host = this.#resumeHost({ ...run, approvals: 'deny' }, this.#identity({}));
-    return (await replayScript(this.#services, scriptId, { ...host, ceilings: {} }, run.principal)).outcome;
+    return this.#suspended.replay(scriptId, run);
   }
 
   async callTool(name: string, input: unknown, run: CallToolOptions = {}): Promise<Operation & Partial<PendingCall>> {
-    this.#assertOpen();
+    this.assertOpen();
     checkRunOptions(run, 'callTool');
     if (typeof name !== 'string') throw new ToolscriptUsageError('callTool needs the name of a tool.');
-    const identity = this.#identity(run);
-    const sink = this.#sink(run, identity);
+    const { scriptId = newId('scr') } = run;
+    if (!isScriptId(scriptId))
+      throw new ToolscriptUsageError('callTool: scriptId must be 1 to 128 letters, digits, "_" and "-".');
+    const identity = runIdentity(run);
+    const sink = sinkOf(this.#options.onEvent, run, identity);
     const { context: _context, approvalExpiryMs, ...shared } = this.#shared(run);
     const call = {
       ...shared,
@@ -269,11 +240,11 @@ class ToolscriptHarness implements Harness {
     };
     const args = savedArguments(this.#services, call);
     if (args === undefined) return callOnce(this.#services, call);
-    return callSaved(this.#services, { ...call, args, identity, approvalExpiryMs });
+    return callSaved(this.#services, { ...call, scriptId, args, identity, approvalExpiryMs });
   }
 
-  tools(): readonly Tool[] {
-    return this.#services.registry.tools.filter(({ name }) => this.#services.exposed.has(name));
+  catalog({ principal }: { principal?: string } = {}): ToolCatalog {
+    return this.#services.catalog.forPrincipal(principal);
   }
 
   asTool({ onOutcome, ...run }: AsToolOptions = {}): RunScriptTool {
@@ -310,13 +281,12 @@ class ToolscriptHarness implements Harness {
   }
 
   declarations(): string {
-    const tools = this.tools();
-    return `${GUEST_DECLARATIONS}\n${declarationsFor(tools, { detail: 'full', optionalMembers: true, spawn: this.#services.tasks !== undefined, everything: true })}`;
+    return scriptDeclarations(this.tools(), this.#options);
   }
 
   stats(): HarnessStats {
-    const { runtime, compiler, checker } = this.#services;
-    const checked = checker?.stats();
+    const { runtime, compiler, checkPool } = this.#services;
+    const checked = checkPool?.stats();
     return {
       sandbox: runtime.stats(),
       compiler: compiler.stats(),
@@ -325,14 +295,20 @@ class ToolscriptHarness implements Harness {
   }
 
   async warm(): Promise<void> {
-    this.#assertOpen();
+    this.assertOpen();
     const { runtime, compiler, checker } = this.#services;
     await Promise.all([runtime.warm(), compiler.warm(), checker?.warm()]);
   }
 
+  assertOpen(): void {
+    if (this.#closed.signal.aborted)
+      throw new ToolscriptUsageError('This harness is closed. Create another one with createHarness.');
+  }
+
   close(): Promise<void> {
+    this.#closed.abort();
     this.#services.tasks?.close();
-    this.#services.checker?.close();
+    this.#services.checkPool?.close();
     this.#closing ??= this.#end();
     return this.#closing;
   }
@@ -362,99 +338,6 @@ class ToolscriptHarness implements Harness {
     return run.limits?.approvalTimeoutMs ?? this.#options.limits?.approvalTimeoutMs;
   }
 
-  /** Where the payloads of a script or a call go: into envelopes for listeners, and to the host's own log. */
-  #sink(run: Pick<RunOptions, 'onEvent' | 'sink'>, identity: RunIdentity, nextSeq = 0): PayloadSink {
-    const stream = new EventStream(identity, [this.#options.onEvent, run.onEvent], nextSeq);
-    return run.sink === undefined ? stream : bothSinks(stream, run.sink);
-  }
-
-  #resumeHost(run: ResumeOptions, identity: RunIdentity, nextSeq = 0): ResumeHost {
-    const ceilings = this.#ceilings(run);
-    return {
-      approvals: run.approvals ?? this.#options.approvals,
-      approvalExpiryMs: ceilings.approvalTimeoutMs,
-      ceilings,
-      app: run.app,
-      signal: run.signal,
-      identity,
-      sink: this.#sink(run, identity, nextSeq),
-      item: run.item,
-      inAnswer: false,
-    };
-  }
-
-  /** Limits for resumed scripts: those set explicitly, by the harness or for the resume. */
-  #ceilings(run: ResumeOptions): Partial<LimitsInput> {
-    const ceilings = { ...this.hostLimits, ...run.limits };
-    resolveLimits(ceilings, undefined);
-    return ceilings;
-  }
-
-  /** No script runs in another mode, whatever was suspended elsewhere; the script stays where it is. */
-  #refusalToResume({ callId }: { callId?: string | undefined }): ScriptFailure | undefined {
-    if (this.mode === 'disabled' && callId !== undefined) return undefined;
-    // defence: modes-hold-for-resumed-scripts
-    return this.mode === 'enabled' ? undefined : cannotResume(this.mode);
-  }
-
-  async #findResumable(target: string, decisions: Decisions, run: ResumeOptions): Promise<WaitingScript | RunEnd> {
-    const waiting = await this.#findWaiting(target, decisions, run);
-    if ('outcome' in waiting) return waiting;
-    const refusal = this.#refusalToResume(waiting.suspension.frame);
-    return refusal === undefined ? waiting : { outcome: failedOutcome(refusal) };
-  }
-
-  /** Finds the script to resume: by its sealed text, or by its id in the store. */
-  async #findWaiting(target: string, decisions: Decisions, run: ResumeOptions): Promise<WaitingScript | RunEnd> {
-    if (typeof target !== 'string')
-      throw new ToolscriptUsageError('resume needs the suspension, or the id of a script in the store, as a string.');
-    if (this.#services.keeping !== undefined && isScriptId(target))
-      return this.#findWaitingScript(target, decisions, run, 'resume');
-    const text = isScriptId(target) ? (this.#services.inProcess?.get(target) ?? target) : target;
-    const suspension = openFor(this.#services, text, run.principal);
-    if ('outcome' in suspension) return suspension;
-    checkDecisions(decisions, suspension);
-    return { suspension, text, force: run.force === true };
-  }
-
-  async #findWaitingScript(
-    scriptId: string,
-    decisions: Decisions,
-    run: ResumeOptions,
-    method: string,
-  ): Promise<WaitingScript | RunEnd> {
-    const found = await findRecoverable(this.#services, scriptId, run, method);
-    if ('outcome' in found) return found;
-    if ('recorded' in found) return waitsForNobody(scriptId);
-    checkDecisions(decisions, found.suspension);
-    return found;
-  }
-
-  #resumeAnswer(
-    waiting: WaitingScript,
-    decisions: Decisions,
-    run: ResumeOptions,
-    onOutcome: (outcome: Outcome) => void,
-  ): AsyncGenerator<StreamEvent, void, undefined> {
-    const { frame, nextSeq, answer, script } = waiting.suspension;
-    const { principal } = script.start;
-    const limits = resumedLimits(script.start, this.#ceilings(run));
-    const again = { ...run, limits, ...(principal === undefined ? {} : { principal }) };
-    const how = {
-      identity: frame.identity,
-      nextSeq,
-      mode: 'enabled' as const,
-      continueOnError: answer?.continueOnError ?? false,
-    };
-    const first: ResumeFirst = async (stream, signal, onClaimed) => {
-      const host = { ...this.#resumeHost(run, frame.identity), sink: stream, signal, inAnswer: true };
-      const end = await resumeScript(this.#services, waiting, decisions, host, onClaimed);
-      onOutcome(end.outcome);
-      return end;
-    };
-    return playRest(first, answer, this.#textRun(again, how));
-  }
-
   #textRun(
     run: RunOptions & Pick<ProcessTextOptions, 'onOutcome'>,
     how: Pick<TextRunOptions, 'identity' | 'mode' | 'continueOnError' | 'nextSeq'>,
@@ -475,35 +358,12 @@ class ToolscriptHarness implements Harness {
           if (end.pending === undefined) onOutcome?.(end.outcome);
           return end;
         },
-        callTool: ({ name, input, callId }) => this.callTool(name, input, { ...run, signal, sink, callId }),
+        callTool: ({ name, input, ...names }) =>
+          this.callTool(name, input, { ...run, signal, sink, ...present(names) }),
         detector: () => this.detector({ sourceDeltas }),
       }),
     };
   }
-
-  /** The events of a run that ends at once because its suspension cannot be resumed. */
-  *#refusalEvents(outcome: Outcome, run: RunOptions): Generator<StreamEvent, void, undefined> {
-    const events: StreamEvent[] = [];
-    const listeners = [(event: StreamEvent) => void events.push(event), this.#options.onEvent, run.onEvent];
-    emitRefusal(outcome, new EventStream(this.#identity({}), listeners));
-    yield* events;
-  }
-
-  #identity(names: { runId?: string; threadId?: string; turnId?: string }): RunIdentity {
-    return {
-      runId: names.runId ?? newId('run'),
-      threadId: names.threadId ?? newId('thr'),
-      turnId: names.turnId ?? newId('turn'),
-    };
-  }
-
-  #assertOpen(): void {
-    if (this.#closing !== undefined) throw new ToolscriptUsageError('This harness is closed.');
-  }
-}
-
-function errorOf(outcome: Outcome): ScriptFailure {
-  return outcome.status === 'failed' ? outcome.error : scriptFailure('SuspensionError', 'The script was resumed.');
 }
 
 function queueWait(options: HarnessOptions): Partial<LimitsInput> {

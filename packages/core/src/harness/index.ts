@@ -7,6 +7,7 @@ export type {
   Decided,
   Harness,
   HarnessStats,
+  HarnessTools,
   InstructionsOptions,
   ProcessTextOptions,
   ResumeOptions,

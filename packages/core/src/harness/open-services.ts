@@ -8,57 +8,88 @@ import { SuspensionSeal, type SuspensionKey } from '../durability/suspension-env
 import type { KnownArgument, Limits, Tool } from '../protocol/index.js';
 import { Audit } from '../run/audit.js';
 import { DetachedTasks } from '../run/detached-tasks.js';
-import { LazyChecker } from '../run/lazy-checker.js';
+import { LazyCheckPool, LazyChecker } from '../run/lazy-checker.js';
 import { ContextWriter } from '../run/script-context.js';
-import type { HarnessServices } from '../run/script-run.js';
+import type { HarnessServices, ToolServices } from '../run/script-run.js';
 import { QuickJsPool } from '../sandbox/index.js';
 import { createCompiler } from '../script/index.js';
 import {
   createCatalog,
   createObservedShapes,
   createRegistry,
+  declarationsFor,
+  GUEST_DECLARATIONS,
   isObjectResult,
   judgeKnown,
   resolveExposure,
   signatureOf,
-  type ToolRegistry,
 } from '../tools/index.js';
 import type { HarnessOptions } from './options.js';
 
-/** What the services need from their harness. */
+/** The parts of a harness that the services need. */
 interface OfHarness {
   readonly limits: Limits;
-  readonly declarations: () => string;
-  readonly isClosing: () => boolean;
+  readonly closed: AbortSignal;
 }
 
-/** Makes the services that the runs of one harness share. Throws a `ToolscriptUsageError` for an invalid option. */
-export function openServices(options: HarnessOptions, { limits, declarations, isClosing }: OfHarness): HarnessServices {
-  const registry = createRegistry(options.tools);
-  const exposed = resolveExposure(options.expose ?? {}, registry, options.packs as never);
-  const tools = registry.tools.filter(({ name }) => exposed.has(name));
-  const toolNames = Object.freeze([...registry.scriptNames(exposed)]);
-  const observed = createObservedShapes();
+/** Creates the services that the runs of one harness share. Throws a `ToolscriptUsageError` for an invalid option. */
+export function openServices(options: HarnessOptions, { limits, closed }: OfHarness): HarnessServices {
+  const shared = {
+    checkPool: options.typecheck === 'off' ? undefined : new LazyCheckPool(),
+    observed: createObservedShapes(),
+  };
+  const tools = openTools(options, shared, options.tools);
   const makeGate: HarnessServices['makeGate'] = (approvals, { approvalTimeoutMs }, more) =>
     createGate(approvals, { approvalTimeoutMs, ...more });
   makeGate(options.approvals, limits);
   return {
+    ...shared,
+    ...tools,
     ...openDurability(options),
     compiler: options.compiler ?? createCompiler(),
-    checker: openChecker(options, { registry, tools, toolNames, declarations }),
-    registry,
-    exposed,
-    toolNames,
-    contexts: new ContextWriter(toolNames),
     tasks: options.expose?.spawn === true ? new DetachedTasks() : undefined,
-    observed,
-    catalog: createCatalog(tools, observed),
     makeGate,
     images: async (name) => options.store?.images.get(name),
-    isClosing,
+    closed,
     suspendAfterMs: options.suspendAfterMs,
     audit: openAudit(options),
   };
+}
+
+/**
+ * The services of a harness with its new tools. Throws a `ToolscriptUsageError` if the tools are incompatible. Runs
+ * that have started keep their services.
+ */
+export function withTools(options: HarnessOptions, services: HarnessServices, tools: readonly Tool[]): HarnessServices {
+  return { ...services, ...openTools(options, services, tools, 'skip') };
+}
+
+/** `absent`: how to treat a name in `expose` that no tool has. */
+function openTools(
+  options: HarnessOptions,
+  shared: Pick<HarnessServices, 'checkPool' | 'observed'>,
+  given: readonly Tool[],
+  absent: 'refuse' | 'skip' = 'refuse',
+): ToolServices {
+  const registry = createRegistry(given);
+  const exposed = resolveExposure(options.expose ?? {}, registry, options.packs as never, { absent });
+  const tools = Object.freeze(registry.tools.filter(({ name }) => exposed.has(name)));
+  const toolNames = Object.freeze([...registry.scriptNames(exposed)]);
+  return {
+    registry,
+    exposed,
+    tools,
+    toolNames,
+    checker: openChecker(options, shared.checkPool, { registry, tools, toolNames }),
+    contexts: new ContextWriter(toolNames),
+    catalog: createCatalog(tools, shared.observed),
+  };
+}
+
+/** The declarations of all globals of a script other than the language's own. */
+export function scriptDeclarations(tools: readonly Tool[], { expose }: HarnessOptions): string {
+  const options = { detail: 'full', optionalMembers: true, spawn: expose?.spawn === true, everything: true } as const;
+  return `${GUEST_DECLARATIONS}\n${declarationsFor(tools, options)}`;
 }
 
 function openDurability({ workers, runtime = 'quickjs', ...options }: HarnessOptions): DurabilityServices {
@@ -78,28 +109,22 @@ function openAudit({ audit, onInternalError }: HarnessOptions): Audit | undefine
   return new Audit(audit, (detail) => onInternalError?.(detail, { scriptId: '' }));
 }
 
-interface CheckedTools {
-  readonly registry: ToolRegistry;
-  /** The exposed ones. */
-  readonly tools: readonly Tool[];
-  readonly toolNames: readonly string[];
-  readonly declarations: () => string;
-}
-
-/** Undefined: types are not checked. The checker starts with the first script. */
+/** Undefined: types are not checked. */
 function openChecker(
-  { typecheck: mode = 'error' }: HarnessOptions,
-  { registry, tools, toolNames, declarations }: CheckedTools,
+  options: HarnessOptions,
+  pool: LazyCheckPool | undefined,
+  { registry, tools, toolNames }: Pick<ToolServices, 'registry' | 'tools' | 'toolNames'>,
 ): LazyChecker | undefined {
-  if (mode === 'off') return undefined;
+  const { typecheck: mode = 'error' } = options;
+  if (mode === 'off' || pool === undefined) return undefined;
   const exposedTool = (name: string) => {
     const tool = registry.get(name);
     return tool !== undefined && tools.includes(tool) ? tool : undefined;
   };
-  return new LazyChecker(() => ({
+  return new LazyChecker(pool, () => ({
     tools,
     mode,
-    declarations: declarations(),
+    declarations: scriptDeclarations(tools, options),
     toolNames,
     signatureOf: (name: string) => {
       const tool = registry.get(name);

@@ -23,7 +23,10 @@ import { didYouMean } from '../text/nearest-names.js';
 /** The options of `createHarness`. All except `tools` are optional. */
 export interface HarnessOptions {
   tools: readonly Tool[];
-  /** The tools for scripts and structured calls: the pack's and the named ones. Default: all given tools. */
+  /**
+   * The tools for scripts and structured calls: the pack's and the named ones; the name of a namespace (`mcp.github`)
+   * stands for all it holds. Default: all given tools.
+   */
   expose?: { tools?: readonly string[]; pack?: string; mcp?: boolean; spawn?: boolean; http?: boolean };
   packs?: Record<string, { extends?: string | readonly string[]; tools: readonly string[] }>;
   /** Default 'enabled'. */
@@ -183,7 +186,7 @@ function refuseWhatIsToCome(options: Record<string, unknown>): void {
 }
 
 const RUN_OPTIONS = ['app', 'principal', 'context', 'limits', 'signal', 'approvals', 'onEvent'];
-const RESUME_OPTIONS = ['app', 'principal', 'limits', 'signal', 'approvals', 'onEvent', 'force'];
+const RESUME_OPTIONS = ['app', 'principal', 'limits', 'signal', 'approvals', 'onEvent', 'onOutcome', 'force'];
 const MODES = ['enabled', 'dry-run', 'disabled'];
 const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
   runScript: [...RUN_OPTIONS, 'sink', 'mode', 'language', 'threadId', 'turnId', 'item', 'refusal'],
@@ -197,11 +200,11 @@ const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
     'threadId',
     'turnId',
   ],
-  callTool: [...RUN_OPTIONS, 'sink', 'callId', 'threadId', 'turnId'],
+  callTool: [...RUN_OPTIONS, 'sink', 'callId', 'scriptId', 'threadId', 'turnId'],
   asTool: RUN_OPTIONS,
   resume: [...RESUME_OPTIONS, 'sink'],
   resumeText: RESUME_OPTIONS,
-  recover: [...RESUME_OPTIONS, 'sink', 'item'],
+  recover: [...RESUME_OPTIONS, 'sink', 'item', 'evenEnded'],
   decide: ['principal'],
   replay: ['signal', 'onEvent', 'principal'],
 };
@@ -209,6 +212,8 @@ const OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
 /** Checks the options of one run. It is cheap, because every run calls it. Limits are checked when they are merged. */
 export function checkRunOptions(run: object, method: string): void {
   const known = OPTIONS_OF[method]!;
+  if (typeof run !== 'object' || run === null)
+    throw new ToolscriptUsageError(`${method} needs its options as an object.`);
   for (const name in run) {
     if (!known.includes(name))
       throw new ToolscriptUsageError(`${method}: unknown option "${name}".${didYouMean(name, known)}`);
@@ -221,6 +226,11 @@ export function checkRunOptions(run: object, method: string): void {
   };
   if (signal !== undefined && (typeof signal?.aborted !== 'boolean' || typeof signal.addEventListener !== 'function')) {
     throw new ToolscriptUsageError(`${method}: signal must be an AbortSignal.`);
+  }
+  for (const name of ['onEvent', 'onOutcome'] as const) {
+    const listener = (run as Record<string, unknown>)[name];
+    if (listener !== undefined && typeof listener !== 'function')
+      throw new ToolscriptUsageError(`${method}: ${name} must be a function.`);
   }
   if (mode !== undefined && !MODES.includes(mode as string))
     throw new ToolscriptUsageError(`${method}: mode must be one of ${MODES.join(', ')}.`);

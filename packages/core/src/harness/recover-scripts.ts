@@ -20,13 +20,13 @@ export async function recoverScripts(
 ): Promise<number> {
   const { scripts } = await store.journal.list({ state: 'interrupted' });
   let next = 0;
-  const goOn = async (): Promise<void> => {
+  const recoverNext = async (): Promise<void> => {
     for (let script = scripts[next++]; script !== undefined; script = scripts[next++]) {
       const { scriptId, principal } = script;
       const outcome = await harness.recover(scriptId, { ...run, ...(principal === undefined ? {} : { principal }) });
       onOutcome?.(outcome);
     }
   };
-  await Promise.all(Array.from({ length: Math.max(1, atOnce) }, goOn));
+  await Promise.all(Array.from({ length: Math.max(1, atOnce) }, recoverNext));
   return scripts.length;
 }

@@ -109,11 +109,11 @@ async function resolveImage(
   const { data: own = inline.get(image.sha256), ...reference } = image;
   const carried = own === undefined ? undefined : Buffer.from(own, 'base64');
   if (carried !== undefined && isMeant(carried, image)) return { ...reference, data: carried.toString('base64') };
-  if (loadImage === undefined) return notShown(image, 'its bytes are not at hand');
+  if (loadImage === undefined) return notShown(image, 'its bytes are not available');
   try {
     const { bytes } = await loadImage(reference);
     if (isMeant(bytes, image)) return { ...reference, data: Buffer.from(bytes).toString('base64') };
-    return notShown(image, bytes.length > MAX_IMAGE_BYTES ? 'it has more than 5 MB' : 'it is not the same any more');
+    return notShown(image, bytes.length > MAX_IMAGE_BYTES ? 'it has more than 5 MB' : 'it has changed');
   } catch (error) {
     return notShown(image, error instanceof ToolCallError ? error.message : 'it could not be loaded');
   }

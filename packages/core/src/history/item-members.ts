@@ -1,31 +1,6 @@
-import {
-  ErrorItemSchema,
-  FunctionCallItemSchema,
-  FunctionCallOutputItemSchema,
-  MessageItemSchema,
-  PlanItemSchema,
-  CompactionItemSchema,
-  ReasoningItemSchema,
-  ScriptExecutionItemSchema,
-  ScriptExecutionOutputItemSchema,
-} from '../protocol/index.js';
 import type { OutputItem, OutputItemType } from '../protocol/index.js';
-
-interface MemberSchema {
-  safeParse(value: unknown): { success: boolean };
-}
-
-const MEMBERS: Record<OutputItemType, Readonly<Record<string, MemberSchema>>> = {
-  message: MessageItemSchema.shape,
-  reasoning: ReasoningItemSchema.shape,
-  function_call: FunctionCallItemSchema.shape,
-  function_call_output: FunctionCallOutputItemSchema.shape,
-  script_execution: ScriptExecutionItemSchema.shape,
-  script_execution_output: ScriptExecutionOutputItemSchema.shape,
-  plan: PlanItemSchema.shape,
-  compaction: CompactionItemSchema.shape,
-  error: ErrorItemSchema.shape,
-};
+import { ITEM_SHAPES } from './item-shapes.js';
+import { fitsShape } from './json-shape.js';
 
 /** The member that `item_delta` appends to; undefined for items without streamed text. */
 export function textMember(type: OutputItemType): 'content' | 'arguments' | 'source_code' | undefined {
@@ -57,7 +32,7 @@ export function placeholderItem(
 
 /**
  * A copy of the item with the changes applied. Changes of `type` or `id` and changes that violate a member's schema
- * are skipped; members without a schema are applied unchanged.
+ * are skipped; members that the protocol does not know are applied unchanged.
  */
 export function withMembers<Item extends OutputItem>(item: Item, changes: Readonly<Record<string, unknown>>): Item {
   const merged: Item = { ...item };
@@ -71,8 +46,8 @@ export function withMembers<Item extends OutputItem>(item: Item, changes: Readon
 
 function fits(type: OutputItemType, member: string, value: unknown): boolean {
   if (member === 'type' || member === 'id') return false;
-  const members = MEMBERS[type];
-  return Object.hasOwn(members, member) ? members[member]!.safeParse(value).success : true;
+  const members = ITEM_SHAPES[type];
+  return Object.hasOwn(members, member) ? fitsShape(members[member]!, value) : true;
 }
 
 function emptyItem(type: OutputItemType, id: string): OutputItem | undefined {

@@ -181,9 +181,9 @@ function operationAdvice(operations: readonly Operation[]): string {
   const has = (...statuses: Operation['status'][]): boolean =>
     operations.some((operation) => statuses.includes(operation.status) && operation.effect !== 'read');
   const advice: string[] = [];
-  if (has('completed')) advice.push('What is done has taken effect: do not repeat it.');
+  if (has('completed')) advice.push('Completed calls have taken effect: do not repeat them.');
   if (has('unknown', 'aborted', 'detached')) {
-    advice.push('What is unknown, aborted or detached may have taken effect: look before you repeat it.');
+    advice.push('Unknown, aborted and detached calls may have taken effect: check before you repeat them.');
   }
   return advice.join(' ');
 }

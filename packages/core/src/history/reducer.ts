@@ -14,7 +14,7 @@ export interface ResponseViewOptions {
   includePending?: boolean;
 }
 
-/** Maximum number of listed missing events: one stray event can make the gap arbitrarily large. */
+/** Maximum number of listed missing events, because one stray event can make the gap arbitrarily large. */
 const MAX_MISSING_LISTED = 1000;
 
 /**

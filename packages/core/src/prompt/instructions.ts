@@ -79,7 +79,7 @@ function textExample(tag: string): string {
 
 const RULES = [
   '- Top-level `await` and `return` work. Return small plain data, which you will read: filter and count in the script.',
-  "- `await tools.NAME({ … })` calls a tool; `Promise.all` makes independent calls at once. `'NAME' in tools` tells whether it exists.",
+  "- `await tools.NAME({ … })` calls a tool; `Promise.all` makes independent calls at once. `'NAME' in tools` tests whether it exists.",
   '- A failed call throws `ToolExecutionError`, `ToolValidationError`, `ApprovalDeniedError` or `ApprovalTimeoutError`. Do not repeat a call that the user denied.',
   '- `console.log(…)` is for you, `text(…)` for the user, `await sleep(ms)` waits. There are no imports, network or files besides the tools.',
   '- After a failure you get the error with its line and the operations. Continue from there; do not repeat completed calls.',

@@ -70,7 +70,7 @@ const RARE_PAIR = 0.75;
 const CAPITAL = 0.15;
 const ACCENTED_LETTER = 0.6;
 const MORE_SIGNS = 0.65;
-const LONGEST_PLAIN_WORD = 13;
+const MAX_PLAIN_WORD = 13;
 const LATER_LETTER = 0.2;
 
 /** Tokens of a character, by the code point at which its block ends (exclusive). */
@@ -131,7 +131,7 @@ function lettersTokens(letters: string): number {
 
 function wordTokens(word: string): number {
   if (ONE_TOKEN_WORDS.has(word) || ONE_TOKEN_WORDS.has(word.charAt(0).toLowerCase() + word.slice(1))) return 1;
-  let tokens = WORD + LETTER * word.length + LATER_LETTER * Math.max(0, word.length - LONGEST_PLAIN_WORD);
+  let tokens = WORD + LETTER * word.length + LATER_LETTER * Math.max(0, word.length - MAX_PLAIN_WORD);
   if (word.length > 1 && /^[A-Z]+$/u.test(word)) tokens += CAPITAL * word.length;
   const lower = word.toLowerCase();
   let last = -1;

@@ -37,7 +37,8 @@ export const DecisionSchema = z.union([
 export type StoredDecision = z.infer<typeof DecisionSchema>;
 
 /** `cancelled`: its run was cancelled, has ended, or no longer waits for it. */
-export const ApprovalStateSchema = z.enum(['pending', 'approved', 'denied', 'expired', 'cancelled']);
+export const APPROVAL_STATES = ['pending', 'approved', 'denied', 'expired', 'cancelled'] as const;
+export const ApprovalStateSchema = z.enum(APPROVAL_STATES);
 export type ApprovalState = z.infer<typeof ApprovalStateSchema>;
 
 /** A request for approval and its state. */

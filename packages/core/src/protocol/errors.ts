@@ -42,7 +42,7 @@ export const ERROR_TABLE = {
   ),
   ScriptTooLargeError: row(
     'parsing',
-    'The source is larger than a script may be.',
+    'The source is larger than the maximum for a script.',
     'Split the work over several scripts.',
     true,
   ),
@@ -52,10 +52,10 @@ export const ERROR_TABLE = {
     'Read the operations, then send a script that continues from there.',
     true,
   ),
-  ScriptTimeoutError: row('executing', 'The script ran longer than its clock allows.', 'Do less in one script.', true),
+  ScriptTimeoutError: row('executing', 'The script exceeded its time limit.', 'Do less in one script.', true),
   ScriptMemoryError: row(
     'executing',
-    'The script needed more memory than it may use.',
+    'The script exceeded its memory limit.',
     'Handle the data in smaller parts.',
     true,
   ),
@@ -75,13 +75,13 @@ export const ERROR_TABLE = {
   ApprovalDeniedError: row(
     'executing',
     'A user or a rule denied this tool call.',
-    'Do not repeat the call; ask or go another way.',
+    'Do not repeat the call; ask the user, or choose another approach.',
     false,
     true,
   ),
   ApprovalTimeoutError: row(
     'executing',
-    'Nobody decided about this tool call in time.',
+    'No user decided about this tool call in time.',
     'Ask the user before you retry.',
     false,
     true,
@@ -98,13 +98,13 @@ export const ERROR_TABLE = {
   ToolBudgetExceededError: row(
     'executing',
     'The script made more tool calls than it may.',
-    'Make the calls that are left in the next script, or fewer calls.',
+    'Make the remaining calls in the next script, or make fewer calls.',
     true,
     true,
   ),
   DetachedPromiseError: row(
     'finalizing',
-    'A tool call with effects was still running when the script had ended.',
+    'A tool call with effects was still running after the script had ended.',
     'Await every tool call.',
     true,
   ),
@@ -124,7 +124,7 @@ export const ERROR_TABLE = {
   StoreError: row(
     'executing',
     'The store of scripts failed, so the script was interrupted.',
-    'Read the operations; do not repeat what was done.',
+    'Read the operations; do not repeat completed calls.',
     false,
   ),
   SuspensionError: row(

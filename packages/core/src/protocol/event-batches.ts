@@ -1,13 +1,14 @@
+import { z } from 'zod';
 import { ToolscriptUsageError } from './errors.js';
 import {
   DEFAULT_EVENT_PAGE,
-  endsRun,
   EventRangeSchema,
   MAX_EVENT_PAGE_LENGTH,
   type EventPage,
   type EventRange,
 } from './event-log.js';
 import { StreamEventSchema, type StreamEvent } from './events.js';
+import { endsRun } from './run-end.js';
 import { EventOrderError } from './store-errors.js';
 import { parseShape, StoreIdSchema } from './store-shapes.js';
 
@@ -21,15 +22,30 @@ export interface EventBatch {
   readonly endIndex: number;
 }
 
+/** The JSON texts of events that were checked: a log and a thread store write the same ones. */
+const CHECKED_TEXTS = new WeakMap<StreamEvent, string>();
+
+const ListSchema = z.array(z.unknown()).min(1);
+
 /** Throws a `ToolscriptUsageError` unless the events are consecutive events of one run. */
 export function checkBatch(events: readonly StreamEvent[]): EventBatch {
-  const [first] = parseShape(StreamEventSchema.array().min(1), events, 'events');
+  parseShape(ListSchema, events, 'events');
+  const texts = events.map(checkedText);
+  const [first] = events;
   const runId = parseShape(StoreIdSchema, first!.run_id, 'events.0.run_id');
   for (const [index, { run_id, seq }] of events.entries())
     if (run_id !== runId || seq !== first!.seq + index)
       throw new ToolscriptUsageError(`events.${index} must be event ${first!.seq + index} of the run ${runId}`);
-  const texts = events.map((event) => JSON.stringify(event));
   return { runId, firstSeq: first!.seq, texts, endIndex: events.findIndex(({ payload }) => endsRun(payload)) };
+}
+
+function checkedText(event: StreamEvent, index: number): string {
+  const known = CHECKED_TEXTS.get(event);
+  if (known !== undefined) return known;
+  parseShape(StreamEventSchema, event, `events.${index}`);
+  const text = JSON.stringify(event);
+  CHECKED_TEXTS.set(event, text);
+  return text;
 }
 
 /**

@@ -6,6 +6,10 @@ export interface RunIdentity {
   turnId: string;
 }
 
+export function eventIdOf(runId: string, seq: number): string {
+  return `evt_${runId}_${seq}`;
+}
+
 /** Wraps the payloads of one run in envelopes, with consecutive `seq` values. */
 export class EventEnvelopes {
   readonly identity: RunIdentity;
@@ -25,7 +29,7 @@ export class EventEnvelopes {
     const { runId, threadId, turnId } = this.identity;
     const seq = this.#seq++;
     return {
-      event_id: `evt_${runId}_${seq}`,
+      event_id: eventIdOf(runId, seq),
       run_id: runId,
       thread_id: threadId,
       turn_id: turnId,

@@ -1,53 +1,69 @@
 import { z } from 'zod';
-import type { EventPayload, StreamEvent } from './events.js';
+import type { StreamEvent } from './events.js';
 import { PageQuerySchema, StoreIdSchema } from './store-shapes.js';
 
-/** Events of a page, at most; a page ends earlier where its JSON text is longer than that many UTF-16 units, and has at least one event. */
+export type LoggedRunQuery = z.input<typeof PageQuerySchema>;
+
+/**
+ * Maximum number of events on a page. A page ends earlier if its JSON text is longer than this many UTF-16 units, but
+ * has at least one event.
+ */
 export const DEFAULT_EVENT_PAGE = 1_000;
 export const MAX_EVENT_PAGE_LENGTH = 1_048_576;
 
 export const EventRangeSchema = z.strictObject({
   /** The first `seq`. Default 0. */
   from: z.number().int().min(0).optional(),
-  /** Default and most: 1 000. */
+  /** Default and maximum: 1 000. */
   limit: z.number().int().min(1).max(DEFAULT_EVENT_PAGE).optional(),
 });
 export type EventRange = z.input<typeof EventRangeSchema>;
 
 export interface EventPage {
   readonly events: readonly StreamEvent[];
-  /** There are more: `from` of the next page. */
+  /** Present if there are more: `from` of the next page. */
   readonly next?: number;
 }
 
 export interface LogPosition {
-  /** The `seq` that the run's next event has. */
+  /** The `seq` of the run's next event. */
   readonly nextSeq: number;
-  /** The run's last event is there: nothing can follow. */
+  /** True if the run's last event is stored: no event can follow. */
   readonly isEnded: boolean;
 }
 
-/** The deliveries of one position before a run becomes a dead letter. */
+/** A run in the log, and its position. */
+export interface LoggedRun extends LogPosition {
+  readonly runId: string;
+}
+
+export interface LoggedRunPage {
+  readonly runs: readonly LoggedRun[];
+  /** Present if there are more: `after` of the next page. */
+  readonly next?: string;
+}
+
+/** The number of deliveries of one position before a run becomes a dead letter. */
 export const MAX_DELIVERIES = 5;
 
 export const DeliveryOptionsSchema = z.strictObject({
   group: z.string().min(1).max(128),
-  /** Who takes it, for people to read. */
+  /** The consumer's name, for users to read. */
   consumer: z.string(),
-  /** After that time without an acknowledgement, another consumer gets the same events. */
+  /** After this time without an acknowledgement, another consumer gets the same events. */
   leaseMs: z.number().int().min(1),
-  /** Events, at most. Default 1 000; see `EventPage`. */
+  /** Maximum number of events. Default 1 000; see `EventPage`. */
   limit: EventRangeSchema.shape.limit,
 });
 export type DeliveryOptions = z.input<typeof DeliveryOptionsSchema>;
 
-/** Events of one run that a consumer is to handle, in order, without a gap. */
+/** Events of one run for a consumer to handle, in order and without gaps. */
 export const DeliverySchema = z.strictObject({
   group: z.string(),
   runId: StoreIdSchema,
-  /** Names this delivery: an acknowledgement of an earlier one counts for nothing. */
+  /** The id of this delivery: an acknowledgement of an earlier one has no effect. */
   token: z.number().int(),
-  /** How often these events were delivered, this time included. */
+  /** How often these events were delivered, including this delivery. */
   attempt: z.number().int().min(1),
 });
 export interface Delivery extends z.infer<typeof DeliverySchema> {
@@ -57,17 +73,17 @@ export interface Delivery extends z.infer<typeof DeliverySchema> {
 export const DeadLetterQuerySchema = PageQuerySchema.extend({ group: z.string() });
 export type DeadLetterQuery = z.input<typeof DeadLetterQuerySchema>;
 
-/** A run whose events a group has given up, from `seq` on. */
+/** A run whose events, starting with `seq`, are no longer delivered to a group. */
 export interface DeadLetter {
   readonly runId: string;
   readonly seq: number;
-  /** Why the last delivery failed; empty where its consumer never said. */
+  /** Why the last delivery failed; empty if its consumer did not report a reason. */
   readonly reason: string;
 }
 
 export interface DeadLetterPage {
   readonly letters: readonly DeadLetter[];
-  /** There are more: `after` of the next page. */
+  /** Present if there are more: `after` of the next page. */
   readonly next?: string;
 }
 
@@ -79,53 +95,55 @@ export interface DeadLetterPage {
  */
 export interface EventLog {
   /**
-   * Gives the run to this epoch: from now on, the log refuses events of older epochs. So no older epoch changes the
-   * position that it gives. Rejects with a `StaleEpochError` where a later epoch was there before.
+   * Fences the run: from now on the log rejects events of older epochs, so they cannot change the position that this
+   * call returns. Rejects with a `StaleEpochError` if the log knows a later epoch.
    */
   open(runId: string, epoch: number): Promise<LogPosition>;
   /**
-   * Appends events of one run in order of `seq`, all or none; when it resolves, readers see them. Those that are there
-   * already are skipped. Rejects with a `StaleEpochError` where a later epoch was there before, and with an
-   * `EventOrderError` for a gap, for another event at the same `seq`, and for an event after the run's last one. As with
-   * `ThreadStore.append`, a power cut may lose the newest.
+   * Appends events of one run in order of `seq`, all or none. When it resolves, readers see them. Stored events are
+   * skipped. Rejects with a `StaleEpochError` if the log knows a later epoch, and with an `EventOrderError` for a
+   * gap, for a different event at the same `seq`, and for an event after the run's last one. As with
+   * `ThreadStore.append`, a power failure may lose the newest events.
    */
   publish(epoch: number, events: readonly StreamEvent[]): Promise<void>;
   read(runId: string, range?: EventRange): Promise<EventPage>;
   /**
-   * The events from `from` on (default 0): those that are there, then each one that is published, none twice and none
-   * left out. Ends after the run's last event, when the signal aborts, and when the run is deleted. A run that nobody
-   * has published of yet is waited for. A slow reader slows nobody else down and costs no memory. Rejects
-   * with a `ToolscriptUsageError`, at the first event, where `runId` or `from` is malformed.
+   * The events starting with `from` (default 0): first the stored ones, then each new one, without duplicates and
+   * gaps. Ends after the run's last event, when the signal aborts, and when the run is deleted. Waits for a run
+   * without events. A slow reader neither slows other readers down nor costs memory. If `runId` or `from` is
+   * malformed, rejects with a `ToolscriptUsageError` at the first event.
    */
   subscribe(
     runId: string,
     options?: { readonly from?: number; readonly signal?: AbortSignal },
   ): AsyncIterable<StreamEvent>;
   /**
-   * The next events for a group of consumers, of which each run has one at a time. A group begins with what is in the
-   * log; events count as handled when they are acknowledged. Undefined where there are none. A delivery whose lease
-   * ends is made again; after `MAX_DELIVERIES` of the same first event the run is a dead letter of the group.
+   * The next events for a group of consumers; at most one consumer of the group has a run at a time. A group starts
+   * with the stored events; events count as handled after their acknowledgement. Undefined if there are none. A
+   * delivery whose lease expires is repeated; after `MAX_DELIVERIES` of the same first event the run is a dead letter
+   * of the group.
    */
   receive(options: DeliveryOptions): Promise<Delivery | undefined>;
   /**
-   * All events of the delivery are handled, or those up to `seq` and that one. The rest is delivered anew, as a first
-   * attempt. False where the delivery is no longer the run's latest: another consumer has it.
+   * Marks the events of the delivery as handled: all of them, or those up to and including `seq`. The rest is
+   * delivered again, as a first attempt. False if the delivery is no longer the run's latest: another consumer has
+   * it.
    */
   acknowledge(delivery: Delivery, seq?: number): Promise<boolean>;
-  /** The events could not be handled: they are delivered again at once. False as in `acknowledge`. */
+  /** Reports that the events could not be handled: they are delivered again at once. False as in `acknowledge`. */
   reject(delivery: Delivery, reason: string): Promise<boolean>;
   deadLetters(query: DeadLetterQuery): Promise<DeadLetterPage>;
-  /** Delivers the run's events to the group again. False where it is no dead letter. */
+  /** Delivers the run's events to the group again. False if the run is no dead letter. */
   revive(group: string, runId: string): Promise<boolean>;
+  /**
+   * The runs in the log, in the order in which they were opened. A run that is opened meanwhile appears on a later
+   * page.
+   */
+  list(query?: LoggedRunQuery): Promise<LoggedRunPage>;
   /** Removes the run from the log and from all groups. Idempotent. */
   delete(runId: string): Promise<void>;
-  /** Yields when something may have been published, in this process or another one; as `RunStore.watch` does. */
+  /** Yields after events may have been published, in this process or another one, as `RunStore.watch` does. */
   watch(options: { readonly signal: AbortSignal }): AsyncIterable<void>;
-  /** Idempotent. Subscriptions end. */
+  /** Idempotent. Ends all subscriptions. */
   close(): Promise<void>;
-}
-
-/** True for a run's last event. */
-export function endsRun(payload: EventPayload): boolean {
-  return payload.type === 'response_done' && payload.status !== 'suspended';
 }

@@ -29,6 +29,8 @@ export interface StreamOptions {
   signal?: AbortSignal;
   /** Names the answer: its items carry it as `answer_id`, and their ids start with it. Default: a new id. */
   answerId?: string;
+  /** Sent with the request, such as a trace context. They replace none of the provider's own headers. */
+  headers?: Readonly<Record<string, string>>;
 }
 
 export interface ModelRequest {
@@ -37,6 +39,10 @@ export interface ModelRequest {
   /** In chronological order. Answers of other providers are reduced to the common members. */
   conversation: readonly OutputItem[];
   tools?: readonly ModelTool[];
+  /** The tool that the answer must call. Default: the model decides. */
+  toolChoice?: ToolChoice;
+  /** False: the answer holds at most one call. Default: the provider's default. */
+  parallelToolCalls?: boolean;
   /** Default: the provider's default. */
   maxOutputTokens?: number;
   temperature?: number;
@@ -50,6 +56,9 @@ export interface ModelRequest {
 export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 
 export type ModelTool = FunctionTool | CustomTool;
+
+/** Any of the tools, or the one with this name. */
+export type ToolChoice = 'required' | { readonly name: string };
 
 /** A tool that takes JSON. */
 export interface FunctionTool {

@@ -9,7 +9,7 @@ export const NewThreadSchema = z.strictObject({
   title: z.string().optional(),
   workspace: z.string().optional(),
   agentId: z.string().optional(),
-  /** When it was begun, where that was elsewhere. Default: now. */
+  /** Creation time of an imported thread. Default: now. */
   createdAt: TimeSchema.optional(),
 });
 export type NewThread = z.input<typeof NewThreadSchema>;

@@ -44,7 +44,14 @@ export type Outcome = OutcomeCommon &
     | { status: 'suspended'; suspension: string; pendingApprovals: ApprovalRequest[] }
   );
 
-export type HarnessMode = 'enabled' | 'dry-run' | 'disabled';
+/** From the one that allows least to the one that allows most. */
+export const HARNESS_MODES = ['disabled', 'dry-run', 'enabled'] as const;
+export type HarnessMode = (typeof HARNESS_MODES)[number];
+
+/** The mode that allows less. */
+export function narrowerMode(left: HarnessMode, right: HarnessMode | undefined): HarnessMode {
+  return HARNESS_MODES.find((mode) => mode === left || mode === right) ?? left;
+}
 
 /** Replaces every script in text while scripts are disabled. */
-export const DISABLED_WARNING = '[A script stood here. Scripts are switched off, so nothing of it ran.]';
+export const DISABLED_WARNING = '[Scripts are disabled, so the script at this place did not run.]';

@@ -14,7 +14,7 @@ export const FINAL_RUN_STATES = ['completed', 'failed', 'cancelled', 'incomplete
 export const RunStateSchema = z.enum(['queued', 'running', 'suspended', ...FINAL_RUN_STATES]);
 export type RunState = z.infer<typeof RunStateSchema>;
 
-/** Why a run is, or was last, claimed: `interrupted` where an earlier worker did not end it. */
+/** Why a run is, or was last, claimed: `interrupted` if an earlier worker did not end it. */
 export const RunReasonSchema = z.enum(['new', 'resumed', 'interrupted']);
 export type RunReason = z.infer<typeof RunReasonSchema>;
 
@@ -25,29 +25,29 @@ export const RunSchema = z.strictObject({
   runId: StoreIdSchema,
   threadId: StoreIdSchema,
   turnId: StoreIdSchema,
-  /** Whose run it is. */
+  /** The owner of the run. */
   principal: z.string(),
-  /** That of its thread. */
+  /** The workspace of its thread. */
   workspace: z.string(),
   state: RunStateSchema,
   reason: RunReasonSchema,
-  /** How often it was claimed: the fencing token of the claim. */
+  /** How often the run was claimed: the fencing token of the claim. */
   epoch: z.number().int().min(0),
-  /** The submitter's choices: agent, model, overrides. The store does not read them. */
+  /** The submitter's choices: agent, model, overrides; and `trace`, the request's place in a trace. The store does not read them. */
   options: OptionsSchema,
-  /** Who holds it, and until when. While it is `running` only. */
+  /** The holder and the expiry of its lease. Present only in the state `running`. */
   owner: z.string().optional(),
   leaseExpiresAt: TimeSchema.optional(),
-  /** Since when its cancellation is asked for. */
+  /** When its cancellation was requested. */
   cancelRequestedAt: TimeSchema.optional(),
   createdAt: TimeSchema,
   updatedAt: TimeSchema,
-  /** Why it failed, where it has. */
+  /** Why it failed, if it has. */
   error: z.strictObject({ code: z.string(), message: z.string() }).optional(),
 });
 export type Run = z.infer<typeof RunSchema>;
 
-/** One input of a user, and everything that answers it. */
+/** One input of a user, with everything that answers it. */
 export const TurnSchema = z.strictObject({
   turnId: StoreIdSchema,
   threadId: StoreIdSchema,
@@ -57,28 +57,28 @@ export const TurnSchema = z.strictObject({
 });
 export type Turn = z.infer<typeof TurnSchema>;
 
-/** The holder of a run: its writes count while `epoch` is the run's. */
+/** The holder of a run: its writes are accepted while `epoch` is the run's. */
 export const RunFenceSchema = z.strictObject({ runId: StoreIdSchema, epoch: z.number().int().min(0) });
 export type RunFence = z.infer<typeof RunFenceSchema>;
 
 const LeaseSchema = z.strictObject({
-  /** Who claims, for people to read. */
+  /** The claimer's name, for users to read. */
   owner: z.string(),
-  /** For how long the run is held without `renew`. */
+  /** How long the run is held without `renew`. */
   leaseMs: z.number().int().min(1),
 });
 
 export const RunDraftSchema = z.strictObject({
   principal: z.string().min(1),
-  /** The thread to go on with, or the one to make. */
+  /** The existing thread to continue, or the thread to create. */
   thread: z.union([z.strictObject({ threadId: StoreIdSchema }), z.strictObject({ create: NewThreadSchema })]),
   input: z.array(OutputItemSchema).min(1),
   options: OptionsSchema.optional(),
-  /** The same key of the same principal gives the same run. */
+  /** The same key of the same principal always gives the same run. */
   idempotencyKey: z.string().min(1).max(256).optional(),
-  /** The caller executes the run itself: it is made `running`, with epoch 1. */
+  /** The caller executes the run itself: it is created `running`, with epoch 1. */
   claim: LeaseSchema.optional(),
-  /** Default: new ones. */
+  /** Default: new ids. */
   runId: StoreIdSchema.optional(),
   turnId: StoreIdSchema.optional(),
 });
@@ -87,19 +87,19 @@ export type RunDraft = z.input<typeof RunDraftSchema>;
 export interface CreatedRun {
   readonly run: Run;
   readonly turn: Turn;
-  /** False where the idempotency key had made it before. */
+  /** False if a request with the same idempotency key has created it before. */
   readonly isNew: boolean;
 }
 
 export const ClaimOptionsSchema = z.strictObject({
   ...LeaseSchema.shape,
-  /** Only runs of threads with one of these. Default: any. */
+  /** Only runs of threads with one of these workspaces. Default: any. */
   workspaces: z.array(z.string()).optional(),
   /** Only this run. */
   runId: StoreIdSchema.optional(),
   /**
-   * With `runId`: the run may be suspended. Its approvals stay pending: the claimer has decisions for some of them, and
-   * names the others when it suspends the run again.
+   * With `runId`: allows claiming a suspended run. Its approvals stay pending: the claimer has decisions for some of
+   * them, and lists the others when it suspends the run again.
    */
   evenSuspended: z.boolean().optional(),
 });
@@ -108,7 +108,7 @@ export type ClaimOptions = z.input<typeof ClaimOptionsSchema>;
 export interface ClaimedRun {
   readonly run: Run;
   readonly turn: Turn;
-  /** Those of the run that are decided, in order of their creation. */
+  /** The decided approvals of the run, in order of their creation. */
   readonly approvals: readonly Approval[];
 }
 
@@ -120,7 +120,7 @@ export interface Renewal {
 
 export const ApprovalDraftSchema = z.strictObject({
   request: ApprovalRequestSchema,
-  /** Decided by now, as by a rule. Default: pending. */
+  /** Present if it is already decided, for example by a rule. Default: pending. */
   decided: z.strictObject({ decision: DecisionSchema, by: z.string() }).optional(),
 });
 export type ApprovalDraft = z.input<typeof ApprovalDraftSchema>;
@@ -140,62 +140,63 @@ export type RunQuery = z.input<typeof RunQuerySchema>;
 
 export interface RunPage {
   readonly runs: readonly Run[];
-  /** There are more: `after` of the next page. */
+  /** Present if there are more: `after` of the next page. */
   readonly next?: string;
 }
 
 /**
- * Runs, and who executes them. The row of a run is the entry of the queue: there is no other one.
+ * Stores runs and their holders. The row of a run is its only entry in the queue.
  *
- * - Each thread has at most one `running` run. Its other runs wait, also where the lease has ended: that run is claimed first.
- * - Each claim raises the run's epoch by one. Writes of an older epoch are refused with a `StaleEpochError`.
- * - A run is held while its lease lasts. A lease that ends more than twice its length ahead was written by a clock that
- *   has been set back since, and does not count.
- * - Each function is one transaction. When it has resolved, its effect survives the death of the process, and that of
- *   the machine where the store is on a disk.
+ * - Each thread has at most one `running` run. Its other runs wait. If its lease has expired, that run is claimed
+ *   first.
+ * - Each claim increments the run's epoch. Writes of an older epoch are rejected with a `StaleEpochError`.
+ * - A run is held while its lease lasts. A lease that expires more than twice its length ahead was written before the
+ *   clock was set back, and is ignored.
+ * - Each function is one transaction. After it resolves, its effect survives the death of the process and, if the
+ *   store is on a disk, a power failure.
  *
- * A malformed argument throws or rejects with a `ToolscriptUsageError`, a database that fails with a
+ * Malformed arguments throw or reject with a `ToolscriptUsageError`, failures of the database with a
  * `StoreUnavailableError`.
  */
 export interface RunStore {
   /**
-   * Makes turn, input and run, and the thread where `create` is given. Rejects with a `NotFoundError` where the
-   * thread is not there or is another principal's, with an `IdempotencyConflictError` where the key came with another
-   * thread, input or options, and with a `ThreadBusyError` where `claim` is given and another run of the thread is
-   * queued or running.
+   * Creates the turn, its input and its run, and with `create` also the thread. Rejects with a `NotFoundError` if the
+   * thread does not exist or belongs to another principal, with an `IdempotencyConflictError` if the key came with a
+   * different thread, input or options, and with a `ThreadBusyError` if `claim` is set and another run of the thread
+   * is queued or running.
    */
   create(draft: RunDraft): Promise<CreatedRun>;
   get(runId: string): Promise<Run | undefined>;
   /**
-   * Claims the oldest run that is queued, or whose lease has ended. Undefined where there is none. A run whose
-   * cancellation is asked for is claimed as the others are: its worker writes its last events and finishes it.
+   * Claims the oldest run that is queued or whose lease has expired. Undefined if there is none. A run whose
+   * cancellation was requested is claimed like any other: its worker writes its last events and finishes it.
    */
   claim(options: ClaimOptions): Promise<ClaimedRun | undefined>;
-  /** The lease begins anew. Does not reject where it is lost. */
+  /** Renews the lease. Does not reject if the lease is lost. */
   renew(fence: RunFence, leaseMs: number): Promise<Renewal>;
-  /** Back to the queue, as when the process ends in order. Nothing happens where the epoch is stale. */
+  /** Returns the run to the queue, as for an orderly end of the process. Does nothing if the epoch is stale. */
   release(fence: RunFence): Promise<void>;
   /**
-   * The run waits for these approvals, which are made in the same transaction. One that is there already keeps its
-   * decision; a pending one that is not named any more is cancelled. Where all are decided, the run is queued at
-   * once. Rejects with a `StaleEpochError`. A repeated call after one that was done gives the run as it is.
+   * Creates these approvals and suspends the run in one transaction. Existing approvals keep their decisions; pending
+   * ones that are not listed are cancelled. If all are decided, the run is queued at once. Rejects with a
+   * `StaleEpochError`. Idempotent: a repeated call returns the current run.
    */
   suspend(fence: RunFence, approvals: readonly ApprovalDraft[]): Promise<Run>;
   /**
-   * The run has ended; its pending approvals are cancelled. Rejects with a `StaleEpochError`. A repeated call with
-   * the same state gives the run as it is.
+   * Ends the run and cancels its pending approvals. Rejects with a `StaleEpochError`. A repeated call with the same
+   * state returns the run unchanged.
    */
   finish(fence: RunFence, end: RunEnd): Promise<Run>;
   /**
-   * Asks for the run's cancellation. A suspended run is queued for it, and its pending approvals are cancelled. Its
-   * holder learns of it by `renew`. Nothing changes where it has ended, or is asked for already. Undefined where
-   * there is no such run.
+   * Requests the run's cancellation. A suspended run is queued for it, and its pending approvals are cancelled. Its
+   * holder learns of it through `renew`. Does nothing if the run has ended or its cancellation was already requested.
+   * Undefined if there is no such run.
    */
   requestCancel(runId: string): Promise<Run | undefined>;
-  /** Oldest first. A run that is created meanwhile comes on a later page. */
+  /** Oldest first. A run that is created meanwhile appears on a later page. */
   list(query?: RunQuery): Promise<RunPage>;
   /**
-   * Yields when a run may have become claimable, or its cancellation may have been asked for, in this process or
+   * Yields after a run may have become claimable, or after a cancellation may have been requested, in this process or
    * another one. May yield without cause, and once for several changes. Ends when the signal aborts.
    */
   watch(options: { readonly signal: AbortSignal }): AsyncIterable<void>;
@@ -205,19 +206,22 @@ export function isFinalRunState(state: RunState): boolean {
   return (FINAL_RUN_STATES as readonly RunState[]).includes(state);
 }
 
-/** True while a holder that has not renewed keeps its run. See `RunStore`. */
+/** Whether a holder that has not renewed its lease still holds the run. See `RunStore`. */
 export function isLeaseHeld(nowMs: number, expiresAtMs: number, leaseMs: number): boolean {
   const leftMs = expiresAtMs - nowMs;
   return leftMs > 0 && leftMs <= 2 * leaseMs;
 }
 
-/** The text of the user's messages, as it is searched. */
+/** The searchable text of the user's messages. */
 export function inputText(input: readonly OutputItem[]): string {
   return input.map((item) => (item.type === 'message' ? item.content : '')).join('\n');
 }
 
-/** The request that an idempotency key stands for: equal requests have equal texts, whatever the order of their members. */
-export function requestText({ thread, input, options = {} }: RunDraft): string {
+/**
+ * The request that an idempotency key stands for: equal requests have equal texts, regardless of member order. The
+ * trace is excluded, because a repeated request has another one.
+ */
+export function requestText({ thread, input, options: { trace: _trace, ...options } = {} }: RunDraft): string {
   const { threadId: _generated, ...create } = 'create' in thread ? thread.create : { threadId: undefined };
   const request = { thread: 'create' in thread ? create : thread, input, options };
   return JSON.stringify(request, (_key, value: unknown) => (isRecord(value) ? sorted(value) : value));

@@ -1,5 +1,5 @@
 import { RepeatedEvents } from './repeated-events.js';
-import { SseParser, MAX_EVENT_LENGTH } from './sse.js';
+import { SseParser, MAX_EVENT_LENGTH } from '../text/sse.js';
 
 /** The body of a model's answer: the whole text or bytes, or a stream of chunks. */
 export type AnswerBody = string | Uint8Array | ArrayBuffer | AsyncIterable<string | Uint8Array>;

@@ -101,7 +101,7 @@ const FORMATS: Readonly<Record<ProviderApi, WireFormat>> = {
 };
 
 /**
- * A model behind one of the three wire formats. Failures are emitted in the stream: `response_error` with `code`,
+ * A model with one of the three wire formats. Failures are emitted in the stream: `response_error` with `code`,
  * `message`, `retryable` and, if there was a response, `status` and `request_id`, then `response_done`. A retryable
  * failure is retried until the first event of the answer is emitted, never after that.
  *
@@ -155,11 +155,11 @@ class ModelLine {
 
   async *stream(
     request: ModelRequest,
-    { signal, answerId = newId('ans') }: StreamOptions,
+    { signal, answerId = newId('ans'), headers }: StreamOptions,
   ): AsyncGenerator<EventPayload> {
     const body = await this.#encode(request);
     for (let retries = 0; ; retries += 1) {
-      const posted = await this.#post(body, signal);
+      const posted = await this.#post(body, signal, headers);
       const failure = yield* this.#emit(posted, answerId, retries);
       if (failure === undefined) return;
       await sleep(this.#clock, failure.delayMs, signal);
@@ -173,9 +173,10 @@ class ModelLine {
     return JSON.stringify({ ...body, ...this.#options.extraBody });
   }
 
-  #post(body: string, signal: AbortSignal | undefined): Promise<Posted> {
+  #post(body: string, signal: AbortSignal | undefined, ofRequest: StreamOptions['headers']): Promise<Posted> {
     const { apiKey, headers, connectTimeoutMs, idleTimeoutMs, answerTimeoutMs, maxAnswerBytes } = this.#options;
     const all = {
+      ...lowerCased(ofRequest),
       'content-type': 'application/json',
       accept: 'text/event-stream',
       ...FORMATS[this.#api].headers(apiKey),
@@ -298,7 +299,7 @@ function refuseOpenKey(url: URL, { apiKey, headers, fetch, environment, allowIns
   const way = isLoopback(url.hostname) ? 'through the proxy of HTTP_PROXY' : `to ${url.host}`;
   const remedy = isLoopback(url.hostname) ? `name ${url.hostname} in NO_PROXY` : 'use an https: baseUrl';
   throw new ToolscriptUsageError(
-    `createProvider: the key would go ${way} without encryption, because baseUrl starts with http:. Either ${remedy}, or set allowInsecureHttp: true if you trust the network.`,
+    `createProvider: the key would be sent unencrypted ${way}, because baseUrl starts with http:. Either ${remedy}, or set allowInsecureHttp: true if you trust the network.`,
   );
 }
 

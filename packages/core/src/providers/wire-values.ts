@@ -66,7 +66,7 @@ export function failureOf(value: unknown): WireFailure {
   const members = membersOf(value);
   const code = nameOf(members.code) ?? nameOf(members.type) ?? 'ProviderError';
   const said = textOf(members.message) ?? textOf(members.detail);
-  const message = said ?? (jsonOf(value) ?? 'The provider did not say why.').slice(0, MAX_UNKNOWN_LENGTH);
+  const message = said ?? (jsonOf(value) ?? 'The provider gave no reason.').slice(0, MAX_UNKNOWN_LENGTH);
   return { code, message, native: members };
 }
 

@@ -1,10 +1,15 @@
 import type { FacadeEvent } from '../tools/index.js';
-import type { ApprovalDecider, Operation, Remember, ToolEffect } from '../protocol/index.js';
+import type { ApprovalDecider, Operation, Remember, RunIdentity, ToolEffect } from '../protocol/index.js';
+import { present } from '../text/present.js';
 
 interface AuditCommon {
   /** When, as ISO 8601 in UTC. */
   at: string;
   scriptId?: string;
+  /** The run, the turn and the thread of the script or call. */
+  runId?: string;
+  turnId?: string;
+  threadId?: string;
   principal?: string;
   callId: string;
 }
@@ -39,6 +44,13 @@ export type AuditEntry = AuditCommon &
 /** Called synchronously, in order: it should append and return. Errors that it throws do not affect the run. */
 export type AuditLog = (entry: AuditEntry) => void;
 
+/** The owner of the event. */
+interface EventOwner {
+  scriptId: string | undefined;
+  principal: string | undefined;
+  identity: RunIdentity | undefined;
+}
+
 /** Creates audit entries from a facade's events. */
 export class Audit {
   readonly #log: AuditLog;
@@ -49,18 +61,12 @@ export class Audit {
     this.#onFailure = onFailure;
   }
 
-  note(event: FacadeEvent, whose: { scriptId: string | undefined; principal: string | undefined }): void {
+  note(event: FacadeEvent, { scriptId, principal, identity }: EventOwner): void {
     const entry = entryOf(event);
     if (entry === undefined) return;
-    const { scriptId, principal } = whose;
     const at = new Date().toISOString();
     try {
-      this.#log({
-        at,
-        ...(scriptId === undefined ? {} : { scriptId }),
-        ...(principal === undefined ? {} : { principal }),
-        ...entry,
-      } as AuditEntry);
+      this.#log({ at, ...present({ scriptId, ...identity, principal }), ...entry } as AuditEntry);
     } catch (error) {
       this.#onFailure(`the audit log failed: ${String(error)}`);
     }

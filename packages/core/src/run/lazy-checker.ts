@@ -1,25 +1,57 @@
 import type { TypeChecker } from '../script/index.js';
+import type * as typeChecking from '../script/type-checker/index.js';
 import type { CheckPool, CheckPoolStats, TypeCheckerOptions } from '../script/type-checker/index.js';
 import type { Tool } from '../protocol/index.js';
 import { sha256 } from '../text/sha256.js';
 
+type CheckerModule = typeof typeChecking;
+
 type Described = Omit<TypeCheckerOptions, 'pool' | 'key'> & { readonly tools: readonly Tool[] };
 
 /**
- * The type checker of one harness. It is loaded on first use, so a harness without type checks or scripts does not pay
- * for it.
+ * The checker processes of one harness, for every set of tools it has. Nothing is loaded before the first check, so a
+ * harness without type checks or scripts does not pay for it.
  */
+export class LazyCheckPool {
+  #pool: CheckPool | undefined;
+  #loading: Promise<{ pool: CheckPool; module: CheckerModule }> | undefined;
+  #isClosed = false;
+
+  load(): Promise<{ pool: CheckPool; module: CheckerModule }> {
+    this.#loading ??= this.#make();
+    return this.#loading;
+  }
+
+  stats(): CheckPoolStats | undefined {
+    return this.#pool?.stats();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#pool?.close();
+  }
+
+  async #make(): Promise<{ pool: CheckPool; module: CheckerModule }> {
+    const module = await import('../script/type-checker/index.js');
+    const pool = new module.CheckPool();
+    this.#pool = pool;
+    if (this.#isClosed) pool.close();
+    return { pool, module };
+  }
+}
+
+/** The type checker for one set of tools. */
 export class LazyChecker implements TypeChecker {
+  readonly #pool: LazyCheckPool;
   readonly #describe: () => Described;
   #options: Omit<TypeCheckerOptions, 'pool'> | undefined;
   /** Set after the first check. */
   #checker: TypeChecker | undefined;
   #loading: Promise<TypeChecker> | undefined;
-  #pool: CheckPool | undefined;
-  #isClosed = false;
 
   /** `describe` is called once, when the first script is compiled. */
-  constructor(describe: () => Described) {
+  constructor(pool: LazyCheckPool, describe: () => Described) {
+    this.#pool = pool;
     this.#describe = describe;
   }
 
@@ -33,15 +65,6 @@ export class LazyChecker implements TypeChecker {
 
   /** Loads it and starts its process. */
   warm: TypeChecker['warm'] = async () => (await this.#load()).warm();
-
-  stats(): CheckPoolStats | undefined {
-    return this.#pool?.stats();
-  }
-
-  close(): void {
-    this.#isClosed = true;
-    this.#pool?.close();
-  }
 
   #described(): Omit<TypeCheckerOptions, 'pool'> {
     if (this.#options === undefined) {
@@ -58,11 +81,8 @@ export class LazyChecker implements TypeChecker {
   }
 
   async #make(): Promise<TypeChecker> {
-    const { CheckPool, createTypeChecker } = await import('../script/type-checker/index.js');
-    const pool = new CheckPool();
-    this.#pool = pool;
-    if (this.#isClosed) pool.close();
-    this.#checker = createTypeChecker({ pool, ...this.#described() });
+    const { pool, module } = await this.#pool.load();
+    this.#checker = module.createTypeChecker({ pool, ...this.#described() });
     return this.#checker;
   }
 }

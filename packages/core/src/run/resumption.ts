@@ -1,12 +1,15 @@
 import { isRemember, isTime } from '../approvals/index.js';
 import {
   DEFAULT_LIMITS,
+  scriptFailure,
   ToolscriptUsageError,
   withinCeilings,
   type Decision,
+  type ErrorCode,
   type JournalContent,
   type Limits,
   type LimitsInput,
+  type Outcome,
   type RunIdentity,
   type ScriptExecutionItem,
 } from '../protocol/index.js';
@@ -15,12 +18,13 @@ import {
   afterInterruption,
   afterSuspension,
   noopJournal,
+  type InterruptedScript,
   type ResumeState,
   type TaskEnd,
   type ScriptStart,
   type SuspendedScript,
 } from '../session/index.js';
-import { journalState, type JournalState } from '../durability/journal-lines.js';
+import { journalState, type EndedLine, type JournalState } from '../durability/journal-lines.js';
 import {
   damagedBy,
   heldBy,
@@ -35,9 +39,9 @@ import {
   claimSuspended,
   UNKNOWN_VERSION,
 } from '../durability/claims.js';
-import { announce, announceStatus, executionItem } from './script-items.js';
+import { announce, announceOutcome, announceStatus, executionItem } from './script-items.js';
 import { endRun, type RunEnd } from './script-runner.js';
-import { outcomeOfCall, sinkOfCall } from './saved-call.js';
+import { outcomeOfCall, sinkOfCall, storedCall } from './saved-call.js';
 import { present } from '../text/present.js';
 import { runSession, type RunHost, type HarnessServices } from './script-run.js';
 import { claimInProcess } from '../durability/process-suspensions.js';
@@ -112,24 +116,30 @@ export function waitsForNobody(scriptId: string): RunEnd {
   return refused(scriptId, 'This script waits for no decision: it was interrupted. Use `recover` to continue it.');
 }
 
-/** A stored script that needs to be resumed or recovered. `recorded`: it was interrupted. */
+/** A stored script that needs to be resumed or recovered. `recorded`: it was interrupted, or it has ended. */
 export type Recoverable = WaitingScript | { recorded: JournalState };
+
+interface Asked {
+  principal?: string | undefined;
+  force?: boolean | undefined;
+  evenEnded?: boolean | undefined;
+}
 
 /** Finds a suspended or interrupted script, or says why it cannot be continued. */
 export async function findRecoverable(
   services: HarnessServices,
   scriptId: string,
-  { principal, force = false }: { principal?: string | undefined; force?: boolean | undefined },
+  asked: Asked,
   method = 'recover',
 ): Promise<Recoverable | RunEnd> {
   const kept = await readKept(services, scriptId, method);
   if ('outcome' in kept) return kept;
   const { content, claim } = kept;
   if (content === undefined) return refused(scriptId, noSuchScript(scriptId));
-  const found = recoverable(services, scriptId, content, { principal, force });
-  if ('outcome' in found) return found;
+  const found = recoverable(services, scriptId, content, asked);
+  if ('outcome' in found || isEnded(found)) return found;
   // defence: living-processes-keep-their-scripts
-  if (claim?.isHeld === true && !force) return refused(scriptId, heldBy(claim.owner));
+  if (claim?.isHeld === true && asked.force !== true) return refused(scriptId, heldBy(claim.owner));
   return found;
 }
 
@@ -137,10 +147,10 @@ function recoverable(
   services: HarnessServices,
   scriptId: string,
   content: JournalContent,
-  { principal, force = false }: { principal?: string | undefined; force?: boolean | undefined },
+  { principal, force = false, evenEnded = false }: Asked,
 ): Recoverable | RunEnd {
   const { damage } = content;
-  // defence: damaged-journals-do-not-go-on
+  // defence: damaged-journals-are-not-resumed
   if (damage !== undefined && !mayIgnore(damage, content, force)) return refused(scriptId, damagedBy(damage));
   const recorded = journalState(content);
   if (recorded === undefined) return refused(scriptId, UNKNOWN_VERSION);
@@ -149,9 +159,10 @@ function recoverable(
     return refused(scriptId, 'This script belongs to another principal. Pass the principal that started it.');
   const foreign = foreignBridge(services, recorded.script.start);
   if (foreign !== undefined) return refused(scriptId, foreign);
-  if (recorded.ended !== undefined) return refused(scriptId, 'This script has already ended, so it cannot be resumed.');
+  if (recorded.ended !== undefined && !evenEnded)
+    return refused(scriptId, 'This script has already ended, so it cannot be resumed.');
   // The suspension is unreadable. Replaying the tape leads to the same state.
-  if (recorded.suspension === undefined) return { recorded };
+  if (recorded.suspension === undefined || recorded.ended !== undefined) return { recorded };
   const suspension = open(services, recorded.suspension);
   if (typeof suspension === 'string') return refused(scriptId, suspension);
   return { suspension, text: recorded.suspension, force };
@@ -166,13 +177,13 @@ export async function recoverScript(
   services: HarnessServices,
   scriptId: string,
   host: ResumeHost,
-  asked: { principal?: string | undefined; force?: boolean | undefined },
+  { principal, force }: Asked,
 ): Promise<RunEnd | WaitingScript> {
   const keeping = keepingOf(services, 'recover');
   const lines = [JSON.stringify({ t: 'resumed', atMs: Date.now(), decisions: {} })];
-  const taken = await claimScript(services, scriptId, { ...asked, lines });
+  const taken = await claimScript(services, scriptId, { force, lines });
   if ('outcome' in taken) return taken;
-  const found = recoverable(services, scriptId, taken.content, asked);
+  const found = recoverable(services, scriptId, taken.content, { principal, force });
   if (!('recorded' in found)) {
     await keeping.leases.release(scriptId, taken.epoch);
     return found;
@@ -187,6 +198,41 @@ export async function recoverScript(
   const frame: ScriptFrame = { identity, language: text.language, format: text.format, item, ...present({ callId }) };
   const kept = claimedScript(services, taken, scriptId, identity, start.principal);
   return continueScript(services, host, { start, earlier: afterInterruption(script), frame, kept, decisions });
+}
+
+function isEnded(found: Recoverable): boolean {
+  return 'recorded' in found && found.recorded.ended !== undefined;
+}
+
+/** Reports the outcome of a script that has ended, as its tape has it. Calls no tool and writes nothing. */
+export async function reportEnd(
+  services: HarnessServices,
+  scriptId: string,
+  recorded: JournalState,
+  host: ResumeHost,
+): Promise<RunEnd> {
+  const { script, callId, ended } = recorded;
+  const { start } = script;
+  const replayed = await replay(services, script, host);
+  const outcome = endedAs(replayed, ended!);
+  if (outcome === undefined) return refused(scriptId, 'This script has ended, and its outcome is no longer known.');
+  const { limits } = runOf(start, host);
+  if (callId !== undefined)
+    return { outcome: outcomeOfCall(services, outcome, { ...storedCall(start), callId, limits }) };
+  const { sink } = host;
+  if (!sink.hasListeners) return { outcome };
+  const { source } = start.script;
+  const text = { source, language: 'ts', format: 'tool' } as const;
+  const item = itemOf(host, executionItem(text, restoreScript(start.script), scriptId));
+  announceOutcome(sink, item, outcome, { source, tokenBudget: limits.modelOutputTokens });
+  return { outcome };
+}
+
+/** The end in the journal decides. Undefined if the replay contradicts it. */
+function endedAs(replayed: Outcome, { status, code, message }: EndedLine): Outcome | undefined {
+  if (replayed.status !== status) return undefined;
+  if (replayed.status !== 'failed' || replayed.error.code === code) return replayed;
+  return { ...replayed, error: scriptFailure(code as ErrorCode, message ?? '') };
 }
 
 function itemOf({ item, sink }: ResumeHost, announced: ScriptExecutionItem): ItemNames {
@@ -230,16 +276,19 @@ export async function replayScript(
   // defence: replay-asks-for-the-principal
   if (recorded.script.start.principal !== principal)
     return refused(scriptId, 'This script belongs to another principal. Pass the principal that started it.');
-  const { start } = recorded.script;
+  return { outcome: await replay(services, recorded.script, host) };
+}
+
+async function replay(services: HarnessServices, script: InterruptedScript, host: ResumeHost): Promise<Outcome> {
   const end = await runSession(services, {
     ...host,
-    ...runOf(start, host),
+    ...runOf(script.start, host),
     cacheHit: false,
     journal: noopJournal,
-    earlier: { ...afterInterruption(recorded.script), endsWithTape: true },
+    earlier: { ...afterInterruption(script), endsWithTape: true },
   });
   if (end.status === 'suspended') throw new Error('a replay cannot be suspended');
-  return { outcome: end };
+  return end;
 }
 
 /** Throws a `ToolscriptUsageError` unless these are valid decisions about this script's approvals. */
@@ -251,9 +300,7 @@ export function checkDecisions(decisions: unknown, { script }: Suspension): asse
   const waiting = script.calls.waiting.map(({ request }) => request.approvalId);
   for (const [approvalId, decision] of Object.entries(decisions)) {
     if (!waiting.includes(approvalId))
-      throw new ToolscriptUsageError(
-        `resume: no approval "${approvalId}" is pending; there ${waiting.length === 1 ? 'is' : 'are'} ${waiting.join(', ')}.`,
-      );
+      throw new ToolscriptUsageError(`resume: no approval "${approvalId}" is pending. Pending: ${waiting.join(', ')}.`);
     if (!isDecision(decision))
       throw new ToolscriptUsageError(
         `resume: the decision about ${approvalId} must be "approve", "deny" or { decision, input?, note?, remember?, expiresAt? }, where note is text, remember "script", "plan" or "workspace", and expiresAt a number of ms since 1970.`,
@@ -348,8 +395,18 @@ async function continueScript(services: HarnessServices, host: ResumeHost, again
     ...(memory === undefined ? {} : { memory }),
   });
   const reported = { source: start.script.source, tokenBudget: run.limits.modelOutputTokens };
-  const ended = await endRun(services, { end, frame, sink, kept, inAnswer: host.inAnswer, reported });
-  return frame.callId === undefined ? ended : { ...ended, outcome: outcomeOfCall(ended.outcome, frame.callId) };
+  const ended = await endRun(services, {
+    end,
+    frame,
+    sink,
+    signal: host.signal,
+    kept,
+    inAnswer: host.inAnswer,
+    reported,
+  });
+  if (frame.callId === undefined) return ended;
+  const call = { ...storedCall(start), callId: frame.callId, limits: run.limits };
+  return { ...ended, outcome: outcomeOfCall(services, ended.outcome, call) };
 }
 
 function runOf(start: ScriptStart, { ceilings }: Pick<ResumeHost, 'ceilings'>) {

@@ -1,18 +1,21 @@
 import type { PayloadSink } from '../answer/index.js';
-import type {
-  ApprovalRequest,
-  ErrorCode,
-  EventPayload,
-  JsonValue,
-  Operation,
-  Outcome,
-  RunIdentity,
+import {
+  scriptFailure,
+  type ApprovalRequest,
+  type ErrorCode,
+  type EventPayload,
+  type JsonValue,
+  type Operation,
+  type Outcome,
+  type RunIdentity,
 } from '../protocol/index.js';
 import { restoreScript } from '../script/index.js';
-import { newId } from '../text/new-id.js';
+import { abortReason, type ScriptStart } from '../session/index.js';
+import { abortedCall, endOfAborted, unknownEndOf } from '../tools/index.js';
+import { present } from '../text/present.js';
 import { runPrepared } from './script-runner.js';
 import type { HarnessServices } from './script-run.js';
-import { argumentsOf, refusedOperation, type StructuredCall } from './structured-call.js';
+import { argumentsOf, callOnce, isAborted, type StructuredCall } from './structured-call.js';
 
 /*
  * A structured call that may have to outlive its process: it is saved, suspended, resumed and recovered as a script
@@ -38,7 +41,7 @@ try {
 }
 })`;
 
-/** Without mappings: no position in it is a model's. */
+/** It has no mappings, because no position in it refers to the model's source. */
 const CALLING_SCRIPT = restoreScript({
   source: '',
   javascript: JAVASCRIPT,
@@ -50,8 +53,8 @@ const CALLING_SCRIPT = restoreScript({
 });
 
 /**
- * The list of arguments of a call that may wait for a decision, or that has effects which a store records. Undefined:
- * the call is made directly.
+ * The arguments, as a list, of a call that may wait for a decision, or that has effects which a store records.
+ * Undefined: the call is made directly.
  */
 export function savedArguments(services: HarnessServices, call: StructuredCall): JsonValue[] | undefined {
   const { name, input, approvals, isDryRun } = call;
@@ -65,33 +68,51 @@ export function savedArguments(services: HarnessServices, call: StructuredCall):
   return argsJson === '' ? [] : [JSON.parse(argsJson) as JsonValue];
 }
 
-/** Never rejects for what the tool did. */
-export async function callSaved(
-  services: HarnessServices,
-  call: StructuredCall & { args: JsonValue[]; identity: RunIdentity; approvalExpiryMs: number | undefined },
-): Promise<Operation & Partial<PendingCall>> {
-  const { callId, name, args, input: _input, sink, isDryRun: _isDryRun, ...conditions } = call;
-  const { outcome } = await runPrepared(
-    services,
-    {
-      ...conditions,
-      source: '',
-      language: 'js',
-      format: 'tool',
-      mode: 'enabled',
-      context: { call: { path: name.split('.'), args } },
-      sink: sinkOfCall(sink, callId),
-      inAnswer: false,
-      callId,
-    },
-    { scriptId: newId('scr'), script: CALLING_SCRIPT, cacheHit: false, item: undefined },
-  );
-  return operationOf(outcomeOfCall(outcome, callId), call);
+type SavedCall = StructuredCall & {
+  readonly scriptId: string;
+  readonly args: JsonValue[];
+  readonly identity: RunIdentity;
+  readonly approvalExpiryMs: number | undefined;
+};
+
+/** Never rejects because of the tool. */
+export async function callSaved(services: HarnessServices, call: SavedCall): Promise<Operation & Partial<PendingCall>> {
+  const end = isAborted(services, call) ? undefined : await runCallingScript(services, call);
+  // A call that was aborted before its script could make it is reported like a refused call, which no script saves.
+  if (end === undefined || (end.operations.length === 0 && isAborted(services, call))) return callOnce(services, call);
+  const operation = operationOf(services, end, call);
+  if (end.status !== 'suspended') return operation;
+  const { scriptId, suspension, pendingApprovals } = end;
+  return { ...operation, scriptId, suspension, pendingApprovals: requestsOf(pendingApprovals, call) };
 }
 
-/** Gives the events of a saved call the call's own id. */
+async function runCallingScript(services: HarnessServices, call: SavedCall): Promise<Outcome> {
+  const { callId, scriptId, name, args, input: _input, sink, isDryRun: _isDryRun, ...conditions } = call;
+  const request = {
+    ...conditions,
+    source: '',
+    language: 'js',
+    format: 'tool',
+    mode: 'enabled',
+    context: { call: { path: name.split('.'), args } },
+    sink: sinkOfCall(sink, callId),
+    inAnswer: false,
+    callId,
+  } as const;
+  const script = { scriptId, script: CALLING_SCRIPT, cacheHit: false, item: undefined };
+  return (await runPrepared(services, request, script)).outcome;
+}
+
+/** The call that a stored script makes. */
+export function storedCall({ contextJson }: Pick<ScriptStart, 'contextJson'>): { name: string; input: JsonValue } {
+  const { call } = JSON.parse(contextJson) as { call: { path: string[]; args: JsonValue[] } };
+  return { name: call.path.join('.'), input: call.args[0] ?? {} };
+}
+
+/** Sets the call's own id in the events of a saved call. */
 export function sinkOfCall(sink: PayloadSink, callId: string): PayloadSink {
   return {
+    ...present({ identity: sink.identity, flush: sink.flush }),
     emit: (payload) => sink.emit(payloadOfCall(payload, callId)),
     get hasListeners() {
       return sink.hasListeners;
@@ -106,6 +127,7 @@ function payloadOfCall(payload: EventPayload, callId: string): EventPayload {
   switch (payload.type) {
     case 'tool_call_start':
     case 'approval_resolved':
+    case 'script_progress':
       return { ...payload, call_id: callId };
     case 'tool_call_done':
       return { ...payload, call_id: callId, operation: { ...payload.operation, call_id: callId } };
@@ -116,29 +138,63 @@ function payloadOfCall(payload: EventPayload, callId: string): EventPayload {
   }
 }
 
-/** Gives the operation of a saved call the call's own id. */
-export function outcomeOfCall(outcome: Outcome, callId: string): Outcome {
-  const operations = outcome.operations.map((operation) => ({ ...operation, callId }));
-  if (outcome.status !== 'suspended') return { ...outcome, operations };
-  const pendingApprovals = outcome.pendingApprovals.map((request) => ({ ...request, callId }));
-  return { ...outcome, operations, pendingApprovals };
+/** The result of a call as an answer contains it, for every kind of call. */
+type CallNames = Pick<StructuredCall, 'callId' | 'name' | 'input' | 'limits'>;
+
+/** Converts the outcome of the script that makes a call to the outcome of the call: its value is the tool's result. */
+export function outcomeOfCall(services: HarnessServices, outcome: Outcome, call: CallNames): Outcome {
+  const operation = operationOf(services, outcome, call);
+  const operations = [operation];
+  if (outcome.status === 'failed') return { ...outcome, operations };
+  if (outcome.status === 'suspended')
+    return { ...outcome, operations, pendingApprovals: requestsOf(outcome.pendingApprovals, call) };
+  const { value: _value, ...ended } = outcome;
+  const { error, tool: toolName, callId, result } = operation;
+  if (error === undefined) return { ...ended, operations, value: result };
+  return {
+    ...ended,
+    operations,
+    status: 'failed',
+    error: scriptFailure(error.code, error.message, { toolName, callId }),
+  };
 }
 
-function operationOf(outcome: Outcome, { callId, name, input }: StructuredCall): Operation & Partial<PendingCall> {
-  const operation = outcome.operations[0] ?? refusedOperation(callId, name, input, errorOf(outcome));
-  if (outcome.status === 'suspended') {
-    const { scriptId, suspension, pendingApprovals } = outcome;
-    return { ...operation, scriptId, suspension, pendingApprovals };
-  }
-  if (outcome.status === 'completed' || operation.error !== undefined) return operation;
-  return { ...operation, error: errorOf(outcome) };
+function requestsOf(requests: readonly ApprovalRequest[], { callId }: CallNames): ApprovalRequest[] {
+  return requests.map((request) => ({ ...request, callId }));
+}
+
+function operationOf(services: HarnessServices, outcome: Outcome, call: CallNames): Operation {
+  const made = outcome.operations[0] ?? notStarted(services, call);
+  const operation = { ...made, callId: call.callId };
+  const hasEnded = operation.status === 'completed' || operation.status === 'awaiting_approval';
+  return hasEnded || operation.error !== undefined
+    ? operation
+    : { ...operation, error: errorOf(outcome, operation.status, call) };
+}
+
+/** The run ended before the call was made. */
+function notStarted({ registry }: HarnessServices, { callId, name, input }: CallNames): Operation {
+  const effect = registry.get(name)?.effect ?? 'external';
+  return { callId, tool: name, input, effect, status: 'not_started', startedAtMs: 0, durationMs: 0 };
 }
 
 /** Why the call did not complete: the error of the run, or the one that the script caught. */
-function errorOf(outcome: Outcome): NonNullable<Operation['error']> {
+function errorOf(
+  outcome: Outcome,
+  status: Operation['status'],
+  { name, limits }: CallNames,
+): NonNullable<Operation['error']> {
   const { code, message } = (outcome.status === 'failed' ? outcome.error : (outcome as { value: unknown }).value) as {
     code: ErrorCode;
     message: string;
   };
-  return { code, message };
+  const why = ABORTED_BY[code];
+  if (why !== undefined) return endOfAborted(status, abortedCall(name, abortReason(why, limits)).message);
+  // The message for a script names `error.retry()`, which a model that calls a function does not have.
+  return { code, message: status === 'unknown' ? unknownEndOf(name) : message };
 }
+
+const ABORTED_BY: Readonly<Partial<Record<ErrorCode, 'cancelled' | 'timeout'>>> = {
+  ScriptCancelledError: 'cancelled',
+  ScriptTimeoutError: 'timeout',
+};

@@ -1,5 +1,13 @@
 import type { createGate, GateOptions } from '../approvals/index.js';
-import type { ApprovalPolicy, CompiledScript, Decision, GateMemory, ImageSource, Limits } from '../protocol/index.js';
+import type {
+  ApprovalPolicy,
+  CompiledScript,
+  Decision,
+  GateMemory,
+  ImageSource,
+  Limits,
+  Tool,
+} from '../protocol/index.js';
 import type { Compiler } from '../script/index.js';
 import {
   runScriptSession,
@@ -13,26 +21,37 @@ import { createFacade, type ObservedShapes, type ToolCatalog, type ToolRegistry 
 import type { Audit } from './audit.js';
 import type { DetachedTasks } from './detached-tasks.js';
 import type { PayloadSink } from '../answer/index.js';
-import type { LazyChecker } from './lazy-checker.js';
+import type { LazyCheckPool, LazyChecker } from './lazy-checker.js';
 import type { ContextWriter } from './script-context.js';
 import { reportInternalError, type DurabilityServices } from '../durability/services.js';
 import { sessionPayload } from './session-payloads.js';
 import { emitWorkPlan } from './work-plans.js';
 
-/** The services that all runs of one harness share. */
-export interface HarnessServices extends DurabilityServices {
+/** The tools of a harness at one moment, and the data derived from them. Immutable: a change creates a new one. */
+export interface ToolServices {
+  readonly registry: ToolRegistry;
+  readonly exposed: ReadonlySet<string>;
+  /** The exposed tools. */
+  readonly tools: readonly Tool[];
+  readonly toolNames: readonly string[];
+  /** Undefined: types are not checked. */
+  readonly checker: LazyChecker | undefined;
+  readonly catalog: ToolCatalog;
+  readonly contexts: ContextWriter;
+}
+
+/**
+ * The services that the runs of one harness share. A run keeps the object that it starts with, and thereby the tools
+ * that its script was checked against.
+ */
+export interface HarnessServices extends DurabilityServices, ToolServices {
   compiler: Compiler;
   /** Undefined: types are not checked. */
-  checker: LazyChecker | undefined;
-  registry: ToolRegistry;
-  exposed: ReadonlySet<string>;
-  toolNames: readonly string[];
+  checkPool: LazyCheckPool | undefined;
   /** Undefined: `tools.spawn` does not exist. */
   tasks: DetachedTasks | undefined;
-  catalog: ToolCatalog;
   /** Shapes of results of tools without an output schema, across all runs. */
   observed: ObservedShapes;
-  contexts: ContextWriter;
   makeGate: (
     approvals: ApprovalPolicy | undefined,
     limits: Limits,
@@ -41,7 +60,8 @@ export interface HarnessServices extends DurabilityServices {
   images: ImageSource;
   suspendAfterMs: number | undefined;
   audit: Audit | undefined;
-  isClosing: () => boolean;
+  /** Aborts when the harness is closed. */
+  closed: AbortSignal;
 }
 
 /** The host's inputs for a new or resumed run. */
@@ -129,9 +149,13 @@ function makeFacade(services: HarnessServices, run: ScriptRun, hooks: SessionFac
   });
 }
 
-function audited(audit: Audit, { scriptId, principal }: ScriptRun, next: SessionFacadeHooks['onEvent']): typeof next {
+function audited(
+  audit: Audit,
+  { scriptId, principal, sink }: ScriptRun,
+  next: SessionFacadeHooks['onEvent'],
+): typeof next {
   return (event) => {
-    audit.note(event, { scriptId, principal });
+    audit.note(event, { scriptId, principal, identity: sink.identity });
     next(event);
   };
 }

@@ -1,4 +1,5 @@
 import {
+  RunInterruption,
   scriptFailure,
   type ApprovalPolicy,
   type CompileResult,
@@ -103,7 +104,7 @@ export async function runPrepared(
   const journal =
     services.keeping === undefined
       ? undefined
-      : new StoreJournal(services.keeping, scriptId, 0, { identity, principal, callId });
+      : new StoreJournal(services.keeping, scriptId, 0, { identity, principal, callId, flushEvents: sink.flush });
   const end = await runSession(services, {
     approvals,
     approvalExpiryMs,
@@ -136,6 +137,7 @@ export async function runPrepared(
     end,
     frame,
     sink,
+    signal,
     kept: { journal, epoch: 0 },
     inAnswer: request.inAnswer,
     reported: reportSource(request),
@@ -149,15 +151,16 @@ export async function endRun(
     end: SessionEnd;
     frame: ScriptFrame;
     sink: PayloadSink;
+    signal: AbortSignal | undefined;
     kept: ClaimedScript;
     /** The rest of the answer is not known yet, so the reader of the answer suspends the script together with it. */
     inAnswer: boolean;
     reported: ReportSource;
   },
 ): Promise<RunEnd> {
-  const { end, frame, sink, kept, inAnswer, reported } = run;
+  const { end, frame, sink, signal, kept, inAnswer, reported } = run;
   if (end.status !== 'suspended') {
-    await noteEnd(services, kept.journal, end);
+    await noteEnd(services, kept.journal, end, signal);
     if (frame.item !== undefined) announceOutcome(sink, frame.item, end, reported);
     return { outcome: end };
   }
@@ -168,7 +171,7 @@ export async function endRun(
     outcome = pending.outcome(inAnswer ? '' : await pending.seal(nextSeq, undefined));
   } catch (error) {
     outcome = notKept(services, end, error, kept.journal);
-    await noteEnd(services, kept.journal, outcome);
+    await noteEnd(services, kept.journal, outcome, signal);
   }
   if (frame.item !== undefined) announceOutcome(sink, frame.item, outcome, reported);
   return outcome.status === 'suspended' ? { outcome, pending } : { outcome };
@@ -181,7 +184,8 @@ function notKept(
   error: unknown,
   journal: StoreJournal | undefined,
 ): Outcome {
-  reportInternalError(services, end.scriptId, `the script could not be suspended: ${String(error)}`);
+  if (!(error instanceof RunInterruption))
+    reportInternalError(services, end.scriptId, `the script could not be suspended: ${String(error)}`);
   const { suspended: _suspended, pendingApprovals: _pendingApprovals, ...rest } = end;
   const failure = scriptFailure(
     journal === undefined ? 'SuspensionError' : 'StoreError',
@@ -193,12 +197,17 @@ function notKept(
   return { ...rest, operations, status: 'failed', error: failure };
 }
 
-async function noteEnd(services: HarnessServices, journal: StoreJournal | undefined, outcome: Outcome): Promise<void> {
+async function noteEnd(
+  services: HarnessServices,
+  journal: StoreJournal | undefined,
+  outcome: Outcome,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   if (journal === undefined || outcome.status === 'suspended') return;
   const { status, scriptId } = outcome;
   const why = outcome.status === 'failed' ? { code: outcome.error.code, message: outcome.error.message } : {};
   try {
-    if (isInterrupted(services, outcome)) await journal.interrupt();
+    if (isInterrupted(services, outcome, signal)) await journal.interrupt();
     else await journal.ended({ atMs: Date.now(), status, ...why });
   } catch (error) {
     // The script has already run. The operator gets a report that its end was not stored.
@@ -206,11 +215,12 @@ async function noteEnd(services: HarnessServices, journal: StoreJournal | undefi
   }
 }
 
-/** The script can be recovered: the store failed, or the harness was closed while the script ran. */
-function isInterrupted(services: HarnessServices, outcome: Outcome): boolean {
+/** The script can be recovered: the store failed, or the harness was closed or the run interrupted while it ran. */
+function isInterrupted(services: HarnessServices, outcome: Outcome, signal: AbortSignal | undefined): boolean {
   if (outcome.status !== 'failed') return false;
+  if (signal?.reason instanceof RunInterruption) return true;
   const { code } = outcome.error;
-  return code === 'StoreError' || (services.isClosing() && code === 'ScriptCancelledError');
+  return code === 'StoreError' || (services.closed.aborted && code === 'ScriptCancelledError');
 }
 
 /** A block that never becomes a script: emits its item, and an output with the reason. */

@@ -1,5 +1,14 @@
-import type { ApprovalGate, ApprovalPolicy, GateCall, GateDecision, Limits, Operation } from '../protocol/index.js';
-import { createFacade, type CallResult, type FacadeEvent } from '../tools/index.js';
+import {
+  ABORT_GRACE_MS,
+  type ApprovalGate,
+  type ApprovalPolicy,
+  type GateCall,
+  type GateDecision,
+  type Limits,
+  type Operation,
+} from '../protocol/index.js';
+import { abortReason } from '../session/index.js';
+import { createFacade, endOfAborted, type CallResult, type FacadeEvent } from '../tools/index.js';
 import type { PayloadSink } from '../answer/index.js';
 import type { HarnessServices } from './script-run.js';
 import { sessionPayload } from './session-payloads.js';
@@ -23,7 +32,7 @@ export interface StructuredCall {
 
 /** Never rejects because of the tool. */
 export async function callOnce(services: HarnessServices, call: StructuredCall): Promise<Operation> {
-  const { callId, name, input, limits, approvals, app, principal, signal } = call;
+  const { callId, name, input, limits, approvals, app, principal } = call;
   const started = performance.now();
   const facade = createFacade({
     registry: services.registry,
@@ -40,22 +49,42 @@ export async function callOnce(services: HarnessServices, call: StructuredCall):
     startedAtMs: 0,
     onEvent: (event) => {
       // A user may take any time to decide; the tool may not.
-      if (event.type === 'tool_call_start') timer = setTimeout(giveUp, limits.timeoutMs);
+      if (event.type === 'tool_call_start') timer = setTimeout(() => stop('timeout'), limits.timeoutMs);
       emit(services, call, event);
     },
   });
   let timer: NodeJS.Timeout | undefined;
-  const giveUp = () => facade.abort(callId, `it took longer than ${limits.timeoutMs} ms (timeoutMs)`);
-  const abort = () => facade.abort(callId, 'the run was cancelled');
-  signal?.addEventListener('abort', abort, { once: true });
+  let stopped: Promise<unknown> | undefined;
+  const stop = (why: 'cancelled' | 'timeout') => {
+    stopped ??= facade.abortAll(abortReason(why, limits), ABORT_GRACE_MS);
+  };
   const pending = facade.call({ callId, callIndex: 0, tool: name, ...argumentsOf(input) });
-  if (signal?.aborted === true) abort();
+  const unlisten = whenAborted(services, call, () => stop('cancelled'));
   const result = await pending;
   clearTimeout(timer);
-  signal?.removeEventListener('abort', abort);
+  unlisten();
+  await stopped;
   const [operation] = facade.operations();
-  const failure = failureOf(result);
-  return operation === undefined ? refusedOperation(callId, name, input, failure.error) : { ...failure, ...operation };
+  return operation === undefined
+    ? refusedOperation(call, errorOf(result))
+    : { ...(operation.status === 'completed' ? {} : errorOf(result, operation.status)), ...operation };
+}
+
+export function isAborted({ closed }: HarnessServices, { signal }: StructuredCall): boolean {
+  return closed.aborted || signal?.aborted === true;
+}
+
+/**
+ * Calls the listener when the call is cancelled or its harness is closed. Returns a function that removes the
+ * listener.
+ */
+function whenAborted(services: HarnessServices, call: StructuredCall, listener: () => void): () => void {
+  if (isAborted(services, call)) listener();
+  const signals = [services.closed, call.signal];
+  for (const signal of signals) signal?.addEventListener('abort', listener);
+  return () => {
+    for (const signal of signals) signal?.removeEventListener('abort', listener);
+  };
 }
 
 /** Denies every call. */
@@ -74,14 +103,15 @@ function notInDryRun({ callId, tool }: GateCall): GateDecision {
 }
 
 /** A call aborted while it ran has no error of its own; its result contains the reason. */
-function failureOf(result: CallResult): Pick<Operation, 'error'> {
+function errorOf(result: CallResult, status: Operation['status'] = 'failed'): Pick<Operation, 'error'> {
   if (result.ok) return {};
   const { code, message } = result.error;
+  if (status === 'unknown') return { error: endOfAborted(status, message) };
   return { error: { code: code as NonNullable<Operation['error']>['code'], message } };
 }
 
 function emit(services: HarnessServices, { sink, principal }: StructuredCall, event: FacadeEvent): void {
-  services.audit?.note(event, { scriptId: undefined, principal });
+  services.audit?.note(event, { scriptId: undefined, principal, identity: sink.identity });
   if (!sink.hasListeners || event.type === 'waiting_changed' || event.type === 'progress') return;
   if (event.type === 'output' || event.type === 'call_noted') return;
   const payload = sessionPayload(event, undefined);
@@ -89,13 +119,12 @@ function emit(services: HarnessServices, { sink, principal }: StructuredCall, ev
   if (event.type === 'tool_call_done') emitWorkPlan(sink, services.registry, event.operation);
 }
 
-/** A call that was never admitted has no operation of its own. */
-export function refusedOperation(callId: string, tool: string, input: unknown, error: Operation['error']): Operation {
-  const failed = { callId, tool, input, effect: 'external', status: 'failed', startedAtMs: 0, durationMs: 0 } as const;
-  return error === undefined ? failed : { ...failed, error };
+/** The harness has no such tool, so the call was never admitted. */
+function refusedOperation({ callId, name, input }: StructuredCall, failed: Pick<Operation, 'error'>): Operation {
+  return { callId, tool: name, input, effect: 'external', status: 'failed', startedAtMs: 0, durationMs: 0, ...failed };
 }
 
-/** What cannot be written as JSON is refused by the facade, as any other wrong argument. */
+/** The facade refuses arguments that cannot be written as JSON, like any other invalid arguments. */
 export function argumentsOf(input: unknown): { argsJson: string; argsProblem?: string } {
   try {
     return { argsJson: JSON.stringify(input) ?? '' };

@@ -7,7 +7,7 @@ import { memberName, unwrapped } from './syntax.js';
 import type { Node, NodeOf } from './syntax.js';
 import { outermost, walk, type Visit } from './walk.js';
 
-/** They take the promise of an async function for its answer. */
+/** Methods that treat the promise of an async function as its answer. */
 const TESTING = new Set([
   'every',
   'filter',
@@ -22,7 +22,7 @@ const TESTING = new Set([
 const MAPPING = new Set(['map', 'flatMap']);
 const GATHER = '`await Promise.all(items.map(async (item) => …))`';
 
-/** Methods of lists that are given functions which start work, and do not wait for it. */
+/** List methods whose callbacks may start work, and which do not wait for it. */
 export function findAsyncCallbacks(index: SyntaxIndex, promises: PromiseCalls): Finding[] {
   const found = index.calls.flatMap((visit) => asyncCallback(visit, index, promises) ?? []);
   if (found.length === 0) return [];
@@ -46,7 +46,7 @@ function asyncCallback(visit: Visit, index: SyntaxIndex, promises: PromiseCalls)
   return finding === undefined ? undefined : { method, finding: { ...finding, offset: callback.start } };
 }
 
-/** A method of lists that calls a function with each item, and that function. `Array.from(list, callback)` is a `map`. */
+/** A list method that calls a function with each item, and that function. `Array.from(list, callback)` is a `map`. */
 function methodOf({ node }: Visit): { method: string; callback: Node } | undefined {
   if (node.type !== 'CallExpression') return undefined;
   const callee = unwrapped(node.callee);
@@ -58,14 +58,14 @@ function methodOf({ node }: Visit): { method: string; callback: Node } | undefin
   return isKnown && callback !== undefined ? { method, callback } : undefined;
 }
 
-/** Whether the call hands the function to a method of lists, which does not wait for anything. */
+/** Whether the call passes the function to a list method, which waits for nothing. */
 export function isListMethod(visit: Visit): boolean {
   return methodOf(visit) !== undefined;
 }
 
 interface GivenFunction {
   readonly leavesWork: boolean;
-  /** What becomes of the list of promises that it makes. */
+  /** How the list of promises that the method returns is used. */
   readonly lost: string | undefined;
 }
 
@@ -82,11 +82,11 @@ function judge(method: string, { leavesWork, lost }: GivenFunction): Omit<Findin
     return { severity: 'error', code: 'async-predicate', message };
   }
   if (lost === undefined || !leavesWork) return undefined;
-  const message = `\`${method}\` gives a list of promises here, ${lost}. Use ${GATHER}.`;
+  const message = `\`${method}\` returns a list of promises here, ${lost}. Use ${GATHER}.`;
   return { severity: 'error', code: 'async-map', message };
 }
 
-/** What becomes of a list of promises that nobody waits for. */
+/** How an unawaited list of promises is used. */
 function lostList(visit: Visit, index: SyntaxIndex): string | undefined {
   const { parent } = outermost(visit);
   switch (parent?.node.type) {
@@ -108,7 +108,10 @@ function lostList(visit: Visit, index: SyntaxIndex): string | undefined {
   }
 }
 
-/** The function makes an item of the list that `Promise.all` is given: `Promise.all(groups.map((ids) => ids.map(…)))`. */
+/**
+ * The function returns an item of the list that `Promise.all` receives: `Promise.all(groups.map((ids) =>
+ * ids.map(…)))`.
+ */
 function isGatheredInside(fn: Visit): boolean {
   const call = fn.key === 'arguments' ? fn.parent : undefined;
   if (call === undefined || methodOf(call)?.method !== 'map') return false;
@@ -116,12 +119,12 @@ function isGatheredInside(fn: Visit): boolean {
   return key === 'arguments' && parent !== undefined && gatheringMethod(parent.node) !== '';
 }
 
-/** Members that are no built-in's, whatever holds them: the script's own, and each part of a tool's name. */
+/** Members that are not built in, whatever object has them: the script's own, and each part of a tool's name. */
 export function knownMembers(index: SyntaxIndex, toolNames: readonly string[]): Set<string> {
   return new Set([...ownMembers(index), ...toolNames.flatMap((name) => name.split('.'))]);
 }
 
-/** Names of the members that the script itself writes: of its objects and classes, and by assignment. */
+/** Names of the members that the script itself defines: in its objects and classes, and by assignment. */
 function ownMembers({ program }: SyntaxIndex): ReadonlySet<string> {
   const names = new Set<string>();
   walk(program, ({ node, parent, key }) => {

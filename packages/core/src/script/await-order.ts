@@ -24,8 +24,8 @@ const CHANGING = new Set([
 ]);
 
 /**
- * Decides whether a promise that nobody waits for may be awaited where it is made. What runs when it settles then runs
- * before the statements that follow, so it must use nothing that these declare or change, and wait for nothing that
+ * Decides whether an unawaited promise may be awaited where it is created. Its callbacks then run before the
+ * statements that follow, so they must use nothing that these statements declare or change, and wait for nothing that
  * they do.
  */
 export class AwaitOrder {
@@ -42,7 +42,7 @@ export class AwaitOrder {
     this.#called = new Map(promises.all.flatMap(({ node, fn }) => (fn === undefined ? [] : [[node, fn] as const])));
   }
 
-  /** `chain`: the call with what is chained to it. */
+  /** `chain`: the call including the calls chained to it. */
   isKept({ node, tool }: PromiseCall, chain: Visit): boolean {
     if (tool !== undefined && chain.node === node) return true;
     if (this.#waitsForOthers()) return false;
@@ -58,7 +58,10 @@ export class AwaitOrder {
     return this.#makesPromises;
   }
 
-  /** Neither declared nor changed by what follows. `from`: where it begins, which in a loop is the loop. */
+  /**
+   * Whether the following code neither declares nor changes the name. `from`: the start of the following code; in a
+   * loop, the start of the loop.
+   */
   #isSettled(name: string, later: Later, { at, from }: { at: number; from: number }): boolean {
     const declared = this.#index.declared.get(name) ?? [];
     if (declared.some(({ node, parent }) => node.start > at && parent?.node.type !== 'FunctionDeclaration'))
@@ -66,7 +69,7 @@ export class AwaitOrder {
     return this.#changesOf(name).every((change) => {
       const around = functionsAround(change);
       if (around.some(({ node }) => later.functions.has(node))) return true;
-      // What other promises do when they settle has no order of its own, but a loop may wait for it.
+      // The effects of other settling promises have no fixed order, but a loop may wait for them.
       if (around.some((fn) => isChainedCallback(fn) || this.#promises.leavesWork(fn.node))) return !later.hasLoop;
       return around.length === 0 && change.node.start < from;
     });
@@ -79,7 +82,7 @@ export class AwaitOrder {
     return changes;
   }
 
-  /** What the functions in an expression use, also those of the script's own that they name or call. */
+  /** The names that the functions in an expression use, including the script's own functions that they name or call. */
   #laterOf(root: Node): Later {
     const later: Later = {
       names: new Set(),
@@ -119,14 +122,14 @@ export class AwaitOrder {
   }
 }
 
-/** What runs later, and the variables of others that it uses. */
+/** Code that runs later, and the outer variables that it uses. */
 interface Later {
   readonly names: Set<string>;
   readonly functions: Set<Node>;
-  /** Functions of the script's own that it calls, wherever they stand. */
+  /** The script's own functions that it calls, wherever they are defined. */
   readonly called: Set<Node>;
   hasLoop: boolean;
-  /** It never ends: `while (true) { … }` that nothing leaves. */
+  /** It never ends: `while (true) { … }` without an exit. */
   isEndless: boolean;
 }
 
@@ -189,7 +192,10 @@ function isChainedCallback({ key, parent }: Visit): boolean {
   return callee.type === 'MemberExpression' && CHAINING.has(memberName(callee) ?? '');
 }
 
-/** Assigned, as itself or a member; or a method is called that changes it. The counter of a `for` is its loop's own. */
+/**
+ * The name or a member of it is assigned, or a method is called that changes it. The counter of a `for` belongs to
+ * its loop.
+ */
 function changesIt(use: Visit): boolean {
   const { visit } = memberPath(use);
   const { key, parent, node } = visit;
@@ -199,7 +205,7 @@ function changesIt(use: Visit): boolean {
   return CHANGING.has(memberName(node) ?? '');
 }
 
-/** `new Promise(…)` that does more than to wait for a timer, and `Promise.withResolvers()`. */
+/** `new Promise(…)` that does more than wait for a timer, and `Promise.withResolvers()`. */
 function isOwnPromise(node: Node): boolean {
   if (node.type === 'NewExpression')
     return node.callee.type === 'Identifier' && node.callee.name === 'Promise' && !isSleep(node.arguments[0]);

@@ -7,21 +7,21 @@ import { memberName, unwrapped } from './syntax.js';
 import type { Node } from './syntax.js';
 import { outermost, walk, type Visit } from './walk.js';
 
-/** What comes of a callback that returns nothing. */
+/** The result of a method whose callback returns nothing. */
 const CONSEQUENCES: ReadonlyMap<string, string> = new Map([
   ['filter', 'so nothing is kept'],
   ...['find', 'findLast', 'findIndex', 'findLastIndex', 'some'].map((name) => [name, 'so nothing is found'] as const),
   ['every', 'so the answer is false'],
-  ...['sort', 'toSorted'].map((name) => [name, 'so nothing is put in order'] as const),
+  ...['sort', 'toSorted'].map((name) => [name, 'so nothing is sorted'] as const),
   ...['reduce', 'reduceRight'].map((name) => [name, 'so the result is undefined'] as const),
   ...['map', 'flatMap'].map((name) => [name, 'so every item is undefined'] as const),
 ]);
-/** They call their first argument. `find` and `sort` of other objects take data. */
+/** Methods that call their first argument. `find` and `sort` of other objects take data. */
 const CALLING = new Set(['map', 'flatMap', 'filter', 'forEach', 'some', 'every', 'reduce', 'reduceRight', 'findIndex']);
 
 /**
- * Methods of lists that are given no function, or one that returns nothing where its value is what counts: a forgotten
- * `return`. Tools may be called the same.
+ * List methods that receive no function, or one that returns nothing although its value is needed: a missing
+ * `return`. Tools may have the same names.
  */
 export function findCallbacksWithoutValue(index: SyntaxIndex, toolNames: readonly string[]): Finding[] {
   const found = index.calls.flatMap((visit) => callbackWithoutValue(visit, index) ?? []);
@@ -49,18 +49,18 @@ function callbackWithoutValue(visit: Visit, index: SyntaxIndex): { method: strin
   return { method, finding };
 }
 
-/** Certainly no function. */
+/** The value is certainly not a function. */
 function isData(argument: Node): boolean {
   const { type } = unwrapped(argument);
   return ['Literal', 'TemplateLiteral', 'ObjectExpression', 'ArrayExpression'].includes(type);
 }
 
-/** What nobody reads is no harm, but for `sort`, which changes its list. */
+/** An unused result does no harm, except for `sort`, which changes its list. */
 function isLoop(method: string, visit: Visit): boolean {
   return method !== 'sort' && outermost(visit).parent?.node.type === 'ExpressionStatement';
 }
 
-/** Functions that end with a value and return none: `function total() { a + b; }`. */
+/** Functions that end with a value and do not return it: `function total() { a + b; }`. */
 export function findLostValues({ program }: SyntaxIndex): Finding[] {
   const found: Finding[] = [];
   walk(program, ({ node }) => {
@@ -73,7 +73,7 @@ export function findLostValues({ program }: SyntaxIndex): Finding[] {
   return found;
 }
 
-/** Also in a block that is the last: `{ a, b };` is meant to be an object. */
+/** Also inside a final block: `{ a, b };` is meant to be an object. */
 function lastStatement(body: Node): Node | undefined {
   let last: Node | undefined = body;
   while (last?.type === 'BlockStatement') last = last.body.findLast(({ type }) => type !== 'EmptyStatement');
@@ -91,7 +91,7 @@ const ACTING = new Set<Node['type']>([
   'YieldExpression',
 ]);
 
-/** It does nothing but have a value. */
+/** The expression has a value and no effect. */
 function isPure(expression: Node): boolean {
   // A directive, or a note.
   if (expression.type === 'Literal') return false;
@@ -104,7 +104,7 @@ function isPure(expression: Node): boolean {
   return !acts;
 }
 
-/** False for one that is async, or that ends by throwing: then it does not matter. */
+/** False for an async function, and for one that ends with a throw: there it does not matter. */
 export function returnsNothing(callback: FunctionNode): boolean {
   return !callback.async && hasNoValue(callback);
 }
@@ -119,7 +119,7 @@ function hasNoValue({ body, ...callback }: FunctionNode): boolean {
   return !hasValue;
 }
 
-/** Whether a function of its own lies between. */
+/** Whether another function is in between. */
 function isInside(visit: Visit | undefined, body: Node): boolean {
   for (let at = visit; at !== undefined && at.node !== body; at = at.parent) if (isFunction(at.node)) return true;
   return false;

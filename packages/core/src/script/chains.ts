@@ -1,22 +1,22 @@
 import { memberName, unwrapped } from './syntax.js';
 import type { Node } from './syntax.js';
 
-/** Members and calls that are chained to each other: `a.b(c).d` is that of `a.b(c)`, and one more. */
+/** Members and calls that are chained to each other: `a.b(c).d` is the chain of `a.b(c)` plus one member. */
 export interface Chain {
-  /** The variable that it begins at; empty where it begins at none. */
+  /** The variable at its start; empty if it does not start with one. */
   readonly root: string;
   readonly isThis: boolean;
-  /** Nothing is called. */
+  /** The chain contains no call. */
   readonly isPath: boolean;
-  /** Some member of it is named. */
+  /** The chain contains a member. */
   readonly isNamed: boolean;
   readonly name: string | undefined;
   readonly inner: Chain | undefined;
 }
 
-/** Chains of one tree. Each node is followed once, so that a chain of n members costs n and not n². */
+/** The chains of one tree. Each node is followed once, so a chain of n members costs n and not n². */
 export class Chains {
-  /** An inner chain stands before those that contain it. */
+  /** An inner chain precedes those that contain it. */
   readonly #known = new Map<Node, Chain>();
 
   of(expression: Node): Chain {

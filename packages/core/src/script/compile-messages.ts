@@ -2,7 +2,7 @@ import type { CompiledScript, Diagnostic, PlannedCall, ScriptFailure } from '../
 import type { EditLayers } from './edits.js';
 import type { SourceFacts } from './source-facts.js';
 
-/** What the compiler's thread is asked. One at a time. */
+/** A request to the compiler's thread, which handles one at a time. */
 export interface CompileRequest {
   readonly source: string;
   /** Undefined: names are not checked. */
@@ -11,7 +11,7 @@ export interface CompileRequest {
   readonly wantsFacts: boolean;
 }
 
-/** What it answers: plain data. */
+/** The thread's answer: plain data. */
 export type CompileAnswer =
   | {
       readonly type: 'compiled';
@@ -21,7 +21,7 @@ export type CompileAnswer =
       readonly diagnostics: readonly Diagnostic[];
       readonly plan: readonly PlannedCall[];
       readonly patterns: CompiledScript['patterns'];
-      /** Where they were wanted. */
+      /** Present if they were requested. */
       readonly facts: SourceFacts | undefined;
     }
   | { readonly type: 'failed'; readonly failure: ScriptFailure; readonly diagnostics: readonly Diagnostic[] };
@@ -29,5 +29,5 @@ export type CompileAnswer =
 export type ThreadMessage =
   | { readonly type: 'ready' }
   | { readonly type: 'answer'; readonly answer: CompileAnswer }
-  /** The thread's own fault. `detail` is for the host's log only. */
+  /** A fault of the thread itself. `detail` is for the host's log only. */
   | { readonly type: 'broken'; readonly detail: string };

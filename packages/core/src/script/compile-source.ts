@@ -25,14 +25,14 @@ import { findToolCalls } from './tool-calls.js';
 import { findUnknownTools } from './tool-names.js';
 import { wrap } from './wrapper.js';
 
-const MOST_DIAGNOSTICS = 50;
-/** A reader is told of a few of them. */
-const MOST_REFUSALS = 20;
+const MAX_DIAGNOSTICS = 50;
+/** Maximum numbers in a report, because a reader needs only a few. */
+const MAX_REFUSALS = 20;
 
-/** Characters of what enums and namespaces could grow to: far more than scripts need, little for the machine. */
+/** Maximum characters that enums and namespaces may grow to: far more than scripts need, and little for the machine. */
 const MAX_GROWTH = 4_194_304;
 
-/** Repair, parse, refuse what is banned, lint, plan, strip, wrap. Pure; runs in the compiler's thread. */
+/** Repairs, parses, rejects banned constructs, lints, plans, strips and wraps. Pure; runs in the compiler's thread. */
 export function compileSource({ source, toolNames, wantsFacts }: CompileRequest): CompileAnswer {
   const script = parseWithRepairs(source, toolNames);
   const report = new Report(source, script);
@@ -61,7 +61,7 @@ export function compileSource({ source, toolNames, wantsFacts }: CompileRequest)
     ...findMissingImplementations(script.index),
     ...findForeignMethods(script.index, toolNames ?? []),
   ];
-  // What cannot be meant refuses a script that is checked, and is told of one that is not.
+  // A construct that cannot be meant rejects a script that is type-checked, and gives a warning otherwise.
   const refusals = misuse.filter(({ severity }) => wantsFacts && severity === 'error');
   const findings = misuse
     .filter((finding) => !refusals.includes(finding))
@@ -90,7 +90,7 @@ export function compileSource({ source, toolNames, wantsFacts }: CompileRequest)
     facts: wantsFacts
       ? sourceFacts(script.index, calls, {
           added: addedRanges(script.layers),
-          refusals: refusals.slice(0, MOST_REFUSALS),
+          refusals: refusals.slice(0, MAX_REFUSALS),
         })
       : undefined,
   };
@@ -134,7 +134,7 @@ interface Problem {
   readonly hint?: string;
 }
 
-/** Turns offsets in the repaired text into places in the model's own source. */
+/** Converts offsets in the repaired text to places in the model's own source. */
 class Report {
   readonly #source: string;
   readonly #script: RepairedScript;
@@ -180,6 +180,6 @@ class Report {
   }
 
   #push({ severity, code, message }: Omit<Finding, 'offset'>, position: SourcePosition): void {
-    if (this.#diagnostics.length < MOST_DIAGNOSTICS) this.#diagnostics.push({ severity, code, message, ...position });
+    if (this.#diagnostics.length < MAX_DIAGNOSTICS) this.#diagnostics.push({ severity, code, message, ...position });
   }
 }

@@ -2,14 +2,14 @@ import { Worker } from 'node:worker_threads';
 import type { CompileAnswer, CompileRequest, ThreadMessage } from './compile-messages.js';
 
 /**
- * One thread that parses, and what replaces it.
+ * Manages one thread that parses, and its replacements.
  *
- * States: `none` (no thread) → `starting` → `idle` ⇄ `busy`; `closed` is final. Jobs wait in one queue and
- * are sent one at a time, so that a job's deadline counts its own work only. A thread that misses a deadline
- * is abandoned, not waited for: native code cannot be interrupted, and the thread ends when that code
- * returns. While too many abandoned threads live, jobs are refused.
+ * States: `none` (no thread) → `starting` → `idle` ⇄ `busy`; `closed` is final. Jobs wait in one queue and are sent
+ * one at a time, so that a job's deadline counts its own work only. A thread that misses a deadline is abandoned:
+ * native code cannot be interrupted, and the thread ends when that code returns. While too many abandoned threads are
+ * alive, jobs are rejected.
  *
- * The thread holds the process open only while somebody waits for it.
+ * The thread keeps the process alive only while a caller waits for it.
  */
 export class CompileThread {
   readonly #options: CompileThreadOptions;
@@ -23,7 +23,7 @@ export class CompileThread {
     this.#options = options;
   }
 
-  /** How many threads were started after the first one. */
+  /** The number of threads started after the first one. */
   get restarts(): number {
     return this.#restarts;
   }
@@ -37,7 +37,7 @@ export class CompileThread {
     });
   }
 
-  /** Resolves when a job would be worked on at once, or when the thread turned out not to start. */
+  /** Resolves when a job would start at once, or when the thread could not be started. */
   async warm(): Promise<void> {
     if (this.#state.name === 'none') this.#start();
     if (this.#state.name === 'starting') await this.#state.started;
@@ -63,7 +63,7 @@ export class CompileThread {
 
   #start(): void {
     // defence: stuck-threads-are-few
-    if (this.#abandoned >= MOST_ABANDONED) return this.#refuseAll({ type: 'busy' });
+    if (this.#abandoned >= MAX_ABANDONED) return this.#refuseAll({ type: 'busy' });
     if (this.#everStarted) this.#restarts++;
     this.#everStarted = true;
     const worker = this.#spawn();
@@ -151,7 +151,7 @@ export class CompileThread {
     this.#advance();
   }
 
-  /** The thread died or never came up. Its job fails; the others get another thread, unless this one never worked. */
+  /** The thread died or never started. Its job fails; the others get another thread, unless this one never worked. */
   #lost(worker: Worker, detail: string, outOfMemory = false): void {
     const state = this.#state;
     if (!('worker' in state) || state.worker !== worker) return;
@@ -174,7 +174,7 @@ export class CompileThread {
 export interface CompileThreadOptions {
   /** The thread's module. */
   readonly entry: URL;
-  /** For one job, in ms, from when the thread gets it. */
+  /** Maximum time for one job, in ms, from when the thread receives it. */
   readonly deadlineMs: number;
 }
 
@@ -188,14 +188,12 @@ export type ThreadResult =
   | { readonly type: 'closed' }
   | { readonly type: 'broken'; readonly detail: string };
 
-/**
- * The parser recurses natively: 64 KB of `(` need 80 to 96 MB of stack. Only what is used is ever real memory.
- */
+/** The parser recurses natively: 64 KB of `(` need 80 to 96 MB of stack. Only the used part becomes real memory. */
 export const STACK_MB = 192;
 const HEAP_MB = 256;
 const START_MS = 20_000;
 const CLOSE_MS = 1_000;
-const MOST_ABANDONED = 3;
+const MAX_ABANDONED = 3;
 
 interface Job {
   readonly request: CompileRequest;

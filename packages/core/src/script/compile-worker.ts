@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import type { CompileRequest, ThreadMessage } from './compile-messages.js';
 import { compileSource } from './compile-source.js';
 
-/** The compiler's thread: answers one request after the other. */
+/** The compiler's thread: answers one request at a time. */
 const port = parentPort;
 if (port !== null) {
   const say = (message: ThreadMessage): void => port.postMessage(message);
@@ -17,7 +17,7 @@ if (port !== null) {
   say({ type: 'ready' });
 }
 
-/** Loads what the first script would wait for. */
+/** Loads the modules that the first script would wait for. */
 function warmUp(): void {
   compileSource({
     source: 'const value: number = (await tools.none({ a: [1] })).b;\nreturn `${value}`;',

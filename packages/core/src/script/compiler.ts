@@ -22,19 +22,19 @@ import { PositionTable } from './position-table.js';
 import { encodePositions } from './wrapper.js';
 
 export interface CompilerOptions {
-  /** Results kept, failures too. Default 1000. */
+  /** Maximum number of cached results, including failures. Default 1000. */
   readonly cacheSize?: number;
-  /** For parsing and stripping one script, in ms. Default 2000. */
+  /** Maximum time to parse and strip one script, in ms. Default 2000. */
   readonly deadlineMs?: number;
 }
 
 export interface CompileOptions {
   readonly language: ScriptLanguage;
-  /** In UTF-8. Never more than SOURCE_CEILING_BYTES counts. */
+  /** In UTF-8 bytes, at most SOURCE_CEILING_BYTES. */
   readonly maxSourceBytes: number;
-  /** The tools there are. Left out: names are not checked. */
+  /** The existing tools. Omitted: names are not checked. */
   readonly toolNames?: readonly string[];
-  /** Looks at each script that passed the rules. Left out: nothing checks types. */
+  /** Checks each script that passed the rules. Omitted: types are not checked. */
   readonly typeChecker?: TypeChecker;
 }
 
@@ -49,12 +49,11 @@ export interface CompilerStats {
 
 export interface Compiler {
   /**
-   * Repairs, parses, refuses, lints, plans and strips a script. What is wrong with the script is data; it
-   * rejects only with a ToolscriptUsageError, after `close()`.
+   * Repairs, parses, checks, lints, plans and strips a script. Faults of the script are data; it rejects only with a
+   * ToolscriptUsageError, after `close()`.
    *
-   * Failures: ScriptTooLargeError, ScriptSyntaxError, ScriptPolicyError, ScriptTypeError, and of the
-   * compiler itself HarnessBusyError and HarnessInternalError (these two, a missed deadline and a lack of memory are
-   * not cached).
+   * Failures: ScriptTooLargeError, ScriptSyntaxError, ScriptPolicyError, ScriptTypeError, and for the compiler itself
+   * HarnessBusyError and HarnessInternalError (these two, a missed deadline and a lack of memory are not cached).
    */
   compile(source: string, options: CompileOptions): Promise<CompileResult>;
   /** Starts the thread ahead of time; resolves when a compile would start at once. */
@@ -64,7 +63,7 @@ export interface Compiler {
   stats(): CompilerStats;
 }
 
-/** Makes a compiler. Its thread starts with the first compile, and never keeps the process alive when idle. */
+/** Creates a compiler. Its thread starts with the first compile, and never keeps the process alive when idle. */
 export function createCompiler(options: CompilerOptions = {}): Compiler {
   return new ThreadedCompiler(options);
 }
@@ -126,7 +125,7 @@ class ThreadedCompiler implements Compiler {
 
   async #work(key: string, source: string, options: CompileOptions): Promise<CompileResult> {
     const { toolNames, typeChecker } = options;
-    // Beside the compiler's thread, and for nothing where the script turns out to need repairs: most do not.
+    // Runs in parallel with the compiler's thread. The work is wasted if the script needs repairs, which most do not.
     const early = typeChecker?.check(source);
     const result = await this.#thread.run({ source, toolNames, wantsFacts: typeChecker !== undefined });
     if (result.type !== 'answer') return failed(threadFailure(result));
@@ -149,13 +148,13 @@ class ThreadedCompiler implements Compiler {
 
 type Compiled = Extract<CompileAnswer, { type: 'compiled' }>;
 
-/** The result with what the checker found; an error among it refuses the script. */
+/** Adds the checker's findings to the result; an error among them rejects the script. */
 function withTypes(source: string, answer: Compiled, { findings, hint, isChecked }: TypeCheck): CompileResult {
   const lines = new LineIndex(source);
   const found = findings.map(({ offset, ...finding }): Diagnostic => {
     return { ...finding, ...lines.positionAt(originalOffset(offset, answer.layers)) };
   });
-  // TypeScript has said it, with more behind it.
+  // TypeScript has reported it in more detail.
   const others = isChecked ? answer.diagnostics.filter(({ code }) => code !== 'unknown-tool') : answer.diagnostics;
   const diagnostics = [...others, ...found];
   const errors = found.filter(({ severity }) => severity === 'error');
@@ -169,7 +168,7 @@ function compiledScript(source: string, answer: Compiled, diagnostics: readonly 
   return restoreScript({ source, javascript, mappings, layers, diagnostics, plan, patterns });
 }
 
-/** Makes a compiled script of what its `stored` gave. Nothing is compiled, and nothing checked. */
+/** Restores a compiled script from its `stored` form, without compiling or checking anything. */
 export function restoreScript(stored: StoredScript): CompiledScript {
   const { source, javascript, diagnostics, plan, patterns } = stored;
   const table = new PositionTable(() => encodePositions(stored));
@@ -189,7 +188,7 @@ export function restoreScript(stored: StoredScript): CompiledScript {
   });
 }
 
-/** Repairs whose notes say what the script does when it runs. */
+/** Repairs whose notes describe the effect on a running script. */
 const TRUE_OF_RUNS: ReadonlySet<string> = new Set([
   'repair-export',
   'repair-floating-call',
@@ -198,10 +197,10 @@ const TRUE_OF_RUNS: ReadonlySet<string> = new Set([
   'repair-unawaited-call',
 ]);
 
-/** Nothing has run: nothing was called, awaited or returned. */
+/** For a script that never ran: nothing was called, awaited or returned. */
 function failed(failure: ScriptFailure, diagnostics: readonly Diagnostic[] = []): CompileResult {
-  const told = diagnostics.filter(({ code }) => !TRUE_OF_RUNS.has(code));
-  return { ok: false, failure, diagnostics: told, cacheHit: false };
+  const reported = diagnostics.filter(({ code }) => !TRUE_OF_RUNS.has(code));
+  return { ok: false, failure, diagnostics: reported, cacheHit: false };
 }
 
 function refuseTooLarge(source: string, maxSourceBytes: number): ScriptFailure | undefined {
@@ -250,10 +249,10 @@ const THREAD_FAILURES: Record<ThreadFailure, { code: ErrorCode; message: string;
   broken: { code: 'HarnessInternalError', message: 'The compiler failed on this script.' },
 };
 
-/** Characters of a failure's message, without its frame. */
-const MOST_MESSAGE = 1_500;
+/** Maximum characters of a failure's message, without its frame. */
+const MAX_MESSAGE = 1_500;
 
-/** The first error with its frame and hint, the others in a line each. */
+/** The first error with its frame and hint, and one line for each other error. */
 function typeFailure(source: string, errors: readonly Diagnostic[], hint: string | undefined): ScriptFailure {
   const [first, ...others] = errors as [Diagnostic, ...Diagnostic[]];
   const { line = 1, column = 1 } = first;
@@ -266,7 +265,7 @@ function typeFailure(source: string, errors: readonly Diagnostic[], hint: string
   const message = lines.join('\n');
   return scriptFailure(
     'ScriptTypeError',
-    message.length > MOST_MESSAGE ? `${message.slice(0, MOST_MESSAGE)}…` : message,
+    message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message,
     {
       line,
       column,

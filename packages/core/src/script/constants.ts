@@ -3,10 +3,10 @@ import { isCompound, isTransparent, memberName, unwrapped } from './syntax.js';
 import type { Compound, Node, NodeOf } from './syntax.js';
 import { isWritten, type Visit } from './walk.js';
 
-/** Functions that read what they are given and keep no hold of it. */
+/** Functions that only read their arguments and keep no reference to them. */
 const READERS = new Set(['text', 'emit', 'String', 'structuredClone']);
 const READING_OBJECTS = new Set(['console', 'JSON']);
-/** Methods of lists that change nothing. Their callbacks get the items, so these must be plain. */
+/** List methods that change nothing. Their callbacks receive the items, so these must be plain. */
 const READING_METHODS = new Set([
   'at',
   'concat',
@@ -38,15 +38,18 @@ const ASKING = new Set<Node['type']>([
   'SwitchStatement',
   'WhileStatement',
 ]);
-/** Expressions of one script. A constant counts as often as it is used: constants of constants could grow without end. */
+/**
+ * Maximum expressions of one script. A constant counts each time it is used, because constants of constants could
+ * grow without end.
+ */
 const MAX_READ = 20_000;
-/** Items of a list that are looked at one by one. */
+/** Maximum items of a list that are evaluated individually. */
 const MAX_CHOICES = 30;
 
 /**
- * The variables of a script that hold the same literal as long as they are there: declared once, under a name
- * that nothing else has, never assigned, and, where it is an object or a list, never given to anything that
- * could change it. A missed constant costs nothing; a wrong one would refuse a good script.
+ * Finds the variables of a script that always hold the same literal: declared once, under a unique name, never
+ * assigned, and, if the value is an object or a list, never passed to code that could change it. A missed constant
+ * costs nothing; a wrong one would reject a good script.
  */
 export class Constants {
   readonly #index: SyntaxIndex;
@@ -60,20 +63,20 @@ export class Constants {
     this.#toolCalls = toolCalls;
   }
 
-  /** Whether another expression may be read for its value. */
+  /** Whether another expression may still be evaluated. */
   mayRead(): boolean {
     return ++this.#read <= MAX_READ;
   }
 
-  /** The expression that gives the variable its value; undefined where that may change. */
+  /** The expression that gives the variable its value; undefined if the value may change. */
   valueOf(name: string): Node | undefined {
     if (!this.#values.has(name)) this.#values.set(name, this.#find(name));
     return this.#values.get(name);
   }
 
   /**
-   * The expressions that give the variable of a loop, or the parameter of a callback, its value one after the other:
-   * `for (const state of ['open', 'closed'])`. Empty where these are not known, or where the script asks which it is.
+   * The expressions of the successive values of a loop variable or a callback's parameter: `for (const state of
+   * ['open', 'closed'])`. Empty if they are unknown, or if the script tests the value.
    */
   choicesOf(name: string): readonly Node[] {
     let choices = this.#choices.get(name);
@@ -112,14 +115,14 @@ export class Constants {
     return isSame ? value : undefined;
   }
 
-  /** Whether the object or list cannot change by this use of it. */
+  /** Whether this use cannot change the object or list. */
   #isOnlyRead(use: Visit, value: Compound): boolean {
     let at = use;
     for (let { parent } = at; parent !== undefined; { parent } = at) {
       const { node } = parent;
       switch (node.type) {
         case 'SpreadElement':
-          // A copy of its own.
+          // The use copies the value.
           return isFlat(value) || this.#isGivenToReader(parent);
         case 'MemberExpression':
           return at.key === 'object' && isReadMember(parent, node, value);
@@ -154,7 +157,7 @@ export class Constants {
   }
 }
 
-/** The list whose items a variable holds one after the other. */
+/** The list whose items a variable holds in turn. */
 function listOf({ node, key, parent }: Visit): Node | undefined {
   const declaration = parent?.parent;
   const loop = declaration?.parent?.node;
@@ -168,7 +171,7 @@ function listOf({ node, key, parent }: Visit): Node | undefined {
   return unwrapped(callee.object);
 }
 
-/** Whether what the script does next depends on the value. */
+/** Whether the script's control flow depends on the value. */
 function isAskedAbout(use: Visit): boolean {
   for (let at = use; at.parent !== undefined; at = at.parent) {
     const { node } = at.parent;
@@ -182,7 +185,7 @@ function isAskedAbout(use: Visit): boolean {
   return false;
 }
 
-/** No member or item of it is an object or list of its own, which somebody could change through a copy. */
+/** No member or item of it is an object or list of its own, which a copy would share. */
 function isFlat(value: Compound): boolean {
   const parts: readonly (Node | null)[] = value.type === 'ArrayExpression' ? value.elements : value.properties;
   return parts.every((part) => part === null || !isCompound(unwrapped(part.type === 'Property' ? part.value : part)));

@@ -1,12 +1,5 @@
 import type { ScriptLanguage } from '../protocol/script.js';
-import {
-  allowsScriptFence,
-  BACKTICK,
-  endOfRun,
-  LONGEST_RUN,
-  matchClosingRun,
-  matchScriptInfo,
-} from './detect-fences.js';
+import { allowsScriptFence, BACKTICK, endOfRun, MAX_RUN, matchClosingRun, matchScriptInfo } from './detect-fences.js';
 import { ScriptLexer, type Surroundings } from './detect-lexer.js';
 import type { TagTable } from './detect-tags.js';
 import type { AnswerWindow } from './detect-window.js';
@@ -38,12 +31,12 @@ export interface BlockEnd {
   readonly problem: BlockProblem | undefined;
 }
 
-/** After so many blocks that had no proper close, a block ends at its first closing tag at a line's start. */
+/** After this many blocks without a proper close, a block ends at its first closing tag at a line's start. */
 const PATIENCE = 8;
 
 const LESS_THAN = 0x3c;
 
-/** Reads one script block after the other, each to its close. */
+/** Reads script blocks one at a time, each to its close. */
 export class BlockScanner {
   private block: OpenBlock | undefined;
   private lexer = new ScriptLexer();
@@ -63,19 +56,19 @@ export class BlockScanner {
     return this.block?.start;
   }
 
-  /** From this position on, the open block's text is its source only if a proper close is still to come. */
+  /** From this position on, the open block's text belongs to its source only if a proper close follows. */
   get doubtfulFrom(): number | undefined {
     return this.fallback?.sourceEnd;
   }
 
-  /** How the text before the window's index ends, where a fence's closing line may begin so. */
+  /** The end of the text before the window's index, if a fence's closing line may begin with it. */
   headOfClosingLine(): string {
     if (this.block?.format !== 'fence') return '';
     const head = this.window.headBefore(this.window.index);
     return head !== undefined && allowsScriptFence(head) ? head : '';
   }
 
-  /** Begins a block; the window stands at its body. */
+  /** Starts a block; the window is at its body. */
   open(block: OpenBlock): void {
     this.block = block;
     this.lexer = new ScriptLexer();
@@ -86,7 +79,7 @@ export class BlockScanner {
     this.window.breakLine(block.format === 'fence' ? '' : undefined);
   }
 
-  /** Goes on to the block's end; undefined while the window does not hold it. */
+  /** Continues to the block's end; undefined while the window does not contain it. */
   scan(): BlockEnd | undefined {
     const { block } = this;
     if (block === undefined) return undefined;
@@ -109,7 +102,7 @@ export class BlockScanner {
     }
   }
 
-  /** At a `<`. Leaves the window there when it is part of the script. */
+  /** Handles a `<`. Leaves the window there if it belongs to the script. */
   private atTag(block: OpenBlock): BlockEnd | 'stopped' | undefined {
     const { window, lexer } = this;
     const isLineStart = window.isLineStart(window.index);
@@ -122,7 +115,7 @@ export class BlockScanner {
     return undefined;
   }
 
-  /** At a backtick. Leaves the window there when it is part of the script. */
+  /** Handles a backtick. Leaves the window there if it belongs to the script. */
   private atBacktick(block: OpenBlock): BlockEnd | 'stopped' | undefined {
     const { window, lexer } = this;
     const head = window.headBefore(window.index);
@@ -136,17 +129,17 @@ export class BlockScanner {
     return lexer.isInCode ? this.passFenceLine(block, head) : undefined;
   }
 
-  /** A line of code that begins with three or more backticks is Markdown around the code, not a template. */
+  /** A line of code that starts with three or more backticks is Markdown around the code, not a template. */
   private passFenceLine(block: OpenBlock, head: string): 'stopped' | undefined {
     const { window } = this;
     const end = endOfRun(window.chunk, window.index);
     const length = end - window.index;
     if (end === window.chunk.length && !window.isLast) {
-      if (length <= LONGEST_RUN) return 'stopped';
+      if (length <= MAX_RUN) return 'stopped';
       this.isInLongRun = true;
     }
     if (length < 3) return undefined;
-    if (block.format === 'fence' && length <= LONGEST_RUN && allowsScriptFence(head)) {
+    if (block.format === 'fence' && length <= MAX_RUN && allowsScriptFence(head)) {
       const info = matchScriptInfo(window.chunk, end, window.isLast);
       if (info === 'partial') return 'stopped';
       if (info !== undefined) {
@@ -167,7 +160,7 @@ export class BlockScanner {
     this.lexer.skip();
   }
 
-  /** A closing tag or line, from `index` to `end`. Ends the block, or is remembered. */
+  /** Handles a closing tag or line, from `index` to `end`: it ends the block, or is remembered. */
   private close(
     block: OpenBlock,
     index: number,
@@ -212,7 +205,7 @@ export class BlockScanner {
     return { type: 'unfinished', at: surroundings === 'code' ? position : surroundingsStart, inside: surroundings };
   }
 
-  /** The answer ends inside the block: back to the first closing tag at a line's start, if there is one. */
+  /** The answer ends inside the block: returns to the first closing tag at a line's start, if there is one. */
   private endWithAnswer(block: OpenBlock): BlockEnd {
     const { window, fallback } = this;
     if (fallback !== undefined) {

@@ -2,7 +2,7 @@ import type { ScriptLanguage } from '../protocol/script.js';
 import { languageOf, type Match } from './detect-tags.js';
 
 /** Longer runs of backticks or tildes are plain text. */
-export const LONGEST_RUN = 32;
+export const MAX_RUN = 32;
 
 export const BACKTICK = 0x60;
 export const TILDE = 0x7e;
@@ -12,8 +12,8 @@ const NEWLINE = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const SPACE = 0x20;
 
-/** Longer lines close no fence; bounds what a closing line that has not ended withholds. */
-const LONGEST_CLOSING_LINE = 128;
+/** Longer lines do not close a fence. This limits how much of an unfinished closing line is withheld. */
+const MAX_CLOSING_LINE = 128;
 
 const SCRIPT_FENCE_HEAD = /^\uFEFF? {0,3}$/;
 const FENCE_HEAD = /^\uFEFF?[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*$/;
@@ -26,7 +26,7 @@ const SCRIPT_INFO_SO_FAR = /[ \t]{0,16}(?:[a-z]{1,10}(?:[ \t]{1,16}(?:[a-z-]{1,1
 export interface TextFence {
   readonly character: number;
   readonly length: number;
-  /** Width of what stood before it on its line. */
+  /** Width of the text before it on its line. */
   readonly indent: number;
 }
 
@@ -36,17 +36,17 @@ export interface ScriptFenceMatch {
   readonly end: number;
 }
 
-/** Whether a fence of a script may stand after `head`, the beginning of its line. */
+/** Whether a script's fence may follow `head`, the beginning of its line. */
 export function allowsScriptFence(head: string | undefined): boolean {
   return head !== undefined && SCRIPT_FENCE_HEAD.test(head);
 }
 
-/** Whether any fence may stand after `head`: indentation and list markers. */
+/** Whether any fence may follow `head`: indentation and list markers. */
 export function allowsFence(head: string | undefined): head is string {
   return head !== undefined && FENCE_HEAD.test(head);
 }
 
-/** The index after the run of the same character that begins at `index`. */
+/** The index after the run of the same character that starts at `index`. */
 export function endOfRun(text: string, index: number): number {
   const character = text.charCodeAt(index);
   let end = index + 1;
@@ -54,7 +54,7 @@ export function endOfRun(text: string, index: number): number {
   return end;
 }
 
-/** The rest of a line after its opening backticks, when it makes the fence a script's. */
+/** The rest of a line after its opening backticks, if it makes the fence a script's. */
 export function matchScriptInfo(text: string, index: number, isLast: boolean): Match<ScriptFenceMatch> {
   const info = isLast ? SCRIPT_INFO_AT_END : SCRIPT_INFO;
   info.lastIndex = index;
@@ -66,8 +66,8 @@ export function matchScriptInfo(text: string, index: number, isLast: boolean): M
 }
 
 /**
- * A closing run at `index`, at least `length` long and alone on the rest of its line: the index where the
- * line ends, its line break not counted.
+ * A closing run at `index`, at least `length` long and alone on the rest of its line: the index where the line ends,
+ * excluding its line break.
  */
 export function matchClosingRun(
   text: string,
@@ -81,14 +81,14 @@ export function matchClosingRun(
   const run = end - index;
   if (run < length && end < text.length) return undefined;
   while (isBlank(text.charCodeAt(end))) end += 1;
-  if (end - index > LONGEST_CLOSING_LINE) return undefined;
+  if (end - index > MAX_CLOSING_LINE) return undefined;
   const afterReturn = text.charCodeAt(end) === CARRIAGE_RETURN ? end + 1 : end;
   if (afterReturn >= text.length && !isLast) return 'partial';
   const ended = afterReturn >= text.length || text.charCodeAt(afterReturn) === NEWLINE;
   return ended && run >= length ? end : undefined;
 }
 
-/** The line at `index`, when it closes the text fence: the index where the line ends. */
+/** The line at `index`, if it closes the text fence: the index where the line ends. */
 export function matchClosingLine(text: string, index: number, fence: TextFence, isLast: boolean): Match<number> {
   let width = 0;
   let start = index;

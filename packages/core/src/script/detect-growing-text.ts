@@ -1,9 +1,9 @@
 /** A short tail is cheap to flatten and keeps few small strings alive. */
-const LONGEST_TAIL = 4096;
+const MAX_TAIL = 4096;
 
 /**
- * Text that grows by many small pieces. The engine keeps appended pieces as a tree until the text is read;
- * flattening the tail now and then keeps that tree, and the garbage collector's work on it, small.
+ * Text that grows by many small pieces. The engine keeps appended pieces as a tree until the text is read; regular
+ * flattening of the tail keeps that tree small, and with it the garbage collector's work.
  */
 export class GrowingText {
   private whole = '';
@@ -15,7 +15,7 @@ export class GrowingText {
 
   append(piece: string): void {
     this.tail += piece;
-    if (this.tail.length >= LONGEST_TAIL) this.flattenTail();
+    if (this.tail.length >= MAX_TAIL) this.flattenTail();
   }
 
   clear(): void {

@@ -1,4 +1,4 @@
-/** What a position of a script is inside of. */
+/** The syntactic context of a position in a script. */
 export type Surroundings = 'code' | 'string' | 'template literal' | 'comment' | 'regular expression';
 
 type State =
@@ -13,7 +13,7 @@ type State =
   | 'regex'
   | 'regex-class';
 
-/** Decides what a `/` means: division after a `value`, a regular expression after `punctuation`. */
+/** Decides the meaning of a `/`: division after a `value`, a regular expression after `punctuation`. */
 type Token = 'punctuation' | 'value' | 'word' | 'dot';
 
 type Bracket = 'parenthesis' | 'control' | 'brace' | 'substitution';
@@ -39,14 +39,14 @@ const BACKTICK = 0x60;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Words after which a value begins, so that a `/` opens a regular expression. */
+/** Words after which a value begins, so that a `/` starts a regular expression. */
 const WORDS_BEFORE_VALUES: ReadonlySet<string> = new Set(
   'return typeof case in of delete void throw new instanceof do else await yield'.split(' '),
 );
-/** Words whose parentheses a statement follows. */
+/** Words whose parentheses are followed by a statement. */
 const CONTROL_WORDS: ReadonlySet<string> = new Set(['if', 'while', 'for', 'with']);
-const LONGEST_WORD = 10;
-const LONG_WORD = 'x'.repeat(LONGEST_WORD + 1);
+const MAX_WORD = 10;
+const LONG_WORD = 'x'.repeat(MAX_WORD + 1);
 
 /** Letters, digits, `_`, `$`, `#`, `@`, backslash and everything beyond ASCII. */
 const IS_WORD: readonly boolean[] = Array.from({ length: 128 }, (_, code) =>
@@ -54,18 +54,18 @@ const IS_WORD: readonly boolean[] = Array.from({ length: 128 }, (_, code) =>
 );
 
 /**
- * Follows a script far enough to know what is code and what is a string, template, comment or regular
- * expression. Fed piece by piece: `scan` stops before every `<` and backtick, wherever it stands; the
- * caller looks whether a tag or fence begins there, and calls `consume` or `skip`.
+ * Tracks which parts of a script are code, and which are a string, template, comment or regular expression. It reads
+ * the script in pieces: `scan` stops before every `<` and backtick in any context; the caller checks whether a tag or
+ * fence begins there, and calls `consume` or `skip`.
  *
- * A line break ends a quoted string and a regular expression, so that a stray quote harms one line only.
+ * A line break ends a quoted string and a regular expression, so that a stray quote affects only one line.
  */
 export class ScriptLexer {
   private state: State = 'code';
   private quote = 0;
   private escape: 'none' | 'next' | 'line-feed' = 'none';
   private token: Token = 'punctuation';
-  // The last word: what stood of it in earlier pieces, and where the rest stands. Most words are never asked for.
+  // The last word: its part from earlier pieces, and the location of the rest. Most words are never read.
   private wordBefore = '';
   private wordText = '';
   private wordStart = 0;
@@ -102,12 +102,12 @@ export class ScriptLexer {
     return this.state === 'code';
   }
 
-  /** The position where the literal or comment began that the lexer is in. */
+  /** The start position of the literal or comment that contains the current position. */
   get surroundingsStart(): number {
     return this.literalStart;
   }
 
-  /** The index of the next `<` or backtick, or the text's end. `origin` is the position of the text's beginning. */
+  /** The index of the next `<` or backtick, or the text's end. `origin` is the position of the text's start. */
   scan(text: string, index: number, origin: number): number {
     let next = index;
     this.isHalted = false;
@@ -115,7 +115,7 @@ export class ScriptLexer {
     return next;
   }
 
-  /** Takes the `<` or backtick before which `scan` stopped as part of the script. Returns the next index. */
+  /** Treats the `<` or backtick before which `scan` stopped as part of the script. Returns the next index. */
   consume(text: string, index: number, origin: number): number {
     if (this.state === 'code') {
       this.isWordOpen = false;
@@ -128,7 +128,7 @@ export class ScriptLexer {
     return index + 1;
   }
 
-  /** Passes over a tag or fence that stands in code: a statement may follow it. */
+  /** Skips a tag or fence in code: a statement may follow it. */
   skip(): void {
     this.token = 'punctuation';
     this.isWordOpen = false;
@@ -197,7 +197,7 @@ export class ScriptLexer {
 
   private word(): string {
     const { wordBefore, wordStart, wordEnd } = this;
-    if (wordBefore.length + wordEnd - wordStart > LONGEST_WORD) return LONG_WORD;
+    if (wordBefore.length + wordEnd - wordStart > MAX_WORD) return LONG_WORD;
     return wordBefore + this.wordText.slice(wordStart, wordEnd);
   }
 
@@ -237,7 +237,7 @@ export class ScriptLexer {
         this.takeSign(character);
         return;
       case BANG:
-        // After a value it is TypeScript's non-null mark, or the beginning of `!=`.
+        // After a value it is TypeScript's non-null operator, or the beginning of `!=`.
         if (this.mayBeginValue()) this.token = 'punctuation';
         return;
       default:

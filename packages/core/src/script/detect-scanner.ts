@@ -1,7 +1,7 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
 import { BlockScanner, type OpenBlock } from './detect-block.js';
 import { blockSegment, strayClosingTag } from './detect-segments.js';
-import { SourceTeller } from './detect-source.js';
+import { SourceEmitter } from './detect-source.js';
 import { TagTable, type TagMatch } from './detect-tags.js';
 import { TextScanner, type Opening } from './detect-text.js';
 import { GrowingText } from './detect-growing-text.js';
@@ -16,19 +16,19 @@ interface OpenReasoning {
 }
 
 /**
- * The state machine of one answer: text, a script block, or reasoning. Each state's scanner moves the
- * window on and says what it found; this class turns that into events and chooses the next state.
+ * The state machine of one answer: text, a script block, or reasoning. Each state's scanner advances the window and
+ * returns what it found; this class converts that to events and chooses the next state.
  *
- * `writtenTo` is the position up to which the answer has become events or part of an open segment; a
- * rewind goes back behind it only to read again, never to write again.
+ * `writtenTo` is the position up to which the answer has become events or part of an open segment; a rewind moves
+ * before it only to read again, never to write again.
  */
 export class AnswerScanner {
   private readonly window = new AnswerWindow();
   private readonly tags: TagTable;
   private readonly text: TextScanner;
   private readonly block: BlockScanner;
-  /** Undefined: scripts are told as a whole only. */
-  private readonly source: SourceTeller | undefined;
+  /** Undefined: scripts are reported only as a whole. */
+  private readonly source: SourceEmitter | undefined;
 
   private state: 'text' | 'block' | 'reasoning' | 'ended' = 'text';
   private reasoning: OpenReasoning = { tag: '', openingTag: '' };
@@ -38,14 +38,14 @@ export class AnswerScanner {
   private events: DetectorEvent[] = [];
   private isPlain = true;
 
-  constructor(scriptTags: readonly string[], hasScriptFences: boolean, tellsSource = false) {
+  constructor(scriptTags: readonly string[], hasScriptFences: boolean, emitsSource = false) {
     this.tags = new TagTable(scriptTags);
     this.text = new TextScanner(this.window, this.tags, hasScriptFences);
     this.block = new BlockScanner(this.window, this.tags);
-    this.source = tellsSource ? new SourceTeller(this.window, this.block) : undefined;
+    this.source = emitsSource ? new SourceEmitter(this.window, this.block) : undefined;
   }
 
-  /** How many characters were looked at more than once. */
+  /** The number of characters that were scanned more than once. */
   get rescanned(): number {
     return this.window.rescanned;
   }
@@ -70,7 +70,7 @@ export class AnswerScanner {
     return this.takeEvents();
   }
 
-  /** The common case: a delta of prose in which nothing begins. */
+  /** The common case: a delta of prose without any special character. */
   private passText(delta: string): readonly DetectorEvent[] {
     this.window.pass(delta);
     this.writtenTo += delta.length;
@@ -86,7 +86,7 @@ export class AnswerScanner {
     this.isPlain = this.state === 'text' && this.text.isPlain && !window.isCarrying;
   }
 
-  /** Goes on to the next change of state; false when the window is used up. */
+  /** Continues to the next change of state; false if the window is used up. */
   private advance(): boolean {
     switch (this.state) {
       case 'text':
@@ -152,11 +152,11 @@ export class AnswerScanner {
     const { window } = this;
     const end = this.block.scan();
     if (end === undefined) {
-      if (this.source !== undefined) this.tellSource(this.source.next());
+      if (this.source !== undefined) this.emitSource(this.source.next());
       return false;
     }
     const segment = blockSegment(end, window.between(end.block.start, end.end));
-    if (this.source !== undefined) this.tellSource(this.source.rest(segment.source));
+    if (this.source !== undefined) this.emitSource(this.source.rest(segment.source));
     this.emitSegment(segment);
     if (end.end < window.position) window.rewind(end.end);
     this.leaveBlock();
@@ -184,11 +184,11 @@ export class AnswerScanner {
     }
   }
 
-  private tellSource(text: string): void {
+  private emitSource(text: string): void {
     if (text !== '') this.events.push({ type: 'source_delta', text });
   }
 
-  /** Text goes on at the window's index, in the middle of a line. */
+  /** Text continues at the window's index, in the middle of a line. */
   private leaveBlock(): void {
     this.state = 'text';
     this.writtenTo = this.window.position;
@@ -232,7 +232,7 @@ export class AnswerScanner {
   }
 }
 
-/** Whether the text holds a character that can begin a block, a code span or a fence. */
+/** Whether the text contains a character that can begin a block, a code span or a fence. */
 function mayBegin(text: string): boolean {
   return text.includes('<') || text.includes('`') || text.includes('~');
 }

@@ -8,7 +8,7 @@ const REST_OF_OPENING_LINE = /[ \t]*\r?\n/y;
 
 const NEWLINE = 0x0a;
 
-/** The segment of a block that ended; `raw` is its whole text. */
+/** The segment of a finished block; `raw` is its whole text. */
 export function blockSegment(end: BlockEnd, raw: string): BlockSegment {
   const { block } = end;
   const sourceStart = startOfSource(end, raw);
@@ -26,7 +26,7 @@ export function strayClosingTag(name: string, raw: string): AnswerSegment {
   return { type: 'malformed', raw, source: '', language: 'ts', format: 'xml', failure };
 }
 
-/** Line 1 is the first line after the opening tag; text behind the tag on its own line is line 1 itself. */
+/** Line 1 is the first line after the opening tag; text after the tag on its own line is line 1 itself. */
 function startOfSource({ block, sourceEnd }: BlockEnd, raw: string): number {
   const body = block.bodyStart - block.start;
   if (block.format === 'fence') return body;

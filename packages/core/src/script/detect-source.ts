@@ -7,31 +7,34 @@ const CARRIAGE_RETURN = 0x0d;
 const SPACE = 0x20;
 
 /**
- * Says of an open block what is its source for certain, piece by piece. All pieces and the `rest`, joined, are the
- * block's source.
+ * Returns the text of an open block that certainly belongs to its source, piece by piece. All pieces and the `rest`,
+ * joined, are the block's source.
  */
-export class SourceTeller {
-  /** The rest of a tag's own line is no source where it is blank; `return`: a CR may be the end of it. */
+export class SourceEmitter {
+  /** A blank rest of a tag's own line is not source; `return`: a CR may be its end. */
   private openingLine: 'blank' | 'return' | 'passed' = 'passed';
-  /** Read, and perhaps no source: blanks behind the opening tag, or the indentation of a closing line. */
+  /**
+   * Text that was read and may not be source: white space after the opening tag, or the indentation of a closing
+   * line.
+   */
   private held = '';
   private readTo = 0;
-  private told = 0;
+  private emitted = 0;
 
   constructor(
     private readonly window: AnswerWindow,
     private readonly block: BlockScanner,
   ) {}
 
-  /** A block has opened; the window stands at its body. */
+  /** A block has opened; the window is at its body. */
   begin(format: 'xml' | 'fence'): void {
     this.openingLine = format === 'xml' ? 'blank' : 'passed';
     this.held = '';
     this.readTo = this.window.position;
-    this.told = 0;
+    this.emitted = 0;
   }
 
-  /** What has become certain with the text up to the window's index. */
+  /** The source that the text up to the window's index makes certain. */
   next(): string {
     const { window, block } = this;
     const { doubtfulFrom } = block;
@@ -42,16 +45,19 @@ export class SourceTeller {
     if (this.openingLine !== 'passed') return '';
     this.held = doubtfulFrom === undefined ? block.headOfClosingLine() : '';
     const certain = source.slice(0, source.length - this.held.length);
-    this.told += certain.length;
+    this.emitted += certain.length;
     return certain;
   }
 
-  /** What of the finished source was not told yet. */
+  /** The part of the finished source that was not emitted yet. */
   rest(source: string): string {
-    return source.slice(this.told);
+    return source.slice(this.emitted);
   }
 
-  /** What is held and the piece, without the rest of the opening line. Reads the piece alone: much may be held. */
+  /**
+   * The held text plus the piece, without the rest of the opening line. It reads only the piece, because the held
+   * text may be long.
+   */
   private read(piece: string): string {
     for (let index = 0; index < piece.length && this.openingLine !== 'passed'; index += 1) {
       const character = piece.charCodeAt(index);

@@ -1,6 +1,6 @@
 import type { ScriptLanguage } from '../protocol/script.js';
 
-/** Tags around a model's reasoning. What they hold is never scanned. */
+/** Tags around a model's reasoning. Their content is never scanned. */
 export const REASONING_TAGS: readonly string[] = ['thinking', 'think'];
 
 export interface TagMatch {
@@ -12,10 +12,10 @@ export interface TagMatch {
   readonly end: number;
 }
 
-/** `partial`: more text is needed to know. */
+/** `partial`: more text is needed to decide. */
 export type Match<T> = T | 'partial' | undefined;
 
-// Bounded, so that no unfinished tag withholds text for long.
+// Limits how much text an unfinished tag withholds.
 const OPENING_REST =
   /(?:[ \t]{1,16}lang=(?:"(ts|typescript|js|javascript)"|'(ts|typescript|js|javascript)'))?[ \t]{0,16}>/y;
 const OPENING_REST_SO_FAR = /(?:[ \t]{1,16}l[ang]{0,3}=?["']?[a-z]{0,10}["']?)?[ \t]{0,16}$/y;
@@ -24,7 +24,7 @@ const PLAIN_REST_SO_FAR = /[ \t]{0,16}$/y;
 
 const SLASH = 0x2f;
 
-/** The tags that mean something in an answer. */
+/** The tags with a meaning in an answer. */
 export class TagTable {
   private readonly tags: readonly { readonly name: string; readonly kind: TagMatch['kind'] }[];
 

@@ -4,7 +4,7 @@ import {
   allowsScriptFence,
   BACKTICK,
   endOfRun,
-  LONGEST_RUN,
+  MAX_RUN,
   matchClosingLine,
   matchScriptInfo,
   TILDE,
@@ -13,7 +13,7 @@ import {
 import type { TagMatch, TagTable } from './detect-tags.js';
 import type { AnswerWindow } from './detect-window.js';
 
-/** Something outside code spans and fences that ends a piece of text. Indexes are the window's. */
+/** A construct outside code spans and fences that ends a piece of text. Indexes refer to the window. */
 export type Opening =
   | { readonly type: 'tag'; readonly start: number; readonly tag: TagMatch }
   | {
@@ -24,33 +24,33 @@ export type Opening =
       readonly language: ScriptLanguage;
     };
 
-/** A run of backticks that may open a code span, or a fence while its line goes on. */
+/** A run of backticks that may open a code span, or a fence until its line ends. */
 interface OpenSpan {
   readonly length: number;
   /** Position after the run. */
   readonly start: number;
-  /** The fence that this is, when the line ends without another backtick. */
+  /** The fence that this run opens if the line ends without another backtick. */
   fence: TextFence | undefined;
   /** Position of the first tag inside, which is text only if the span closes. */
   heldFrom: number | undefined;
 }
 
-/** `stopped`: the chunk is used up, or what is left of it waits for more. */
+/** `stopped`: the chunk is used up, or the rest of it waits for more text. */
 type Step = 'stopped' | 'switched';
 
 const NEWLINE = 0x0a;
 const LESS_THAN = 0x3c;
 
-/** Reads assistant text up to the next block, through code spans and fences. */
+/** Reads assistant text up to the next block, including code spans and fences. */
 export class TextScanner {
   private fence: TextFence | undefined;
   private isWithinFenceLine = false;
   private span: OpenSpan | undefined;
   private isInLongRun = false;
-  // What a failed span learned: no run of a length begins after `lastRuns[length]` and before `knownEnd`.
-  // It keeps runs of many lengths from being searched for again and again.
+  // A failed span proves that no run of a length begins after `lastRuns[length]` and before `knownEnd`. This avoids
+  // repeated searches.
   private knownEnd = 0;
-  private readonly lastRuns: number[] = Array.from({ length: LONGEST_RUN + 1 }, () => -1);
+  private readonly lastRuns: number[] = Array.from({ length: MAX_RUN + 1 }, () => -1);
 
   constructor(
     private readonly window: AnswerWindow,
@@ -58,7 +58,7 @@ export class TextScanner {
     private readonly hasScriptFences: boolean,
   ) {}
 
-  /** Nothing but `<`, a backtick or a tilde can begin anything here. */
+  /** Only `<`, a backtick or a tilde can begin a construct here. */
   get isPlain(): boolean {
     return this.fence === undefined && this.span === undefined && !this.isInLongRun;
   }
@@ -73,7 +73,7 @@ export class TextScanner {
     return this.span?.start;
   }
 
-  /** Goes on to the next block's opening; undefined when the text of the window ends before one. */
+  /** Continues to the next block's opening; undefined if the window's text ends before one. */
   scan(): Opening | undefined {
     for (;;) {
       const step = this.step();
@@ -117,7 +117,7 @@ export class TextScanner {
     const end = endOfRun(window.chunk, window.index);
     const length = end - window.index;
     const head = window.headBefore(window.index);
-    if (allowsFence(head) && length <= LONGEST_RUN) {
+    if (allowsFence(head) && length <= MAX_RUN) {
       if (end === window.chunk.length && !window.isLast) return 'stopped';
       if (length >= 3) this.openFence({ character: TILDE, length, indent: head.length });
     }
@@ -136,7 +136,7 @@ export class TextScanner {
     if (end === undefined) return 'stopped';
     const length = end - start;
     const head = length >= 3 ? window.headBefore(start) : undefined;
-    if (length > LONGEST_RUN || (head === undefined && this.isKnownStray(length, start))) {
+    if (length > MAX_RUN || (head === undefined && this.isKnownStray(length, start))) {
       window.index = end;
       return this.isInLongRun ? 'stopped' : undefined;
     }
@@ -201,7 +201,7 @@ export class TextScanner {
     const { window } = this;
     const end = endOfRun(window.chunk, window.index);
     const length = end - window.index;
-    if (length <= LONGEST_RUN && allowsFence(window.headBefore(window.index))) {
+    if (length <= MAX_RUN && allowsFence(window.headBefore(window.index))) {
       if (end === window.chunk.length && !window.isLast) return 'stopped';
       if (length >= 3) return this.failSpan(span);
     }
@@ -215,14 +215,14 @@ export class TextScanner {
     const end = this.wholeRun();
     if (end === undefined) return 'stopped';
     const length = end - start;
-    if (length >= 3 && length <= LONGEST_RUN && allowsFence(window.headBefore(start))) return this.failSpan(span);
+    if (length >= 3 && length <= MAX_RUN && allowsFence(window.headBefore(start))) return this.failSpan(span);
     window.index = end;
     span.fence = undefined;
     if (length === span.length) {
       this.span = undefined;
       return 'switched';
     }
-    if (length <= LONGEST_RUN) this.lastRuns[length] = window.positionOf(start);
+    if (length <= MAX_RUN) this.lastRuns[length] = window.positionOf(start);
     return this.isInLongRun ? 'stopped' : undefined;
   }
 
@@ -232,7 +232,7 @@ export class TextScanner {
     return 'stopped';
   }
 
-  /** The paragraph ends here and the run opened nothing: what was held is read again as plain text. */
+  /** The paragraph ends here and the run opened nothing: the held text is read again as plain text. */
   private failSpan(span: OpenSpan): Step {
     this.span = undefined;
     if (span.heldFrom !== undefined) {
@@ -273,7 +273,7 @@ export class TextScanner {
     const { window } = this;
     const end = endOfRun(window.chunk, window.index);
     if (end < window.chunk.length || window.isLast) return end;
-    if (end - window.index <= LONGEST_RUN) return undefined;
+    if (end - window.index <= MAX_RUN) return undefined;
     this.isInLongRun = true;
     return end;
   }
@@ -285,7 +285,10 @@ export class TextScanner {
   }
 }
 
-/** The index of the first character that can begin a block, a code span or a fence; the text's length without one. */
+/**
+ * The index of the first character that can begin a block, a code span or a fence; the text's length if there is
+ * none.
+ */
 function indexOfMark(text: string, from: number): number {
   let index = from;
   for (; index < text.length; index += 1) {

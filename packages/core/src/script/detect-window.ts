@@ -1,7 +1,7 @@
 import { GrowingText } from './detect-growing-text.js';
 
-/** Longer beginnings of a line are never a line's head. */
-const LONGEST_HEAD = 64;
+/** A longer beginning of a line is never a line's head. */
+const MAX_HEAD = 64;
 
 const NEWLINE = 0x0a;
 const BACKSLASH = 0x5c;
@@ -13,27 +13,26 @@ const IS_HEAD_CHARACTER: readonly boolean[] = Array.from({ length: 128 }, (_, co
 const BYTE_ORDER_MARK = 0xfeff;
 
 /**
- * The part of an answer that is being looked at: the newest chunk, what was kept from before it, and how
- * its line began. Positions count from the answer's beginning, indexes from the chunk's.
+ * The part of an answer that is being scanned: the newest chunk, the kept text before it, and the beginning of its
+ * line. Positions count from the answer's start, indexes from the chunk's.
  *
- * A scanner that cannot decide yet leaves `index` at the undecided character; that character and what
- * follows it are scanned again together with the next delta. What may be wanted later is kept with
- * `park(keepFrom)`; nothing reads the kept text until a `rewind` or `between` needs it, so appending costs
- * the same whatever its length.
+ * A scanner that cannot decide yet leaves `index` at the undecided character; that character and the text after it
+ * are scanned again together with the next delta. `park(keepFrom)` keeps text that may be needed later; nothing reads
+ * the kept text until a `rewind` or `between` needs it, so appending costs the same for any length.
  */
 export class AnswerWindow {
   chunk = '';
   index = 0;
   /** The chunk is the end of the answer. */
   isLast = false;
-  /** How many characters were looked at more than once. */
+  /** The number of characters that were scanned more than once. */
   rescanned = 0;
 
   private chunkStart = 0;
   private carry = '';
   private readonly kept = new GrowingText();
   private keptStart = 0;
-  // How the text before `lineFloor` ends: the line's head there, and whether an odd run of backslashes.
+  // The end of the text before `lineFloor`: the line's head there, and whether an odd run of backslashes ends it.
   private lineFloor = 0;
   private lineHead: string | undefined = '';
   private escapes = false;
@@ -57,7 +56,7 @@ export class AnswerWindow {
     this.isLast = isLast;
   }
 
-  /** Ends the work on a chunk at `index`. Text from the position `keepFrom` on stays within reach. */
+  /** Ends the work on a chunk at `index`. Text from the position `keepFrom` on stays available. */
   park(keepFrom: number | undefined): void {
     const { chunk, index } = this;
     this.leaveLine(chunk, index);
@@ -68,7 +67,7 @@ export class AnswerWindow {
     this.index = 0;
   }
 
-  /** Passes over a whole delta in which nothing can begin. */
+  /** Skips a whole delta that contains no special character. */
   pass(delta: string): void {
     this.leaveLine(delta, delta.length);
     this.chunkStart += delta.length;
@@ -81,7 +80,7 @@ export class AnswerWindow {
     return to > chunkStart ? keptText + chunk.slice(0, to - chunkStart) : keptText;
   }
 
-  /** Goes back to a kept position, which counts as the middle of a line. */
+  /** Returns to a kept position, which counts as the middle of a line. */
   rewind(position: number): void {
     this.rescanned += this.position - position;
     if (position < this.chunkStart) {
@@ -93,22 +92,19 @@ export class AnswerWindow {
     this.breakLine(undefined);
   }
 
-  /** Says how the line at `index` begins, whatever stands before it. */
+  /** Sets the beginning of the line at `index`, regardless of the text before it. */
   breakLine(head: string | undefined): void {
     this.lineFloor = this.index;
     this.lineHead = head;
     this.escapes = false;
   }
 
-  /**
-   * What stands before `index` on its line, when that is short and made of white space, digits and list
-   * markers only.
-   */
+  /** The text before `index` on its line, if it is short and contains only white space, digits and list markers. */
   headBefore(index: number): string | undefined {
     return this.headIn(this.chunk, index);
   }
 
-  /** Whether only white space stands before `index` on its line. */
+  /** Whether only white space precedes `index` on its line. */
   isLineStart(index: number): boolean {
     const head = this.headIn(this.chunk, index);
     return head !== undefined && head.trim() === '';
@@ -135,7 +131,7 @@ export class AnswerWindow {
   }
 
   private headIn(text: string, index: number): string | undefined {
-    const floor = Math.max(this.lineFloor, index - LONGEST_HEAD - 1);
+    const floor = Math.max(this.lineFloor, index - MAX_HEAD - 1);
     let start = index;
     while (start > floor) {
       const character = text.charCodeAt(start - 1);
@@ -145,7 +141,7 @@ export class AnswerWindow {
     }
     if (start > this.lineFloor || this.lineHead === undefined) return undefined;
     const head = this.lineHead + text.slice(start, index);
-    return head.length > LONGEST_HEAD ? undefined : head;
+    return head.length > MAX_HEAD ? undefined : head;
   }
 
   private escapesIn(text: string, index: number): boolean {

@@ -5,7 +5,7 @@ export interface Edit {
   readonly text: string;
 }
 
-/** Several passes over a text, in order; each pass counts its offsets in the text that the pass before left. */
+/** Several passes over a text, in order; each pass counts its offsets in the text that the previous pass produced. */
 export type EditLayers = readonly (readonly Edit[])[];
 
 export function applyEdits(text: string, edits: readonly Edit[]): string {
@@ -22,12 +22,12 @@ export function applyLayers(text: string, layers: EditLayers): string {
   return layers.reduce(applyEdits, text);
 }
 
-/** Takes an offset in the edited text back to the text before the first layer. */
+/** Converts an offset in the edited text to one in the text before the first layer. */
 export function originalOffset(offset: number, layers: EditLayers): number {
   return layers.reduceRight((position, edits) => offsetBefore(position, edits), offset);
 }
 
-/** Where text was put in that replaces none, in the text after the last layer. */
+/** Where text was inserted without replacing any, as offsets in the text after the last layer. */
 export function addedRanges(layers: EditLayers): (readonly [start: number, end: number])[] {
   return layers.reduce<(readonly [number, number])[]>((ranges, edits) => {
     const moved = ranges.map(([start, end]) => [offsetAfter(start, edits), offsetAfter(end, edits)] as const);
@@ -53,7 +53,7 @@ function offsetAfter(offset: number, edits: readonly Edit[]): number {
   return offset + shift;
 }
 
-/** Replaces every character but line ends by a space, so that all positions stay. */
+/** Replaces every character except line ends by a space, so that all positions stay. */
 export function blank(text: string): string {
   return text.replace(/[^\r\n\u2028\u2029]/g, ' ');
 }

@@ -5,8 +5,9 @@ import { memberPath } from './tool-calls.js';
 import type { Visit } from './walk.js';
 
 /**
- * The arguments with which a function can be called as the script's entry, in parentheses: what scripts are given, by
- * name or as members of one object. Undefined for a function that needs something else, which only the script knows.
+ * The argument list, in parentheses, with which a function can be called as the script's entry: the standard values
+ * of scripts, by name or as members of one object. Undefined for a function that needs other arguments, which only
+ * the script knows.
  */
 export function entryArguments(fn: Node, index: SyntaxIndex): string | undefined {
   const { params = [] } = fn as { params?: Node[] };
@@ -18,7 +19,7 @@ export function entryArguments(fn: Node, index: SyntaxIndex): string | undefined
   return `(${values.join(', ')})`;
 }
 
-/** `undefined` as text: the parameter may be left out. */
+/** `undefined` as text: the parameter may be omitted. */
 function argumentFor(parameter: Node, index: SyntaxIndex): string | undefined {
   switch (parameter.type) {
     case 'AssignmentPattern':
@@ -34,7 +35,7 @@ function argumentFor(parameter: Node, index: SyntaxIndex): string | undefined {
   }
 }
 
-/** `{ tools, context }`; a member with a default may be left out. */
+/** `{ tools, context }`; a member with a default may be omitted. */
 function objectFor({ properties }: NodeOf<'ObjectPattern'>): string | undefined {
   const members: string[] = [];
   for (const property of properties) {
@@ -46,7 +47,10 @@ function objectFor({ properties }: NodeOf<'ObjectPattern'>): string | undefined 
   return object(members);
 }
 
-/** `ctx` of which only `ctx.tools` and the like are used; `undefined` where it may be missing: `input?.name`, `input ?? {}`. */
+/**
+ * `ctx` if only `ctx.tools` and similar members are used; `undefined` if it may be missing: `input?.name`, `input ??
+ * {}`.
+ */
 function holderFor(name: string, { references, declared }: SyntaxIndex): string | undefined {
   if (declared.get(name)?.length !== 1) return undefined;
   const members = new Set<string>();

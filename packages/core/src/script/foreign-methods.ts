@@ -6,8 +6,8 @@ import type { Node } from './syntax.js';
 import { walk, type Visit } from './walk.js';
 
 /**
- * Methods of other languages that nothing in JavaScript has, with what is written for them. Results are data and have
- * no methods of their own, so a call of one throws, whatever its object is.
+ * Methods of other languages that no JavaScript object has, with their replacements. Results are data and have no
+ * methods of their own, so calling one throws, whatever its object is.
  */
 const FOREIGN: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -46,10 +46,10 @@ const FOREIGN: ReadonlyMap<string, string> = new Map(
     to_i: 'Number(value)',
   }),
 );
-/** Objects whose members this cannot know. */
+/** Objects whose members are unknown here. */
 const OPEN_OBJECTS = new Set(['tools', 'catalog', 'context', 'console', 'globalThis']);
 
-/** Calls of methods that another language has: `rows.append(x)`. */
+/** Calls of another language's methods: `rows.append(x)`. */
 export function findForeignMethods(index: SyntaxIndex, toolNames: readonly string[]): Finding[] {
   const found = index.calls.flatMap((visit) => foreignMethod(visit) ?? []);
   if (found.length === 0) return [];
@@ -58,7 +58,7 @@ export function findForeignMethods(index: SyntaxIndex, toolNames: readonly strin
   return found.filter(({ method }) => !own.has(method)).map(({ finding }) => finding);
 }
 
-/** They alone have a method `append`. */
+/** Only these have a method `append`. */
 function usesSearchParams({ program }: SyntaxIndex): boolean {
   let found = false;
   walk(program, ({ node }) => {

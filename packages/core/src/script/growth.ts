@@ -3,17 +3,19 @@ import type { Node, NodeOf } from './syntax.js';
 import { walk } from './walk.js';
 
 /**
- * The characters that removing types could write beyond what the source has. The transpiler computes constant
- * texts of enum members, and writes the name of an enum or a namespace before each use of its members. A few
- * hundred characters of `b = a + a, c = b + b` would be gigabytes.
+ * The characters that removing types could add to the source. The transpiler computes constant texts of enum members,
+ * and writes the name of an enum or a namespace before each use of its members. A few hundred characters of `b = a +
+ * a, c = b + b` would produce gigabytes.
  */
 export interface Growth {
   readonly length: number;
-  /** The enum or namespace that brings it beyond the bound. */
+  /** The enum or namespace that exceeds the maximum. */
   readonly offset: number;
 }
 
-/** Where the transpiler's output could exceed `max` characters: an upper bound, in a time linear in the source. */
+/**
+ * The place at which the transpiler's output could exceed `max` characters: an upper bound, computed in linear time.
+ */
 export function findGrowth(index: SyntaxIndex, max: number): Growth | undefined {
   return findLongNames(index, max) ?? findFolding(index, max);
 }
@@ -26,7 +28,7 @@ function findLongNames({ enums, namespaces, identifierCount }: SyntaxIndex, max:
   return undefined;
 }
 
-/** Every member is folded after those before it: of members with the same name the longest counts. */
+/** Every member is folded after those before it: for members with the same name the longest counts. */
 function findFolding({ enums }: SyntaxIndex, max: number): Growth | undefined {
   const texts = new Map<string, number>();
   let length = 0;
@@ -42,10 +44,12 @@ function findFolding({ enums }: SyntaxIndex, max: number): Growth | undefined {
   return undefined;
 }
 
-/** The digits of any number, and more. */
+/** The digits of any number, with a margin. */
 const NUMBER_LENGTH = 32;
 
-/** As if every part of the initializer were added up as text. `additions`: each makes a text of its own on the way. */
+/**
+ * Assumes that every part of the initializer is concatenated as text. `additions`: each creates an intermediate text.
+ */
 function foldedSize(initializer: Node | null, texts: ReadonlyMap<string, number>): { additions: number; text: number } {
   if (initializer === null) return { additions: 0, text: NUMBER_LENGTH };
   let additions = 0;

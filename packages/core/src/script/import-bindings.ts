@@ -3,18 +3,18 @@ import type { SyntaxIndex } from './syntax-index.js';
 import type { NodeOf } from './syntax.js';
 import type { ToolFit } from './tool-fit.js';
 
-/** A name that an import gives, and what it stands for: `rf` for `tools.readFile`. */
+/** A name that an import declares, and its meaning: `rf` for `tools.readFile`. */
 export interface ImportBinding {
   readonly local: string;
   readonly path: string;
 }
 
-/** Modules under which other systems offer their tools. Packages of other names hold functions of their own. */
+/** Module names under which other systems offer their tools. Packages of other names contain functions of their own. */
 const MODULES = new Set(['codemode', 'functions', 'mcp', 'servers', 'tool', 'tools', 'toolscript']);
 
 /**
- * What must be declared in place of an import whose names are all tools, or hold tools; names that can only mean their
- * tools need nothing. Undefined for an import of anything else.
+ * The declarations that replace an import whose names are all tools or contain tools. Names that can only mean their
+ * tools need none. Undefined for any other import.
  */
 export function toolBindings(
   { source, specifiers }: NodeOf<'ImportDeclaration'>,
@@ -24,7 +24,7 @@ export function toolBindings(
   const path = segmentsOf(source.value);
   const isOfTools = isOwnFile(source.value) || MODULES.has(path[0] ?? '');
   const from = { namespace: path.at(-1) ?? '', isOfTools };
-  // `readFile` of Node is another function than the tool of that name.
+  // `readFile` of Node is a different function from the tool of that name.
   if (isBuiltin(source.value)) return undefined;
   const bindings: ImportBinding[] = [];
   for (const specifier of specifiers) {
@@ -33,7 +33,7 @@ export function toolBindings(
     if (meant === undefined) return undefined;
     const isPlain = local === 'tools' || meant === fit.holder(local) || meant === fit.fitting([local]);
     if (isPlain) continue;
-    // A declaration in its place is not there before it, as an import is.
+    // Unlike an import, a declaration in its place does not exist before it.
     const isEarly = (index.references.get(local) ?? []).some(({ node }) => node.start < specifier.start);
     if (isEarly) return undefined;
     bindings.push({ local, path: meant });
@@ -41,7 +41,7 @@ export function toolBindings(
   return bindings;
 }
 
-/** `google-drive` of `./servers/google-drive/index.js`. */
+/** The segments `servers` and `google-drive` of `./servers/google-drive/index.js`. */
 function segmentsOf(module: string): string[] {
   return module
     .replace(/\.[cm]?[jt]sx?$/u, '')
@@ -57,7 +57,7 @@ function isOwnFile(module: string): boolean {
 
 interface Origin {
   readonly namespace: string;
-  /** Its names are tools; from a package that has a namespace's name only the tools of that namespace are meant. */
+  /** All its names are tools. A package with a namespace's name offers only the tools of that namespace. */
   readonly isOfTools: boolean;
 }
 

@@ -5,13 +5,13 @@ import { isFunction } from './syntax-index.js';
 import { memberName, unwrapped } from './syntax.js';
 import type { Node } from './syntax.js';
 
-/** Methods that are called for what they change: their own value is a length, a flag or the changed collection. */
+/** Methods that are called for their effect: their own value is a length, a flag or the changed collection. */
 const CHANGING = new Set(['add', 'clear', 'delete', 'forEach', 'pop', 'push', 'set', 'shift', 'splice', 'unshift']);
 const OUTPUT = new Set(['text', 'emit', 'sleep']);
 
 /**
- * Whether a last statement may stand for its value, as `rows` or `await tools.x()` does. `total += 1`,
- * `seen.add(x)` and `text(x)` stand for what they do, and a function or a Map is nothing that JSON can carry.
+ * Whether the value of a last statement is the result, as for `rows` or `await tools.x()`. `total += 1`,
+ * `seen.add(x)` and `text(x)` are there for their effect, and JSON cannot carry a function or a Map.
  */
 export function isLastValue(expression: Node, index: SyntaxIndex): boolean {
   const node = unwrapped(expression);
@@ -41,7 +41,7 @@ export function isLastValue(expression: Node, index: SyntaxIndex): boolean {
   }
 }
 
-/** `rows.map((row) => { total += row.sum; })`: a callback that returns nothing makes a loop of the call. */
+/** `rows.map((row) => { total += row.sum; })`: a callback that returns nothing makes the call a loop. */
 function isLoop(argument: Node | undefined, index: SyntaxIndex): boolean {
   const callback = functionFor(argument, index);
   return callback !== undefined && returnsNothing(callback);
@@ -53,7 +53,7 @@ function isCalledForValue(callee: Node): boolean {
   const object = unwrapped(callee.object);
   if (object.type === 'Identifier' && object.name === 'console') return false;
   const [root, namespace] = pathOf(callee);
-  // `tools.kv.set(…)` is a tool, whatever it is called; `tools.spawn` gives handles, which are no JSON.
+  // `tools.kv.set(…)` is a tool in spite of its name; `tools.spawn` returns handles, which are not JSON.
   return root === 'tools' ? namespace !== 'spawn' : !CHANGING.has(memberName(callee) ?? '');
 }
 
@@ -68,7 +68,7 @@ function pathOf(node: Node): string[] {
   return [at.type === 'Identifier' ? at.name : '', ...path];
 }
 
-/** False for the names of functions and classes, and of what was made by `new`: none of them is JSON. */
+/** False for the names of functions and classes, and of values created by `new`: none of them is JSON. */
 function holdsData(name: string, index: SyntaxIndex): boolean {
   return (index.declared.get(name) ?? []).every(({ key, parent }) => {
     const node = parent?.node;

@@ -9,7 +9,7 @@ const PATTERNS: Record<LineEnds, RegExp> = {
   engine: /\n/g,
 };
 
-/** Offsets of a text to 1-based lines and columns and back. Columns count UTF-16 units. */
+/** Converts offsets of a text to 1-based lines and columns and back. Columns count UTF-16 units. */
 export class LineIndex {
   readonly #starts: number[] = [0];
   readonly #length: number;
@@ -35,7 +35,7 @@ export class LineIndex {
     return { line: low + 1, column: inside - this.#startOf(low) + 1 };
   }
 
-  /** Undefined for a line that does not exist; a column beyond the line's end is the line's end. */
+  /** Undefined for a line that does not exist; a column after the line's end is the line's end. */
   offsetAt(line: number, column: number): number | undefined {
     if (!Number.isInteger(line) || line < 1 || line > this.#starts.length) return undefined;
     const start = this.#startOf(line - 1);

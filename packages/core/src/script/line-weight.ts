@@ -1,6 +1,7 @@
 /**
- * The parser copies a whole line into each of its errors, and may find one at every word and operator: 64 KB of `export `
- * on one line would be 600 MB of errors. This adds up what the errors of a text could weigh.
+ * The parser copies a whole line into each of its errors, and may report one at every word and operator: 64 KB of
+ * `export ` on one line would produce 600 MB of errors. This class adds up how large the errors of a text could
+ * become.
  */
 export class LineWeight {
   readonly #text: string;
@@ -12,7 +13,7 @@ export class LineWeight {
     this.#text = text;
   }
 
-  /** Counts what may be wrong at `offset`; offsets ascend. True once the errors could weigh too much. */
+  /** Counts a possible error at `offset`; offsets ascend. True once the errors could become too large. */
   add(offset: number): boolean {
     while (offset > this.#lineEnd) {
       const start = this.#lineEnd + 1;
@@ -25,5 +26,8 @@ export class LineWeight {
   }
 }
 
-/** An error takes 6 times its line: about 100 MB in all. 800 words on one line of 20 KB, or 4000 on one of 4 KB. */
+/**
+ * An error takes 6 times its line: about 100 MB in all. That is 800 words on one line of 20 KB, or 4000 on one of 4
+ * KB.
+ */
 const MAX_WEIGHT = 2 ** 24;

@@ -5,10 +5,10 @@ import { isTransparent, memberName, unwrapped } from './syntax.js';
 import type { Node, NodeOf } from './syntax.js';
 
 const DEEPEST = 64;
-/** Members and items whose places are told; what is wrong further on is told at what holds it. */
+/** Maximum number of members and items with places; a deeper fault is reported at the value that contains it. */
 const MAX_PLACES = 1_000;
 
-/** The value of an expression whose every part is literal JSON data; undefined for any other expression. */
+/** The value of an expression whose parts are all literal JSON data; undefined for any other expression. */
 export function literalValue(expression: Node): { readonly value: unknown } | undefined {
   const known = new Evaluation().of(expression);
   if (known.kind === 'unknown') return undefined;
@@ -17,8 +17,9 @@ export function literalValue(expression: Node): { readonly value: unknown } | un
 }
 
 /**
- * What is certain of an expression's value before the script runs. A variable that always holds the same literal counts
- * as that literal; one that holds some literals one after the other gives as many answers. Empty where nothing is certain.
+ * The certain parts of an expression's value before the script runs. A variable that always holds the same literal
+ * counts as that literal; one that holds several literals in turn gives one answer for each. Empty if nothing is
+ * certain.
  */
 export function knownArguments(expression: Node, constants: Constants): readonly KnownArgument[] {
   const first = new Evaluation(constants);
@@ -32,13 +33,13 @@ export function knownArguments(expression: Node, constants: Constants): readonly
 }
 
 type Known =
-  /** `isGiven`: it is certainly some value, and not undefined. */
+  /** `isGiven`: its value is certainly not undefined. */
   | { readonly kind: 'unknown'; readonly isGiven?: true }
   | { readonly kind: 'primitive'; readonly value: string | number | boolean | null | undefined }
   | { readonly kind: 'array'; readonly items: readonly Part[] }
   | { readonly kind: 'object'; readonly members: ReadonlyMap<string, Part>; readonly isOpen: boolean };
 
-/** `offset`: undefined for what stands elsewhere, as the value of a constant. */
+/** `offset`: undefined for a value that is written elsewhere, such as a constant's. */
 interface Part {
   readonly known: Known;
   readonly offset: number | undefined;
@@ -50,11 +51,11 @@ const UNKNOWN: Known = { kind: 'unknown' };
 const GIVEN: Known = { kind: 'unknown', isGiven: true };
 
 class Evaluation {
-  /** The first variable that holds different literals one after the other. */
+  /** The first variable that holds different literals in turn. */
   changing: string | undefined;
   readonly #constants: Constants | undefined;
   readonly #chosen: readonly [name: string, value: Node] | undefined;
-  /** Constants around what is evaluated. */
+  /** Constants that contain the evaluated expression. */
   #constantsOpen = 0;
 
   /** `chosen`: a variable that counts as this value. */
@@ -65,7 +66,7 @@ class Evaluation {
 
   of(expression: Node, depth = 0): Known {
     if (depth > DEEPEST || this.#constants?.mayRead() === false) return UNKNOWN;
-    // The script answers for what it calls `any` itself.
+    // The script itself is responsible for what it declares as `any`.
     if (this.#constants !== undefined && isUntyped(expression)) return UNKNOWN;
     const node = unwrapped(expression);
     switch (node.type) {
@@ -111,7 +112,7 @@ class Evaluation {
         if (spread.kind === 'object' && !spread.isOpen) continue;
       } else {
         const key = property.computed ? undefined : keyOf(property.key);
-        // They say what becomes of the rest.
+        // These members decide the rest.
         if (key === '__proto__' || key === 'toJSON') return UNKNOWN;
         if (key !== undefined) {
           const isPlain = !property.method && property.kind === 'init';
@@ -119,7 +120,7 @@ class Evaluation {
           continue;
         }
       }
-      // It may hold any key, also one that stands before it.
+      // It may contain any key, including one that precedes it.
       isOpen = true;
       for (const [before, { offset }] of members) members.set(before, unknownAt(offset));
     }

@@ -3,13 +3,13 @@ export type Opener = '(' | '[' | '{' | '${';
 /** One open bracket, or the text outside all of them. */
 export interface NestingLevel {
   readonly opener: Opener | undefined;
-  /** The bracket belongs to `if (`, `for (`, `while (` …: what follows it is a statement. */
+  /** The bracket belongs to `if (`, `for (`, `while (` …: a statement follows it. */
   readonly control: boolean;
-  /** Braces that hold statements or members, not an object literal. */
+  /** Braces that contain statements or members, not an object literal. */
   readonly block: boolean;
 }
 
-/** Counts open brackets, and in each of them what nests without a bracket. */
+/** Counts open brackets, and in each of them the constructs that nest without a bracket. */
 export class NestingLevels {
   readonly #outer: Count[] = [];
   #current: Count = count({ opener: undefined, control: false, block: true });
@@ -30,7 +30,7 @@ export class NestingLevels {
     this.#depth++;
   }
 
-  /** The level that `closer` ends; undefined where it ends none. */
+  /** The level that `closer` ends; undefined if there is none. */
   close(closer: string): NestingLevel | undefined {
     const { level, pending, angles } = this.#current;
     const outer = this.#outer.at(-1);
@@ -63,14 +63,14 @@ export class NestingLevels {
     this.nest();
   }
 
-  /** True where a `?` was waiting for this `:`. */
+  /** True if a `?` was waiting for this `:`. */
   answerQuestion(): boolean {
     if (this.#current.questions === 0) return false;
     this.#current.questions--;
     return true;
   }
 
-  /** At a comma. It may stand between type arguments, so that angles stay open. */
+  /** Handles a comma. It may be between type arguments, so angle brackets stay open. */
   endElement(): void {
     this.#depth -= this.#current.pending;
     this.#current.pending = 0;

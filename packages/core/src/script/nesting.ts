@@ -14,45 +14,47 @@ import {
 } from './nesting-words.js';
 
 /**
- * A scan of the raw text for what makes a recursive parser recurse, before the parser sees it.
+ * Scans the raw text for constructs that make a recursive parser recurse, before the parser reads it.
  *
- * Brackets count while they are open. Within a bracket, operators that nest to the right (`!`, `=>`, `?`,
- * `=`, `**`, `else`, `typeof`, …) count until their statement or list element ends; a `<` counts until its
- * `>`, because each is tried as a list of type arguments and tried again as a comparison; regular expressions
- * and BigInts count because the parser writes down the way to each of them. The sum is the depth.
+ * Brackets count while they are open. Within a bracket, operators that nest to the right (`!`, `=>`, `?`, `=`, `**`,
+ * `else`, `typeof`, …) count until their statement or list element ends; a `<` counts until its `>`, because each is
+ * tried as a list of type arguments and tried again as a comparison; regular expressions and BigInts count because
+ * the parser records the path to each of them. The sum is the depth.
  *
- * What stands inside strings, comments, templates and regular expressions is skipped. The scan judges as a
- * tokeniser does, not as a parser does: where it may be wrong it counts too much rather than too little, by
- * far less than the limit.
+ * Strings, comments, templates and regular expressions are skipped. The scan works as a tokeniser, not as a parser:
+ * where it may be wrong, it counts too much rather than too little, by far less than the limit.
  */
 const MAX_NESTING = 256;
 
-/** In one regular expression: checking it takes a time that grows with their square. */
-const MOST_GROUPS = 4096;
+/** Maximum in one regular expression, because the time to check it grows quadratically. */
+const MAX_GROUPS = 4096;
 
-/** Names after a `var`, times the blocks that it may be in: the parser writes each name down in each block. */
+/**
+ * Maximum product of the names after a `var` and the blocks around it, because the parser records each name in each
+ * block.
+ */
 const MAX_HOISTED = 262_144;
 
-/** In all regular expressions of a text: the engine writes each set of characters out. */
+/** Maximum in all regular expressions of a text, because the engine expands each set of characters. */
 const MAX_PROPERTY_COST = 2_000;
 /** `\p{RGI_Emoji}` is thousands of texts, a megabyte and 5 ms each time. */
 const TEXT_PROPERTY_COST = 100;
 const PROPERTY = /\\p\{([^}]{0,40})/giu;
 const TEXT_PROPERTY = /emoji|rgi/iu;
 
-/** What a text has too much of, and where. */
+/** The construct that a text has too much of, and its place. */
 export interface Excess {
   readonly kind: 'nesting' | 'line' | 'properties';
   readonly offset: number;
 }
 
-/** The first place that the parser should not see; undefined where there is none. Linear in the text. */
+/** The first place that the parser must not read; undefined if there is none. Linear in the text. */
 export function findExcess(text: string): Excess | undefined {
   // defence: character-properties, without it: return new NestingScan(text).run();
   return findCostlyProperty(text) ?? new NestingScan(text).run();
 }
 
-/** Wherever it stands: where a pattern begins and ends is the parser's to say. */
+/** Counted anywhere, because only the parser knows where a pattern begins and ends. */
 function findCostlyProperty(text: string): Excess | undefined {
   let cost = 0;
   for (const match of text.matchAll(PROPERTY)) {
@@ -62,25 +64,25 @@ function findCostlyProperty(text: string): Excess | undefined {
   return undefined;
 }
 
-/** What the token before was, as far as the next one can tell. */
+/** The kind of the previous token, as far as the next one depends on it. */
 type Before =
-  /** Something a value ends with: a following operand starts a new statement, a `/` divides. */
+  /** The end of a value: a following operand starts a new statement, a `/` divides. */
   | 'operand'
   /** The end of a block: a following operand starts a new statement, a `/` starts a regular expression. */
   | 'block'
-  /** A word that may be a name or an operator: a `/` divides, a following operand goes on. */
+  /** A word that may be a name or an operator: a `/` divides, a following operand continues. */
   | 'word'
   | 'operator';
 
 const WORD = /(?:\\u\{[\da-fA-F]*\}|\\|#|[\p{ID_Continue}$\u200c\u200d])+/uy;
 const NUMBER = /[0-9][\w.]*/y;
-/** An escape that may be wrong, which is an error of its own. */
+/** An invalid escape, which is a separate error. */
 const DOUBTFUL_ESCAPE = /\\[\dxu]/g;
 /** Keys that a literal or a class may not have twice. */
 const SINGLE_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
 const LINE_END = /[\n\r\u2028\u2029]/g;
 
-/** Of other operators the parser complains once, and then ends. */
+/** The parser reports other operators once, and then stops. */
 const OPERATOR_THAT_MAY_BE_WRONG = /^(?:=[^=]|\*\*|\?[?.]|\|\||&&|\.\.|<!|@)/su;
 
 class NestingScan {
@@ -92,9 +94,9 @@ class NestingScan {
   #word = '';
   #afterDot = false;
   #fresh = false;
-  /** Each dot of a namespace's name is a namespace inside the one before. */
+  /** Each dot of a namespace's name is a namespace inside the previous one. */
   #inNamespaceName = false;
-  /** Of the deepest `var` so far. */
+  /** The block depth of the deepest `var` so far. */
   #varDepth = 0;
   #hoisted = 0;
   #excess: Excess | undefined;
@@ -163,7 +165,7 @@ class NestingScan {
     this.#operand(word);
   }
 
-  /** Whether the parser could complain of it by itself: not of a member's name, and hardly of a key. */
+  /** Whether the parser could report the word by itself: never a member's name, and rarely a key. */
   #mayBeWrong(word: string): boolean {
     if (word.startsWith('#') || word.includes('\\')) return true;
     if (this.#afterDot || word === 'true' || word === 'false' || word === 'null') return false;
@@ -188,7 +190,7 @@ class NestingScan {
     this.#became('operator', word);
   }
 
-  /** Each escape that is none is an error of its own. */
+  /** Each invalid escape is a separate error. */
   #escapes(word: string, start: number): void {
     const count = word.replace(/\\u(?:\{[\da-fA-F]+\}|[\da-fA-F]{4})/g, '').split('\\').length - 1;
     this.#nest(start, count);
@@ -217,7 +219,7 @@ class NestingScan {
     this.#operand('');
   }
 
-  /** From inside a template's text to its end or its next `${`. */
+  /** Reads from inside a template's text to its end or its next `${`. */
   #template(from: number): void {
     for (let at = from; at < this.#text.length; at++) {
       const character = this.#text.charAt(at);
@@ -249,7 +251,7 @@ class NestingScan {
     } else this.#regularExpression();
   }
 
-  /** After a block it may be a division after all: there a body full of brackets counts as nesting. */
+  /** After a block it may be a division after all: then a body full of brackets counts as nesting. */
   #regularExpression(): void {
     const ambiguous = this.#before === 'block' || this.#word === ')' || this.#word === '>';
     if (this.#fresh) this.#endStatement();
@@ -268,7 +270,7 @@ class NestingScan {
     }
     this.#nest(start);
     this.#weigh(start);
-    if (openers > MOST_GROUPS || (ambiguous && this.#levels.depth + openers > MAX_NESTING)) this.#tooDeep(start);
+    if (openers > MAX_GROUPS || (ambiguous && this.#levels.depth + openers > MAX_NESTING)) this.#tooDeep(start);
     this.#at = at + 1;
     this.#operand('');
   }
@@ -412,7 +414,7 @@ class NestingScan {
     return this.#levels.inBlock && this.#startsStatement();
   }
 
-  /** Directly after `;`, `{` or nothing: only there is an operator without a word a statement's start. */
+  /** Only directly after `;`, `{` or the start of the text does an operator without a word start a statement. */
   #startsStatement(): boolean {
     for (let at = this.#at - 2; at >= 0; at--) {
       const character = this.#text.charAt(at);
@@ -440,7 +442,7 @@ class NestingScan {
 
   // Counting
 
-  /** A value starts here: after another value, or after a block, that is a new statement. */
+  /** A value starts here. After another value, or after a block, it is a new statement. */
   #startOperand(): void {
     if (this.#before === 'operand' || this.#before === 'block') this.#endStatement();
   }
@@ -470,7 +472,7 @@ class NestingScan {
     if (this.#lines.add(offset)) this.#excess ??= { kind: 'line', offset };
   }
 
-  /** Text between quotes. */
+  /** Text in quotes. */
   #weighText(start: number, end: number): void {
     const text = this.#text.slice(start, end);
     if (SINGLE_KEYS.has(text.slice(1))) this.#weigh(start);

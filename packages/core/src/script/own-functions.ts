@@ -6,7 +6,7 @@ import { outermost, type Visit } from './walk.js';
 
 export type FunctionNode = Extract<Node, { async: boolean; params: unknown }>;
 
-/** The function that an argument is: written there, or the one that its name always stands for. */
+/** The function that an argument refers to: an inline one, or the one that its name always denotes. */
 export function functionFor(
   argument: Node | undefined,
   { declared, references }: SyntaxIndex,
@@ -23,7 +23,7 @@ export function functionFor(
   return made !== undefined && !isChanged && isFunction(made) ? (made as FunctionNode) : undefined;
 }
 
-/** Where a function is called: in place, by the name that always stands for it, and as the only method of its name. */
+/** Where a function is called: inline, by the name that always denotes it, and as the only method of its name. */
 export function callsOf(fn: Visit, index: SyntaxIndex): Visit[] {
   const method = methodName(fn);
   if (method !== undefined) return callsOfMethod(method, index);
@@ -36,7 +36,7 @@ export function callsOf(fn: Visit, index: SyntaxIndex): Visit[] {
   });
 }
 
-/** The name under which an object or a class of the script's own has the function. */
+/** The name of the function in one of the script's own objects or classes. */
 function methodName({ key, parent }: Visit): string | undefined {
   const holder = parent?.node;
   if (key !== 'value' || (holder?.type !== 'Property' && holder?.type !== 'MethodDefinition')) return undefined;
@@ -44,12 +44,12 @@ function methodName({ key, parent }: Visit): string | undefined {
   return holder.key.name;
 }
 
-/** What the language's own objects have: a call of that name may be one of theirs. */
+/** Members of the language's own objects: a call of such a name may be a call of one of them. */
 const BUILT_IN = [Array, Date, Function, Map, Object, Promise, RegExp, Set, String].map(({ prototype }) => prototype);
 
 function callsOfMethod(name: string, { calls, methods, references }: SyntaxIndex): Visit[] {
   const isKnown = methods.get(name) === 1 && !BUILT_IN.some((prototype) => name in prototype);
-  // Tools may be called the same.
+  // Tools may have the same names.
   const isOfTools = (root: Node) => root.type === 'Identifier' && root.name === 'tools';
   if (!isKnown || references.has('Proxy')) return [];
   return calls.filter(({ node }) => {
@@ -58,7 +58,7 @@ function callsOfMethod(name: string, { calls, methods, references }: SyntaxIndex
   });
 }
 
-/** `a` of `a.b.c`. */
+/** The `a` in `a.b.c`. */
 export function rootOf(node: Node): Node {
   let at = node;
   while (at.type === 'MemberExpression') at = unwrapped(at.object);
@@ -73,7 +73,7 @@ function nameOf({ node, key, parent }: Visit): string | undefined {
     : undefined;
 }
 
-/** The innermost function that holds the place. */
+/** The innermost function that contains the place. */
 export function functionAround({ parent }: Visit): Visit | undefined {
   let at = parent;
   while (at !== undefined && !isFunction(at.node)) at = at.parent;

@@ -19,8 +19,8 @@ export type ParsedText =
   | { readonly ok: true; readonly program: Program }
   | { readonly ok: false; readonly problems: readonly [ParseProblem, ...ParseProblem[]] };
 
-const MOST_PROBLEMS = 10;
-const LONGEST_MESSAGE = 300;
+const MAX_PROBLEMS = 10;
+const MAX_MESSAGE = 300;
 const TOP_LEVEL_RETURN = "A 'return' statement can only be used within a function body";
 
 /** Parses a script: a strict module that may also return and await at its top level. */
@@ -34,12 +34,12 @@ export function parseText(text: string): ParsedText {
     showSemanticErrors: true,
   });
   const errors = result.errors.filter(({ message }) => !isTopLevelReturn(message));
-  const problems = errors.slice(0, MOST_PROBLEMS).map((error) => problemOf(error, text));
+  const problems = errors.slice(0, MAX_PROBLEMS).map((error) => problemOf(error, text));
   const [first, ...others] = problems;
   return first === undefined ? { ok: true, program: result.program } : refused(first, ...others);
 }
 
-/** The one complaint of the parser and the transformer that does not hold for a script. */
+/** The only diagnostic of the parser and the transformer that does not apply to a script. */
 export function isTopLevelReturn(message: string): boolean {
   return message.startsWith(TOP_LEVEL_RETURN);
 }
@@ -80,7 +80,7 @@ function problemOf(error: OxcError, text: string): ParseProblem {
       code: 'ScriptPolicyError',
       message: '`with` is not allowed in scripts.',
       offset,
-      hint: 'Name the object, or take its members out by destructuring.',
+      hint: 'Name the object, or destructure its members.',
       construct: 'with',
     };
   }
@@ -96,7 +96,7 @@ function offsetOf(error: OxcError, text: string): number {
   return Math.max(text.lastIndexOf(`<${closed}`, offset - 2), 0);
 }
 
-/** The parser takes the `/` of `</div>` for a regular expression's. */
+/** The parser takes the `/` of `</div>` for the start of a regular expression. */
 function isMarkup(error: OxcError, text: string, offset: number): boolean {
   return error.message === 'Unterminated regular expression' && text.charAt(offset - 1) === '<';
 }
@@ -130,7 +130,7 @@ function explain(error: OxcError, text: string, offset: number): { message: stri
 }
 
 function sentence(text: string): string {
-  const short = printable(text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text);
+  const short = printable(text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text);
   const capital = /^[a-z]+ /.test(short) ? short.charAt(0).toUpperCase() + short.slice(1) : short;
   return /[.!?]$/.test(capital) ? capital : `${capital}.`;
 }

@@ -1,7 +1,7 @@
 import type { ParseProblem } from './parse.js';
 import type { SyntaxIndex } from './syntax-index.js';
 
-/** Faults of a pattern that hold for every engine; other patterns may only be newer than Node. */
+/** Faults of a pattern in every engine; other patterns may only be newer than Node. */
 const CERTAIN = /unterminated|unmatched|nothing to repeat|lone quantifier|\\ at end|out of order|range out/i;
 
 /** Regular expressions that no engine accepts. */

@@ -6,7 +6,7 @@ import type { Node, NodeOf } from './syntax.js';
 import { calledTool, type ToolCall } from './tool-calls.js';
 import type { Visit } from './walk.js';
 
-/** A planned call before its place is known in lines and columns. */
+/** A planned call before its place is converted to line and column. */
 export interface PlannedAt {
   readonly tool: string;
   readonly offset: number;
@@ -17,7 +17,7 @@ export interface PlannedAt {
 
 const ONCE = new Set(['then', 'catch', 'finally']);
 
-/** The tool calls in source order, with what can be said of each without running anything. */
+/** The tool calls in source order, with the facts that are known without running anything. */
 export function planCalls(index: SyntaxIndex, calls: readonly ToolCall[]): PlannedAt[] {
   const circumstances = new Circumstances(index);
   return calls.filter(isToolCall).map((call) => {
@@ -32,7 +32,7 @@ export function planCalls(index: SyntaxIndex, calls: readonly ToolCall[]): Plann
   });
 }
 
-/** Questions about detached tasks call no tool. */
+/** Queries about detached tasks call no tool. */
 function isToolCall({ tool }: ToolCall): boolean {
   return !tool.startsWith('spawn.') || tool === 'spawn.exec';
 }
@@ -42,7 +42,7 @@ interface Circumstance {
   readonly conditional: boolean;
 }
 
-/** Follows a call outwards, and from a function that is called in one place only to that place. */
+/** Follows a call outwards, and from a function that is called in only one place to that place. */
 class Circumstances {
   readonly #index: SyntaxIndex;
   readonly #earlyReturns = new Map<Node, number>();
@@ -90,7 +90,7 @@ class Circumstances {
     return returnAt !== undefined && returnAt < offset;
   }
 
-  /** Where a function is called: at one place, at once, perhaps, or many times. */
+  /** How a function is called: in one place, at once, perhaps, or many times. */
   #callerOf(visit: Visit): Visit | 'once' | 'maybe' | 'many' {
     const { node, key, parent } = visit;
     if (node.type === 'FunctionDeclaration') return this.#onlyCall(node.id?.name);

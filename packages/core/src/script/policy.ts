@@ -4,7 +4,7 @@ import { memberName, unwrapped } from './syntax.js';
 import type { Node, NodeOf } from './syntax.js';
 import type { Visit } from './walk.js';
 
-/** A construct that scripts may not use, with what to do instead. */
+/** A construct that scripts may not use, with its replacement. */
 export interface PolicyViolation {
   readonly construct: string;
   readonly message: string;
@@ -75,7 +75,7 @@ function exportViolation(offset: number): PolicyViolation {
   return {
     construct: 'export',
     message: '`export` is not available in scripts.',
-    hint: 'Declare without `export`, and give a value back with `return`.',
+    hint: 'Declare without `export`, and return a value with `return`.',
     offset,
   };
 }
@@ -93,7 +93,8 @@ function codeMakerContext(index: SyntaxIndex): CodeMakerContext {
   const context: CodeMakerContext = { isDeclared: (name) => index.declared.has(name), holders, functionNames };
   const valued: [name: string, value: Node][] = [];
   for (const [name, visits] of index.declared) {
-    // A name that is declared twice may be something else where it is used: a miss is better than a false refusal.
+    // A name that is declared twice may have another meaning where it is used: a miss is better than a false
+    // rejection.
     if (visits.length !== 1) continue;
     for (const { key, parent } of visits) {
       if (parent?.node.type === 'FunctionDeclaration' && key === 'id') functionNames.add(name);
@@ -157,7 +158,7 @@ function dynamicCode(maker: string, offset: number): PolicyViolation {
   };
 }
 
-/** What is called in the end: `(0, eval)` and `(eval as any)` call eval. */
+/** The function that is called in the end: `(0, eval)` and `(eval as any)` call eval. */
 function calledValue(callee: Node): Node {
   let target = unwrapped(callee);
   while (target.type === 'SequenceExpression') {
@@ -182,7 +183,7 @@ function codeMakerName(target: Node, context: CodeMakerContext): string | undefi
   return isFunctionConstructor(target, context) ? 'constructor' : undefined;
 }
 
-/** `x.constructor` where x is known to be a function: a function itself, or another `.constructor`. */
+/** `x.constructor` if x is known to be a function: a function itself, or another `.constructor`. */
 function isFunctionConstructor(node: Node, context: CodeMakerContext): boolean {
   if (node.type !== 'MemberExpression' || memberName(node) !== 'constructor') return false;
   const object = unwrapped(node.object);

@@ -1,9 +1,12 @@
 import type { SourcePosition } from '../protocol/index.js';
 
-/** Lines of `javascript` that are the wrapper's, above the first of the script. */
+/** Lines of `javascript` that belong to the wrapper, before the script's first line. */
 const WRAPPER_LINES = 1;
 
-/** Maps 1-based positions in `javascript` to the model's own source; what `encodePositions` wrote is read at the first question. */
+/**
+ * Maps 1-based positions in `javascript` to the model's own source; the text of `encodePositions` is parsed at the
+ * first query.
+ */
 export class PositionTable {
   readonly #encode: () => string;
   #encoded: string | undefined;
@@ -19,8 +22,8 @@ export class PositionTable {
   }
 
   /**
-   * Between two pieces that are as far apart in the source as in the code, the place between them. Else the last piece
-   * at or before it; at a line's start the first one on the line, else the last before it.
+   * Between two pieces with equal distances in source and code, the interpolated place. Otherwise the last piece at
+   * or before it; at a line's start the first one on the line, otherwise the last before it.
    */
   original(line: number, column: number): SourcePosition | undefined {
     this.#lines ??= readLines(this.encoded);
@@ -63,7 +66,7 @@ function readLines(encoded: string): LineOfCode[] {
   });
 }
 
-/** -1 where every piece begins later. */
+/** -1 if every piece begins later. */
 function lastAtOrBefore(pieces: LineOfCode, column: number): number {
   let low = -1;
   let high = pieces.length - 1;

@@ -6,31 +6,31 @@ import type { Node, NodeOf } from './syntax.js';
 import { toolNaming, type ToolCall } from './tool-calls.js';
 import type { Visit } from './walk.js';
 
-/** `exec` gives a handle, and a task is cancelled whether or not somebody waits for that. */
+/** `exec` returns a handle, and a task is cancelled whether or not the cancellation is awaited. */
 const WITHOUT_AWAIT = new Set(['spawn.exec', 'spawn.cancel']);
 const GATHERING = new Set(['all', 'allSettled', 'any', 'race']);
 
-/** A call that gives a promise, and whose work is aborted when the script ends before it. */
+/** A call that returns a promise, and whose work is aborted if the script ends before it. */
 export interface PromiseCall {
   readonly visit: Visit;
   readonly node: NodeOf<'CallExpression'>;
-  /** As messages name it: `tools.readFile`, `save`, `Promise.all`; empty for a function without a name. */
+  /** The name in messages: `tools.readFile`, `save`, `Promise.all`; empty for a function without a name. */
   readonly name: string;
-  /** The tool, where one is called directly. */
+  /** The tool, if one is called directly. */
   readonly tool: string | undefined;
-  /** The script's own function, where one is called. */
+  /** The script's own function, if one is called. */
   readonly fn?: Node;
 }
 
 /**
- * Finds the calls whose promises stand for work: calls of tools, `Promise.all(…)`, and calls of the script's own
+ * Finds the calls whose promises represent work: calls of tools, `Promise.all(…)`, and calls of the script's own
  * functions that return such a promise, or are async and make such a call.
  */
 export class PromiseCalls {
   /** In source order. */
   readonly all: readonly PromiseCall[];
   readonly #index: SyntaxIndex;
-  /** Functions that make such a call, also in functions of their own. */
+  /** Functions that make such a call, directly or in nested functions. */
   readonly #making = new Set<Node>();
   readonly #awaiting = new Set<Node>();
   readonly #giving = new Set<Node>();
@@ -43,7 +43,10 @@ export class PromiseCalls {
     this.all = this.#find(toolCalls);
   }
 
-  /** Whether a function given to a method leaves work behind when it returns: a tool, or a function whose promise stands for work. */
+  /**
+   * Whether a function passed to a method leaves unfinished work when it returns: a tool, or a function whose promise
+   * represents work.
+   */
   leavesWork(callback: Node | undefined): boolean {
     if (callback === undefined) return false;
     const fn = functionFor(callback, this.#index);
@@ -69,7 +72,7 @@ export class PromiseCalls {
     return [...found.values()].toSorted((left, right) => left.node.start - right.node.start);
   }
 
-  /** The functions that give a promise of work because they hold this call. */
+  /** The functions that return a promise of work because they contain this call. */
   #newlyGiving(call: Visit): Visit[] {
     const around = markAround(call, this.#making).filter(({ node }) => isAsync(node));
     const returned = returningFunction(call);
@@ -81,7 +84,7 @@ export class PromiseCalls {
   }
 }
 
-/** Marks the functions around a place; those that were marked before have marked what is around them. */
+/** Marks the functions around a place. The surroundings of a marked function are already marked. */
 function markAround(visit: Visit, marked: Set<Node>): Visit[] {
   const fresh: Visit[] = [];
   for (let at = functionAround(visit); at !== undefined && !marked.has(at.node); at = functionAround(at)) {
@@ -102,7 +105,7 @@ function ownCall(visit: Visit, fn: Node): PromiseCall {
   return { visit, node, name: calledName(unwrapped(node.callee)), tool: undefined, fn };
 }
 
-/** `save`, `api.save`; empty for what is no name. */
+/** `save`, `api.save`; empty if the callee is not a name. */
 function calledName(callee: Node): string {
   if (callee.type === 'Identifier') return callee.name;
   if (callee.type === 'ThisExpression') return 'this';
@@ -111,14 +114,14 @@ function calledName(callee: Node): string {
   return object === '' ? '' : `${object}.${memberName(callee) ?? ''}`;
 }
 
-/** `Promise.all(…)` and its like. */
+/** `Promise.all(…)` and similar calls. */
 function gathering(visit: Visit): PromiseCall[] {
   const method = gatheringMethod(visit.node);
   const node = visit.node as NodeOf<'CallExpression'>;
   return method === '' ? [] : [{ visit, node, name: `Promise.${method}`, tool: undefined }];
 }
 
-/** `tools[name](…)`: some tool. */
+/** `tools[name](…)`: an unknown tool. */
 function toolByKey(visit: Visit, { declared }: SyntaxIndex): PromiseCall[] {
   const node = visit.node as NodeOf<'CallExpression'>;
   const callee = node.type === 'CallExpression' ? unwrapped(node.callee) : undefined;
@@ -128,7 +131,7 @@ function toolByKey(visit: Visit, { declared }: SyntaxIndex): PromiseCall[] {
   return isTool ? [{ visit, node, name: 'tools[…]', tool: undefined }] : [];
 }
 
-/** `await task()`, where `task` is a parameter: what the function is given may well call a tool. */
+/** `await task()`, where `task` is a parameter: the function in it may well call a tool. */
 function givenFunction(visit: Visit, { declared }: SyntaxIndex): PromiseCall[] {
   const node = visit.node.type === 'AwaitExpression' ? visit.node.argument : undefined;
   if (node?.type !== 'CallExpression' || node.callee.type !== 'Identifier') return [];
@@ -137,7 +140,7 @@ function givenFunction(visit: Visit, { declared }: SyntaxIndex): PromiseCall[] {
   return isParameter ? [{ visit: { node, key: 'argument', parent: visit }, node, name, tool: undefined }] : [];
 }
 
-/** `all` of `Promise.all(…)`; empty for other calls. */
+/** The `all` in `Promise.all(…)`; empty for other calls. */
 export function gatheringMethod(node: Node): string {
   const callee = node.type === 'CallExpression' ? unwrapped(node.callee) : undefined;
   if (callee?.type !== 'MemberExpression' || callee.object.type !== 'Identifier') return '';

@@ -5,7 +5,7 @@ import type { Visit } from './walk.js';
 
 export const CHAINING: ReadonlySet<string> = new Set(['then', 'catch', 'finally']);
 
-/** Follows a promise outwards through what passes it on unchanged: assertions, `?:`, `&&`, `.then()`. */
+/** Follows a promise outwards through expressions that pass it on unchanged: assertions, `?:`, `&&`, `.then()`. */
 export function whereItGoes(call: Visit): { holder: Visit | undefined; child: Visit } {
   let child = call;
   for (;;) {
@@ -23,7 +23,7 @@ export function whereItGoes(call: Visit): { holder: Visit | undefined; child: Vi
   }
 }
 
-/** The call with what is chained to it: `tools.x().then(…).catch(…)`. */
+/** The call including the calls chained to it: `tools.x().then(…).catch(…)`. */
 export function chainOf(call: Visit): Visit {
   let chain = call;
   for (;;) {
@@ -41,13 +41,13 @@ function isChained(holder: Visit, child: Visit): boolean {
   return key === 'callee' && parent?.node.type === 'CallExpression';
 }
 
-/** A variable that nothing reads: `const done = tools.x()`. */
+/** A variable that is never read: `const done = tools.x()`. */
 export function isUnusedVariable({ node }: Visit, { references }: SyntaxIndex): boolean {
   if (node.type !== 'VariableDeclarator' || node.id.type !== 'Identifier') return false;
   return (references.get(node.id.name) ?? []).length === 0;
 }
 
-/** Whether the script returns the object or list that a value is part of, at its top level. */
+/** Whether the script returns the object or list that contains a value, at its top level. */
 export function isReturned(part: Visit): boolean {
   let at = part;
   while (at.node.type === 'Property' || isTransparent(at.node) || isCompound(at.node)) {

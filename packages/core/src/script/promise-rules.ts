@@ -9,14 +9,14 @@ import type { NodeOf } from './syntax.js';
 import { isConstant, memberPath } from './tool-calls.js';
 import type { Visit } from './walk.js';
 
-/** Nobody can mean it. */
+/** A use that no author can intend. */
 const CERTAIN = new Set(['promise-in-text', 'promise-in-result']);
 const TEXT_FUNCTIONS = new Set(['String', 'text', 'emit', 'Number', 'Boolean', 'parseInt', 'parseFloat']);
 
 /**
  * Places where a promise is used as if it were its value. `void tools.x()` and `const p = tools.x()` are deliberate.
- * An error is what cannot be meant: a promise that is written into a text, or returned inside of a value, and a call
- * in a function that a list calls for each item, which cannot wait.
+ * Uses that no author can intend are errors: a promise that is converted to text or returned inside a value, and a
+ * call in a function that a list method calls for each item without waiting.
  */
 export function findPromiseMisuse(index: SyntaxIndex, promises: PromiseCalls): Finding[] {
   return [
@@ -33,13 +33,13 @@ function misuseOf(index: SyntaxIndex, call: PromiseCall): Finding | undefined {
   const [code, what] = found;
   const isInList = holder?.node.type === 'ExpressionStatement' && isInListMethod(call.visit);
   const message = `${namedCall(call)} returns a promise, and it is ${what}. ${adviceFor(call, isInList)}`;
-  // Where the promise is one of two values, the script may ask which of them it is.
+  // If the promise is one of two values, the script may test which one it is.
   const isAsked = code === 'promise-in-condition' && child.node === chainOf(call.visit).node;
   const severity = isInList || isAsked || CERTAIN.has(code) ? 'error' : 'warning';
   return { severity, code, message, offset: call.node.start };
 }
 
-const UNUSED: Judgement = ['floating-promise', 'never used: what is not done is aborted when the script ends'];
+const UNUSED: Judgement = ['floating-promise', 'never used: unfinished work is aborted when the script ends'];
 
 function adviceFor({ name, visit }: PromiseCall, isInList: boolean): string {
   if (isInList) return 'Use `for (const item of items) { await … }`, which waits for it.';
@@ -52,21 +52,21 @@ function namedCall({ name }: PromiseCall): string {
   return name === '' ? 'The function' : `${name}()`;
 }
 
-/** `new Promise((resolve) => { tools.x().then(resolve); })`: that promise is what is waited for. */
+/** `new Promise((resolve) => { tools.x().then(resolve); })`: the script waits for the outer promise. */
 function isInExecutor(visit: Visit): boolean {
   const fn = functionAround(visit);
   const made = fn?.key === 'arguments' ? fn.parent?.node : undefined;
   return made?.type === 'NewExpression' && made.callee.type === 'Identifier' && made.callee.name === 'Promise';
 }
 
-/** The function around the place is called by a list for each item, and is not async: it cannot wait. */
+/** A list method calls the surrounding function for each item, and the function is not async, so it cannot wait. */
 function isInListMethod(visit: Visit): boolean {
   const fn = functionAround(visit);
   return fn?.key === 'arguments' && fn.parent !== undefined && isListMethod(fn.parent);
 }
 
 /**
- * Uses of a variable that always holds the promise of one call: in a text, in a result, and of `Promise.all(…)` as
+ * Uses of a variable that always holds the promise of one call: in a text, in a result, and, for `Promise.all(…)`, as
  * the list: `rows[0]`, `rows.map(…)`, a loop over it.
  */
 function misuseOfVariable(index: SyntaxIndex, call: PromiseCall): Finding[] {
@@ -88,7 +88,7 @@ function misuseOfVariable(index: SyntaxIndex, call: PromiseCall): Finding[] {
   });
 }
 
-/** `await tools.x`, `tools.x;` as a statement, and `return tools.x` of the script, which a function cannot leave. */
+/** `await tools.x`, `tools.x;` as a statement, and `return tools.x` of the script, which must not return a function. */
 function uncalledTools(index: SyntaxIndex): Finding[] {
   return (index.references.get('tools') ?? []).flatMap((start) => {
     const { visit, path } = memberPath(start);
@@ -113,26 +113,26 @@ function judge(holder: Visit | undefined, child: Visit): Judgement | undefined {
   const node = holder?.node;
   switch (node?.type) {
     case 'ExpressionStatement':
-      return ['floating-promise', 'not awaited: what is not done is aborted when the script ends'];
+      return ['floating-promise', 'not awaited: unfinished work is aborted when the script ends'];
     case 'SpreadElement':
       return ['floating-promise', 'spread without its value'];
     case 'MemberExpression':
       if (child.key !== 'object' || CHAINING.has(memberName(node) ?? '')) return undefined;
-      return ['floating-promise', `asked for \`.${memberName(node) ?? '…'}\`, which only its value has`];
+      return ['floating-promise', `read for \`.${memberName(node) ?? '…'}\`, which only its value has`];
     case 'ForOfStatement':
       return child.key === 'right' && !node.await ? ['floating-promise', 'iterated without its value'] : undefined;
     case 'TemplateLiteral':
       return holder?.parent?.node.type === 'TaggedTemplateExpression'
         ? undefined
-        : ['promise-in-text', 'put into a text as "[object Promise]"'];
+        : ['promise-in-text', 'converted to a text as "[object Promise]"'];
     case 'BinaryExpression':
-      if (node.operator === '+') return ['promise-in-text', 'joined to a text as "[object Promise]"'];
+      if (node.operator === '+') return ['promise-in-text', 'concatenated with a text as "[object Promise]"'];
       return ['promise-in-condition', 'compared without its value'];
     case 'CallExpression':
       return child.key === 'arguments' ? judgeArgument(node) : undefined;
     case 'Property':
     case 'ArrayExpression':
-      return isReturned(holder as Visit) ? ['promise-in-result', 'returned inside of a value'] : undefined;
+      return isReturned(holder as Visit) ? ['promise-in-result', 'returned inside a value'] : undefined;
     case 'IfStatement':
     case 'WhileStatement':
     case 'DoWhileStatement':
@@ -151,10 +151,10 @@ function judge(holder: Visit | undefined, child: Visit): Judgement | undefined {
 function judgeArgument(call: NodeOf<'CallExpression'>): Judgement | undefined {
   const callee = unwrapped(call.callee);
   if (callee.type === 'Identifier' && TEXT_FUNCTIONS.has(callee.name)) {
-    return ['promise-in-text', `given to ${callee.name}() without its value`];
+    return ['promise-in-text', `passed to ${callee.name}() without its value`];
   }
   if (callee.type !== 'MemberExpression') return undefined;
   const object = unwrapped(callee.object);
   if (object.type !== 'Identifier' || (object.name !== 'JSON' && object.name !== 'console')) return undefined;
-  return ['promise-in-text', `given to ${object.name}.${memberName(callee) ?? ''}() without its value`];
+  return ['promise-in-text', `passed to ${object.name}.${memberName(callee) ?? ''}() without its value`];
 }

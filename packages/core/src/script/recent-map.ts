@@ -1,8 +1,8 @@
-/** A map of at most `capacity` entries: the one that was longest not asked for makes room. */
+/** A map of at most `capacity` entries, which drops the least recently used one. */
 export class RecentMap<Key, Value> {
   readonly #entries = new Map<Key, Value>();
   readonly #capacity: number;
-  /** Asked for again and again, it need not be moved. */
+  /** The newest key is often read repeatedly and then need not be moved. */
   #latest: Key | undefined;
 
   constructor(capacity: number) {

@@ -11,8 +11,9 @@ import type { Node, NodeOf } from './syntax.js';
 import type { Visit } from './walk.js';
 
 /**
- * Finds the script's entry where it is written as a module's or a function's: `export default`, one function
- * as the whole script, `main()` that is never called, called but not awaited, or not returned; and its result, where no `return` gives it back.
+ * Finds the script's entry if it is written as a module's or a function's: `export default`, one function as the
+ * whole script, or `main()` that is never called, called but not awaited, or not returned. Finds its result if no
+ * `return` returns it.
  */
 export function repairEntry(index: SyntaxIndex, text: string): TreeRepair | undefined {
   const statements = index.program.body.filter((statement) => !isInert(statement));
@@ -76,7 +77,7 @@ function repairExport(
 }
 
 interface ExportedFunction {
-  /** Leaves `export default` out. */
+  /** Removes `export default`. */
   readonly blanked: Edit;
   readonly index: SyntaxIndex;
   readonly text: string;
@@ -90,7 +91,7 @@ function repairExportedFunction(fn: Node, name: string, { blanked, index, text }
   return treeRepair('repair-export', message, [blanked, callAtEnd(`${name}${given}`, text)]);
 }
 
-/** The function that is exported, in place or by its name. */
+/** The exported function, inline or by its name. */
 function functionOf(node: Node, index: SyntaxIndex): Node | undefined {
   if (isFunction(node)) return node;
   if (node.type !== 'Identifier') return undefined;
@@ -137,7 +138,7 @@ function wholeMessage(name: string): string {
   return `The whole script was one function${name === '' ? '' : ` (${name})`}; it is called and its result returned.`;
 }
 
-/** Calls a function at the end of the script; one that needs what only the script knows is told of. */
+/** Calls a function at the end of the script; reports one that needs arguments which only the script knows. */
 function callOf(
   { name, node, start }: NamedFunction,
   message: (name: string) => string,
@@ -150,7 +151,7 @@ function callOf(
 
 function uncalledNote(name: string, offset: number): RepairNote {
   const what = name === '' ? 'the function' : `${name}()`;
-  const message = `Nothing calls ${what}, which takes arguments that a script is not given, so nothing of it runs. End with \`return await\` and a call of it.`;
+  const message = `Nothing calls ${what}, which needs arguments that a script does not receive, so none of it runs. End the script with \`return await\` and a call of it.`;
   return { code: 'uncalled-function', message, severity: 'warning', offset };
 }
 
@@ -163,8 +164,8 @@ interface NamedFunction {
 const ENTRY_NAMES = ['main', 'run'];
 
 /**
- * `async function main() { … }` among declarations only, called by nobody; and where nothing at all would run, the
- * only function that nobody calls.
+ * `async function main() { … }` among declarations only, never called; and if nothing at all would run, the only
+ * function that is never called.
  */
 function repairUncalled(statements: readonly Node[], index: SyntaxIndex, text: string): TreeRepair | undefined {
   if (statements.length === 0 || !statements.every(isDeclaration)) return undefined;
@@ -177,7 +178,7 @@ function repairUncalled(statements: readonly Node[], index: SyntaxIndex, text: s
   return callOf(entry, (name) => `Nothing called ${name}(); it is called and its result returned.`, { index, text });
 }
 
-/** Functions that a statement declares, as such or as values of variables. */
+/** Functions that a statement declares, directly or as values of variables. */
 function functionsOf(statement: Node): NamedFunction[] {
   if (statement.type === 'FunctionDeclaration') {
     const name = statement.generator ? undefined : statement.id?.name;
@@ -213,7 +214,10 @@ function repairUnawaited(statements: readonly Node[], index: SyntaxIndex): TreeR
   );
 }
 
-/** Whether the call is the last statement's, which starts an async function as the script's entry: that is awaited and returned. */
+/**
+ * Whether the call is in the last statement and starts an async function as the script's entry: then it is awaited
+ * and returned.
+ */
 export function isStartedEntry({ node }: Visit, index: SyntaxIndex): boolean {
   return (
     startedLast(

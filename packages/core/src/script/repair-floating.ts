@@ -9,9 +9,9 @@ import type { TreeRepair } from './tree-repair.js';
 import type { Visit } from './walk.js';
 
 /**
- * Awaits the calls that stand as statements, or whose promise nothing uses: work that nobody waits for is aborted when
- * the script ends, so its effect would silently never happen. `void tools.x()` says that this is meant. Where awaiting
- * would change the order of what the script does, nothing is repaired.
+ * Awaits calls that are statements or whose promise is never used: unawaited work is aborted when the script ends, so
+ * its effect would silently never happen. `void tools.x()` marks a deliberate call. If awaiting would change the
+ * order of the script's effects, nothing is repaired.
  */
 export function repairFloating(index: SyntaxIndex): TreeRepair | undefined {
   const promises = new PromiseCalls(index, findToolCalls(index));
@@ -43,7 +43,7 @@ function messageFor({ name, tool }: PromiseCall): string {
   return `${write}, or \`void ${name}(…)\` for a call that may be aborted when the script ends.`;
 }
 
-/** `whereItGoes` passes the last part of a sequence on: what it stops at is another part. */
+/** `whereItGoes` follows only the last part of a sequence. It stops at other parts, whose values are unused. */
 function isThrownAway(holder: Visit | undefined, index: SyntaxIndex): boolean {
   if (holder?.node.type === 'ExpressionStatement' || holder?.node.type === 'SequenceExpression') return true;
   return holder !== undefined && isUnusedVariable(holder, index);

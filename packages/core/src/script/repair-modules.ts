@@ -8,8 +8,8 @@ import { ToolFit } from './tool-fit.js';
 import type { TreeRepair } from './tree-repair.js';
 
 /**
- * Leaves out what belongs to modules and changes nothing in a script: imports of types, imports of names that are
- * tools, `export` before a declaration, lists of exports. `module.exports = x` is read as `export default x`.
+ * Removes module syntax that changes nothing in a script: imports of types, imports of names that are tools, `export`
+ * before a declaration, lists of exports. `module.exports = x` is read as `export default x`.
  */
 export function repairModules(
   index: SyntaxIndex,
@@ -97,7 +97,7 @@ function isModuleExports(node: Node, index: SyntaxIndex): boolean {
   return object.type === 'Identifier' && object.name === 'module' && !index.declared.has('module');
 }
 
-/** `{ main, helper }`: what a module offers, and no value. */
+/** `{ main, helper }`: the exports of a module, and not a value. */
 function isListOfNames(node: Node): boolean {
   return (
     node.type === 'ObjectExpression' &&

@@ -10,7 +10,7 @@ import type { Visit } from './walk.js';
 
 const STARTING = new Set(['setTimeout', 'setInterval']);
 
-/** Leaves out `.unref()` and `.ref()` of timers: here a timer is a number, and holds no process. */
+/** Removes `.unref()` and `.ref()` of timers: here a timer is a number, and keeps no process alive. */
 export function repairTimers(index: SyntaxIndex, text: string): TreeRepair | undefined {
   const edits = index.calls.flatMap((visit) => withoutReference(visit, index, text));
   const message = '`.unref()` was left out: a timer does not keep a script from ending.';

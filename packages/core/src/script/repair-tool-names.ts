@@ -7,20 +7,20 @@ import { ToolFit } from './tool-fit.js';
 import type { RepairNote, TreeRepair } from './tree-repair.js';
 import { isWritten, type Visit } from './walk.js';
 
-/** A script full of names that are nowhere is told about a few. Looking for similar ones takes time. */
+/** Maximum number of unknown names that are reported, because looking for similar names takes time. */
 const MAX_HINTS = 5;
 const MAX_SUGGESTIONS = 3;
 
 /**
- * Puts `tools.` before the name of a tool that is called without it, where exactly one tool fits: `read_file(…)`,
- * `github.list(…)`, `codemode.add(…)`. Where none fits by its name, a note says which may be meant.
+ * Inserts `tools.` before the name of a tool that is called without it, if exactly one tool fits: `read_file(…)`,
+ * `github.list(…)`, `codemode.add(…)`. If none fits by its name, a note names the likely one.
  */
 export function repairToolNames(
   index: SyntaxIndex,
   text: string,
   toolNames: readonly string[] | undefined,
 ): TreeRepair | undefined {
-  // A script that has a variable of that name speaks of its own tools.
+  // A script with a variable of that name refers to its own tools.
   if (toolNames === undefined || toolNames.length === 0 || index.declared.has('tools')) return undefined;
   if (addsGlobals(index)) return undefined;
   const bare = bareNames(index);
@@ -40,7 +40,7 @@ export function repairToolNames(
   return notes.size === 0 ? undefined : { edits, notes: [...notes.values()] };
 }
 
-/** `globalThis.save = …`, `Object.assign(globalThis, …)`: the script's own functions may have any name then. */
+/** After `globalThis.save = …` or `Object.assign(globalThis, …)`, the script's own functions may have any name. */
 function addsGlobals({ references }: SyntaxIndex): boolean {
   return (references.get('globalThis') ?? []).some(({ key, parent }) => {
     if (parent?.node.type !== 'MemberExpression') return key === 'arguments' || key === 'init' || key === 'right';
@@ -49,15 +49,15 @@ function addsGlobals({ references }: SyntaxIndex): boolean {
 }
 
 interface BareName {
-  /** The name, with the members that lead from it to the function. */
+  /** The name, including the members between it and the function. */
   readonly path: readonly string[];
   readonly start: number;
   readonly end: number;
-  /** Else it is an object that holds tools: `const { list } = github`. */
+  /** If false, it is an object that contains tools: `const { list } = github`. */
   readonly isCalled: boolean;
 }
 
-/** Changes the name where it begins, and leaves what stands between its parts: there may be line ends. */
+/** Changes the name where it begins, and keeps the text between its parts, which may contain line ends. */
 function bindingEdit({ path, start, end }: Omit<BareName, 'isCalled'>, meant: string): Edit {
   const [root = '', ...members] = path;
   if (members.length === 0) return { start, end, text: meant };
@@ -67,7 +67,10 @@ function bindingEdit({ path, start, end }: Omit<BareName, 'isCalled'>, meant: st
     : { start, end: start + root.length, text: 'tools' };
 }
 
-/** Functions, and what holds them, that are named without `tools` and are not the script's or the language's own, in source order. */
+/**
+ * Functions, and objects that contain them, that are named without `tools` and belong neither to the script nor to
+ * the language, in source order.
+ */
 function bareNames({ references, declared }: SyntaxIndex): BareName[] {
   return [...references]
     .filter(([name]) => !declared.has(name) && !GIVEN.has(name) && !Object.hasOwn(globalThis, name))
@@ -75,7 +78,7 @@ function bareNames({ references, declared }: SyntaxIndex): BareName[] {
     .toSorted((left, right) => left.start - right.start);
 }
 
-/** A name that is called, or handed over to be called, or whose members are taken. */
+/** A name that is called, passed on to be called, or whose members are read. */
 function bareName(visit: Visit): BareName[] {
   const path = [(visit.node as { name: string }).name];
   const { start } = visit.node;
@@ -115,7 +118,10 @@ function boundNote(written: string, meant: string): NoteText {
   };
 }
 
-/** Says which tool may be meant, or that the name for all tools is `tools`. A name that is like none may be a helper's. */
+/**
+ * Reports the likely tool, or that the name for all tools is `tools`. A name similar to none may be a missing
+ * function of the script.
+ */
 function hintFor(path: readonly string[], written: string, fit: ToolFit): NoteText | undefined {
   const [first = ''] = path;
   const similar = fit.similar(path).slice(0, MAX_SUGGESTIONS);

@@ -12,7 +12,7 @@ import type { SyntaxIndex } from './syntax-index.js';
 import type { RepairNote, TreeRepair } from './tree-repair.js';
 import { walk } from './walk.js';
 
-/** The text that was parsed in the end: the model's own with `layers` applied. */
+/** The text that was finally parsed: the model's own with `layers` applied. */
 export type RepairedScript = {
   readonly text: string;
   readonly layers: EditLayers;
@@ -23,10 +23,10 @@ export type RepairedScript = {
 );
 
 /**
- * Parses a script, after repairing what models often get wrong around it. What keeps a text's length is
- * blanked out; what changes it is tried only where the text does not parse, or where nothing in the script
- * would run otherwise. Where no repair helps, the problems are those of the text as it was. `toolNames`: as scripts
- * write them; left out, no name is taken for a tool's.
+ * Parses a script after repairing common mistakes of models around it. Repairs that keep the text's length overwrite
+ * with spaces; repairs that change it are tried only if the text does not parse, or if nothing in the script would
+ * run otherwise. If no repair helps, the problems are those of the original text. `toolNames`: as scripts write them;
+ * omitted: no name is treated as a tool's.
  */
 export function parseWithRepairs(source: string, toolNames?: readonly string[]): RepairedScript {
   const surface = repairSurface(source);
@@ -45,9 +45,9 @@ interface Draft {
   readonly notes: readonly RepairNote[];
 }
 
-// Repairs that are right whatever the rest of the text says. They keep every position.
+// Repairs that are valid for any text. They keep every position.
 
-/** A diff would parse: its marks are read as signs before each line. */
+/** A diff would parse, because its marks are read as signs before each line. */
 const OPENING_FENCE = /^\s*`{3,}(?![ \t]*(?:diff|patch)\b)[^\n`]*(?:\r?\n|$)/;
 const CLOSING_FENCE = /(?:^|[\r\n])[ \t]*`{3,}\s*$/;
 const HASHBANG = /^#![^\r\n]*/;
@@ -97,7 +97,7 @@ function replacement(source: string, text: string): Edit[] {
   return [{ start: 0, end: source.length, text }];
 }
 
-// Repairs that are kept only where they turn a text that does not parse into one that does.
+// Repairs that are kept only if they make an unparsable text parse.
 
 function* candidates(surface: Draft): Generator<Draft> {
   const unfenced = withoutLastFence(surface);
@@ -121,8 +121,8 @@ const FENCE_LINE = /^[ \t]*`{3,}([^\n`]*)$/gm;
 const SCRIPT_FENCE = /^\s*(?:[tj]sx?|typescript|javascript)\b/i;
 
 /**
- * What stands between the first and the last line of a fence; up to the only one where the script began with a
- * fence, which is blank by now, and from the only one where it opens a block of code.
+ * The text between the first and the last line of a fence. It extends to the only such line if the script began with
+ * a fence, which is blank by now, and starts at the only one if that line opens a block of code.
  */
 function withoutProse(draft: Draft): Draft | undefined {
   const lines = [...draft.text.matchAll(FENCE_LINE)];
@@ -130,7 +130,7 @@ function withoutProse(draft: Draft): Draft | undefined {
   const last = lines.at(-1);
   if (first === undefined || last === undefined) return undefined;
   const isOpened = draft.notes.some(({ code }) => code === 'repair-fence');
-  // One fence without a language may stand after broken code, with words after it: the words are not the script.
+  // A single fence without a language may follow broken code, with prose after it: the prose is not the script.
   const word = (first[1] ?? '').trim();
   const isScript = SCRIPT_FENCE.test(word) || (word === '' && lines.length > 1);
   if (!isOpened && !isScript) return undefined;
@@ -147,7 +147,7 @@ function withoutProse(draft: Draft): Draft | undefined {
 
 const CODE = /\/\*|\*\/|=>|\btools\.\w|\bawait\s+\w+[.(]|\b(?:const|let|var)\s+[\w$[{][^\n]*=|[;{}()]\s*$/mu;
 
-/** A fence inside of a text, or of a comment, is not the script: what stands around it is code then. */
+/** A fence inside a string or a comment does not delimit the script: there the text around it is code. */
 function isProse(text: string): boolean {
   const quotes = text.split('`').length - 1;
   return quotes % 2 === 0 && !CODE.test(text);
@@ -177,7 +177,7 @@ function withEntitiesDecoded(draft: Draft): Draft | undefined {
   return (IS_PARTLY_ESCAPED.test(draft.text) ? decodedCode(draft, edits) : undefined) ?? decodedBy(draft, edits);
 }
 
-/** A text that holds the characters themselves as well was not escaped as a whole: its entities may be meant. */
+/** A text that also contains the unescaped characters was not escaped as a whole: its entities may be intended. */
 const IS_PARTLY_ESCAPED = /[<>]|&(?!#?\w{2,5};)/u;
 
 function entitiesIn(text: string): Edit[] {
@@ -188,7 +188,7 @@ function entitiesIn(text: string): Edit[] {
   });
 }
 
-/** Entities in literals stay; those of quotes would end them. */
+/** Entities in literals stay, because those of quotes would end them. */
 function decodedCode(draft: Draft, edits: readonly Edit[]): Draft | undefined {
   const markless = edits.filter(({ text }) => !/["']/u.test(text));
   const parsed = parseText(applyEdits(draft.text, markless));
@@ -244,7 +244,7 @@ function applied(draft: Draft, edits: readonly Edit[]): Pick<Draft, 'text' | 'la
 
 type Parsed = Extract<ParsedText, { ok: true }>;
 
-/** `a &lt; b` alone parses, as `a & lt; b`. Only what stands just so is read as an entity, and nothing in a literal. */
+/** `a &lt; b` alone parses, as `a & lt; b`. Only this exact form is read as an entity, and nothing in a literal. */
 function repairParsed(draft: Draft, parsed: Parsed, toolNames: readonly string[] | undefined): RepairedScript {
   const index = indexSyntax(parsed.program);
   const decoded = withAccidentalEntitiesDecoded(draft, index);
@@ -273,7 +273,7 @@ type TreeRepairer = (
   toolNames: readonly string[] | undefined,
 ) => TreeRepair | undefined;
 
-/** In this order: an import tells of names, a name of calls, a call of values. */
+/** In this order: an import defines names, a name leads to calls, a call yields values. */
 const TREE_REPAIRS: readonly TreeRepairer[] = [
   repairModules,
   repairToolNames,
@@ -291,7 +291,7 @@ function repairProgram(draft: Draft, index: SyntaxIndex, toolNames: readonly str
   return script;
 }
 
-/** The script as it was where the repair does not parse. */
+/** The original script, if the repair does not parse. */
 function withTreeRepair(
   script: Extract<RepairedScript, { ok: true }>,
   { edits, notes }: TreeRepair,

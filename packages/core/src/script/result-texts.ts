@@ -5,19 +5,19 @@ import type { Node, NodeOf } from './syntax.js';
 import { memberPath, type ToolCall } from './tool-calls.js';
 import { isWritten, outermost, type Visit } from './walk.js';
 
-/** A place that makes a text of a tool's result, or of a member of it. */
+/** A place that converts a tool's result, or a member of it, to text. */
 export interface ResultText {
   readonly offset: number;
   readonly tool: string;
-  /** The members between the result and what the text is made of. */
+  /** The members between the result and the converted value. */
   readonly path: readonly (string | number)[];
-  /** It is only printed. */
+  /** The text is only printed. */
   readonly isLogged: boolean;
 }
 
 /**
- * `${result}`, `'…' + result.user`, `rows.join()`, where the value is certainly the awaited result of one call, or a
- * part of it: under its own name, taken out by a pattern, or as the item of a loop or a callback.
+ * `${result}`, `'…' + result.user`, `rows.join()`, if the value is certainly the awaited result of one call or a part
+ * of it: under its own name, destructured by a pattern, or as the item of a loop or a callback.
  */
 export function findResultTexts(index: SyntaxIndex, calls: readonly ToolCall[]): ResultText[] {
   return calls.flatMap(({ visit, tool }) => {
@@ -38,18 +38,18 @@ export function findResultTexts(index: SyntaxIndex, calls: readonly ToolCall[]):
 }
 
 const MAX_USES = 500;
-/** Methods of lists that give a list of the same items. */
+/** List methods that return a list of the same items. */
 const KEEPING = new Set(['filter', 'reverse', 'slice', 'sort', 'toReversed', 'toSorted']);
 const ITERATING = new Set(['filter', 'find', 'flatMap', 'forEach', 'map', 'some', 'every']);
 const TEXT_METHODS = new Set(['join', 'toString']);
 
-/** Where a result stands, or a part of it: a number in the path is any item. */
+/** The place of a result or of a part of it: a number in the path is any item. */
 interface Held {
   readonly at: Visit;
   readonly path: readonly (string | number)[];
 }
 
-/** The outermost expression that still stands for a part of the result, or makes a text of it. */
+/** The outermost expression that still denotes a part of the result, or converts it to text. */
 function valueOf({ at, path }: Held): Held {
   const { visit, path: members } = memberPath(at);
   const held = { at: visit, path: [...path, ...members] };
@@ -63,7 +63,7 @@ function withoutTextMethod(held: Held, method: string): Held {
   return TEXT_METHODS.has(method) ? { at: held.at, path: held.path.slice(0, -1) } : held;
 }
 
-/** The places to which the value goes from there. */
+/** The places to which the value flows from there. */
 function passedOn({ at, path }: Held, index: SyntaxIndex): Held[] {
   const holder = at.parent?.node;
   if (holder?.type === 'VariableDeclarator' && at.key === 'init')
@@ -80,11 +80,11 @@ function passedOn({ at, path }: Held, index: SyntaxIndex): Held[] {
 
 interface Place {
   readonly index: SyntaxIndex;
-  /** Where the variables are declared: others of these names may be there outside of it. */
+  /** The scopes of the variables: outside of them, other variables may have these names. */
   readonly scope: Node;
 }
 
-/** The uses of the variables that a value is put into. */
+/** The uses of the variables that receive a value. */
 function taken(target: Node, path: Held['path'], place: Place): Held[] {
   if (target.type === 'Identifier') return usesOf(target.name, place).map((use) => ({ at: use, path }));
   if (target.type !== 'ObjectPattern') return [];
@@ -94,7 +94,7 @@ function taken(target: Node, path: Held['path'], place: Place): Held[] {
   });
 }
 
-/** None where the variable may hold something else. */
+/** None if the variable may hold another value. */
 function usesOf(name: string, { index, scope }: Place): Visit[] {
   const isInside = ({ node }: Visit) => scope.start <= node.start && node.end <= scope.end;
   const uses = (index.references.get(name) ?? []).filter(isInside);

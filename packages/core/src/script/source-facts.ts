@@ -13,59 +13,67 @@ import { formatPath } from '../text/value-path.js';
 import { outermost, walk } from './walk.js';
 import type { Visit } from './walk.js';
 
-/** What the type checker's complaints are weighed by. Offsets count in the text that was parsed. */
+/** The facts by which TypeScript's diagnostics are judged. Offsets count in the text that was parsed. */
 export interface SourceFacts {
-  /** Syntax of types only: nothing of it is there when the script runs. */
+  /** Type-only syntax: it does not exist when the script runs. */
   readonly types: readonly Range[];
   /** Blocks of `try` whose failure is caught. */
   readonly tried: readonly Range[];
-  /** In source order; an outer call stands before those inside of it. */
+  /** In source order; an outer call precedes those inside it. */
   readonly calls: readonly CallFact[];
-  /** Where members of `tools`, or of its namespaces, are named; not those of what a tool returned. */
+  /** Where members of `tools`, or of its namespaces, are named, excluding members of a tool's result. */
   readonly toolMembers: readonly number[];
   /** Members that the script assigns somewhere, or that its classes have: `total.count = 1`. */
   readonly assigned: readonly string[];
-  /** Members whose absence the script provides for: `a.b ?? c`, `a.b?.()`, `'b' in a`, `const { b = 1 } = a`. */
+  /** Members whose absence the script handles: `a.b ?? c`, `a.b?.()`, `'b' in a`, `const { b = 1 } = a`. */
   readonly provided: readonly string[];
-  /** Members that the script only asks about: `if (a.b)`, `a.b === undefined`. */
+  /** Members that the script only tests: `if (a.b)`, `a.b === undefined`. */
   readonly tested: readonly string[];
-  /** Names that the script asks about by `typeof`, or as members of `globalThis`. */
+  /** Names that the script tests by `typeof`, or as members of `globalThis`. */
   readonly asked: readonly string[];
-  /** Variables whose absence the script reckons with: `if (x)`, `x ?? y`. */
+  /** Variables whose absence the script handles: `if (x)`, `x ?? y`. */
   readonly doubted: readonly string[];
-  /** Names that patterns take out of objects: where the member is named, and the variable it goes to. */
+  /**
+   * Names that patterns destructure from objects: the place of the member's name, and the variable that receives it.
+   */
   readonly taken: readonly (readonly [at: number, variable: string])[];
-  /** Where variables are used that hold a namespace of tools, or a tool. */
+  /** Uses of variables that hold a namespace of tools, or a tool. */
   readonly toolVariables: readonly number[];
   /** Names of members whose object was itself assigned member by member: `state.value = …; state.value.x`. */
-  readonly behindAssigned: readonly number[];
-  /** Variables of which TypeScript knows less than the script: they are given other values, or members under computed names. */
+  readonly afterAssigned: readonly number[];
+  /**
+   * Variables about which TypeScript knows less than the script: they receive other values, or members under computed
+   * names.
+   */
   readonly loose: readonly string[];
-  /** Variables whose type the script has written. */
+  /** Variables whose type the script declares. */
   readonly annotated: readonly string[];
   /** Members of object literals, from their name to the end of their value. */
   readonly properties: readonly Range[];
-  /** Object literals that hold all their members, and the members and items whose values they are: where they begin. */
+  /**
+   * Start offsets of object literals that contain all their members, and of the members and items whose values they
+   * are.
+   */
   readonly literals: readonly number[];
   /** Bodies of functions. */
   readonly functions: readonly Range[];
   /** Comparisons by `==` and `!=`. */
   readonly coercions: readonly Range[];
-  /** Where the choices of each `switch` begin, and whether something is done where none of them holds. */
+  /** The start of the cases of each `switch`, and whether it has a default. */
   readonly switches: readonly SwitchFact[];
-  /** Names of the members of each `{ … }` type of the script's own, sorted and joined. */
+  /** Names of the members of each `{ … }` type that the script declares, sorted and joined. */
   readonly ownShapes: readonly string[];
-  /** Where variables are mentioned that are loose, or may turn out to be, each with what is chained to it. */
+  /** Mentions of variables that are loose, or may turn out to be, each with its chain. */
   readonly mentions: readonly (readonly [start: number, end: number, variable: string])[];
-  /** Aliases, interfaces and type parameters of the script's own. */
+  /** Aliases, interfaces and type parameters that the script declares. */
   readonly ownTypes: readonly string[];
-  /** Where texts are made of results. */
+  /** Places where results are converted to text. */
   readonly texts: readonly ResultText[];
-  /** What repairs have put in: nothing of it is the model's. */
+  /** Text that repairs have inserted: none of it is the model's. */
   readonly added: readonly Range[];
-  /** What is wrong with the script without any types. */
+  /** Faults of the script that are found without types. */
   readonly refusals: readonly Finding[];
-  /** `this` is given members under computed names, so that no class is known. */
+  /** `this` receives members under computed names, so no class is fully known. */
   readonly hasOpenClasses: boolean;
 }
 
@@ -77,15 +85,15 @@ interface SwitchFact {
 export interface CallFact {
   readonly start: number;
   readonly end: number;
-  /** Empty for what is no call of a tool. */
+  /** Empty for a call that is not a tool call. */
   readonly tool: string;
-  /** The variable that a collecting method is called on (`list.push(…)`); empty otherwise. */
+  /** The variable on which a collecting method is called (`list.push(…)`); empty otherwise. */
   readonly collects: string;
   /** `JSON.parse(…)`. */
   readonly isParse: boolean;
-  /** An object among its arguments is put together from others: `{ ...defaults, id }`. */
+  /** One of its arguments is an object composed of others: `{ ...defaults, id }`. */
   readonly isSpread: boolean;
-  /** Of a call of a tool: what is known of the arguments that the tool gets, in a loop of each in turn. */
+  /** For a tool call: the known parts of the tool's arguments, in a loop one entry for each value. */
   readonly known?: readonly KnownArgument[];
 }
 
@@ -114,7 +122,7 @@ function usesOf(names: ReadonlySet<string>, { references }: SyntaxIndex): number
 
 type CalledTool = Pick<CallFact, 'tool' | 'known'>;
 
-/** Arguments of one script: a schema from outside may make the judgement of each a matter of milliseconds. */
+/** Maximum arguments of one script, because judging one against an external schema may take milliseconds. */
 const MAX_KNOWN = 100;
 
 function describeCalls(index: SyntaxIndex, toolCalls: readonly ToolCall[]): ReadonlyMap<Node, CalledTool> {
@@ -146,7 +154,7 @@ const TYPE_ONLY = new Set<Node['type']>([
 ]);
 const COLLECTING = new Set(['push', 'unshift', 'set', 'add', 'splice', 'concat', 'fill']);
 const QUESTIONS = new Set(['Array.isArray', 'Number.isFinite', 'Number.isInteger', 'Boolean', 'Object.hasOwn']);
-/** Functions that give their first argument members, or another nature. */
+/** Functions that add members to their first argument, or change its prototype. */
 const OPENING = new Set(['assign', 'defineProperty', 'defineProperties', 'setPrototypeOf']);
 const EQUALITY = new Set<string>(['==', '!=', '===', '!==']);
 
@@ -170,7 +178,7 @@ class FactCollector {
   readonly #switches: SwitchFact[] = [];
   readonly #ownShapes = new Set<string>();
   readonly #taken: [number, string][] = [];
-  /** Members that go into a variable of their own: `const total = page.total`. */
+  /** Members that are assigned to a variable of their own: `const total = page.total`. */
   readonly #copied: [member: string, variable: string][] = [];
   readonly #members: { at: number; chain: Chain }[] = [];
   readonly #chains = new Chains();
@@ -240,7 +248,7 @@ class FactCollector {
 
   facts({ references, declared }: SyntaxIndex): Omit<SourceFacts, 'added' | 'refusals' | 'texts' | 'toolVariables'> {
     for (const [member, variable] of this.#copied) if (this.#doubted.has(variable)) this.#provided.add(member);
-    const behind = this.#chains.naming(this.#assigned);
+    const ofAssigned = this.#chains.naming(this.#assigned);
     const mentions: [number, number, string][] = [];
     for (const name of new Set([...this.#loose, ...this.#collected, ...this.#annotated])) {
       for (const visit of [...(references.get(name) ?? []), ...(declared.get(name) ?? [])])
@@ -257,7 +265,7 @@ class FactCollector {
       asked: [...this.#asked],
       doubted: [...this.#doubted],
       taken: this.#taken,
-      behindAssigned: this.#members.filter(({ chain }) => behind.has(chain)).map(({ at }) => at),
+      afterAssigned: this.#members.filter(({ chain }) => ofAssigned.has(chain)).map(({ at }) => at),
       loose: [...this.#loose],
       annotated: [...this.#annotated],
       properties: this.#properties,
@@ -304,7 +312,7 @@ class FactCollector {
     if ((chain.root === 'tools' || this.#toolVariables.has(chain.root)) && chain.isPath)
       this.#toolMembers.push(node.property.start);
     if (chain.root === 'globalThis') this.#asked.add(name);
-    // The tools object answers for a name that is not there by throwing.
+    // The tools object throws for an unknown name.
     if (chain.root === 'tools' && !chain.isNamed) return;
     this.#members.push({ at: node.property.start, chain });
     const outer = outermost(visit);
@@ -316,7 +324,7 @@ class FactCollector {
       this.#copied.push([name, holder.id.name]);
   }
 
-  /** What stands on the left of an assignment, or between `for` and `of`. */
+  /** The target of an assignment, or of a `for … of`. */
   #assign(target: Node): void {
     const inner = unwrapped(target);
     switch (inner.type) {
@@ -344,7 +352,7 @@ class FactCollector {
     }
   }
 
-  /** What is put together by `reduce`, or stands behind a proxy, has members that nobody names. */
+  /** A value from `reduce`, or ofAssigned a proxy, has members that are never named. */
   #declare({ id, init }: NodeOf<'VariableDeclarator'>): void {
     if (id.type !== 'Identifier' || init === null) return;
     const made = unwrapped(init);
@@ -355,7 +363,7 @@ class FactCollector {
     if (name === 'reduce' || name === 'reduceRight' || name === 'Proxy') this.#loose.add(id.name);
   }
 
-  /** It gets members that nobody names. */
+  /** The value receives members that are never named. */
   #open(object: Node): void {
     const inner = unwrapped(object);
     const { root, isThis } = this.#chains.of(inner);
@@ -368,7 +376,7 @@ class FactCollector {
     const { parent } = visit;
     if (parent?.node.type === 'UnaryExpression' && parent.node.operator === 'typeof') this.#asked.add(node.name);
     else if (doubtOf(outermost(visit)) !== undefined) this.#doubted.add(node.name);
-    // A function that is given a value where it has a default may be given another one.
+    // A function with a default parameter may receive another value.
     if (parent?.node.type === 'AssignmentPattern' && visit.key === 'left' && isParameter(parent))
       this.#loose.add(node.name);
   }
@@ -437,7 +445,7 @@ function shapeOf({ members }: NodeOf<'TSTypeLiteral'>): string {
     .join();
 }
 
-/** Whether the place provides for the absence of what stands there, or at least asks about it. */
+/** Whether the code handles the absence of the value at the place, or at least tests it. */
 function doubtOf({ key, parent }: Visit): 'provided' | 'tested' | undefined {
   const holder = parent?.node;
   switch (holder?.type) {
@@ -473,7 +481,7 @@ function isQuestion(call: NodeOf<'CallExpression'>): boolean {
   return object.type === 'Identifier' && QUESTIONS.has(`${object.name}.${memberName(callee) ?? ''}`);
 }
 
-/** Where the members and calls that are chained to an expression end: `a.b(c).d` from `a` on. */
+/** Ends of the members and calls that are chained to an expression: `a.b(c).d` from `a` on. */
 function endOfChain(visit: Visit): number {
   let at = visit;
   for (let { parent } = at; parent !== undefined; { parent } = at) {

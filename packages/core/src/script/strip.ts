@@ -2,8 +2,8 @@ import { transformSync } from 'oxc-transform';
 import { isTopLevelReturn } from './parse.js';
 import type { SyntaxIndex } from './syntax-index.js';
 
-/** Output beyond this multiple of the source, and this much more, is refused. */
-const MOST_GROWTH = 8;
+/** Maximum output as a multiple of the source, plus a constant; more is rejected. */
+const MAX_GROWTH = 8;
 const ALLOWANCE = 65_536;
 
 export type Stripped =
@@ -12,7 +12,7 @@ export type Stripped =
   /** `offset` counts in the text. */
   | { readonly ok: false; readonly type: 'refused'; readonly message: string; readonly offset: number };
 
-/** Takes the types out and turns enums, namespaces and parameter properties into JavaScript. */
+/** Removes the types and converts enums, namespaces and parameter properties to JavaScript. */
 export function stripTypes(text: string, index: SyntaxIndex): Stripped {
   const guarded = guardScriptTags(text, index);
   const result = transformSync('script.ts', guarded.text, {
@@ -27,15 +27,15 @@ export function stripTypes(text: string, index: SyntaxIndex): Stripped {
     return { ok: false, type: 'refused', message: error.message, offset: fromBytes(text, error.labels[0]?.start ?? 0) };
   }
   const code = guarded.restore(result.code);
-  const most = text.length * MOST_GROWTH + ALLOWANCE;
+  const most = text.length * MAX_GROWTH + ALLOWANCE;
   // defence: stripped-code-is-capped
   if (code.length > most) return { ok: false, type: 'too_large', length: code.length, most };
   return { ok: true, code, mappings: result.map?.mappings ?? '' };
 }
 
 /**
- * The printer writes `</script` as `<\/script`, which a tagged template can tell apart (`String.raw`). There
- * the slash hides behind a character that the script does not use.
+ * The printer writes `</script` as `<\/script`, which a tagged template can distinguish (`String.raw`). There the
+ * slash is temporarily replaced by a character that the script does not use.
  */
 function guardScriptTags(text: string, index: SyntaxIndex): { text: string; restore(code: string): string } {
   const edits = /<\/script/i.test(text) ? taggedSlashes(text, index) : [];

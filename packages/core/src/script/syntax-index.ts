@@ -2,29 +2,29 @@ import type { Identifier, Node, NodeOf, Program } from './syntax.js';
 import { walk } from './walk.js';
 import type { Visit } from './walk.js';
 
-/** What the rules ask about a script, gathered in one pass, everything in source order. */
+/** The data about a script that the rules need, collected in one pass, all in source order. */
 export interface SyntaxIndex {
   readonly program: Program;
   /** Calls, `new` and tagged templates. */
   readonly calls: readonly Visit[];
-  /** Modules, dynamic imports, meta properties, decorators: what is refused by its mere presence. */
+  /** Modules, dynamic imports, meta properties, decorators: constructs that are rejected by their mere presence. */
   readonly modular: readonly Visit[];
   readonly returns: readonly Visit[];
   /** `await`, and `for await`. */
   readonly awaits: readonly Visit[];
-  /** How many functions and members of objects and classes of the script's own have each name. */
+  /** The number of functions and members of the script's own objects and classes with each name. */
   readonly methods: ReadonlyMap<string, number>;
   /** Object and array patterns. */
   readonly patterns: readonly Visit[];
-  /** Regular expressions that Node cannot make. */
+  /** Regular expressions that Node cannot compile. */
   readonly badPatterns: readonly Visit[];
   readonly enums: readonly NodeOf<'TSEnumDeclaration'>[];
   readonly namespaces: readonly NodeOf<'TSModuleDeclaration'>[];
-  /** Identifiers of all kinds, members' names and types too. */
+  /** Identifiers of all kinds, including members' names and types. */
   readonly identifierCount: number;
   /** Where each name is declared: variables, parameters, functions, classes. */
   readonly declared: ReadonlyMap<string, readonly Visit[]>;
-  /** Names that are declared without a value or a body, as being there already: `declare const tools: any`. */
+  /** Names that are declared without a value or a body, as already existing: `declare const tools: any`. */
   readonly ambient: ReadonlyMap<string, Visit>;
   /** Where each name is read or written. */
   readonly references: ReadonlyMap<string, readonly Visit[]>;
@@ -146,7 +146,7 @@ function recordName(
   else found.push(visit);
 }
 
-/** What an identifier stands for: a variable where it is declared, a variable in use, or a mere name of a member. */
+/** The role of an identifier: the declaration of a variable or its use. Undefined for the name of a member. */
 export function nameUse(visit: Visit): 'declared' | 'referenced' | undefined {
   if (isMemberName(visit)) return undefined;
   return isBinding(visit) ? 'declared' : 'referenced';

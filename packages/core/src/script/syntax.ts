@@ -17,7 +17,7 @@ const TYPE_WRAPPERS = [
   'ChainExpression',
 ];
 
-/** True for a node that only says something about the type of what it wraps, or ends an optional chain. */
+/** True for a node that only describes the type of the node that it wraps, or ends an optional chain. */
 export function isTransparent(node: Node): node is Node & { expression: Node } {
   return TYPE_WRAPPERS.includes(node.type) || node.type === 'ParenthesizedExpression';
 }
@@ -29,7 +29,7 @@ export function unwrapped(node: Node): Node {
   return inner;
 }
 
-/** The name a member expression reads, where it stands in the source: `a.b` and `a['b']` are both `b`. */
+/** The name that a member expression reads, if it is in the source: `a.b` and `a['b']` are both `b`. */
 export function memberName(node: NodeOf<'MemberExpression'>): string | undefined {
   const { property } = node;
   if (!node.computed) return property.type === 'Identifier' ? property.name : undefined;

@@ -11,13 +11,13 @@ export interface ToolCall {
   readonly node: NodeOf<'CallExpression'>;
   /** The name as the script writes it, dots between its parts. */
   readonly tool: string;
-  /** Where the tool's name stands, for reports about the name. */
+  /** The place of the tool's name, for reports about the name. */
   readonly nameOffset: number;
-  /** The call says itself that the tool may be missing: `tools.x?.()`. */
+  /** The call handles a missing tool itself: `tools.x?.()`. */
   readonly optional: boolean;
 }
 
-/** Calls of `tools.NAME(…)`, `tools['NAME'](…)`, and of names taken out by `const { NAME } = tools`. */
+/** Calls of `tools.NAME(…)`, `tools['NAME'](…)`, and of names from `const { NAME } = tools`. */
 export function findToolCalls(index: SyntaxIndex): ToolCall[] {
   if (isShadowed(index)) return [];
   const aliases = findAliases(index);
@@ -32,7 +32,7 @@ export function findToolCalls(index: SyntaxIndex): ToolCall[] {
   return calls;
 }
 
-/** Says which tool an expression names without calling it: `tools.files.read`, or a variable that holds it. */
+/** The tool that an expression names without calling it: `tools.files.read`, or a variable that holds it. */
 export function toolNaming(index: SyntaxIndex): (expression: Node) => string | undefined {
   if (isShadowed(index)) return () => undefined;
   const aliases = findAliases(index);
@@ -44,14 +44,14 @@ export function toolVariables(index: SyntaxIndex): ReadonlySet<string> {
   return isShadowed(index) ? new Set() : new Set(findAliases(index).keys());
 }
 
-/** The tool that runs, and the argument that it gets: of `tools.spawn.exec('x', args)` the tool x. */
+/** The tool that runs, and its argument: for `tools.spawn.exec('x', args)` the tool x. */
 export function calledTool({ node, tool }: ToolCall): { readonly tool: string; readonly argument: Node | undefined } {
   const [first, second] = node.arguments;
   const spawned = tool === 'spawn.exec' && first !== undefined ? literalValue(first)?.value : undefined;
   return typeof spawned === 'string' ? { tool: spawned, argument: second } : { tool, argument: first };
 }
 
-/** A script with a variable named `tools` speaks of its own; a parameter of that name is taken for the global. */
+/** A script with a variable named `tools` refers to its own; a parameter of that name is treated as the global. */
 function isShadowed(index: SyntaxIndex): boolean {
   const declarations = index.declared.get('tools') ?? [];
   return declarations.some((visit) => {
@@ -86,7 +86,7 @@ function aliasesMadeOf(start: Visit, holding: string): [local: string, path: str
   return namesIn(declarator.id, path.reduce(joined, holding));
 }
 
-/** The members that are named one after the other from an expression on, and the last of these expressions. */
+/** The members that are named in turn after an expression, and the last of these expressions. */
 export function memberPath(start: Visit): { readonly visit: Visit; readonly path: readonly string[] } {
   const path: string[] = [];
   let visit = outermost(start);
@@ -108,7 +108,7 @@ function namesIn(pattern: Node, path: string): [local: string, path: string][] {
   });
 }
 
-/** Whether a variable is declared once, under a name of its own, and holds its first value for good. */
+/** Whether a variable is declared once, under a unique name, and never changes. */
 export function isConstant({ declared, references }: SyntaxIndex, name: string): boolean {
   return declared.get(name)?.length === 1 && !(references.get(name) ?? []).some(isWritten);
 }

@@ -1,6 +1,6 @@
 import { identifierForm } from './tool-names.js';
 
-/** What models put before a tool's name where they do not write `tools`. */
+/** Prefixes that models write before a tool's name instead of `tools`. */
 const RECEIVERS = new Set(['api', 'client', 'codemode', 'default_api', 'external', 'functions', 'mcp', 'mux', 'tool']);
 const PREFIX = /^external_/u;
 
@@ -32,9 +32,9 @@ export class ToolFit {
 
   /**
    * The one tool that a path can mean, as scripts write it: `github.list` is `tools.github.list`, `codemode.add` is
-   * `tools.add`, and the end of a name with its namespace is the tool where no other tool ends so: `github.list` of
-   * `mcp.github.list`. Undefined where none fits, where several do, and for the last part of a name alone: `clear`
-   * may be a helper that was never written, and `notes.clear` has effects.
+   * `tools.add`, and the end of a name including its namespace means the tool if no other tool ends with it:
+   * `github.list` of `mcp.github.list`. Undefined if none fits, if several do, and for the last part of a name alone:
+   * `clear` may be a missing function of the script, and `notes.clear` has effects.
    */
   fitting(written: readonly string[]): string | undefined {
     const path = written.map(identifierForm);
@@ -59,7 +59,7 @@ export class ToolFit {
     return this.#names.has(name) ? name : undefined;
   }
 
-  /** Tools of the same last part, however it is spelled: `read_file` and `readFile`. */
+  /** Tools with the same last part in any spelling: `read_file` and `readFile`. */
   similar(path: readonly string[]): readonly string[] {
     const wanted = letters(path.at(-1) ?? '');
     return [...this.#names].filter((name) => letters(name.slice(name.lastIndexOf('.') + 1)) === wanted);
@@ -70,7 +70,10 @@ export class ToolFit {
     return RECEIVERS.has(name);
   }
 
-  /** What holds tools under that name, as scripts write it: `tools` for `codemode`, `tools.github` for `github`. */
+  /**
+   * The object that contains tools under that name, as scripts write it: `tools` for `codemode`, `tools.github` for
+   * `github`.
+   */
   holder(name: string): string | undefined {
     const [only, ...others] = this.#namespaces.get(name) ?? [];
     if (only !== undefined) return others.length === 0 ? `tools.${only}` : undefined;

@@ -2,11 +2,11 @@ import type { Finding } from './findings.js';
 import { nearestNames } from '../text/nearest-names.js';
 import type { ToolCall } from './tool-calls.js';
 
-/** Namespaces that the harness itself fills or leaves out. */
+/** Namespaces that the harness itself defines or omits. */
 const RESERVED = new Set(['mcp', 'spawn', 'http', 'then']);
 const FUNCTION_MEMBERS = new Set(['call', 'apply', 'bind']);
 
-/** A warning for each call of a tool that is not among `toolNames`. `tools.x?.()` says itself that x may be missing. */
+/** A warning for each call of a tool that is not in `toolNames`. `tools.x?.()` states itself that x may be missing. */
 export function findUnknownTools(calls: readonly ToolCall[], toolNames: readonly string[]): Finding[] {
   const known = new Set(toolNames.flatMap((name) => [name, identifierForm(name)]));
   return calls
@@ -31,7 +31,7 @@ function unknownTool({ tool, nameOffset }: ToolCall, toolNames: readonly string[
   };
 }
 
-/** `get-user` is also there as `get_user`. */
+/** `get-user` also exists as `get_user`. */
 export function identifierForm(name: string): string {
   return name.replace(/[^\w$.]/g, '_');
 }

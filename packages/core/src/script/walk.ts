@@ -1,21 +1,21 @@
 import { visitorKeys } from 'oxc-parser';
 import { isTransparent, type Node } from './syntax.js';
 
-/** A node with the way to it: the parent and the parent's key that holds it. */
+/** A node with the path to it: the parent and the parent's key that holds it. */
 export interface Visit {
   readonly node: Node;
   readonly key: string;
   readonly parent: Visit | undefined;
 }
 
-/** The expression with what only says something about its type around it. */
+/** The expression including the type-only nodes around it. */
 export function outermost(visit: Visit): Visit {
   let at = visit;
   while (at.parent !== undefined && isTransparent(at.parent.node)) at = at.parent;
   return at;
 }
 
-/** Whether what stands there is given a value. */
+/** Whether the place is assigned a value. */
 export function isWritten(visit: Visit): boolean {
   const { key, parent } = outermost(visit);
   switch (parent?.node.type) {

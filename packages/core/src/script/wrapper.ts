@@ -8,14 +8,14 @@ const HEAD = '(async()=>{"use strict";\n';
 const TAIL = '\n})';
 
 /**
- * The script as one function expression. Its code was parsed on its own before and printed from its tree, so
- * nothing in it can close the function.
+ * The script as one function expression. Its code was parsed separately before and printed from its tree, so nothing
+ * in it can close the function.
  */
 export function wrap(code: string): string {
   return HEAD + code + TAIL;
 }
 
-/** What a position in the wrapped code comes from. */
+/** The origin of a position in the wrapped code. */
 export interface MappingInput {
   readonly source: string;
   readonly layers: EditLayers;
@@ -25,12 +25,12 @@ export interface MappingInput {
 }
 
 /**
- * Where the pieces of the compiled code come from, as JSON text: for each line of `javascript` (as the engine counts
+ * The origins of the pieces of the compiled code, as JSON text: for each line of `javascript` (as the engine counts
  * them: \n alone ends one) below the wrapper's own, a flat list of `column, source line, source column`. Each number
- * is the difference to the one before it; the first column of a line counts from 0, and so do the first line and column
- * of the source. Of pieces that are as far apart in the source as in the code only the first and the last are there:
- * what lies between them does so in both. `PositionTable` reads the text, and so does the sandbox's guest for the stacks
- * of errors.
+ * is the difference to the one before it; the first column of a line counts from 0, and so do the first line and
+ * column of the source. For consecutive pieces with equal distances in source and code, only the first and the last
+ * are listed: positions between them are interpolated. `PositionTable` reads the text, and so does the sandbox's
+ * guest for the stacks of errors.
  */
 export function encodePositions(input: MappingInput): string {
   const lines: number[][] = codeOf(input)
@@ -56,7 +56,7 @@ interface Piece {
   readonly original: SourcePosition;
 }
 
-/** The piece before it makes room where it lies between two that are as far apart here as there. */
+/** The previous piece is removed if it lies between two pieces with equal distances in source and code. */
 function addPiece(numbers: number[], { generated, original }: Piece): void {
   const { length } = numbers;
   const [firstColumn = 0, firstLine, firstSource = 0, column = 0, line, source = 0] = numbers.slice(-6);
@@ -82,7 +82,7 @@ function asDifferences(lines: number[][]): number[][] {
   });
 }
 
-/** Where each of them ends lines in another way, or the source was repaired, positions are counted anew. */
+/** If the line ends differ, or the source was repaired, positions are counted again. */
 function pieceMapper(input: MappingInput): (piece: Piece) => Piece | undefined {
   const { source, layers } = input;
   const code = codeOf(input);

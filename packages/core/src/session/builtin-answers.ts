@@ -1,19 +1,19 @@
 import type { SandboxCall } from '../protocol/index.js';
 import type { CallResult } from '../tools/index.js';
 
-/** How long answers may hold the event loop before others have their turn. */
+/** How long answers may block the event loop before other work gets a turn, in ms. */
 const TURN_MS = 8;
 
-/** Characters of answers that may wait for delivery; no further answer is made until then. */
+/** Maximum characters of answers that wait for delivery; no further answer is created until then. */
 const MAX_PENDING_UNITS = 4_194_304;
 
-/** Characters of all answers to one script. */
+/** Maximum characters of all answers to one script. */
 const MAX_TOTAL_UNITS = 16_777_216;
 
 /**
- * Answers a script's calls of the catalog and of tasks. An answer can be large and slow to make, and a script chooses how
- * many it asks for. So answers are made in turns of the event loop, at most as many at once as the guest has room for,
- * and only up to a total.
+ * Answers a script's calls of the catalog and of tasks. An answer can be large and slow to create, and a script
+ * chooses how many it requests. So answers are created over several turns of the event loop, at most as many at once
+ * as the guest has room for, and only up to a total.
  */
 export class BuiltinAnswers {
   readonly #settle: (call: SandboxCall, result: CallResult) => void;
@@ -36,7 +36,7 @@ export class BuiltinAnswers {
     else this.#answer(call, make);
   }
 
-  /** All answers so far are on their way to the guest. */
+  /** All answers so far were sent to the guest. */
   delivered(): void {
     this.#pendingUnits = 0;
     if (this.#queue.length > 0) this.#turn ??= setImmediate(() => this.#takeTurn());
@@ -65,7 +65,7 @@ export class BuiltinAnswers {
         call,
         refusal(
           'ToolBudgetExceededError',
-          'The catalog and tools.spawn have answered this script with 16 MB, the most they may. Ask for less at once.',
+          'The catalog and tools.spawn have answered this script with 16 MB, their maximum. Request less at once.',
         ),
       );
     const result = attempt(make);

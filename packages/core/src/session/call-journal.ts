@@ -4,23 +4,23 @@ import type { ScriptJournal } from './journal.js';
 import type { ScriptTape } from './tape.js';
 
 /**
- * Writes a script's calls to its journal: each intent to start one, how it ended, and what was delivered to the guest.
- * A call has an answer for the guest and an end of its own. They mostly come together; a call that was aborted is
+ * Writes a script's calls to its journal: each intent to start one, how it ended, and what was delivered to the
+ * guest. A call has an answer for the guest and its own end. They usually coincide; a call that was aborted is
  * answered before it has ended, and a detached task may end long after the script.
  */
 export class CallJournal {
   readonly #journal: ScriptJournal;
   readonly #tape: ScriptTape;
   readonly #onFailure: (error: unknown) => void;
-  /** Calls whose ends must be known after a crash: those with effects, and detached tasks. */
+  /** Calls whose ends must be stored in case of a crash: those with effects, and detached tasks. */
   readonly #awaited = new Set<number>();
-  /** Answers of calls that have not ended: delivered ones, and ones that never will be. */
+  /** Answers of calls that have not ended: delivered ones, and ones that will never be delivered. */
   readonly #answers = new Map<number, Settlement>();
-  /** How calls ended, until their answers are delivered. */
+  /** The ends of calls, until their answers are delivered. */
   readonly #ends = new Map<number, EndedCall>();
   #writtenCalls: number;
 
-  /** `onFailure`: called where a write that nothing awaits fails. */
+  /** `onFailure`: called if a write that nothing awaits fails. */
   constructor(journal: ScriptJournal, tape: ScriptTape, onFailure: (error: unknown) => void) {
     this.#journal = journal;
     this.#tape = tape;
@@ -28,12 +28,12 @@ export class CallJournal {
     this.#writtenCalls = tape.callCount;
   }
 
-  /** The end of this call will be written. */
+  /** Marks that the end of this call will be written. */
   awaitEnd(callIndex: number): void {
     if (this.#journal.isStored) this.#awaited.add(callIndex);
   }
 
-  /** Before a call is executed. Where it throws or rejects, the call is not made. */
+  /** Called before a call is executed. If it throws or rejects, the call is not made. */
   intended(intent: CallIntent): void | Promise<void> {
     if (intent.operation.effect !== 'read') this.#awaited.add(intent.callIndex);
     return this.#journal.intended(intent);
@@ -46,7 +46,10 @@ export class CallJournal {
     if (answer !== undefined) this.answered(answer);
   }
 
-  /** An answer that cannot be delivered now, or ever. Calls that only read are made again where the process ends first. */
+  /**
+   * Stores an answer that cannot be delivered now, or ever. If the process ends first, calls that only read are
+   * repeated.
+   */
   answered(answer: Settlement): void {
     const { callIndex } = answer;
     if (!this.#awaited.has(callIndex)) return;
@@ -60,7 +63,7 @@ export class CallJournal {
     this.#write(() => this.#journal.finished(end, answer));
   }
 
-  /** Before a delivery. Throws or rejects where it could not be written. */
+  /** Called before a delivery. Throws or rejects if the write failed. */
   delivered(clockMs: number, settlements: readonly Settlement[]): void | Promise<void> {
     if (!this.#journal.isStored) return undefined;
     const ended = settlements.flatMap((settlement) => this.#endOf(settlement) ?? []);

@@ -1,14 +1,16 @@
 import type { Diagnostic } from '../protocol/index.js';
 
-/** A script may make the same mistake in every turn of a loop. */
+/** Maximum number of notes, because a script may repeat a mistake in every iteration of a loop. */
 const MAX_NOTES = 20;
 
-/** What the host notes about a script's calls while they are made: each note once, and none that checking has made. */
+/**
+ * The host's notes about a script's calls while they are made: each note once, and none that the check has reported.
+ */
 export class CallNotes {
   readonly #known: Set<string>;
   readonly #notes: Diagnostic[];
 
-  /** `checked`: what checking the script has noted. `earlier`: notes from before the script was suspended. */
+  /** `checked`: the notes of the check. `earlier`: notes from before the script was suspended. */
   constructor(checked: readonly Diagnostic[], earlier: readonly Diagnostic[] = []) {
     this.#notes = [...earlier];
     this.#known = new Set([...checked, ...earlier].map(({ message }) => message));

@@ -1,8 +1,9 @@
 import type { SandboxCall } from '../protocol/index.js';
 
 /**
- * Calls, and characters of their arguments, that are started before others have their turn of the event loop. The time
- * is for checks that cost much; it is long, so that the order of events rarely depends on how busy the machine is.
+ * Maximum calls, and characters of their arguments, that start before other work gets a turn of the event loop. The
+ * time limit is for expensive checks; it is long, so that the order of events rarely depends on the load of the
+ * machine.
  */
 const TURN_CALLS = 64;
 const TURN_UNITS = 65_536;
@@ -10,12 +11,12 @@ const TURN_MS = 25;
 
 interface CallStarter {
   start(call: SandboxCall): void;
-  /** Asked before each turn but the first. */
-  goesOn(): boolean;
+  /** Called before each turn except the first. */
+  continues(): boolean;
   done(): void;
 }
 
-/** Starts the calls of one segment; where they are many, in several turns of the event loop. */
+/** Starts the calls of one segment; many calls start over several turns of the event loop. */
 export function startInTurns(calls: readonly SandboxCall[], starter: CallStarter, from = 0): void {
   let units = 0;
   const turnEnds = calls.length < 2 ? 0 : performance.now() + TURN_MS;
@@ -24,7 +25,7 @@ export function startInTurns(calls: readonly SandboxCall[], starter: CallStarter
     // defence: calls-start-in-turns
     if (isOver || (index > from && performance.now() > turnEnds)) {
       setImmediate(() => {
-        if (starter.goesOn()) startInTurns(calls, starter, index);
+        if (starter.continues()) startInTurns(calls, starter, index);
       });
       return;
     }

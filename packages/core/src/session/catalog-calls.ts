@@ -1,11 +1,11 @@
 import type { CallResult, ToolCatalog } from '../tools/index.js';
 import { readArguments, textArgument } from './builtin-arguments.js';
 
-/** Max questions of one script whose answers are cached, and max characters of one. */
+/** Maximum number of a script's queries with cached answers, and maximum characters of one query. */
 const MAX_KEPT = 64;
 const MAX_QUESTION_UNITS = 1_024;
 
-/** Answers a script's `catalog.search`, `catalog.describe` and `catalog.list`, from a cache where it can. */
+/** Answers a script's `catalog.search`, `catalog.describe` and `catalog.list`, from a cache if possible. */
 export class CatalogCalls {
   readonly #catalog: ToolCatalog;
   readonly #answers = new Map<string, CallResult>();
@@ -14,7 +14,7 @@ export class CatalogCalls {
     this.#catalog = catalog;
   }
 
-  /** Throws a `TypeError` for what is no question. */
+  /** Throws a `TypeError` for an invalid query. */
   answer(questionJson: string): CallResult {
     const known = this.#answers.get(questionJson);
     if (known !== undefined) return known;
@@ -39,7 +39,7 @@ function answerCatalog(catalog: ToolCatalog, questionJson: string): CallResult {
       return { ok: false, error: { code: 'ToolNotFoundError', message } };
     }
     default:
-      throw new TypeError('no question that the catalog knows');
+      throw new TypeError('the catalog has no such function');
   }
 }
 

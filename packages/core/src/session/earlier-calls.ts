@@ -16,8 +16,8 @@ interface EarlierCallsOptions {
 type OnTaskEnd = (callIndex: number, operation: Operation, result: CallResult | undefined) => void;
 
 /**
- * The calls that a script made before it was suspended or interrupted. The end of a detached task that ran then is known
- * where this process started the task, or where another process wrote the end to the script's journal.
+ * The calls that a script made before it was suspended or interrupted. The end of a detached task that ran at that
+ * time is known if this process started the task, or if another process wrote the end to the script's journal.
  */
 export class EarlierCalls implements Pick<SuspendedCalls, 'made' | 'ended'> {
   readonly made: number;
@@ -52,7 +52,7 @@ export class EarlierCalls implements Pick<SuspendedCalls, 'made' | 'ended'> {
     return [...operations, ...waiting].toSorted((left, right) => callIndexOf(left.callId) - callIndexOf(right.callId));
   }
 
-  /** Reports the ends of tasks: those that have ended at once, the others when they end. */
+  /** Reports the ends of tasks: at once if they have ended, otherwise later. */
   followTasks(onEnd: OnTaskEnd): void {
     for (const [callIndex, result] of this.#ended) onEnd(callIndex, this.operation(callIndex)!, result);
     for (const callIndex of this.#running)
@@ -107,7 +107,7 @@ function operationOf(operation: Operation, { status, result, error, durationMs }
   };
 }
 
-/** Undefined where the end is unknown. */
+/** Undefined if the end is unknown. */
 function resultOf({ status, result, error }: TaskReport): CallResult | undefined {
   if (status === 'unknown') return undefined;
   if (status === 'completed') return { ok: true, json: result === undefined ? '' : JSON.stringify(result) };

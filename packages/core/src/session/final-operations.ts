@@ -8,7 +8,7 @@ const UNFINISHED: ReadonlySet<Operation['status']> = new Set([
 ]);
 
 /**
- * The operations as the outcome reports them. A call that nobody awaited was aborted, also where that was before it could
+ * The operations as the outcome reports them. An unawaited call counts as aborted, even if it was aborted before its
  * start. `detached`: the calls that outlive the script.
  */
 export function finalOperations(
@@ -22,8 +22,8 @@ export function finalOperations(
       startedAtMs: roundMs(operation.startedAtMs),
       durationMs: roundMs(operation.durationMs),
     };
-    const forgotten = end.type === 'returned' && operation.status === 'not_started' && operation.error === undefined;
-    if (!forgotten || detached.has(operation.callId)) return rounded;
+    const isUnawaited = end.type === 'returned' && operation.status === 'not_started' && operation.error === undefined;
+    if (!isUnawaited || detached.has(operation.callId)) return rounded;
     const message = 'The script ended without awaiting this call; nothing of it ran.';
     return { ...rounded, status: 'aborted', error: { code: 'ToolExecutionError', message } };
   });
@@ -36,7 +36,7 @@ export function countCalls(operations: readonly Operation[]): { completedTools: 
   };
 }
 
-/** Rounds to a thousandth, which is as fine as the clock is. */
+/** Rounds to a thousandth, the precision of the clock. */
 export function roundMs(value: number): number {
   return Math.round(value * 1000) / 1000;
 }

@@ -1,11 +1,11 @@
 /**
- * The clock that a script reads, in ms since 1970. It is set to the system's time when the script starts and when it is
- * resumed; then it follows the monotonic clock, so that a change of the system's time neither delays nor shortens a loop
- * that reads it. It never goes back, and moves only when something is delivered to the script.
+ * The clock that a script reads, in ms since 1970. It is set to the system's time when the script starts and when it
+ * is resumed; then it follows the monotonic clock, so that a change of the system's time neither delays nor shortens
+ * a loop that reads it. It never goes back, and moves only at a delivery to the script.
  */
 export class GuestClock {
   #shownMs: number;
-  /** The time that is shown, less the monotonic clock's. */
+  /** The difference between the guest's time and the monotonic clock. */
   #offsetMs: number;
 
   constructor(startMs: number) {
@@ -17,7 +17,7 @@ export class GuestClock {
     return this.#shownMs;
   }
 
-  /** Moves to now, and returns it. */
+  /** Advances to the current time, and returns it. */
   advance(): number {
     this.#shownMs = Math.max(this.#shownMs, Math.floor(this.#offsetMs + performance.now()));
     return this.#shownMs;

@@ -8,13 +8,13 @@ const FRAME = /^\s*at (.*?) ?\(?script\.ts:(\d+):(\d+)\)?$/u;
 export interface MappedStack {
   /** The place of the script's innermost frame. */
   position: SourcePosition | undefined;
-  /** At most 10 frames, all in `script.ts`; empty where none is the script's. */
+  /** At most 10 frames, all in `script.ts`; empty if none belongs to the script. */
   text: string;
 }
 
 /**
- * Keeps the script's own frames and maps them to the model's source. Frames of the bridge name another file. Function
- * names are chosen by the script, so they are shortened and cleaned.
+ * Keeps the script's own frames and maps them to the model's source. Frames of the bridge name another file. The
+ * script chooses function names, so they are shortened and cleaned.
  */
 export function mapGuestStack(stack: string, script: CompiledScript): MappedStack {
   const frames: string[] = [];

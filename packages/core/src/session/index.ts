@@ -1,3 +1,4 @@
+export { abortReason } from './abort-reason.js';
 export { afterInterruption, afterSuspension, type ResumeState, type TaskEnd } from './resume-state.js';
 export { failedOutcome, plainOutcome } from './plain-outcome.js';
 export { noopJournal, type Delivery, type ScriptJournal } from './journal.js';

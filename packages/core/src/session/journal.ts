@@ -4,26 +4,28 @@ import type { ScriptStart } from './script-start.js';
 import type { TapeCall } from './tape.js';
 
 /**
- * Every settlement and every intent of a script passes here. The entries, in order, are enough to run the script again to
- * the same point: its start, each settlement before it is delivered, and each intent before its effect starts. A method
+ * Receives every settlement and every intent of a script. The entries, in order, suffice to replay the script to the
+ * same point: its start, each settlement before it is delivered, and each intent before its effect starts. A method
  * that returns a promise is awaited.
  */
 export interface ScriptJournal {
   /** False: nothing is written, so callers need not prepare entries. */
   readonly isStored: boolean;
   started(start: ScriptStart): void;
-  /** Calls `act` once when another process has resumed the script: nothing more may happen here. */
+  /** Calls `act` once after another process has resumed the script: no more effects may happen here. */
   whenLost(act: (error: unknown) => void): void;
-  /** The host decided about a call that waits. Where it throws or rejects, the decision is not stored. */
+  /** Stores the host's decision about a waiting call. If it throws or rejects, the decision is not stored. */
   decided(approvalId: string, decision: Decision): void | Promise<void>;
-  /** Before a call is executed. Where it throws or rejects, the call is not made. */
+  /** Called before a call is executed. If it throws or rejects, the call is not made. */
   intended(intent: CallIntent): void | Promise<void>;
-  /** A call with effects has ended while nothing can be delivered to the guest. */
+  /** A call with effects has ended at a time when nothing can be delivered to the guest. */
   finished(call: EndedCall, settlement: Settlement): void | Promise<void>;
-  /** The script is suspended: the calls that it made since the last delivery. */
+  /** The script is suspended: stores the calls that it made since the last delivery. */
   made(calls: readonly TapeCall[]): void;
-  /** Before a batch is delivered to the guest. Where it throws or rejects, the script ends. */
+  /** Called before a batch is delivered to the guest. If it throws or rejects, the script ends. */
   delivered(delivery: Delivery): void | Promise<void>;
+  /** Stops all writes: the script is interrupted here, and continues from the stored entries. */
+  leave(): void;
 }
 
 export interface Delivery {
@@ -35,7 +37,7 @@ export interface Delivery {
   readonly ended: readonly EndedCall[];
 }
 
-/** Stores nothing: a script lives and dies with its process. */
+/** Stores nothing: the script cannot outlive its process. */
 export const noopJournal: ScriptJournal = {
   isStored: false,
   started: () => {},
@@ -45,4 +47,5 @@ export const noopJournal: ScriptJournal = {
   finished: () => {},
   made: () => {},
   delivered: () => {},
+  leave: () => {},
 };

@@ -1,7 +1,7 @@
 import type { CompiledScript, Diagnostic, Limits, SandboxEnd } from '../protocol/index.js';
 import { valueFault } from './outcome-failure.js';
 
-/** Repairs that put a `return` before a value. */
+/** Repairs that insert a `return` before a value. */
 const RETURNING_REPAIRS: ReadonlySet<string> = new Set([
   'repair-unawaited-call',
   'repair-function',
@@ -10,11 +10,11 @@ const RETURNING_REPAIRS: ReadonlySet<string> = new Set([
 
 interface ValueEnd {
   readonly end: SandboxEnd;
-  /** Says that the value was left out. */
+  /** The note that the value was omitted. */
   readonly warning: Diagnostic | undefined;
 }
 
-/** A value that the script did not ask to return, and that cannot be returned, is no failure: its work is done. */
+/** If a repair added the `return`, a value that cannot be returned is not a failure: the script's work is done. */
 export function withoutRepairedReturn(end: SandboxEnd, { diagnostics }: CompiledScript, limits: Limits): ValueEnd {
   if (end.type !== 'unserializable' && end.type !== 'return_too_large') return { end, warning: undefined };
   const repair = diagnostics.find(({ code }) => RETURNING_REPAIRS.has(code));

@@ -13,7 +13,7 @@ import { codeFrame } from '../text/code-frame.js';
 import { insteadOf } from '../text/missing-names.js';
 import { mapGuestStack, type MappedStack } from './guest-stack.js';
 
-/** A call that was rejected, as the session knows it. */
+/** A call that was rejected, as the session recorded it. */
 export interface RejectedCall {
   code: ErrorCode;
   message: string;
@@ -26,18 +26,18 @@ export interface FailureSources {
   script: CompiledScript;
   limits: Limits;
   rejectedCall(callIndex: number): RejectedCall | undefined;
-  /** The code with which the host rejected any call. */
+  /** The code with which the host rejected a call. */
   readonly codeOf: (callIndex: number) => string | undefined;
-  /** How many calls of `sleep`, timers, `catalog` and `tools.spawn` the script has made. */
+  /** The number of calls of `sleep`, timers, `catalog` and `tools.spawn` that the script has made. */
   readonly builtinCalls: () => number;
-  /** Why the journal could not be written, where that ended the script. */
+  /** Why the journal could not be written, if that ended the script. */
   readonly unwritten: 'failed' | 'taken' | undefined;
   facts: { elapsedMs: number; completedTools: number; pendingTools: number };
 }
 
 type FailingEnd = Exclude<SandboxEnd, { type: 'returned' }>;
 
-/** The failure of a run that ended like this. The host's records decide the code; the guest's text only fills the message. */
+/** The failure of a run with this end. The host's records decide the code; the guest's text only fills the message. */
 export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailure {
   const { limits, facts } = sources;
   switch (end.type) {
@@ -68,13 +68,9 @@ export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailu
         metadata: { waitedMs: end.waitedMs },
       });
     case 'unrestorable':
-      return scriptFailure(
-        'SuspensionError',
-        'The script was suspended, and what is stored of it cannot be resumed here.',
-        {
-          metadata: facts,
-        },
-      );
+      return scriptFailure('SuspensionError', 'The script was suspended, and its stored data cannot be resumed here.', {
+        metadata: facts,
+      });
     case 'internal':
       if (sources.unwritten !== undefined) return unwrittenFailure(sources.unwritten, facts);
       return scriptFailure('HarnessInternalError', 'Toolscript itself failed while running the script.', {
@@ -83,16 +79,16 @@ export function failureOf(end: FailingEnd, sources: FailureSources): ScriptFailu
   }
 }
 
-/** The script is interrupted, as by the end of its process. */
+/** The script is interrupted, as if its process had ended. */
 function unwrittenFailure(why: 'failed' | 'taken', facts: FailureSources['facts']): ScriptFailure {
   const message =
     why === 'taken'
       ? 'Another process has resumed this script, so it ended here.'
-      : 'The store of scripts failed, so the script was interrupted. What it has done is stored; it can be recovered.';
+      : 'The store of scripts failed, so the script was interrupted. Its completed work is stored, and it can be recovered.';
   return scriptFailure('StoreError', message, { metadata: facts });
 }
 
-/** A timer beyond its limit rejects where no script can catch it: the script then waits for nothing. */
+/** A timer over its limit rejects where no script can catch it: the script then waits for nothing. */
 function stalledFailure({ unhandled = [] }: Extract<SandboxEnd, { type: 'stalled' }>, sources: FailureSources) {
   const refused = unhandled.find((thrown) => ownCode(thrown, sources) === 'ToolBudgetExceededError');
   if (refused !== undefined) return thrownFailure(refused, sources);
@@ -131,12 +127,12 @@ function thrownFailure(error: GuestThrow, sources: FailureSources): ScriptFailur
   return withFrame(failure, mapped.position, script);
 }
 
-/** The frame of a rejected call; empty where its place is unknown. */
+/** The frame of a rejected call; empty if its place is unknown. */
 export function callFrame({ toolName, position }: Pick<RejectedCall, 'toolName' | 'position'>): string {
   return position === undefined ? '' : `    at ${toolName} (script.ts:${position.line}:${position.column})`;
 }
 
-/** For a ReferenceError: what to use instead of the name it complains about. */
+/** For a ReferenceError: the replacement for the unknown name. */
 function hintForMissingName(errorName: string, message: string): string | undefined {
   const name = errorName === 'ReferenceError' ? /^'?([\w$]+)'? is not defined/u.exec(message)?.[1] : undefined;
   return name === undefined ? undefined : insteadOf(name);
@@ -151,12 +147,12 @@ function hintForBudget(code: ErrorCode | undefined, { limits, builtinCalls }: Fa
   return `The limit is maxBuiltinCalls (${maxBuiltinCalls}): wait longer each time, or set limits.maxBuiltinCalls.`;
 }
 
-/** The engine's name for running into one of its own bounds; scripts know such errors as RangeErrors. */
+/** The engine's name for exceeding one of its own limits; scripts see such errors as RangeErrors. */
 function publicName(name: string): string {
   return name === 'InternalError' ? 'RangeError' : name;
 }
 
-/** The engine's messages about destructuring null or undefined, and the kind of pattern that the script wrote. */
+/** The engine's messages about destructuring null or undefined, and the kind of pattern in the script. */
 const DESTRUCTURED: Readonly<Record<string, 'object' | 'array'>> = {
   'Cannot convert undefined or null to object': 'object',
   "cannot read property 'Symbol.iterator' of null": 'array',
@@ -164,8 +160,8 @@ const DESTRUCTURED: Readonly<Record<string, 'object' | 'array'>> = {
 };
 
 /**
- * The place of an error. The engine records no place for destructuring (`const { a } = x`): its trace names the last call
- * before it. Then the next pattern of that kind is meant; where there is none, the trace is right.
+ * The place of an error. The engine records no place for destructuring (`const { a } = x`): its trace names the last
+ * call before it. In that case the next pattern of the kind is the place; without one, the trace is correct.
  */
 function placeOf({ name, message, stack }: GuestThrow, script: CompiledScript): MappedStack {
   const mapped = mapGuestStack(stack, script);
@@ -183,10 +179,10 @@ function placeOf({ name, message, stack }: GuestThrow, script: CompiledScript): 
   };
 }
 
-/** Errors that the guest's bridge makes itself, before any call reaches the host. */
+/** Errors that the guest's bridge creates itself, before any call reaches the host. */
 const MADE_IN_THE_GUEST: ReadonlySet<string> = new Set<ErrorCode>(['ToolNotFoundError', 'ToolBudgetExceededError']);
 
-/** The guest only says which call it was; the host knows how that call ended. */
+/** The guest only reports which call it was; the host knows how that call ended. */
 function ownCode({ callIndex, code }: GuestThrow, sources: FailureSources): ErrorCode | undefined {
   // defence: host-knows-the-code, without it: if (code !== undefined) return code as ErrorCode;
   if (callIndex === undefined)

@@ -17,7 +17,7 @@ interface Compiling {
   script?: CompiledScript;
 }
 
-/** The outcome of a script that was checked, or refused, and did not run. */
+/** The outcome of a script that was checked or rejected, and did not run. */
 export function plainOutcome(
   scriptId: string,
   end: PlainEnd,

@@ -13,35 +13,38 @@ import type { OutputState } from './script-output.js';
 import type { InterruptedScript, OpenCall, SpentSoFar, SuspendedScript } from './suspended-script.js';
 import type { StoredTape } from './tape.js';
 
-/** What a session resumes from: a script that was suspended, or one that was interrupted by the end of its process. */
+/**
+ * The state from which a session resumes: a script that was suspended, or one that was interrupted by the end of its
+ * process.
+ */
 export interface ResumeState {
   readonly attempt: number;
   readonly bridge: number | undefined;
-  /** The limits that the script was started or last resumed with. */
+  /** The limits with which the script was started or last resumed. */
   readonly limits: Limits;
-  /** Undefined: the script runs along its tape. */
+  /** Undefined: the script is replayed along its tape. */
   readonly capture: SandboxCapture | undefined;
   readonly tape: StoredTape;
   readonly made: number;
   readonly ended: readonly EndedCall[];
   readonly waiting: readonly WaitingCall[];
-  /** Calls that had started, and whose end is unknown. */
+  /** Calls that had started and whose end is unknown. */
   readonly unknown: ReadonlySet<number>;
-  /** Those of them whose tools allow a repetition. */
+  /** The subset of them whose tools allow a repetition. */
   readonly repeatable: ReadonlySet<number>;
   /** Indexes of the calls of detached tasks that had not ended. */
   readonly running: readonly number[];
-  /** How tasks ended, as far as it was stored, by the indexes of their calls. */
+  /** The ends of tasks, as far as they were stored, by the indexes of their calls. */
   readonly taskEnds: ReadonlyMap<number, TaskEnd>;
   readonly open: readonly OpenCall[];
   readonly ready: readonly Settlement[];
   readonly rejected: readonly (readonly [callIndex: number, call: RejectedCall])[];
-  /** Undefined: the script puts out again while it is replayed. */
+  /** Undefined: the script emits its output again while it is replayed. */
   readonly output: OutputState | undefined;
   readonly notes?: readonly Diagnostic[] | undefined;
-  /** Undefined: its clocks start again. */
+  /** Undefined: its clocks restart. */
   readonly spent: SpentSoFar | undefined;
-  /** Calls that the tape does not answer are made again. */
+  /** Calls without an answer in the tape are made again. */
   readonly makesOpenCalls: boolean;
   /** The script ends where its tape does: nothing runs again. */
   readonly endsWithTape?: boolean;
@@ -110,7 +113,7 @@ function rejectedCall({ callIndex, operation }: EndedCall): [number, RejectedCal
   return [[callIndex, { code: error.code, message: error.message, toolName: tool, callId, position }]];
 }
 
-/** Where a call of an earlier process stands. Earlier releases stored the line alone. */
+/** The position of a call of an earlier process. Earlier releases stored only the line. */
 export function placeOfCall({ line, column = 1 }: Pick<Operation, 'line' | 'column'>): SourcePosition | undefined {
   return line === undefined ? undefined : { line, column };
 }

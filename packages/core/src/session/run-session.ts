@@ -1,7 +1,7 @@
 import { ScriptSession } from './script-session.js';
 import type { SessionEnd, SessionOptions } from './session-options.js';
 
-/** Runs a script; a second time where Toolscript itself failed and nothing but reads had started. */
+/** Runs a script, and again if Toolscript itself failed and only reads had started. */
 export async function runScriptSession(options: SessionOptions): Promise<SessionEnd> {
   const first = new ScriptSession(options, options.earlier?.attempt ?? 1);
   const outcome = await first.run();
@@ -13,10 +13,10 @@ export async function runScriptSession(options: SessionOptions): Promise<Session
   return repeatable(await second.run(), second);
 }
 
-/** Codes of failures that are not the script's. */
+/** Codes of failures that the script did not cause. */
 const OUR_FAILURES: ReadonlySet<string> = new Set(['HarnessInternalError', 'StoreError']);
 
-/** A script that was interrupted by its store may be run again where it has done nothing. */
+/** A script that its store interrupted may run again if it has done nothing. */
 function repeatable(end: SessionEnd, session: ScriptSession): SessionEnd {
   const isNothingDone = end.status === 'failed' && end.error.code === 'StoreError' && session.onlyReadsStarted();
   return isNothingDone ? { ...end, error: { ...end.error, retryable: true } } : end;

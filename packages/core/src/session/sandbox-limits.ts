@@ -1,11 +1,13 @@
 import { MAX_TIMER_MS, type Limits, type SandboxLimits } from '../protocol/index.js';
 
-/** Calls beyond the budget by more than this are refused in the guest, at no cost to the host. */
+/**
+ * Maximum number of calls over the budget that reach the host. The guest refuses further ones at no cost to the host.
+ */
 const CALL_FLOOD_MARGIN = 100;
 
-/** What the limits of a resumed script's sandbox depend on. */
+/** The inputs for the sandbox limits of a resumed script. */
 interface EarlierLimits {
-  /** The limits that the guest was started with. */
+  /** The limits with which the guest was started. */
   readonly limits: Limits;
   readonly tape: CallsOfTape;
 }
@@ -15,8 +17,8 @@ interface CallsOfTape {
 }
 
 /**
- * For a script that is resumed under limits that may be lower than those it started with. It may do again along its tape
- * what it has done already; the host refuses calls beyond that, and larger arguments.
+ * For a script that is resumed with limits that may be lower than at its start. The replay may repeat the recorded
+ * calls; the host refuses calls over the limits, and larger arguments.
  */
 export function resumedSandboxLimits(limits: Limits, earlier: EarlierLimits): SandboxLimits {
   const { maxCalls, maxBuiltinCalls, ...own } = sandboxLimits(limits);
@@ -32,7 +34,7 @@ export function resumedSandboxLimits(limits: Limits, earlier: EarlierLimits): Sa
   };
 }
 
-/** Whether a guest that was started under one of them enforces the other. */
+/** Whether a guest that was started with one set of limits enforces the other. */
 export function isSameForTheGuest(left: Limits, right: Limits): boolean {
   const { queueWaitMs: _leftWait, maxToolInputBytes: _leftInput, ...own } = sandboxLimits(left);
   const other = sandboxLimits(right);
@@ -43,7 +45,7 @@ export function countBuiltinCalls({ calls }: CallsOfTape): number {
   return calls.filter(([name]) => isBuiltin(name)).length;
 }
 
-/** A detached task and a retry are tool calls. */
+/** Detached tasks and retries are tool calls. */
 function isBuiltin(name: string): boolean {
   return name.startsWith('$') && name !== '$spawn' && name !== '$retry';
 }

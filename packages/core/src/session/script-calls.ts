@@ -37,7 +37,7 @@ interface CallsOptions {
   facade: Facade;
   /** The start of the ids of the script's calls. */
   callPrefix: string;
-  /** Called once for every call, in a tick of its own or at once. */
+  /** Called once for every call, in a separate tick or at once. */
   settle: (call: { callIndex: number }, result: CallResult) => void;
 }
 
@@ -66,7 +66,7 @@ export class ScriptCalls {
   readonly #timers = new Map<number, PendingTimer>();
   /** Calls of `sleep` that run a callback, until their ends are delivered to the guest. */
   readonly #callbacks = new Map<number, SandboxCall>();
-  /** Calls that the facade has not answered, without detached ones. */
+  /** Calls that the facade has not answered, except detached ones. */
   #open = 0;
   #onNoneOpen: (() => void) | undefined;
   /** Calls that the facade has not answered, by their indexes; undefined for those of an earlier process. */
@@ -95,17 +95,17 @@ export class ScriptCalls {
     }
   }
 
-  /** These settlements are on their way to the guest. */
+  /** These settlements were sent to the guest. */
   delivered(settlements: readonly Settlement[]): void {
     if (this.#callbacks.size > 0) for (const { callIndex } of settlements) this.#callbacks.delete(callIndex);
     this.#builtins.delivered();
   }
 
-  /** Throws a `TypeError` for arguments that the guest's bridge would not write. */
+  /** Throws a `TypeError` for arguments that the guest's bridge never writes. */
   #startBuiltin(call: OpenCall, how: Pick<ToolCall, 'isRepeated'>): void {
     if (call.argsProblem !== undefined)
       return this.#refuse(call, 'ToolValidationError', `The arguments are wrong: ${call.argsProblem}.`);
-    // The script was suspended where tasks could be detached, and is resumed where they cannot.
+    // The script was suspended by a process that allows detached tasks, and is resumed by one that does not.
     if (this.#taskCalls === undefined && (call.name === '$spawn' || call.name === '$tasks'))
       return this.#refuse(call, 'ToolNotFoundError', 'tools.spawn is not available here any more.');
     switch (call.name) {
@@ -147,12 +147,15 @@ export class ScriptCalls {
     settle(call, { ok: false, error: withFrames(error, rejected) });
   }
 
-  /** A call that lost its race, and that nothing in the script can observe any more. Detached tasks keep running. */
+  /**
+   * Aborts a call that lost its race and that nothing in the script can observe any more. Detached tasks keep
+   * running.
+   */
   abandon(callIndex: number): void {
     const callId = this.callId(callIndex);
     if (this.detached.has(callId)) return;
     const timer = this.#timers.get(callIndex);
-    if (timer === undefined && this.#taskCalls?.forget(callIndex) !== true)
+    if (timer === undefined && this.#taskCalls?.endWait(callIndex) !== true)
       return this.#options.facade.abort(callId, 'it lost its race');
     clearTimeout(timer?.timeout);
     this.#timers.delete(callIndex);
@@ -160,7 +163,7 @@ export class ScriptCalls {
     this.#options.settle({ callIndex }, { ok: true, json: '' });
   }
 
-  /** Passes on what a task reports, also long after the script's end. */
+  /** Forwards a task's reports, also long after the script's end. */
   notifyTask(event: FacadeEvent): void {
     if (this.detached.size === 0) return;
     if (event.type === 'output') this.detached.get(event.callId)?.addOutput(event.text);
@@ -175,7 +178,7 @@ export class ScriptCalls {
     return this.#timers.size > 0;
   }
 
-  /** Whether decisions are all that the script waits for, apart from timers. */
+  /** Whether the script waits only for decisions, apart from timers. */
   waitForDecisions({ awaitingApproval, executing, detached, queued, overBudget }: PendingCalls): boolean {
     return (
       awaitingApproval > 0 &&
@@ -202,7 +205,7 @@ export class ScriptCalls {
     for (const callIndex of callIndexes) this.#callbacks.delete(callIndex);
   }
 
-  /** The places of timers that have not fired; undefined for an interval, which sets itself again. */
+  /** The places of timers that have not fired; undefined for an interval, which restarts itself. */
   pendingTimers(): (SourcePosition | undefined)[] {
     const { script } = this.#options;
     return [...this.#callbacks.values()].map(({ line, column }) => script.originalPosition(line, column));
@@ -216,7 +219,7 @@ export class ScriptCalls {
     this.#taskCalls?.close();
   }
 
-  /** As `close`. Gives the calls that are made again when the script is resumed, in the order in which it made them. */
+  /** Like `close`. Returns the calls that are made again when the script is resumed, in their original order. */
   suspend(): OpenCall[] {
     const now = performance.now();
     const timers = [...this.#timers.values()].map(({ call, endsAtMs }) => {
@@ -240,7 +243,7 @@ export class ScriptCalls {
     const { script, facade } = this.#options;
     const position = script.originalPosition(call.line, call.column);
     const callId = this.callId(call.callIndex);
-    // Before the call is made: a call that is refused ends at once.
+    // Recorded before the call is made, because a refused call ends at once.
     if (task !== undefined) this.detached.set(callId, task);
     const snippet = position === undefined ? undefined : this.#sourceLine(position.line);
     const pending = facade.call({
@@ -301,13 +304,13 @@ export class ScriptCalls {
     this.#callTool(call, { tool, argsJson: inputJson, task: this.#openTask(call.callIndex, tool, inputJson), ...how });
   }
 
-  /** Only a call of this script whose end is unknown; it is made again with the same arguments. */
+  /** Accepts only a call of this script whose end is unknown; it is made again with the same arguments. */
   #retry(call: SandboxCall): void {
     const { call: callIndex } = readArguments(call.argsJson);
     const first = typeof callIndex === 'number' ? this.#options.earlier?.operation(callIndex) : undefined;
     // defence: only-unknown-calls-are-retried
     if (first?.status !== 'unknown')
-      return this.#refuse(call, 'ToolValidationError', 'Only a call whose end is unknown can be made again.');
+      return this.#refuse(call, 'ToolValidationError', 'Only a call whose end is unknown can be retried.');
     const inputJson = JSON.stringify(first.input);
     const callId = first.retryOf ?? first.callId;
     const retries = { callId, idempotencyKey: this.#keyOf(callId), inputJson };
@@ -326,7 +329,7 @@ export class ScriptCalls {
   }
 }
 
-/** The error as the script gets it: its stack begins at the call. */
+/** The error for the script: its stack begins at the call. */
 function withFrames(error: GuestError, about: Pick<RejectedCall, 'toolName' | 'position'>): GuestError {
   const stack = callFrame(about);
   return stack === '' ? error : { ...error, stack };

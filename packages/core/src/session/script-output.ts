@@ -11,12 +11,12 @@ export interface OutputState {
 }
 
 /**
- * What a script puts out while it runs: console lines, progress and text for the user, each within its limits. What is
- * over a limit is dropped and counted; one entry at the end says how much.
+ * The output of a running script: console lines, progress and text for the user, each with limits. Output over a limit
+ * is dropped and counted; one last entry reports the count.
  */
 export class ScriptOutput {
   readonly logs: LogEntry[];
-  /** What `text()` has put out. */
+  /** The output of `text()`. */
   text: string;
   #outputBytes: number;
   readonly #limits: Limits;
@@ -54,7 +54,7 @@ export class ScriptOutput {
     };
   }
 
-  /** Adds text that the user is shown, up to the limit. */
+  /** Appends text for the user, up to the limit. */
   append(text: string): void {
     // defence: output-is-capped-by-the-host
     if (this.#outputBytes >= this.#limits.maxReturnBytes) return;
@@ -64,7 +64,7 @@ export class ScriptOutput {
     this.text += bytes <= room ? text : `${firstBytes(text, room)}${OUTPUT_CUT}`;
   }
 
-  /** The entry, or undefined where it is over a limit. `isPaced` false: a replay repeats it. */
+  /** The entry; undefined if it exceeds a limit. `isPaced` false: a replay repeats it. */
   log(level: LogLevel, text: string, isPaced = true): LogEntry | undefined {
     const atMs = this.#nowMs();
     const bytes = Buffer.byteLength(text);
@@ -80,7 +80,7 @@ export class ScriptOutput {
     return entry;
   }
 
-  /** True where a progress event may be sent now. */
+  /** True if a progress event may be sent now. */
   mayProgress(): boolean {
     const now = this.#nowMs();
     const allowed =
@@ -104,7 +104,7 @@ export class ScriptOutput {
     return this.#droppedProgress;
   }
 
-  /** The closing line about what was dropped, if anything was. */
+  /** The closing line about dropped entries, if there are any. */
   closingEntry(): LogEntry | undefined {
     if (this.#droppedLogs === 0) return undefined;
     const { maxLogEvents, logRatePerSec, maxLogBytes } = this.#limits;
@@ -124,9 +124,9 @@ export class ScriptOutput {
   }
 }
 
-const OUTPUT_CUT = '\n[the rest of the output was cut]';
+const OUTPUT_CUT = '\n[the rest of the output was truncated]';
 
-/** The longest beginning of a text that fits in so many bytes of UTF-8, without half a character. */
+/** The longest prefix of a text that fits into this many bytes of UTF-8, without a partial character. */
 function firstBytes(text: string, maxBytes: number): string {
   const buffer = Buffer.from(text.slice(0, maxBytes));
   let end = Math.min(maxBytes, buffer.length);

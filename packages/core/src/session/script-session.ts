@@ -1,5 +1,6 @@
 import {
   ABORT_GRACE_MS,
+  RunInterruption,
   StaleEpochError,
   type Diagnostic,
   type Operation,
@@ -13,6 +14,7 @@ import {
   type SourcePosition,
 } from '../protocol/index.js';
 import type { CallResult, Facade, FacadeEvent } from '../tools/index.js';
+import { abortReasonAt } from './abort-reason.js';
 import { CallJournal } from './call-journal.js';
 import { CallNotes } from './call-notes.js';
 import { EarlierCalls } from './earlier-calls.js';
@@ -38,17 +40,17 @@ import { ScriptTape } from './tape.js';
 /**
  * Runs one script, from its place in the queue to its outcome. `session-state.ts` has the states of a session.
  *
- * The wall clock runs while the guest or its calls do, and stands still while approvals are all that is pending. A
- * cancellation or a clock that has run out asks the runtime to end the run; the last segment then says so.
+ * The wall clock runs while the guest or its calls do, and is paused while only approvals are pending. After a
+ * cancellation or the end of a clock, the runtime ends the run; the last segment then states the reason.
  *
- * A script that was suspended or interrupted starts from its `ResumeState`: its memory is restored, or it runs along its
- * tape, and then the calls that it waited for are resumed.
+ * A script that was suspended or interrupted starts from its `ResumeState`: its memory is restored, or it is replayed
+ * along its tape, and then the calls that it waited for are resumed.
  */
 export class ScriptSession {
   readonly #options: SessionOptions;
   readonly #attempt: number;
   readonly #callPrefix: string;
-  /** Why the journal could not be written, where it could not. */
+  /** Why the journal could not be written, if it could not. */
   #unwritten: 'failed' | 'taken' | undefined;
   readonly #facade: Facade;
   readonly #output: ScriptOutput;
@@ -71,9 +73,12 @@ export class ScriptSession {
   /** At the script's end. */
   #pendingTimers: readonly (SourcePosition | undefined)[] = [];
   #resolve: (end: SessionEnd) => void = () => {};
-  readonly #onAbort = () => this.#run?.cancel('cancelled');
+  readonly #onAbort = () => {
+    if (this.#options.signal?.reason instanceof RunInterruption) this.#options.journal.leave();
+    this.#run?.cancel('cancelled');
+  };
 
-  /** `attempt`: 1, or 2 where Toolscript itself had failed the first time; its calls have names of their own. */
+  /** `attempt`: 1, or 2 if Toolscript itself failed the first time; its calls have different ids. */
   constructor(options: SessionOptions, attempt: number) {
     const { scriptId, limits, earlier, journal } = options;
     this.#options = options;
@@ -115,6 +120,7 @@ export class ScriptSession {
     return new Promise((resolve) => {
       this.#resolve = resolve;
       if (signal?.aborted === true) {
+        this.#onAbort();
         void this.#finish({ type: 'cancelled', reason: 'cancelled' });
         return;
       }
@@ -127,7 +133,7 @@ export class ScriptSession {
     });
   }
 
-  /** Limits that the guest itself enforces are in its memory: where others hold now, it runs along its tape. */
+  /** Limits that the guest itself enforces are in its memory: if they have changed, it is replayed along its tape. */
   #isGuestOfItsLimits({ limits }: ResumeState): boolean {
     return isSameForTheGuest(limits, this.#options.limits);
   }
@@ -141,14 +147,14 @@ export class ScriptSession {
     onSegment: (segment: SandboxSegment) => this.#onSegment(segment),
   };
 
-  /** Takes the event where the state has it. The one place where the state changes. */
+  /** Applies an event if the state accepts it. This is the only place where the state changes. */
   #take(event: StateEvent): boolean {
     const next = nextState(this.#state, event);
     if (next !== undefined) this.#state = next;
     return next !== undefined;
   }
 
-  /** Starts the script from its beginning: for the first time, or along its tape. */
+  /** Starts the script from its beginning: for the first time, or as a replay. */
   #begin(): void {
     const { earlier, runtime } = this.#options;
     if (earlier !== undefined) this.#replay = new Replay(earlier.tape, this.#tape, earlier.output === undefined);
@@ -185,10 +191,10 @@ export class ScriptSession {
       if (end === undefined) clock.run();
     }
     this.#note(segment);
-    // Calls of the last segment are started too, though nothing waits for them.
+    // Calls of the last segment are started too, although nothing waits for them.
     startInTurns(segment.calls, {
       start: (call) => this.#startCall(call),
-      goesOn: () => this.#state === 'starting',
+      continues: () => this.#state === 'starting',
       done: () => this.#onCallsStarted(segment),
     });
   }
@@ -205,12 +211,12 @@ export class ScriptSession {
     this.#deliver();
   }
 
-  /** A runtime counts its calls; whatever it says, each must be the next one. */
+  /** The host trusts no call count of a runtime: each index must be the next one. */
   #breachOf(calls: readonly SandboxCall[]): string | undefined {
     let next = this.#tape.callCount;
     // defence: next-call-index-only
     for (const { callIndex } of calls)
-      if (callIndex !== next++) return 'the runtime gave a call that is not the next one';
+      if (callIndex !== next++) return 'the runtime reported a call that is not the next one';
     return undefined;
   }
 
@@ -243,7 +249,10 @@ export class ScriptSession {
     void this.#finish({ type: 'unrestorable', detail });
   }
 
-  /** The guest is where it was when the script was suspended or interrupted; the calls that it waits for follow. */
+  /**
+   * The guest is in the state that it had when the script was suspended or interrupted; now the calls that it waits
+   * for are resumed.
+   */
   #resumeCalls(replayed: ReadonlyMap<number, SandboxCall> = new Map(), unobservable: readonly number[] = []): void {
     const earlier = this.#options.earlier!;
     const open = earlier.makesOpenCalls ? [...replayed.values()] : earlier.open;
@@ -263,7 +272,7 @@ export class ScriptSession {
     this.#deliver();
   }
 
-  /** A call whose end is unknown: it is made again where its tool allowed that when it started, and still does. */
+  /** A call whose end is unknown: it is repeated if its tool allowed that when it started, and still does. */
   #repeat(call: SandboxCall, { repeatable }: ResumeState): void {
     const operation = this.#earlierCalls?.operation(call.callIndex);
     // defence: only-idempotent-calls-are-repeated
@@ -272,7 +281,7 @@ export class ScriptSession {
     this.#startCall(call, true);
   }
 
-  /** `isNew`: not a repetition by a replay. */
+  /** `isNew`: not a repetition during a replay. */
   #note(segment: SandboxSegment, isNew = true): void {
     this.#usage.note(segment);
     if (segment.output !== '') this.#output.append(segment.output);
@@ -314,13 +323,14 @@ export class ScriptSession {
   #settle(call: { callIndex: number }, result: CallResult): void {
     const settlement: Settlement = { callIndex: call.callIndex, ...result };
     const isOver = this.#state === 'finishing' || this.#state === 'done' || this.#state === 'suspending';
-    // The guest may compute for long, or gets no more results: what has taken effect is known even if the process ends.
+    // The guest may compute for long, or receives no more results: the effects so far are stored even if the process
+    // ends.
     if (isOver || this.#state === 'running') this.#journal.answered(settlement);
     if (isOver) return;
     this.#ready.add(settlement);
     if (this.#delivering) return;
     this.#delivering = true;
-    // Everything that settles in this tick goes in one batch.
+    // All settlements of this tick form one batch.
     queueMicrotask(() => {
       this.#delivering = false;
       this.#deliver();
@@ -354,12 +364,12 @@ export class ScriptSession {
     this.#run?.settle(settlements, this.#guestClock.shownMs, clock.remainingMs());
   }
 
-  /** Another process has resumed the script, or the store has failed: nothing more may happen. */
+  /** Another process has resumed the script, or the store has failed: no more effects may happen. */
   #onJournalFailure(error: unknown): void {
     const detail = `the journal could not be written: ${String(error)}`;
     if (this.#state === 'finishing') return;
     if (this.#state === 'done') {
-      // A task that ended after its script. Where another process has resumed that, the end is unknown there.
+      // A task that ended after its script. If another process has resumed the script, the end is unknown there.
       if (!(error instanceof StaleEpochError)) this.#options.onEvent({ type: 'internal', detail });
       return;
     }
@@ -380,7 +390,7 @@ export class ScriptSession {
     else this.#suspension.waits(pending.parked === pending.awaitingApproval);
   }
 
-  /** Captures the guest and ends the session. A decision that is made meanwhile counts when the script is resumed. */
+  /** Captures the guest and ends the session. A decision that arrives meanwhile counts when the script is resumed. */
   async #suspend(): Promise<void> {
     if (!this.#take('suspend')) return;
     this.#suspension.cancel();
@@ -438,15 +448,12 @@ export class ScriptSession {
     this.#take('calls_ended');
   }
 
-  /** Gives the operations that still run. */
+  /** Returns the operations that still run. */
   async #endCalls(end: SandboxEnd): Promise<readonly Operation[]> {
     const { limits } = this.#options;
     if (end.type === 'returned' && limits.allowDetachedPromises)
       await this.#calls.settledWithin(this.#usage.clock.remainingMs());
-    const { stillRunning } = await this.#facade.abortAll(
-      end.type === 'returned' ? 'the script ended without awaiting it' : 'the script ended',
-      ABORT_GRACE_MS,
-    );
+    const { stillRunning } = await this.#facade.abortAll(abortReasonAt(end, limits), ABORT_GRACE_MS);
     return stillRunning;
   }
 

@@ -1,18 +1,18 @@
 import type { Limits, StoredScript } from '../protocol/index.js';
 
-/** What a script starts from. It never changes while the script lives. Plain data. */
+/** The inputs of a script's start. They never change during its life. Plain data. */
 export interface ScriptStart {
   readonly scriptId: string;
   readonly script: StoredScript;
-  /** 1, or 2 where Toolscript itself had failed the first time. */
+  /** 1, or 2 if Toolscript itself failed the first time. */
   readonly attempt: number;
   readonly seed: readonly [number, number, number, number];
   /** The guest's clock, in ms since 1970. */
   readonly clockMs: number;
-  /** Names as the script writes them. */
+  /** Tool names as the script writes them. */
   readonly toolNames: readonly string[];
   readonly spawn: boolean;
-  /** What the script reads as `context`. */
+  /** The `context` that the script reads. */
   readonly contextJson: string;
   readonly limits: Limits;
   readonly principal: string | undefined;

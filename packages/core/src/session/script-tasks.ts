@@ -5,23 +5,23 @@ import type { GuestError, Operation } from '../protocol/index.js';
  * because they outlive the session that started them. Undefined everywhere means: no such task.
  */
 export interface ScriptTasks {
-  /** Called before the call is made, so that nothing of it is missed. A task of the same id is cancelled. */
+  /** Called before the call is made, so that no report is missed. A task with the same id is cancelled. */
   open(start: TaskStart): OpenTask;
   /** In order of start. */
   list(): TaskSummary[];
   read(id: string): TaskReport | undefined;
-  /** False where the task had ended. It ends only when its tool has. */
+  /** False if the task had ended. It ends only after its tool. */
   cancel(id: string): boolean;
-  /** A task of another process, which reports nothing more. A task of the same id stays as it is. */
+  /** Adds a task of another process, which reports nothing more. A task with the same id stays unchanged. */
   restore(task: RestoredTask, operation: Operation): void;
-  /** Calls back once, when a task that has not ended ends. Returns a function that removes the listener. */
+  /** Calls back once, when a running task ends. Returns a function that removes the listener. */
   onEnd(id: string, listener: () => void): () => void;
 }
 
 export interface TaskStart {
   /** Unique among all scripts of the harness. */
   id: string;
-  /** As the script wrote it. */
+  /** The tool's name as the script wrote it. */
   tool: string;
   scriptId: string;
   inputJson: string;
@@ -35,20 +35,20 @@ export interface RestoredTask {
   startedAtMs: number;
 }
 
-/** What the session reports about a task that it started. */
+/** The session's reports about a task that it started. */
 export interface OpenTask {
   /** Its status; at first it is queued. */
   setStatus(status: OpenTaskStatus): void;
-  /** Its progress: shown where it has no output. */
+  /** Its progress, shown if it has no output. */
   addProgress(message: string): void;
   /** Its output. */
   addOutput(text: string): void;
   ended(operation: Operation): void;
-  /** The call was answered with an error; where it was never admitted, nothing else is reported. */
+  /** The call was answered with an error. If it was never admitted, nothing else is reported. */
   rejected(error: GuestError): void;
 }
 
-/** `queued`: it waits for one of the places of its script's tasks. */
+/** `queued`: it waits for one of its script's places for tasks. */
 export type OpenTaskStatus = 'queued' | 'awaiting_approval' | 'running';
 
 /** `unknown`: its process ended, or another process resumed its script, before its end was written. */
@@ -64,17 +64,17 @@ export interface TaskSummary {
   status: TaskStatus;
   /** In ms since 1970. */
   startedAtMs: number;
-  /** Until now, where it has not ended. */
+  /** Until now, if it has not ended. */
   durationMs: number;
 }
 
 export interface TaskReport extends TaskSummary {
   scriptId: string;
   input: unknown;
-  /** The tail of the tool's output; where it has none, of its progress, one line each. */
+  /** The tail of the tool's output, or of its progress if it has no output, one line each. */
   output: string;
   outputTruncated: boolean;
-  /** Where it completed. */
+  /** Present if it completed. */
   result?: unknown;
   error?: { code: string; message: string };
 }

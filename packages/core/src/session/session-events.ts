@@ -1,7 +1,7 @@
 import type { LogEntry } from '../protocol/index.js';
 import type { FacadeEvent } from '../tools/index.js';
 
-/** What a running script's session reports to its harness. */
+/** The events that a running script's session reports to its harness. */
 export type SessionEvent =
   | Exclude<FacadeEvent, { type: 'waiting_changed' | 'progress' | 'output' | 'call_noted' }>
   | { type: 'progress'; message: string; kind: 'info' | 'warn'; callId?: string }

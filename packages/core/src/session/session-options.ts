@@ -20,14 +20,14 @@ export interface SessionOptions {
   cacheHit: boolean;
   runtime: SandboxRuntime;
   limits: Limits;
-  /** Makes the script's access to its tools; called again where the script is run a second time. */
+  /** Creates the script's access to its tools; called again if the script is run a second time. */
   makeFacade(hooks: SessionFacadeHooks): Facade;
   catalog: ToolCatalog;
-  /** Names as the script writes them. */
+  /** Tool names as the script writes them. */
   toolNames: readonly string[];
   /** Undefined: scripts cannot detach tasks. */
   tasks: ScriptTasks | undefined;
-  /** What the script reads as `context`. */
+  /** The `context` that the script reads. */
   contextJson: string;
   principal: string | undefined;
   seed: readonly [number, number, number, number];
@@ -35,11 +35,11 @@ export interface SessionOptions {
   clockMs: number;
   journal: ScriptJournal;
   signal: AbortSignal | undefined;
-  /** A script that waits for decisions only is suspended after this time, also while users are asked. */
+  /** A script that waits only for decisions is suspended after this time, also while users are asked. */
   suspendAfterMs: number | undefined;
   /** Undefined: the script starts from its beginning. */
   earlier: ResumeState | undefined;
-  /** Finds the images that a captured script is restored with. */
+  /** Finds the images from which a captured script is restored. */
   images: ImageSource;
   onEvent(event: SessionEvent): void;
 }
@@ -52,7 +52,7 @@ export interface SessionFacadeHooks {
   onIntent: ((intent: CallIntent) => void | Promise<void>) | undefined;
 }
 
-/** A script's end, or what is stored of one that waits for decisions. */
+/** A script's end, or the stored data of one that waits for decisions. */
 export type SessionEnd = EndedOutcome | SuspendedEnd;
 
 export interface SuspendedEnd extends Omit<Outcome, 'status' | 'value' | 'error' | 'suspension' | 'pendingApprovals'> {

@@ -14,7 +14,7 @@ import { failureOf, type RejectedCall } from './outcome-failure.js';
 import type { ScriptOutput } from './script-output.js';
 import { abortedDiagnostics, detachedFailure, timerDiagnostics, unhandledDiagnostics } from './unawaited.js';
 
-/** Everything that a script's outcome is made of. */
+/** The inputs of a script's outcome. */
 export interface OutcomeParts {
   scriptId: string;
   script: CompiledScript;
@@ -22,23 +22,23 @@ export interface OutcomeParts {
   end: SandboxEnd;
   /** In call order. */
   operations: readonly Operation[];
-  /** Calls that did not stop when the script had ended. */
+  /** Calls that did not stop after the script's end. */
   stillRunning: readonly Operation[];
   /** Ids of the calls that outlive the script. */
   detached: ReadonlyMap<string, unknown>;
   rejected: ReadonlyMap<number, RejectedCall>;
   /** The places of timers that had not fired. */
   readonly pendingTimers: readonly (SourcePosition | undefined)[];
-  /** Says that a value could not be returned which the script had not asked to return. */
+  /** The note that a value could not be returned, if a repair added its `return`. */
   readonly valueWarning: Diagnostic | undefined;
   /** The code with which the host rejected a call. */
   readonly codeOf: (callIndex: number) => string | undefined;
-  /** How many calls of `sleep`, timers, `catalog` and `tools.spawn` the script has made. */
+  /** The number of calls of `sleep`, timers, `catalog` and `tools.spawn` that the script has made. */
   readonly builtinCalls: () => number;
-  /** Why the journal could not be written, where that ended the script. */
+  /** Why the journal could not be written, if that ended the script. */
   readonly unwritten: 'failed' | 'taken' | undefined;
   output: ScriptOutput;
-  /** What was noted about the calls when they were made. */
+  /** Notes about the calls from when they were made. */
   readonly notes: readonly Diagnostic[];
   metadata: OutcomeMetadata;
 }
@@ -64,7 +64,7 @@ export function endedOutcome(parts: OutcomeParts): EndedOutcome {
     ...(parts.valueWarning === undefined ? [] : [parts.valueWarning]),
     ...droppedProgress(parts.output.droppedProgress(), parts.limits),
   ];
-  // Written out twice: members added behind a spread object cost more than the rest of a short script's end.
+  // Written out twice, because members after a spread object cost more than the rest of a short script's end.
   if (error !== undefined)
     return { status: 'failed', error, scriptId, output, logs, operations, diagnostics, plan, metadata };
   const json = end.type === 'returned' ? end.json : undefined;

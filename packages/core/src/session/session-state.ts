@@ -1,14 +1,13 @@
 /**
- * Where a script's session stands:
+ * The states of a script's session:
  *
  * - `waiting` for a sandbox;
  * - `replaying`: the guest runs along the tape of an earlier process;
- * - `running`: the guest has its turn, and nothing may be delivered to it;
- * - `starting`: the turn is over, and the calls that it made are started, in several turns of the event loop where they
- *   are many;
+ * - `running`: the guest executes, and nothing may be delivered to it;
+ * - `starting`: the turn is over, and its calls are started; many calls start over several turns of the event loop;
  * - `idle`: the guest waits for settlements, which are collected and delivered together;
  * - `suspending`: its memory is captured;
- * - `finishing`: the script has ended, and the calls that are left are ended;
+ * - `finishing`: the script has ended, and its remaining calls are aborted;
  * - `done`: the outcome is known.
  */
 export type SessionState =
@@ -26,11 +25,11 @@ export type StateEvent =
   | 'start'
   | 'start_replay'
   | 'restore'
-  /** The memory cannot be restored: the script begins again, along its tape. */
+  /** The memory cannot be restored: the script starts over, along its tape. */
   | 'restart'
-  /** The tape is at its end, and the guest where it was. */
+  /** The tape is at its end, and the guest has the recorded state. */
   | 'replayed'
-  /** The guest's turn is over. Also reported where the runtime ends a guest that waits. */
+  /** The guest's turn is over. Also reported if the runtime ends a waiting guest. */
   | 'turn_ended'
   | 'calls_started'
   | 'deliver'
@@ -57,7 +56,7 @@ const TRANSITIONS: Readonly<Record<SessionState, Readonly<Partial<Record<StateEv
   done: {},
 };
 
-/** Undefined where the event comes too late, or too early, for this state: it is ignored then. */
+/** Undefined if the event comes too late or too early for this state: then it is ignored. */
 export function nextState(state: SessionState, event: StateEvent): SessionState | undefined {
   return TRANSITIONS[state][event];
 }

@@ -6,7 +6,7 @@ import { WallClock } from './wall-clock.js';
 
 type UsageOptions = Pick<SessionOptions, 'limits' | 'earlier' | 'cacheHit' | 'runtime'>;
 
-/** What one script uses of time and memory, over all processes that it has run in. */
+/** The time and memory that one script uses, over all processes in which it has run. */
 export class SessionUsage {
   readonly clock: WallClock;
   readonly #options: UsageOptions;
@@ -69,7 +69,7 @@ export class SessionUsage {
   }
 }
 
-/** What is left of the wall clock, where the limit may be lower than before. */
+/** The rest of the wall clock, if the limit may be lower than before. */
 function remainingWallMs({ limits: { timeoutMs }, earlier }: UsageOptions): number {
   if (earlier?.spent === undefined) return timeoutMs;
   return earlier.spent.wall.remainingMs - (earlier.limits.timeoutMs - timeoutMs);

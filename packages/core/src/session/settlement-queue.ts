@@ -1,9 +1,9 @@
 import type { Settlement } from '../protocol/index.js';
 
-/** Characters of results that go to the guest at once; the rest follows in the next batch. */
+/** Maximum characters of results that go to the guest at once; the rest follows in the next batch. */
 const MAX_BATCH_UNITS = 4_194_304;
 
-/** What calls came to, until it is delivered to the guest. */
+/** The results of calls, until they are delivered to the guest. */
 export class SettlementQueue {
   #settlements: Settlement[];
 
@@ -23,7 +23,7 @@ export class SettlementQueue {
     return new Set(this.#settlements.map(({ callIndex }) => callIndex));
   }
 
-  /** The first of them, as many as may go at once. */
+  /** The first results, as many as may go at once. */
   takeBatch(): Settlement[] {
     let units = 0;
     let count = 0;

@@ -3,11 +3,11 @@ import type { ScriptStart } from './script-start.js';
 import { resumedSandboxLimits, sandboxLimits } from './sandbox-limits.js';
 import type { SessionOptions } from './session-options.js';
 
-/** What is stored of a session's options. `attempt`: of the session. */
+/** The stored part of a session's options. `attempt`: the session's. */
 export function scriptStart(options: SessionOptions, attempt: number): ScriptStart {
   const { scriptId, script, seed, clockMs, toolNames, contextJson, principal, tasks, runtime, earlier } = options;
   const bridge = earlier === undefined ? runtime.bridge?.version : earlier.bridge;
-  // The guest enforces the limit that it was started with; the facade enforces today's.
+  // The guest enforces its original limit; the facade enforces the current one.
   const { maxToolInputBytes } = earlier?.limits ?? options.limits;
   return {
     scriptId,

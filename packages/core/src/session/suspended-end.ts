@@ -4,7 +4,7 @@ import { scriptStart } from './start-script.js';
 import type { SessionOptions, SuspendedEnd } from './session-options.js';
 import type { SuspendedScript } from './suspended-script.js';
 
-/** What a session knows when its script is suspended. */
+/** The data of a session whose script is suspended. */
 interface SuspensionParts extends Pick<SuspendedScript, 'tape' | 'capture' | 'calls' | 'open' | 'rejected' | 'spent'> {
   attempt: number;
   operations: Operation[];

@@ -7,8 +7,8 @@ import type { StoredTape } from './tape.js';
 import type { ClockReading } from './wall-clock.js';
 
 /**
- * All that is stored of a suspended script: its memory where the runtime could capture it, the tape that leads to the same
- * memory, and the host's state. Plain data but for `capture.state`, which is bytes.
+ * The stored data of a suspended script: its memory if the runtime could capture it, the tape that leads to the same
+ * memory, and the host's state. Plain data except `capture.state`, which is bytes.
  */
 export interface SuspendedScript {
   readonly start: ScriptStart;
@@ -17,16 +17,16 @@ export interface SuspendedScript {
   readonly calls: SuspendedCalls;
   /** Detached tasks that ran, by the indexes of their calls. */
   readonly running: readonly number[];
-  /** Calls that are made again at the resume: timers, waits for tasks, and calls beyond the budget. */
+  /** Calls that are made again at the resume: timers, waits for tasks, and calls over the budget. */
   readonly open: readonly OpenCall[];
   readonly rejected: readonly (readonly [callIndex: number, call: RejectedCall])[];
   readonly voice: OutputState;
-  /** What was noted about its calls. Earlier releases noted nothing. */
+  /** Notes about its calls. Earlier releases stored none. */
   readonly notes?: readonly Diagnostic[];
   readonly spent: SpentSoFar;
 }
 
-/** A call that had no answer when its script was suspended. `remainingMs`: of a timer. */
+/** A call without an answer when its script was suspended. `remainingMs`: of a timer. */
 export type OpenCall = SandboxCall & { readonly remainingMs?: number };
 
 export interface SpentSoFar {
@@ -43,8 +43,8 @@ export interface SpentSoFar {
 }
 
 /**
- * A script that was interrupted by the end of its process, as its journal has it. A call that had started and has no
- * result may have taken effect; it is made again only where its tool allows that.
+ * A script that was interrupted by the end of its process, as its journal describes it. A call that had started and
+ * has no result may have taken effect; it is repeated only if its tool allows that.
  */
 export interface InterruptedScript {
   readonly start: ScriptStart;
@@ -52,6 +52,6 @@ export interface InterruptedScript {
   /** Calls with a known end, and calls that had started and whose end is unknown. */
   readonly ended: readonly EndedCall[];
   readonly unknown: readonly CallIntent[];
-  /** Results that came too late to be delivered. */
+  /** Results that were too late to be delivered. */
   readonly ready: StoredTape['batches'][number]['settlements'];
 }

@@ -1,6 +1,6 @@
 /**
- * When a script that waits for decisions is suspended: at once where nobody is asked, after `suspendAfterMs` where
- * somebody is. A timer of the script that fires meanwhile does not put that off.
+ * Decides when a script that waits for decisions is suspended: at once if no user is asked, otherwise after
+ * `suspendAfterMs`. A timer of the script that fires meanwhile does not postpone that.
  */
 export class SuspensionPlan {
   readonly #suspendAfterMs: number | undefined;
@@ -26,12 +26,12 @@ export class SuspensionPlan {
     else this.#timeout = setTimeout(this.#suspend, leftMs);
   }
 
-  /** The guest has its turn. */
+  /** The guest executes. */
   pause(): void {
     clearTimeout(this.#timeout);
   }
 
-  /** Something else goes on. */
+  /** The script waits for other work. */
   cancel(): void {
     this.pause();
     this.#dueAtMs = undefined;

@@ -1,16 +1,16 @@
 import { sha256 } from '../text/sha256.js';
 import type { SandboxCall, Settlement } from '../protocol/index.js';
 
-/** What was delivered to the guest at one moment, and what its clock said then. */
+/** The settlements that were delivered to the guest at one moment, and the time of its clock. */
 export interface TapeBatch {
   readonly clockMs: number;
   readonly settlements: readonly Settlement[];
 }
 
-/** A call that the script made, as a replay must make it again: its name and a hash of its arguments. */
+/** A call of the script, which a replay must repeat: its name and a hash of its arguments. */
 export type TapeCall = readonly [name: string, argsSha256: string];
 
-/** A tape as it is stored. Plain data. */
+/** A tape in its stored form. Plain data. */
 export interface StoredTape {
   /** In call order, from the first. */
   readonly calls: readonly TapeCall[];
@@ -18,9 +18,9 @@ export interface StoredTape {
 }
 
 /**
- * The tape is a script's replay log: the calls that the script made, and every result that was delivered to it, in order.
- * Nothing else makes one run of a script differ from another: a guest that starts the same and gets the same results
- * makes the same calls, and its memory is the same, bit by bit.
+ * The tape is a script's replay log: the calls that the script made, and every result that was delivered to it, in
+ * order. Runs of a script differ only by their results: a guest with the same start and the same results makes the
+ * same calls, and its memory is identical bit by bit.
  */
 export class ScriptTape {
   readonly #calls: (TapeCall | SandboxCall)[];
@@ -39,7 +39,7 @@ export class ScriptTape {
     this.#batches.push(batch);
   }
 
-  /** The calls from this index on. */
+  /** The calls starting with this index. */
   callsFrom(index: number): TapeCall[] {
     return this.#calls.slice(index).map(tapeCall);
   }
@@ -70,7 +70,7 @@ export class TapeReader {
     this.#tape = tape;
   }
 
-  /** Whether the script makes this call where the tape has it. A call past the tape's end is a new one. */
+  /** Whether the script's call equals the one on the tape. A call after the tape's end is a new one. */
   agrees(call: SandboxCall): boolean {
     const expected = this.#tape.calls[call.callIndex];
     if (expected === undefined) return true;

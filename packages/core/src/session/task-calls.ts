@@ -5,20 +5,22 @@ import { hasEnded, type ScriptTasks } from './script-tasks.js';
 
 const MAX_SHOWN_ID = 80;
 
-/** The start of the ids of one run's tasks; the index of the call follows. The runtime makes the same ids. */
+/**
+ * The common prefix of the ids of one run's tasks; the index of the call follows. The runtime generates the same ids.
+ */
 export function taskIdStart(runId: string): string {
   return `task_${runId}_`;
 }
 
-/** Answers a script's `tools.spawn.list`, `read`, `wait` and `cancel`. They are no tool calls. */
+/** Answers a script's `tools.spawn.list`, `read`, `wait` and `cancel`. They are not tool calls. */
 export class TaskCalls {
   readonly #tasks: ScriptTasks;
   readonly #ownIdStart: string;
   readonly #answerLater: (call: SandboxCall, make: () => CallResult) => void;
-  /** By call index. `own`: the task is this script's, and the facade knows what it waits for. */
+  /** By call index. `own`: the task belongs to this script, and the facade knows what it waits for. */
   readonly #waits = new Map<number, { readonly call: SandboxCall; readonly stop: () => void; readonly own: boolean }>();
 
-  /** `ownIdStart`: see `taskIdStart`. `answerLater` gets a function that makes the answer and may throw. */
+  /** `ownIdStart`: see `taskIdStart`. `answerLater` receives a function that creates the answer and may throw. */
   constructor(
     tasks: ScriptTasks,
     ownIdStart: string,
@@ -29,7 +31,7 @@ export class TaskCalls {
     this.#answerLater = answerLater;
   }
 
-  /** Throws a `TypeError` for what is no question. */
+  /** Throws a `TypeError` for an invalid query. */
   ask(call: SandboxCall): void {
     const { what, id } = readArguments(call.argsJson);
     switch (what) {
@@ -42,11 +44,11 @@ export class TaskCalls {
       case 'wait':
         return this.#wait(call, textArgument(id));
       default:
-        throw new TypeError('no question that tasks know');
+        throw new TypeError('tools.spawn has no such function');
     }
   }
 
-  /** The script waits for a task of another one. */
+  /** The script waits for a task of another script. */
   get waitsForOthers(): boolean {
     if (this.#waits.size === 0) return false;
     return [...this.#waits.values()].some(({ own }) => !own);
@@ -57,8 +59,8 @@ export class TaskCalls {
     return [...this.#waits.values()].map(({ call }) => call);
   }
 
-  /** Ends a wait; false where the call is none. */
-  forget(callIndex: number): boolean {
+  /** Ends a wait; false if the call is not a wait. */
+  endWait(callIndex: number): boolean {
     this.#waits.get(callIndex)?.stop();
     return this.#waits.delete(callIndex);
   }
@@ -84,7 +86,7 @@ export class TaskCalls {
       const report = this.#tasks.read(id);
       if (report !== undefined) return { ok: true, json: JSON.stringify(report) };
       const shown = id.length > MAX_SHOWN_ID ? `${id.slice(0, MAX_SHOWN_ID)}…` : id;
-      const message = `There is no task "${shown}". \`await tools.spawn.list()\` lists those that there are.`;
+      const message = `There is no task "${shown}". \`await tools.spawn.list()\` lists the existing ones.`;
       return { ok: false, error: { code: 'ToolNotFoundError', message } };
     });
   }

@@ -53,7 +53,7 @@ export function timerDiagnostics(end: SandboxEnd, pending: readonly (SourcePosit
 
 /**
  * Calls with effects that were aborted because nothing waited for them, one warning for each place. `void tools.x()`
- * says that this is meant; a place of which the compiler has said so already is left out.
+ * marks a deliberate call; places that the compiler has already reported are omitted.
  */
 export function abortedDiagnostics(
   end: SandboxEnd,
@@ -69,7 +69,7 @@ export function abortedDiagnostics(
   }
   return [...places.values()].flatMap(([first, ...others]) => {
     const { tool, line, column } = first!;
-    if (diagnostics.some((told) => told.code === 'floating-promise' && told.line === line)) return [];
+    if (diagnostics.some((note) => note.code === 'floating-promise' && note.line === line)) return [];
     const calls = others.length === 0 ? 'was' : `(${others.length + 1} calls) was`;
     const message = `tools.${tool} ${calls} aborted, because nothing in the script waited for it. Write \`await\` before the call, before calls of functions that make it, or \`await Promise.all(…)\` around the list.`;
     const place = line === undefined ? {} : { line, ...(column !== undefined && { column }) };
@@ -78,7 +78,7 @@ export function abortedDiagnostics(
 }
 
 const VOIDED = /\bvoid\s+[\w$.?![\]'"\s]*$/u;
-/** Longer names of tools are not looked for. */
+/** Longer names of tools are not searched. */
 const VOIDED_LENGTH = 200;
 
 function isVoided(source: string, { line, column }: Operation): boolean {

@@ -1,12 +1,12 @@
-/** The state of a clock that is resumed elsewhere. In ms. */
+/** The state of a clock that continues in another process. In ms. */
 export interface ClockReading {
   readonly remainingMs: number;
   readonly pausedMs: number;
 }
 
 /**
- * A script's wall clock: counts down while the script or its tools run, stands still while approvals are all that it waits
- * for, and calls back once when it has run out. During the guest's turn only the time that it used counts, not the time
+ * A script's wall clock: counts down while the script or its tools run, pauses while the script waits only for
+ * approvals, and calls back once at its end. During the guest's turn only the time that it used counts, not the time
  * that it waited for a thread.
  */
 export class WallClock {
@@ -32,12 +32,12 @@ export class WallClock {
     this.#arm();
   }
 
-  /** Subtracts time that had passed before the clock was started. */
+  /** Subtracts the time before the clock was started. */
   charge(spentMs: number): void {
     this.#remainingMs -= spentMs;
   }
 
-  /** The guest has its turn, or waits for it. */
+  /** The guest executes, or waits for its turn. */
   turnBegins(): void {
     this.#turnSince = performance.now();
   }
@@ -54,7 +54,7 @@ export class WallClock {
     this.#pausedSince = performance.now();
   }
 
-  /** For good, or until `run`. */
+  /** Permanently, or until `run`. */
   stop(): void {
     clearTimeout(this.#timer);
     if (this.#since !== undefined) this.#remainingMs -= performance.now() - this.#since;
@@ -69,7 +69,7 @@ export class WallClock {
     );
   }
 
-  /** How long it has stood still for approvals. */
+  /** How long it has been paused for approvals, in ms. */
   pausedMs(): number {
     return this.#pausedMs + (this.#pausedSince === undefined ? 0 : performance.now() - this.#pausedSince);
   }
@@ -83,7 +83,7 @@ export class WallClock {
     this.#timer = setTimeout(() => this.#ring(), Math.max(0, this.remainingMs()));
   }
 
-  /** Turns may have given time back since the timer was set; during a turn the guest has a limit of its own. */
+  /** Turns may have returned time since the timer was set; during a turn the guest has its own limit. */
   #ring(): void {
     if (this.#turnSince !== undefined) this.#timer = setTimeout(() => this.#ring(), NEXT_LOOK_MS);
     else if (this.remainingMs() >= 1) this.#arm();
@@ -91,5 +91,5 @@ export class WallClock {
   }
 }
 
-/** How soon a clock that ran out during a turn is checked again. */
+/** How soon a clock that expired during a turn is checked again, in ms. */
 const NEXT_LOOK_MS = 50;

@@ -1,4 +1,7 @@
 export { fileStore, type FileStoreOptions } from './file-store.js';
+export { withFileLock } from './file-lock.js';
+export { writePrivateFile } from './private-file.js';
+export { obtainKeyFile, readKeyFile, type KeyFileOptions } from './key-file.js';
 export { memoryStore, type MemoryStoreOptions } from './memory-store.js';
 export type { MemoryStoresOptions } from './memory-database.js';
 export { memoryEventLog } from './memory-event-log.js';

@@ -83,7 +83,7 @@ export class JournalFiles {
     return found?.length === bytes && checksum(found) === crc ? found.toString('utf8') : undefined;
   }
 
-  /** Removes all slots but one. A slot that cannot be removed only takes up space. */
+  /** Removes all slots but one. A slot that cannot be removed only uses space. */
   async removeSlots(scriptId: string, but: string | undefined): Promise<void> {
     const names = await namesIn(this.#slotPath(scriptId, ''));
     for (const name of names)

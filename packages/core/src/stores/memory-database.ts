@@ -161,13 +161,13 @@ export function pageOf<Row>(
 ): { rows: Row[]; next?: string } {
   const sign = isDescending ? -1 : 1;
   const start = after === undefined ? Number.NEGATIVE_INFINITY : sign * readCursor(kind, after);
-  const behind = rows
+  const later = rows
     .filter((row) => sign * positionOf(row) > start)
     .toSorted((left, right) => sign * (positionOf(left) - positionOf(right)));
-  const page = behind.slice(0, limit);
+  const page = later.slice(0, limit);
   const last = page.at(-1);
   return {
     rows: page,
-    ...(last === undefined || behind.length === page.length ? {} : { next: writeCursor(kind, positionOf(last)) }),
+    ...(last === undefined || later.length === page.length ? {} : { next: writeCursor(kind, positionOf(last)) }),
   };
 }

@@ -7,6 +7,7 @@ import {
   isLeaseHeld,
   MAX_DELIVERIES,
   pageOfEvents,
+  PageQuerySchema,
   parseShape,
   placeEvents,
   refuseAfterEnd,
@@ -20,6 +21,8 @@ import {
   type EventLog,
   type EventPage,
   type EventRange,
+  type LoggedRunPage,
+  type LoggedRunQuery,
   type LogPosition,
   type StreamEvent,
 } from '../protocol/index.js';
@@ -139,6 +142,12 @@ class MemoryEventLog implements EventLog {
     Object.assign(place, { isDead: false, attempts: 0, reason: '', leaseExpiresAt: 0 });
     this.#board.announce();
     return true;
+  }
+
+  async list(query: LoggedRunQuery = {}): Promise<LoggedRunPage> {
+    const page = parseShape(PageQuerySchema, query, 'query');
+    const { rows, ...rest } = pageOf([...this.#runs], ([, { position }]) => position, { kind: 'logged', ...page });
+    return { runs: rows.map(([runId, { texts, isEnded }]) => ({ runId, nextSeq: texts.length, isEnded })), ...rest };
   }
 
   async delete(runId: string): Promise<void> {

@@ -8,7 +8,7 @@ export interface MemoryStores extends ServiceStores {
   readonly events: EventLog;
 }
 
-/** Threads, runs, approvals and live events in memory: for tests, and to try a server. */
+/** Threads, runs, approvals and live events in memory: for tests, and for trying out a server. */
 export function memoryStores(options: MemoryStoresOptions = {}): MemoryStores {
   const database = new MemoryDatabase(options.now ?? Date.now);
   const events = memoryEventLog(options);

@@ -57,7 +57,7 @@ export class ScriptLister {
     let position = after;
     // Reads more than a page if few of them match.
     for (let max = limit; ; max *= 4) {
-      const part = await this.#behind(position, max, state, awake);
+      const part = await this.#after(position, max, state, awake);
       for (let start = 0; start < part.length; start += AT_ONCE) {
         const found = await Promise.all(part.slice(start, start + AT_ONCE).map((candidate) => candidate.look()));
         for (const [index, script] of found.entries()) {
@@ -72,7 +72,7 @@ export class ScriptLister {
   }
 
   /** By time. Scripts known to be in another state are skipped. */
-  async #behind(
+  async #after(
     after: string,
     max: number,
     state: ListQuery['state'],

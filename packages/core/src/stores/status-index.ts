@@ -137,11 +137,11 @@ export function nameOf(updatedAtMs: number, scriptId: string): string {
 
 /** Selects without sorting all: sorting ten thousand names to show a hundred would dominate the time. */
 function smallest(names: readonly string[], after: string, max: number): readonly string[] {
-  const behind = names.filter((name) => name > after);
-  if (behind.length <= 2 * max) return behind.sort().slice(0, max);
+  const later = names.filter((name) => name > after);
+  if (later.length <= 2 * max) return later.sort().slice(0, max);
   let best: string[] = [];
   let bound: string | undefined;
-  for (const name of behind) {
+  for (const name of later) {
     if (bound !== undefined && name >= bound) continue;
     best.push(name);
     if (best.length < 2 * max) continue;

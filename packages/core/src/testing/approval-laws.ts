@@ -77,7 +77,7 @@ export const approvalLaws: readonly StoresLaw[] = [
       deepStrictEqual(await stores.threads.approval('apr_1'), winners[0]?.approval);
     },
   ),
-  storesLaw('a decision is kept as it was said, with who said it and when', async (_, makeStores) => {
+  storesLaw('a decision is stored unchanged, with its user and its time', async (_, makeStores) => {
     const clock = new TestClock();
     const stores = await makeStores({ now: clock.now });
     const { fence } = await heldRun(stores);

@@ -104,6 +104,24 @@ const publishLaws: readonly EventLogLaw[] = [
     await Promise.all([write(log), write(beside), write(beside)]);
     deepStrictEqual(await readAll(beside, 'run_a'), events);
   }),
+  logLaw(
+    'the runs of the log are listed in the order of their opening, in pages, without those that were deleted',
+    async (log) => {
+      deepStrictEqual(await log.list(), { runs: [] });
+      await log.open('run_b', 1);
+      await log.publish(1, eventsOf(RUN, 2));
+      await log.publish(1, [eventOf(RUN, 2, DONE)]);
+      const first = { runId: 'run_b', nextSeq: 0, isEnded: false };
+      const second = { runId: 'run_a', nextSeq: 3, isEnded: true };
+      deepStrictEqual(await log.list(), { runs: [first, second] });
+      const page = await log.list({ limit: 1 });
+      deepStrictEqual(page.runs, [first]);
+      deepStrictEqual(await log.list({ limit: 1, after: page.next! }), { runs: [second] });
+      for (const after of GARBAGE_CURSORS) await refuses(() => log.list({ after }), InvalidCursorError);
+      await log.delete('run_b');
+      deepStrictEqual(await log.list(), { runs: [second] });
+    },
+  ),
   logLaw('a deleted run is gone, and can begin again', async (log) => {
     await log.publish(5, [...eventsOf(RUN, 3), eventOf(RUN, 3, DONE)]);
     await log.publish(1, eventsOf(OTHER, 1));
@@ -126,7 +144,7 @@ async function readAll(log: EventLog, runId: string): Promise<StreamEvent[]> {
 }
 
 const subscriptionLaws: readonly EventLogLaw[] = [
-  logLaw('a subscription gives each event once, old and new, and ends with the run', async (log) => {
+  logLaw('a subscription yields each event once, old and new, and ends with the run', async (log) => {
     const events = [...eventsOf(RUN, 30), eventOf(RUN, 30, DONE)];
     await log.publish(1, events.slice(0, 10));
     const all = collect(log.subscribe('run_a'));
@@ -159,7 +177,7 @@ const subscriptionLaws: readonly EventLogLaw[] = [
     await log.publish(1, events);
     deepStrictEqual(await all, events);
   }),
-  logLaw('a subscription behind the end of a run ends at once', async (log) => {
+  logLaw('a subscription after the end of a run ends at once', async (log) => {
     await log.publish(1, [eventOf(RUN, 0), eventOf(RUN, 1, DONE)]);
     deepStrictEqual(await collect(log.subscribe('run_a', { from: 2 })), []);
     deepStrictEqual(await collect(log.subscribe('run_a', { from: 99 })), []);
@@ -214,7 +232,7 @@ const subscriptionLaws: readonly EventLogLaw[] = [
     await log.close();
     strictEqual((await closed.all).length, 2);
   }),
-  logLaw('a slow reader gets everything, and holds nobody up', async (log) => {
+  logLaw('a slow reader gets everything, and delays no other reader', async (log) => {
     const events = [...eventsOf(RUN, 2_500), eventOf(RUN, 2_500, DONE)];
     const slow: StreamEvent[] = [];
     const reading = (async () => {
@@ -306,7 +324,7 @@ const groupLaws: readonly EventLogLaw[] = [
     strictEqual(await log.acknowledge(second), true);
     strictEqual(await log.receive(GROUP), undefined);
   }),
-  logLaw('a delivery that has stalled and that nobody took is acknowledged', async (_, makeLog) => {
+  logLaw('a stalled delivery that was not made again is acknowledged', async (_, makeLog) => {
     const clock = new TestClock();
     const log = await makeLog({ now: clock.now });
     await log.publish(1, eventsOf(RUN, 1));
@@ -341,7 +359,7 @@ const groupLaws: readonly EventLogLaw[] = [
     deepStrictEqual([again.attempt, again.events], [1, eventsOf(RUN, 3, 1)]);
     deepStrictEqual(await log.deadLetters({ group: 'persistence' }), { letters: [] });
   }),
-  logLaw('a run whose consumers die without a word becomes a dead letter too', async (_, makeLog) => {
+  logLaw('a run whose consumers die silently becomes a dead letter too', async (_, makeLog) => {
     const clock = new TestClock();
     const log = await makeLog({ now: clock.now });
     await log.publish(1, eventsOf(RUN, 1));

@@ -80,7 +80,7 @@ const creationLaws: readonly StoresLaw[] = [
       await refuses(() => runs.create(runDraft(change)), NotFoundError);
     strictEqual((await runs.list()).runs.length, 2);
   }),
-  storesLaw('a draft that is none is refused', async ({ runs }) => {
+  storesLaw('an invalid draft is refused', async ({ runs }) => {
     const wrong = [{ principal: '' }, { input: [] }, { runId: '../x' }, { runId: 'a b' }, { thread: {} }, { more: 1 }];
     for (const change of wrong)
       await refuses(() => runs.create({ ...runDraft(), ...change } as never), ToolscriptUsageError);
@@ -121,6 +121,13 @@ const idempotencyLaws: readonly StoresLaw[] = [
     strictEqual((await threads.list()).threads.length, 1);
     for (const other of [{ principal: 'bob' }, { idempotencyKey: 'K' }])
       strictEqual((await runs.create({ ...draft, ...other })).isNew, true);
+  }),
+  storesLaw('the same key in another trace gives the same run', async ({ runs }) => {
+    const traced = (traceparent: string) =>
+      runDraft({ idempotencyKey: 'k', options: { a: 1, trace: { traceparent } } });
+    const first = await runs.create(traced('00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'));
+    const again = await runs.create(traced('00-0af7651916cd43dd8448eb211c80319c-c7ad6b7169203331-01'));
+    deepStrictEqual([again.isNew, again.run], [false, first.run]);
   }),
   storesLaw('the same key with another thread, input or options is refused', async ({ runs }) => {
     const draft = runDraft({ idempotencyKey: 'k', options: { a: 1 } });
@@ -257,7 +264,7 @@ const leaseLaws: readonly StoresLaw[] = [
     strictEqual((await stores.runs.claim(LEASE))?.run.runId, run.runId);
     strictEqual(await stores.runs.claim(LEASE), undefined);
   }),
-  storesLaw('a lease that is renewed goes on; one that is lost is told, and changes nothing', async (_, makeStores) => {
+  storesLaw('a renewed lease continues; a lost one is reported, and changes nothing', async (_, makeStores) => {
     const clock = new TestClock();
     const stores = await makeStores({ now: clock.now });
     const { fence } = await heldRun(stores, { claim: { owner: 'a', leaseMs: 1_000 } });
@@ -272,7 +279,7 @@ const leaseLaws: readonly StoresLaw[] = [
     strictEqual((await stores.runs.get(fence.runId))?.leaseExpiresAt, clock.nowMs + LEASE.leaseMs);
     strictEqual((await stores.runs.renew({ runId: 'run_none', epoch: 1 }, 9)).isHeld, false);
   }),
-  storesLaw('a lease that has ended and that nobody took can be renewed, and ends its run', async (_, makeStores) => {
+  storesLaw('an expired lease that was not claimed can be renewed, and ends its run', async (_, makeStores) => {
     const clock = new TestClock();
     const stores = await makeStores({ now: clock.now });
     const { fence } = await heldRun(stores, { claim: { owner: 'a', leaseMs: 1_000 } });
@@ -394,7 +401,7 @@ const listLaws: readonly StoresLaw[] = [
       ok(all.length >= known);
     }
   }),
-  storesLaw('a cursor or a limit that is none is refused', async ({ runs }) => {
+  storesLaw('an invalid cursor or limit is refused', async ({ runs }) => {
     for (const after of GARBAGE_CURSORS) await refuses(() => runs.list({ after }), InvalidCursorError);
     for (const limit of [0, -1, 1.5, Number.NaN, 501]) await refuses(() => runs.list({ limit }), ToolscriptUsageError);
     await refuses(() => runs.list({ state: 'asleep' as never }), ToolscriptUsageError);

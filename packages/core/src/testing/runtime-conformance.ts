@@ -26,7 +26,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     const [call] = segments.flatMap(({ calls }) => calls);
     deepStrictEqual({ ...call, column: 0 }, { callIndex: 0, name: 'echo', argsJson: '{"x":"ü"}', line: 3, column: 0 });
   }),
-  law('arguments are told apart, whatever they say', async (runtime) => {
+  law('arguments are distinguished, whatever they contain', async (runtime) => {
     const texts = [
       '',
       '}',
@@ -59,7 +59,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     };
     deepStrictEqual(await places('äöü🎉é'), await places('xxxxxx'));
   }),
-  law('a detached task has an id of its run at once, and is asked for by that', async (runtime) => {
+  law('a detached task has an id of its run at once, and is found by it', async (runtime) => {
     const body = `const task = tools.spawn.exec('echo', { x: 1 });
       await tools.spawn.list();
       await tools.spawn.read(task.id);
@@ -182,7 +182,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
       '2020-09-13T12:26:40.000Z',
     ]);
   }),
-  law('chance comes from the seed alone', async (runtime) => {
+  law('random numbers come from the seed alone', async (runtime) => {
     const numbers = async (seed: readonly [number, number, number, number]) =>
       returned(await driveRun(runtime, 'return [Math.random(), Math.random(), Math.random()]', { job: { seed } }));
     const first = (await numbers([5, 6, 7, 8])) as number[];
@@ -291,7 +291,7 @@ export const runtimeConformance: readonly RuntimeLaw[] = [
     const stalled = (await driveRun(runtime, 'Promise.reject(new Error("lost")); await new Promise(() => {})')).end;
     ok(stalled.type === 'stalled' && stalled.unhandled?.[0]?.message === 'lost', JSON.stringify(stalled));
   }),
-  law('console, text and progress are told in order', async (runtime) => {
+  law('console, text and progress are reported in order', async (runtime) => {
     const { segments } = await driveRun(
       runtime,
       'console.log("a", { b: 1 }); console.warn("w"); text("x"); emit("y"); context.emitProgress("half"); context.telemetry.emitProgress("all", "warn"); return 1',

@@ -105,7 +105,7 @@ export function runDraft(change: Partial<RunDraft> = {}): RunDraft {
   return { principal: 'ada', thread: { create: { title: 'a thread' } }, input: userInput('hello'), ...change };
 }
 
-/** A run that the caller of this function holds. */
+/** Creates a run that the caller has claimed. */
 export async function heldRun(
   { runs }: ServiceStores,
   change: Partial<RunDraft> = {},

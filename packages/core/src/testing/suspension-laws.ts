@@ -20,7 +20,7 @@ export const suspensionLaws: readonly StoresLaw[] = [
     deepStrictEqual(await stores.runs.suspend(fence, [approvalDraft('apr_3')]), suspended);
     strictEqual((await stores.threads.listApprovals()).approvals.length, 2);
   }),
-  storesLaw('after the last decision the run is queued, and whoever claims it gets the decisions', async (stores) => {
+  storesLaw('after the last decision the run is queued, and its next holder gets the decisions', async (stores) => {
     const { fence } = await heldRun(stores);
     await stores.runs.suspend(fence, [approvalDraft('apr_1'), approvalDraft('apr_2')]);
     strictEqual((await stores.threads.decide('apr_1', 'approve', 'ada'))?.isRunQueued, false);
@@ -123,7 +123,7 @@ export const cancelLaws: readonly StoresLaw[] = [
     deepStrictEqual(await stores.runs.renew(fence, 1_000), { isHeld: true, isCancelRequested: true });
   }),
   storesLaw(
-    'a queued or suspended run whose cancellation is asked for is claimed, so that somebody ends it',
+    'a queued or suspended run whose cancellation is asked for is claimed, so that its holder ends it',
     async (stores) => {
       const queued = await stores.runs.create(runDraft());
       await stores.runs.requestCancel(queued.run.runId);

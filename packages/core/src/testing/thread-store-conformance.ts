@@ -59,7 +59,7 @@ const threadLaws: readonly StoresLaw[] = [
       deepStrictEqual(await threads.readItems(id), { turns: [] });
     }
   }),
-  storesLaw('an id that is taken, or is none, is refused', async ({ threads }) => {
+  storesLaw('a taken or invalid id is refused', async ({ threads }) => {
     await threads.create({ principal: 'ada', threadId: 'thr_1' });
     for (const threadId of ['thr_1', '', 'a b', '../x', 'a\0', 'é', 'x'.repeat(129)])
       await refuses(() => threads.create({ principal: 'eve', threadId }), ToolscriptUsageError);
@@ -203,7 +203,7 @@ const listLaws: readonly StoresLaw[] = [
     });
     deepStrictEqual([all.length, new Set(all).size], [9, 9]);
   }),
-  storesLaw('a cursor, a limit or a query that is none is refused', async ({ threads }) => {
+  storesLaw('an invalid cursor, limit or query is refused', async ({ threads }) => {
     for (const after of GARBAGE_CURSORS) {
       await refuses(() => threads.list({ after }), InvalidCursorError);
       await refuses(() => threads.readItems('thr_1', { after }), InvalidCursorError);

@@ -1,19 +1,26 @@
 /** A longer name is not a misspelling. */
 const MAX_NAME_LENGTH = 128;
-const LEAST_SPELLING_LIKENESS = 0.6;
-const LEAST_TOKEN_LIKENESS = 0.5;
-const LEAST_STEM = 3;
+const MIN_SPELLING_LIKENESS = 0.6;
+const MIN_TOKEN_LIKENESS = 0.5;
+const MIN_STEM = 3;
+/** Maximum number of candidates that are compared, and of steps to compare their spelling. */
+const MAX_CHARACTERS = 100_000;
+const MAX_SPELLING_STEPS = 150_000;
 
 /**
  * The names most similar to `name`, best first: by spelling (`readFlie` → `readFile`) and by shared words
- * (`listFiles` → `listDir`, `read_file` → `readFile`). Dissimilar names are omitted.
+ * (`listFiles` → `listDir`, `read_file` → `readFile`). Dissimilar names are omitted. The work is bounded: of very many
+ * names, only the first are compared.
  */
 export function nearestNames(name: string, names: Iterable<string>, max = 3): string[] {
   if (name === '' || name.length > MAX_NAME_LENGTH) return [];
   const wanted = describeName(name);
   const scored: { name: string; score: number }[] = [];
+  const budget = { characters: MAX_CHARACTERS, steps: MAX_SPELLING_STEPS };
   for (const candidate of new Set(names)) {
-    const score = candidate.length > MAX_NAME_LENGTH ? 0 : likeness(wanted, describeName(candidate));
+    if (candidate.length > MAX_NAME_LENGTH) continue;
+    if ((budget.characters -= candidate.length) < 0) break;
+    const score = likeness(wanted, describeName(candidate), budget);
     if (score > 0) scored.push({ name: candidate, score });
   }
   scored.sort((left, right) => right.score - left.score || compareText(left.name, right.name));
@@ -54,31 +61,44 @@ function describeName(name: string): DescribedName {
   };
 }
 
-function likeness(wanted: DescribedName, candidate: DescribedName): number {
+function likeness(wanted: DescribedName, candidate: DescribedName, budget: { steps: number }): number {
   const spelling = Math.max(
-    spellingLikeness(wanted.letters, candidate.letters),
-    spellingLikeness(wanted.lastPart, candidate.lastPart) * 0.95,
+    spellingLikeness(wanted.letters, candidate.letters, budget),
+    spellingLikeness(wanted.lastPart, candidate.lastPart, budget) * 0.95,
   );
   const shared = [...wanted.tokens].filter((token) => hasWord(candidate.tokens, token)).length;
   const total = wanted.tokens.size + candidate.tokens.size;
   const words = total === 0 ? 0 : (2 * shared) / total;
-  return Math.max(spelling >= LEAST_SPELLING_LIKENESS ? spelling : 0, words >= LEAST_TOKEN_LIKENESS ? words * 0.9 : 0);
+  return Math.max(spelling >= MIN_SPELLING_LIKENESS ? spelling : 0, words >= MIN_TOKEN_LIKENESS ? words * 0.9 : 0);
 }
 
 /** Whether a word is equal, or one is a prefix of the other: `exec` and `execute`, `dir` and `directory`. */
 function hasWord(words: ReadonlySet<string>, word: string): boolean {
   if (words.has(word)) return true;
-  if (word.length < LEAST_STEM) return false;
+  if (word.length < MIN_STEM) return false;
   for (const other of words)
-    if (other.length >= LEAST_STEM && (other.startsWith(word) || word.startsWith(other))) return true;
+    if (other.length >= MIN_STEM && (other.startsWith(word) || word.startsWith(other))) return true;
   return false;
 }
 
-function spellingLikeness(left: string, right: string): number {
+function spellingLikeness(left: string, right: string, budget: { steps: number }): number {
   const longest = Math.max(left.length, right.length);
   if (longest === 0) return 0;
-  if (Math.abs(left.length - right.length) / longest > 1 - LEAST_SPELLING_LIKENESS) return 0;
-  return 1 - editDistance(left, right) / longest;
+  if (Math.abs(left.length - right.length) / longest > 1 - MIN_SPELLING_LIKENESS) return 0;
+  const [from, to] = differingParts(left, right);
+  budget.steps -= from.length * to.length;
+  // defence: name-comparison-is-bounded, without it: return 1 - editDistance(from, to) / longest;
+  return budget.steps < 0 ? 0 : 1 - editDistance(from, to) / longest;
+}
+
+/** Both texts without their common beginning and end: the edit distance is the same. */
+function differingParts(left: string, right: string): [string, string] {
+  const shorter = Math.min(left.length, right.length);
+  let start = 0;
+  while (start < shorter && left[start] === right[start]) start++;
+  let end = 0;
+  while (end < shorter - start && left[left.length - 1 - end] === right[right.length - 1 - end]) end++;
+  return [left.slice(start, left.length - end), right.slice(start, right.length - end)];
 }
 
 /** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */

@@ -1,10 +1,17 @@
 import { randomBytes } from 'node:crypto';
 
 // A counter makes ids unique within the process; 96 random bits make them unique between processes.
-const PROCESS_PART = randomBytes(12).toString('base64url');
+const PROCESS_PART = letters(12);
 let made = 0;
 
-/** A short unique id, such as `scr_4f0…_1a`. Ids are not secrets: knowing one grants no access. */
+/**
+ * A short unique id, such as `scr_4f0…_1a`. It contains only letters, digits and `_`, so that a double click selects
+ * it whole. Ids are not secrets: knowing one grants no access.
+ */
 export function newId(prefix: string): string {
   return `${prefix}_${PROCESS_PART}_${(made++).toString(36)}`;
+}
+
+function letters(bytes: number): string {
+  return BigInt(`0x${randomBytes(bytes).toString('hex')}`).toString(36);
 }

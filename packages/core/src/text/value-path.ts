@@ -3,12 +3,15 @@ export type ValuePath = readonly (string | number)[];
 
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
 const MAX_KEY_LENGTH = 60;
+const MAX_IDENTIFIER_LENGTH = 128;
 
 /** Formats a path as a script writes it: `args.items[2].city`. */
 export function formatPath(path: ValuePath, root = 'args'): string {
   return path.reduce<string>((text, part) => {
     if (typeof part === 'number') return `${text}[${part}]`;
-    return IDENTIFIER.test(part) ? `${text}.${part}` : `${text}[${quoteKey(part)}]`;
+    return part.length <= MAX_IDENTIFIER_LENGTH && IDENTIFIER.test(part)
+      ? `${text}.${part}`
+      : `${text}[${quoteKey(part)}]`;
   }, root);
 }
 

@@ -7,8 +7,8 @@ import { requiredKeys } from './schema-types.js';
 import { mayBeNull, ValueSchemas, type DescribedObject } from './value-schemas.js';
 
 /**
- * A validator that takes null as absence for a member that may be left out and may not be null. Only arguments that are
- * refused otherwise are validated a second time.
+ * A validator that treats null as absence of a member that may be omitted and must not be null. Only arguments that
+ * are otherwise invalid are validated a second time.
  */
 export function nullsAsAbsent(
   jsonSchema: JsonObject,
@@ -26,7 +26,7 @@ export function nullsAsAbsent(
   };
 }
 
-/** Null where the value is no JSON. */
+/** Null if the value is not JSON. */
 function copyOf(value: unknown): JsonValue {
   try {
     return copyJson(value);

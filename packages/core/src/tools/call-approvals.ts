@@ -12,17 +12,17 @@ import { CallForGate, type ApprovalListener } from './gate-call.js';
 
 /** The facade, as its approvals use it. */
 interface DecidedCalls {
-  /** The script has ended, or is suspended. */
+  /** Whether the script has ended or is suspended. */
   isClosed(): boolean;
   enqueue(record: CallRecord): void;
   refuse(record: CallRecord, status: 'failed' | 'denied' | 'not_started' | 'unknown', error: GuestError): void;
   abort(record: CallRecord, reason: string): void;
   emit(event: FacadeEvent): void;
-  /** A call now waits for a decision, or nobody is asked about it any longer. */
+  /** A call now waits for a decision, or no user is asked about it any longer. */
   waitingChanged(): void;
 }
 
-/** Asks the gate about the calls of one facade, and applies what it decides. */
+/** Asks the gate about the calls of one facade, and applies its decisions. */
 export class CallApprovals implements ApprovalListener {
   readonly #options: FacadeOptions;
   readonly #table: CallTable;
@@ -47,7 +47,7 @@ export class CallApprovals implements ApprovalListener {
     this.#follow(record, this.#options.gate.recheck(call, request));
   }
 
-  /** Whether today's rules deny a call that an earlier process had approved. */
+  /** Whether the current rules deny a call that an earlier process had approved. */
   isForbidden(record: CallRecord): boolean {
     return this.#options.gate.forbids(this.#gateCall(record)) !== undefined;
   }
@@ -68,8 +68,8 @@ export class CallApprovals implements ApprovalListener {
 
   parked(record: CallRecord): void {
     if (record.state !== 'awaiting_approval' || record.isParked) return;
-    // The script has ended: nothing will resume it with a decision.
-    if (this.#calls.isClosed()) return this.#calls.abort(record, 'the script ended before anybody decided');
+    // The script has ended, so no later decision can resume it.
+    if (this.#calls.isClosed()) return this.#calls.abort(record, 'the script ended before a decision');
     this.#table.park(record);
     this.#calls.waitingChanged();
   }
@@ -91,7 +91,7 @@ export class CallApprovals implements ApprovalListener {
     this.#calls.enqueue(record);
   }
 
-  /** True where the call may run. */
+  /** True if the call may run. */
   #apply(record: CallRecord, decision: GateDecision): boolean {
     this.#resolved(record, decision);
     if (decision.decision !== 'approve') {

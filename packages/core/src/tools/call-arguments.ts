@@ -7,18 +7,18 @@ import { parseJson } from './json-text.js';
 import { issueLines } from './validation-issues.js';
 
 export type CheckedArguments =
-  /** `absent`: paths of members that are null and count as left out. */
+  /** `absent`: paths of members that are null and count as omitted. */
   | { ok: true; value: JsonValue; json: string; absent: readonly string[] }
   | { ok: false; message: string; sent: JsonValue; data?: unknown };
 
 export interface ArgumentLimits {
-  /** Bytes of JSON. */
+  /** Maximum bytes of JSON. */
   readonly maxBytes: number;
-  /** Values at every level, and names of members. */
+  /** Maximum number of values at every level, plus member names. */
   readonly maxValues: number;
 }
 
-/** Validates the arguments and serialises the effective input, once. `sent`: what is recorded of wrong arguments. */
+/** Validates the arguments and serialises the effective input, once. `sent`: the recorded form of invalid arguments. */
 export function checkArguments(
   tool: Tool,
   { argsJson, argsProblem }: FacadeCall,
@@ -42,12 +42,12 @@ export function checkArguments(
   }
   const { value, absent = [] } = validated;
   const json = JSON.stringify(value);
-  // Validation added nothing: the text that was read is the one that runs.
+  // Validation added nothing, so the original text is the one that runs.
   if (json === argsJson) return { ok: true, value: parsed.value, json: argsJson, absent };
   return { ok: true, value: JSON.parse(json) as JsonValue, json, absent };
 }
 
-/** Null for a member that may be left out: checking notes it where it is known before the script runs. */
+/** Notes null in an optional member. Arguments that are known before the script runs are noted by the check. */
 export function absentNote(tool: Tool, { line, column }: FacadeCall, path: string): Diagnostic {
   const place = { ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
   return { severity: 'info', code: NULL_AS_ABSENT, message: nullAsAbsent(tool.name, path), ...place };

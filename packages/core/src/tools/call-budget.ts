@@ -2,19 +2,22 @@ import type { Limits } from '../protocol/limits.js';
 import type { ArgumentLimits } from './call-arguments.js';
 import type { FacadeCall } from './facade-types.js';
 
-/** Bytes of wrong arguments, in one script, after which it may send small ones only: large ones take long to refuse. */
+/**
+ * After this many bytes of invalid arguments, a script may send only small ones, because large ones take long to
+ * reject.
+ */
 const MAX_WRONG_BYTES = 2_097_152;
 const MAX_BYTES_AFTER = 65_536;
 
 type BudgetLimits = Pick<Limits, 'maxToolCalls' | 'maxToolInputBytes' | 'maxToolInputValues'>;
 
-/** How many calls a script may still make, and how large their arguments may be. */
+/** The remaining calls of a script, and the permitted size of their arguments. */
 export class CallBudget {
   readonly #limits: BudgetLimits;
   #made: number;
   #wrongBytes = 0;
 
-  /** `made`: before the script was suspended. */
+  /** `made`: the number of calls before the script was suspended. */
   constructor(limits: BudgetLimits, made: number) {
     this.#limits = limits;
     this.#made = made;
@@ -24,7 +27,7 @@ export class CallBudget {
     return this.#made;
   }
 
-  /** False where the call is beyond the budget. A call that is repeated was counted before. */
+  /** False if the call exceeds the budget. A repeated call was counted before. */
   take({ isRepeated }: FacadeCall): boolean {
     if (isRepeated === true) return true;
     if (this.#made >= this.#limits.maxToolCalls) return false;

@@ -2,7 +2,7 @@ import type { ToolCallContext } from '../protocol/tools.js';
 import type { CallRecord } from './call-record.js';
 import type { FacadeOptions } from './facade-types.js';
 
-/** Takes what a tool reports while its call runs. */
+/** Receives a tool's reports while its call runs. */
 export interface CallReporter {
   progress(record: CallRecord, message: unknown): void;
   output(record: CallRecord, text: unknown): void;
@@ -30,8 +30,8 @@ export function idempotencyKey(
 }
 
 /**
- * A tool's view of its call: a plain object. `signal` is made when it is read, which most tools never do; copies of a
- * context, and objects that inherit from it, have it too.
+ * A tool's view of its call: a plain object. `signal` is created when it is read, which most tools never do; copies
+ * of a context, and objects that inherit from it, have it too.
  */
 export function callContext(
   { app, principal, scriptId, limits }: FacadeOptions,

@@ -1,8 +1,9 @@
 import { CATCHABLE_CODES, ToolCallError, type ErrorCode } from '../protocol/errors.js';
 import { jsonDepthExceeds, MAX_JSON_DEPTH } from '../protocol/json.js';
+import type { Operation } from '../protocol/operations.js';
 import type { GuestError } from '../protocol/sandbox.js';
 
-/** Characters of a tool's message that reach the script. */
+/** Maximum characters of a tool's message that reach the script. */
 const MAX_MESSAGE_LENGTH = 2_000;
 const MAX_DATA_LENGTH = 16_384;
 
@@ -12,18 +13,34 @@ export function guestError(code: ErrorCode, message: string, data?: unknown): Gu
   return data === undefined ? { code, message: cut } : { code, message: cut, data };
 }
 
-/** The error of a call that had started when its process ended. `idempotencyKey`: of that call, and of its retry. */
+/** The error of a call that was aborted. `reason`: part of a sentence. */
+export function abortedCall(tool: string, reason: string): GuestError {
+  return guestError('ToolExecutionError', `The call of ${tool} was aborted: ${reason}.`);
+}
+
+/** The error of a structured call that was aborted, whose end may be unknown. */
+export function endOfAborted(status: Operation['status'], message: string): NonNullable<Operation['error']> {
+  const end = status === 'unknown' ? `${message} Whether it took effect is not known.` : message;
+  return { code: 'ToolExecutionError', message: end };
+}
+
+/** Says of a call that it had started when its process ended. */
+export function unknownEndOf(tool: string): string {
+  return `The call of ${tool} had started when its process ended. Whether it took effect is not known; it was not made again.`;
+}
+
+/** The error of a script's call that had started when its process ended. `idempotencyKey`: of that call, and of its retry. */
 export function unknownEnd(tool: string, callId: string, idempotencyKey: string): GuestError {
   return guestError(
     'ToolExecutionError',
-    `The call of ${tool} had started when its process ended. Whether it took effect is not known; it was not made again. \`await error.retry()\` makes it again, under the same idempotency key.`,
+    `${unknownEndOf(tool)} \`await error.retry()\` makes it again, under the same idempotency key.`,
     { status: 'unknown', callId, idempotencyKey },
   );
 }
 
 /**
- * What reaches a script of an error that a tool threw: a catchable code, the message and JSON data. Never a stack, a
- * cause, or another member. Never throws, whatever was thrown.
+ * The part of a tool's error that reaches a script: a catchable code, the message and JSON data. Never a stack, a
+ * cause, or another member. Never throws, for any thrown value.
  */
 export function describeThrown(thrown: unknown, toolName: string): GuestError {
   try {

@@ -1,4 +1,4 @@
-/** Has `size` places; callers beyond them wait in the order in which they came. */
+/** Has `size` places; further callers wait in order of arrival. */
 export class CallQueue {
   readonly #size: number;
   readonly #waiting = new Set<() => void>();
@@ -8,7 +8,7 @@ export class CallQueue {
     this.#size = size;
   }
 
-  /** Calls `enter` when a place is free. Where that is later, returns a function that leaves the queue. */
+  /** Calls `enter` when a place is free. If the caller has to wait, returns a function that leaves the queue. */
   join(enter: () => void): (() => void) | undefined {
     // defence: calls-at-once-are-capped, without it: if (this.#size > 0) return void enter();
     if (this.#inside < this.#size && this.#waiting.size === 0) {
@@ -21,7 +21,7 @@ export class CallQueue {
     return () => void this.#waiting.delete(turn);
   }
 
-  /** Releases a place; the one that has waited longest takes it. */
+  /** Releases a place; the caller that has waited longest takes it. */
   leave(): void {
     this.#inside -= 1;
     for (const next of this.#waiting) {

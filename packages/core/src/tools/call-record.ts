@@ -6,9 +6,9 @@ import type { Tool } from '../protocol/tools.js';
 import type { CallResult, FacadeCall } from './facade-types.js';
 
 /**
- * The state of a call. `deciding`: it is not known yet whether a user must decide. `awaiting_approval`: a user must
- * decide. `over_budget`: it is refused when the calls before it have ended. A call leaves `executing` only when the tool
- * has settled or nobody waits for it any longer.
+ * The state of a call. `deciding`: it is unknown whether a user must decide. `awaiting_approval`: a user must decide.
+ * `over_budget`: it is refused after the calls before it have ended. A call leaves `executing` only after the tool
+ * has settled or nothing waits for it any longer.
  */
 export type CallState = 'deciding' | 'awaiting_approval' | 'over_budget' | 'queued' | 'executing' | 'settled';
 
@@ -25,20 +25,20 @@ export class CallRecord {
   readonly call: FacadeCall;
   readonly tool: Tool;
   readonly startedAtMs: number;
-  /** Deep-frozen. The arguments as the script sent them where they were not valid. */
+  /** Deep-frozen. For invalid arguments, what the script sent. */
   input: unknown;
   inputJson: string;
   state: CallState = 'deciding';
   abortReason: string | undefined;
-  /** What a user has to decide. */
+  /** The request that a user has to decide. */
   request: ApprovalRequest | undefined;
-  /** Nobody is asked. */
+  /** True if no user is asked. */
   isParked = false;
   /** Stops waiting for a place. */
   leaveQueue: (() => void) | undefined;
   holdsPlace = false;
   end: CallEnd | undefined;
-  /** Until the script has its answer. */
+  /** Held until the script has its answer. */
   #deliver: ((result: CallResult) => void) | undefined;
   #settledListeners: (() => void)[] | undefined;
   #controller: AbortController | undefined;
@@ -67,7 +67,7 @@ export class CallRecord {
     return this.state === 'settled';
   }
 
-  /** Made when it is read: most tools never do. */
+  /** Created when it is read: most tools never do. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     return this.#controller.signal;
@@ -97,7 +97,7 @@ export class CallRecord {
     this.abortSignal('the script is suspended');
   }
 
-  /** The end is final: what happens later does not change what was reported. */
+  /** The end is final: later events do not change the report. */
   settle(end: CallEnd, nowMs: number): void {
     this.state = 'settled';
     this.end = end;

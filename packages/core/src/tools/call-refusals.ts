@@ -10,26 +10,26 @@ import type { CallResult } from './facade-types.js';
 
 const MAX_SHOWN_NAME = 80;
 
-/** `isHidden`: there is such a tool, and scripts may not use it here. */
+/** `isHidden`: the tool exists, but scripts may not use it here. */
 export function notFound(name: string, names: readonly string[], isHidden: boolean): GuestError {
   const shown = name.length > MAX_SHOWN_NAME ? `${name.slice(0, MAX_SHOWN_NAME)}…` : name;
   const what = isHidden ? `The tool "${shown}" is not available here.` : `There is no tool "${shown}".`;
   return guestError('ToolNotFoundError', `${what}${didYouMean(name, names)}`);
 }
 
-/** `operations`: of the calls that the script made, and of those that were refused like this one. */
+/** `operations`: of the calls that the script made, and of those that were refused for the same reason. */
 export function overBudget(maxToolCalls: number, operations: readonly Operation[]): GuestError {
   const counts = new Map<OperationStatus, number>();
   for (const { status } of operations) if (status !== 'not_started') counts.set(status, (counts.get(status) ?? 0) + 1);
   const made = [...counts].map(([status, count]) => `${count} ${status.replace('_', ' ')}`).join(', ');
   return guestError(
     'ToolBudgetExceededError',
-    `A script may make ${maxToolCalls} tool calls, and this one has${made === '' ? '' : ` (${made})`}. Make the calls that are left in the next script, or fewer calls.`,
+    `A script may make ${maxToolCalls} tool calls, and this one has${made === '' ? '' : ` (${made})`}. Make the remaining calls in the next script, or make fewer calls.`,
   );
 }
 
 export function otherArguments(tool: Tool): GuestError {
-  const message = `The tool ${tool.name} reads the arguments of the call differently today, so the call was not made again.`;
+  const message = `The tool ${tool.name} now reads the arguments of the call differently, so the call was not repeated.`;
   return guestError('ToolValidationError', message);
 }
 

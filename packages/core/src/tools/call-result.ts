@@ -3,20 +3,20 @@ import type { Tool } from '../protocol/tools.js';
 import { issueLines } from './validation-issues.js';
 
 export type CheckedResult =
-  /** `json` is the value's text; an empty one is `undefined`. */
+  /** `json` is the value's text; an empty text means `undefined`. */
   | { readonly ok: true; readonly json: string; readonly value: unknown }
   | { readonly ok: false; readonly reason: string };
 
 export interface ResultLimits {
-  /** Bytes of JSON. */
+  /** Maximum bytes of JSON. */
   readonly maxToolResultBytes: number;
-  /** Values at every level, and names of members. */
+  /** Maximum number of values at every level, plus member names. */
   readonly maxToolResultValues: number;
 }
 
 /**
- * A tool's return value as JSON text: checked against the output schema, capped in depth, values and bytes. The tool
- * has run by now, so every refusal says so. Never throws.
+ * Converts a tool's return value to JSON text: checked against the output schema, and limited in depth, values and
+ * bytes. The tool has already run, so every error message says so. Never throws.
  */
 export function checkResult(tool: Tool, result: unknown, limits: ResultLimits): CheckedResult {
   try {
@@ -35,7 +35,7 @@ function serialise(
   if (lost !== undefined) return refused(tool, `its result is not JSON data: result${lost}`);
   // defence: result-values-are-capped
   if (values > maxValues)
-    return refused(tool, `its result holds more than ${maxValues} values and names of members; ask for less`);
+    return refused(tool, `its result holds more than ${maxValues} values and names of members; request less`);
   let json = JSON.stringify(result, hasErrors ? errorsAsData : undefined) as string | undefined;
   if (json === undefined && result !== undefined)
     return refused(tool, `its result is not JSON data but a ${typeof result}`);
@@ -55,17 +55,17 @@ function serialise(
   const bytes = json === undefined ? 0 : Buffer.byteLength(json);
   // defence: result-bytes-are-capped
   if (bytes > maxBytes)
-    return refused(tool, `its result is ${bytes} bytes of JSON and ${maxBytes} may cross; ask for less`);
+    return refused(tool, `its result is ${bytes} bytes of JSON, and at most ${maxBytes} are allowed; request less`);
   if (json === undefined) return { ok: true, json: '', value: undefined };
-  // Mostly validation changes nothing, and the value need not be read twice.
+  // Validation usually changes nothing, and then the value is not read twice.
   return { ok: true, json, value: read?.json === json ? read.value : JSON.parse(json) };
 }
 
 /** Searches a result for objects that JSON would silently empty, such as a Map, and counts its values. */
 class ResultLook {
-  /** Values and names of members that were visited. */
+  /** The number of visited values and member names. */
   values = 1;
-  /** The path below the result, and what is there. Deeper than JSON may cross is refused later. */
+  /** The path below the result, and the value there. Values nested too deeply for JSON are rejected later. */
   readonly lost: string | undefined;
   hasErrors = false;
   readonly #maxValues: number;
@@ -117,14 +117,14 @@ function oddObject(value: object): string | undefined {
   return isBareIterator(value) ? 'an iterator' : undefined;
 }
 
-/** A generator, `map.values()` and the like, of which JSON has nothing. */
+/** A generator, a `map.values()` or a similar object, which JSON cannot carry. */
 function isBareIterator(value: object): boolean {
   return !Array.isArray(value) && Symbol.iterator in value && Object.keys(value).length === 0;
 }
 
-/** A script sees the name and the message of an error; its other members are the host's. */
+/** A script sees only the name and the message of an error; its other members belong to the host. */
 function errorsAsData(this: Record<string, unknown>, key: string, value: unknown): unknown {
-  // Its `toJSON` is not used: it may give the request with its keys.
+  // Its `toJSON` is not called, because it may expose the request with its keys.
   const error = this[key];
   return error instanceof Error ? { name: error.name, message: error.message } : value;
 }

@@ -3,7 +3,7 @@ import type { CallEnd, CallRecord, CallState } from './call-record.js';
 import type { EndedCall, PendingCalls, SuspendedCalls, WaitingCall } from './facade-types.js';
 import { waitingCall } from './waiting-calls.js';
 
-/** The calls of one facade, and how many of them are in each state. Every change of a call's state goes through here. */
+/** The calls of one facade, and the number of calls in each state. Every state change of a call passes through here. */
 export class CallTable {
   readonly #nowMs: () => number;
   /** Calls that ended before the script was suspended. */
@@ -64,7 +64,7 @@ export class CallTable {
     this.#count(record, 1);
   }
 
-  /** Nobody is asked about the call. */
+  /** No user is asked about the call. */
   park(record: CallRecord): void {
     record.isParked = true;
     this.#parked += 1;
@@ -84,12 +84,12 @@ export class CallTable {
     return this.#records.size === this.#states.settled;
   }
 
-  /** Calls beyond the budget wait for every other call, also for one that awaits approval. */
+  /** Calls over the budget wait for every other call, including one that awaits approval. */
   get onlyOverBudget(): boolean {
     return this.#underWay === 0 && this.#states.awaiting_approval === 0;
   }
 
-  /** Whether users' decisions are all that is waited for; detached tasks are not waited for. */
+  /** Whether the facade waits only for users' decisions. Detached tasks do not count. */
   get waitsForApprovalsOnly(): boolean {
     return this.#states.awaiting_approval > 0 && this.#underWay === 0;
   }
@@ -120,7 +120,9 @@ export class CallTable {
       .map(({ operation }) => operation);
   }
 
-  /** Gives what is known of every call; those that wait for a decision or a refusal are dropped without an answer. */
+  /**
+   * Returns the known state of every call; those that wait for a decision or a refusal are dropped without an answer.
+   */
   suspend(): Pick<SuspendedCalls, 'ended' | 'waiting'> {
     const waiting: WaitingCall[] = [];
     const ended = this.#earlierEnds();
@@ -134,14 +136,14 @@ export class CallTable {
     return { ended, waiting };
   }
 
-  /** Without those of calls that were made again since. */
+  /** Excludes calls that were made again since. */
   #earlierEnds(): EndedCall[] {
     if (this.#earlier === undefined) return [];
     const again = new Set([...this.#records.values()].map(({ call }) => call.callIndex));
     return this.#earlier.filter(({ callIndex }) => !again.has(callIndex));
   }
 
-  /** Calls that end without a user's decision; without detached tasks and calls beyond the budget. */
+  /** Calls that end without a user's decision, except detached tasks and calls over the budget. */
   get #underWay(): number {
     const { deciding, queued, executing } = this.#states;
     return deciding + queued + executing - this.#detached;

@@ -7,26 +7,26 @@ import type { ObservedShapes } from './observed-shapes.js';
 import { identifierName, writtenNames } from './tool-names.js';
 
 export interface ToolSummary {
-  /** As a script writes it after `tools.`. */
+  /** The name as a script writes it after `tools.`. */
   readonly name: string;
   /** The first sentence of its description. */
   readonly description: string;
 }
 
-/** Finds tools, for a script that was not shown all of them. */
+/** Finds tools for a script whose prompt did not show all of them. */
 export interface ToolCatalog {
-  /** Best first; tools that share no word with the query are left out. `limit`: 1 to 50, default 10. */
+  /** Best match first; tools that share no word with the query are omitted. `limit`: 1 to 50, default 10. */
   search(query: string, options?: { limit?: number }): ToolSummary[];
   /**
-   * The tool's declaration, and what its results looked like where it does not say what they are; undefined
-   * where there is no such tool.
+   * The tool's declaration, with the observed shape of its results if it has no output schema; undefined if there is
+   * no such tool.
    */
   describe(name: string): string | undefined;
-  /** A sentence for a name that `describe` does not know. */
+  /** The message for a name that `describe` does not know. */
   explainMissing(name: string): string;
   /** The same tools, with the shapes of results that this principal's calls returned. */
   forPrincipal(principal: string | undefined): ToolCatalog;
-  /** Every tool, or those in one namespace (`mcp.github`), in the order given. */
+  /** Every tool, or those in one namespace (`mcp.github`), in their original order. */
   list(namespace?: string): ToolSummary[];
 }
 
@@ -38,16 +38,16 @@ const MAX_QUERY_LENGTH = 1_000;
 const NAME_WEIGHT = 8;
 const PARAMETER_WEIGHT = 2;
 const DESCRIPTION_WEIGHT = 1;
-/** The share of a token's weight that a query word gets which is only a prefix of it. */
+/** The share of a token's weight for a query word that is only a prefix of it. */
 const PREFIX_SHARE = 0.5;
-const LEAST_PREFIX = 3;
-/** Max tokens that one query word may be a prefix of. */
+const MIN_PREFIX = 3;
+/** Maximum number of tokens of which one query word may be a prefix. */
 const MAX_PREFIX_TOKENS = 64;
 
 /** `observed`: the shapes of results that `describe` shows for tools without an output schema. */
 export function createCatalog(tools: readonly Tool[], observed?: ObservedShapes): ToolCatalog {
   let made: TokenCatalog | undefined;
-  // Most scripts never ask, and an index of many tools takes its time.
+  // Created on demand: most scripts never search, and an index of many tools takes time.
   const catalog = () => (made ??= new TokenCatalog(tools, observed));
   const forPrincipal = (principal: string | undefined): ToolCatalog => ({
     search: (query, options) => catalog().search(query, options),
@@ -152,7 +152,7 @@ class TokenCatalog {
 
   *#matches(token: string): Iterable<[string, number]> {
     if (this.#postings.has(token)) yield [token, 1];
-    if (token.length < LEAST_PREFIX) return;
+    if (token.length < MIN_PREFIX) return;
     const start = firstAtLeast(this.#sortedTokens, token);
     for (let index = start; index < start + MAX_PREFIX_TOKENS; index++) {
       const candidate = this.#sortedTokens[index];
@@ -162,7 +162,7 @@ class TokenCatalog {
   }
 }
 
-/** The first index whose token is not before `token`. */
+/** The first index whose token is not less than `token`. */
 function firstAtLeast(sorted: readonly string[], token: string): number {
   let low = 0;
   let high = sorted.length;

@@ -12,24 +12,26 @@ import {
 import { identifierName } from './tool-names.js';
 
 /**
- * The detail of declarations, from most to least: `full` with the docs of tools and members; `types`
- * without the members' docs; `signatures` one line a tool, nested objects only hinted at; `names` with each
- * tool's first sentence, as comments.
+ * The detail of declarations, from most to least: `full` with the docs of tools and members; `types` without the
+ * members' docs; `signatures` one line a tool, with nested objects abbreviated; `names` with each tool's first
+ * sentence, as comments.
  */
 export type DeclarationDetail = 'full' | 'types' | 'signatures' | 'names';
 
 export interface DeclarationOptions {
   /** Default `full`. */
   detail?: DeclarationDetail;
-  /** Declares what may be absent (`tools.spawn?`, `tools.http?`, `tools.mcp?`) as optional. Default false. */
+  /** Declares members that may be absent (`tools.spawn?`, `tools.http?`, `tools.mcp?`) as optional. Default false. */
   optionalMembers?: boolean;
-  /** `tools.spawn` exists. Default false. */
+  /** Whether `tools.spawn` exists. Default false. */
   spawn?: boolean;
-  /** Declares also what is accepted or returned but not shown to models: for the type checker. Default false. */
+  /**
+   * Also declares members that are accepted or returned but hidden from models: for the type checker. Default false.
+   */
   everything?: boolean;
 }
 
-/** The declaration of one tool, as lines without the indentation of their place. */
+/** The declaration of one tool, as lines without outer indentation. */
 export interface ToolDeclaration {
   readonly tool: Tool;
   readonly detail: DeclarationDetail;
@@ -49,9 +51,9 @@ export function signatureOf(tool: Tool): string {
 }
 
 /**
- * `interface Tools { … }` with what it needs before it. Dotted names become nested members. A name that is no
- * identifier is declared under its identifier form, with the name itself, quoted, as an alias. The same text
- * serves the model and the type checker (`names` is for reading only).
+ * `interface Tools { … }`, preceded by the types it needs. Dotted names become nested members. A name that is not an
+ * identifier is declared under its identifier form, with the quoted name as an alias. The same text serves the model
+ * and the type checker (`names` is only for reading).
  */
 export function declarationsFor(tools: readonly Tool[], options: DeclarationOptions = {}): string {
   const detail = options.detail ?? 'full';
@@ -90,12 +92,12 @@ export function layOutDeclarations(declarations: readonly ToolDeclaration[], opt
   return [...definitions, 'interface Tools {', ...indented(members), '}', ''].join('\n');
 }
 
-/** The line in place of the tools of a namespace that are not declared. */
+/** The line that replaces the undeclared tools of a namespace. */
 export function missingLine(count: number): string {
   return `// … ${count} more`;
 }
 
-/** The line for a namespace of which no tool is declared. */
+/** The line for a namespace without declared tools. */
 export function namespaceLine(name: string, count: number): string {
   return `// ${name}: ${count} tools`;
 }
@@ -118,7 +120,7 @@ interface Namespace {
   readonly path: string;
   readonly members: Map<string, ToolDeclaration>;
   readonly namespaces: Map<string, Namespace>;
-  /** Names as given that are no identifiers → what of the namespace they hold, by identifier form. */
+  /** The given names that are not identifiers, and the part of the namespace that they denote, by identifier form. */
   readonly givenNames: Map<string, Set<string>>;
   missing: number;
 }
@@ -142,7 +144,7 @@ function signature(tool: Tool, writer: SchemaTypeWriter, everything = false): st
   return `(args${needsArguments(tool) ? '' : '?'}: ${joinUnion(args)}): Promise<${result}>`;
 }
 
-/** With `everything`: also with the names that arguments had before, each in the place of its new one. */
+/** With `everything`: also the former names of arguments, each as an alternative to its current name. */
 function argumentSchemas({ inputSchema, oldNames }: Tool, everything: boolean): JsonObject[] {
   if (!everything || oldNames === undefined) return [inputSchema];
   const entries = Object.entries(oldNames);
@@ -163,12 +165,12 @@ function argumentSchemas({ inputSchema, oldNames }: Tool, everything: boolean): 
   });
 }
 
-/** Where the ways to write the arguments are too many, or not plain: the validator alone judges them. */
+/** If the arguments can be written in too many ways, or the schema is not plain, only the validator judges them. */
 const ANY_ARGUMENTS: JsonObject = { type: 'object', additionalProperties: true };
 
 const MAX_NAMINGS = 16;
 
-/** Every way to write the required arguments: each by its name of today, or by one of its old names. */
+/** Every way to write the required arguments: each by its current name, or by one of its former names. */
 function namings(
   required: readonly string[],
   oldNames: readonly [string, string][],
@@ -182,7 +184,9 @@ function namings(
   return ways;
 }
 
-/** Whether a call without arguments is refused; where the schema is no plain list of members, it is tried. */
+/**
+ * Whether a call without arguments is invalid; if the schema is not a plain list of members, the validator tries it.
+ */
 function needsArguments(tool: Tool): boolean {
   const { anyOf, oneOf, allOf, $ref } = tool.inputSchema;
   if (requiredKeys(tool.inputSchema).length > 0) return true;
@@ -194,7 +198,7 @@ function needsArguments(tool: Tool): boolean {
   }
 }
 
-/** A doc comment; the lines of a description are kept, because formats are shown in them. */
+/** A doc comment; it keeps the lines of a description, because descriptions show formats in them. */
 function toolDoc(description: string): string[] {
   const text = description.trim();
   const kept = text.length > MAX_TOOL_DOC ? `${text.slice(0, MAX_TOOL_DOC)}…` : text;
@@ -205,7 +209,7 @@ function toolDoc(description: string): string[] {
   return ['/**', ...[first, ...rest].map((line) => ` * ${line}`.trimEnd()), ' */'];
 }
 
-/** What the types of each tool begin with. */
+/** The common prefix of the names of each tool's types. */
 function typePrefixes(tools: readonly Tool[]): ReadonlyMap<Tool, string> {
   const used = new Set<string>();
   const prefixes = new Map<Tool, string>();
@@ -262,7 +266,7 @@ function namespaceLines(namespace: Namespace, aliases: boolean): string[] {
   return aliases ? [...lines, ...aliasLines(namespace)] : lines;
 }
 
-/** `"get-user": Tools["get_user"];`; of a namespace that holds others too, only what has the given name. */
+/** `"get-user": Tools["get_user"];`; for a namespace with other tools too, only the members with the given name. */
 function aliasLines(namespace: Namespace): string[] {
   return [...namespace.givenNames].map(([given, held]) => {
     const name = identifierName(given);

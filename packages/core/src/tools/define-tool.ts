@@ -9,19 +9,19 @@ import { readOldNames, withNewNames, type OldNames } from './old-names.js';
 import { assertToolName } from './tool-names.js';
 import { compileZodSchema, isZodSchema, type CompiledSchema, type ZodSchema } from './zod-schema.js';
 
-/** What `execute` gets: the type of the zod schema, or an open record where the input is a JSON Schema. */
+/** The argument of `execute`: the type of the zod schema, or an open record if the input is a JSON Schema. */
 // oxlint-disable-next-line typescript/no-explicit-any
 export type ToolInput<Input> = Input extends ZodSchema ? z.output<Input> : Record<string, any>;
 
-/** What `execute` returns: what the zod schema reads, or anything where there is none. */
+/** The return value of `execute`: the type that the zod schema reads, or any value if there is none. */
 export type ToolResult<Output> = Output extends ZodSchema ? z.input<Output> : unknown;
 
 export interface ToolDefinition<Input extends ZodSchema | undefined, Output extends ZodSchema | undefined> {
   /** Letters, digits, `_`, `$` and `-`; dots make namespaces. */
   name: string;
-  /** For the model. The first sentence stands alone in short listings. */
+  /** For the model. Short listings show only its first sentence. */
   description: string;
-  /** zod 4 schema of an object. Left out, and no `inputSchema`: the tool takes no arguments. */
+  /** zod 4 schema of an object. If both it and `inputSchema` are omitted, the tool takes no arguments. */
   input?: Input;
   /** JSON Schema of an object (2020-12, or an older draft). */
   inputSchema?: object;
@@ -29,11 +29,11 @@ export interface ToolDefinition<Input extends ZodSchema | undefined, Output exte
   output?: Output;
   outputSchema?: object;
   /**
-   * Names that arguments had before, each with its name of today: `{ filePath: 'path' }`. Calls may use them, models do
-   * not see them, and everything after the call sees today's names only.
+   * Former argument names, each mapped to its current name: `{ filePath: 'path' }`. Calls may use them and models do
+   * not see them. After the call, only the current names are used.
    */
   oldNames?: OldNames;
-  /** Default `policy`. A function says for each call whether a user must decide; a throw means yes. */
+  /** Default `policy`. A function decides for each call whether it needs a user's decision; a throw counts as yes. */
   approval?:
     | 'never'
     | 'always'
@@ -42,17 +42,17 @@ export interface ToolDefinition<Input extends ZodSchema | undefined, Output exte
   /** Default `external`. */
   effect?: ToolEffect;
   /**
-   * The tool itself makes a repetition under the same `idempotencyKey` harmless. A call that had started when its
+   * The tool itself makes repeated calls with the same `idempotencyKey` harmless. A call that had started when its
    * process ended is then repeated under its old key; otherwise it rejects as unknown. Default false.
    */
   idempotent?: boolean;
-  /** What the call touches, for rules to match on. */
+  /** The subjects that the call touches, for rules to match on. */
   permissions?: (input: ToolInput<Input>) => readonly string[];
-  /** What a user who decides is shown instead of the arguments. */
+  /** The text that a deciding user reads instead of the arguments. */
   preview?: (input: ToolInput<Input>) => string | Promise<string>;
-  /** The result is the plan of the work, `{ plan: [{ step, status }], explanation? }`, and is shown as such. */
+  /** The result is the plan of the work, `{ plan: [{ step, status }], explanation? }`, and is shown as a plan. */
   shows?: 'plan';
-  /** Runs the call. What it throws reaches the script as a message only; `ToolCallError` also carries data. */
+  /** Runs the call. For a thrown error, only the message reaches the script; `ToolCallError` also carries data. */
   execute: (input: ToolInput<Input>, context: ToolCallContext) => ToolResult<Output> | Promise<ToolResult<Output>>;
 }
 
@@ -62,7 +62,7 @@ export interface ApprovalQuestion {
   app: unknown;
 }
 
-/** A tool with what its schemas leave unchecked, one sentence each. */
+/** A tool, with one sentence for each constraint that its schemas leave unchecked. */
 export interface DefinedTool extends Tool {
   readonly notes: readonly string[];
 }
@@ -73,8 +73,8 @@ export interface DefineToolOptions {
 }
 
 /**
- * Checks a definition and makes a frozen tool of it. Throws a `ToolscriptUsageError` for a name that cannot
- * be used, an unknown member, and a schema that JSON cannot carry.
+ * Checks a definition and creates a frozen tool from it. Throws a `ToolscriptUsageError` for an invalid name, an
+ * unknown member, and a schema that JSON cannot carry.
  */
 export function defineTool<
   Input extends ZodSchema | undefined = undefined,
@@ -104,7 +104,7 @@ export function defineTool<
     permissions: definition.permissions,
     preview: definition.preview,
     shows: definition.shows,
-    // A call may have been suspended under the old names.
+    // A call may have been suspended with the former names.
     execute: (value: unknown, context: ToolCallContext) =>
       definition.execute(withNewNames(value, oldNames).value as never, context),
     notes: Object.freeze([...input.notes, ...(output?.notes ?? [])]),
@@ -201,7 +201,7 @@ function refuseBoth(tool: string, first: string, firstValue: unknown, second: st
 
 function notZod(where: string, zodMember: string, jsonMember: string): ToolscriptUsageError {
   return new ToolscriptUsageError(
-    `${where} is no zod 4 schema; "${zodMember}" takes zod, "${jsonMember}" takes a JSON Schema.`,
+    `${where} is not a zod 4 schema; "${zodMember}" takes zod, "${jsonMember}" takes a JSON Schema.`,
   );
 }
 

@@ -1,16 +1,16 @@
 import type { JsonObject } from '../protocol/json.js';
 import { certainSchemas, isRecord, isSchemaNode } from './schema-reference.js';
 
-/** A schema of arguments as it works out, with a sentence for each default that does not. */
+/** The effective schema of arguments, with a sentence for each default that does not apply. */
 export interface EffectiveSchema {
   readonly schema: JsonObject;
   readonly notes: readonly string[];
 }
 
 /**
- * What a tool's declaration, the checker and the validation are all made of. A default that its own schema refuses is
- * left out: applying it would refuse every call. A member with a default need not be given, whatever `required` says.
- * `fits`: whether a schema of the root accepts a value.
+ * The common source of a tool's declaration, its check and its validation. A default that its own schema rejects is
+ * removed, because applying it would make every call invalid. A member with a default may be omitted, whatever
+ * `required` says. `fits`: whether a schema of the root accepts a value.
  */
 export function effectiveSchema(
   root: JsonObject,
@@ -19,7 +19,9 @@ export function effectiveSchema(
   const notes: string[] = [];
   const rewritten = rewriteSchemas(root, [], (schema, path) => {
     if (schema['default'] === undefined || fits(schema, schema['default'])) return schema;
-    notes.push(`#/${path.join('/')} has a default that it does not accept itself; it is not applied.`);
+    notes.push(
+      `#/${path.join('/')} has a default that its own schema rejects, so it is not applied; change one of them.`,
+    );
     const { default: _default, ...rest } = schema;
     return rest;
   }) as JsonObject;
@@ -62,7 +64,7 @@ const SCHEMAS = new Set([
 ]);
 const SCHEMA_MAPS = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions']);
 
-/** A copy in which every schema is what `rewrite` makes of it, the inner ones first. Nothing is followed outside. */
+/** A copy in which `rewrite` replaces every schema, the inner ones first. External references are not followed. */
 function rewriteSchemas(
   node: unknown,
   path: readonly string[],

@@ -10,52 +10,55 @@ import type { ToolRegistry } from './registry.js';
 
 /**
  * The only access to tools. A call passes: exists → exposed → within budget → arguments valid → approval (holds no
- * place) → queue (so many at once, in order) → execute → result checked and capped. The effective input is
+ * place) → queue (limited concurrency, in order) → execute → result checked and capped. The effective input is
  * serialised once; that text is approved, executed and recorded.
  *
- * A script's promise may be answered before its call has ended (it was aborted); the operation is reported only when
- * its end is known, or when `abortAll` stops waiting for it.
+ * A script's promise may settle before its aborted call has ended; the operation is reported only when its end is
+ * known, or when `abortAll` stops waiting for it.
  */
 export interface Facade {
   /** Never rejects. */
   call(call: FacadeCall): Promise<CallResult>;
-  /** Ends one call: a race that was lost, a detached task that was cancelled. Unknown ids are ignored. */
+  /** Aborts one call: a race that was lost, or a detached task that was cancelled. Unknown ids are ignored. */
   abort(callId: string, reason: string): void;
   /**
-   * The script's end: no call is taken any more, every call that is not detached is aborted, and running ones
-   * are given `graceMs` to settle. Resolves with those that did not; their operations are final then.
+   * Ends the script: further calls are refused, every call that is not detached is aborted, and running ones get
+   * `graceMs` to settle. Resolves with the calls that did not settle; their operations are final then.
    */
   abortAll(reason: string, graceMs: number): Promise<{ stillRunning: Operation[] }>;
   /**
-   * Suspends the script: no call is taken any more, and calls that wait for decisions or are beyond the budget are
-   * dropped without an answer. Only where nothing but such calls, and detached ones, are pending.
+   * Suspends the script: further calls are refused, and calls that wait for decisions or are over the budget are
+   * dropped without an answer. Call it only if all other pending calls are detached.
    */
   suspend(): SuspendedCalls;
-  /** Indexes of the calls beyond the budget that are not refused yet. A script that is suspended makes them again. */
+  /** Indexes of the calls over the budget that are not refused yet. A suspended script makes them again. */
   overBudget(): number[];
   /** Resumes a call that waited when its script was suspended. Never rejects. */
   resumeCall(call: WaitingCall): Promise<CallResult>;
-  /** Every call that was made has settled. */
+  /** Whether every call has settled. */
   readonly isQuiet: boolean;
-  /** Whether a call that had started in an earlier process may be repeated, with the same arguments. */
+  /** Whether a call that had started in an earlier process may be repeated with the same arguments. */
   mayRepeat(operation: Operation): boolean;
-  /** In call order, as of now: a call that runs is `unknown`; a task that outlives the script is `detached`, also before it runs. */
+  /**
+   * The current operations in call order: a running call is `unknown`; a task that outlives the script is `detached`,
+   * also before it runs.
+   */
   operations(): Operation[];
   pending(): PendingCalls;
-  /** Calls that count against the budget: also denied and invalid ones, but not those of unknown tools. */
+  /** Calls that count against the budget, including denied and invalid ones, but not those of unknown tools. */
   callsMade(): number;
 }
 
-/** A call that a script, or a structured request, makes. */
+/** A call by a script, or a structured call. */
 export interface FacadeCall {
   readonly callId: string;
   /** 0, 1, 2 … within the script. */
   readonly callIndex: number;
   /** The tool's name, or its identifier form. */
   readonly tool: string;
-  /** JSON text of the arguments; empty for none. */
+  /** JSON text of the arguments; empty if there are none. */
   readonly argsJson: string;
-  /** Why the arguments could not be written as JSON, naming the path. */
+  /** Why the arguments could not be written as JSON, including the path. */
   readonly argsProblem?: string;
   readonly line?: number;
   readonly column?: number;
@@ -64,37 +67,37 @@ export interface FacadeCall {
   readonly detached?: boolean;
   /** The call was counted and approved in an earlier process, see `Facade.mayRepeat`. */
   readonly isRepeated?: boolean;
-  /** The call whose end is unknown, and which the script makes again. */
+  /** The call with an unknown end that the script makes again. */
   readonly retries?: Retried;
 }
 
 interface Retried {
   readonly callId: string;
-  /** The call has this key, and none of its own. */
+  /** The call uses this key instead of its own. */
   readonly idempotencyKey: string;
-  /** The arguments of the first call; the call is refused where its tool reads them differently today. */
+  /** The arguments of the first call; the call is refused if its current tool reads them differently. */
   readonly inputJson: string;
 }
 
-/** `json` is the result's JSON text; empty for `undefined`. */
+/** `json` is the result's JSON text; an empty text means `undefined`. */
 export type CallResult =
   | { readonly ok: true; readonly json: string }
   | { readonly ok: false; readonly error: GuestError };
 
 export interface PendingCalls {
-  /** Without those that were aborted and have not settled yet. */
+  /** Excludes calls that were aborted and have not settled yet. */
   readonly executing: number;
-  /** Tasks that outlive the script, among those that execute or are queued. */
+  /** The executing and queued tasks that outlive the script. */
   readonly detached: number;
   readonly queued: number;
   readonly awaitingApproval: number;
-  /** Those that wait for a decision which nobody is asked for. */
+  /** The calls that wait for a decision about which no user is asked. */
   readonly parked: number;
-  /** Beyond the budget: refused when all others but detached ones have ended. */
+  /** Calls over the budget: refused when all others except detached ones have ended. */
   readonly overBudget: number;
 }
 
-/** What is stored of the calls of a suspended script. Plain data. */
+/** The stored data about the calls of a suspended script. Plain data. */
 export interface SuspendedCalls {
   /** A user's decisions for several calls. */
   readonly approvals: GateMemory;
@@ -114,7 +117,7 @@ export interface EndedCall {
   readonly operation: Operation;
 }
 
-/** A call that waits for a decision. `inputJson` is what was shown, and what runs if it is approved. */
+/** A call that waits for a decision. `inputJson` is the text that was shown, and that runs if it is approved. */
 export interface WaitingCall {
   readonly callIndex: number;
   readonly callId: string;
@@ -136,7 +139,7 @@ export type FacadeEvent =
   | { type: 'tool_call_done'; operation: Operation }
   /** A user is asked. */
   | { type: 'approval_requested'; request: ApprovalRequest }
-  /** Also for decisions of rules and policies, which have no request before them. */
+  /** Also emitted for decisions of rules and policies, which have no earlier request. */
   | {
       type: 'approval_resolved';
       approvalId: string;
@@ -144,19 +147,19 @@ export type FacadeEvent =
       tool: string;
       /** The text that runs if it was approved. */
       inputJson: string;
-      /** The script's own arguments, where a user replaced them. */
+      /** The script's own arguments, if a user replaced them. */
       replacedInputJson?: string;
       decision: 'approve' | 'deny' | 'timeout' | 'cancelled';
       by: ApprovalDecider;
       note?: string;
       remember?: Remember;
     }
-  /** Something about a call's arguments that the script's author should know. */
+  /** A note about a call's arguments for the script's author. */
   | { type: 'call_noted'; note: Diagnostic }
   | { type: 'progress'; callId: string; tool: string; message: string }
   /** The output of a detached task. */
   | { type: 'output'; callId: string; text: string }
-  /** Whether decisions are all that is waited for, and how many of them nobody is asked for. */
+  /** Whether the facade waits only for decisions, and about how many of them no user is asked. */
   | { type: 'waiting_changed'; onlyApprovals: boolean; parked: number };
 
 export interface FacadeOptions {
@@ -181,7 +184,7 @@ export interface FacadeOptions {
   readonly scriptId: string | undefined;
   readonly plan: readonly PlannedCall[];
   readonly clock: { nowMs(): number };
-  /** When the script started, by the clock. Default: when the facade is made. */
+  /** When the script started, by the monotonic clock. Default: when the facade is created. */
   readonly startedAtMs?: number;
   readonly onEvent: (event: FacadeEvent) => void;
   /** Whether the starts and ends of calls are emitted too. Default true. */

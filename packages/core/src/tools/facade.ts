@@ -6,7 +6,7 @@ import { CallApprovals } from './call-approvals.js';
 import { absentNote, checkArguments } from './call-arguments.js';
 import { CallBudget } from './call-budget.js';
 import { callContext, idempotencyKey, type CallReporter } from './call-context.js';
-import { describeThrown, guestError, unknownEnd } from './call-errors.js';
+import { abortedCall, describeThrown, guestError, unknownEnd } from './call-errors.js';
 import { CallQueue } from './call-queue.js';
 import { CallRecord, settledWithin, type CallEnd } from './call-record.js';
 import { notFound, notRecorded, otherArguments, overBudget, refusal } from './call-refusals.js';
@@ -42,10 +42,10 @@ class CallFacade implements Facade, CallReporter {
   readonly #approvals: CallApprovals;
   readonly #turns = new EventLoopTurns();
   readonly #queue: CallQueue;
-  /** Detached tasks have places of their own: the script's calls do not wait for them. */
+  /** Detached tasks have separate places, so the script's calls do not wait for them. */
   readonly #taskQueue: CallQueue;
   readonly #overBudget = new Set<CallRecord>();
-  /** What listeners know of the wait. */
+  /** The listeners' last known state of the wait. */
   #reported = { onlyApprovals: false, parked: 0 };
   #closed = false;
 
@@ -85,7 +85,7 @@ class CallFacade implements Facade, CallReporter {
   async abortAll(reason: string, graceMs: number): Promise<{ stillRunning: Operation[] }> {
     this.#closed = true;
     const open = this.#table.open();
-    // Nothing resumes these with a decision.
+    // No later decision can resume these.
     for (const record of open) if (record.call.detached === true && record.isParked) this.#abort(record, reason);
     const attached = open.filter((record) => record.call.detached !== true);
     for (const record of attached) this.#abort(record, reason);
@@ -136,7 +136,7 @@ class CallFacade implements Facade, CallReporter {
     return this.#budget.made;
   }
 
-  /** exists → exposed → within budget → arguments valid. All of it in the same tick as the call. */
+  /** Checks in order: exists → exposed → within budget → arguments valid, all in the same tick as the call. */
   #admit(call: FacadeCall, deliver: (result: CallResult) => void): void {
     // defence: no-call-after-the-end
     if (this.#closed)
@@ -171,8 +171,8 @@ class CallFacade implements Facade, CallReporter {
   }
 
   /**
-   * A call beyond the budget is refused when the calls before it have ended: a script that ends by the refusal would
-   * take those with it.
+   * A call over the budget is refused after the calls before it have ended: a script that ends by the refusal would
+   * abort them.
    */
   #refuseLater(record: CallRecord): void {
     this.#overBudget.add(record);
@@ -181,7 +181,7 @@ class CallFacade implements Facade, CallReporter {
 
   #refuseOverBudget(): void {
     if (this.#overBudget.size === 0 || !this.#table.onlyOverBudget) return;
-    // The last call's own result comes before the refusals.
+    // The last call's own result precedes the refusals.
     queueMicrotask(() => {
       if (!this.#table.onlyOverBudget) return;
       const refused = [...this.#overBudget];
@@ -195,12 +195,12 @@ class CallFacade implements Facade, CallReporter {
     return overBudget(this.#options.limits.maxToolCalls, this.operations());
   }
 
-  /** The tool may have changed meanwhile: today's tool, arguments and rules hold. */
+  /** The tool may have changed meanwhile: the current tool, arguments and rules apply. */
   #resumeCall(waiting: WaitingCall, deliver: (result: CallResult) => void): void {
     const { inputJson, request, startedAtMs } = waiting;
     const call = resumedCall(waiting);
     const found = this.#options.registry.get(waiting.tool);
-    // defence: only-exposed-tools-are-taken-up, without it: const tool = found;
+    // defence: only-exposed-tools-are-resumed, without it: const tool = found;
     const tool = found !== undefined && this.#options.exposed.has(found.name) ? found : undefined;
     const input = deepFreeze(JSON.parse(inputJson) as JsonValue);
     const record = new CallRecord(call, tool ?? goneTool(waiting), input, inputJson, startedAtMs, deliver);
@@ -216,7 +216,10 @@ class CallFacade implements Facade, CallReporter {
     this.#approvals.recheck(record, request, deepFreeze(value));
   }
 
-  /** The tool has other names or defaults now: what was shown is not what would run, and nobody has approved it. */
+  /**
+   * The tool has other names or defaults now: the input that was shown differs from the one that would run, so no
+   * approval covers it.
+   */
   #askAgain(record: CallRecord, value: JsonValue, json: string): void {
     this.#approvals.cancel(record);
     record.input = deepFreeze(value);
@@ -265,7 +268,7 @@ class CallFacade implements Facade, CallReporter {
     });
   }
 
-  /** Rejects where the intent could not be recorded; then nothing has run. */
+  /** Rejects if the intent could not be recorded; then nothing has run. */
   #recordIntent(record: CallRecord): Promise<void> {
     const recorded = this.#options.onIntent;
     if (recorded === undefined) return DONE;
@@ -364,7 +367,7 @@ class CallFacade implements Facade, CallReporter {
   #abort(record: CallRecord, reason: string): void {
     if (record.isSettled || record.abortReason !== undefined) return;
     record.abortReason = reason;
-    const error = guestError('ToolExecutionError', `The call of ${record.tool.name} was aborted: ${reason}.`);
+    const error = abortedCall(record.tool.name, reason);
     if (record.state === 'executing') {
       record.deliver({ ok: false, error });
       this.#table.giveUp(record);

@@ -5,15 +5,15 @@ import type { Tool } from '../protocol/tools.js';
 import type { CallRecord } from './call-record.js';
 import type { FacadeOptions } from './facade-types.js';
 
-/** Called by the gate about a call that a user has to decide about. */
+/** The gate calls these for a call that a user has to decide. */
 export interface ApprovalListener {
   /** The user is asked. */
   requested(record: CallRecord, request: ApprovalRequest): void;
-  /** Nobody is asked, or any longer. */
+  /** No user is asked, or no longer. */
   parked(record: CallRecord): void;
 }
 
-/** A call as the gate sees it, with the input of the moment when the gate is asked. */
+/** A call as the gate sees it, with its input at that moment. */
 export class CallForGate implements GateCall {
   readonly tool: Tool;
   readonly callId: string;
@@ -43,7 +43,7 @@ export class CallForGate implements GateCall {
     this.#listener = listener;
   }
 
-  /** Made when somebody asks for it. */
+  /** Created on demand. */
   get signal(): AbortSignal {
     return this.#record.signal;
   }

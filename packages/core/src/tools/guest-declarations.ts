@@ -1,11 +1,11 @@
 import { CATCHABLE_CODES } from '../protocol/errors.js';
 
 const RETRY =
-  '/** Where `data.status` is "unknown": makes the call again, under its idempotency key. */ retry?(): Promise<any>; ';
+  '/** If `data.status` is "unknown": makes the call again, under its idempotency key. */ retry?(): Promise<any>; ';
 
 /**
- * The globals of a script that do not depend on its tools, as TypeScript declarations. With
- * `declarationsFor(…)` before it, this is all that a script can see beside the language itself.
+ * The globals of a script that do not depend on its tools, as TypeScript declarations. Together with
+ * `declarationsFor(…)` before it, this text declares everything in a script other than the language itself.
  */
 export const GUEST_DECLARATIONS = `interface ToolTask { readonly id: string; readonly done: Promise<any>; cancel(): Promise<boolean>; }
 interface ToolTaskSummary {
@@ -17,7 +17,7 @@ interface ToolTaskSummary {
 }
 interface ToolTaskReport extends ToolTaskSummary {
   readonly scriptId: string; readonly input: any;
-  /** The last 65 536 characters of what the tool has put out, or else told of its progress. */
+  /** The last 65 536 characters of the tool's output, or of its progress if it has no output. */
   readonly output: string; readonly outputTruncated: boolean;
   readonly result?: any; readonly error?: { readonly code: string; readonly message: string };
 }
@@ -25,18 +25,18 @@ interface ToolTaskReport extends ToolTaskSummary {
 interface ToolSpawner {
   exec(name: string, args?: any): ToolTask;
   list(): Promise<ToolTaskSummary[]>;
-  /** What is known of a task now. */
+  /** The current state of a task. */
   read(id: string): Promise<ToolTaskReport>;
-  /** What is known of a task when it has ended. */
+  /** Waits for a task to end. */
   wait(id: string): Promise<ToolTaskReport>;
-  /** False where the task had ended. */
+  /** False if the task had ended. */
   cancel(id: string): Promise<boolean>;
 }
 interface ToolSummary { readonly name: string; readonly description: string; }
 interface ToolCatalog {
   /** Finds tools by what they do. */
   search(query: string, options?: { limit?: number }): Promise<ToolSummary[]>;
-  /** The declaration of one tool, and what its results looked like where it does not say what they are. */
+  /** The declaration of one tool, with the observed shape of its results if it has no output schema. */
   describe(name: string): Promise<string>;
   list(namespace?: string): Promise<ToolSummary[]>;
 }

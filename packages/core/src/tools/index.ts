@@ -11,7 +11,7 @@ export {
   type ToolResult,
 } from './define-tool.js';
 export { idempotencyKey } from './call-context.js';
-export { unknownEnd } from './call-errors.js';
+export { abortedCall, endOfAborted, unknownEnd, unknownEndOf } from './call-errors.js';
 export { createFacade } from './facade.js';
 export type * from './facade-types.js';
 export * from './guest-declarations.js';

@@ -5,9 +5,9 @@ import { certainSchemas, isRecord, isSchemaNode, itemSchemas, type SchemaNode } 
 const MAX_STEPS = 100_000;
 
 /**
- * Puts `properties.….default` where a member is left out, at every level of the value that is there. Only
- * schemas that certainly apply count (references and `allOf`, not the branches of a union). Changes `value`,
- * whose records must have no prototype. False where that took too many steps.
+ * Applies `properties.….default` to omitted members, at every level of the given value. Only schemas that certainly
+ * apply count (references and `allOf`, not the branches of a union). Changes `value`, whose records must have no
+ * prototype. False if that took too many steps.
  */
 export function applyDefaults(root: JsonObject, value: JsonValue): boolean {
   const state = { root, steps: 0 };

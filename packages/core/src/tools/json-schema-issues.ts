@@ -15,8 +15,8 @@ import {
 } from './validation-issues.js';
 
 /**
- * The validator reports a flat list in which a failed keyword is followed by the failures inside of it.
- * Here the list is read as the tree it stands for; only its leaves are said, and of a union one branch.
+ * The validator reports a flat list in which the failures inside a failed keyword follow it. This module reads the
+ * list as the tree that it represents. It reports only the leaves, and only one branch of a union.
  */
 export function explainSchemaErrors(
   errors: readonly OutputUnit[],
@@ -37,10 +37,10 @@ export function explainSchemaErrors(
 }
 
 const MAX_ERRORS_READ = 200;
-/** Issues that are put into words; a reader is shown a few of them. */
+/** Maximum number of issues in a report, because a reader needs only a few. */
 const MAX_ISSUES = 50;
 
-/** Keywords that only say that something inside of them failed, and that is said by itself. */
+/** Keywords whose failure only follows from an inner failure, which is reported itself. */
 const CONTAINERS = new Set([
   '$ref',
   'allOf',
@@ -51,7 +51,7 @@ const CONTAINERS = new Set([
   'items',
   'dependentSchemas',
 ]);
-/** Keywords whose inner failures mean nothing to a reader. */
+/** Keywords whose inner failures are meaningless to a reader. */
 const OPAQUE = new Set(['not', 'contains', 'minContains', 'maxContains', 'propertyNames']);
 
 const HOLDERS = new Set([...OPAQUE, 'anyOf', 'oneOf', 'additionalProperties', 'unevaluatedProperties']);
@@ -104,7 +104,7 @@ class Explanation {
     ];
   }
 
-  /** How many of the inner errors it has dealt with. */
+  /** The number of inner errors that were handled. */
   #explainUnknownKey(unit: OutputUnit, inner: readonly OutputUnit[], issues: LocatedIssue[]): number {
     const first = inner[0];
     if (first === undefined || first.keyword !== 'false') return 0;
@@ -112,8 +112,8 @@ class Explanation {
     const key = String(this.#path(first).at(-1));
     const properties = this.#siblings(unit, 'properties');
     const known = isRecord(properties) ? Object.keys(properties) : [];
-    // A declared member that failed is reported here a second time by the validator.
-    if (!known.includes(key)) issues.push(other([...path, key], unknownKey(path, key, known)));
+    // The validator reports a failed declared member a second time here.
+    if (!known.includes(key)) issues.push(other([...path, key], unknownKey(path, key, known, issues.length)));
     return 1;
   }
 
@@ -132,7 +132,7 @@ class Explanation {
       case 'required':
         return this.#explainMissing(unit, path);
       case 'false':
-        return [other(path, plainIssue(path, 'nothing may be given here'))];
+        return [other(path, plainIssue(path, 'no value is allowed here'))];
       case 'pattern':
         return said(`a string that matches ${JSON.stringify(limit)}`);
       case 'format':
@@ -180,7 +180,7 @@ class Explanation {
     );
   }
 
-  // The value of a keyword can have any shape; its readers know which one by the keyword.
+  // The value of a keyword can have any shape, which the keyword determines.
   // oxlint-disable-next-line typescript/no-explicit-any
   #keywordValue(unit: OutputUnit): any {
     return this.#schemaAt(pointerParts(unit.keywordLocation));
@@ -237,13 +237,13 @@ const BOUNDS: Readonly<Record<string, readonly [string, string]>> = {
   maxProperties: ['at most', 'keys'],
 };
 
-/** The errors after `index` that belong to it: those further inside its keyword. */
+/** The errors after `index` that are inside its keyword. */
 function innerErrors(errors: readonly OutputUnit[], index: number): OutputUnit[] {
   const location = (errors[index] as OutputUnit).keywordLocation;
   const inner: OutputUnit[] = [];
   for (let next = index + 1; next < errors.length; next++) {
     const unit = errors[next] as OutputUnit;
-    // `false` schemas are reported without their place; they always follow what holds them.
+    // `false` schemas are reported without their place; they always follow their parent.
     const inside = unit.keyword === 'false' || unit.keywordLocation.startsWith(`${location}/`);
     if (!inside) break;
     inner.push(unit);

@@ -4,19 +4,19 @@ import { judgePattern } from './safe-pattern.js';
 import { isLocalReference, isRecord, isSchemaNode, resolveReference, type SchemaNode } from './schema-reference.js';
 
 /**
- * Turns a JSON Schema from anywhere into one that is safe to validate with.
+ * Converts an untrusted JSON Schema to one that is safe to validate with.
  *
- * The result is made of known keywords with values of the right shape; every reference points to `$defs`
- * of the result; older drafts' spellings are written in the 2020-12 way; patterns that could take too long
- * are left out or bounded, and `uniqueItems` is bounded. Every schema in it reports each use to `onUse`,
- * with what the use may cost, so that a validation can be given a budget.
+ * The result consists of known keywords with values of the right shape. Every reference points to `$defs` of the
+ * result. Spellings of older drafts are converted to 2020-12. Patterns that could take too long are removed or
+ * bounded, and `uniqueItems` is bounded. Every schema reports the cost of each use to `onUse`, so that a validation
+ * can have a budget.
  */
 export interface ReadSchema {
   readonly schema: SchemaNode;
   readonly notes: readonly string[];
 }
 
-/** `start`: the schema of the root that is read; the root itself where it is left out. */
+/** `start`: the schema of the root that is read. Default: the root itself. */
 export function readJsonSchema(
   root: JsonObject,
   where: string,
@@ -31,19 +31,19 @@ const USE_PROBE = '$recursiveAnchor';
 
 const MAX_SCHEMA_DEPTH = 64;
 const MAX_SCHEMAS = 20_000;
-/** Lists of more items are not looked through for an item that they have twice. */
+/** Longer lists are not searched for duplicates. */
 const MAX_UNIQUE_ITEMS = 500;
 const FEW_UNIQUE_ITEMS = 20;
 /** Each item is compared with every other. */
 const COST_OF_FEW_UNIQUE_ITEMS = 20;
 const COST_OF_UNIQUE_ITEMS = 12_000;
-/** Of an `enum`, or names in `required`, that are looked through as long as one schema takes. */
+/** Number of `enum` values, or names in `required`, whose search takes as long as one schema. */
 const CHOICES_AT_ONCE = 20;
 const MAX_PATTERN_KEY_LENGTH = 300;
 const COST_OF_PATTERN = 20;
 
 const TYPES: readonly unknown[] = ['string', 'number', 'integer', 'boolean', 'null', 'array', 'object'];
-/** Formats that are checked; all others only inform. Each is decided in linear time. */
+/** Formats that are checked, each in linear time. All others are only informative. */
 const CHECKED_FORMATS: readonly unknown[] = ['date', 'time', 'date-time', 'duration', 'email', 'ipv4', 'uuid'];
 const COUNTS = [
   'minLength',
@@ -77,7 +77,7 @@ class SchemaReader {
   readonly #onUse: (cost: number) => void;
   readonly #legacyReferences: boolean;
   readonly #notes = new Set<string>();
-  /** References found, by the schema they point to. */
+  /** References that were found, by the schema to which they point. */
   readonly #definitions = new Map<SchemaNode, string>();
   readonly #unread: { target: SchemaNode; name: string }[] = [];
   #count = 0;
@@ -180,7 +180,7 @@ class SchemaReader {
     if (items !== undefined) read['items'] = this.#node(items, [...path, 'items']);
   }
 
-  /** `dependencies` and `dependentRequired` are both written as `dependentSchemas`. */
+  /** `dependencies` and `dependentRequired` are both converted to `dependentSchemas`. */
   #dependencies(node: JsonObject, read: MutableSchema, path: readonly string[]): void {
     const schemas: MutableSchema = (read['dependentSchemas'] as MutableSchema | undefined) ?? {};
     for (const keyword of ['dependentRequired', 'dependencies']) {
@@ -304,7 +304,7 @@ class SchemaReader {
   }
 }
 
-/** What one use costs beside the schemas inside. The errors of a union's branches are copied at each level above it. */
+/** The cost of one use, excluding inner schemas. The errors of a union's branches are copied at each level above it. */
 function costOf({ enum: choices, required, anyOf, oneOf }: MutableSchema): number {
   const length = (list: unknown): number => (Array.isArray(list) ? list.length : 0);
   const lookedThrough = length(choices) + length(required);

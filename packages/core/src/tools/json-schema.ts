@@ -13,25 +13,28 @@ import { plainIssue, unknownKey } from './validation-issues.js';
 import type { CompiledSchema } from './zod-schema.js';
 
 /**
- * How many schemas one validation may use, patterns and long lists of choices counting more. A use takes one to two
- * microseconds, so that all of them stay below the time for which the event loop may be held. It grows with the data
- * where there is more than arguments hold by default.
+ * Maximum number of schema uses in one validation; patterns and long lists of choices count more. A use takes one to
+ * two microseconds, so all of them stay below the time for which the event loop may be blocked. For data larger than
+ * the default maximum of arguments, it grows with the data.
  */
-const LEAST_BUDGET = 25_000;
+const MIN_BUDGET = 25_000;
 const BUDGET_PER_VALUE = 1;
-/** What collecting every issue may use; where that is not enough the first one is reported. */
+/** Maximum cost of collecting every issue; if it does not suffice, only the first issue is reported. */
 const BUDGET_OF_ISSUES = 3_000;
-/** Schemas that are looked at for the keys of all objects in the arguments; one takes about 0.1 microseconds. */
+/**
+ * Maximum number of schemas that are visited for the keys of all objects in the arguments; one takes about 0.1
+ * microseconds.
+ */
 const MAX_KEY_STEPS = 200_000;
-/** Unknown keys that are put into words; a reader is shown a few of them. */
+/** Maximum number of reported unknown keys, because a reader needs only a few. */
 const MAX_ISSUES = 50;
 
 /**
- * A JSON Schema from outside as a validator. Nothing of it is executed and nothing is fetched.
+ * Makes a validator from an untrusted JSON Schema. No part of the schema is executed or fetched.
  *
- * Input: the schema must describe an object; where it names `properties`, at any level, unknown keys are errors unless
- * it says what else there may be; defaults are applied, those that fit their own schemas. Output: as the schema says.
- * Throws a `ToolscriptUsageError` that begins with `where` for a schema that cannot be used.
+ * Input: the schema must describe an object. If a level has `properties`, unknown keys there are errors unless the
+ * schema allows them. Defaults that fit their own schemas are applied. Output: as the schema says. Throws a
+ * `ToolscriptUsageError` that begins with `where` for an unusable schema.
  */
 export function compileJsonSchema(schema: unknown, direction: 'input' | 'output', where: string): CompiledSchema {
   if (!isRecord(schema)) throw new ToolscriptUsageError(`${where} must be a JSON Schema object.`);
@@ -115,7 +118,7 @@ class SchemaChecker {
   #guarded(value: unknown, check: (copy: JsonValue) => ValidationIssue[]): Validated {
     try {
       const copy = copyJson(value);
-      this.#budget = Math.max(LEAST_BUDGET, BUDGET_PER_VALUE * countValues(copy));
+      this.#budget = Math.max(MIN_BUDGET, BUDGET_PER_VALUE * countValues(copy));
       const issues = check(copy);
       return issues.length === 0 ? { ok: true, value: copy } : { ok: false, issues };
     } catch (error) {
@@ -139,7 +142,7 @@ class SchemaChecker {
     return issues.length > 0 ? issues : [plainIssue([], 'does not fit the schema of this tool')];
   }
 
-  /** Undefined where collecting every error is too much; the first one is known then. */
+  /** Undefined if collecting every error is too expensive; then only the first one is known. */
   #allErrors(value: JsonValue) {
     this.#budget = BUDGET_OF_ISSUES;
     try {
@@ -160,7 +163,8 @@ class SchemaChecker {
       const known = this.#schemas.closedKeys(described);
       if (known === undefined) return;
       for (const key of Object.keys(described.object))
-        if (!known.has(key) && issues.length < MAX_ISSUES) issues.push(unknownKey(described.path, key, [...known]));
+        if (!known.has(key) && issues.length < MAX_ISSUES)
+          issues.push(unknownKey(described.path, key, [...known], issues.length));
     };
     this.#schemas.visit(value, look, step);
     return issues;

@@ -3,8 +3,8 @@ import { MAX_JSON_DEPTH, measureJson, type JsonValue } from '../protocol/json.js
 export type ParsedJson = { ok: true; value: JsonValue } | { ok: false; reason: string };
 
 /**
- * Parses JSON text that may come from anywhere: its depth, and how many values and names of members it has, are
- * checked before the parser sees it. `maxValues`: default any number. Never throws.
+ * Parses untrusted JSON text: its depth, and its number of values and member names, are checked before the parser
+ * reads it. `maxValues`: default any number. Never throws.
  */
 export function parseJson(text: string, maxValues = Infinity): ParsedJson {
   const { depth, values } = measureJson(text, MAX_JSON_DEPTH);
@@ -22,7 +22,7 @@ export function parseJson(text: string, maxValues = Infinity): ParsedJson {
   }
 }
 
-/** Where data stops being JSON, for `copyJson`. */
+/** The place where data is not JSON, for `copyJson`. */
 export class NotJsonError extends Error {
   readonly path: readonly (string | number)[];
 
@@ -32,14 +32,14 @@ export class NotJsonError extends Error {
   }
 }
 
-/** A record that inherits nothing. Objects without any prototype are hash tables to V8, at five times the cost. */
+/** A record that inherits nothing. V8 treats objects without a prototype as hash tables, at five times the cost. */
 const BareRecord = function BareRecord() {} as unknown as new () => Record<string, JsonValue>;
 BareRecord.prototype = Object.freeze(Object.create(null));
 
 /**
- * A deep copy of plain data whose records inherit nothing, so that `constructor` or `__proto__` are keys
- * like any other. Members that are `undefined` are dropped. Throws a `NotJsonError` for anything that JSON
- * does not carry as it is, or that is nested deeper than `MAX_JSON_DEPTH`.
+ * A deep copy of plain data whose records inherit nothing, so that `constructor` or `__proto__` are ordinary keys.
+ * Members that are `undefined` are dropped. Throws a `NotJsonError` for a value that JSON does not carry unchanged,
+ * or that is nested deeper than `MAX_JSON_DEPTH`.
  */
 export function copyJson(value: unknown, renameKey: (key: string) => string = (key) => key): JsonValue {
   return copyAt(value, [], renameKey);

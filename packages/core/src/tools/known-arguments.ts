@@ -4,12 +4,12 @@ import { isUnknownKey } from '../text/unknown-key.js';
 import { formatPath, leadsThrough } from '../text/value-path.js';
 import { childSchema, expand } from './schema-reference.js';
 
-/** Keywords by which a value fits or not as a whole: one part decides what another may be. */
+/** Keywords that judge a value as a whole: one part decides which values another may have. */
 const DECIDED_AS_A_WHOLE = ['anyOf', 'oneOf', 'if', 'not', 'dependentSchemas', 'dependentRequired', 'dependencies'];
 
 /**
- * The issues that the tool's own validator finds in an argument of which perhaps only some parts are known: only those
- * that hold whatever the other parts are.
+ * The issues that the tool's own validator finds in an argument with unknown parts: only those that do not depend on
+ * these parts.
  */
 export function judgeKnown(tool: Tool, known: KnownArgument): KnownVerdict {
   const verdict = tool.validateInput(known.value);
@@ -23,19 +23,19 @@ export function judgeKnown(tool: Tool, known: KnownArgument): KnownVerdict {
 
 function isCertain(issue: ValidationIssue, tool: Tool, known: KnownArgument): boolean {
   const { path, expected, received } = issue;
-  // A key is wrong whatever its value is, unless that is undefined.
+  // A key is invalid whatever its value, unless that is undefined.
   const isKey = isUnknownKey(issue);
   const isGivenKey = isKey && known.given.includes(path);
   const touches = (place: string) => leadsThrough(path, place) || leadsThrough(place, path);
   if (known.unknown.some((place) => touches(place) && !(isGivenKey && place === path))) return false;
-  // Checks of a tool's own may depend on anything.
+  // A tool's own checks may depend on any part.
   if (expected === undefined && !isKey) return false;
   const isMissing = received === 'undefined';
   if (isMissing && known.open.some((place) => leadsThrough(path, place))) return false;
   return !isDecidedAsAWhole(path, tool, known);
 }
 
-/** Whether something unknown on the way to the place decides what may stand there. */
+/** Whether an unknown part on the path to the place decides which values are allowed there. */
 function isDecidedAsAWhole(path: string, { inputSchema }: Tool, { value, unknown, open }: KnownArgument): boolean {
   let schemas = expand(inputSchema, inputSchema);
   let at = formatPath([]);

@@ -2,24 +2,27 @@ import type { Tool } from '../protocol/tools.js';
 import { joinUnion, parenthesised, propertyName } from './schema-types.js';
 
 /**
- * The shapes of results of tools without an output schema: kinds of values and names of members, never a
- * value. Shapes form a lattice: merging only ever adds kinds, makes members optional, or gives up detail
- * (members → record → just `object`), and what is given up depends on nothing but all that was merged. So a
- * shape is the same whatever the order of the calls, and it cannot grow without bound.
+ * The shapes of results of tools without an output schema: kinds of values and names of members, never a value.
+ * Shapes form a lattice: merging only adds kinds, makes members optional, or drops detail (members → record → just
+ * `object`), and the dropped detail depends only on the merged shapes. So a shape does not depend on the order of the
+ * calls, and its size is bounded.
  */
 export interface ObservedShapes {
-  /** Looks at a result, as JSON data. Never throws; costs next to nothing once a tool's results hold no news. */
+  /**
+   * Records the shape of a result, as JSON data. Never throws; costs almost nothing once a tool's results have no new
+   * shape.
+   */
   observe(tool: Tool, result: unknown, principal: string | undefined): void;
-  /** What this principal's calls returned, as a type on one line; undefined where nothing was seen. */
+  /** The results of this principal's calls, as a type on one line; undefined if there were none. */
   typeOf(tool: Tool, principal: string | undefined): string | undefined;
 }
 
-/** Max principals whose results of one tool are recorded; the first one is dropped for a new one. */
+/** Maximum number of principals whose results of one tool are recorded; a new one replaces the oldest. */
 const MAX_PRINCIPALS = 1_000;
 
 /**
- * Shapes are kept for as long as the tools live; another tool of the same name is another tool. Names of members can
- * reveal a user's data: no principal sees what another's calls returned.
+ * Shapes are kept as long as the tools exist; another tool of the same name is another tool. Names of members can
+ * reveal a user's data, so no principal sees the results of another's calls.
  */
 export function createObservedShapes(): ObservedShapes {
   const observed = new WeakMap<Tool, Map<string | undefined, Observation>>();
@@ -42,16 +45,16 @@ export function createObservedShapes(): ObservedShapes {
   };
 }
 
-/** What one place of a result was seen to hold. Immutable. */
+/** The observed values at one place of a result. Immutable. */
 export interface Shape {
   /** Bits of `KINDS`. */
   readonly kinds: number;
-  /** What arrays held; undefined where every array was empty or too deep to look into. */
+  /** The elements of arrays; undefined if every array was empty or too deep to visit. */
   readonly element?: Shape;
   readonly members?: Members;
 }
 
-/** `named`: each member; `record`: names that are data; `closed`: too much to tell. */
+/** `named`: each member; `record`: the names are data; `closed`: too many to describe. */
 type Members =
   | { readonly how: 'named'; readonly byName: ReadonlyMap<string, Member> }
   | { readonly how: 'record'; readonly value: Shape }
@@ -59,18 +62,18 @@ type Members =
 
 interface Member {
   readonly shape: Shape;
-  /** Every object seen here had it. */
+  /** True if every object at this place had it. */
   readonly always: boolean;
 }
 
 interface Observation {
   shape: Shape;
   calls: number;
-  /** Observations in a row that changed nothing. */
+  /** Number of consecutive observations that changed nothing. */
   unchanged: number;
 }
 
-/** After so many observations without a change only one call in `SELDOM` is observed. */
+/** After this many observations without a change, only one call in `SELDOM` is observed. */
 const SETTLED = 24;
 const SELDOM = 256;
 
@@ -86,18 +89,18 @@ const KINDS = { string: 1, number: 2, boolean: 4, null: 8, undefined: 16, array:
 const NOTHING: Shape = { kinds: 0 };
 const CLOSED: Members = { how: 'closed' };
 
-/** Max depth of arrays and objects. */
+/** Maximum depth of arrays and objects. */
 const MAX_DEPTH = 8;
-/** Names of one object; where there are more they are data. */
+/** Maximum names of one object; more names than this are data. */
 const MAX_NAMES = 64;
-/** Max places of one tool, divided from the top: the members of an object share its places. */
+/** Maximum places of one tool, divided from the top: the members of an object share its places. */
 const MAX_PLACES = 4_000;
-/** Max elements of one array that are visited, and max values of one result. */
+/** Maximum visited elements of one array, and maximum visited values of one result. */
 const MAX_ELEMENTS = 32;
 const MAX_VALUES = 2_000;
 const MAX_TYPE_LENGTH = 4_000;
 
-/** The shape of one value. Depends on nothing but the value. */
+/** The shape of one value. Depends only on the value. */
 export function shapeOf(value: unknown): Shape {
   return withinBounds(readShape(value, 0, { left: MAX_VALUES }), MAX_PLACES);
 }
@@ -134,12 +137,12 @@ function readMembers(value: object, depth: number, values: { left: number }): Me
   return { how: 'record', value: shape };
 }
 
-/** Most names; the other patterns are slow to make and to run. */
+/** Matches most names; the other patterns are slow to compile and to run. */
 const PLAIN_NAME = /^[a-z_][a-z_]{0,39}$/i;
 
 /**
- * Whether a key looks like a member's name rather than like data (an id, a path, a date, an address). Names of
- * any script; no control or direction characters, no long runs of digits.
+ * Whether a key looks like a member's name rather than like data (an id, a path, a date, an address). Accepts names
+ * in any writing system, without control or direction characters and long runs of digits.
  */
 function isMemberName(key: string): boolean {
   if (PLAIN_NAME.test(key)) return true;
@@ -149,7 +152,7 @@ function isMemberName(key: string): boolean {
   );
 }
 
-/** Both shapes as one. The same shape as `left` where `right` holds no news. */
+/** Merges both shapes. Returns `left` itself if `right` adds nothing. */
 export function mergeShapes(left: Shape, right: Shape): Shape {
   const joined = joinShapes(left, right);
   return joined === left ? left : withinBounds(joined, MAX_PLACES);
@@ -204,16 +207,16 @@ function joinNamed(left: Members & { how: 'named' }, right: ReadonlyMap<string, 
   return changed ? { how: 'named', byName } : left;
 }
 
-/** What the members hold, whatever their names. */
+/** The common shape of the members, regardless of their names. */
 function valueOf(members: Exclude<Members, { how: 'closed' }>): Shape {
   if (members.how === 'record') return members.value;
   return [...members.byName.values()].reduce((all, { shape }) => joinShapes(all, shape), NOTHING);
 }
 
 /**
- * Gives up detail where there is more than `places`. Whether it does grows only with what was merged: names
- * are counted, a record counts as more names than there may be, and each member's share is what its object
- * has, divided by the names.
+ * Drops detail if there are more than `places`. The decision grows only with the merged shapes: names are counted, a
+ * record counts as more names than the maximum, and each member's share is its object's share divided by the number
+ * of names.
  */
 function withinBounds(shape: Shape, places: number): Shape {
   const share = shape.element !== undefined && shape.members !== undefined ? places / 2 : places;
@@ -243,7 +246,7 @@ function membersWithinBounds(members: Members, places: number): Members {
   return changed ? { how: 'named', byName } : members;
 }
 
-/** The shape as a TypeScript type on one line of at most 4 000 characters; what is deep gives way. */
+/** The shape as a TypeScript type on one line of at most 4 000 characters; deep parts are shortened. */
 export function typeOfShape(shape: Shape): string {
   for (let depth = MAX_DEPTH; depth > 0; depth--) {
     const type = writeShape(shape, depth);
@@ -264,8 +267,8 @@ function writeShape(shape: Shape, depth: number): string {
   return types.length === 0 ? 'any' : joinUnion(types);
 }
 
-/** Optional members that hold the same under so many names are a record. */
-const LEAST_RECORD = 8;
+/** Optional members with the same shape under this many names are a record. */
+const MIN_RECORD = 8;
 
 function writeMembers(members: Members, depth: number): string {
   if (members.how === 'closed') return 'object';
@@ -274,7 +277,7 @@ function writeMembers(members: Members, depth: number): string {
   const sorted = [...members.byName].toSorted(([left], [right]) => (left < right ? -1 : 1));
   const types = sorted.map(([, { shape }]) => writeShape(shape, depth - 1));
   const isRecord =
-    sorted.length >= LEAST_RECORD && sorted.every(([, { always }]) => !always) && new Set(types).size === 1;
+    sorted.length >= MIN_RECORD && sorted.every(([, { always }]) => !always) && new Set(types).size === 1;
   if (isRecord) return `Record<string, ${types[0]}>`;
   return `{ ${sorted.map(([name, { always }], index) => `${propertyName(name)}${always ? '' : '?'}: ${types[index]}`).join('; ')} }`;
 }

@@ -4,10 +4,10 @@ import type { ValidationIssue } from '../protocol/tools.js';
 import { isRecord, knownKeysAt } from './schema-reference.js';
 import { plainIssue } from './validation-issues.js';
 
-/** Names that arguments had before, each with its name of today. */
+/** Former argument names, each mapped to its current name. */
 export type OldNames = Readonly<Record<string, string>>;
 
-/** `tool`: as messages name it. Throws a `ToolscriptUsageError` for what cannot be old names of these arguments. */
+/** `tool`: its name in messages. Throws a `ToolscriptUsageError` for invalid former names of these arguments. */
 export function readOldNames(oldNames: unknown, tool: string, inputSchema: JsonObject): OldNames | undefined {
   if (oldNames === undefined) return undefined;
   if (!isRecord(oldNames) || Object.values(oldNames).some((name) => typeof name !== 'string'))
@@ -26,7 +26,7 @@ export function readOldNames(oldNames: unknown, tool: string, inputSchema: JsonO
   return Object.freeze({ ...(oldNames as OldNames) });
 }
 
-/** Arguments by their names of today. `issues`: arguments that are given under two names. */
+/** Renames arguments to their current names. `issues`: arguments that are given under two names. */
 export interface RenamedArguments {
   readonly value: unknown;
   readonly issues: readonly ValidationIssue[];

@@ -1,18 +1,20 @@
 import { ToolscriptUsageError } from '../protocol/errors.js';
 import { didYouMean } from '../text/nearest-names.js';
+import { identifierName } from './tool-names.js';
 import type { ToolRegistry } from './registry.js';
 
 /** A named set of tools. */
 export interface ToolPack {
-  /** Packs whose tools belong to this one too. */
+  /** Packs whose tools this one includes. */
   extends?: string | readonly string[];
   tools?: readonly string[];
 }
 
 export type ToolPacks = Readonly<Record<string, ToolPack>>;
 
-/** What a script may see; see `resolveExposure`. */
+/** The tools that a script may use; see `resolveExposure`. */
 export interface Exposure {
+  /** Tools, and namespaces for all tools in them: `mcp.github`. */
   tools?: readonly string[];
   pack?: string;
   /** Default false: tools under `mcp.` are hidden. */
@@ -23,7 +25,7 @@ export interface Exposure {
   http?: boolean;
 }
 
-/** Packs that always exist. A tool that they name and the harness was not given is left out silently. */
+/** Packs that always exist. Tools that they name and the harness lacks are omitted silently. */
 const BUILT_IN_PACKS: Readonly<Record<string, readonly string[]>> = {
   'core-codex': ['exec', 'applyPatch', 'readFile', 'listDir', 'grepFiles', 'fileSearch'],
   'anthropic-standard': ['exec', 'readFile', 'updatePlan', 'listDir'],
@@ -37,40 +39,58 @@ const ALL = 'all';
 const BUILT_IN_PACK_NAMES: readonly string[] = [...Object.keys(BUILT_IN_PACKS), ALL];
 
 /**
- * The own names of the exposed tools: the pack's and the listed ones together; all given tools where neither
- * is said. `mcp.…` and `http` are among them only when switched on. Throws a `ToolscriptUsageError` for an
- * unknown tool, pack or option, and for packs that extend each other in a circle; every pack is checked.
+ * The own names of the exposed tools: the pack's and the listed ones together, or all given tools if neither is set.
+ * `mcp.…` and `http` are included only if they are enabled. Throws a `ToolscriptUsageError` for an unknown tool, pack
+ * or option, and for packs that extend each other in a cycle; every pack is checked.
+ *
+ * Tools under `mcp.` appear and disappear with their servers: a missing one is omitted. `absent: 'skip'` treats every
+ * tool like that.
  */
 export function resolveExposure(
   exposure: Exposure,
   registry: ToolRegistry,
   packs: ToolPacks = {},
+  { absent = 'refuse' }: { absent?: 'refuse' | 'skip' } = {},
 ): ReadonlySet<string> {
   assertExposure(exposure);
-  const resolver = new PackResolver(packs, registry);
+  const find: FindTools = (name, where) => {
+    const found = toolsNamed(name, registry);
+    if (found.length === 0 && absent === 'refuse' && !isOfMcp(name)) throw unknownTool(name, registry, where);
+    return found;
+  };
+  const resolver = new PackResolver(packs, registry, find);
   for (const name of Object.keys(packs)) resolver.toolsOf(name);
   const chosen = new Set<string>();
   if (exposure.pack === undefined && exposure.tools === undefined)
     for (const name of registry.names()) chosen.add(name);
   if (exposure.pack !== undefined) for (const name of resolver.toolsOf(exposure.pack)) chosen.add(name);
-  for (const name of exposure.tools ?? []) chosen.add(existingTool(name, registry, 'expose.tools'));
+  for (const name of exposure.tools ?? []) for (const tool of find(name, 'expose.tools')) chosen.add(tool);
   for (const name of chosen) if (isSwitchedOff(name, exposure)) chosen.delete(name);
   return chosen;
 }
 
 function isSwitchedOff(name: string, exposure: Exposure): boolean {
-  if (name.startsWith('mcp.')) return exposure.mcp !== true;
+  if (isOfMcp(name)) return exposure.mcp !== true;
   return name === 'http' && exposure.http !== true;
 }
+
+function isOfMcp(name: string): boolean {
+  return name === 'mcp' || name.startsWith('mcp.');
+}
+
+/** The tools that a name in a list denotes: the tool itself, or all of a namespace. */
+type FindTools = (name: string, where: string) => readonly string[];
 
 class PackResolver {
   readonly #packs: ToolPacks;
   readonly #registry: ToolRegistry;
+  readonly #find: FindTools;
   readonly #resolved = new Map<string, ReadonlySet<string>>();
 
-  constructor(packs: ToolPacks, registry: ToolRegistry) {
+  constructor(packs: ToolPacks, registry: ToolRegistry, find: FindTools) {
     this.#packs = packs;
     this.#registry = registry;
+    this.#find = find;
     for (const [name, pack] of Object.entries(packs)) assertPack(name, pack);
   }
 
@@ -99,7 +119,7 @@ class PackResolver {
     const tools = new Set<string>();
     const parents = typeof pack.extends === 'string' ? [pack.extends] : (pack.extends ?? []);
     for (const parent of parents) for (const tool of this.toolsOf(parent, [...path, name])) tools.add(tool);
-    for (const tool of pack.tools ?? []) tools.add(existingTool(tool, this.#registry, `the pack "${name}"`));
+    for (const listed of pack.tools ?? []) for (const tool of this.#find(listed, `the pack "${name}"`)) tools.add(tool);
     return tools;
   }
 
@@ -110,11 +130,16 @@ class PackResolver {
   }
 }
 
-function existingTool(name: string, registry: ToolRegistry, where: string): string {
-  const tool = typeof name === 'string' ? registry.get(name) : undefined;
-  if (tool !== undefined) return tool.name;
-  throw new ToolscriptUsageError(
-    `There is no tool "${String(name)}", which ${where} names.${didYouMean(String(name), registry.names())}`,
+function toolsNamed(name: string, registry: ToolRegistry): readonly string[] {
+  const tool = registry.get(name);
+  if (tool !== undefined) return [tool.name];
+  const prefix = `${identifierName(name)}.`;
+  return registry.names().filter((candidate) => identifierName(candidate).startsWith(prefix));
+}
+
+function unknownTool(name: string, registry: ToolRegistry, where: string): ToolscriptUsageError {
+  return new ToolscriptUsageError(
+    `There is no tool or namespace "${name}", which ${where} names.${didYouMean(name, registry.names())}`,
   );
 }
 

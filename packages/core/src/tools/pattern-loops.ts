@@ -1,17 +1,17 @@
 /*
- * Repetition within repetition takes a backtracking engine exponential time only where a text can be cut into rounds
- * in several ways. `(-[a-z]+)*` is harmless: a round begins at each hyphen and nowhere else.
+ * Nested repetition takes a backtracking engine exponential time only if a text can be split into rounds in several
+ * ways. `(-[a-z]+)*` is harmless: a round begins only at a hyphen.
  */
 
 export interface Quantifier {
   readonly min: number;
-  /** `Infinity` where there is no end. */
+  /** `Infinity` if there is no upper bound. */
   readonly max: number;
-  /** Characters of the pattern. */
+  /** Number of characters of the quantifier. */
   readonly length: number;
 }
 
-/** The quantifier at this place of a pattern; undefined where there is none. */
+/** The quantifier at this place of a pattern; undefined if there is none. */
 export function readQuantifier(source: string, position: number): Quantifier | undefined {
   const found = /^(?:([*+?])|\{(\d+)(,(\d*))?\})\??/.exec(source.slice(position, position + 64));
   if (found === null) return undefined;
@@ -23,7 +23,7 @@ export function readQuantifier(source: string, position: number): Quantifier | u
   return { min, max: to === '' ? Number.POSITIVE_INFINITY : Number(to), length };
 }
 
-/** One character of a round, and how often it may stand there. */
+/** One character of a round, and how often it may occur there. */
 interface LoopAtom {
   readonly source: string;
   readonly min: number;
@@ -31,12 +31,12 @@ interface LoopAtom {
 }
 
 const GROUP = /^\((?:\?:|\?<[A-Za-z_$][\w$]*>|(?!\?))([^]*)\)$/;
-/** A class, an escape that stands for a character, or the character itself. */
+/** A class, an escape that denotes a character, or the character itself. */
 const ATOM =
   /\[\^?(?:\\.|[^\]\\])*\]|\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[\dA-Fa-f]{4}|x[\dA-Fa-f]{2}|c[A-Za-z]|[^bB1-9kuxcpP])|[^\\()[\]|^$*+?{}]/suy;
 
 /**
- * Whether a repeated group is made of single characters such that, wherever one of them may be repeated or left out,
+ * Whether a repeated group consists of single characters such that, wherever one of them may be repeated or omitted,
  * the next character of the text decides it. `source`: the group with its parentheses.
  */
 export function isDecidedLoop(source: string, flags: string): boolean {
@@ -51,7 +51,7 @@ export function isDecidedLoop(source: string, flags: string): boolean {
   );
 }
 
-/** Undefined where the round has more than single characters. */
+/** Undefined if the round contains more than single characters. */
 function readAtoms(body: string): LoopAtom[] | undefined {
   const atoms: LoopAtom[] = [];
   for (let position = 0; position < body.length;) {
@@ -66,7 +66,10 @@ function readAtoms(body: string): LoopAtom[] | undefined {
   return atoms;
 }
 
-/** What may stand behind a character of the round: up to the first that must, in this round or in the next. */
+/**
+ * The characters that may follow a character of the round: up to the first mandatory one, in this round or in the
+ * next.
+ */
 function followers(atoms: readonly LoopAtom[], index: number): LoopAtom[] {
   const found: LoopAtom[] = [];
   for (let step = 1; step <= atoms.length; step += 1) {
@@ -89,7 +92,7 @@ function characterSet(source: string, flags: string): CharacterSet {
   const pattern = new RegExp(`^(?:${source})$`, flags.replace(/[gymd]/g, ''));
   const units = new Uint8Array(UNITS);
   for (let unit = 0; unit < UNITS; unit += 1) if (pattern.test(String.fromCharCode(unit))) units[unit] = 1;
-  // Only with the flag u does an atom stand for a character of two units.
+  // Only with the flag u does an atom match a character of two units.
   const hasOthers = flags.includes('u') && (/[^\0-\x7f]|^\.$|^\[\^|\\[pPDWSu]/.test(source) || flags.includes('i'));
   return { units, hasOthers };
 }

@@ -5,18 +5,18 @@ import { identifierName, writtenNames } from './tool-names.js';
 /** The tools of one harness, by name and by the form a script writes. Immutable. */
 export interface ToolRegistry {
   readonly tools: readonly Tool[];
-  /** By any name that a script may write: `get-user` and `get_user` find the same tool. */
+  /** Finds a tool by any name that a script may write: `get-user` and `get_user` find the same tool. */
   get(name: string): Tool | undefined;
   /** The tools' own names, in the order given. */
   names(): readonly string[];
   /**
-   * Every way a script may write the tools, dots making namespaces: each part as an identifier, or as it is
-   * where it is none. `exposed` (own names) leaves the others out.
+   * All names by which scripts may write the tools, with dots for namespaces: each part as an identifier, or
+   * unchanged if it is not one. `exposed` (own names) omits the others.
    */
   scriptNames(exposed?: ReadonlySet<string>): readonly string[];
 }
 
-/** Throws a `ToolscriptUsageError` where two tools, or a tool and a namespace, would have one name. */
+/** Throws a `ToolscriptUsageError` if two tools, or a tool and a namespace, would have the same name. */
 export function createRegistry(tools: readonly Tool[]): ToolRegistry {
   const byName = new Map<string, Tool>();
   for (const tool of tools) addTool(byName, tool);

@@ -20,7 +20,7 @@ function isObjectSchema(root: SchemaNode, schema: SchemaNode): boolean {
   return items !== undefined && isObjectSchema(root, items);
 }
 
-/** What a schema says of one member or item; undefined where that is nothing, or said in more than one place. */
+/** The schema of one member or item; undefined if there is none, or if it is defined in more than one place. */
 function partOf(root: SchemaNode, schema: SchemaNode, name: string | number): SchemaNode | undefined {
   const found = expand(root, schema).flatMap((part) => childSchema(part, name) ?? []);
   return found.length === 1 ? (found[0] as SchemaNode) : undefined;

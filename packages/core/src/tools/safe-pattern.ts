@@ -1,32 +1,32 @@
 import { isDecidedLoop, readQuantifier } from './pattern-loops.js';
 
 /**
- * Decides whether a regular expression from outside may run on the host, and on how long a text.
+ * Decides whether an untrusted regular expression may run on the host, and on texts of which length.
  *
- * JavaScript's engine backtracks: nested repetition takes exponential time, and n repetitions in a row
- * take a time that grows with the n-th power of the text. So repetition of what can repeat or choose by
- * itself is refused, and for the rest the text's length is bounded such that the worst case stays small.
+ * JavaScript's engine backtracks: nested repetition takes exponential time, and n repetitions in a row take a time
+ * that grows with the n-th power of the text. So repetition of parts that repeat or choose themselves is rejected.
+ * For all other patterns, the text's length is bounded so that the worst case stays small.
  */
 export type PatternVerdict =
   | {
       readonly safe: true;
       /** Longer texts must not be tested. */
       readonly maxLength: number;
-      /** Steps of the engine that the test of a text of so many characters may take, at the worst. */
+      /** Maximum steps of the engine to test a text of this many characters. */
       readonly steps: (length: number) => number;
     }
   | { readonly safe: false; readonly reason: string };
 
 export interface PatternOptions {
-  /** Of the regular expression. Default `u`. */
+  /** The flags of the regular expression. Default `u`. */
   readonly flags?: string;
-  /** Steps that one test may take in the worst case. Default 100 000: below a millisecond. */
+  /** Maximum steps of one test in the worst case. Default 100 000: below a millisecond. */
   readonly maxSteps?: number;
 }
 
 const MAX_PATTERN_LENGTH = 1_000;
 const MAX_STEPS = 100_000;
-const LEAST_USEFUL_LENGTH = 16;
+const MIN_USEFUL_LENGTH = 16;
 const MAX_GROUP_DEPTH = 20;
 
 export function judgePattern(
@@ -61,7 +61,7 @@ function boundLength(shape: PatternShape, maxSteps: number): PatternVerdict {
   if (power === 0)
     return budget >= 1 ? { safe: true, maxLength: maxSteps, steps } : unsafe('it tries too many alternatives');
   const maxLength = Math.floor(budget ** (1 / power));
-  return maxLength >= LEAST_USEFUL_LENGTH ? { safe: true, maxLength, steps } : unsafe('it may take too long');
+  return maxLength >= MIN_USEFUL_LENGTH ? { safe: true, maxLength, steps } : unsafe('it may take too long');
 }
 
 function unsafe(reason: string): PatternVerdict {
@@ -77,16 +77,16 @@ interface PatternShape {
   choices: number;
   /** The largest product of nested counts: 12 for `(a{3}){4}`. */
   counted: number;
-  /** Starts at the text's start only. */
+  /** Matches can start only at the text's start. */
   anchored: boolean;
 }
 
-/** What a quantified part holds. */
+/** The properties of a quantified part. */
 interface PartShape {
   repetitions: number;
   choices: number;
   counted: number;
-  /** Wherever there is a choice, the next character decides it: alternatives begin with different literal ones. */
+  /** The next character decides every choice: alternatives begin with different literal characters. */
   decided: boolean;
 }
 
@@ -178,7 +178,7 @@ class PatternReader {
     if (max === 0) throw new UnsafePattern('it repeats something zero times');
     const counted = atom.counted * Math.max(1, Number.isFinite(max) ? max : min);
     const isAmbiguous = max > 1 && (atom.repetitions > 0 || !atom.decided);
-    // Wherever such a repetition ends, there is one way to have come there.
+    // The end of such a repetition can be reached in only one way.
     if (isAmbiguous && isDecidedLoop(repeated, this.#flags))
       return { repetitions: 1, choices: atom.choices, counted, decided: false };
     // defence: no-nested-repetition

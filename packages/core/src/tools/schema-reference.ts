@@ -11,13 +11,13 @@ export function isSchemaNode(value: unknown): value is SchemaNode {
   return typeof value === 'boolean' || isRecord(value);
 }
 
-/** A reference within the document it stands in: `#`, `#/…` or `#anchor`. All others point outside. */
+/** A reference within its own document: `#`, `#/…` or `#anchor`. All other references are external. */
 export function isLocalReference(reference: unknown): reference is string {
   // defence: references-stay-inside, without it: return typeof reference === 'string';
   return typeof reference === 'string' && reference.startsWith('#');
 }
 
-/** What a local reference points to; undefined where that is nothing, or no schema. Never looks elsewhere. */
+/** The target of a local reference; undefined if it does not exist or is not a schema. Never reads another document. */
 export function resolveReference(root: SchemaNode, reference: string): SchemaNode | undefined {
   if (reference === '#') return root;
   const target = reference.startsWith('#/')
@@ -58,12 +58,12 @@ function findAnchor(root: SchemaNode, anchor: string): unknown {
   return undefined;
 }
 
-/** What schemas of one root expand to, where it is asked for again and again. */
+/** The expansions of schemas of one root, for repeated queries. */
 export type Expansions = Map<SchemaNode, readonly JsonObject[]>;
 
 /**
- * The keys that a value at `path` may have by the schema, for messages. Follows local references and all
- * branches of unions. `expansions`: of earlier questions about the same root.
+ * The keys that a value at `path` may have by the schema, for messages. Follows local references and all branches of
+ * unions. `expansions`: from earlier queries about the same root.
  */
 export function knownKeysAt(
   root: SchemaNode,
@@ -89,7 +89,7 @@ function expandOnce(root: SchemaNode, schema: SchemaNode, expansions: Expansions
   return expanded;
 }
 
-/** What a schema says of one member or item; its references and branches are not followed. */
+/** The schema of one member or item; its references and branches are not followed. */
 export function childSchema(schema: JsonObject, part: string | number): SchemaNode | undefined {
   const properties = schema['properties'];
   let child: unknown;
@@ -101,14 +101,14 @@ export function childSchema(schema: JsonObject, part: string | number): SchemaNo
   return isSchemaNode(child) ? child : undefined;
 }
 
-/** What a schema says of the first items of a list, and of the others; older drafts' spelling included. */
+/** The schemas of the first items of a list, and of the others, including the spelling of older drafts. */
 export function itemSchemas(schema: JsonObject): { readonly prefix: readonly unknown[]; readonly rest: unknown } {
   const { items, prefixItems } = schema;
   if (Array.isArray(items)) return { prefix: items, rest: schema['additionalItems'] };
   return { prefix: Array.isArray(prefixItems) ? prefixItems : [], rest: items };
 }
 
-/** A schema, its references and the parts of its `allOf`: what holds whichever branch of a union is meant. */
+/** A schema, its references and the parts of its `allOf`: the schemas that apply for every branch of a union. */
 export function certainSchemas(root: SchemaNode, start: SchemaNode, onStep: () => void = () => {}): JsonObject[] {
   if (!isRecord(start)) return [];
   if (start['$ref'] === undefined && start['allOf'] === undefined) return [start as JsonObject];
@@ -129,7 +129,7 @@ const BRANCH_KEYWORDS = ['allOf', 'anyOf', 'oneOf'] as const;
 const CONDITION_KEYWORDS = ['then', 'else'] as const;
 const MAX_EXPANSION = 200;
 
-/** A schema and every schema that speaks about the same value: its references and branches. */
+/** A schema and every schema that applies to the same value: its references and branches. */
 export function expand(root: SchemaNode, start: SchemaNode): JsonObject[] {
   const found = new Set<JsonObject>();
   const waiting: unknown[] = [start];

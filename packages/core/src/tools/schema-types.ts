@@ -3,23 +3,23 @@ import { isLocalReference, isRecord, isSchemaNode, resolveReference } from './sc
 
 /** The detail of the type of a schema. */
 export interface TypeStyle {
-  /** A comment behind each member: description, default, format. */
+  /** A comment after each member: description, default, format. */
   readonly memberDocs: boolean;
-  /** Members that the schema calls `deprecated`, where they may be absent or stand in a result. */
+  /** Includes members that the schema marks `deprecated`, if they may be absent or are part of a result. */
   readonly deprecated: boolean;
-  /** Objects nested deeper than this are only named as such. */
+  /** Objects nested deeper than this are abbreviated. */
   readonly maxDepth: number;
   /** Everything on one line. */
   readonly oneLine: boolean;
 }
 
 const MAX_MEMBER_DOC = 300;
-/** Characters of an object without comments that stands on one line. */
+/** Maximum characters of an object without comments on one line. */
 const MAX_LINE = 120;
 const MAX_CHOICES = 60;
-/** Types nested deeper than this are `any`, whatever the style says: no reader follows further. */
+/** Types nested deeper than this are `any` in every style, because no reader follows further. */
 const DEPTH_CEILING = 24;
-/** Nodes written for one schema; what is beyond is `any`. */
+/** Maximum nodes for one schema; further ones are `any`. */
 const MAX_NODES = 3_000;
 /** Members and literals with longer texts are shown only by their kind. */
 const MAX_TEXT = 200;
@@ -30,7 +30,7 @@ const IDENTIFIER = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
  * are used more than once, become named ones, collected in `definitions`. Never looks outside of a schema.
  */
 export class SchemaTypeWriter {
-  /** `type Name = …;`, in the order in which they were met. */
+  /** `type Name = …;`, in the order of their first use. */
   readonly definitions: string[] = [];
   readonly #prefix: string;
   readonly #style: TypeStyle;
@@ -44,8 +44,8 @@ export class SchemaTypeWriter {
   }
 
   /**
-   * `unknownType`: the type where a schema says nothing. `part` separates the names of one schema from those of another
-   * that is written for the same tool.
+   * `unknownType`: the type for a schema without information. `part` separates the names of one schema from those of
+   * another that is written for the same tool.
    */
   write(schema: JsonObject, unknownType: 'any' | 'unknown', part = ''): string {
     this.#part = part;
@@ -112,7 +112,7 @@ export class SchemaTypeWriter {
   #reference(reference: unknown, context: SchemaContext, indent: string, depth: number): string {
     const target = isLocalReference(reference) ? resolveReference(context.root, reference) : undefined;
     if (!isRecord(target)) return target === false ? 'never' : context.unknownType;
-    // A type that is itself, with nothing around it, is no type.
+    // A type that refers only to itself is not a type.
     if (context.bare.has(target)) return context.unknownType;
     const known = this.#names.get(target);
     if (known !== undefined) return known;
@@ -135,7 +135,7 @@ export class SchemaTypeWriter {
     return name;
   }
 
-  /** After the last `_` comes what the schema calls it, so that names of different tools cannot meet. */
+  /** The part after the last `_` comes from the schema, so that names of different tools cannot collide. */
   #nameFor(reference: string): string {
     const last = reference.slice(reference.lastIndexOf('/') + 1).replace(/[^A-Za-z0-9]+/g, '');
     const base = `${this.#prefix}_${this.#part}${last === '' ? 'Root' : last.slice(0, 60)}`;
@@ -185,7 +185,7 @@ export class SchemaTypeWriter {
     });
     if (rest !== undefined && rest !== false) {
       const type = this.#type(rest, context, indent, depth + 1);
-      // A spread is resolved at once, so it may not hold the very type that is being written.
+      // A spread is resolved at once, so it may not contain the type that is being written.
       members.push(`...${this.#refersToNamed(type) ? context.unknownType : parenthesised(type)}[]`);
     }
     return `[${members.join(', ')}]`;
@@ -195,7 +195,7 @@ export class SchemaTypeWriter {
     return this.#inside(context, () => this.#objectParts(schema, context, indent, depth));
   }
 
-  /** What stands inside of an array or object may refer to any type, also to the one being written. */
+  /** The content of an array or object may refer to any type, including the one being written. */
   #inside(context: SchemaContext, write: () => string): string {
     const outer = context.bare;
     context.bare = new Set();
@@ -225,7 +225,7 @@ export class SchemaTypeWriter {
     return `{\n${members.map((member) => `${inner}${withDoc(member)}`).join('\n')}\n${indent}}`;
   }
 
-  /** A model sees every argument that a call must have. */
+  /** A model sees every required argument. */
   #isLeftOut(schema: unknown, required: boolean, { unknownType }: SchemaContext): boolean {
     if (this.#style.deprecated || !isRecord(schema) || schema['deprecated'] !== true) return false;
     return !required || unknownType === 'any';
@@ -238,7 +238,7 @@ export class SchemaTypeWriter {
     if (isClosed && patterns.length === 0) return 'Record<string, never>';
     const values = others === false ? patterns : [...patterns, others ?? true];
     const type = joinUnion(values.map((value) => this.#type(value, context, indent, depth + 1)));
-    // `Record` may not hold the very type that is being written; an index signature may.
+    // `Record` may not contain the type that is being written; an index signature may.
     return this.#refersToNamed(type) ? `{ [key: string]: ${type} }` : `Record<string, ${type}>`;
   }
 
@@ -254,13 +254,13 @@ export class SchemaTypeWriter {
 }
 
 interface Member {
-  /** As TypeScript, with its name. */
+  /** The member as TypeScript, including its name. */
   readonly type: string;
-  /** Empty: there is nothing to say. */
+  /** Empty: there is no comment. */
   readonly doc: string;
 }
 
-/** The comment stands at the end of the first line. */
+/** The comment goes to the end of the first line. */
 function withDoc({ type, doc }: Member): string {
   if (doc === '') return type;
   const end = type.indexOf('\n');
@@ -272,11 +272,11 @@ interface SchemaContext {
   readonly counts: ReadonlyMap<object, number>;
   readonly unknownType: 'any' | 'unknown';
   nodes: number;
-  /** Schemas being written with no array or object around what is written next. */
+  /** Schemas that are being written without an array or object around the next part. */
   bare: ReadonlySet<object>;
 }
 
-/** How often each schema is referred to, counting every reference that can be reached once. */
+/** How often each schema is referenced; every reachable reference counts once. */
 function countReferences(root: JsonObject): Map<object, number> {
   const counts = new Map<object, number>();
   const visited = new Set<object>();
@@ -293,7 +293,7 @@ function countReferences(root: JsonObject): Map<object, number> {
   return counts;
 }
 
-/** Whether there may be members beside the named ones; an object that says nothing about it is taken as closed. */
+/** Whether there may be other members than the named ones; an object without this information counts as closed. */
 function isOpen(schema: JsonObject): boolean {
   const others = schema['additionalProperties'];
   if (others !== undefined && others !== false) return true;
@@ -302,20 +302,20 @@ function isOpen(schema: JsonObject): boolean {
   return Object.keys(schema['properties']).some((key) => key.length > MAX_TEXT);
 }
 
-/** Empty where the schema does not list names. */
+/** Empty if the schema does not list names. */
 export function requiredKeys(schema: JsonObject): string[] {
   const required = schema['required'];
   return Array.isArray(required) ? required.filter((key) => typeof key === 'string') : [];
 }
 
-/** The part of an `allOf`, with what the whole says must be there of its members. */
+/** The part of an `allOf`, with the members that the whole requires. */
 function withRequired(part: JsonObject, required: unknown): JsonObject {
   if (!Array.isArray(required)) return part;
   const own = required.filter((key) => typeof key === 'string' && Object.hasOwn(part['properties'] as object, key));
   return { ...part, required: [...requiredKeys(part), ...own] } as JsonObject;
 }
 
-/** `{ not: {} }`, as some libraries write what may not be there. */
+/** `{ not: {} }`, as some libraries mark a forbidden member. */
 function isNothing(schema: unknown): boolean {
   if (!isRecord(schema)) return false;
   const { not } = schema;
@@ -327,7 +327,7 @@ export function isPlainObjectSchema(schema: unknown): schema is JsonObject {
   return ['$ref', 'anyOf', 'oneOf', 'allOf', 'nullable'].every((keyword) => schema[keyword] === undefined);
 }
 
-/** One object where no two of them describe the same key; as they are otherwise. */
+/** Joins them to one object if no two of them describe the same key; otherwise returns them unchanged. */
 function mergeObjects(objects: readonly JsonObject[]): readonly JsonObject[] {
   const keys = objects.flatMap((object) => Object.keys(object['properties'] as object));
   if (objects.length < 2 || new Set(keys).size < keys.length) return objects;
@@ -361,7 +361,7 @@ export function joinUnion(types: readonly string[]): string {
   return top ?? different.join(' | ');
 }
 
-/** Parentheses around a type that holds `|` or `&` at its top level. */
+/** Parentheses around a type that contains `|` or `&` at its top level. */
 export function parenthesised(type: string): string {
   let depth = 0;
   for (let index = 0; index < type.length; index++) {
@@ -381,14 +381,14 @@ function endOfQuoted(text: string, start: number): number {
   return index;
 }
 
-/** A member's name as TypeScript: quoted where it is no identifier, nothing in it invisible. */
+/** A member's name as TypeScript: quoted if it is not an identifier, with invisible characters escaped. */
 export function propertyName(key: string): string {
   return IDENTIFIER.test(key) ? key : safeJson(key);
 }
 
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** JSON text with line separators, direction marks and all that cannot be seen written as escapes. */
+/** JSON text with escapes for line separators, direction marks and all invisible characters. */
 function safeJson(value: unknown): string {
   return (JSON.stringify(value) ?? 'undefined').replace(UNSEEN, (character) =>
     Array.from(
@@ -401,13 +401,13 @@ function safeJson(value: unknown): string {
 function memberDoc(schema: Record<string, unknown>): string {
   const parts: string[] = [];
   if (typeof schema['description'] === 'string') parts.push(docText(schema['description'], MAX_MEMBER_DOC));
-  if (tellsMore(schema['default'])) parts.push(`default ${docText(safeJson(schema['default']), 80)}`);
+  if (isInformative(schema['default'])) parts.push(`default ${docText(safeJson(schema['default']), 80)}`);
   if (typeof schema['format'] === 'string') parts.push(`format ${docText(schema['format'], 40)}`);
   return parts.filter((part) => part !== '').join('; ');
 }
 
-/** What may be left out counts as false, 0 or empty, where nothing else is said. */
-function tellsMore(value: unknown): boolean {
+/** An omitted keyword counts as false, 0 or empty unless the schema says otherwise. */
+function isInformative(value: unknown): boolean {
   return (
     value !== undefined &&
     value !== false &&

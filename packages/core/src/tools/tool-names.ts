@@ -7,7 +7,7 @@ const SEGMENT = /^[A-Za-z0-9_$-]+$/;
 const MAX_SEGMENT_LENGTH = 64;
 const MAX_SEGMENTS = 8;
 
-/** Throws a `ToolscriptUsageError` for a name that no tool may have. `namespace` opens one reserved namespace. */
+/** Throws a `ToolscriptUsageError` for an invalid tool name. `namespace` opens one reserved namespace. */
 export function assertToolName(name: unknown, namespace?: 'mcp'): asserts name is string {
   if (typeof name !== 'string' || name === '') {
     throw new ToolscriptUsageError('A tool needs a name: a non-empty string.');
@@ -60,9 +60,9 @@ function identifierSegment(segment: string): string {
 }
 
 /**
- * Every way a script may write the name after `tools`: each part as an identifier or as it is
- * (`tools.my_server.get_user`, `tools["my-server"].get_user`, …). The identifier form comes first, the name
- * itself last.
+ * All forms in which a script may write the name after `tools`: each part as an identifier or unchanged
+ * (`tools.my_server.get_user`, `tools["my-server"].get_user`, …). The identifier form comes first, the name itself
+ * last.
  */
 export function writtenNames(name: string): string[] {
   let written = [''];

@@ -3,10 +3,11 @@ import { nearestNames } from '../text/nearest-names.js';
 import { UNKNOWN_KEY } from '../text/unknown-key.js';
 import { formatPath, type ValuePath } from '../text/value-path.js';
 
-/** Issues reported for one call at most; a model repairs from a few as well as from all. */
+/** Maximum reported issues of one call; a model repairs from a few as well as from all. */
 const MAX_ISSUES = 5;
 
 const MAX_KEY_LENGTH = 60;
+const MAX_SHOWN_LENGTH = 60;
 
 /** `expected string, received number`. */
 export function mismatch(path: ValuePath, expected: string, received: string): ValidationIssue {
@@ -17,7 +18,13 @@ export function plainIssue(path: ValuePath, message: string): ValidationIssue {
   return { path: formatPath(path), message };
 }
 
-export function unknownKey(path: ValuePath, key: string, knownKeys: readonly string[]): ValidationIssue {
+/** Maximum known keys that are searched for the hints of one call, counted for each unknown key. */
+const MAX_COMPARED = 4_000;
+
+/** `index`: of the issue in its list. Only the issues that are shown have a hint, because finding it takes time. */
+export function unknownKey(path: ValuePath, key: string, knownKeys: readonly string[], index: number): ValidationIssue {
+  // defence: advice-for-shown-issues
+  if (index >= MAX_ISSUES || index * knownKeys.length >= MAX_COMPARED) return plainIssue([...path, key], UNKNOWN_KEY);
   const nearest = nearestNames(key, knownKeys, 1)[0];
   const advice = nearest === undefined ? listKeys(knownKeys) : `did you mean ${nearest}?`;
   return plainIssue([...path, key], advice === '' ? UNKNOWN_KEY : `${UNKNOWN_KEY}; ${advice}`);
@@ -37,14 +44,15 @@ export function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
-/** The value itself where it is short, otherwise its kind. */
+/** The value itself if it is short, otherwise its kind. */
 export function showValue(value: unknown): string {
   if (typeof value === 'object' && value !== null) return kindOf(value);
-  const text = JSON.stringify(value) ?? String(value);
-  return text.length <= 60 ? text : `${kindOf(value)} ${text.slice(0, 40)}…`;
+  const start = typeof value === 'string' ? value.slice(0, MAX_SHOWN_LENGTH + 1) : value;
+  const text = JSON.stringify(start) ?? String(start);
+  return text.length <= MAX_SHOWN_LENGTH ? text : `${kindOf(value)} ${text.slice(0, 40)}…`;
 }
 
-/** `"a" | "b" | 3`, cut after a dozen. */
+/** `"a" | "b" | 3`, truncated after a dozen. */
 export function showChoices(values: readonly unknown[]): string {
   const shown = values.slice(0, 12).map((value) => (typeof value === 'bigint' ? `${value}n` : showValue(value)));
   return values.length > shown.length
@@ -53,8 +61,8 @@ export function showChoices(values: readonly unknown[]): string {
 }
 
 /**
- * The branch of a union that was most likely meant: no wrong discriminating value at its own level, then
- * the one that fails deepest, then the one with the fewest issues. Undefined where no branch stands out.
+ * The branch of a union that was most likely intended: no wrong discriminating value at its own level, then the one
+ * that fails deepest, then the one with the fewest issues. Undefined if no branch stands out.
  */
 export function likeliestBranch(branches: readonly BranchIssues[], depth: number): BranchIssues | undefined {
   const fitting = branches.filter((branch) => branch.every((issue) => !rulesOut(issue, depth)));
@@ -66,7 +74,7 @@ export function likeliestBranch(branches: readonly BranchIssues[], depth: number
 
 export interface LocatedIssue {
   path: ValuePath;
-  /** `kind`: the value is of another kind altogether. `choice`: it is not one of the listed values. */
+  /** `kind`: the value has a different kind. `choice`: it is not one of the listed values. */
   nature: 'kind' | 'choice' | 'other';
   issue: ValidationIssue;
 }

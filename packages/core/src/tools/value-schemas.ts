@@ -2,17 +2,17 @@ import type { JsonObject, JsonValue } from '../protocol/json.js';
 import type { ValuePath } from '../text/value-path.js';
 import { certainSchemas, childSchema, expand, isRecord, type Expansions, type SchemaNode } from './schema-reference.js';
 
-/** An object somewhere in a value, with what a schema says of it. */
+/** An object inside a value, with the schemas that describe it. */
 export interface DescribedObject {
   readonly object: Record<string, JsonValue>;
   readonly path: ValuePath;
-  /** The schemas that name this place. */
+  /** The schemas that refer to this place. */
   readonly starts: readonly SchemaNode[];
-  /** These with their references and branches. */
+  /** These schemas with their references and branches. */
   readonly parts: readonly JsonObject[];
 }
 
-/** Answers about the objects of values that one schema describes. What it finds out is kept. */
+/** Answers queries about the objects of values that one schema describes, and caches the answers. */
 export class ValueSchemas {
   readonly #root: JsonObject;
   readonly #expansions: Expansions = new Map();
@@ -22,14 +22,14 @@ export class ValueSchemas {
     this.#root = root;
   }
 
-  /** Visits the objects of a value, the outer ones first. `onStep` is called for each schema that is looked at. */
+  /** Visits the objects of a value, the outer ones first. `onStep` is called for each visited schema. */
   visit(value: JsonValue, visit: (described: DescribedObject) => void, onStep: () => void = () => {}): void {
     this.#visit(value, [this.#root], [], visit, onStep);
   }
 
   /**
-   * The keys that the object may have; undefined where it may have any. An object is closed by its `properties`, unless
-   * something says what else there may be, or one of its alternatives takes any object.
+   * The keys that the object may have; undefined if it may have any. An object is closed by its `properties`, unless
+   * the schema allows other keys, or one of its alternatives takes any object.
    */
   closedKeys({ starts }: Pick<DescribedObject, 'starts'>): ReadonlySet<string> | undefined {
     const closed = starts.map((start) => this.#keysOf(start));
@@ -94,7 +94,7 @@ export class ValueSchemas {
   }
 }
 
-/** Whether something is said of the keys that `properties` does not name, beside that there are none. */
+/** Whether the schema allows keys that `properties` does not name. */
 function saysMore(part: JsonObject): boolean {
   const { additionalProperties, unevaluatedProperties, patternProperties } = part;
   if (isRecord(patternProperties) && Object.keys(patternProperties).length > 0) return true;
@@ -108,7 +108,7 @@ function mayBeObject(parts: readonly JsonObject[]): boolean {
   });
 }
 
-/** Whether null is one of the values that the parts of a schema speak of. */
+/** Whether null is one of the values that the parts of a schema allow. */
 export function mayBeNull(parts: readonly JsonObject[]): boolean {
   return parts.some((part) => {
     const { type, enum: choices } = part;

@@ -22,7 +22,7 @@ export function waitingCall(record: CallRecord, request: ApprovalRequest): Waiti
   };
 }
 
-/** The call as the script made it, when its script is resumed. */
+/** The call as the script made it, for the resumed script. */
 export function resumedCall(waiting: WaitingCall): FacadeCall {
   const { callId, callIndex, tool, inputJson, line, column, snippet, detached, retries } = waiting;
   return {
@@ -38,7 +38,7 @@ export function resumedCall(waiting: WaitingCall): FacadeCall {
   };
 }
 
-/** Stands in an operation for a tool that is gone since its script was suspended. */
+/** The input in an operation whose tool was removed after its script was suspended. */
 export function goneTool({ tool, effect }: WaitingCall): Tool {
   return {
     name: tool,

@@ -7,39 +7,39 @@ type Issue = Payload['issues'][number];
 type Run = ZodSchema['_zod']['run'];
 
 /**
- * Steps of one validation; each is about a tenth of a microsecond, so that all of them stay below the time for which
- * the event loop may be held. A list of 30 000 numbers takes 30 000, and each row of four members takes 10.
+ * Maximum steps of one validation. Each takes about a tenth of a microsecond, so all of them stay below the time for
+ * which the event loop may be blocked. A list of 30 000 numbers takes 30 000, and each row of four members takes 10.
  */
-const LEAST_STEPS = 200_000;
-/** For data of more values than arguments have by default. */
+const MIN_STEPS = 200_000;
+/** For data with more values than the default maximum of arguments. */
 const STEPS_PER_VALUE = 7;
 const STEPS_PER_ISSUE = 10;
-/** Where an issue of something inside is given its path. */
+/** The member in which zod prepends the path of an inner issue. */
 const STEPS_PER_PATH = 2;
-/** Issues of one value and all inside of it that are found; no more are put into words. */
+/** Maximum number of issues that are found in one value and its parts; no more are reported. */
 const MAX_ISSUES = 50;
 
-/** Kinds of schemas that look at one value several times. Where they are recursive, that doubles at each level. */
+/** Kinds of schemas that validate one value several times. If they are recursive, the work doubles at each level. */
 const REPEATING: readonly string[] = ['union', 'intersection', 'pipe'];
-/** Kinds that gather the issues of many values. */
+/** Kinds that collect the issues of many values. */
 const HOLDING: readonly string[] = ['array', 'tuple', 'record'];
 
-/** What ends a validation, or the part of it that has found enough. */
+/** The reason to end a validation, or a part of it that has found enough issues. */
 class WorkEnded extends Error {}
 
 /**
- * Bounds the work of one validation, whatever the schema and the data. Each use of a schema and each issue is counted
- * in steps. No value is looked at twice with one schema of those that repeat: the work grows with the schemas times the
- * values, and not with the power of the value's depth. A list or record with enough issues is not looked at further.
+ * Bounds the work of one validation for any schema and data. Each use of a schema and each issue counts as a step.
+ * Repeating schemas validate each value only once, so the work grows with the product of schemas and values, and not
+ * exponentially with the value's depth. A list or record with enough issues is not validated further.
  */
 export class ZodBounds {
   readonly #memories: Map<object, Payload>[] = [];
   #steps = 0;
-  #maxSteps = LEAST_STEPS;
+  #maxSteps = MIN_STEPS;
   #data: unknown;
-  /** What the schema that runs now looks at. */
+  /** The value that the current schema validates. */
   #holder: Payload | undefined;
-  /** An intersection takes back issues of one side, so all of them must be known. */
+  /** An intersection discards issues of one side, so all of them must be known. */
   #intersections = 0;
 
   /** Changes the schema, which must be a copy of the user's. */
@@ -49,11 +49,11 @@ export class ZodBounds {
     internals.run = this.#boundRun(internals.run, kind, textChecks);
   }
 
-  /** A validation of `data` begins. Forgets what the one before has found. */
+  /** Starts a validation of `data`. Drops the findings of the previous one. */
   begin(data: unknown): void {
     this.#data = data;
     this.#steps = 0;
-    this.#maxSteps = LEAST_STEPS;
+    this.#maxSteps = MIN_STEPS;
     this.#holder = undefined;
     this.#intersections = 0;
     for (const memory of this.#memories) if (memory.size > 0) memory.clear();
@@ -75,7 +75,7 @@ export class ZodBounds {
     };
   }
 
-  /** What was found before the work ended is an answer too. */
+  /** Issues that were found before the work ended are a result too. */
   #holding(run: Run): Run {
     return (payload, context) => {
       this.#enter();
@@ -104,7 +104,7 @@ export class ZodBounds {
     };
   }
 
-  /** Unknown keys are looked at without a schema. */
+  /** Unknown keys are visited without a schema. */
   #countingKeys(run: Run): Run {
     return (payload, context) => {
       const { value } = payload;
@@ -113,7 +113,10 @@ export class ZodBounds {
     };
   }
 
-  /** A text that is too long for one of its patterns is refused, not passed over: the tool relies on the pattern. */
+  /**
+   * A text that is too long for one of its patterns is rejected and not skipped, because the tool relies on the
+   * pattern.
+   */
   #testingTexts(run: Run, checks: readonly TextCheck[]): Run {
     return (payload, context) => {
       const { value } = payload;
@@ -133,7 +136,7 @@ export class ZodBounds {
     return (payload, context) => {
       const { value } = payload;
       if (typeof value !== 'object' || value === null || payload.issues.length > 0) return run(payload, context);
-      // Each schema and value are looked at once.
+      // Each pair of schema and value is validated once.
       const known = memory.get(value);
       if (known !== undefined) return copyOf(known);
       const result = run(payload, context) as Payload;
@@ -149,7 +152,7 @@ export class ZodBounds {
     this.#spend(1);
   }
 
-  /** Of a result that has come; one that is still awaited is refused by zod. */
+  /** The issues of a finished result; zod rejects results that are still awaited. */
   #countIssues(result: Payload, before: number, steps: number): Payload {
     if (result.issues !== undefined) this.#steps += steps * (result.issues.length - before);
     return result;
@@ -163,7 +166,7 @@ export class ZodBounds {
 
   /** Counted only for data that needs it. */
   #allowMore(): void {
-    this.#maxSteps = Math.max(LEAST_STEPS, STEPS_PER_VALUE * countValues(this.#data));
+    this.#maxSteps = Math.max(MIN_STEPS, STEPS_PER_VALUE * countValues(this.#data));
     if (this.#steps > this.#maxSteps)
       throw new WorkEnded('the data, or the schema of this tool, is too complex; send less in one call');
   }
@@ -186,7 +189,7 @@ function countValues(data: unknown): number {
   return count;
 }
 
-/** The one that is given an issue writes the path into it. */
+/** The caller that receives an issue prepends the path to it. */
 function copyOf({ value, issues }: Payload): Payload {
   return {
     value,

@@ -15,16 +15,16 @@ import {
 type ZodIssue = z.core.$ZodIssue;
 
 interface Explaining {
-  /** Which keys a place has. */
+  /** The keys that a place may have. */
   readonly knownKeys: (path: ValuePath) => string[];
-  /** A union that several branches hold is explained once: its issues are the same lists in each of them. */
+  /** A union in several branches is explained once: its issues are the same lists in each of them. */
   readonly unions: Map<unknown, readonly LocatedIssue[]>;
 }
 
-/** Issues of one place and all inside of it that are explained. */
+/** Maximum number of explained issues of one place and its parts. */
 const MAX_ISSUES = 50;
 
-/** zod's issues in our words. `knownKeys` gives the keys of a place. */
+/** Converts zod's issues to our messages. `knownKeys` returns the keys of a place. */
 export function explainZodIssues(issues: readonly ZodIssue[], knownKeys: Explaining['knownKeys']): ValidationIssue[] {
   return explainAll(issues, [], { knownKeys, unions: new Map() }).map((located) => located.issue);
 }
@@ -42,9 +42,13 @@ function explainOne(issue: ZodIssue, path: ValuePath, explaining: Explaining): L
   ];
   switch (issue.code) {
     case 'unrecognized_keys':
-      return issue.keys.slice(0, MAX_ISSUES).map((key) => {
+      return issue.keys.slice(0, MAX_ISSUES).map((key, index) => {
         const name = key.replace('\u0000', '');
-        return { path: [...path, name], nature: 'other', issue: unknownKey(path, name, explaining.knownKeys(path)) };
+        return {
+          path: [...path, name],
+          nature: 'other',
+          issue: unknownKey(path, name, explaining.knownKeys(path), index),
+        };
       });
     case 'invalid_type':
       return located('kind', mismatch(path, expectedType(issue.expected), kindOf(issue.input)));

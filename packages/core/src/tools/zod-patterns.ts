@@ -2,27 +2,27 @@ import { z } from 'zod';
 import { judgePattern } from './safe-pattern.js';
 import type { ZodSchema } from './zod-types.js';
 
-/** What one regular expression of a schema costs, and how long a text may be tested with it. */
+/** The cost of one regular expression of a schema, and the maximum length of a text that is tested with it. */
 export interface TextCheck {
   readonly maxLength: number;
-  /** Steps of a validation that the test of a text of so many characters may take. */
+  /** Steps of a validation to test a text of this many characters. */
   readonly steps: (length: number) => number;
-  /** What is said of a longer text. */
+  /** The message for a longer text. */
   readonly refusal: string;
 }
 
-/** Steps of the regular expression engine in the worst test: some 20 ms. */
+/** Maximum steps of the regular expression engine in the worst test: about 20 ms. */
 const MAX_PATTERN_STEPS = 10_000_000;
-/** How many of them take as long as one step of a validation. */
+/** Number of these steps that take as long as one step of a validation. */
 const STEPS_AT_ONCE = 50;
-/** zod's own formats are tested in linear time, with a text of any length. */
+/** zod's own formats are tested in linear time, with texts of any length. */
 const OWN_FORMAT: TextCheck = {
   maxLength: Number.POSITIVE_INFINITY,
   steps: (length) => length / STEPS_AT_ONCE,
   refusal: '',
 };
 
-/** Thrown for a pattern that may take exponential time. The message says why, and what to do. */
+/** Thrown for a pattern that may take exponential time. The message contains the reason and the fix. */
 export class UnsafeZodPattern extends Error {}
 
 interface StringFormat {
@@ -33,7 +33,7 @@ interface StringFormat {
 
 type Checked = z.core.$ZodType | z.core.$ZodCheck;
 
-/** The regular expressions that a text is tested with, for a schema of its own. Throws an `UnsafeZodPattern`. */
+/** The regular expressions with which a text is tested, for a separate schema. Throws an `UnsafeZodPattern`. */
 export function textChecksOf(schema: ZodSchema): TextCheck[] {
   // oxlint-disable no-underscore-dangle -- where zod keeps what it runs
   const def = schema._zod.def as { type: string; checks?: Checked[] };
@@ -52,7 +52,7 @@ const OWN_PATTERNS = new Set(
     .map(String),
 );
 
-/** Whether the pattern is one of zod's, or one that zod makes of the format's options. */
+/** Whether the pattern is one of zod's, or one that zod derives from the format's options. */
 function isOwnPattern(check: Checked, format: StringFormat): boolean {
   if (format.pattern === undefined || OWN_PATTERNS.has(String(format.pattern))) return true;
   const constructor = (check._zod as unknown as { constr: new (def: object) => Checked }).constr;

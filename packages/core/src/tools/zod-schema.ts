@@ -15,18 +15,18 @@ export type { ZodSchema } from './zod-types.js';
 /**
  * zod schemas for data that crosses as JSON.
  *
- * What is validated is a copy of the user's schema: objects that say nothing about unknown keys refuse them
- * (`closed`), at every level and inside unions, and loose objects and catchalls stay as they are. Schemas
- * whose values JSON cannot carry, or that make another value than they read, are refused when the copy is
- * made, so that the validated value is always what was sent, plus defaults.
+ * A copy of the user's schema validates the data. Objects without a rule for unknown keys reject them (`closed`), at
+ * every level and inside unions, and loose objects and catchalls stay unchanged. Schemas whose values JSON cannot
+ * carry, or that transform their values, are rejected when the copy is created, so the validated value is always the
+ * sent one plus defaults.
  */
 
 export interface CompiledSchema {
-  /** What a model and the type checker see. */
+  /** The schema that a model and the type checker see. */
   readonly jsonSchema: JsonObject;
   /** Never throws. */
   readonly validate: (value: unknown) => Validated;
-  /** What a reader of the schema should know, one sentence each: rules that cannot be checked. */
+  /** Notes for a reader of the schema, one sentence each: rules that cannot be checked. */
   readonly notes: readonly string[];
 }
 
@@ -60,26 +60,28 @@ function toJsonSchema(
   }
 }
 
-/** The regular expressions behind `format: date-time` and the like are long and add nothing for a model. */
+/** The regular expressions of `format: date-time` and similar formats are long and add nothing for a model. */
 function dropPatternsOfFormats({ jsonSchema }: { jsonSchema: { format?: unknown; pattern?: unknown } }): void {
   if (typeof jsonSchema.format === 'string') delete jsonSchema.pattern;
 }
 
-/** zod drops `__proto__`; under another name it passes through like any key. */
+/** zod drops `__proto__`; under another name it passes through like any other key. */
 const PROTO = '__proto__';
 const PROTO_STAND_IN = '__proto__\u0000';
 
 interface BoundedSchema {
   readonly schema: ZodSchema;
   readonly bounds: ZodBounds;
-  /** Of the JSON Schema, for messages. */
+  /** The path in the JSON Schema, for messages. */
   readonly expansions: Expansions;
 }
 
 /** Ends at the first issue wherever zod can. */
 const FIRST_ISSUE = { reportInput: true, async: false, abortEarly: true };
 const ALL_ISSUES = { reportInput: true, async: false };
-/** Max values of data whose issues are all collected. For larger data the first ones are reported. */
+/**
+ * Maximum number of values in data whose issues are all collected. For larger data only the first ones are reported.
+ */
 const MAX_VALUES = 2_000;
 
 function validateWithZod(bounded: BoundedSchema, jsonSchema: JsonObject, value: unknown): Validated {
@@ -104,7 +106,10 @@ function validateWithZod(bounded: BoundedSchema, jsonSchema: JsonObject, value: 
   }
 }
 
-/** Like `z.safeParse`, but an issue gets its text only when it is reported: the text costs more than finding the issue. */
+/**
+ * Like `z.safeParse`, but an issue gets its text only when it is reported, because the text costs more than finding
+ * the issue.
+ */
 function runZod({ schema, bounds }: BoundedSchema, value: unknown, context: z.core.ParseContextInternal) {
   bounds.begin(value);
   // oxlint-disable-next-line no-underscore-dangle -- where zod keeps what it runs
@@ -147,7 +152,7 @@ function explainThrown(error: unknown) {
 
 type Definition = Record<string, unknown> & { type: string };
 
-/** Rebuilds a schema without changing it. Recursive schemas come out recursive. */
+/** Rebuilds a schema without changing it. Recursive schemas stay recursive. */
 class SchemaCopy {
   readonly bounds = new ZodBounds();
   readonly descriptions = z.registry<z.core.GlobalMeta>();
@@ -177,7 +182,7 @@ class SchemaCopy {
     return copy;
   }
 
-  /** Reaches what is behind getters, so that a schema that cannot be used is refused now and not at a call. */
+  /** Resolves getters, so that an unusable schema is rejected now and not at a call. */
   finish(): void {
     for (let next = this.#delayed.pop(); next !== undefined; next = this.#delayed.pop()) next();
   }
@@ -235,7 +240,7 @@ class SchemaCopy {
       const value = Object.fromEntries(
         Object.keys(fields).map((key) => [key, this.copy(fields[key] as ZodSchema, [...path, `.${key}`])]),
       );
-      // zod takes a shape behind a getter for a recursive one, which it reads at three times the cost.
+      // zod treats a shape in a getter as recursive, which takes three times as long to read.
       Object.defineProperty(changed, 'shape', { value, enumerable: true, configurable: true });
       return value;
     });
@@ -294,7 +299,7 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
   success: 'z.success() makes another value; describe the data itself',
 };
 
-/** What to use instead of a schema that cannot be used; undefined for one that can. */
+/** The replacement for an unusable schema; undefined for a usable one. */
 function replacementFor(definition: Definition): string | undefined {
   if (definition['coerce'] === true) {
     return `z.coerce.${definition.type}() makes another value than it reads; use z.${definition.type}()`;

@@ -25,7 +25,7 @@ const GUARDED =
 /** The custom tool is one tool more: only its wire is another. */
 const WAYS = SCRIPT_WAYS.filter(({ agent }) => agent.carrier !== 'custom');
 const KEY = 'a secret of more than thirty-two bytes';
-const WARNING = 'assistant: [A script stood here. Scripts are switched off, so nothing of it ran.]';
+const WARNING = 'assistant: [Scripts are disabled, so the script at this place did not run.]';
 
 function endOf({ events }: Played) {
   const { payload } = events.at(-1)!;
@@ -41,7 +41,7 @@ describe('I5 · a person is shown the call and where it stands, and the script g
   const store = memoryStore();
   const turns = [{ parts: [text('I ask.\n'), script(GUARDED)] }, says('Decided.', ['Script'])];
 
-  /** Each run was put aside; another process, with nothing but the key and what was stored, goes on with it. */
+  /** Each run was suspended; another process resumes it with only the key and the stored data. */
   async function resumeEach(takes: readonly Take[], agent: object, decision: 'approve' | 'deny'): Promise<Take[]> {
     await takes[0]!.harness.close();
     const { harness, calls } = openWorld({ suspensionKey: KEY, store });

@@ -61,7 +61,7 @@ test('a call whose arguments are no whole JSON object never runs, and the model 
   for (const text of ['{"text":', '{"text":"a"}{"text":"a"}', '[]', '"a"', 'null']) {
     const { done, outputs } = await run({ arguments: text });
     expect(done).toEqual([]);
-    expect(outputs).toEqual([expect.stringContaining('not a whole JSON object')]);
+    expect(outputs).toEqual([expect.stringContaining('not a complete JSON object')]);
   }
 });
 

@@ -71,7 +71,7 @@ describe.each(APIS)('%s', (api) => {
       const world = openWorld();
       const scene = await openScene(api, [
         { parts: [{ type: 'script', code: GUARDED }] },
-        say('It waits still.', ['it waits for a decision', 'And now?']),
+        say('It waits still.', ['an approval is pending', 'And now?']),
         say('Now it is done.', ['Script completed']),
       ]);
       const first = await play(world, scene, agent, { threadId: 'thr_2' });
@@ -313,7 +313,7 @@ function base(world: World, provider: ModelProvider, agent: object) {
   return { provider, harness: world.harness, agent: { slug: 'tester', ...agent } };
 }
 
-/** The run that goes on: its events follow those of the last one. `asked`: the run that was put aside. */
+/** The resumed run: its events follow those of the last one. `asked`: the suspended run. */
 function resume(
   world: World,
   provider: ModelProvider,

@@ -336,7 +336,7 @@ describe('I10 · the history of a turn is complete and in order', () => {
     const whole = response.output_items.map(({ id }) => id);
     for (const ids of shown) expect(whole.filter((id) => ids.includes(id))).toEqual(ids);
     expect(history.slice(1)).toEqual(reducer.response().output_items);
-    // What a store gives back makes the same conversation.
+    // The stored items make the same conversation.
     expect(extendHistory([], JSON.parse(JSON.stringify(events)) as typeof events)).toEqual(history);
   });
 });

@@ -30,7 +30,7 @@ interface Sample {
   /** Each call of the answer as it came: the tool's name and its input. */
   readonly asked: readonly string[];
   readonly harness: Harness;
-  /** What the tools were called with. */
+  /** The inputs of the tools. */
   readonly done: string[];
   /** It is mutated at no more places than this, spread over it. */
   readonly places: number;
@@ -82,7 +82,7 @@ function openTools(names: readonly string[]): Pick<Sample, 'harness' | 'done'> {
   return { harness: openWorld({ tools: tools as never }).harness, done };
 }
 
-/** What the tools were called with when the agent read the answer. */
+/** The inputs of the tools when the agent read the answer. */
 async function executed({ api, harness, done }: Sample, messages: readonly WireMessage[]): Promise<string[]> {
   done.length = 0;
   const agent = { slug: 'tester', functions: 'all' as const, maxTurns: 4 };
@@ -90,7 +90,7 @@ async function executed({ api, harness, done }: Sample, messages: readonly WireM
   return [...done];
 }
 
-/** A provider whose first answer is this body; behind it, it has nothing to say. */
+/** A provider whose first answer is this body, without further answers. */
 function replaying(api: ProviderApi, body: string): ModelProvider {
   let asked = 0;
   return {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { extendHistory, recoverRun, resumeRun, runAgent } from '#core/agent/index.js';
+import { extendHistory, recoverRun, resumeAgent, resumeRun, runAgent } from '#core/agent/index.js';
 import { memoryStore, ToolscriptUsageError } from '#core/index.js';
 import { foldResponse } from '#core/history/index.js';
+import { RunInterruption } from '#core/protocol/index.js';
 import type { EventPayload, HarnessStore, ModelProvider, OutputItem, StreamEvent } from '#core/protocol/index.js';
 import { open, type Effects } from '../suspension/world.js';
 
@@ -162,6 +163,55 @@ describe('a run whose process ended', () => {
     120_000,
   );
 
+  it('finds a structured call that its store knows more of than its events', async () => {
+    const all = await cuts([call('item_3', 'mark', { text: 'c' })]);
+    const asked = all.findIndex(({ events }) =>
+      JSON.stringify(events.at(-1)).includes('"final_item":{"type":"function_call"'),
+    );
+    expect(asked).toBeGreaterThan(0);
+    for (const [index, { store, effects: before }] of all.slice(0, -1).entries()) {
+      const effects: Effects = [];
+      const { events } = all[Math.min(index, asked)]!;
+      const harness = open({ effects, store: await store() });
+      const rest = await collect(recoverRun({ provider: provider(parts), harness, agent, events, force: true }));
+      expect(rest.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'completed' });
+      if (index >= asked) expect([...before, ...effects], `${index}`).toEqual(['mark: c']);
+    }
+  });
+
+  it.each([
+    ['structured', call('item_3', 'mark', { text: 'c' })],
+    ['of a script', script('item_3', "return tools.mark({ text: 'c' });")],
+  ])('says that a call which had started is unknown, also where its run was cancelled: %s', async (_, part) => {
+    const { store: recorded, writes } = recording(memoryStore());
+    const events: StreamEvent[] = [];
+    const isMade = () => events.some(({ payload }) => payload.type === 'tool_call_done');
+    for await (const event of runAgent({
+      provider: provider([part]),
+      harness: open({ effects: [], store: recorded }),
+      agent,
+      input: 'Go.',
+    }))
+      if (!isMade()) events.push(event);
+    events.splice(events.findIndex(({ payload }) => payload.type === 'tool_call_start'));
+    let unknown = 0;
+    for (let count = 1; count <= writes.length; count++) {
+      const store = await replayed(writes.slice(0, count));
+      const { scripts } = await store.journal.list();
+      const lines = scripts.length === 0 ? [] : ((await store.journal.read(scripts[0]!.scriptId))?.lines ?? []);
+      const text = lines.join();
+      if (!text.includes('"t":"intent"') || text.includes('"t":"finished"') || text.includes('"t":"delivered"'))
+        continue;
+      const harness = open({ effects: [], store });
+      const signal = AbortSignal.abort();
+      const rest = await collect(recoverRun({ provider: provider([]), harness, agent, events, force: true, signal }));
+      expect(rest.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'cancelled' });
+      expect(JSON.stringify(rest)).toMatch(/is not known|"status":"unknown"/u);
+      unknown += 1;
+    }
+    expect(unknown).toBeGreaterThan(0);
+  });
+
   it('keeps the interrupted text for people, and asks the model for the answer anew', async () => {
     const all = await cuts([message('item_1', 'I look.'), script('item_2', "return 'x';")]);
     const { events, store } = all.find(({ events: seen }) => seen.at(-1)!.payload.type === 'item_delta')!;
@@ -187,7 +237,243 @@ describe('a run whose process ended', () => {
   });
 });
 
+describe('a script whose run was closed after its process ended', () => {
+  it('is recovered in another run under its own item, and the model goes on with its result', async () => {
+    const all = await cuts([script('item_1', TWO_MARKS)]);
+    const { events, store, effects: before } = all.find(({ effects }) => effects.length === 1)!;
+    const closed = extendHistory([], events);
+    const effects: Effects = [];
+    const harness = open({ effects, store: await store() });
+    const model = { provider: provider([message('item_8', 'I wait.')]), harness, agent };
+    const later = await collect(runAgent({ ...model, history: closed, input: 'And now?' }));
+    const { script_id: suspension, call_id: callId } = closed.find(({ type }) => type === 'script_execution')!;
+    const rest = await collect(
+      resumeAgent({
+        ...model,
+        history: extendHistory(closed, later),
+        suspension: suspension as string,
+        recover: { force: true },
+      }),
+    );
+    expect(rest.map(({ payload }) => payload)).not.toContainEqual(
+      expect.objectContaining({ type: 'item_start', item_type: 'script_execution' }),
+    );
+    const outputs = rest.flatMap(({ payload }) =>
+      payload.type === 'item_done' && payload.final_item.type === 'script_execution_output' ? [payload.final_item] : [],
+    );
+    expect(outputs).toMatchObject([{ call_id: callId, status: 'completed' }]);
+    expect([...before, ...effects]).toEqual(['mark: a', 'mark: b']);
+    expect(rest.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'completed' });
+    expect(JSON.stringify(rest)).toContain('Done.');
+  });
+});
+
+describe('a script that has ended, whose events are lost', () => {
+  const ended = async (parts: readonly EventPayload[][], isEnd: (event: StreamEvent) => boolean) => {
+    const all = await cuts(parts);
+    const { events } = all.find(({ events: seen }) => seen.at(-1)!.payload.type === 'tool_call_start')!;
+    const { store } = all.find(({ events: seen }) => isEnd(seen.at(-1)!))!;
+    const effects: Effects = [];
+    const harness = open({ effects, store: await store() });
+    const rest = await collect(recoverRun({ provider: provider(parts), harness, agent, events }));
+    return { items: extendHistory([], [...events, ...rest]), effects, last: rest.at(-1)!.payload };
+  };
+
+  it('has its outcome reported with all calls, and nothing is done again', async () => {
+    const isEnd = ({ payload }: StreamEvent) =>
+      payload.type === 'item_start' && payload.item_type === 'script_execution_output';
+    const { items, effects, last } = await ended([script('item_2', TWO_MARKS)], isEnd);
+    expect(effects).toEqual([]);
+    expect(items.filter(({ type }) => type === 'script_execution_output')).toMatchObject([
+      {
+        status: 'completed',
+        result: 'both',
+        operations: [{ status: 'completed' }, { status: 'completed' }, { status: 'completed' }],
+      },
+    ]);
+    expect(last).toMatchObject({ type: 'response_done', status: 'completed' });
+  });
+
+  it('has its failure reported', async () => {
+    const isEnd = ({ payload }: StreamEvent) =>
+      payload.type === 'item_start' && payload.item_type === 'script_execution_output';
+    const code = "await tools.mark({ text: 'a' }); throw new RangeError('too far');";
+    const { items, effects } = await ended([script('item_2', code)], isEnd);
+    expect(effects).toEqual([]);
+    expect(items.find(({ type }) => type === 'script_execution_output')).toMatchObject({
+      status: 'failed',
+      error: { code: 'ScriptRuntimeError', message: expect.stringContaining('too far') },
+      operations: [{ status: 'completed' }],
+    });
+  });
+
+  it('that made a structured call has its result', async () => {
+    const isEnd = ({ payload }: StreamEvent) =>
+      payload.type === 'item_start' && payload.item_type === 'function_call_output';
+    const { items, effects } = await ended([call('item_3', 'mark', { text: 'c' })], isEnd);
+    expect(effects).toEqual([]);
+    expect(items.filter(({ type }) => type === 'function_call_output')).toMatchObject([
+      { call_id: 'call_item_3', success: true },
+    ]);
+  });
+});
+
+describe('a script that had only read when its process ended', () => {
+  const READS = 'await tools.read({}); return (await tools.read({ size: 2 })).length;';
+
+  it('runs again where the store has lost nothing', async () => {
+    const all = await cuts([script('item_2', READS)]);
+    const running = all.filter(({ events }) => {
+      const items = extendHistory([], events);
+      const isDone = items.some(({ type }) => type === 'script_execution_output');
+      return items.some((item) => item.type === 'script_execution' && item.status === 'executing') && !isDone;
+    });
+    expect(running.length).toBeGreaterThan(4);
+    for (const { events, store } of running) {
+      const kept = await store();
+      const how = { provider: provider([]), harness: open({ store: kept }), agent, events, storeIsWhole: true };
+      const items = extendHistory([], [...events, ...(await collect(recoverRun(how)))]);
+      expect(items.filter(({ type }) => type === 'script_execution')).toHaveLength(1);
+      expect(items.filter(({ type }) => type === 'script_execution_output')).toMatchObject([
+        { status: 'completed', result: 2 },
+      ]);
+      expect(JSON.stringify(items.at(-1))).toContain('Done.');
+    }
+  });
+
+  it('does not run again where one of its calls may have had an effect', async () => {
+    const all = await cuts([script('item_2', TWO_MARKS)]);
+    const { events } = all.find(({ events: seen }) => seen.at(-1)!.payload.type === 'tool_call_start')!;
+    const effects: Effects = [];
+    const harness = open({ effects, store: memoryStore() });
+    const rest = await collect(recoverRun({ provider: provider([]), harness, agent, events, storeIsWhole: true }));
+    expect(effects).toEqual([]);
+    expect(JSON.stringify(rest)).toContain('check before you repeat any of them');
+  });
+
+  it('makes no call with effects any more once it was abandoned, even if its process lives', async () => {
+    const store = memoryStore();
+    const effects: Effects = [];
+    const first = open({ effects, store });
+    const second = open({ store });
+    const abandoned: boolean[] = [];
+    const outcome = await first.runScript("await tools.read({}); await tools.note({ text: 'a' });", {
+      approvals: async ({ scriptId }) => {
+        abandoned.push(await second.abandon(scriptId!), await second.abandon(scriptId!));
+        return 'approve' as const;
+      },
+    });
+    expect(abandoned).toEqual([true, false]);
+    expect(outcome).toMatchObject({ status: 'failed', error: { code: 'StoreError' } });
+    expect(effects).toEqual([]);
+  });
+
+  it('is not abandoned once something of it is stored', async () => {
+    const store = memoryStore();
+    const outcome = await open({ store }).runScript("await tools.mark({ text: 'a' });");
+    expect(await open({ store }).abandon(outcome.scriptId)).toBe(false);
+    expect(await open().abandon(outcome.scriptId)).toBe(false);
+  });
+});
+
+describe('an interruption', () => {
+  it('stops a run so that another process recovers its script: what was done is known, and what ran is unknown', async () => {
+    const store = memoryStore();
+    const effects: Effects = [];
+    const parts = [script('item_2', "await tools.mark({ text: 'a' }); await sleep(60_000); return 'late';")];
+    const events: StreamEvent[] = [];
+    const controller = new AbortController();
+    const first = open({ effects, store });
+    const options = { provider: provider(parts), harness: first, agent, input: 'Go.', signal: controller.signal };
+    for await (const event of runAgent(options)) {
+      if (!controller.signal.aborted) events.push(event);
+      if (event.payload.type === 'tool_call_done') controller.abort(new RunInterruption());
+    }
+    expect((await store.journal.list({ state: 'interrupted' })).scripts).toHaveLength(1);
+    const stop = new AbortController();
+    const second = open({ effects, store });
+    const rest: StreamEvent[] = [];
+    const again = { provider: provider(parts), harness: second, agent, events, signal: stop.signal };
+    for await (const event of recoverRun(again)) {
+      rest.push(event);
+      if (event.payload.type === 'item_update' && event.payload.changes.status === 'executing')
+        setImmediate(() => stop.abort());
+    }
+    expect(effects).toEqual(['mark: a']);
+    expect(
+      extendHistory([], [...events, ...rest]).find(({ type }) => type === 'script_execution_output'),
+    ).toMatchObject({
+      error: { code: 'ScriptCancelledError' },
+      operations: [{ status: 'completed' }],
+    });
+    expect((await store.journal.list({ state: 'ended' })).scripts).toHaveLength(1);
+  });
+});
+
+describe('a structured call whose decision was made', () => {
+  it.each(['approve', 'deny'] as const)(
+    'to %s is not made anew when its process dies before it tells of it',
+    async (decision) => {
+      const store = memoryStore();
+      const effects: Effects = [];
+      const parts = [call('item_2', 'note', { text: 'a' })];
+      const events = await collect(
+        runAgent({ provider: provider(parts), harness: open({ effects, store }), agent, input: 'Go.' }),
+      );
+      const { script_id: scriptId, approval_ids: ids } = events.at(-1)!.payload as {
+        script_id: string;
+        approval_ids: string[];
+      };
+      const start = { ...events.at(-1)!, seq: events.length, payload: { type: 'response_start' } } as StreamEvent;
+      await open({ effects, store }).resume(scriptId, { [ids[0]!]: decision });
+      const harness = open({ effects, store });
+      const rest = await collect(
+        recoverRun({ provider: provider(parts), harness, agent, events: [...events, start], force: true }),
+      );
+      expect(rest.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'completed' });
+      expect(rest.filter(({ payload }) => payload.type === 'approval_requested')).toEqual([]);
+      expect(effects).toHaveLength(decision === 'approve' ? 1 : 0);
+    },
+  );
+});
+
 describe('resumeRun', () => {
+  const waiting = async (parts: readonly EventPayload[][], store: HarnessStore) => {
+    const events = await collect(
+      runAgent({ provider: provider(parts), harness: open({ store }), agent, input: 'Go.' }),
+    );
+    const done = events.at(-1)!.payload as { script_id: string; approval_ids: string[] };
+    return { events, scriptId: done.script_id, decisions: { [done.approval_ids[0]!]: 'approve' as const } };
+  };
+
+  it.each([
+    ['a script', [script('item_2', "return await tools.note({ text: 'a' });")]],
+    ['a structured call', [call('item_2', 'note', { text: 'a' })]],
+  ])('without a decision leaves %s waiting', async (_name, parts) => {
+    const store = memoryStore();
+    const { events, scriptId } = await waiting(parts, store);
+    const rest = await collect(resumeRun({ provider: provider(parts), harness: open({ store }), agent, events }));
+    expect(rest.at(-1)!.payload).toMatchObject({ type: 'response_done', status: 'suspended', script_id: scriptId });
+  });
+
+  it.each([
+    ['a script', [script('item_2', "return await tools.note({ text: 'a' });")]],
+    ['a structured call', [call('item_2', 'note', { text: 'a' })]],
+  ])('of an earlier process that has resumed %s goes on behind it, where that may be', async (_name, parts) => {
+    const store = memoryStore();
+    const effects: Effects = [];
+    const { events, scriptId, decisions } = await waiting(parts, store);
+    // The earlier process died before it had written any event.
+    await open({ effects, store }).resume(scriptId, decisions);
+    const again = { provider: provider(parts), harness: open({ effects, store }), agent, events, decisions };
+    expect((await collect(resumeRun(again))).at(-1)!.payload).toMatchObject({ status: 'failed' });
+    const rest = await collect(resumeRun({ ...again, mayBeResumed: true }));
+    expect(rest.at(-1)!.payload, JSON.stringify(rest)).toMatchObject({ type: 'response_done', status: 'completed' });
+    expect(effects).toEqual(['script: a']);
+    const outputs = extendHistory([], [...events, ...rest]).filter(({ type }) => type.endsWith('_output'));
+    expect(JSON.stringify(outputs)).toContain('noted');
+  });
+
   it('resumes a suspended run from its events', async () => {
     const effects: Effects = [];
     const harness = open({ effects, store: memoryStore() });

@@ -1,15 +1,7 @@
 import { expect, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { extendHistory, runAgent, type AgentInput, type RunAgentOptions } from '#core/agent/index.js';
-import {
-  createCompiler,
-  createHarness,
-  defineTool,
-  QuickJsPool,
-  type Compiler,
-  type Harness,
-  type HarnessOptions,
-} from '#core/index.js';
+import { createHarness, defineTool, type Harness, type HarnessOptions } from '#core/index.js';
 import { foldResponse } from '#core/history/index.js';
 import {
   createProvider,
@@ -25,11 +17,12 @@ import {
   type Response,
   type StreamEvent,
 } from '#core/protocol/index.js';
+import { sharedThreads } from '../support/shared-threads.js';
 import { PIXEL_BYTES, PIXEL_PART } from './pixel.js';
 
 export const APIS = ['openai-responses', 'openai-chat', 'anthropic-messages'] as const;
 
-/** What the tools were called with, in order. */
+/** The inputs of the tools, in order. */
 export interface World {
   readonly harness: Harness;
   readonly calls: string[];
@@ -92,32 +85,13 @@ export function openWorld({ alone = false, ...options }: WorldOptions = {}): Wor
         throw new Error('it broke');
       }),
     ] as never,
-    // Its process costs more than these laws; whoever is about types switches it on.
+    // Its process costs more than these laws; tests about types enable it.
     typecheck: 'off',
-    ...(alone ? {} : engines()),
+    ...(alone ? {} : sharedThreads()),
     ...options,
   });
   onTestFinished(() => harness.close());
   return { harness, calls };
-}
-
-let shared: { runtime: QuickJsPool; compiler: Compiler } | undefined;
-
-/** Threads for all worlds of a file: most of what a test would spend goes into starting them. */
-function engines(): Pick<HarnessOptions, 'runtime' | 'compiler'> {
-  shared ??= { runtime: lasting(new QuickJsPool({ size: 2 })), compiler: lasting(createCompiler()) };
-  return shared;
-}
-
-/** What a harness closes with itself, kept open. */
-function lasting<Engine extends object>(engine: Engine): Engine {
-  return new Proxy(engine, {
-    get(target, name) {
-      if (name === 'close') return async () => {};
-      const member: unknown = Reflect.get(target, name, target);
-      return typeof member === 'function' ? (member.bind(target) as unknown) : member;
-    },
-  });
 }
 
 export interface Scene {
@@ -187,7 +161,7 @@ export async function play(
   return collectRun(runAgent(options), more.history);
 }
 
-/** What an item says, without names and times. */
+/** The content of an item, without ids and times. */
 function essence(item: OutputItem): string {
   switch (item.type) {
     case 'message':
@@ -212,8 +186,8 @@ function essence(item: OutputItem): string {
 export const essences = (items: readonly OutputItem[]): string[] => items.map(essence);
 
 /**
- * The same, where only what a wire format decides is left out: when a call counts as whole, and so whether what runs
- * stands before or behind the calls that follow it. Of each answer: what was said, what ran, what came of it.
+ * The same, except for the effects of a wire format: when a call counts as complete, and therefore whether results
+ * precede or follow the later calls. For each answer: its text, its scripts and calls, and their results.
  */
 export function normalForm(items: readonly OutputItem[]): string[] {
   const parts: OutputItem[][] = [];

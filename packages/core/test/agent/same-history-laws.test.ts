@@ -140,7 +140,7 @@ await tools.readFile({ path: 'missing.txt' }).catch(() => {});`;
   });
 });
 
-/** What a model may say so that every format can carry it: in Chat an answer is reasoning, a text, and calls. */
+/** Answers that every format can carry: in Chat an answer is reasoning, a text, and calls. */
 const said = fc
   .constantFrom(
     'Well. ',
@@ -175,7 +175,8 @@ function answersOf({ carrier }: Partial<AgentInput>): fc.Arbitrary<Part[]> {
   const thoughts = fc.constantFrom([], [reasoning('because')]);
   const texts = carrier === 'text' ? fc.oneof(said, scripts) : said;
   const asked = carrier === 'text' ? calls : fc.oneof(calls, scripts);
-  // What is behind a script where the answer is stopped is not said, nor is the thinking before it given back by Chat.
+  // If the answer is stopped, the text after a script is missing, and Chat does not send back the reasoning before
+  // it.
   return fc
     .tuple(thoughts, many(texts), many(asked))
     .map(([first, second, third]) => [...(carrier === 'text' && third.length > 0 ? [] : first), ...second, ...third])

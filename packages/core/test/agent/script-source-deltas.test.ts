@@ -86,7 +86,7 @@ const agents = fc.constantFrom<Partial<AgentInput>>(
   { carrier: 'tool' },
 );
 
-/** A run and, where it waits for people, what follows the decision. */
+/** A run and, if it waits for a user, its continuation after the decision. */
 async function playOut(
   { harness }: World,
   api: ProviderApi,

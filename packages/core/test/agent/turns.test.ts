@@ -177,7 +177,7 @@ describe.each(APIS)('%s', (api) => {
     const first = await play(world, scene, { carrier: 'text' });
     expect(first.response.status).toBe('completed');
     expect(essences(first.history).at(-1)).toBe(
-      'assistant: [A script stood here. Scripts are switched off, so nothing of it ran.]',
+      'assistant: [Scripts are disabled, so the script at this place did not run.]',
     );
     await play(world, scene, { carrier: 'text' }, { history: first.history, threadId: first.events[0]!.thread_id });
     expectClean(scene);

@@ -53,7 +53,7 @@ export function providerOf(api: ProviderApi, baseUrl: string, options: Partial<P
 export interface Take {
   readonly api: ProviderApi;
   readonly harness: Harness;
-  /** What the tools were called with, in order. */
+  /** The inputs of the tools, in order. */
   readonly calls: readonly string[];
   readonly scene: Scene;
   readonly played: Played;
@@ -64,7 +64,7 @@ export interface Direction {
   readonly turns: readonly Turn[];
   readonly world?: WorldOptions;
   readonly more?: Partial<RunAgentOptions>;
-  /** Turns that are left for the run that goes on. */
+  /** Turns for the resumed run. */
   readonly leaves?: number;
 }
 
@@ -108,7 +108,7 @@ const NATIVE_OF: Readonly<Record<string, readonly string[]>> = {
   reasoning: ['summary'],
   function_call: ['status', 'input'],
 };
-/** Names, which are told apart and nothing more. */
+/** Ids, which are only distinguished. */
 const NAMES = ['call_id', 'answer_id', 'script_id'];
 /** The names of a script's calls, which texts hold too. */
 const CALL_NAME = /scr_[\w-]+_call_(?=\d)/gu;
@@ -143,8 +143,8 @@ export function comparable(history: readonly OutputItem[]): unknown[] {
 }
 
 /**
- * In Chat no call of an answer is whole before the answer is, so that what comes of the first stands behind the last.
- * Elsewhere it stands between them; here it is put behind them, too. What a script in the text came to stays.
+ * In Chat no call of an answer is complete before the answer, so the first result follows the last call. In other
+ * formats it is between them; here it is moved after them. Results of scripts in the text stay.
  */
 function withResultsBehindCalls(history: readonly OutputItem[]): OutputItem[] {
   const calls = new Set(history.flatMap((item) => (item.type === 'function_call' ? [item.call_id] : [])));
@@ -173,7 +173,7 @@ function asFunctionCall(item: OutputItem): OutputItem {
   return { ...item, arguments: JSON.stringify({ code: item.arguments }) } satisfies FunctionCallItem;
 }
 
-/** What the tools were asked and what came of it, in order, whoever asked. */
+/** The inputs and results of the tools, in order, for every kind of call. */
 export function operationsOf({ events }: Played): unknown[] {
   return events.flatMap(({ payload }) => {
     if (payload.type !== 'tool_call_done') return [];
@@ -192,7 +192,7 @@ export function onlyItem<Type extends OutputItem['type']>(
   return found[0] as Extract<OutputItem, { type: Type }>;
 }
 
-/** What a request says to the model, system text aside. */
+/** The content of a request for the model, except the system text. */
 export function messagesOf(request: unknown): Record<string, unknown>[] {
   const { messages, input } = request as Record<'messages' | 'input', Record<string, unknown>[] | undefined>;
   return (messages ?? input ?? []).filter(({ role }) => role !== 'system');

@@ -111,7 +111,12 @@ describe.each(PLAYERS)('%s', (_name, play) => {
   it('keeps the text of an interrupted answer to its last byte, and marks it', async () => {
     const events = await play('Half a sen <tool', { breaks: true });
     expect(itemsOf(events)).toEqual([
-      { type: 'message', content: 'Half a sen <tool', cancelled: true, reason: 'The answer ended before it.' },
+      {
+        type: 'message',
+        content: 'Half a sen <tool',
+        cancelled: true,
+        reason: 'The answer ended before this item was complete.',
+      },
     ]);
     expect(events.map(({ payload }) => payload)).toContainEqual(
       expect.objectContaining({ type: 'response_error', code: 'AnswerInterrupted', message: 'connection lost' }),

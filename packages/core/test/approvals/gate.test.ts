@@ -254,7 +254,7 @@ describe('rules', () => {
     const ask = vi.fn(() => 'approve' as const);
     expect(await decide({ rules: [{ tool: 'exec', action: 'ask' }], ask })).toBe('approve by person');
     const decision = await createGate([{ action: 'ask' }], { approvalTimeoutMs: 1 }).decide(callOf());
-    expect(decision).toMatchObject({ decision: 'deny', reason: expect.stringContaining('nobody can be asked here') });
+    expect(decision).toMatchObject({ decision: 'deny', reason: expect.stringContaining('no user can be asked here') });
     expect(await decide({ rules: [], ask })).toBe('deny by policy');
     expect(ask).toHaveBeenCalledTimes(1);
   });
@@ -296,7 +296,7 @@ describe('a person', () => {
     });
     expect(seen?.approvalId).toMatch(/^apr_/);
     expect(seen?.rendered).toBe(
-      'exec (acts on the outside)\n  command: ["rm","-rf","x\\u{202e}"]\n  approvalContext: clean\\u{200b} up',
+      'exec (has external effects)\n  command: ["rm","-rf","x\\u{202e}"]\n  approvalContext: clean\\u{200b} up',
     );
     expect(onRequest).toHaveBeenCalledExactlyOnceWith(seen);
   });
@@ -316,7 +316,7 @@ describe('a person', () => {
       { input },
     );
     const [, ...lines] = rendered.split('\n');
-    // An argument begins after two blanks; what goes on inside one stands further in.
+    // An argument starts after two spaces; its further lines are indented more.
     expect(lines.filter((line) => /^ {0,3}\S/u.test(line))).toHaveLength(Object.keys(input).length);
   });
 
@@ -363,7 +363,7 @@ describe('a person', () => {
     expect(await gate.decide(callOf())).toMatchObject({
       decision: 'timeout',
       by: 'clock',
-      reason: 'Nobody decided about the call of exec within 5 ms.',
+      reason: 'No user decided about the call of exec within 5 ms.',
     });
   });
 

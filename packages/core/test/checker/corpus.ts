@@ -12,9 +12,9 @@ export interface BadScript {
   readonly source: string;
   /** Where the mistake may be reported: any of these lines of the source, counted from 1. */
   readonly lines: readonly number[];
-  /** What a message about it must name. */
+  /** The text that a message about it must contain. */
   readonly about: string;
-  /** So hard to tell that a warning is enough. */
+  /** So hard to distinguish that a warning suffices. */
   readonly mayWarn: boolean;
 }
 

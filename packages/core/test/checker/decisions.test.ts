@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { createHarness, defineTool } from '#core/index.js';
 
 /**
- * What is decided by its cost when it is wrong: a refusal costs a turn, a missed mistake costs an effect. The table of
+ * Decisions by the cost of an error: a wrong rejection costs a turn, a missed mistake costs an effect. The table of
  * docs/reference/diagnostics.md has a row for each of these.
  */
 const state = z.enum(['open', 'closed', 'merged']);
@@ -54,7 +54,7 @@ afterAll(async () => {
   await unchecked.close();
 });
 
-/** `refused CODE`, `told CODE`, or `runs`. */
+/** `refused CODE`, `told CODE` (a warning), or `runs`. */
 async function decisionOn(source: string, under = harness): Promise<string> {
   const outcome = await under.runScript(source, { mode: 'dry-run' });
   const [first] = outcome.diagnostics.filter(({ code }) => !code.startsWith('repair-'));

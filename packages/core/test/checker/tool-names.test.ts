@@ -33,7 +33,7 @@ describe('the message about a tool that is missing', () => {
     ['await tools.get()', 'args.id of tools.get'],
     ['await tools.get?.()', 'args.id of tools.get'],
     ['await tools.get({ id: "1" }, 2)', 'Expected 1 arguments, but got 2.'],
-    ['await tools.notes()', 'tools.notes is a namespace and no tool. It holds tools.notes.read, tools.notes.write.'],
+    ['await tools.notes()', 'tools.notes is a namespace, not a tool. It contains tools.notes.read, tools.notes.write.'],
     ['await tools()', 'This expression is not callable.'],
   ])('is given for nothing else: %s', async (source, message) => {
     const said = await saidOf(source);

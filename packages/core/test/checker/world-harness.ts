@@ -1,6 +1,6 @@
 import { createHarness, type Harness, type HarnessOptions } from '#core/index.js';
 import type { Outcome, Tool } from '#core/protocol/index.js';
-import { makeWorld } from './world.js';
+import { WORLD } from './world.js';
 
 /** A warm harness that gives each run a world of its own: what one script writes, no other reads. */
 export interface WorldHarness {
@@ -8,23 +8,31 @@ export interface WorldHarness {
   run(source: string): Promise<Outcome>;
 }
 
-type World = ReadonlyMap<string, Tool>;
-
-/** `makeTools`: the tools of one world, made anew for each run; the checker's unless told. */
-export function worldHarness(options: Partial<HarnessOptions>, makeTools: () => Tool[] = makeWorld): WorldHarness {
+/** `parts`: each makes tools that share no state with the others. Default: those of the checker. */
+export function worldHarness(options: Partial<HarnessOptions>, parts: readonly (() => Tool[])[] = WORLD): WorldHarness {
+  const partOf = new Map<string, () => Tool[]>();
+  const tools = parts.flatMap((part) => part().map((tool) => (partOf.set(tool.name, part), tool)));
   const harness = createHarness({
     approvals: 'auto',
     ...options,
-    tools: makeTools().map((tool) => ({
+    tools: tools.map((tool) => ({
       ...tool,
-      execute: (input, call) => (call.app as World).get(tool.name)?.execute(input, call),
+      execute: (input, call) => (call.app as World).find(tool.name, partOf.get(tool.name)!)?.execute(input, call),
     })),
   });
   return {
     harness,
-    run(source) {
-      const app: World = new Map(makeTools().map((tool) => [tool.name, tool]));
-      return harness.runScript(source, { app, context: { workingDirectory: '/project' } });
-    },
+    run: (source) => harness.runScript(source, { app: new World(), context: { workingDirectory: '/project' } }),
   };
+}
+
+/** The tools of one run. A part is made with the first call of one of its tools: that takes longer than most scripts. */
+class World {
+  readonly #made = new Map<() => Tool[], readonly Tool[]>();
+
+  find(name: string, part: () => Tool[]): Tool | undefined {
+    const made = this.#made.get(part) ?? part();
+    this.#made.set(part, made);
+    return made.find((tool) => tool.name === name);
+  }
 }

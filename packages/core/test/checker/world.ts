@@ -6,10 +6,20 @@ import { foreignTools } from './world/foreign.js';
 import { githubTools } from './world/github.js';
 import { serviceTools } from './world/services.js';
 
+/** The parts of the world. None of them knows another. */
+export const WORLD: readonly (() => Tool[])[] = [
+  fileTools,
+  githubTools,
+  crmTools,
+  businessTools,
+  serviceTools,
+  foreignTools,
+];
+
 /**
  * The tools that the checker's scripts use. They answer from memory, the same way every time: two worlds know
  * nothing of each other, and neither knows a clock. Some have no output schema, so their results are `any`.
  */
 export function makeWorld(): Tool[] {
-  return [...fileTools(), ...githubTools(), ...crmTools(), ...businessTools(), ...serviceTools(), ...foreignTools()];
+  return WORLD.flatMap((makeTools) => makeTools());
 }

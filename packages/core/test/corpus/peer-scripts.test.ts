@@ -1,20 +1,17 @@
 import { afterAll, expect, it } from 'vitest';
 import type { Outcome } from '#core/protocol/index.js';
-import { makeWorld } from '../checker/world.js';
+import { WORLD } from '../checker/world.js';
 import { worldHarness } from '../checker/world-harness.js';
 import { peerScripts, type Expected, type PeerScript } from './peer-scripts.js';
-import { peerTools } from './peer-world.js';
+import { PEER_WORLD } from './peer-world.js';
 
 /** Of the scripts, the part that must do what their authors expect. */
-const LEAST_AS_EXPECTED = 0.97;
-const LEAST_SCRIPTS = 200;
+const MIN_AS_EXPECTED = 0.97;
+const MIN_SCRIPTS = 200;
 
 const scripts = peerScripts();
 
-const { harness, run } = worldHarness({ limits: { maxToolCalls: 200, timeoutMs: 5_000 } }, () => [
-  ...makeWorld(),
-  ...peerTools(),
-]);
+const { harness, run } = worldHarness({ limits: { maxToolCalls: 200, timeoutMs: 5_000 } }, [...WORLD, ...PEER_WORLD]);
 afterAll(() => harness.close());
 
 /** What is not as the author expects; empty where all is. */
@@ -57,8 +54,8 @@ function failureText(outcome: Outcome): string {
   return `${code}: ${message} ${hint}`;
 }
 
-it(`there are at least ${LEAST_SCRIPTS} peer scripts, each with a name of its own, its source and its construct`, () => {
-  expect(scripts.length).toBeGreaterThanOrEqual(LEAST_SCRIPTS);
+it(`there are at least ${MIN_SCRIPTS} peer scripts, each with a name of its own, its source and its construct`, () => {
+  expect(scripts.length).toBeGreaterThanOrEqual(MIN_SCRIPTS);
   expect(new Set(scripts.map(({ name }) => name)).size).toBe(scripts.length);
   for (const { name, source, construct } of scripts) {
     expect(source, name).not.toBe('');
@@ -79,7 +76,7 @@ it('the comparison can fail: another value, another failure, other calls and oth
     expect(differences(wrong, outcome)).not.toEqual([]);
 });
 
-it(`peer scripts do what their authors expect, ${LEAST_AS_EXPECTED * 100} of 100`, async () => {
+it(`peer scripts do what their authors expect, ${MIN_AS_EXPECTED * 100} of 100`, async () => {
   const different: string[] = [];
   for (const script of scripts) {
     const found = differences(script.expected, await run(script.script));
@@ -88,7 +85,7 @@ it(`peer scripts do what their authors expect, ${LEAST_AS_EXPECTED * 100} of 100
   const share = 1 - different.length / scripts.length;
   const report = `${scripts.length - different.length} of ${scripts.length} as expected\n${different.join('\n')}`;
   console.log(report);
-  expect(share, report).toBeGreaterThanOrEqual(LEAST_AS_EXPECTED);
+  expect(share, report).toBeGreaterThanOrEqual(MIN_AS_EXPECTED);
 });
 
 function reportOf({ name, construct, source }: PeerScript, found: readonly string[]): string {

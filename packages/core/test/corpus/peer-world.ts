@@ -6,17 +6,15 @@ import { z } from 'zod';
  * Tools in the shapes that the sources of the peers' scripts give theirs: results that are plain numbers, texts and
  * lists, MCP results, unions, results without a schema. They answer from memory, the same way every time.
  */
-export function peerTools(): Tool[] {
-  return [
-    ...arithmeticTools(),
-    ...textTools(),
-    ...shopTools(),
-    ...teamTools(),
-    ...dataTools(),
-    ...codingTools(),
-    ...officeTools(),
-  ];
-}
+export const PEER_WORLD: readonly (() => Tool[])[] = [
+  arithmeticTools,
+  textTools,
+  shopTools,
+  teamTools,
+  dataTools,
+  codingTools,
+  officeTools,
+];
 
 interface Parts<Input extends z.ZodRawShape> {
   readonly name: string;

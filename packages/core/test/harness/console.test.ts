@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { sharedHarness } from './open-harness.js';
+import type { Outcome } from '#core/protocol/index.js';
+import { sharedHarness, valueOf } from './open-harness.js';
 
 const { harness } = sharedHarness();
 
 const logsOf = async (source: string) => (await harness.runScript(source)).logs.map(({ level, text }) => [level, text]);
+const valueOfBoth = (outcome: Outcome) => ({
+  value: valueOf(outcome),
+  output: outcome.output,
+  logs: outcome.logs.map(({ text }) => text).join(''),
+});
 const textOf = async (source: string) => (await logsOf(source)).map(([, text]) => text).join('\n');
 
 describe('the console', () => {
@@ -28,6 +34,27 @@ describe('the console', () => {
     ['console.table([{ text: "two\\nlines" }])', '(index) | text\n--------|-------------\n0       | "two\\nlines"'],
   ])('%s', async (source, expected) => {
     expect(await textOf(source)).toBe(expected);
+  });
+
+  it.each(['console.log("%j", list)', 'text(list)', 'text({ list })', 'console.log("%j", { a: { list } })'])(
+    'reads no more of a long list than it shows: %s',
+    async (show) => {
+      const list = 'let read = 0; const list = Array.from({ length: 300_000 }, () => ({ toJSON: () => ++read }));';
+      const { value: read, ...outcome } = valueOfBoth(await harness.runScript(`${list} ${show}; return read`));
+      expect(read).toBeGreaterThan(1_000);
+      expect(read).toBeLessThan(70_000);
+      expect(outcome.output + outcome.logs).toContain('[1,2,3,');
+    },
+  );
+
+  it('cuts a long member of what it shows as JSON, and says so', async () => {
+    const long = await textOf('console.log("%j", { a: "x".repeat(1_000_000), b: 1 })');
+    expect(long).toMatch(/^\{"a":"x{8000}/u);
+    expect(long).toContain('…');
+    expect(await textOf('console.log("%j", { a: "x".repeat(8_000) })')).toBe(JSON.stringify({ a: 'x'.repeat(8_000) }));
+    expect(await textOf('console.log("%j|%j", { u: undefined, d: new Date(0) }, undefined)')).toBe(
+      '{"d":"1970-01-01T00:00:00.000Z"}|undefined',
+    );
   });
 
   it('shows the first hundred entries of a long table, and says how many follow', async () => {

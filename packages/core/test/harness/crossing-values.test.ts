@@ -6,7 +6,7 @@ const { harness } = sharedHarness();
 const run = (source: string) => harness.runScript(source);
 const value = async (source: string) => valueOf(await run(source));
 
-/** Guest expressions of what JSON would lose, with what a script is told of them. */
+/** Guest expressions of values that JSON would lose, with the message for the script. */
 const REFUSED: readonly (readonly [expression: string, told: string])[] = [
   ['new Map()', 'a Map; use Object.fromEntries(map)'],
   ['new (class Named extends Map {})()', 'a Map; use Object.fromEntries(map)'],

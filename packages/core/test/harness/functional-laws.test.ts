@@ -252,7 +252,7 @@ it('F16 · workers are used again, and every script starts clean', async () => {
   });
 });
 
-it('F17 · scripts that are switched off leave one fixed warning in their place', async () => {
+it('F17 · disabled scripts leave one fixed warning in their place', async () => {
   const { tools, deeds } = sampleTools();
   const harness = openHarness({ tools, mode: 'disabled' });
   const response = foldResponse(
@@ -261,7 +261,7 @@ it('F17 · scripts that are switched off leave one fixed warning in their place'
   expect(response.output_items.every(({ type }) => type === 'message')).toBe(true);
   const texts = response.output_items.map((item) => (item as { content: string }).content);
   expect(texts[0]).toBe('a\n');
-  expect(texts[1]).toMatch(/switched off/u);
+  expect(texts[1]).toMatch(/disabled/u);
   expect(texts.slice(2).join('')).toMatch(/b$/u);
   expect(deeds).toEqual([]);
   expect(failureOf(await harness.runScript('return 1')).code).toBe('ScriptDisabledError');

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { createHarness, type Harness, type HarnessOptions } from '#core/index.js';
 import type { Outcome, ScriptFailure, StreamEvent } from '#core/protocol/index.js';
+import { hasOwnThreads, sharedThreads } from '../support/shared-threads.js';
 import { sampleTools, type SampleTools } from './sample-tools.js';
 
-/** A harness that is closed when the test has ended. */
+/** A harness that is closed when the test has ended. With `workers` or a runtime of its own it has its own threads. */
 export function openHarness(options: HarnessOptions): Harness {
-  const harness = createHarness(options);
+  const harness = createHarness(hasOwnThreads(options) ? options : { ...sharedThreads(), ...options });
   onTestFinished(() => harness.close());
   return harness;
 }

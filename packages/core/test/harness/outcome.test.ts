@@ -75,14 +75,41 @@ describe('a value is plain JSON data', () => {
     expect((await failure(source)).code).toBe('SerializationError');
   });
 
-  it('what a getter or toJSON throws is the script’s own error', async () => {
-    expect(await failure('return { get a() { throw new Error("mine") } }')).toMatchObject({
-      code: 'ScriptRuntimeError',
-      message: 'Error: mine',
-    });
-    expect(await failure('return { toJSON() { throw new TypeError("mine") } }')).toMatchObject({
-      code: 'ScriptRuntimeError',
-      message: 'TypeError: mine',
+  it.each([
+    ['{ get a() { throw new Error("mine") } }', 'value.a'],
+    ['{ toJSON() { throw new Error("mine") } }', 'value'],
+    ['[1, { get "b c"() { throw new Error("mine") } }]', 'value[1].b c'],
+    ['{ x: {}, y: [[], { z: 1 }], w: { toJSON() { throw new Error("mine") } } }', 'value.w'],
+    ['{ a: [{ b: 1 }, { get c() { throw new Error("mine") } }], d: 1 }', 'value.a[1].c'],
+    ['[Object.assign(new Error("x"), { inner: { get y() { throw new Error("mine") } } })]', 'value[0].inner.y'],
+    [
+      '{ e: Object.defineProperty(new Error("x"), "f", { enumerable: true, get() { throw new Error("mine") } }) }',
+      'value.e.f',
+    ],
+    ['{ e: new Proxy({ a: 1 }, { get(target, key) { if (key === "a") throw new Error("mine") } }) }', 'value.e.a'],
+  ])(
+    'what a getter or toJSON throws is the script’s own error, and says where it was read: %s',
+    async (source, path) => {
+      const error = await failure(`return ${source}`);
+      expect(error).toMatchObject({ code: 'ScriptRuntimeError', line: 1 });
+      expect(error.message).toBe(`Error: mine (thrown while ${path} was read)`);
+    },
+  );
+
+  it('an argument whose getter throws is refused with its path', async () => {
+    for (const [args, path] of [
+      ['{ get value() { throw new Error("mine") } }', 'args.value'],
+      ['{ value: [1, { get b() { throw new Error("mine") } }] }', 'args.value[1].b'],
+    ])
+      expect(await value(`try { await tools.echo(${args}) } catch (error) { return error.message }`)).toContain(
+        `${path}: cannot be written as JSON (Error: mine)`,
+      );
+  });
+
+  it('an error whose name or message cannot be read is carried all the same', async () => {
+    const unreadable = 'Object.defineProperty(new Error("x"), "message", { get() { throw new Error("mine") } })';
+    expect(await value(`return { e: ${unreadable} }`)).toEqual({
+      e: { name: 'Error', message: '[a value that cannot be shown]' },
     });
   });
 

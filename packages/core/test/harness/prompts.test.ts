@@ -5,8 +5,8 @@ import { z } from 'zod';
 import { createHarness, defineTool } from '#core/index.js';
 
 /*
- * What a model reads, a file for each way in which scripts come, whole and for a person to review. A change of a word
- * shows here; UPDATE_PROMPTS=1 writes the files anew.
+ * The texts for a model, a file for each way in which scripts arrive, complete and ready for review. A change of a
+ * word shows here; UPDATE_PROMPTS=1 rewrites the files.
  */
 
 const readNote = defineTool({
@@ -20,7 +20,7 @@ const readNote = defineTool({
 });
 
 /** The tokens (o200k) that the text may take without its tools; every request pays for them. */
-const MOST_TOKENS = 400;
+const MAX_TOKENS = 400;
 
 describe.each([
   ['tool', { carrier: 'tool' }],
@@ -36,10 +36,10 @@ describe.each([
     expect(text).toBe(readFileSync(file, 'utf8'));
   });
 
-  it(`costs at most ${MOST_TOKENS} tokens beside its tools, and is the same every time`, () => {
+  it(`costs at most ${MAX_TOKENS} tokens beside its tools, and is the same every time`, () => {
     const tokens = countTokens(text.split('\nTools:\n')[0]!);
     expect(tokens).toBeGreaterThan(150);
-    expect(tokens).toBeLessThanOrEqual(MOST_TOKENS);
+    expect(tokens).toBeLessThanOrEqual(MAX_TOKENS);
     expect(createHarness({ tools: [readNote] }).instructions(options)).toBe(text);
   });
 });

@@ -1,7 +1,7 @@
 import { defineTool } from '#core/tools/index.js';
 import { z } from 'zod';
 
-/** What the sample tools were seen to do, in order. */
+/** The observed effects of the sample tools, in order. */
 type Deed = { readonly tool: string; readonly what: 'started' | 'ended' | 'aborted'; readonly input: unknown };
 
 export interface SampleTools {
@@ -9,7 +9,7 @@ export interface SampleTools {
   readonly deeds: Deed[];
   /** Resolves when a call of this tool has started. */
   started(tool: string): Promise<void>;
-  /** Lets every call of `hold` that waits now, or comes later, go on. */
+  /** Releases every waiting and later call of `hold`. */
   release(): void;
 }
 

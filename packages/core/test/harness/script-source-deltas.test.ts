@@ -146,7 +146,7 @@ describe('a script that is told while it is typed', () => {
   });
 
   it('is cancelled when the harness is closed while it is typed', async () => {
-    const own = openHarness({ tools: [] });
+    const own = openHarness({ tools: [], workers: { size: 1 } });
     async function* answer() {
       yield 'Look <tool-calls>return ';
       await own.close();
@@ -226,7 +226,7 @@ describe('whatever an answer says', () => {
     continueOnError: fc.boolean(),
   });
 
-  /** In pieces; the source breaks off behind so much of it. */
+  /** In chunks; the source ends after this much of it. */
   async function* broken(answer: string, size: number, length: number): AsyncGenerator<string> {
     yield* pieces(answer.slice(0, length), size);
     if (length < answer.length) throw new Error('connection lost');
@@ -248,7 +248,7 @@ describe('whatever an answer says', () => {
           expect(comparable(foldResponse(told).output_items)).toEqual(comparable(foldResponse(plain).output_items));
           for (const { id, source_code: source } of scriptsOf(told)) {
             const was = typed(told).get(id);
-            // What stood behind nothing, or behind a script that waits, was told at once.
+            // Text that follows neither a script nor a waiting one was emitted at once.
             expect([source, '']).toContain(was);
             if (was !== '') scripts += 1;
           }

@@ -4,7 +4,7 @@ import type { ErrorCode, Outcome } from '#core/protocol/index.js';
 import { failureOf, valueOf } from './open-harness.js';
 import { sampleTools, type SampleTools } from './sample-tools.js';
 
-const LIMIT_MS = 400;
+const LIMIT_MS = 150;
 /**
  * How far past its limit a script may be when it is gone. Held against its own processor time: on a busy machine
  * the time that passes says nothing about the engine.
@@ -19,7 +19,7 @@ beforeAll(async () => {
   harness = createHarness({
     tools: sample.tools,
     approvals: 'auto',
-    // What holds must hold without anybody reading the script first.
+    // The laws must hold for scripts that no user reads first.
     typecheck: 'off',
     limits: { computeMs: LIMIT_MS, timeoutMs: 20_000 },
   });

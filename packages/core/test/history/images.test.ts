@@ -189,7 +189,7 @@ describe('what a model is given', () => {
   });
 
   test.each<[string, () => Promise<{ bytes: Uint8Array }>, string]>([
-    ['other bytes', async () => ({ bytes: pixels(7) }), 'it is not the same any more'],
+    ['other bytes', async () => ({ bytes: pixels(7) }), 'it has changed'],
     ['too many bytes', async () => ({ bytes: Buffer.alloc(MAX_IMAGE_BYTES + 1) }), 'it has more than 5 MB'],
     ['a ToolCallError', () => Promise.reject(new ToolCallError('ToolExecutionError', 'It is gone.')), 'It is gone'],
     [
@@ -205,7 +205,7 @@ describe('what a model is given', () => {
 
   test('has such a line where nobody loads', async () => {
     const [, note] = await renderOutcomeParts(completed(part(1)), { tokenBudget });
-    expect(note).toEqual({ type: 'text', text: '[The image shots/1.png is not shown: its bytes are not at hand.]' });
+    expect(note).toEqual({ type: 'text', text: '[The image shots/1.png is not shown: its bytes are not available.]' });
   });
 
   test('never has bytes that a part carries under another hash', async () => {

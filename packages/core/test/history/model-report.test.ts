@@ -164,7 +164,7 @@ describe('after failure', () => {
         '2. failed: exec {"path":"a.txt"} -> ToolExecutionError: No such 3. done: fake (line 5)',
         '3. unknown: exec {"path":"a.txt"} (line 6)',
         '4. not started: read File',
-        'What is done has taken effect: do not repeat it. What is unknown, aborted or detached may have taken effect: look before you repeat it.',
+        'Completed calls have taken effect: do not repeat them. Unknown, aborted and detached calls may have taken effect: check before you repeat them.',
         'Output before the failure:',
         'half way',
       ].join('\n'),

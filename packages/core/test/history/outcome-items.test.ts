@@ -190,7 +190,7 @@ describe('bounded JSON', () => {
         const { text, complete } = boundedJson(value, maxLength);
         expect(complete).toBe(json.length <= maxLength);
         expect(text.length).toBeLessThanOrEqual(maxLength);
-        // Of a string longer than the bound the end may be unescaped differently, never the beginning.
+        // For a string longer than the limit, the end may be unescaped differently, but never the beginning.
         expect(json.startsWith(complete ? text : text.slice(0, -1))).toBe(true);
       }),
       { numRuns: 1000 },

@@ -3,7 +3,7 @@ import { StreamEventSchema, type StreamEvent } from '#core/protocol/index.js';
 
 type Payload = StreamEvent['payload'];
 
-/** What was told of scripts while they were typed, by item. */
+/** The emitted source of streamed scripts, by item. */
 export function typed(events: readonly StreamEvent[]): Map<string, string> {
   const sources = new Map<string, string>();
   for (const { payload } of events) {
@@ -31,7 +31,7 @@ export function expectWholeItems(events: readonly StreamEvent[]): void {
   for (const event of events) expect(StreamEventSchema.safeParse(event).error).toBeUndefined();
 }
 
-/** What is another in every run: times, sizes of texts with names in them, what is sealed. */
+/** Parts that differ in every run: times, sizes of texts with ids in them, sealed data. */
 const MEASURED = new Set(['metadata', 'at_ms', 'started_at_ms', 'created_at', 'duration_ms', 'suspension', 'usage']);
 
 /** Names in order of their appearance, and nothing of clocks. */

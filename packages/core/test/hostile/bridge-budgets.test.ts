@@ -4,7 +4,7 @@ import { readFrame, readOutbox, type Outbox } from '#core/sandbox/quickjs/outbox
 import { writeInit } from '#core/sandbox/worker/guest-messages.js';
 import { openSlot } from '../sandbox/support/in-process-slot.js';
 
-/** What a script says in its first segment. */
+/** The script's message in its first segment. */
 async function firstWords(body: string, limits: Partial<SandboxLimits> = {}): Promise<Outbox> {
   const { compile, start, read } = await openSlot(limits);
   const segment = start(compile(body));

@@ -12,7 +12,7 @@ import type { ThreadFault } from './bridge-fuzz/thread-memory.js';
 /** `npm run fuzz:bridge` sets these. */
 const { FUZZ_CASES, FUZZ_SEED = '1', FUZZ_REPLAY, CI } = process.env;
 const CASES = Number(FUZZ_CASES ?? (CI === undefined ? 300 : 2_000));
-/** Of them through a whole harness with its threads, where one takes longer. */
+/** The number of cases through a whole harness with its threads, where one takes longer. */
 const HARNESS_CASES = Math.floor(CASES / 8);
 const SEED = Number(FUZZ_SEED);
 const isCampaign = FUZZ_CASES !== undefined;
@@ -20,7 +20,7 @@ const isReplay = FUZZ_REPLAY !== undefined;
 /** Far more than a case takes on a busy machine. */
 const TIMEOUT_MS = 120_000 + CASES * 200;
 
-/** What a person needs to see the fault again. */
+/** The data to reproduce the fault. */
 function describeFinding({ index, fuzzCase, report }: Finding): string {
   const file = join(mkdtempSync(join(tmpdir(), 'toolscript-fuzz-')), 'case.json');
   writeFileSync(file, JSON.stringify(fuzzCase));

@@ -6,7 +6,7 @@ export interface HostileScript {
   name: string;
   source: string;
   ends: readonly ('completed' | ErrorCode)[];
-  /** What the script returns where it completes: proof that it got nowhere. */
+  /** The value that the script returns if it completes: proof that it reached nothing. */
   value?: unknown;
 }
 

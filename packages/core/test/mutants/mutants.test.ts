@@ -3,21 +3,22 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHarness, type Harness } from '#core/index.js';
 import type { Outcome, Tool } from '#core/protocol/index.js';
 import { goodScripts } from '../checker/corpus.js';
-import { makeWorld as checkerWorld } from '../checker/world.js';
+import { WORLD } from '../checker/world.js';
 import { worldHarness, type WorldHarness } from '../checker/world-harness.js';
 import { peerScripts } from '../corpus/peer-scripts.js';
-import { peerTools } from '../corpus/peer-world.js';
+import { PEER_WORLD } from '../corpus/peer-world.js';
 import { makeMutants, type Mutant } from './mutants.js';
 import { OPERATORS } from './operators.js';
 
-/** Of the mutants that behave otherwise than their script, the part that is refused before any call. */
-const LEAST_REFUSED = { 'with output schemas': 0.9, 'without output schemas': 0.75 };
-const LEAST_MUTANTS = 300;
+/** The share of differently behaving mutants that is rejected before any call. */
+const MIN_REFUSED = { 'with output schemas': 0.9, 'without output schemas': 0.75 };
+const MIN_MUTANTS = 300;
 const PER_OPERATOR = 12;
 const BATCH = 8;
 const HOOK_MS = 300_000;
 
-const makeWorld = (): Tool[] => [...checkerWorld(), ...peerTools()];
+const PARTS = [...WORLD, ...PEER_WORLD];
+const makeWorld = (): Tool[] => PARTS.flatMap((makeTools) => makeTools());
 
 /** Scripts of both corpora in turn, so that each operator meets both. */
 function baseScripts(): { name: string; source: string }[] {
@@ -32,7 +33,7 @@ function baseScripts(): { name: string; source: string }[] {
 
 /** Runs without the checker; each run brings its own world along. */
 let running: WorldHarness;
-let checking: Record<keyof typeof LEAST_REFUSED, Harness>;
+let checking: Record<keyof typeof MIN_REFUSED, Harness>;
 const base = baseScripts();
 const mutants = makeMutants(base, makeWorld(), PER_OPERATOR);
 let different: Mutant[] = [];
@@ -41,7 +42,7 @@ beforeAll(async () => {
   running = worldHarness(
     // A mutant may loop for ever.
     { typecheck: 'off', limits: { maxToolCalls: 100, computeMs: 500, timeoutMs: 10_000 } },
-    makeWorld,
+    PARTS,
   );
   const { validateOutput } = makeWorld().find(({ outputSchema }) => outputSchema === undefined) as Tool;
   checking = {
@@ -78,7 +79,7 @@ async function inBatches<T, R>(list: readonly T[], each: (item: T) => Promise<R>
   return done;
 }
 
-/** What a script does: its calls, how each ended, its value and its output. */
+/** The behaviour of a script: its calls, how each ended, its value and its output. */
 async function behaviourOf(source: string): Promise<string> {
   const outcome = await running.run(source);
   const calls = outcome.operations.map(({ tool, input, status }) => [tool, input, status]);
@@ -88,11 +89,11 @@ async function behaviourOf(source: string): Promise<string> {
 
 const isRefused = (outcome: Outcome) => outcome.status === 'failed';
 
-it(`the operators, each of them, make mutants, and ${LEAST_MUTANTS} of these behave otherwise than their scripts`, () => {
-  expect(different.length).toBeGreaterThanOrEqual(LEAST_MUTANTS);
+it(`the operators, each of them, make mutants, and ${MIN_MUTANTS} of these behave otherwise than their scripts`, () => {
+  expect(different.length).toBeGreaterThanOrEqual(MIN_MUTANTS);
   const made = new Set(mutants.map(({ operator }) => operator));
   expect(OPERATORS.filter(({ name }) => !made.has(name)).map(({ name }) => name)).toEqual([]);
-  // What is repaired behaves as it should have: it is told from the others by running it.
+  // A repaired mutant behaves as intended: running it distinguishes it from the others.
   expect(different.filter(({ operator }) => operator === 'tools left out')).toEqual([]);
 });
 
@@ -101,8 +102,8 @@ it('mutants are the same each time', () => {
 });
 
 describe('mutants are refused before any call', () => {
-  it.each(Object.entries(LEAST_REFUSED))('%s: at least a share of %s', async (which, least) => {
-    const harness = checking[which as keyof typeof LEAST_REFUSED];
+  it.each(Object.entries(MIN_REFUSED))('%s: at least a share of %s', async (which, least) => {
+    const harness = checking[which as keyof typeof MIN_REFUSED];
     const refused = await inBatches(different, async ({ source }) => isRefused(await harness.runScript(source)));
     const missed = different.filter((_, index) => !refused[index]);
     const share = 1 - missed.length / different.length;

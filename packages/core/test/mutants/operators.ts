@@ -217,7 +217,7 @@ function otherType(value: Node, schema: Schema): string | undefined {
   return undefined;
 }
 
-/** What `{ … }` is without one of its members. */
+/** `{ … }` without one of its members. */
 function withoutMember(call: KnownCall, member: Member, { source }: ParsedScript): Mutation {
   const others = (call.argument?.properties ?? []).filter((each) => each !== member);
   const text = others.map(({ start, end }) => source.slice(start, end)).join(', ');

@@ -15,9 +15,9 @@ const RECORDED: Readonly<Record<ProviderApi, readonly [streams: number, errors: 
 };
 
 interface Tolerance {
-  /** What the SDK cannot do with the recording, and what is read instead. */
+  /** The part of the recording that the SDK cannot read, and our reading of it. */
   readonly why: string;
-  /** What the SDK throws; left out where it only misses something. */
+  /** The SDK's error; omitted if it only misses a part. */
   readonly throws?: RegExp;
   /** Changes a message so that the SDK reads it as we do; undefined drops it. */
   readonly mend: (message: Json) => Json | undefined;

@@ -121,11 +121,11 @@ export function callsOf({ output_items: items }: Response): FunctionCallItem[] {
   return items.filter((item) => item.type === 'function_call');
 }
 
-/** Time that passes only when it is told to, or at once, as it is asked for. */
+/** Time that passes only on request, or at once, as it is awaited. */
 export class FakeClock {
-  /** What has passed, for whoever measures. */
+  /** The elapsed time. */
   time = 1_700_000_000_000;
-  /** How far somebody has moved the system's time. */
+  /** The offset of the system's time. */
   jumpedMs = 0;
   chance = 0.5;
   /** The times that were waited for, in ms. */

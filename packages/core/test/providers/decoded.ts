@@ -16,8 +16,8 @@ export async function responseOf(api: ProviderApi, body: AnswerBody): Promise<Re
 }
 
 /**
- * What every stream of events holds, whatever the body was. The findings; none where all is well. `schemaFrom`: the
- * first event that is held against the schema.
+ * Checks the laws of every stream of events, for any body. Returns the findings; none if all laws hold. `schemaFrom`:
+ * the first event that is compared with the schema.
  */
 export function brokenLaws(events: readonly StreamEvent[], schemaFrom = 0): string[] {
   const findings: string[] = [];

@@ -33,13 +33,13 @@ async function bodyOf(api: ProviderApi, request: ModelRequest): Promise<object> 
   return JSON.parse(JSON.stringify(ENCODE[api](prompt))) as object;
 }
 
-/** What was said, without the marks, which move on with the end. */
+/** The content without the cache marks, which move with the end. */
 async function messagesOf(api: ProviderApi, conversation: OutputItem[]): Promise<unknown[]> {
   const body = (await bodyOf(api, { conversation, promptCache: { marks: false } })) as Record<string, unknown[]>;
   return api === 'openai-responses' ? body.input! : body.messages!;
 }
 
-// Conversations: rounds of what somebody says, an answer of any provider, and what its calls and scripts came to.
+// Conversations: rounds of input, an answer of any provider, and the results of its calls and scripts.
 
 const text = fc.oneof(
   fc.string({ maxLength: 12 }),
@@ -450,5 +450,30 @@ describe('requests', () => {
     const prompt = await promptOf('openai-chat', 'm', { conversation: talk });
     expect(JSON.stringify(encodeChat(prompt, { echoReasoning: 'never' }))).not.toContain('reasoning_content');
     expect(JSON.stringify(encodeChat(prompt, { echoReasoning: 'always' }))).toContain('"reasoning_content":"x"');
+  });
+
+  test('what an answer must call is said in the words of each format, and nothing is said without tools', async () => {
+    const named = { conversation, toolChoice: { name: 'getWeather' }, parallelToolCalls: false };
+    const any = { conversation, toolChoice: 'required' as const };
+    expect(await bodyOf('openai-responses', named)).toMatchObject({
+      tool_choice: { type: 'function', name: 'getWeather' },
+      parallel_tool_calls: false,
+    });
+    expect(await bodyOf('openai-chat', named)).toMatchObject({
+      tool_choice: { type: 'function', function: { name: 'getWeather' } },
+      parallel_tool_calls: false,
+    });
+    expect(await bodyOf('anthropic-messages', named)).toMatchObject({
+      tool_choice: { type: 'tool', name: 'getWeather', disable_parallel_tool_use: true },
+    });
+    expect(await bodyOf('anthropic-messages', { conversation, parallelToolCalls: false })).toMatchObject({
+      tool_choice: { type: 'auto', disable_parallel_tool_use: true },
+    });
+    expect(await bodyOf('anthropic-messages', any)).toMatchObject({ tool_choice: { type: 'any' } });
+    for (const api of APIS) {
+      for (const request of [named, any]) READ[api](await bodyOf(api, request));
+      expect(await bodyOf(api, { conversation })).not.toHaveProperty('tool_choice');
+      expect(await bodyOf(api, { ...named, tools: [] })).not.toHaveProperty('tool_choice');
+    }
   });
 });

@@ -4,7 +4,7 @@ import type { ProviderApi } from '#core/providers/index.js';
 import { doneOf, itemsOf, reasoningOf, textOf } from './decoded.js';
 import { withoutEmptyLists, type Reading } from './sdk-oracle.js';
 
-/** What our events say, in the words of the comparison. */
+/** Our events in the form of the comparison. */
 export function readingOf(api: ProviderApi, events: readonly StreamEvent[]): Reading {
   const response = foldResponse(events);
   return {
@@ -21,7 +21,7 @@ export function readingOf(api: ProviderApi, events: readonly StreamEvent[]): Rea
   };
 }
 
-/** What an item gives back to its provider beside the text. */
+/** The data that an item sends back to its provider in addition to the text. */
 const BLOBS: Readonly<Record<ProviderApi, (item: OutputItem) => unknown[]>> = {
   'openai-responses': (item) => [responsesBlob(item)],
   'openai-chat': () => [],

@@ -12,7 +12,7 @@ import { haveRecordings, recordings, type Recording } from './recordings.js';
 import { wholeWithSdk } from './sdk-oracle.js';
 import { messagesOf } from './wire-text.js';
 
-/** What real providers said, read and sent back, held against what they said. */
+/** Answers of real providers, read, sent back, and compared with the originals. */
 
 type Json = Record<string, unknown>;
 
@@ -87,7 +87,7 @@ const CHECKS: Readonly<Record<ProviderApi, (prompt: Prompt, recording: Recording
   },
 };
 
-/** What the SDK reads without throwing, and not wholly; see against-sdks.test.ts. */
+/** Recordings that the SDK reads without an error, but incompletely; see against-sdks.test.ts. */
 const MISREAD = ['8aa14a899f0a9de2', 'b157c9e1aa76045a'];
 
 /** Some it does not read at all. */

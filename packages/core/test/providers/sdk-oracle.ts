@@ -12,7 +12,7 @@ export interface Reading {
   /** The wire's own object. */
   usage: unknown;
   stopReason: string | undefined;
-  /** What must come back to the provider as it was, in order. */
+  /** The data that must be sent back unchanged, in order. */
   blobs: unknown[];
 }
 
@@ -28,7 +28,7 @@ const READERS: Readonly<Record<ProviderApi, (recording: Recording) => Promise<Sd
   'anthropic-messages': readMessages,
 };
 
-/** What the official SDK makes of an answer. Rejects where the SDK throws. */
+/** The official SDK's reading of an answer. Rejects if the SDK throws. */
 export async function readWithSdk(recording: Recording): Promise<Reading> {
   return (await READERS[recording.api](recording)).reading;
 }
@@ -119,7 +119,7 @@ async function readChat(recording: Recording): Promise<SdkReading> {
   const client = new OpenAI({ ...settings, fetch: answering(recording) });
   let reasoning = '';
   const stream = client.chat.completions.stream({ model: 'any', messages: [] });
-  // Of members that it does not know the SDK keeps only the last piece.
+  // For unknown members the SDK keeps only the last chunk.
   stream.on('chunk', ({ choices }) => {
     const delta = (choices.find(({ index }) => index === 0)?.delta ?? {}) as WithReasoning;
     reasoning += delta.reasoning_content ?? delta.reasoning ?? '';

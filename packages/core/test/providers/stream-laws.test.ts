@@ -133,7 +133,7 @@ function withNoise(messages: readonly WireMessage[], noise: readonly (readonly [
     .join('');
 }
 
-/** What the cuts of an answer are compared with. */
+/** The reference for the cuts of an answer. */
 interface Whole {
   readonly api: ProviderApi;
   readonly status: string;
@@ -150,7 +150,7 @@ function wholeOf(api: ProviderApi, events: readonly StreamEvent[]): Whole {
 /** Less than a line is no stream yet. */
 const CUT = ['AnswerTruncated', 'AnswerMalformed'];
 
-/** Recordings that go on after a `finish_reason`: when they are cut there, nobody can see it. */
+/** Recordings that continue after a `finish_reason`: a cut there cannot be detected. */
 const GOES_ON_AFTER_STOP: Readonly<Record<string, string>> = {
   '63a3f09bc0218a96': 'Together: each of several calls comes with a finish_reason',
   baafd4cb5cec28b1: 'OpenRouter: every chunk says "length", and then comes an error',
@@ -158,7 +158,7 @@ const GOES_ON_AFTER_STOP: Readonly<Record<string, string>> = {
 
 /** 1 where the reading says that it was cut, 0 where nothing but figures of usage was lost. */
 function checkCut(whole: Whole, part: readonly StreamEvent[], name: string): number {
-  // What is before the last events is checked as a part of the whole.
+  // The part before the last events is checked with the whole.
   expect(brokenLaws(part, part.length - 20)).toEqual([]);
   const { status, error } = foldResponse(part);
   const { usage: _lost, ...kept } = readingOf(whole.api, part);

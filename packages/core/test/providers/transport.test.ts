@@ -273,7 +273,7 @@ describe('a whole answer', () => {
 describe('a key', () => {
   const make = (baseUrl: string, options: Partial<ProviderOptions> = {}) =>
     createProvider('openai-chat', { model: 'm', baseUrl, apiKey: 'sk-secret', environment: {}, ...options });
-  const refusal = /the key would go .* without encryption/u;
+  const refusal = /the key would be sent unencrypted /u;
 
   test.each(['http://10.0.0.5/v1', 'http://models.example/v1', 'http://127.0.0.1.example/v1', 'http://[::2]/v1'])(
     'does not go over plain HTTP to %s, unless the host says so',
@@ -304,7 +304,7 @@ describe('errors', () => {
       errorOf(await payloadsOf(over([status(400, body)]).provider, REQUEST)).message;
     expect(await message('<h1>Bad gateway</h1>')).toBe('400: <h1>Bad gateway</h1>');
     expect(await message('[{"error":{"message":"Listed."}}]')).toBe('400: Listed.');
-    expect(await message('')).toBe('400: The provider did not say why.');
+    expect(await message('')).toBe('400: The provider gave no reason.');
     expect(String(await message('x'.repeat(100_000))).length).toBeLessThan(600);
   });
 

@@ -234,7 +234,7 @@ describe('the worker pool', () => {
       channel.onmessage = (message) => resolve((message as { data: Record<string, unknown> }).data);
     });
     process.env['TOOLSCRIPT_TEST_SECRET'] = 'secret';
-    await makePool({ size: 1 }, 'telling-entry.mjs').warm();
+    await makePool({ size: 1 }, 'reporting-entry.mjs').warm();
     const { env, argv, execArgv, resourceLimits } = await told;
     channel.close();
     delete process.env['TOOLSCRIPT_TEST_SECRET'];

@@ -17,7 +17,7 @@ describe('a limit', () => {
     expect(full.end).toMatchObject({ type: 'limit', limit: 'memory' });
   });
 
-  it('of memory is told, too, where none is left to say what the script said', async () => {
+  it('of memory is reported, too, if none is left to report the output', async () => {
     const { slot, compile, start } = await openSlot({ memoryMb: 8 });
     const segment = start(
       compile(`

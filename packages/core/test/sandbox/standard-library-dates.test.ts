@@ -10,7 +10,7 @@ afterAll(() => realm.close());
 
 type Options = Intl.DateTimeFormatOptions;
 
-// Node is told that it is in UTC; the guest always is.
+// Node runs in UTC here; the guest always does.
 const format = ({ time, options }: { time: number; options: Options }) => {
   const formatter = new Intl.DateTimeFormat('en-US', { timeZone: 'UTC', ...options });
   return [
@@ -283,7 +283,7 @@ describe('Intl.DateTimeFormat', () => {
   });
 });
 
-// Combinations that nobody asks for are written by rules of their own ('5 (second: 7)').
+// Unusual combinations have special formats ('5 (second: 7)').
 function commonlyAsked({
   weekday,
   year,

@@ -7,7 +7,7 @@ import { expect } from 'vitest';
 import { bundleGuest } from '../../build/bundle-guest.mjs';
 
 export interface Realm {
-  /** What `work(input)` gives in the guest, or the name of the error that it throws; both carried as JSON. */
+  /** The result of `work(input)` in the guest, or the name of its error; both are transferred as JSON. */
   run<Input>(work: (input: Input) => unknown, input: Input): Outcome;
   close(): void;
 }
@@ -42,7 +42,7 @@ export function expectNodesAnswer<Input>(realm: Realm, work: (input: Input) => u
 
 /**
  * Settings for a property that compares with Node. The seed is fixed because Node's own releases differ from each
- * other and from the standards in rare corners: an unlucky draw there must not fail somebody's build.
+ * other and from the standards in rare corners: an unlucky draw there must not fail a build.
  */
 export function comparing(numRuns: number): { numRuns: number; seed: number } {
   return { numRuns, seed: 1 };

@@ -19,7 +19,7 @@ function makePool(options: QuickJsOptions, entry?: string): QuickJsPool {
 const PATIENT = { queueWaitMs: 600_000, computeMs: 60_000 };
 const ALONE = 'return await tools.echo({})';
 
-/** Scripts that call a tool, which answers when it is told to. */
+/** Scripts that call a tool, which answers on request. */
 class Waiting {
   readonly #pool: QuickJsPool;
   readonly #answers: (() => void)[] = [];

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** What answers are made of, whole and broken. */
+/** The parts of answers, complete and broken. */
 const PIECES = [
   '<tool-calls>',
   '</tool-calls>',

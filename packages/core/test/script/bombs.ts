@@ -22,7 +22,7 @@ const half = (write: (index: number) => string): string => fill(write, SIZE / 2)
 const SEED = `a='${'x'.repeat(256)}'`;
 const DOUBLINGS = 19;
 
-/** What the scan or the bound on growth refuses before native code works on it. */
+/** Texts that the scan or the growth limit rejects before native code works on them. */
 export const REFUSED_BOMBS: Readonly<Record<string, string>> = {
   'an enum that doubles a text': `enum E {${SEED},${times(DOUBLINGS, (index, before) => `b${index}=${before}+${before},`)}}`,
   'a constant enum that doubles a text': `const enum E {${SEED},${times(DOUBLINGS, (index, before) => `b${index}=E.${before}+E['${before}'],`)}}`,
@@ -54,7 +54,7 @@ export const REFUSED_BOMBS: Readonly<Record<string, string>> = {
 
 const lines = (text: string): string => fill(() => text, 60_000);
 
-/** What is compiled, in a time that grows with its length. */
+/** Texts that are compiled, in a time that grows with their length. */
 export const LONG_SOURCES: Readonly<Record<string, string>> = {
   'optional chains': `a${lines('\n?.b')}`,
   'optional chains with non-null marks': `a${lines('\n?.b!')}`,

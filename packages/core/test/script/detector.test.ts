@@ -19,7 +19,7 @@ function failureOf(answer: string) {
   return segment.failure;
 }
 
-/** Pushes the deltas one by one and tells after which of them the first script was there. */
+/** Pushes the deltas one by one and returns the delta after which the first script was found. */
 function pushesUntilScript(deltas: readonly string[]): number {
   const detector = createDetector();
   return deltas.findIndex((delta) =>

@@ -48,7 +48,7 @@ async function outcomeOf(source: string): Promise<'compiled' | 'refused'> {
   return 'compiled';
 }
 
-/** What comes out is a script of one parenthesised arrow function, whatever went in. */
+/** The output is a script of one parenthesised arrow function, for any input. */
 function expectOneFunction(javascript: string): void {
   const { program, errors } = parseSync('a.js', javascript, {
     lang: 'js',

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createHarness, defineTool } from '#core/index.js';
 
-/** What a script has done to others when it has ended. */
+/** The effects of a script after its end. */
 let deeds: string[] = [];
 const harness = createHarness({
   tools: [
@@ -24,7 +24,7 @@ const harness = createHarness({
 });
 afterAll(() => harness.close());
 
-/** The codes of what is told, behind how the script ended and what it did. */
+/** The codes of the diagnostics, after the script's end and effects. */
 async function endOf(source: string): Promise<string> {
   deeds = [];
   const outcome = await harness.runScript(source);

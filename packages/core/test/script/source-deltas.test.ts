@@ -7,7 +7,7 @@ import { answers, splitAt } from './arbitrary-answers.js';
 
 const options = { tags: ['tool-calls', 'script'] };
 
-/** Answers in which the source of a block is easily told wrong. */
+/** Answers in which the source of a block is easily misjudged. */
 const HARD: [string, string[]][] = [
   ['a\n<tool-calls>\nreturn 1\n</tool-calls>\nb', ['return 1\n']],
   ['<tool-calls>return 1</tool-calls><tool-calls>\nreturn 2</tool-calls>', ['return 1', 'return 2']],
@@ -40,7 +40,7 @@ function detect(deltas: readonly string[], sourceDeltas = true): DetectorEvent[]
   return [...deltas.flatMap((delta) => [...detector.push(delta)]), ...detector.end()];
 }
 
-/** The sources as they were told so far, one for each block that opened. */
+/** The emitted sources so far, one for each block that opened. */
 function toldBy(events: readonly DetectorEvent[]): string[] {
   const told: string[] = [];
   for (const event of events) {

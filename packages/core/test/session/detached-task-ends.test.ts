@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { createHarness, defineTool, listScripts, memoryStore, type Harness, type HarnessOptions } from '#core/index.js';
 import type { Decision, HarnessStore, Operation, Outcome, StreamEvent } from '#core/protocol/index.js';
 import { keepCopy } from '../suspension/world.js';
+import { sharedThreads } from '../support/shared-threads.js';
 
 /** However slow the machine is. */
 const eventually = <Result>(look: () => Result | Promise<Result>) =>
@@ -44,6 +45,7 @@ function world() {
   const failures: string[] = [];
   const open = (options: Partial<HarnessOptions> = {}): Harness => {
     const harness = createHarness({
+      ...sharedThreads(),
       tools,
       store,
       expose: { spawn: true },
@@ -56,7 +58,7 @@ function world() {
     onTestFinished(() => harness.close());
     return harness;
   };
-  /** Ends of calls, in the order in which they were told. */
+  /** Ends of calls, in the order of their events. */
   const ends = () =>
     events.flatMap(({ payload }) => (payload.type === 'tool_call_done' ? [payload.operation.status] : []));
   return { open, store, began, ends, failures, release: () => release() };
@@ -82,7 +84,7 @@ const statusesOf = ({ operations }: { operations: readonly Operation[] }) => ope
 const tasksOf = async (harness: Harness) =>
   valueOf(await harness.runScript('return await tools.spawn.list()')) as Report[];
 
-/** What is left of a store whose processes have all died. */
+/** The content of a store whose processes have all died. */
 async function afterTheDeathOfAll(store: HarnessStore): Promise<HarnessStore> {
   const copy = memoryStore();
   for (const { scriptId } of (await store.journal.list()).scripts) {

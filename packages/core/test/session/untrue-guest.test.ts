@@ -4,7 +4,7 @@ import { collect, failureOf, openHarness, valueOf } from '../harness/open-harnes
 import { sampleTools } from '../harness/sample-tools.js';
 import { callOf, RETURNED, untrueRuntime, type Told } from './untrue-runtime.js';
 
-/** A harness whose guest says what the test tells. */
+/** A harness whose guest sends the messages of the test. */
 function openUntrue(tell: (segment: number, run: number) => Told, options: Partial<HarnessOptions> = {}) {
   const { tools, deeds } = sampleTools();
   const runtime = untrueRuntime(tell);
@@ -77,7 +77,7 @@ describe('a guest that has taken over its sandbox', () => {
       { limits: { maxReturnBytes: 1_000 } },
     );
     const { output } = await run();
-    expect(output).toBe(`${'x'.repeat(1_000)}\n[the rest of the output was cut]`);
+    expect(output).toBe(`${'x'.repeat(1_000)}\n[the rest of the output was truncated]`);
   });
 
   it('tells no more progress than the host passes on', async () => {

@@ -6,7 +6,7 @@ import type {
   Settlement,
 } from '../../src/protocol/index.js';
 
-/** One segment as a guest would tell it that had taken over its sandbox; what is left out is empty. */
+/** One segment as a guest could send it after it took over its sandbox; omitted members are empty. */
 export type Told = Partial<SandboxSegment>;
 
 export interface UntrueRuntime extends SandboxRuntime {
@@ -15,7 +15,7 @@ export interface UntrueRuntime extends SandboxRuntime {
   readonly settled: readonly Settlement[];
 }
 
-/** A runtime that says whatever a test likes, whatever the script is: what is told for each segment of each run. */
+/** A runtime that sends the messages of a test for any script: one for each segment of each run. */
 export function untrueRuntime(tell: (segment: number, run: number) => Told): UntrueRuntime {
   let runs = 0;
   const settled: Settlement[] = [];
@@ -48,7 +48,7 @@ export function untrueRuntime(tell: (segment: number, run: number) => Told): Unt
   };
 }
 
-/** A call of a tool, as a segment tells it. */
+/** A call of a tool, as a segment reports it. */
 export function callOf(callIndex: number, name: string, args: unknown = {}): SandboxCall {
   return { callIndex, name, argsJson: JSON.stringify(args), line: 1, column: 1 };
 }

@@ -10,8 +10,8 @@ const CALLERS = 20;
  * is still warming up in its second half.
  */
 const isLong = count >= 20_000;
-const MOST_HEAP_GROWTH = isLong ? 0.05 : 0.1;
-const MOST_RSS_GROWTH = isLong ? 0.15 : 0.35;
+const MAX_HEAP_GROWTH = isLong ? 0.05 : 0.1;
+const MAX_RSS_GROWTH = isLong ? 0.15 : 0.35;
 
 let unheard = 0;
 process.on('unhandledRejection', () => unheard++);
@@ -109,7 +109,7 @@ await harness.close();
 const growth = { heap: end.heap / halfway.heap - 1, rss: end.rss / halfway.rss - 1 };
 console.log(JSON.stringify({ scripts: count, unheard, halfway, end, growth, stats }));
 strictEqual(unheard, 0, 'promises were rejected unheard');
-if (growth.heap > MOST_HEAP_GROWTH || growth.rss > MOST_RSS_GROWTH) throw new Error('memory grew');
+if (growth.heap > MAX_HEAP_GROWTH || growth.rss > MAX_RSS_GROWTH) throw new Error('memory grew');
 
 // Nothing may hold the process open now. The timer is the alarm, and does not hold it either.
 setTimeout(() => {

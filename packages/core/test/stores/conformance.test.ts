@@ -73,7 +73,7 @@ const WEAKNESSES: readonly [law: string, weaken: (store: HarnessStore) => Harnes
   ],
   ['a stale epoch cannot append', (store) => ({ ...store, journal: weakened(store.journal, { append: () => {} }) })],
   [
-    'a claim that somebody holds is taken by force only',
+    'a held claim is taken by force only',
     (store) => {
       const take: HarnessStore['claim']['take'] = (scriptId, fromEpoch, options) =>
         store.claim.take(scriptId, fromEpoch, { ...options, force: true });
@@ -81,7 +81,7 @@ const WEAKNESSES: readonly [law: string, weaken: (store: HarnessStore) => Harnes
     },
   ],
   [
-    'a lease that is renewed goes on; the renewal of another epoch says that it is lost',
+    'a renewed lease continues; the renewal of another epoch reports that it is lost',
     (store) => ({ ...store, claim: weakened(store.claim, { renew: async () => true }) }),
   ],
   [
@@ -89,7 +89,7 @@ const WEAKNESSES: readonly [law: string, weaken: (store: HarnessStore) => Harnes
     (store) => ({ ...store, images: weakened(store.images, { put: async () => {} }) }),
   ],
   [
-    'delete is idempotent and forgets the claim',
+    'delete is idempotent and deletes the claim',
     (store) => ({ ...store, journal: weakened(store.journal, { delete: async () => {} }) }),
   ],
 ];

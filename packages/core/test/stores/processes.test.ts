@@ -13,7 +13,7 @@ const isLinux = process.platform === 'linux';
 
 const HOLDER = { owner: 'a test', leaseMs: 60_000 };
 
-/** One that is killed when the test has ended, if it still lives. */
+/** A process that is killed at the end of the test if it is still alive. */
 function startProcess(...parameters: string[]): ChildProcess {
   const child = fork(PROGRAM, parameters, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
   onTestFinished(() => void child.kill('SIGKILL'));

@@ -52,7 +52,7 @@ const WEAK_STORES: readonly [law: string, make: ReturnType<typeof stores>][] = [
     }),
   ],
   [
-    'a lease that is renewed goes on; one that is lost is told, and changes nothing',
+    'a renewed lease continues; a lost one is reported, and changes nothing',
     stores({ runs: () => ({ renew: async () => ({ isHeld: true, isCancelRequested: false }) }) }),
   ],
   [
@@ -102,7 +102,7 @@ const WEAK_LOGS: readonly [law: string, make: ReturnType<typeof log>][] = [
     log((port) => ({ publish: (_epoch, events) => port.publish(1_000, events) })),
   ],
   [
-    'a subscription gives each event once, old and new, and ends with the run',
+    'a subscription yields each event once, old and new, and ends with the run',
     log((port) => ({
       async *subscribe(runId) {
         const { events } = await port.read(runId);

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /*
  * How long work holds the event loop, as a multiple of fixed reference work that is measured beside it: a processor
- * that is slower, or that shares its caches, slows both. Counted in processor time of this thread where the system
- * tells it; elsewhere in time that passes.
+ * that is slower, or that shares its caches, slows both. Counted in processor time of this thread if the system
+ * reports it; otherwise in elapsed time.
  */
 
-/** What the reference work takes on a quiet machine: the unit that measurements are told in. */
+/** The time of the reference work on a quiet machine: the unit of the measurements. */
 const REFERENCE_MS = 10;
 /** The goal is 50 ms on a quiet machine. The rest is for what the reference does not see. */
 const MAX_CPU_STALL_MS = 100;
@@ -24,7 +24,7 @@ interface ThreadCpu {
 const usage = (process as ThreadCpu).threadCpuUsage?.bind(process);
 const schedstat = usage === undefined && process.platform === 'linux' ? openSchedstat() : undefined;
 
-/** The limit of a test, in ms of a quiet machine, as `shortestStall` and `shortestRun` tell it. */
+/** The limit of a test, in ms of a quiet machine, as `shortestStall` and `shortestRun` return it. */
 export const MAX_STALL_MS = usage === undefined && schedstat === undefined ? MAX_WALL_STALL_MS : MAX_CPU_STALL_MS;
 
 /** The longest time in ms that `work` held up the event loop, in the best of a few attempts. */

@@ -6,8 +6,9 @@ import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHarness, defineTool, fileStore, listScripts, type Harness } from '#core/index.js';
 import { ERROR_TABLE, type Outcome } from '#core/protocol/index.js';
+import { sharedThreads } from '../support/shared-threads.js';
 
-/** Of each kind of file and of damage. */
+/** The number of cases for each kind of file and of damage. */
 const TRIALS = Number(process.env['TOOLSCRIPT_DAMAGE'] ?? (process.env['CI'] === undefined ? 3 : 20));
 
 const SOURCE = `
@@ -45,10 +46,11 @@ function open(folder: string, keys: Keys): Harness {
     suspensionKey: 'a secret of more than thirty-two bytes',
     typecheck: 'off',
     store: fileStore(folder),
+    ...sharedThreads(),
   });
 }
 
-/** Goes on with the one script of a store for as long as somebody can. */
+/** Resumes the one script of a store as long as that is possible. */
 async function finish(folder: string, keys: Keys): Promise<Outcome | undefined> {
   const harness = open(folder, keys);
   try {
@@ -69,11 +71,11 @@ async function finish(folder: string, keys: Keys): Promise<Outcome | undefined> 
 
 interface Kept {
   readonly folder: string;
-  /** What had been done before. */
+  /** The effects before. */
   readonly keys: Keys;
 }
 
-/** One that waits, and one that was cut off inside an effect. */
+/** One that waits, and one that was interrupted inside an effect. */
 const kept: Record<string, Kept> = {};
 
 beforeAll(async () => {
@@ -146,7 +148,7 @@ describe.each(['suspended', 'interrupted'])('a script that is %s', (state) => {
 });
 
 describe('a store', () => {
-  it('goes on with no script whose journal was changed or cut, and still shows what can be read', async () => {
+  it('resumes no script whose journal was changed or cut, and still shows what can be read', async () => {
     const { folder } = kept['interrupted']!;
     for (const change of ['flip', 'cut']) {
       const copy = join(root, `shown-${change}`);

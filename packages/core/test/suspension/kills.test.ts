@@ -50,7 +50,9 @@ interface Told {
   error?: ScriptFailure;
 }
 
-/** Every whole line that the process printed before it ended, or was killed. `told`: in the moment after the first. */
+/**
+ * Every complete line that the process printed before it ended, or was killed. `told`: in the moment after the first.
+ */
 function live(folder: string, action: string, options: object, killAfterMs?: number | 'told'): Promise<Told[]> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [LIFE, folder, action, JSON.stringify(options)]);
@@ -112,7 +114,7 @@ it(`processes killed at ${PROCESSES * SCRIPTS} random points of their scripts re
       suspendedBefore += 1;
       if (watching === undefined) expect(kept.find((script) => script.scriptId === scriptId)?.state).toBe('suspended');
     }
-    // Half of those who go on are killed too.
+    // Half of the recovering processes are killed too.
     if (run % 2 === 0) await live(folder, 'finish-all', { slowMs }, chance() * 60).catch(() => {});
     const finished = await live(folder, 'finish-all', {});
     const all = [...watched.filter(({ error }) => error?.code !== 'SuspensionError'), ...finished];

@@ -31,6 +31,7 @@ const harness = createHarness({
   tools: [tool('read', 'read', 'never'), tool('mark', 'write', 'never'), tool('note', 'external', 'always')],
   suspensionKey: 'a secret of more than thirty-two bytes',
   typecheck: 'off',
+  workers: { size: 1 },
   store,
   ...(options.approvals === undefined ? {} : { approvals: options.approvals }),
 });
@@ -66,7 +67,7 @@ async function act() {
   }
 }
 
-/** Goes on with whatever nobody holds, as soon as it can, until there is a file STOP. */
+/** Recovers every script without a holder, as soon as possible, until there is a file STOP. */
 async function watch() {
   while (!existsSync(join(folder, 'STOP'))) {
     const scripts = await listScripts(store);

@@ -31,7 +31,7 @@ function open(folder: string, durability: 'process' | 'power', effects: number[]
 
 interface Cut {
   readonly folder: string;
-  /** What had been done. */
+  /** The completed effects. */
   readonly effects: number[];
   readonly scriptId: string;
 }
@@ -78,7 +78,7 @@ describe('after a power cut', () => {
     const refused = await harness.recover(scriptId);
     expect(refused).toMatchObject({ status: 'failed', error: { code: 'SuspensionError' } });
     expect(effects).toEqual([1, 2, 3]);
-    // Whoever forces it knows better, or takes the risk.
+    // A caller that uses force accepts the risk.
     expect((await harness.recover(scriptId, { force: true })).status).toBe('completed');
   });
 });

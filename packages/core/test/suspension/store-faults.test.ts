@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createHarness, defineTool, fileStore, listScripts, type Harness } from '#core/index.js';
 import type { Outcome } from '#core/protocol/index.js';
 import { files } from '#core/stores/store-folder.js';
+import { sharedThreads } from '../support/shared-threads.js';
 
 /** Every so many file operations one is made to fail. 1: each of them. */
 const STRIDE = Number(process.env['TOOLSCRIPT_FAULT_STRIDE'] ?? (process.env['CI'] === undefined ? 25 : 8));
@@ -66,6 +67,7 @@ function open(folder: string, effects: string[]): Harness {
     suspensionKey: 'a secret of more than thirty-two bytes',
     typecheck: 'off',
     store: fileStore(folder),
+    ...sharedThreads(),
   });
 }
 
@@ -74,7 +76,7 @@ const approvals = (outcome: Outcome) =>
     ? Object.fromEntries(outcome.pendingApprovals.map(({ approvalId }) => [approvalId, 'approve' as const]))
     : {};
 
-/** What the store says of the one script, and what its host was told. */
+/** The store's state of the one script, and the report to its host. */
 async function expectSame(folder: string, outcome: Outcome, what: string): Promise<void> {
   const [script] = await listScripts(fileStore(folder));
   const said = outcome.status === 'failed' ? outcome.error.code : outcome.status;
@@ -117,7 +119,7 @@ async function live(fault: string, at: number): Promise<Life> {
   return { operations: disk.count, hasFailed: disk.hasFailed };
 }
 
-/** Somebody else goes on: with a script that the store has, it comes to its end. */
+/** Another process continues: a stored script reaches its end. */
 async function finish(folder: string, effects: string[], scriptId: string, what: string): Promise<void> {
   const [script] = await listScripts(fileStore(folder));
   if (script === undefined || script.state === 'ended') return;
@@ -127,7 +129,7 @@ async function finish(folder: string, effects: string[], scriptId: string, what:
     outcome = await other.resume(scriptId, approvals(outcome));
   await other.close();
   const end = outcome.status === 'failed' ? `${outcome.error.code}: ${outcome.error.message}` : outcome.status;
-  // A call whose end nobody knows rejects, and the script does not catch it.
+  // A call with an unknown end rejects, and the script does not catch it.
   expect(end, what).toMatch(/^(?:completed|ToolExecutionError: .*)$/su);
   expect(await listScripts(fileStore(folder)), what).toMatchObject([{ state: 'ended' }]);
 }

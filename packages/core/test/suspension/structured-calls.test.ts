@@ -44,6 +44,7 @@ describe('a structured call that nobody decides about', () => {
     const done = await harness.resume(operation.scriptId!, { [request!.approvalId]: 'approve' });
     expect(done).toMatchObject({
       status: 'completed',
+      value: { noted: 'a' },
       operations: [{ callId: NAMES.callId, tool: 'note', status: 'completed', result: { noted: 'a' } }],
     });
     expect(effects).toEqual(['script: a']);
@@ -64,6 +65,12 @@ describe('a structured call that nobody decides about', () => {
       });
       expect(outcome.operations).toMatchObject([{ callId: NAMES.callId, status }]);
       expect(outcome.operations[0]!.error?.code).toBe(code);
+      expect(outcome).toMatchObject(
+        code === undefined
+          ? { status: 'completed', value: { noted: 'b' } }
+          : { status: 'failed', error: { code, toolName: 'note', callId: NAMES.callId } },
+      );
+      if (code !== undefined) expect(outcome).not.toHaveProperty('value');
       expect(effects).toEqual(done);
     },
   );
@@ -86,6 +93,21 @@ describe('a structured call that nobody decides about', () => {
     const { operation: approved } = await ask({ effects, approvals: () => Promise.resolve('approve') });
     expect(approved).toMatchObject({ callId: NAMES.callId, status: 'completed', result: { noted: 'a' } });
     expect(effects).toEqual(['script: a']);
+  });
+
+  it('is resumed by an aborted signal with the one operation that says it has not started', async () => {
+    const effects: Effects = [];
+    const { harness, operation } = await ask({ effects, store: memoryStore() });
+    const decisions = { [operation.pendingApprovals![0]!.approvalId]: 'approve' as const };
+    const outcome = await harness.resume(operation.scriptId!, decisions, { signal: AbortSignal.abort() });
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      error: { code: 'ScriptCancelledError' },
+      operations: [
+        { callId: NAMES.callId, tool: 'note', status: 'not_started', error: { code: 'ToolExecutionError' } },
+      ],
+    });
+    expect(effects).toEqual([]);
   });
 
   it('is made in a harness whose scripts are switched off', async () => {
@@ -153,6 +175,7 @@ describe('a structured call with effects, in a harness with a store', () => {
     });
     const outcome = await harness.recover(left!.scriptId, { force: true });
     expect(outcome.operations).toMatchObject([{ callId: NAMES.callId, tool: 'charge', status: 'unknown' }]);
+    expect(outcome).toMatchObject({ status: 'failed', error: { code: 'ToolExecutionError', toolName: 'charge' } });
     expect(calls).toBe(1);
     expect(await recoverScripts(harness, store)).toBe(0);
   });

@@ -142,7 +142,7 @@ describe('a script whose calls nobody decides about here', () => {
     }
   });
 
-  it('is held to the tools that exist when it goes on', async () => {
+  it('is held to the tools that exist when it resumes', async () => {
     const source =
       'try { return await tools.note({ text: "a" }) } catch (error) { return [error.name, error.message] }';
     const gone = suspended(await open().runScript(source));
@@ -253,7 +253,7 @@ describe('a script whose calls nobody decides about here', () => {
       [JSON.stringify({ ...envelope, more: 1 }), 'ann'],
       [suspension.slice(0, -10), 'ann'],
       ['', 'ann'],
-      ['null', 'ann'],
+      ['{}', 'ann'],
       ['[]', 'ann'],
     ];
     for (const [text, principal] of wrong) {
@@ -553,8 +553,46 @@ Done.`;
     const decisions = { [asked(first)[0]!]: 'approve' as const };
     const second = await collect(harness.resumeText(lastOf(first).script_id!, decisions));
     expect(lastOf(second)).toMatchObject({ status: 'suspended', approval_ids: asked(second) });
-    expect(failureOf(await harness.resume(lastOf(first).script_id!, decisions)).code).toBe('SuspensionError');
+    const again = await harness.resume(lastOf(first).script_id!, decisions);
+    expect(again).toMatchObject({
+      scriptId: lastOf(first).script_id,
+      error: { code: 'SuspensionError', message: expect.stringContaining('already resumed') as unknown },
+    });
     expect(effects).toEqual(['script: first']);
+  });
+
+  it('a harness without a store says of an id that it does not know that it does not know it', async () => {
+    const outcome = await open().resume('scr_nobody');
+    expect(outcome).toMatchObject({ scriptId: 'scr_nobody', error: { code: 'SuspensionError' } });
+    expect(failureOf(outcome).message).toBe(
+      'This process knows no suspended script "scr_nobody". Resume it by its `suspension`, or give the harness a store.',
+    );
+  });
+
+  it('resume and resumeText report the outcome of each script, as processText does', async () => {
+    for (const way of ['resume', 'resumeText', 'a refused resume', 'a refused resumeText'] as const) {
+      const told: string[] = [];
+      const onOutcome = ({ status, scriptId }: Outcome) => void told.push(`${scriptId} ${status}`);
+      const harness = open({ approvals: undefined as never });
+      const first = await collect(harness.processText(ANSWER, { onOutcome }));
+      const id = lastOf(first).script_id!;
+      expect(told.splice(0)).toEqual([`${id} suspended`]);
+      const decisions = { [asked(first)[0]!]: 'approve' as const };
+      if (way.startsWith('a refused')) await harness.resume(id, decisions);
+      if (way.endsWith('Text'))
+        await collect(harness.resumeText(id, way === 'resumeText' ? decisions : {}, { onOutcome }));
+      else await harness.resume(id, way === 'resume' ? decisions : {}, { onOutcome });
+      if (way.startsWith('a refused')) expect(told).toEqual([`${id} failed`]);
+      else expect(told).toEqual([`${id} completed`, expect.stringMatching(/^scr_\w+ suspended$/u)]);
+    }
+  });
+
+  it('recover reports the outcome of an ended script as of one that it runs', async () => {
+    const store = memoryStore();
+    const { scriptId } = await open({ store }).runScript('await tools.mark({ text: "a" }); return 1');
+    const told: Outcome[] = [];
+    const outcome = await open({ store }).recover(scriptId, { onOutcome: (reported) => void told.push(reported) });
+    expect(told).toEqual([outcome]);
   });
 
   it('an answer that an earlier release suspended, with its text held back, is played to its end', async () => {

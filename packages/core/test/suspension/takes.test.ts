@@ -12,7 +12,7 @@ const TWO = `
   const [a, b] = await Promise.all([tools.note({ text: 'a' }), tools.note({ text: 'b' }).catch((error) => error.name)]);
   return [a.noted, b.noted ?? b];`;
 
-/** A tool that says that it was called, and ends when it is told to. */
+/** A tool that reports its call, and ends on request. */
 function gated(effects: Effects) {
   let called: () => void = () => {};
   let end: () => void = () => {};

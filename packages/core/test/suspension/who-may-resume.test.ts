@@ -65,7 +65,7 @@ describe("a user's edit", () => {
     const approvals = { rules: NEVER_PROD, ask: () => edit };
     expect(failureOf(await open({ effects, approvals }).runScript(ASKS))).toMatchObject({
       code: 'ApprovalDeniedError',
-      message: expect.stringContaining('a rule forbids the arguments'),
+      message: expect.stringContaining('a rule forbids the user'),
     });
     expect(effects).toEqual([]);
   });

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { expect, onTestFinished } from 'vitest';
 import { createHarness, defineTool, QuickJsPool, type Harness, type HarnessOptions } from '#core/index.js';
 import type { Decision, HarnessStore, JournalContent, Outcome, SandboxRuntime } from '#core/protocol/index.js';
+import { hasOwnThreads, sharedThreads } from '../support/shared-threads.js';
 
-/** Whoever takes a script in a test. */
+/** The process that claims a script in a test. */
 export const HOLDER = { owner: 'a test', leaseMs: 60_000, force: true };
 
 /** Into another store: what one has of a script, or a part of it, as after the death of its process. */
@@ -21,7 +22,7 @@ export async function keepCopy(
 
 export const KEY = 'a secret of more than thirty-two bytes';
 
-/** What happened outside, in order: one entry for each call that took effect. */
+/** The external effects, in order: one entry for each call that took effect. */
 export type Effects = string[];
 
 /** `note` needs an approval, `mark` has an effect and needs none, `read` only reads. */
@@ -60,9 +61,11 @@ export function tools(effects: Effects = []) {
   ];
 }
 
+/** With `workers` or a runtime of its own, a harness has its own threads. */
 export function open(options: Partial<HarnessOptions> & { effects?: Effects } = {}): Harness {
   const { effects, ...rest } = options;
-  const harness = createHarness({ tools: tools(effects), suspensionKey: KEY, typecheck: 'off', ...rest });
+  const threads = hasOwnThreads(rest) ? {} : sharedThreads();
+  const harness = createHarness({ tools: tools(effects), suspensionKey: KEY, typecheck: 'off', ...threads, ...rest });
   onTestFinished(() => harness.close());
   return harness;
 }

@@ -41,7 +41,7 @@ describe('a definition', () => {
     [{ ...base, effect: 'none' }, /effect of the tool "probe" must be/],
     [{ ...base, preview: 'x' }, /"preview" of the tool "probe" must be a function/],
     [{ ...base, input: z.object({}), inputSchema: {} }, /both "input" and "inputSchema"/],
-    [{ ...base, input: { type: 'object' } }, /is no zod 4 schema; .* "inputSchema" takes a JSON Schema/],
+    [{ ...base, input: { type: 'object' } }, /is not a zod 4 schema; .* "inputSchema" takes a JSON Schema/],
     [{ ...base, input: z.string() }, /must describe an object/],
     [{ ...base, inputSchema: { type: 'string' } }, /must describe an object/],
     [{ ...base, inputSchema: [] }, /must be a JSON Schema object/],

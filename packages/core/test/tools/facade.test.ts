@@ -322,7 +322,7 @@ describe('a call that is not admitted', () => {
     expect(order.slice(0, 3).toSorted()).toEqual(['0 none', '1 ToolExecutionError', '2 none']);
     expect(order.slice(3)).toEqual(['3 ToolBudgetExceededError', '4 ToolBudgetExceededError']);
     expect(messageOf(results[4]!)).toBe(
-      'A script may make 3 tool calls, and this one has (2 completed, 1 failed). Make the calls that are left in the next script, or fewer calls.',
+      'A script may make 3 tool calls, and this one has (2 completed, 1 failed). Make the remaining calls in the next script, or make fewer calls.',
     );
     expect(statuses()).toEqual(['completed', 'failed', 'completed', 'not_started', 'not_started']);
   });
@@ -550,7 +550,7 @@ describe('a result', () => {
   it('that is too large says that the call took effect, and both sizes', async () => {
     const { answer, operation } = await resultOf('x'.repeat(2_000), { limits: { maxToolResultBytes: 1_000 } });
     expect(messageOf(answer)).toBe(
-      'The tool "probe" ran and took effect, but its result is 2002 bytes of JSON and 1000 may cross; ask for less.',
+      'The tool "probe" ran and took effect, but its result is 2002 bytes of JSON, and at most 1000 are allowed; request less.',
     );
     expect(operation).toMatchObject(tookEffect);
     expect(operation).not.toHaveProperty('result');
@@ -561,7 +561,7 @@ describe('a result', () => {
     expect((await resultOf({ a: [1, 2] }, { limits })).answer).toEqual({ ok: true, json: '{"a":[1,2]}' });
     const { answer, operation } = await resultOf({ a: [1, 2, 3] }, { limits });
     expect(messageOf(answer)).toBe(
-      'The tool "probe" ran and took effect, but its result holds more than 5 values and names of members; ask for less.',
+      'The tool "probe" ran and took effect, but its result holds more than 5 values and names of members; request less.',
     );
     expect(operation).toMatchObject(tookEffect);
   });

@@ -6,9 +6,9 @@ export interface Server {
   readonly name: string;
   /** How many tools it has. */
   readonly tools: number;
-  /** Of each tool and of its first parameter. */
+  /** The number for each tool and its first parameter. */
   readonly description?: string;
-  /** What its tools' names begin with. */
+  /** The prefix of its tools' names. */
   readonly words?: readonly string[];
 }
 

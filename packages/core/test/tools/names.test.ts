@@ -133,6 +133,17 @@ describe('what is exposed', () => {
     expect(exposed({ pack: 'all' })).toEqual(exposed({}));
   });
 
+  it('holds every tool of a namespace that is named, and nothing of an MCP server that is not there', () => {
+    const wide = registryOf('exec', 'prompts.save', 'prompts.get', 'mcp.my-server.a', 'mcp.my-server.b', 'mcp.other.a');
+    const of = (exposure: object, packs = {}) => [...resolveExposure(exposure, wide, packs)];
+    expect(of({ tools: ['prompts'] })).toEqual(['prompts.save', 'prompts.get']);
+    expect(of({ tools: ['mcp.my_server'], mcp: true })).toEqual(['mcp.my-server.a', 'mcp.my-server.b']);
+    expect(of({ tools: ['mcp'], mcp: true })).toEqual(['mcp.my-server.a', 'mcp.my-server.b', 'mcp.other.a']);
+    expect(of({ tools: ['mcp.absent', 'mcp.absent.tool', 'exec'], mcp: true })).toEqual(['exec']);
+    expect(of({ pack: 'mine' }, { mine: { tools: ['prompts'] } })).toEqual(['prompts.save', 'prompts.get']);
+    expect(() => of({ tools: ['promp'] })).toThrow(/no tool or namespace "promp"/);
+  });
+
   it('follows packs that extend others', () => {
     const packs = {
       small: { tools: ['readFile'] },
@@ -144,10 +155,10 @@ describe('what is exposed', () => {
 
   it.each([
     [{ pack: 'core-code' }, {}, /no pack "core-code". Did you mean core-codex/],
-    [{ tools: ['readfil'] }, {}, /no tool "readfil", which expose.tools names. Did you mean readFile/],
+    [{ tools: ['readfil'] }, {}, /no tool or namespace "readfil", which expose.tools names. Did you mean readFile/],
     [{ pak: 'x' }, {}, /unknown member "pak". Did you mean pack/],
     [{ tools: 'exec' }, {}, /must be a list/],
-    [{}, { a: { tools: ['nope'] } }, /no tool "nope", which the pack "a" names/],
+    [{}, { a: { tools: ['nope'] } }, /no tool or namespace "nope", which the pack "a" names/],
     [{}, { a: { extends: 'b' }, b: { extends: ['a'] } }, /circle: a → b → a/],
     [{}, { a: { extends: 'a' } }, /circle: a → a/],
     [{}, { a: { extends: 'zzz' } }, /no pack "zzz", which "a" extends/],

@@ -6,11 +6,14 @@ import { createHarness, type Harness } from '#core/index.js';
 import { CheckPool } from '#core/script/type-checker/index.js';
 import { defineTool, type DefinedTool } from '#core/tools/define-tool.js';
 import { issueLines } from '#core/tools/validation-issues.js';
+import { cases, someOf } from '../support/some-cases.js';
 import { MCP_LIKE } from './mcp-like-schemas.js';
 import { Instances, oracle, randomOf, spoiled, type Random, type Schema } from './schema-instances.js';
 
 /** Tools of one harness: as many as an agent has. */
 const TOGETHER = 40;
+/** One public tool in so many is taken. */
+const STEP = 3;
 /** Arguments of each public tool. */
 const ROUNDS = Number(process.env['TOOLSCRIPT_SCHEMA_ROUNDS'] ?? 1);
 
@@ -139,7 +142,7 @@ class Agreement {
       differs('the declaration');
   }
 
-  /** What TypeScript says of a script against the declarations, unweighed. */
+  /** TypeScript's diagnostics of a script with the declarations, without the policy. */
   async #declared({ declared }: Group, source: string): Promise<string[]> {
     const answer = await this.#pool.check(declared, `export {};async function __script(){\n${source}\n}\n`);
     return answer.type === 'checked' ? answer.diagnostics.map(({ text: said }) => said) : [answer.type];
@@ -204,11 +207,12 @@ describe('declaration, checker, validation and ajv', () => {
   });
 
   it.skipIf(folder === undefined).each(['mcp.json', 'functions.json'])(
-    'agree on arguments of public tools: %s',
+    `agree on arguments of ${cases(STEP, 'public tool')}: %s`,
     { timeout: 300_000 },
     async (file) => {
-      const schemas = publicSchemas(file);
-      expect(schemas.length).toBeGreaterThan(400);
+      const all = publicSchemas(file);
+      expect(all.length).toBeGreaterThan(400);
+      const schemas = someOf(all, STEP);
       const { disagreements, warnings, valid, invalid } = await agreementOf(schemas, ROUNDS);
       expect(valid).toBeGreaterThan(schemas.length * ROUNDS * 0.95);
       expect(invalid).toBeGreaterThan(schemas.length * ROUNDS * 0.3);

@@ -18,7 +18,7 @@ const isRecord = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const pick = <T>(list: readonly T[], random: Random): T => list[Math.floor(random() * list.length)] as T;
 
-/** Values of which most fit; whoever needs one that does asks `fits`. */
+/** Values of which most fit; a caller that needs a fitting one calls `fits`. */
 export class Instances {
   readonly #root: Schema;
   readonly #random: Random;

@@ -43,8 +43,10 @@ function nested(depth: number, leaf: unknown): unknown {
 }
 
 const many = (value: unknown, count: number) => Array.from({ length: count }, () => value);
-const keys = (count: number, value: unknown = 1) =>
-  Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, value]));
+const names = (count: number, start = 'member_name_') =>
+  Array.from({ length: count }, (_, index) => `${start}${index}`);
+const keys = (count: number, value: unknown = 1, start = 'k') =>
+  Object.fromEntries(names(count, start).map((name) => [name, value]));
 const zodKinds = 'abcdefgh'.split('').map((kind) => z.object({ kind: z.literal(kind), id: z.number() }));
 const jsonKinds = 'abcdefgh'.split('').map((kind) => ({
   type: 'object',
@@ -121,6 +123,44 @@ const STALLS: readonly (readonly [string, DefinedTool, unknown])[] = [
     jsonTool({ type: 'array', items: jsonRow }),
     [...many({ id: 1, name: 'a' }, 4_800), {}],
   ],
+  [
+    'zod: unknown keys like many known ones',
+    zodTool(z.strictObject(Object.fromEntries(names(500).map((name) => [name, z.string().optional()])))),
+    keys(14_000, 'v', 'member_nome_'),
+  ],
+  [
+    'JSON Schema: unknown keys like many known ones',
+    jsonTool({
+      type: 'object',
+      properties: Object.fromEntries(names(2_000).map((name) => [name, {}])),
+      additionalProperties: false,
+    }),
+    keys(14_000, 'v', 'member_nome_'),
+  ],
+  [
+    'JSON Schema: an unknown key like many long ones',
+    jsonTool({
+      type: 'object',
+      properties: Object.fromEntries(names(5_000, 'x'.repeat(110)).map((name) => [name, {}])),
+      additionalProperties: false,
+    }),
+    { ['y'.repeat(120)]: 1 },
+  ],
+  [
+    'zod: a long string for one of many texts',
+    zodTool(z.union(names(50).map((name) => z.literal(name)))),
+    'a'.repeat(1_000_000),
+  ],
+  [
+    'JSON Schema: a long string for one of many long texts',
+    jsonTool({ oneOf: names(50, 'a'.repeat(20_000)).map((text) => ({ type: 'string', const: text })) }),
+    'a'.repeat(1_000_000),
+  ],
+  [
+    'JSON Schema: wrong values under a long name',
+    jsonTool({ type: 'object', additionalProperties: { type: 'array', items: { type: 'number' } } }),
+    { ['k'.repeat(900_000)]: many('x', 20_000) },
+  ],
   ['JSON Schema: members', jsonTool({ type: 'object', additionalProperties: { type: 'number' } }), keys(14_500)],
   [
     'JSON Schema: a union of objects',
@@ -135,7 +175,9 @@ describe('the work of validating', () => {
     if (process.env['SHOW_STALLS']) console.log(name, Math.round(ms));
     expect(ms).toBeLessThan(MAX_STALL_MS);
     const result = probe.validateInput({ n });
-    if (!result.ok) expect(result.issues.length).toBeLessThan(60);
+    if (result.ok) return;
+    expect(result.issues.length).toBeLessThan(60);
+    expect(JSON.stringify(result.issues).length).toBeLessThan(60 * 2_000);
   });
 
   it('is bounded for unknown names of arguments', async () => {

@@ -26,7 +26,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** What the compiler has against the scripts, line by line; not what it has against the declarations. */
+/** The compiler's diagnostics of the scripts, line by line, without those of the declarations. */
 function complaints(options: object, declarations: Readonly<Record<string, string>>): string[] {
   for (const [name, text] of Object.entries(declarations)) writeFileSync(join(folder, name), text);
   const project = { compilerOptions: options, files: Object.keys(declarations), include: ['scripts/*.ts'] };

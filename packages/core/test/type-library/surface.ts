@@ -69,7 +69,7 @@ const NOT_DECLARED = [
   /\.\d+$/u,
   // The parts of a template are frozen, so they are declared as a list that cannot be changed.
   /^\(\(parts: TemplateStringsArray\) => parts\)``\.(?:copyWithin|fill|pop|push|reverse|shift|sort|splice|unshift)$/u,
-  // What only `Object.prototype.toString` reads.
+  // Members that only `Object.prototype.toString` reads.
   /\.\[Symbol\.toStringTag\]$/u,
 ];
 

@@ -22,6 +22,7 @@ export interface MessagesBody {
   system?: TextBlock[];
   messages: MessagesMessage[];
   tools?: MessagesTool[];
+  tool_choice?: ({ type: 'auto' | 'any' } | { type: 'tool'; name: string }) & { disable_parallel_tool_use?: true };
   temperature?: number;
   stop_sequences?: string[];
   thinking?: { type: 'adaptive' } | { type: 'enabled'; budget_tokens: number } | { type: 'disabled' };
@@ -93,6 +94,7 @@ export function encodeMessages(prompt: Prompt, settings: MessagesSettings = {}):
     ...systemOf(prompt.system, marks),
     messages: marks ? withMarks(messages) : messages,
     ...toolsOf(tools, marks && isBlank(prompt.system)),
+    ...choiceOf(prompt),
     // While a model thinks, the service accepts only its default temperature.
     ...nonNull({ temperature: thinks ? undefined : prompt.temperature }),
     ...(stopSequences.length === 0 ? {} : { stop_sequences: [...stopSequences] }),
@@ -123,7 +125,14 @@ function toolsOf(tools: readonly ModelTool[], marked: boolean): Pick<MessagesBod
   };
 }
 
-const LEAST_BUDGET = 1024;
+function choiceOf({ tools = [], toolChoice: choice, parallelToolCalls }: Prompt): Pick<MessagesBody, 'tool_choice'> {
+  if (tools.length === 0 || (choice === undefined && parallelToolCalls !== false)) return {};
+  const single = parallelToolCalls === false ? { disable_parallel_tool_use: true as const } : {};
+  if (typeof choice === 'object') return { tool_choice: { type: 'tool', name: choice.name, ...single } };
+  return { tool_choice: { type: choice === 'required' ? 'any' : 'auto', ...single } };
+}
+
+const MIN_BUDGET = 1024;
 const BUDGET_SHARES = { minimal: 0.1, low: 0.2, medium: 0.4, high: 0.6, xhigh: 0.75, max: 0.9 } as const;
 
 function thinkingOf(
@@ -136,7 +145,7 @@ function thinkingOf(
   if (thinking === 'adaptive') {
     return { thinking: { type: 'adaptive' }, output_config: { effort: effort === 'minimal' ? 'low' : effort } };
   }
-  const budget = Math.max(LEAST_BUDGET, Math.floor(maxTokens * BUDGET_SHARES[effort]));
+  const budget = Math.max(MIN_BUDGET, Math.floor(maxTokens * BUDGET_SHARES[effort]));
   return budget < maxTokens ? { thinking: { type: 'enabled', budget_tokens: budget } } : {};
 }
 
@@ -188,13 +197,13 @@ function contentOf(parts: readonly ModelPart[]): (TextBlock | ImageBlock)[] {
 /** One message after the answer: first the results of its calls, then the results of scripts in its text. */
 function answerMessages({ parts, results, textResults }: AnswerTurn, tools: readonly ModelTool[]): MessagesMessage[] {
   const answer = withoutLooseReasoning(parts).flatMap((part) => blockOf(part, tools));
-  const behind: UserBlock[] = [
+  const following: UserBlock[] = [
     ...results.map(toolResultOf),
     ...textResults.flatMap(({ callId, parts: result }) => contentOf(wrapResult(callId, result))),
   ];
   return [
     ...(answer.length === 0 ? [] : [{ role: 'assistant' as const, content: answer }]),
-    ...(behind.length === 0 ? [] : [{ role: 'user' as const, content: behind }]),
+    ...(following.length === 0 ? [] : [{ role: 'user' as const, content: following }]),
   ];
 }
 

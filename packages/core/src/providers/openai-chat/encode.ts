@@ -12,6 +12,8 @@ export interface ChatBody {
   model: string;
   messages: ChatMessage[];
   tools?: ChatTool[];
+  tool_choice?: 'required' | { type: 'function'; function: { name: string } };
+  parallel_tool_calls?: boolean;
   max_tokens?: number;
   max_completion_tokens?: number;
   temperature?: number;
@@ -70,13 +72,27 @@ export function encodeChat(prompt: Prompt, settings: ChatSettings = {}): ChatBod
   return {
     model: prompt.model,
     messages: [...system, ...prompt.turns.flatMap((turn) => messagesOf(turn, tools, settings))],
-    ...(tools.length === 0 ? {} : { tools: tools.map(toolOf) }),
+    ...toolsOf(prompt),
     ...nonNull({ [settings.maxTokensName ?? 'max_tokens']: prompt.maxOutputTokens }),
     ...nonNull({ temperature: prompt.temperature, reasoning_effort: prompt.reasoningEffort }),
     ...(stopSequences.length === 0 ? {} : { stop: [...stopSequences] }),
     ...nonNull({ prompt_cache_key: prompt.promptCache?.key }),
     stream: true,
     stream_options: { include_usage: true },
+  };
+}
+
+function toolsOf({
+  tools = [],
+  toolChoice: choice,
+  parallelToolCalls,
+}: Prompt): Pick<ChatBody, 'tools' | 'tool_choice' | 'parallel_tool_calls'> {
+  if (tools.length === 0) return {};
+  return {
+    tools: tools.map(toolOf),
+    ...(choice === 'required' ? { tool_choice: choice } : {}),
+    ...(typeof choice === 'object' ? { tool_choice: { type: 'function', function: { name: choice.name } } } : {}),
+    ...nonNull({ parallel_tool_calls: parallelToolCalls }),
   };
 }
 
@@ -118,14 +134,14 @@ function answerMessages(
   settings: ChatSettings,
 ): ChatMessage[] {
   const answer = answerOf(parts, tools, settings);
-  const behind = [
+  const following = [
     ...results.filter((result) => hasImages(result.parts)).flatMap(imagesOf),
     ...textResults.flatMap(({ callId, parts: result }) => wrapResult(callId, result)),
   ];
   return [
     ...(answer === undefined ? [] : [answer]),
     ...results.map(toolMessageOf),
-    ...(behind.length === 0 ? [] : [userMessage(behind)]),
+    ...(following.length === 0 ? [] : [userMessage(following)]),
   ];
 }
 

@@ -21,6 +21,8 @@ export interface ResponsesBody {
   instructions?: string;
   input: ResponsesInput[];
   tools?: ResponsesTool[];
+  tool_choice?: 'required' | { type: 'function' | 'custom'; name: string };
+  parallel_tool_calls?: boolean;
   max_output_tokens?: number;
   temperature?: number;
   reasoning?: { effort: ReasoningEffort; summary?: 'auto' };
@@ -136,19 +138,34 @@ export interface ResponsesSettings {
 }
 
 export function encodeResponses(prompt: Prompt, settings: ResponsesSettings = {}): ResponsesBody {
-  const { reasoningEffort: effort, tools = [] } = prompt;
+  const { reasoningEffort: effort } = prompt;
   const sealed = settings.encryptedReasoning ?? effort !== undefined;
   return {
     model: prompt.model,
     ...nonNull({ instructions: prompt.system }),
     input: prompt.turns.flatMap(inputOf),
-    ...(tools.length === 0 ? {} : { tools: tools.map(toolOf) }),
+    ...toolsOf(prompt),
     ...nonNull({ max_output_tokens: prompt.maxOutputTokens, temperature: prompt.temperature }),
     ...(effort === undefined ? {} : { reasoning: { effort, ...(effort === 'none' ? {} : { summary: 'auto' }) } }),
     ...(sealed ? { include: ['reasoning.encrypted_content'] } : {}),
     ...nonNull({ prompt_cache_key: prompt.promptCache?.key }),
     store: false,
     stream: true,
+  };
+}
+
+function toolsOf({
+  tools = [],
+  toolChoice: choice,
+  parallelToolCalls,
+}: Prompt): Pick<ResponsesBody, 'tools' | 'tool_choice' | 'parallel_tool_calls'> {
+  if (tools.length === 0) return {};
+  const named = typeof choice === 'object' ? tools.find(({ name }) => name === choice.name) : undefined;
+  return {
+    tools: tools.map(toolOf),
+    ...(named === undefined ? {} : { tool_choice: { type: named.type, name: named.name } }),
+    ...(choice === 'required' ? { tool_choice: choice } : {}),
+    ...nonNull({ parallel_tool_calls: parallelToolCalls }),
   };
 }
 

@@ -129,8 +129,17 @@ class Planner {
 
   #call(name: string, text: string, custom: boolean, callId: string | undefined): void {
     const id = this.#name(custom ? 'ctc' : 'fc');
-    const named = callId ?? `call_${this.#number}_${this.#calls++}`;
+    const named = callId ?? this.#newCallId();
     this.parts.push({ type: 'call', id, callId: named, name, arguments: text, custom });
+  }
+
+  /** Unlike those of the conversation, which another scripted model may have begun. */
+  #newCallId(): string {
+    for (;;) {
+      const id = `call_${this.#number}_${this.#calls++}`;
+      if (!this.#request.messages.some(({ spoken }) => spoken.some((said) => said.type === 'call' && said.id === id)))
+        return id;
+    }
   }
 
   /** Appends to the previous text part. */

@@ -48,6 +48,13 @@ const Body = z.strictObject({
       }),
     )
     .optional(),
+  tool_choice: z
+    .union([
+      z.enum(['auto', 'required']),
+      z.strictObject({ type: z.literal('function'), function: z.strictObject({ name: Name }) }),
+    ])
+    .optional(),
+  parallel_tool_calls: z.boolean().optional(),
   max_tokens: z.number().int().min(1).optional(),
   max_completion_tokens: z.number().int().min(1).optional(),
   temperature: z.number().min(0).max(2).optional(),

@@ -67,6 +67,12 @@ const Body = z.strictObject({
   tools: z
     .array(z.strictObject({ name: Name, description: z.string().optional(), input_schema: JsonSchemaObject, ...mark }))
     .optional(),
+  tool_choice: z
+    .union([
+      z.strictObject({ type: z.enum(['auto', 'any']), disable_parallel_tool_use: z.boolean().optional() }),
+      z.strictObject({ type: z.literal('tool'), name: Name, disable_parallel_tool_use: z.boolean().optional() }),
+    ])
+    .optional(),
   temperature: z.number().min(0).max(1).optional(),
   stop_sequences: z.array(z.string()).optional(),
   thinking: z

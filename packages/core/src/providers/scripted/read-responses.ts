@@ -96,6 +96,9 @@ const Body = z.strictObject({
   reasoning: z.strictObject({ effort: z.string().optional(), summary: z.string().optional() }).optional(),
   include: z.array(z.string()).optional(),
   prompt_cache_key: z.string().optional(),
+  tool_choice: z
+    .union([z.enum(['auto', 'required']), z.strictObject({ type: z.enum(['function', 'custom']), name: Name })])
+    .optional(),
   parallel_tool_calls: z.boolean().optional(),
   store: z.boolean().optional(),
   stream: z.literal(true),

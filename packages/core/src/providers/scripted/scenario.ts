@@ -73,7 +73,7 @@ const FailureTurnSchema = z.strictObject({
   type: z.literal('failure'),
   status: z.number().int().min(400).max(599),
   code: z.string().default('scripted_failure'),
-  message: z.string().default('The scenario says so.'),
+  message: z.string().default('The scenario requests this error.'),
   headers: z.record(z.string(), z.string()).default({}),
 });
 

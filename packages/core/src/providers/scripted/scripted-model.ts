@@ -84,7 +84,7 @@ function streamOf(
         for (;;) {
           const frame = frames[next++];
           if (frame === undefined) return controller.close();
-          if (frame.type === 'cut') return controller.error(new Error('The scenario cut the connection.'));
+          if (frame.type === 'cut') return controller.error(new Error('The scenario closed the connection.'));
           if (frame.type === 'event') {
             // A reader stops after the last frame and never asks for the end.
             if (next === frames.length) heard();

@@ -5,7 +5,7 @@ import { retryAfterOf } from './retry.js';
 
 const EXCERPT_LENGTH = 500;
 
-/** These failures last until somebody pays, whatever their status is. */
+/** These failures last until the account is paid, whatever their status is. */
 const HOPELESS_CODES = ['insufficient_quota', 'billing_hard_limit_reached', 'billing_error'];
 
 /** Errors that a provider sends in place of an answer and that a retry may resolve. */
@@ -47,7 +47,7 @@ export function failureOfResponse(response: Response, text: string, clock: Clock
   const retryAfterMs = retryAfterOf(headers, clock);
   return {
     code: said.code,
-    message: `${status}: ${said.message === '' ? response.statusText || 'The provider did not say why.' : said.message}`,
+    message: `${status}: ${said.message === '' ? response.statusText || 'The provider gave no reason.' : said.message}`,
     retryable,
     status,
     ...(requestId === undefined ? {} : { requestId }),

@@ -1,10 +1,10 @@
 /** Replaces secrets, so that an error can be shown and logged even if the provider repeats the key in it. */
 export type Redact = <Value>(value: Value) => Value;
 
-const LEAST_LENGTH = 4;
+const MIN_LENGTH = 4;
 
 export function redactor(secrets: readonly (string | undefined)[]): Redact {
-  const known = secrets.filter((secret): secret is string => secret !== undefined && secret.length >= LEAST_LENGTH);
+  const known = secrets.filter((secret): secret is string => secret !== undefined && secret.length >= MIN_LENGTH);
   if (known.length === 0) return (value) => value;
   const clean = (text: string): string => known.reduce((shown, secret) => shown.replaceAll(secret, '[redacted]'), text);
   return <Value>(value: Value): Value => walk(value, clean, 0) as Value;

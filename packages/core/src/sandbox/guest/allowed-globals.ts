@@ -1,6 +1,6 @@
 import { Set } from './primordials.js';
 
-/** The globals that a script has, each of them reviewed. `tools` and `context` are added afterwards. */
+/** The reviewed globals of a script. `tools` and `context` are added afterwards. */
 export const ALLOWED_GLOBALS: ReadonlySet<string> = new Set([
   'globalThis',
   'Infinity',

@@ -18,7 +18,7 @@ import { dateNow, indexOf, slice } from './bridge/captured.js';
 import { performance, startClock } from './bridge/clock.js';
 import { readContext, setContext } from './bridge/context.js';
 import { errorClasses } from './bridge/errors.js';
-import { show } from './bridge/inspect.js';
+import { show, showJson } from './bridge/inspect.js';
 import { refuseClassesOf } from './bridge/json.js';
 import { limits } from './bridge/limits.js';
 import { flush } from './bridge/outbox.js';
@@ -36,15 +36,15 @@ import { defineMembers, named } from './standard-library/define.js';
 import installStandardLibrary from './standard-library/install.js';
 
 /** Makes the realm that scripts run in, and returns the functions that the host calls. */
-export default function makeGuest(tellHost: () => void): object {
-  connectHost(tellHost);
+export default function makeGuest(notifyHost: () => void): object {
+  connectHost(notifyHost);
   installStandardLibrary();
   installStacks();
   refuseClassesOf([globalThis, (globalThis as unknown as { Intl: object }).Intl]);
   defineMembers(Math, named({ random }));
   defineMembers(globalThis, {
     ...errorClasses,
-    console: makeConsole({ write: writeLog, show, nowMs: dateNow, framesBelow }),
+    console: makeConsole({ write: writeLog, show, showJson, nowMs: dateNow, framesBelow }),
     performance,
     catalog,
     ...named({ text, sleep, setTimeout, setInterval, clearTimeout, clearInterval }),

@@ -9,7 +9,10 @@ import { calibrateCallSites } from '../quickjs/call-sites.js';
 import { calibratePromiseLayout } from '../quickjs/reactions.js';
 import { meterEngine } from './meter.js';
 
-/** The engine this project was measured with. Raw exports drift between releases, so nothing else is accepted. */
+/**
+ * The engine release this project was measured with. Raw exports change between releases, so no other release is
+ * accepted.
+ */
 const ENGINE_SHA256 = 'd4c9375f2b1ca4dc95f72c8aa2982a7a9951ac8011490d79c6582df732b4bbd9';
 
 const STACK_BYTES = 524_288;
@@ -23,7 +26,7 @@ const FIRST_COLLECTION_BYTES = 3 << 20;
 export interface SandboxParts {
   /** The guest's own code as one expression; see `build/bundle-guest.mjs`. */
   guest: string;
-  /** Folder of the metered engine as it was optimised, and what it was made of; see `scripts/engine.mjs`. */
+  /** Folder of the optimised metered engine and the record of its inputs; see `scripts/engine.mjs`. */
   engine: URL;
   /** Folder to write to. */
   out: URL;
@@ -38,7 +41,7 @@ export async function buildSandbox({ guest, engine: engineFolder, out }: Sandbox
   const module = new WebAssemblyApi.Module(binary);
   const compiler = bootCompiler(module);
   const pages = bootGuest(module, compiler, guest).engine.raw.toolscript_pages.value;
-  // Once more where memory ends with the guest: taking all free blocks, to zero them, would otherwise make new ones.
+  // Repeated if memory ends with the guest: allocating all free blocks to zero them would otherwise create new ones.
   const confined = new WebAssemblyApi.Module(limitMemory(binary, pages, pages));
   const { engine, entries } = bootGuest(confined, compiler, guest);
   const layout = findLayout(engine, module, compiler);
@@ -53,7 +56,7 @@ export async function buildSandbox({ guest, engine: engineFolder, out }: Sandbox
   return writeImage({ folder: out, name: 'execute' }, engine, engineHash, { entries, layout });
 }
 
-/** The engine with its counters, as it comes from quickjs-wasi; see `meter.ts`. */
+/** The engine of quickjs-wasi with added counters; see `meter.ts`. */
 export async function meteredEngine(): Promise<Uint8Array> {
   const original = await readFile(createRequire(import.meta.url).resolve('quickjs-wasi/quickjs.wasm'));
   if (sha256(original) !== ENGINE_SHA256) throw new Error('quickjs.wasm is not the release this build was made for');
@@ -62,7 +65,10 @@ export async function meteredEngine(): Promise<Uint8Array> {
   return binary;
 }
 
-/** The optimised form of just this metered engine. Optimising takes long, so it is kept, with what it was made of. */
+/**
+ * The optimised form of exactly this metered engine. Optimising takes long, so the result is stored with the record
+ * of its inputs.
+ */
 async function readOptimised(metered: Uint8Array, folder: URL): Promise<Uint8Array> {
   const provenance = JSON.parse(await readFile(new URL('engine.json', folder), 'utf8')) as {
     metered: string;
@@ -70,7 +76,7 @@ async function readOptimised(metered: Uint8Array, folder: URL): Promise<Uint8Arr
   };
   const binary = await readFile(new URL('engine.wasm', folder));
   if (provenance.metered !== sha256(metered) || provenance.sha256 !== sha256(binary))
-    throw new Error('packages/core/engine is not of this engine. Run: npm run engine');
+    throw new Error('packages/core/engine was built from another engine. Run: npm run engine');
   return binary;
 }
 
@@ -123,8 +129,8 @@ const MAX_FREE_BYTES = 262_144;
 const BLOCK_UNIT = 8;
 
 /**
- * Overwrites what booting left behind in freed memory, so that the image is smaller. Takes every free block as a whole,
- * and gives them back zeroed: a block that was taken in parts would keep their headers.
+ * Overwrites freed memory that booting left, so that the image is smaller. Allocates every free block as a whole and
+ * frees it zeroed: a block that was split would keep the headers of its parts.
  */
 function zeroFreeMemory(engine: Engine): void {
   const { raw } = engine;
@@ -140,8 +146,8 @@ function zeroFreeMemory(engine: Engine): void {
 }
 
 /**
- * The engine's allocator keeps its limit and, two words on, the bytes in use. A limit that no one else would
- * set finds the place; a text of known size proves it.
+ * The engine's allocator stores its limit and, two words later, the bytes in use. An otherwise unused limit finds the
+ * place; a text of known size verifies it.
  */
 function findHeapSize(engine: Engine): number {
   const marker = 0x1357_9bdf;
@@ -150,13 +156,13 @@ function findHeapSize(engine: Engine): number {
   const limit = words.indexOf(marker);
   engine.raw.qjs_set_memory_limit(0);
   if (limit < 0 || words.indexOf(marker, limit + 1) >= 0)
-    throw new Error('the engine keeps its heap limit somewhere else now');
+    throw new Error("the location of the engine's heap limit has changed");
   const used = limit + 2;
   const before = words[used]!;
   const text = engine.raw.qjs_new_string(engine.channel.io, 4096);
   const grown = words[used]! - before;
   engine.raw.qjs_free_value(text);
-  if (grown < 4096 || grown > 16_384) throw new Error('the engine counts its heap differently now');
+  if (grown < 4096 || grown > 16_384) throw new Error("the location of the engine's heap counter has changed");
   return used << 2;
 }
 

@@ -1,13 +1,13 @@
 /**
- * Rewrites the engine so that native loops can be stopped and its own failures be seen by the host.
+ * Rewrites the engine so that the host can stop native loops and observe the engine's own failures.
  *
- * - Every loop of every function but the bytecode interpreter counts down a fuel global and, at zero, calls
- *   the import `env.host_interrupt`, which may throw and so unwind the whole WebAssembly stack. Without this,
- *   `sort`, `indexOf`, regular expressions or BigInt arithmetic on large input never reach the engine's own
- *   interrupt check. The interpreter checks by itself. Bulk copies and fills pay fuel by their length.
- * - The heap's end is a global (`toolscript_pages`) behind which real memory is kept ready: `memory.grow` moves
- *   the global and only then, where need be, the memory. So the host knows how much a script can have
- *   touched, and growing within what is ready costs nothing.
+ * - Every loop of every function but the bytecode interpreter decrements a fuel global and, at zero, calls the import
+ *   `env.host_interrupt`, which may throw and thereby unwind the whole WebAssembly stack. Without this, `sort`,
+ *   `indexOf`, regular expressions or BigInt arithmetic on large input never reach the engine's own interrupt check.
+ *   The interpreter has its own check. Bulk copies and fills consume fuel by their length.
+ * - The heap's end is a global (`toolscript_pages`) after which memory is preallocated: `memory.grow` moves the
+ *   global and, only if necessary, the memory. So the host knows how much a script can have touched, and growing
+ *   within the preallocated memory costs nothing.
  * - Exported counters say how often the engine ran out of memory (`toolscript_oom`) and out of stack
  *   (`toolscript_stack`), so that a script cannot claim either, or hide it.
  */
@@ -23,10 +23,10 @@ import {
   type WasmSection,
 } from './wasm-sections.js';
 
-/** Loop turns between two looks at the clock. */
+/** Loop iterations between two checks of the clock. */
 const FUEL = 16_384;
 
-/** How a function type from one i32 to one i32 is written down in `readFacts`. */
+/** The encoding in `readFacts` of a function type from one i32 to one i32. */
 const INT_TO_INT = '127>127';
 
 const STACK_MESSAGE = 'Maximum call stack size exceeded';
@@ -38,7 +38,7 @@ export interface MeterReport {
   bulkOperations: number;
 }
 
-/** What the rewriter must know of a module before it touches the code. */
+/** The facts about a module that the rewriter needs before it changes the code. */
 interface ModuleFacts {
   importedFunctions: number;
   interruptImport: number;
@@ -182,7 +182,7 @@ function addGrowFunction(section: WasmSection, facts: ModuleFacts): WasmSection 
   };
 }
 
-/** `memory.grow` on the heap's own end: takes pages, gives the old end, or -1 where memory cannot grow. */
+/** `memory.grow` for the heap's own end: takes pages, returns the old end, or -1 if memory cannot grow. */
 function growBody(facts: ModuleFacts): Uint8Array {
   const pages = unsignedLeb(heapPages(facts));
   const newEnd = [0x23, ...pages, 0x20, 0, 0x6a];
@@ -296,7 +296,7 @@ function payForTurn(facts: ModuleFacts): number[] {
   return [0x23, ...fuel, 0x41, 1, 0x6b, 0x24, ...fuel, ...checkFuel(facts)];
 }
 
-/** Before memory.copy or memory.fill: the length is on top of the stack, and stays there. */
+/** Inserted before memory.copy or memory.fill: the length is on top of the stack and stays there. */
 function payForLength(facts: ModuleFacts, local: number): number[] {
   const fuel = unsignedLeb(fuelGlobal(facts));
   const scratch = unsignedLeb(local);
@@ -325,7 +325,7 @@ function rewriteFunction(body: Uint8Array, rewrite: FunctionRewrite, report: Omi
   const parts: Uint8Array[] = [Uint8Array.from(rewrite.prologue)];
   let copiedTo = reader.offset;
   let usesScratch = false;
-  /** Copies up to `at`, adds code, and goes on at `next`. */
+  /** Copies up to `at`, adds code, and continues at `next`. */
   const insert = (at: number, code: readonly number[], next = at) => {
     parts.push(body.subarray(copiedTo, at), Uint8Array.from(code));
     copiedTo = next;
@@ -356,7 +356,7 @@ function rewriteFunction(body: Uint8Array, rewrite: FunctionRewrite, report: Omi
   ]);
 }
 
-/** Passes over one instruction; unknown ones are refused rather than guessed. */
+/** Skips one instruction; unknown ones are rejected rather than guessed. */
 function readInstruction(reader: ByteReader): 'loop' | 'bulk' | 'size' | 'grow' | 'other' {
   const opcode = reader.byte();
   if (opcode === 0x02 || opcode === 0x03 || opcode === 0x04) {
@@ -384,7 +384,7 @@ function readPrefixedInstruction(reader: ByteReader): 'bulk' | 'other' {
   return operation === 10 || operation === 11 ? 'bulk' : 'other';
 }
 
-/** How many LEB128 immediates follow a one-byte opcode. */
+/** The number of LEB128 immediates after a one-byte opcode. */
 function immediateCount(opcode: number): number {
   if (opcode === 0x0c || opcode === 0x0d || opcode === 0x10 || opcode === 0x12) return 1;
   if (opcode === 0x11 || (opcode >= 0x28 && opcode <= 0x3e)) return 2;

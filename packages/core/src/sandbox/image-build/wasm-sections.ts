@@ -1,6 +1,6 @@
 /**
- * Reading and writing WebAssembly binaries at the level of sections, as far as the engine's build needs it.
- * Format: WebAssembly core specification 1.0, chapter 5.
+ * Reads and writes the sections of WebAssembly binaries, as far as the engine's build needs it. Format: WebAssembly
+ * core specification 1.0, chapter 5.
  */
 
 export interface WasmSection {
@@ -39,7 +39,7 @@ export function writeSections(sections: readonly WasmSection[]): Uint8Array {
   ]);
 }
 
-/** Walks bytes forward; every read throws at the end. */
+/** Reads bytes in order; every read throws at the end. */
 export class ByteReader {
   constructor(
     readonly source: Uint8Array,
@@ -73,7 +73,7 @@ export class ByteReader {
     }
   }
 
-  /** Passes over one LEB128 number of any kind. */
+  /** Skips one LEB128 number of any kind. */
   skipLeb(count = 1): void {
     for (let index = 0; index < count; index++) while (this.byte() >= 128);
   }

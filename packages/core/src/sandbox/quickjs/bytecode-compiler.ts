@@ -3,10 +3,10 @@ import { Engine, EngineError } from './driver.js';
 import { loadImage, type Image } from './image.js';
 import type { WasmModule } from './webassembly.js';
 
-/** Time one source may take to compile; 64 KB take well under a tenth of it. */
+/** Maximum time to compile one source, in ms; 64 KB take well under a tenth of it. */
 const COMPILE_MS = 2_000;
 
-/** Makes bytecode in an instance that never executes any, pristine for every source. */
+/** Compiles bytecode in an instance that never executes any and is pristine for every source. */
 export class BytecodeCompiler {
   readonly #module: WasmModule;
   readonly #image: Image;

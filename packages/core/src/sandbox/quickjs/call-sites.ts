@@ -3,19 +3,19 @@ import type { CallSiteLayout } from './image.js';
 import type { WasmModule } from './webassembly.js';
 
 /**
- * Line and column of the call that the bridge is just serving, read from the engine's memory by the host alone:
- * the guest says nothing about it, and no trace is ever made for it.
+ * Reads the line and column of the call that the bridge is serving from the engine's memory. The guest takes no part
+ * in it, and no stack trace is created for it.
  *
- * The engine (quickjs-ng 0.17) links the frames of the calls that are under way; each names its function, and
- * those of bytecode the next instruction. A function's code names its first line and column and a table that
- * leads from instructions to places. Code of the bridge and the library is compiled without lines, which
- * tells it from the script's. Scripts cannot make code, so an instruction's address keeps its place for as long
- * as a script lives, also in a copy of its memory. Offsets are in 32-bit words. The build finds them on functions
- * that it knows, and holds every place to the one that the engine's own traces name.
+ * The engine (quickjs-ng 0.17) links the frames of active calls. Each frame holds its function, and a bytecode frame
+ * also the next instruction. A function's code holds its first line and column and a table from instructions to
+ * places. Code of the bridge and the library is compiled without lines, which distinguishes it from the script's.
+ * Scripts cannot create code, so an instruction's address keeps its place during the script's life, also in a copy of
+ * its memory. Offsets are in 32-bit words. The build determines them from known functions, and compares every place
+ * with the engine's own traces.
  */
 
 export interface Place {
-  /** 1-based; 0 where no frame of the script is near. */
+  /** 1-based; 0 if no frame of the script is near. */
   readonly line: number;
   /** 1-based, in bytes of UTF-8. */
   readonly column: number;
@@ -25,16 +25,16 @@ export const NO_PLACE: Place = Object.freeze({ line: 0, column: 0 });
 
 const OBJECT_CLASS = 2;
 const OBJECT_PAYLOAD = 6;
-/** As deep as a trace goes. */
+/** The maximum depth of a trace. */
 const MAX_FRAMES = 10;
 
-/** Words of a function's code, counted from the one that only code with lines has (its file name). */
+/** Words of a function's code, counted from the word that only code with lines has (its file name). */
 const FIRST_LINE = 1;
 const FIRST_COLUMN = 2;
 const TABLE_LENGTH = 4;
 const TABLE = 5;
 
-/** Reads the places of one script's calls. A new one for each script: addresses mean something else in the next. */
+/** Reads the places of one script's calls. Each script needs a new one, because the next script reuses addresses. */
 export class PlaceReader {
   readonly #layout: CallSiteLayout;
   /** By the address of the instruction: most calls stand in loops. */
@@ -44,11 +44,11 @@ export class PlaceReader {
     this.#layout = layout;
   }
 
-  forget(): void {
+  clear(): void {
     if (this.#known.size > 0) this.#known.clear();
   }
 
-  /** Where the innermost call is that a script made. */
+  /** The place of the innermost call that a script made. */
   read(words: Uint32Array, bytes: Uint8Array): Place {
     const layout = this.#layout;
     let frame = words[layout.currentFrame >> 2]! >> 2;
@@ -68,10 +68,10 @@ export class PlaceReader {
   }
 }
 
-/** The table's steps that fit in one byte; 0 begins one that is written out. */
+/** Steps of the table that fit in one byte; 0 starts a step in the long form. */
 const SHORT_STEP = { first: 1, lines: 5, leastLine: -1 } as const;
 
-/** Walks a function's table as far as the instruction before `next`, which made the call. */
+/** Walks a function's table up to the instruction before `next`, which made the call. */
 function placeOf(
   words: Uint32Array,
   bytes: Uint8Array,
@@ -150,7 +150,7 @@ interface Known {
   object: (name: string) => number;
 }
 
-/** Throws where the engine's layout is not the one that is described above. */
+/** Throws if the engine's layout differs from the description above. */
 export function calibrateCallSites(module: WasmModule, compiler: Engine): CallSiteLayout {
   const seen: Uint32Array[] = [];
   const engine = makeEngine(module, () => seen.push(engine.words().slice()));
@@ -160,7 +160,7 @@ export function calibrateCallSites(module: WasmModule, compiler: Engine): CallSi
   const words = engine.words();
   const [first, again, elsewhere] = seen;
   if (first === undefined || again === undefined || elsewhere === undefined)
-    throw new Error('the engine does not call its host any more');
+    throw new Error('the engine no longer calls its host');
   const runtime = engine.raw.qjs_get_runtime_ptr() >> 2;
   const frames = findFrames(first, runtime, withLines);
   const instruction = findInstruction([first, again, elsewhere], frames);
@@ -191,7 +191,7 @@ function makeKnown(engine: Engine, compiler: Engine, keepLines: boolean): Known 
   };
 }
 
-/** The word of the runtime that leads to a chain of frames whose functions are the known ones. */
+/** The word of the runtime that points to a chain of frames whose functions are the known ones. */
 function findFrames(words: Uint32Array, runtime: number, known: Known) {
   const chain = ['here', 'inner', 'middle', 'outer'].map((name) => known.object(name) << 2);
   for (let current = runtime; current < runtime + RUNTIME_WORDS; current++) {
@@ -202,7 +202,7 @@ function findFrames(words: Uint32Array, runtime: number, known: Known) {
         return { current, callee, middle: found.frames[start + 2]! };
     }
   }
-  throw new Error('the engine links the frames of its calls in another way now');
+  throw new Error("the layout of the engine's call frames has changed");
 }
 
 function framesOf(words: Uint32Array, top: number, calleeOf: (frame: number) => number) {
@@ -212,7 +212,7 @@ function framesOf(words: Uint32Array, top: number, calleeOf: (frame: number) => 
   return { frames, callees: frames.map(calleeOf) };
 }
 
-/** The word of a frame that is the same for two turns of a loop, and another for the call behind it. */
+/** The word of a frame that is equal in two iterations of a loop and differs for the call after it. */
 function findInstruction(
   turns: readonly [Uint32Array, Uint32Array, Uint32Array],
   { middle, callee }: { middle: number; callee: number },
@@ -223,11 +223,11 @@ function findInstruction(
     const [one, two, three] = [first[middle + word]!, again[middle + word]!, elsewhere[middle + word]!];
     if (one === two && three > one && three - one < 64) found.push(word);
   }
-  if (found.length !== 1) throw new Error('the engine keeps the instruction of a call somewhere else now');
+  if (found.length !== 1) throw new Error("the location of a call's instruction has changed");
   return found[0]!;
 }
 
-/** The first word of a function's code that only those have which were compiled with their lines. */
+/** The first word of a function's code that exists only if the code was compiled with lines. */
 function findLines(words: Uint32Array, withLines: Known, without: Known): number {
   const names = ['here', 'inner', 'middle', 'outer', 'normal', 'async', 'generator', 'asyncGenerator'];
   const code = (known: Known) => names.map((name) => words[known.object(name) + OBJECT_PAYLOAD]! >> 2);
@@ -236,7 +236,7 @@ function findLines(words: Uint32Array, withLines: Known, without: Known): number
     const isMark = kept.every((at) => words[at + word] !== 0) && dropped.every((at) => words[at + word] === 0);
     if (isMark) return word;
   }
-  throw new Error('the engine does not say any more which code has lines');
+  throw new Error('the engine no longer marks which code has lines');
 }
 
 /** The word of a function's code with the address of its instructions, followed by their length in bytes. */
@@ -246,7 +246,7 @@ function findInstructions(words: Uint32Array, known: Known, instruction: number)
     const [start, length] = [words[code + word]!, words[code + word + 1]!];
     if (length < 1024 && instruction > start && instruction <= start + length) return word;
   }
-  throw new Error('the engine keeps the instructions of a function somewhere else now');
+  throw new Error("the location of a function's instructions has changed");
 }
 
 const PROBE = `((called) => () => { called(); return new Error().stack; })`;
@@ -275,7 +275,7 @@ const PLACES = `((probe) => {
   return { traces, done: late() };
 })`;
 
-/** Every place that is read must be the one that the engine's own trace names. */
+/** Every place that is read must equal the one in the engine's own trace. */
 function provePlaces(module: WasmModule, compiler: Engine, layout: CallSiteLayout): void {
   const read: string[] = [];
   const engine = makeEngine(module, () => {
@@ -294,5 +294,5 @@ function provePlaces(module: WasmModule, compiler: Engine, layout: CallSiteLayou
   for (let index = 0; index < read.length; index++)
     named.push(/places:(\d+:\d+)/u.exec(engine.text(engine.raw.qjs_get_prop_uint32(traces, index)))?.[1] ?? '0:0');
   if (read.length < 20 || named.toSorted().join() !== read.toSorted().join())
-    throw new Error(`the engine keeps places in another way now: ${read.join()} are in its traces ${named.join()}`);
+    throw new Error(`the engine's table of places has changed: ${read.join()} are ${named.join()} in its traces`);
 }

@@ -1,15 +1,15 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
-/** A segment shorter than this never asks for processor time. */
+/** A shorter segment never reads processor time. */
 const SHORT_MS = 2;
 
 /**
- * How much of its own processor time a segment has used. On a busy machine that is less than the time that
- * passed, and a script must not pay for its neighbours.
+ * Measures the processor time that a segment has used. On a busy machine it is less than the elapsed time, and a
+ * script must not pay for its neighbours.
  *
- * Reading the thread's processor time costs far more than reading a clock. So the plain clock is used until a
- * segment turns out to be a long one: the first `look`, some thousand instructions in, takes the reading that
- * later ones are compared with. Where a platform tells no such time, the plain clock is all there is.
+ * Reading the thread's processor time costs far more than reading a clock. So the plain clock is used until a segment
+ * turns out to be long: the first `look`, after some thousand instructions, takes the reading that later ones are
+ * compared with. On platforms without such a time, only the plain clock is used.
  */
 export class ComputeClock {
   #startedAt = 0;
@@ -29,7 +29,7 @@ export class ComputeClock {
     return this.#startedAt;
   }
 
-  /** True when the segment has used up its time. */
+  /** True if the segment has used up its time. */
   look(now: number): boolean {
     if (now - this.#startedAt < SHORT_MS && now <= this.#nextLookAt) return false;
     this.#first ??= { at: now, cpu: threadCpuMs() };
@@ -52,14 +52,14 @@ interface ThreadCpu {
   threadCpuUsage?: () => { user: number; system: number };
 }
 
-/** Processor time of this thread so far, in ms; undefined where the platform does not tell. */
+/** Processor time of this thread so far, in ms; undefined if the platform does not report it. */
 function threadCpuMs(): number | undefined {
   const usage = (process as ThreadCpu).threadCpuUsage?.();
   if (usage !== undefined) return (usage.user + usage.system) / 1000;
   return process.platform === 'linux' ? linuxThreadCpuMs() : undefined;
 }
 
-/** From the kernel's own account of the thread: its first number is nanoseconds on a processor. */
+/** The kernel's account of the thread: its first number is nanoseconds on a processor. */
 function linuxThreadCpuMs(): number | undefined {
   try {
     const file = openSync('/proc/thread-self/schedstat', 'r');

@@ -1,16 +1,19 @@
 import { WebAssemblyApi, type WasmMemory, type WasmModule } from './webassembly.js';
 
 /**
- * The one file that speaks the engine's raw exports (quickjs-wasi 3.6.2, quickjs-ng 0.17).
+ * The only file that calls the engine's raw exports (quickjs-wasi 3.6.2, quickjs-ng 0.17).
  *
- * A value is the address of a cell in linear memory. No value is kept here from one script to the next:
- * restoring the image makes every address but the image's own meaningless.
+ * A value is the address of a cell in linear memory. The driver keeps no value from one script to the next, because
+ * restoring the image invalidates every address except the image's own.
  */
 
-/** What the engine asks of its host. Both may throw, which unwinds the engine and makes the instance useless. */
+/**
+ * The callbacks that the engine needs from its host. Both may throw, which unwinds the engine and makes the instance
+ * useless.
+ */
 export interface EngineHost {
   clockMs(): number;
-  /** Called every few thousand instructions and loop turns. */
+  /** Called every few thousand instructions and loop iterations. */
   interrupt(): void;
   /** A promise was rejected without a handler, or got one later. The values belong to the callee. */
   rejection(promise: EngineValue, reason: EngineValue, handled: boolean): void;
@@ -25,7 +28,7 @@ interface EngineExports {
   __stack_pointer: { value: number };
   toolscript_oom: { value: number };
   toolscript_stack: { value: number };
-  /** End of the heap in pages; memory behind it is ready and zero. */
+  /** End of the heap in pages; memory after it is ready and zero. */
   toolscript_pages: { value: number };
   _initialize(): void;
   qjs_init2(intrinsics: number): number;
@@ -64,14 +67,17 @@ interface EngineExports {
   wasm_free(address: number): void;
 }
 
-/** All of the engine's features but evaluating text: bit 1 of `qjs_init2`'s mask. */
+/** All of the engine's features except evaluating text: bit 1 of `qjs_init2`'s mask. */
 export const INTRINSICS_WITHOUT_EVAL = 0xffff_ffff & ~2;
 export const ALL_INTRINSICS = 0xffff_ffff;
 
 /** Bits of `qjs_compile`'s flags. Lines are kept for scripts, whose errors name them. */
 const DROP_SOURCE = 1 << 4;
 const DROP_LINES = 1 << 5;
-/** Longer texts get memory of their own. All of it is restored with the guest, so it is no larger than most need. */
+/**
+ * Longer texts get memory of their own. The buffer is restored with the guest, so it is no larger than most texts
+ * need.
+ */
 export const IO_BYTES = 16_384;
 
 /** Fixed addresses that a booted instance uses to talk to its host. Part of the image. */
@@ -82,11 +88,11 @@ export interface Channel {
   fileName: number;
 }
 
-/** The engine refused source, or the guest threw where only the bridge's own code runs. */
+/** The engine rejected source, or the guest threw while only the bridge's own code ran. */
 export class EngineError extends Error {
   constructor(
     message: string,
-    /** Line in the source, where the engine said one. */
+    /** Line in the source, if the engine reported one. */
     readonly line = 0,
   ) {
     super(message);
@@ -208,7 +214,10 @@ export class Engine {
     return this.#checked(value);
   }
 
-  /** A function that tells the host that it was called, and gives 0. It lives in the guest's memory, and so in an image of it. */
+  /**
+   * Creates a function that notifies the host of each call and returns 0. It lives in the guest's memory, and so in
+   * an image of it.
+   */
   hostFunction(): EngineValue {
     return this.raw.qjs_new_host_function(this.channel.io, this.memory().write('host', this.channel.io), 0);
   }
@@ -261,7 +270,7 @@ export class Engine {
     }
   }
 
-  /** The pending exception, with the line its trace begins at. */
+  /** The pending exception, with the first line of its trace. */
   takeError(): EngineError {
     const { raw } = this;
     const exception = raw.qjs_get_exception();
@@ -278,7 +287,7 @@ export class Engine {
     }
   }
 
-  /** Runs promise jobs until none is left. Every job may make new ones; the interrupt is what ends a flood. */
+  /** Runs promise jobs until none is left. Every job may add new ones; the interrupt ends a flood. */
   runJobs(check: () => void): void {
     const { raw } = this;
     for (let jobs = 1; raw.qjs_is_job_pending() !== 0; jobs++) {

@@ -2,12 +2,12 @@ import type { Channel, Engine, EngineValue } from './driver.js';
 import { WASM_PAGE } from './webassembly.js';
 
 /**
- * A booted, locked-down guest as bytes: the pages of linear memory that are not zero, and the stack pointer.
- * Loading an image into an instance of the same engine gives a bit by bit identical guest.
+ * A booted, locked-down guest as bytes: the pages of linear memory that are not zero, and the stack pointer. Loading
+ * an image into an instance of the same engine gives a bit-by-bit identical guest.
  */
 export interface Image {
   readonly header: ImageHeader;
-  /** The content of `header.runs`, one after the other. */
+  /** The content of `header.runs`, in order. */
   readonly content: Uint8Array;
 }
 
@@ -38,7 +38,7 @@ export interface GuestEntries {
   promises: EngineValue;
 }
 
-/** Where the engine keeps what the host reads directly; found by measuring when the image is built. */
+/** Locations of engine data that the host reads directly, measured when the image is built. */
 export interface Layout {
   /** Address of the count of heap bytes in use. */
   readonly heapSize: number;
@@ -54,7 +54,7 @@ export interface CallSiteLayout {
   /** Word offsets within a frame: its function, and the next instruction. */
   readonly callee: number;
   readonly instruction: number;
-  /** Word offset within a function's code of what is 0 where it was compiled without lines. */
+  /** Word offset in a function's code of the word that is 0 if the code was compiled without lines. */
   readonly lines: number;
   /** Word offset within a function's code of the address of its instructions. */
   readonly instructions: number;
@@ -74,7 +74,7 @@ export const PROTOCOL_VERSION = 2;
 export const KNOWN_PROTOCOLS: readonly number[] = [1, PROTOCOL_VERSION];
 const PAGE = 4096;
 
-/** Finds the stretches of pages above the stack that hold anything. */
+/** Finds the runs of pages above the stack that contain data. */
 export function captureRuns(engine: Engine): { runs: [number, number][]; content: Buffer } {
   const memory = engine.memory();
   const zero = Buffer.alloc(PAGE);
@@ -93,12 +93,12 @@ function stackTop(engine: Engine): number {
   return Math.ceil(engine.raw.__stack_pointer.value / WASM_PAGE) * WASM_PAGE;
 }
 
-/** Memory kept ready behind the heap's end: scripts that stay within it never grow memory. */
+/** Memory after the heap's end that is kept ready: scripts that stay within it never grow memory. */
 export const HEADROOM_PAGES = 64;
 
 /**
- * Puts the pristine guest into an instance, and zeroes whatever else above the stack a script can have
- * touched. The instance's memory holds the image and the headroom from birth.
+ * Loads the pristine guest into an instance, and zeroes all other memory above the stack that a script can have
+ * touched. The instance has the memory of the image and the headroom from its creation.
  */
 export function loadImage(engine: Engine, image: Image): void {
   const { header, content } = image;

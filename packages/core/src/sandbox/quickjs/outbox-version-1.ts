@@ -3,14 +3,14 @@ import { NO_PLACE, type Place } from './call-sites.js';
 import { GuestBreach, parseRecord } from './outbox.js';
 
 /**
- * Scripts that were suspended by a release whose guest spoke version 1 of the protocol. There the guest counted its
- * calls, and said of each its index and place itself:
+ * Supports scripts that a release with version 1 of the protocol suspended. In it the guest counted its calls, and
+ * wrote the index and place of each one itself:
  *
  *     3:{"calls":[[2,"add",7,12,7]]}
  *     {"a":1}
  *
- * The text is written again as version 2, and held to its rules afterwards. The index must be the next one; the
- * place is not believed, so such calls have none.
+ * The text is converted to version 2 and then checked by its rules. The index must be the next one; the place is not
+ * trusted, so such calls have none.
  */
 export function upgradeOutbox(
   text: string,
@@ -22,7 +22,7 @@ export function upgradeOutbox(
   const known = readCalls(calls, args).toSorted((left, right) => left.index - right.index);
   const isNext = known.every(({ index }, position) => index === firstCall + position);
   if (!isNext || firstCall + known.length > limits.maxCalls + limits.maxBuiltinCalls)
-    throw new GuestBreach('the guest counts its calls in another way');
+    throw new GuestBreach('the guest counts its calls differently');
   const entries = known.map(({ entry }) => entry);
   const members = entries.length === 0 ? said : { ...said, calls: entries };
   return {
@@ -32,11 +32,11 @@ export function upgradeOutbox(
 }
 
 function readCalls(calls: unknown, args: string): { index: number; entry: unknown[]; args: string }[] {
-  if (!Array.isArray(calls)) throw new GuestBreach('the calls are no list');
+  if (!Array.isArray(calls)) throw new GuestBreach('the calls are not a list');
   let from = 0;
   return calls.map((call: unknown) => {
     const [index, name, , , length, ...problem] = Array.isArray(call) ? (call as unknown[]) : [];
-    if (typeof index !== 'number' || typeof length !== 'number') throw new GuestBreach('a call is none');
+    if (typeof index !== 'number' || typeof length !== 'number') throw new GuestBreach('an invalid call');
     const text = args.slice(from, from + length);
     from += length;
     return { index, entry: [name, length, ...problem], args: text };

@@ -3,16 +3,15 @@ import { jsonDepthExceeds, MAX_JSON_DEPTH } from '../../protocol/json.js';
 import type { Place } from './call-sites.js';
 
 /**
- * What the guest's bridge says at the end of a segment, as one text; empty where it has nothing to say.
+ * The message of the guest's bridge at the end of a segment, as one text; empty if there is nothing to report.
  *
- * It begins with `!` where the script has ended and with `:` where it has not, then comes a JSON object of what
- * there is to say, on one line, then a line with the JSON texts of all calls' arguments, one after the other.
- * These stand apart because they are JSON already: written into the object they would be escaped once more, and
- * read twice.
+ * It starts with `!` if the script has ended and with `:` otherwise. A JSON object with the message follows on one
+ * line, then a line with the JSON texts of all calls' arguments in order. The arguments are separate because they are
+ * JSON already: inside the object they would be escaped again and parsed twice.
  *
- * The guest is hostile: a script may have captured its bridge. So nothing in the text is believed. The host
- * counts the calls and reads their places itself while they are made; every member is held to its type and to
- * the limits of the script; a text that breaks a rule throws a `GuestBreach`, which ends the script.
+ * The guest is hostile: a script may have captured its bridge. So the host trusts nothing in the text. It counts the
+ * calls and reads their places itself while they are made, checks every member against its type and the script's
+ * limits, and throws a `GuestBreach` for a text that breaks a rule, which ends the script.
  */
 export interface Outbox {
   readonly calls: readonly OutboxCall[];
@@ -25,24 +24,24 @@ export interface Outbox {
 
 interface OutboxCall {
   readonly name: string;
-  /** JSON text, if the guest tells the truth. */
+  /** JSON text, if the guest is honest. */
   readonly argsJson: string;
   readonly argsProblem: string | undefined;
 }
 
-/** An end of the script's own making, without the rejections that only the host knows. */
+/** A script's own end, without the rejections that only the host knows. */
 export type GuestEnd = Extract<SandboxEnd, { type: 'returned' | 'threw' | 'unserializable' | 'return_too_large' }>;
 
-/** A message of the guest that no bridge of ours would write: somebody else is writing it. */
+/** A message of the guest that our bridge never writes: other code has written it. */
 export class GuestBreach extends Error {}
 
-/** Texts of a bounded length: names, messages, console lines. The guest cuts them at 8 192 units. */
+/** Maximum length of names, messages and console lines. The guest truncates them at 8 192 units. */
 const MAX_TEXT_UNITS = 8_400;
 const MAX_NAME_UNITS = 512;
 const MAX_HEAD_UNITS = 1_024;
 const MAX_LARGEST_KEYS = 3;
 
-/** Arguments that may cross in one segment, in times of what one call may carry. */
+/** Maximum total size of the arguments of one segment, as a multiple of the maximum for one call. */
 const MAX_ARGUMENTS_AT_ONCE = 16;
 
 const ENDED = '!';
@@ -57,26 +56,26 @@ const EMPTY_OUTBOX: Outbox = Object.freeze({
   end: undefined,
 });
 
-/** Whether the guest says that the script has ended. */
+/** Whether the guest reports that the script has ended. */
 export function saysEnded(text: string): boolean {
   return text.startsWith(ENDED);
 }
 
-/** `callsMade`: how many calls the host counted in this segment. Throws a `GuestBreach`. */
+/** `callsMade`: the number of calls that the host counted in this segment. Throws a `GuestBreach`. */
 export function readOutbox(text: string, callsMade: number, limits: SandboxLimits): Outbox {
   if (text === '') {
-    check(callsMade === 0, 'calls without a word of them');
+    check(callsMade === 0, 'unreported calls');
     return EMPTY_OUTBOX;
   }
   const ended = saysEnded(text);
   check(ended || text.startsWith(GOES_ON), 'no mark at the start');
   const lineEnd = text.indexOf('\n');
-  check(lineEnd > 0 && lineEnd <= maxLineUnits(limits), 'no end of the line, or a longer one');
+  check(lineEnd > 0 && lineEnd <= maxLineUnits(limits), 'no end of the line, or a line that is too long');
   const said = parseRecord(text.slice(1, lineEnd));
-  for (const name of Object.keys(said)) check(MEMBERS.has(name), 'a member that nobody knows');
+  for (const name of Object.keys(said)) check(MEMBERS.has(name), 'an unknown member');
   const { calls = [], logs = [], progress = [], output = '', dropped = [0, 0], end } = said;
   // defence: one-end-of-a-script
-  check((end !== undefined) === ended, 'an end that is none');
+  check((end !== undefined) === ended, 'an invalid end');
   return {
     calls: readCalls(list(calls, callsMade), callsMade, text, lineEnd + 1, limits),
     logs: list(logs, limits.maxLogEvents).map(readLog),
@@ -87,7 +86,7 @@ export function readOutbox(text: string, callsMade: number, limits: SandboxLimit
   };
 }
 
-/** What the guest says of something that was thrown. Throws a `GuestBreach`. */
+/** The guest's report of a thrown value. Throws a `GuestBreach`. */
 export function readGuestThrow(value: unknown): GuestThrow {
   const { name, message, stack, callIndex, code } = record(value);
   const thrown = {
@@ -108,8 +107,8 @@ export function parseGuestThrow(json: string): GuestThrow {
 }
 
 /**
- * A segment as it goes from the worker to the host: the index of the segment's first call and the calls' places,
- * all written by the host's side of the worker, then the guest's text.
+ * A segment on its way from the worker to the host: the index of the segment's first call and the places of its
+ * calls, written by the host's side of the worker, then the guest's text.
  */
 export function frameSegment(firstCall: number, places: readonly Place[], text: string): string {
   if (text === '') return '';
@@ -121,7 +120,7 @@ export function frameSegment(firstCall: number, places: readonly Place[], text: 
 export interface FramedSegment {
   readonly firstCall: number;
   readonly places: readonly Place[];
-  /** The guest's. */
+  /** The text that the guest wrote. */
   readonly text: string;
 }
 
@@ -142,7 +141,7 @@ export function readFrame(framed: string): FramedSegment {
   return { firstCall, places, text: framed.slice(at) };
 }
 
-/** Escaped, a unit takes at most six. */
+/** An escaped unit takes at most six. */
 function maxLineUnits({ maxCalls, maxLogBytes, maxOutputBytes, maxReturnBytes, maxProgressEvents }: SandboxLimits) {
   const texts = maxCalls + maxProgressEvents * 4 + 64;
   return 6 * (maxLogBytes + maxOutputBytes + maxReturnBytes + texts * MAX_TEXT_UNITS) + 1_048_576;
@@ -175,12 +174,12 @@ function record(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 function list(value: unknown, maxLength: number): readonly unknown[] {
-  check(Array.isArray(value) && value.length <= maxLength, 'not a list, or a longer one');
+  check(Array.isArray(value) && value.length <= maxLength, 'not a list, or one that is too long');
   return value as unknown[];
 }
 
 function boundedText(value: unknown, maxUnits: number): string {
-  check(typeof value === 'string' && value.length <= maxUnits, 'not a text, or a longer one');
+  check(typeof value === 'string' && value.length <= maxUnits, 'not a text, or one that is too long');
   return value;
 }
 
@@ -197,13 +196,13 @@ function readCalls(
   limits: SandboxLimits,
 ): OutboxCall[] {
   // defence: host-counts-calls
-  check(calls.length === callsMade, 'other calls than were made');
+  check(calls.length === callsMade, 'different calls from those that were made');
   let from = argsAt;
   const read = calls.map((entry) => {
     const [name, length, problem, ...more] = list(entry, 3);
-    check(more.length === 0, 'a call with more than there is of one');
+    check(more.length === 0, 'a call with unknown members');
     // defence: bounded-arguments
-    check(count(length) <= limits.maxToolInputBytes, 'longer arguments than may cross');
+    check(count(length) <= limits.maxToolInputBytes, 'arguments that are too long');
     const argsJson = text.slice(from, from + (length as number));
     from += length as number;
     return {
@@ -212,20 +211,20 @@ function readCalls(
       argsProblem: problem === undefined ? undefined : boundedText(problem, 2 * MAX_TEXT_UNITS),
     };
   });
-  check(from === text.length, 'arguments of no call');
-  check(from - argsAt <= MAX_ARGUMENTS_AT_ONCE * limits.maxToolInputBytes, 'more arguments than may cross at once');
+  check(from === text.length, 'arguments without a call');
+  check(from - argsAt <= MAX_ARGUMENTS_AT_ONCE * limits.maxToolInputBytes, 'arguments that are too long together');
   return read;
 }
 
 function readLog(entry: unknown): Outbox['logs'][number] {
   const [level, text] = list(entry, 2);
-  check(LEVELS.has(level), 'a console level that nobody knows');
+  check(LEVELS.has(level), 'an unknown console level');
   return { level: level as LogLevel, text: boundedText(text, MAX_TEXT_UNITS) };
 }
 
 function readProgress(entry: unknown): Outbox['progress'][number] {
   const [message, kind] = list(entry, 2);
-  check(kind === 'info' || kind === 'warn', 'a kind of progress that nobody knows');
+  check(kind === 'info' || kind === 'warn', 'an unknown kind of progress');
   return { message: boundedText(message, MAX_TEXT_UNITS), kind };
 }
 
@@ -249,7 +248,7 @@ function readEnd([type, ...parts]: readonly unknown[], limits: SandboxLimits): G
         largestKeys: list(parts[2], MAX_LARGEST_KEYS).map((key) => boundedText(key, MAX_TEXT_UNITS)),
       };
     default:
-      throw new GuestBreach("the guest's message breaks a rule: an end that nobody knows");
+      throw new GuestBreach("the guest's message breaks a rule: an unknown end");
   }
 }
 
@@ -258,9 +257,12 @@ function readValue(value: unknown, maxBytes: number): string | undefined {
   if (value === undefined) return undefined;
   const json = boundedText(value, maxBytes);
   // defence: bounded-value
-  check(json.length * 3 <= maxBytes || Buffer.byteLength(json) <= maxBytes, 'a larger value than may cross');
+  check(json.length * 3 <= maxBytes || Buffer.byteLength(json) <= maxBytes, 'a value that is too large');
   // defence: bounded-value-depth
-  check(json.length <= 2 * MAX_JSON_DEPTH || !jsonDepthExceeds(json, MAX_JSON_DEPTH), 'a deeper value than may cross');
+  check(
+    json.length <= 2 * MAX_JSON_DEPTH || !jsonDepthExceeds(json, MAX_JSON_DEPTH),
+    'a value that is nested too deeply',
+  );
   parse(json);
   return json;
 }

@@ -5,16 +5,16 @@ import type { WasmModule } from './webassembly.js';
 /**
  * A promise that only a `WeakRef` can still reach counts as unobservable.
  *
- * Who still waits for a pending promise, read from the engine's memory. A call that lost its race, and that
- * nothing in the script can observe any more, can be aborted at once.
+ * Reads from the engine's memory whether anything still waits for a pending promise. A call that lost its race and
+ * that nothing in the script can observe any more can be aborted at once.
  *
- * The engine (quickjs-ng 0.17) keeps a promise's reactions as a linked list; each names the two functions
- * that settle the promise derived from it. Where such a function belongs to a promise that is already
- * settled, the reaction does nothing. Offsets are in 32-bit words. The build proves them on real promises.
+ * The engine (quickjs-ng 0.17) stores a promise's reactions as a linked list; each holds the two functions that
+ * settle the derived promise. If such a function belongs to a settled promise, the reaction does nothing. Offsets are
+ * in 32-bit words. The build verifies them on real promises.
  */
 
 export interface PromiseProbe {
-  /** References to the promise, without the one this probe holds. */
+  /** References to the promise, except the one that this probe holds. */
   references: number;
   reactions: number;
   /** Reactions that can still have an effect. */
@@ -33,15 +33,15 @@ const REACTION_DERIVED = 2;
 const REACTION_RESOLVE = 6;
 const RESOLVER_SHARED = 2;
 const SHARED_DONE = 1;
-const MOST_REACTIONS = 1000;
-/** What holds a derived promise that nobody kept: the two functions that settle it. */
+const MAX_REACTIONS = 1000;
+/** The references to an otherwise unreferenced derived promise: the two functions that settle it. */
 const RESOLVER_REFERENCES = 2;
 
 export function isUnobservable(probe: PromiseProbe): boolean {
   return probe.reactions > 0 && probe.live === 0 && probe.references <= BRIDGE_REFERENCES;
 }
 
-/** Looks at the promise at an index of an array value. */
+/** Inspects the promise at an index of an array value. */
 export function probePromise(
   engine: Engine,
   promises: EngineValue,
@@ -64,7 +64,7 @@ function readProbe(words: Uint32Array, object: number, layout: PromiseLayout): P
   let live = 0;
   for (const list of [FULFIL_LIST, REJECT_LIST]) {
     const head = promise + list;
-    for (let node = words[head]! >> 2; node !== head && reactions < MOST_REACTIONS; node = words[node]! >> 2) {
+    for (let node = words[head]! >> 2; node !== head && reactions < MAX_REACTIONS; node = words[node]! >> 2) {
       if (list === FULFIL_LIST) reactions++;
       if (isLive(words, node, layout)) live++;
     }
@@ -72,7 +72,7 @@ function readProbe(words: Uint32Array, object: number, layout: PromiseLayout): P
   return { references, reactions, live };
 }
 
-/** A handler that still does something, or a derived promise that somebody keeps or waits for. */
+/** A handler that still has an effect, or a derived promise that is referenced or awaited. */
 function isLive(words: Uint32Array, node: number, layout: PromiseLayout): boolean {
   return (
     !leadsNowhere(words, words[node + REACTION_RESOLVE]! >> 2, layout) ||
@@ -80,7 +80,7 @@ function isLive(words: Uint32Array, node: number, layout: PromiseLayout): boolea
   );
 }
 
-/** Whether anything keeps, or waits for, the promise that `then` gave back. */
+/** Whether anything references or awaits the promise that `then` returned. */
 function isObserved(words: Uint32Array, resolver: number, layout: PromiseLayout): boolean {
   if (resolver === 0) return false;
   if (words[resolver + OBJECT_CLASS]! >>> 16 !== layout.resolveClass) return true;
@@ -118,7 +118,7 @@ const EXPECTED: readonly PromiseProbe[] = [
   { references: 3, reactions: 1, live: 2 },
 ];
 
-/** Finds the class ids and proves every offset on promises whose state is known. Throws when one is off. */
+/** Finds the class ids and verifies every offset on promises whose state is known. Throws if one is wrong. */
 export function calibratePromiseLayout(module: WasmModule, compiler: Engine): PromiseLayout {
   const engine = new Engine(module, { clockMs: () => 0, interrupt: () => {}, rejection: () => {} });
   engine.initialize({ intrinsics: ALL_INTRINSICS, maxStackBytes: 262_144 });

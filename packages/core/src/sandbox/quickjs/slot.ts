@@ -12,9 +12,9 @@ import { WASM_PAGE, type WasmModule } from './webassembly.js';
 /**
  * One sandbox: one WebAssembly instance that runs one script at a time, from a pristine guest each time.
  *
- * States: pristine → (`start` or `restore`) live → … (`settle`) … → ended → (`recycle`) pristine, or dropped.
- * Between `start`, each `settle` and the end the guest stands still, and can be captured. Whatever stops a
- * segment half-way (a limit, a trap) unwinds the engine, so the instance cannot be used again.
+ * States: pristine → (`start` or `restore`) live → … (`settle`) … → ended → (`recycle`) pristine, or dropped. Between
+ * `start`, each `settle` and the end the guest is paused, and can be captured. A limit or a trap inside a segment
+ * unwinds the engine, so the instance cannot be used again.
  */
 
 export interface SlotJob {
@@ -22,17 +22,20 @@ export interface SlotJob {
   initText: string;
   clockMs: number;
   limits: SandboxLimits;
-  /** How long it may compute while others want the thread, in ms. */
+  /** How long the script may compute while others want the thread, in ms. */
   sliceMs: number;
 }
 
-/** What one segment came to. `text` is the guest's outbox in its frame, see `outbox.ts`; empty where it said nothing. */
+/**
+ * The result of one segment. `text` is the guest's outbox in its frame, see `outbox.ts`; empty if the guest wrote
+ * nothing.
+ */
 export interface SlotSegment {
   text: string;
-  /** Set when the script ended for a reason of the host's. The guest's own end is in `text`. */
+  /** Set if the host ended the script. The guest's own end is in `text`. */
   end?: SandboxEnd;
   ended: boolean;
-  /** The segment was thrown away to make room; it has not happened, and the script must start over elsewhere. */
+  /** The segment was discarded to make room, so it has not happened; the script must start over on another worker. */
   moved?: boolean;
   unhandled: readonly GuestThrow[];
   unobservable: readonly number[];
@@ -40,19 +43,19 @@ export interface SlotSegment {
   memoryBytes: number;
 }
 
-/** What a sandbox asks while its script runs. */
+/** The questions that a sandbox asks its host while its script runs. */
 export interface SlotHost {
   isCancelled(): 'cancelled' | 'timeout' | undefined;
-  /** Other scripts want this thread, and a script that computes for long can go on elsewhere. */
+  /** Other scripts want this thread, and a script that computes for long can continue elsewhere. */
   mustMakeRoom(): boolean;
 }
 
-/** Makes the engine of a sandbox; a test gives one that runs out of memory or stack when it is told to. */
+/** Creates the engine of a sandbox; tests replace it by one that runs out of memory or stack on demand. */
 export type MakeEngine = (module: WasmModule, host: EngineHost) => Engine;
 
 const newEngine: MakeEngine = (module, host) => new Engine(module, host);
 
-/** A script that stands still, as data: what `restore` needs beside the image. */
+/** A paused script as data: everything that `restore` needs besides the image. */
 export interface SlotSnapshot {
   /** See `snapshot.ts`. */
   readonly memory: Uint8Array;
@@ -64,12 +67,12 @@ export interface SlotSnapshot {
   readonly racing: readonly number[];
   /** Promises rejected without a handler, and their reasons. */
   readonly rejections: readonly (readonly [promise: EngineValue, reason: EngineValue])[];
-  /** The engine had run out of them, before the capture. */
+  /** Whether the engine had run out of memory or stack before the capture. */
   readonly ranOutOf: { readonly memory: boolean; readonly stack: boolean };
 }
 
-/** Rejections that nothing handles, as far as they are kept for the report. */
-const MOST_REJECTIONS = 100;
+/** Maximum number of unhandled rejections that are kept for the report. */
+const MAX_REJECTIONS = 100;
 
 /** Thrown through the engine to stop a segment. */
 class SegmentStopped extends Error {
@@ -91,7 +94,7 @@ export class Slot {
   #peakHeap = 0;
   #waiting = new Set<number>();
   #nextCall = 0;
-  /** Of the calls that the segment has made so far. */
+  /** The places of the calls that the segment has made so far. */
   #places: Place[] = [];
   #placeReader: PlaceReader | undefined;
   #limits: SandboxLimits | undefined;
@@ -144,11 +147,11 @@ export class Slot {
     return this.#segment(wallMs, () => this.#engine.callWithText(this.#image.header.entries.settle, batchJson));
   }
 
-  /** Between two segments only. The script can go on here afterwards. */
+  /** Only between two segments. The script can continue here afterwards. */
   capture(): SlotSnapshot {
     const { raw } = this.#engine;
     if (raw.__stack_pointer.value !== this.#image.header.stackPointer)
-      throw new SnapshotError('the script does not stand still');
+      throw new SnapshotError('the script is not paused');
     return {
       memory: captureMemory(this.#engine, this.#image).bytes,
       clockMs: this.#clockMs,
@@ -165,13 +168,13 @@ export class Slot {
     };
   }
 
-  /** Instead of `start`, in a pristine slot of the same engine and image. Throws a `SnapshotError`. */
+  /** Used instead of `start`, in a pristine slot of the same engine and image. Throws a `SnapshotError`. */
   restore(snapshot: SlotSnapshot, limits: SandboxLimits, sliceMs: number, maxMemoryBytes: number): void {
-    // Until all of it is in place, the slot holds half of a guest.
+    // Until the restore is complete, the slot holds a partial guest.
     this.#broken = true;
     this.#limits = limits;
     this.#sliceMs = sliceMs;
-    this.#placeReader?.forget();
+    this.#placeReader?.clear();
     restoreMemory(this.#engine, this.#image, snapshot.memory, maxMemoryBytes);
     const { raw } = this.#engine;
     this.#clockMs = snapshot.clockMs;
@@ -188,9 +191,9 @@ export class Slot {
     this.#broken = false;
   }
 
-  /** Back to the pristine guest. False where the instance must be dropped. */
+  /** Restores the pristine guest. False if the instance must be dropped. */
   recycle(): boolean {
-    this.#placeReader?.forget();
+    this.#placeReader?.clear();
     // defence: broken-or-grown-instances-are-dropped
     if (this.#broken || this.memoryBytes > (this.#image.header.pages + HEADROOM_PAGES) * WASM_PAGE) return false;
     loadImage(this.#engine, this.#image);
@@ -206,7 +209,7 @@ export class Slot {
     return this.#engine.raw.memory.buffer.byteLength;
   }
 
-  /** What the guest's heap has taken beyond the image. */
+  /** Bytes of the guest's heap beyond the image. */
   get grownBytes(): number {
     return (this.#engine.raw.toolscript_pages.value - this.#image.header.pages) * WASM_PAGE;
   }
@@ -220,7 +223,7 @@ export class Slot {
     };
   }
 
-  /** While a call is being made: what the host knows of it, whatever the guest will say. */
+  /** The host's own record of a call, taken while it is made and independent of the guest's report. */
   #noteCall(): void {
     if (this.#isVersion1) return;
     // defence: calls-are-bounded-by-the-host
@@ -229,11 +232,11 @@ export class Slot {
     this.#places.push(this.#placeReader?.read(this.#engine.words(), this.#engine.memory()) ?? NO_PLACE);
   }
 
-  /** Holds on to both values: a promise that is freed could give its address to the next. */
+  /** Keeps references to both values: a freed promise could give its address to the next one. */
   #noteRejection(promise: EngineValue, reason: EngineValue, handled: boolean): void {
     const { raw } = this.#engine;
     const key = raw.qjs_get_value_ptr(promise);
-    if (!handled && this.#rejections.size < MOST_REJECTIONS && !this.#rejections.has(key)) {
+    if (!handled && this.#rejections.size < MAX_REJECTIONS && !this.#rejections.has(key)) {
       this.#rejections.set(key, { promise, reason });
       return;
     }
@@ -256,7 +259,7 @@ export class Slot {
     if (now > this.#sliceEnd && this.#slotHost.mustMakeRoom()) this.#endSlice(now);
   }
 
-  /** What counts is what the script has used, not the time that its thread had to wait on a busy machine. */
+  /** Only the time that the script used counts, not the time that its thread waited on a busy machine. */
   #endSlice(now: number): void {
     const left = this.#sliceMs - this.#clock.usedMs(now);
     if (left <= 0) throw new SegmentStopped('moved');
@@ -313,7 +316,7 @@ export class Slot {
       computeMs: 0,
       memoryBytes: 0,
     };
-    if (text === '' && this.#places.length > 0) throw new GuestBreach('the guest made calls and says nothing of them');
+    if (text === '' && this.#places.length > 0) throw new GuestBreach('the guest made calls and did not report them');
     this.#nextCall += this.#places.length;
     for (let index = firstCall; index < this.#nextCall; index++) this.#waiting.add(index);
     if (saysEnded(text)) return this.#reportEnd(segment, text);
@@ -327,24 +330,24 @@ export class Slot {
     return segment;
   }
 
-  /** The last message is read here too: an instance whose guest breaks a rule is never used again. */
+  /** The last message is read here too, because an instance whose guest breaks a rule is never used again. */
   #reportEnd(segment: SlotSegment, text: string): SlotSegment {
     const { end } = readOutbox(text, this.#places.length, this.#limits!);
     segment.ended = true;
     segment.unhandled = this.#unhandled();
     segment.unobservable = this.#lostRaces();
-    const limit = this.#limitBehind(end);
+    const limit = this.#limitOf(end);
     if (limit !== undefined) segment.end = limit;
     return segment;
   }
 
-  /** The engine ran out of heap or stack, by its own counters, and the script ended with just that error. */
-  #limitBehind(end: GuestEnd | undefined): SandboxEnd | undefined {
+  /** By its own counters, the engine ran out of heap or stack, and the script ended with exactly that error. */
+  #limitOf(end: GuestEnd | undefined): SandboxEnd | undefined {
     if (end?.type !== 'threw') return undefined;
     const { error } = end;
     // defence: memory-limit-by-the-counter, without it: if (error.message === 'out of memory') return { type: 'limit', limit: 'memory', error };
     if (error.message === 'out of memory' && this.#ranOutOfMemory) return { type: 'limit', limit: 'memory', error };
-    // The engine throws null where there is no room for its error.
+    // The engine throws null if there is no room for its error.
     if (error.name === '' && error.message === 'null' && this.#ranOutOfMemory)
       return { type: 'limit', limit: 'memory' };
     const isStack = error.message === 'Maximum call stack size exceeded';
@@ -353,7 +356,7 @@ export class Slot {
     return undefined;
   }
 
-  /** By the engine's own counters, since the script began. */
+  /** By the engine's own counters, since the start of the script. */
   get #ranOutOfMemory(): boolean {
     return this.#engine.raw.toolscript_oom.value !== this.#memoryErrors;
   }
@@ -390,7 +393,7 @@ export class Slot {
         ? { type: 'limit', limit: error.reason }
         : { type: 'cancelled', reason: error.reason };
     }
-    // defence: memory-limit-behind-a-trap
+    // defence: memory-limit-after-a-trap
     if (this.#ranOutOfMemory) return { type: 'limit', limit: 'memory' };
     // The engine's native frames overflowed the thread's stack before the engine's own check.
     if (error instanceof RangeError) return { type: 'limit', limit: 'stack' };

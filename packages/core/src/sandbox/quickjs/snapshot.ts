@@ -4,8 +4,8 @@ import type { Image } from './image.js';
 import { WASM_PAGE } from './webassembly.js';
 
 /**
- * The memory of a guest that stands still, as its difference from the image it was started from: together with
- * the image that is all of the guest. The stack is left out: between two segments nothing on it is alive.
+ * The memory of a paused guest, as the difference from the image that it was started from. Image and difference
+ * together are the complete guest. The stack is excluded, because between two segments it holds nothing live.
  *
  * Bytes: the number of pages of 4 KiB that differ and the heap's end, then the pages' numbers, 32 bits each and
  * little-endian, then each page XORed with the image's. All of it deflated (RFC 1951).
@@ -17,10 +17,10 @@ export interface MemoryDelta {
 
 const PAGE = 4096;
 const HEAD_WORDS = 2;
-/** Higher levels gain a few percent of size for half as much time again. */
+/** Higher levels reduce the size by a few percent and take half as much time again. */
 const DEFLATE_LEVEL = 3;
 
-/** Throws where the delta does not fit: it is cut off, or was made from another image. */
+/** Throws if the delta does not fit: it is truncated, or belongs to another image. */
 export class SnapshotError extends Error {
   override readonly name = 'SnapshotError';
 }
@@ -47,15 +47,15 @@ export function captureMemory(engine: Engine, image: Image): MemoryDelta {
   };
 }
 
-/** Into an instance that holds the pristine image. `maxBytes` bounds what a delta may unfold to. */
+/** Writes into an instance that holds the pristine image. `maxBytes` limits the decompressed size of a delta. */
 export function restoreMemory(engine: Engine, image: Image, delta: Uint8Array, maxBytes: number): void {
   const plain = inflate(delta, maxBytes);
-  if (plain.length < HEAD_WORDS * 4) throw new SnapshotError('the memory is cut off');
+  if (plain.length < HEAD_WORDS * 4) throw new SnapshotError('the memory is truncated');
   const count = plain.readUInt32LE(0);
   const heapPages = plain.readUInt32LE(4);
   const body = (HEAD_WORDS + count) * 4;
   // defence: snapshot-length-fits-its-head
-  if (plain.length !== body + count * PAGE) throw new SnapshotError('the memory is cut off');
+  if (plain.length !== body + count * PAGE) throw new SnapshotError('the memory is truncated');
   growTo(engine, heapPages);
   const memory = engine.memory();
   const first = heapStart(image);
@@ -63,7 +63,7 @@ export function restoreMemory(engine: Engine, image: Image, delta: Uint8Array, m
   for (let index = 0; index < count; index++) {
     const start = plain.readUInt32LE((HEAD_WORDS + index) * 4) * PAGE;
     // defence: snapshot-pages-within-the-heap
-    if (start < first || start >= heapPages * WASM_PAGE) throw new SnapshotError('the memory has a page too many');
+    if (start < first || start >= heapPages * WASM_PAGE) throw new SnapshotError('the memory has too many pages');
     const difference = plain.subarray(body + index * PAGE, body + (index + 1) * PAGE);
     memory.set(xor(difference, pristine(start)), start);
   }
@@ -75,7 +75,7 @@ function inflate(delta: Uint8Array, maxBytes: number): Buffer {
     // defence: snapshot-unfolds-within-bounds, without it: return inflateRawSync(delta);
     return inflateRawSync(delta, { maxOutputLength: maxBytes });
   } catch (error) {
-    throw new SnapshotError(`the memory cannot be unpacked: ${String(error)}`);
+    throw new SnapshotError(`the memory cannot be decompressed: ${String(error)}`);
   }
 }
 
@@ -93,7 +93,7 @@ function heapStart({ header }: Image): number {
   return header.runs[0]?.[0] ?? 0;
 }
 
-/** The image's page at an address; zeros where the image holds none. Asked in rising order. */
+/** The image's page at an address; zeros if the image has none. Call it with ascending addresses. */
 function pristinePages({ header, content }: Image): (address: number) => Uint8Array {
   const zero = new Uint8Array(PAGE);
   let run = 0;

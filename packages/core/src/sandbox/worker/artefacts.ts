@@ -6,7 +6,7 @@ import { HEADROOM_PAGES, KNOWN_PROTOCOLS, PROTOCOL_VERSION, type Image, type Ima
 import { SnapshotError } from '../quickjs/snapshot.js';
 import { WebAssemblyApi, type WasmModule } from '../quickjs/webassembly.js';
 
-/** An engine, and the image of it that scripts run in. */
+/** An engine, and the image of it in which scripts run. */
 export interface ExecuteArtefacts {
   module: WasmModule;
   execute: Image;
@@ -19,7 +19,7 @@ export interface Artefacts extends ExecuteArtefacts {
 
 const folder = new URL('../artefacts/', import.meta.url);
 
-/** `maxMemoryMb` is the most linear memory one instance can ever have. */
+/** `maxMemoryMb` is the maximum linear memory of one instance. */
 export async function loadArtefacts(maxMemoryMb: number): Promise<Artefacts> {
   const [engine, execute, compile] = await Promise.all([
     readEngine(),
@@ -29,14 +29,14 @@ export async function loadArtefacts(maxMemoryMb: number): Promise<Artefacts> {
   return { module: await compileEngine(engine, execute, maxMemoryMb), execute, compile };
 }
 
-/** This version's engine and image by their names, in that order: what a captured script is restored with later. */
+/** This version's engine and image by their names, in that order: a captured script is restored with them later. */
 export async function keepableArtefacts(): Promise<ReadonlyMap<string, Uint8Array>> {
   const [engine, { header, content }] = await Promise.all([readEngine(), loadImageFile('execute')]);
   const image = Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), content]);
   return new Map([engine, image].map((bytes) => [sha256(bytes), bytes]));
 }
 
-/** An engine and an image of another version. Throws a `SnapshotError` where they cannot be found. */
+/** An engine and an image of another version. Throws a `SnapshotError` if they cannot be found. */
 export async function loadKept(
   [engineName = '', imageName = '']: readonly string[],
   images: ImageSource,
@@ -45,8 +45,8 @@ export async function loadKept(
   const [engine, image] = await Promise.all([findKept(engineName, images), findKept(imageName, images)]);
   const execute = readImage(image);
   if (!KNOWN_PROTOCOLS.includes(execute.header.protocol))
-    throw new SnapshotError(`the image speaks version ${execute.header.protocol} of the guest's protocol`);
-  if (execute.header.engine !== engineName) throw new SnapshotError('the image is of another engine');
+    throw new SnapshotError(`the image uses version ${execute.header.protocol} of the guest's protocol`);
+  if (execute.header.engine !== engineName) throw new SnapshotError('the image belongs to another engine');
   return { module: await compileEngine(engine, execute, maxMemoryMb), execute };
 }
 
@@ -79,7 +79,7 @@ async function loadImageFile(name: string): Promise<Image> {
   ]);
   const parsed = JSON.parse(header) as ImageHeader;
   if (parsed.protocol !== PROTOCOL_VERSION)
-    throw new Error(`the sandbox image speaks version ${parsed.protocol}, not ${PROTOCOL_VERSION}; build again`);
+    throw new Error(`the sandbox image uses version ${parsed.protocol}, not ${PROTOCOL_VERSION}. Run: npm run build`);
   const shared = new Uint8Array(new SharedArrayBuffer(content.length));
   shared.set(content);
   return { header: parsed, content: shared };

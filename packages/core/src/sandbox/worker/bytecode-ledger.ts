@@ -1,6 +1,6 @@
 /**
- * An LRU of keys, with values on the worker's side and without on the pool's. Both see the same runs in the
- * same order, so the pool knows what the worker still has without asking.
+ * An LRU of keys, with values on the worker's side and without values on the pool's. Both process the same runs in
+ * the same order, so the pool knows the worker's cache without asking.
  */
 export class BytecodeLedger<Value> {
   readonly #entries = new Map<string, Value>();
@@ -9,7 +9,7 @@ export class BytecodeLedger<Value> {
 
   constructor(readonly capacity: number) {}
 
-  /** The value, which becomes the most recent. */
+  /** Returns the value, which becomes the most recent. */
   use(key: string): Value | undefined {
     const value = this.#entries.get(key);
     if (value === undefined || key === this.#latest) return value;

@@ -17,7 +17,7 @@ export function writeCapture(snapshot: SlotSnapshot, images: readonly string[]):
 /** Throws a `SnapshotError` for bytes that `writeCapture` did not write. */
 export function readCapture(state: Uint8Array): SlotSnapshot {
   const bytes = Buffer.from(state.buffer, state.byteOffset, state.byteLength);
-  if (bytes.length < 4 || bytes.length < 4 + bytes.readUInt32LE(0)) throw new SnapshotError('the capture is cut off');
+  if (bytes.length < 4 || bytes.length < 4 + bytes.readUInt32LE(0)) throw new SnapshotError('the capture is truncated');
   const end = 4 + bytes.readUInt32LE(0);
   let rest: unknown;
   try {
@@ -26,7 +26,7 @@ export function readCapture(state: Uint8Array): SlotSnapshot {
     throw new SnapshotError('the capture cannot be read');
   }
   if (!isRest(rest)) throw new SnapshotError('the capture lacks a part');
-  // A copy: a message to a worker carries all of the buffer that a view is of.
+  // A copy, because a message to a worker carries the whole buffer of a view.
   return { ...rest, memory: Uint8Array.from(bytes.subarray(end)) };
 }
 

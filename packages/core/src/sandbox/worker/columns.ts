@@ -1,9 +1,9 @@
 /**
- * The engine counts columns in bytes of UTF-8; the rest of the program counts UTF-16 units. Where the source is ASCII
- * they are the same, and nothing is done.
+ * The engine counts columns in bytes of UTF-8; the rest of the program counts UTF-16 units. In ASCII sources they are
+ * equal, and nothing is converted.
  */
 export class ColumnReader {
-  /** Columns need no change. */
+  /** Columns need no conversion. */
   readonly areBytes: boolean;
   readonly #source: string;
   #lines: string[] | undefined;
@@ -13,7 +13,7 @@ export class ColumnReader {
     this.areBytes = !/[^\u0000-\u007f]/u.test(source);
   }
 
-  /** A 1-based column in UTF-16 units from a 1-based one in bytes. */
+  /** Converts a 1-based column in bytes to one in UTF-16 units. */
   column(line: number, byteColumn: number): number {
     if (this.areBytes || byteColumn <= 1) return byteColumn;
     this.#lines ??= this.#source.split('\n');

@@ -1,6 +1,7 @@
 /**
- * A few shared words per worker, for state that cannot wait until the worker reads its messages: whether a running
- * script was cancelled, how many scripts share the worker, which of them it executes, and how many messages were sent.
+ * A few shared words for each worker, for state that cannot wait until the worker reads its messages: whether a
+ * running script was cancelled, how many scripts share the worker, which of them it executes, and how many messages
+ * were sent.
  */
 const BUSY_RUN = 0;
 const SEGMENTS_ENTERED = 1;
@@ -35,12 +36,12 @@ export class Control {
     Atomics.store(this.#words, BUSY_RUN, IDLE);
   }
 
-  /** The run that the worker executes now, and a counter of the segments that it has begun. */
+  /** The run that the worker executes now, and a counter of the segments that it has started. */
   busy(): { run: number; entered: number } {
     return { run: Atomics.load(this.#words, BUSY_RUN), entered: Atomics.load(this.#words, SEGMENTS_ENTERED) };
   }
 
-  /** Scripts on the worker that a neighbour which computes for long would hold up. */
+  /** The number of scripts on the worker that a neighbour with a long computation would delay. */
   setScripts(count: number): void {
     Atomics.store(this.#words, SCRIPTS, count);
   }

@@ -2,7 +2,7 @@ import type { SandboxJob, SandboxLimits, Settlement } from '../../protocol/index
 import { warmSeed } from './seed.js';
 import { toolTree } from './tool-tree.js';
 
-/* The texts that the guest's bridge reads: see `begin` and `settle` there. */
+/* The texts that the guest's bridge reads: see its functions `begin` and `settle`. */
 
 const limitTexts = new WeakMap<SandboxLimits, string>();
 
@@ -24,7 +24,7 @@ function guestLimits(limits: SandboxLimits): string {
   return text;
 }
 
-/** The text that the guest's bridge reads at a script's start; see `begin` there. */
+/** The text that the guest's bridge reads at a script's start; see its function `begin`. */
 export function writeInit(job: SandboxJob): string {
   const { runId, limits, seed, spawn, toolNames, contextJson, positions = '' } = job;
   return `[${guestLimits(limits)},${warmSeed(seed).join()},${spawn ? JSON.stringify(runId) : 0},${JSON.stringify(toolTree(toolNames))},${JSON.stringify(contextJson)}]\n${positions}`;

@@ -14,11 +14,11 @@ export interface RunHost {
 
 type LiveState = 'waiting' | 'running' | 'ended';
 
-/** What a captured run is restored from. */
+/** The data from which a captured run is restored. */
 export interface Origin {
   snapshot: SlotSnapshot;
   images: readonly string[];
-  /** Engine and image, where they are of another version. */
+  /** Engine and image, if they belong to another version. */
   other: ExecuteArtefacts | undefined;
 }
 
@@ -43,17 +43,20 @@ export class LiveRun implements SandboxRun {
   deaths = 0;
   /** Undefined: the script starts from its beginning. */
   origin: Origin | undefined;
-  /** It was restored, and the observer knows. */
+  /** It was restored, and the observer was notified. */
   isRestored = false;
   capturing: ((snapshot: SlotSnapshot | undefined) => void) | undefined;
   /** Ends the wait for a worker that is busy with other scripts. */
   notStarted: NodeJS.Timeout | undefined;
-  /** Every settlement delivered, in order, for a worker that has to start over. */
+  /** Every delivered settlement, in order, for a worker that has to start over. */
   readonly tape: { batchJson: string; settled: number[]; clockMs: number }[] = [];
 
   constructor(
     readonly pool: RunHost,
-    /** Its name on its worker. It changes each time the run starts over, so that no late report is taken for it. */
+    /**
+     * Its name on its worker. It changes each time the run starts over, so that late reports of an earlier attempt
+     * are ignored.
+     */
     public key: number,
     readonly job: SandboxJob,
     readonly observer: SandboxObserver,

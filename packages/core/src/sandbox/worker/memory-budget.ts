@@ -1,27 +1,30 @@
 import { totalmem } from 'node:os';
 
-/** Bytes of a sandbox whose script has just started: 1.03 MB measured, the rest is for the heap that most scripts add. */
+/**
+ * Bytes of a sandbox whose script has just started: 1.03 MB were measured, and the rest is for the heap that most
+ * scripts add.
+ */
 export const SANDBOX_BYTES = 1_310_720;
 
-/** Part of the machine's memory that sandboxes take by default. */
+/** The default share of the machine's memory for sandboxes. */
 const DEFAULT_SHARE = 1 / 4;
 
-/** A quarter of the memory that this process can have: the machine's, or its control group's where that is less. */
+/** A quarter of the memory that this process can have: the machine's, or its control group's if that is less. */
 export function defaultMaxBytes(): number {
   const limit = process.constrainedMemory() ?? 0;
   return Math.floor((limit > 0 ? Math.min(limit, totalmem()) : totalmem()) * DEFAULT_SHARE);
 }
 
 /**
- * Decides whether another script may have a sandbox. It counts the live ones itself, so that scripts that start in the
- * same moment count at once, and adds what their threads report of their growth.
+ * Decides whether another script may have a sandbox. It counts the live ones itself, so that scripts that start at
+ * the same moment count at once, and adds the growth that their threads report.
  */
 export class MemoryBudget {
   #maxBytes: number;
   #sandboxes = 0;
   readonly #grownBytes: () => number;
 
-  /** `grownBytes`: what live sandboxes take beyond `SANDBOX_BYTES` each. */
+  /** `grownBytes`: bytes of live sandboxes beyond `SANDBOX_BYTES` each. */
   constructor(maxBytes: number, grownBytes: () => number) {
     this.#maxBytes = maxBytes;
     this.#grownBytes = grownBytes;
@@ -49,7 +52,10 @@ export class MemoryBudget {
     this.#sandboxes--;
   }
 
-  /** The system had no memory for the last sandbox: from now on there are no more than the others. False where there are none. */
+  /**
+   * The system had no memory for the last sandbox, so the current number becomes the maximum. False if there are no
+   * other sandboxes.
+   */
   learnLimit(): boolean {
     this.#maxBytes = Math.min(this.#maxBytes, this.usedBytes - SANDBOX_BYTES);
     return this.#sandboxes > 1;

@@ -20,25 +20,25 @@ export type WorkerCommand =
   /** Answered by `restored`, or by an end. */
   | [type: 'restore', run: number, start: RunRestore]
   | [type: 'settle', run: number, batchJson: string, settled: number[], clockMs: number, wallMs: number]
-  /** Answered by `captured`, with the snapshot where there is one; the run is over then. */
+  /** Answered by `captured`, with the snapshot if there is one; the run is over then. */
   | [type: 'capture', run: number]
   /**
-   * The run has ended for the host; nothing reads what the script still does. `isBroken`: its guest broke a rule, and its
-   * instance is never used again. Answered by `released`.
+   * The run has ended for the host, which ignores further output of the script. `isBroken`: its guest broke a rule,
+   * and its instance is never used again. Answered by `released`.
    */
   | [type: 'drop', run: number, isBroken: boolean];
 
 export interface RunStart {
   slot: number;
   sha256: string;
-  /** Left out where the worker has compiled it before; see `BytecodeLedger`. */
+  /** Omitted if the worker has compiled it before; see `BytecodeLedger`. */
   javascript: string | undefined;
   initText: string;
   clockMs: number;
   wallMs: number;
-  /** How long it may compute while others want the thread, in ms. */
+  /** How long the script may compute while others want the thread, in ms. */
   sliceMs: number;
-  /** Left out where they are the same as in the last command that had limits. */
+  /** Omitted if they are the same as in the last command that had limits. */
   limits: SandboxLimits | undefined;
 }
 
@@ -48,19 +48,19 @@ export interface RunRestore {
   sliceMs: number;
   limits: SandboxLimits;
   maxMemoryBytes: number;
-  /** Engine and image, where the snapshot is of another version. */
+  /** Engine and image, if the snapshot belongs to another version. */
   other: ExecuteArtefacts | undefined;
 }
 
 /**
- * A worker's report of one segment. Sent as a list, which costs a fraction of an object with names; rare members are in
- * `rest`.
+ * A worker's report of one segment. Sent as a list, which costs a fraction of an object with names; rare members are
+ * in `rest`.
  */
 export type WorkerReport = [
   run: number,
   /** See `ReportKind`. */
   kind: number,
-  /** The guest's outbox in its frame, see `quickjs/outbox.ts`; empty where the guest wrote nothing. */
+  /** The guest's outbox in its frame, see `quickjs/outbox.ts`; empty if the guest wrote nothing. */
   text: string,
   computeMs: number,
   memoryBytes: number,
@@ -70,17 +70,17 @@ export type WorkerReport = [
 export const ReportKind = {
   /** The run is over. */
   ended: 1,
-  /** Nothing but the answer to `drop`: the run holds no slot any more. */
+  /** Only the answer to `drop`: the run holds no slot any more. */
   released: 2,
   /** The worker had the script's bytecode. */
   cacheHit: 4,
-  /** Nothing but the answer to `restore`: the guest waits. */
+  /** Only the answer to `restore`: the guest waits. */
   restored: 8,
-  /** Nothing but the answer to `capture`. */
+  /** Only the answer to `capture`. */
   captured: 16,
-  /** The segment was thrown away, so that others on this thread can run; the run holds no slot any more. */
+  /** The segment was discarded so that others on this thread can run; the run holds no slot any more. */
   moved: 32,
-  /** Nothing but the answer to `run` or `restore`: the system has no memory for a sandbox; the run holds no slot any more. */
+  /** Only the answer to `run` or `restore`: the system has no memory for a sandbox; the run holds no slot any more. */
   refused: 64,
 } as const;
 
@@ -88,7 +88,7 @@ export interface ReportRest {
   end: SandboxEnd | undefined;
   unhandled: readonly GuestThrow[];
   unobservable: readonly number[];
-  /** Instances this worker dropped so far, their bytes, and what its live ones have grown by. */
+  /** Instances that this worker has dropped so far, their bytes, and the growth of its live ones. */
   dropped: number;
   droppedBytes: number;
   grownBytes: number;

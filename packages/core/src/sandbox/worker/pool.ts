@@ -29,31 +29,31 @@ import { WorkerRoster } from './worker-roster.js';
 import { HUNG, type WorkerThread } from './worker-thread.js';
 
 export interface QuickJsOptions {
-  /** Worker threads. Default: 2, or the number of cores where that is less. */
+  /** Number of worker threads. Default: 2, or the number of cores if that is less. */
   size?: number;
-  /** Scripts that may be live on one worker, most of them waiting for tools. Default 1 024. */
+  /** Maximum number of live scripts on one worker; most of them wait for tools. Default 1 024. */
   slotsPerWorker?: number;
   /**
-   * Bytes that the sandboxes of all live scripts may take together; a script beyond them waits in the queue. Default:
-   * a quarter of the machine's memory, or of its control group's where that is less.
+   * Maximum bytes of the sandboxes of all live scripts together; further scripts wait in the queue. Default: a
+   * quarter of the machine's memory, or of its control group's if that is less.
    */
   maxPoolBytes?: number;
   /** Replaces a worker after this many scripts. Default: never. */
   maxScriptsPerWorker?: number;
-  /** Scripts that may wait for a free sandbox. Default 10 000. */
+  /** Maximum number of scripts that wait for a free sandbox. Default 10 000. */
   maxWaiting?: number;
-  /** The most memory one sandbox can ever have, in MiB. Default 1 088: the highest `memoryMb` and the engine. */
+  /** Maximum memory of one sandbox, in MiB. Default 1 088: the highest `memoryMb` plus the engine. */
   maxMemoryMb?: number;
 }
 
-/** Workers that may die while they execute one script, before the script counts as the cause. */
+/** Number of workers that may die while they execute one script, before the script counts as the cause. */
 const MAX_DEATHS = 3;
 
 /**
- * QuickJS in worker threads, many scripts a worker: as many as its slots and the pool's memory allow. Beyond that runs
- * wait, and principals take turns. A worker that had to be ended is replaced, and its other scripts resume from their
- * tapes on another worker. A script that computes for long while others share its worker is moved in the same way, to a
- * slow lane of workers that serve such scripts only.
+ * Runs scripts on QuickJS in worker threads. Each worker runs as many scripts as its slots and the pool's memory
+ * allow. Further runs wait, and principals take turns. A worker that had to be terminated is replaced, and its other
+ * scripts resume from their tapes on another worker. A script that computes for long while others share its worker is
+ * moved in the same way, to a slow lane of workers that serve such scripts only.
  */
 export class QuickJsPool implements SandboxRuntime {
   readonly name = 'quickjs';
@@ -82,7 +82,7 @@ export class QuickJsPool implements SandboxRuntime {
   #completed = 0;
   #moved = 0;
 
-  /** `entry`: the module of a worker thread. Tests plant faults there. */
+  /** `entry`: the module of a worker thread. Tests inject faults there. */
   constructor(options: QuickJsOptions = {}, entry = new URL('./entry.js', import.meta.url)) {
     this.#options = {
       size: options.size ?? Math.min(2, availableParallelism()),
@@ -184,7 +184,10 @@ export class QuickJsPool implements SandboxRuntime {
     };
   }
 
-  /** What live sandboxes have grown by, and those that their scripts have left and their threads have not. */
+  /**
+   * The growth of live sandboxes, plus sandboxes whose scripts have left them and whose threads have not yet freed
+   * them.
+   */
   #grownBytes(): number {
     return this.#workers.grownBytes + this.#draining.size * SANDBOX_BYTES;
   }
@@ -204,7 +207,7 @@ export class QuickJsPool implements SandboxRuntime {
     await this.#workers.ready();
   }
 
-  /** Puts a run on the least loaded worker with a free slot. */
+  /** Assigns a run to the least loaded worker with a free slot. */
   #dispatch(run: LiveRun): boolean {
     if (!this.#isLoaded) return false;
     if (run.lane === 'slow') {
@@ -223,7 +226,7 @@ export class QuickJsPool implements SandboxRuntime {
     return true;
   }
 
-  /** Max memory of one sandbox. */
+  /** Maximum memory of one sandbox. */
   get #maxMemoryBytes(): number {
     return this.#options.maxMemoryMb * 1_048_576;
   }
@@ -243,7 +246,7 @@ export class QuickJsPool implements SandboxRuntime {
     sendRun(run, worker, this.#maxMemoryBytes);
   }
 
-  /** A worker executes one segment at a time; a script that waits for one that computes for long is refused in time. */
+  /** A worker executes one segment at a time. A script that waits for a long computation is rejected in time. */
   #limitWait(run: LiveRun, worker: WorkerThread): void {
     const { queueWaitMs } = run.job.limits;
     run.notStarted = setTimeout(() => {
@@ -273,7 +276,7 @@ export class QuickJsPool implements SandboxRuntime {
     const [key, kind] = report;
     if ((kind & ReportKind.released) !== 0) return this.#drained(key);
     const run = this.#runs.get(key);
-    // The worker that a run has left may still report it.
+    // The previous worker of a run may still report it.
     if (run === undefined || run.state === 'ended' || run.worker !== worker) return;
     run.outstanding--;
     if (run.lane === 'slow' && run.outstanding <= 0) this.#slowLane.leave(run);
@@ -393,8 +396,9 @@ export class QuickJsPool implements SandboxRuntime {
   }
 
   /**
-   * The script that hung its worker ends with the limit that it exceeded; the others start over on another worker, along
-   * their tapes. So does the one that a worker was busy with when it died, until that has happened too often.
+   * The script that hung its worker ends with the limit that it exceeded. The others start over on another worker,
+   * along their tapes. A script that was executing when its worker died starts over too, until that has happened too
+   * often.
    */
   #recover(worker: WorkerThread, culprit: number | undefined, detail: string): void {
     if (this.#closed) return;
@@ -411,7 +415,7 @@ export class QuickJsPool implements SandboxRuntime {
     this.#serveWaiting();
   }
 
-  /** Threads die again and again before they are ready: no run waits for one any longer. */
+  /** Threads die repeatedly before they are ready, so no run waits for one any longer. */
   #giveUp(affected: readonly LiveRun[], detail: string): void {
     const isEmpty = this.#workers.size === 0;
     for (const run of isEmpty ? this.#runs.all() : affected) {
@@ -421,10 +425,10 @@ export class QuickJsPool implements SandboxRuntime {
     }
     if (!isEmpty) return;
     this.#warming = undefined;
-    this.#workers.forgetFailures();
+    this.#workers.resetFailures();
   }
 
-  /** On another worker, now or when one has room. */
+  /** Moves the run to another worker, now or as soon as one has room. */
   #restart(run: LiveRun): void {
     this.#startOver(run);
     if (!this.#dispatch(run)) this.#stranded.add(run);

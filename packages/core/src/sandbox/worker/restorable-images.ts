@@ -3,10 +3,10 @@ import { keepableArtefacts, loadKept, type ExecuteArtefacts } from './artefacts.
 import { readCapture } from './captures.js';
 import type { Origin } from './live-run.js';
 
-/** Engines and images of other versions that stay loaded. */
+/** Maximum number of engines and images of other versions that stay loaded. */
 const MAX_LOADED = 4;
 
-/** The images that captured scripts are restored with: this version's, and others on demand. */
+/** The images from which captured scripts are restored: this version's, and others on demand. */
 export class RestorableImages {
   readonly #maxMemoryMb: number;
   readonly #loaded = new Map<string, Promise<ExecuteArtefacts>>();
@@ -16,13 +16,13 @@ export class RestorableImages {
     this.#maxMemoryMb = maxMemoryMb;
   }
 
-  /** This version's, by their names. */
+  /** This version's images, by their names. */
   current(): Promise<ReadonlyMap<string, Uint8Array>> {
     this.#current ??= keepableArtefacts();
     return this.#current;
   }
 
-  /** Rejects where the capture is damaged, or one of its images cannot be found. */
+  /** Rejects if the capture is damaged, or if one of its images cannot be found. */
   async originOf(capture: SandboxCapture, images: ImageSource): Promise<Origin> {
     const snapshot = readCapture(capture.state);
     const current = [...(await this.current()).keys()];

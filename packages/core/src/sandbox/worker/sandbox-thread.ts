@@ -16,18 +16,18 @@ import {
 } from './messages.js';
 import { onMessages } from './short-waits.js';
 
-/** Max idle instances for reuse, and max of them when nothing has run for a while. */
+/** Maximum number of idle instances for reuse, and the maximum after a period without work. */
 const MAX_PRISTINE = 128;
 const MAX_WHEN_IDLE = 8;
 const IDLE_MS = 2_000;
-/** How long the reports of a batch's first scripts may wait for those of the later ones. */
+/** How long the reports of a batch's first scripts may wait for those of the later ones, in ms. */
 const REPORT_MS = 5;
-/** Growth is reported in such steps, so that most scripts report none. */
+/** Growth is reported in steps of this size, so that most scripts report none. */
 const GROWTH_STEP = 262_144;
 
 /**
- * A worker thread with several sandboxes. It executes commands in the order they come, one segment at a
- * time; a script that waits for its tools holds a slot, not the worker.
+ * A worker thread with several sandboxes. It executes commands in the order of arrival, one segment at a time; a
+ * script that waits for its tools holds a slot, not the worker.
  */
 export class SandboxThread {
   readonly #port: MessagePort;
@@ -58,7 +58,7 @@ export class SandboxThread {
     this.#port = port;
     this.#birth = birth;
     this.#makeEngine = makeEngine;
-    // Copied from shared memory once: every script gets a copy, and copying from shared memory is slower.
+    // Copied from shared memory once: every script needs a copy, and copying from shared memory is slower.
     birth.execute.content = birth.execute.content.slice();
     this.#control = new Control(birth.control);
     this.#compiler = new BytecodeCompiler(birth.module, birth.compile);
@@ -178,7 +178,7 @@ export class SandboxThread {
     this.#pushAnswer(run, ReportKind.captured, snapshot === undefined ? {} : { snapshot });
   }
 
-  /** Undefined where the system has no memory for one; then the run is refused. */
+  /** Undefined if the system has no memory for one; the run is then rejected. */
   #takeSlot(run: number, other?: ExecuteArtefacts): Slot | undefined {
     try {
       if (other === undefined) return this.#pristine.pop() ?? this.#makeSlot();
@@ -201,7 +201,7 @@ export class SandboxThread {
   #settle(run: number, batchJson: string, settled: number[], clockMs: number, wallMs: number): void {
     const running = this.#live.get(run);
     if (running === undefined) {
-      // The run ended before this command arrived; every command is answered all the same.
+      // The run ended before this command arrived; every command is answered nevertheless.
       this.#pushReport(run, endedSegment({ type: 'cancelled', reason: 'cancelled' }), true, false);
       return;
     }
@@ -226,7 +226,7 @@ export class SandboxThread {
     this.#ended.push(running.slot);
   }
 
-  /** Between the commands of a batch, and after the last one's report is on its way. */
+  /** Runs between the commands of a batch, and after its last report was sent. */
   #recycleEnded(): void {
     while (this.#ended.length > 0) {
       const slot = this.#ended.pop()!;
@@ -261,7 +261,7 @@ export class SandboxThread {
     this.#reports.push(report);
   }
 
-  /** An answer that is no segment. */
+  /** An answer that is not a segment. */
   #pushAnswer(run: number, kind: number, said: Pick<ReportRest, 'snapshot' | 'detail'> = {}): void {
     const rest = { end: undefined, unhandled: [], unobservable: [], ...this.#memory(), ...said };
     this.#reports.push([run, kind, '', 0, 0, rest]);

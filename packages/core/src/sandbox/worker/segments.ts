@@ -3,7 +3,7 @@ import { readFrame, readGuestThrow, readOutbox, type FramedSegment, type Outbox 
 import type { ColumnReader } from './columns.js';
 import { ReportKind, type WorkerReport } from './messages.js';
 
-/** Throws a `GuestBreach` where the guest's part breaks a rule. */
+/** Throws a `GuestBreach` if the guest's part breaks a rule. */
 export function readSegment(report: WorkerReport, limits: SandboxLimits, columns: ColumnReader): SandboxSegment {
   const [, kind, text, computeMs, memoryBytes, rest] = report;
   const frame = readFrame(text);
@@ -57,7 +57,7 @@ function withUnhandled(end: SandboxEnd | undefined, unhandled: readonly GuestThr
   return unhandled.length === 0 ? end : { ...end, unhandled: unhandled.map(readGuestThrow) };
 }
 
-/** Traces with the columns of the source instead of the engine's. */
+/** Converts traces from the engine's columns to the source's. */
 function withColumns(end: SandboxEnd | undefined, columns: ColumnReader): SandboxEnd | undefined {
   if (end === undefined || columns.areBytes) return end;
   const mended = (thrown: GuestThrow): GuestThrow => ({ ...thrown, stack: columns.stack(thrown.stack) });

@@ -1,27 +1,29 @@
 import { receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
 
 /**
- * How long a worker stays awake for its next message, in ms. The system wakes a sleeping thread only after 7 to 30 µs, in
- * a virtual machine later still; that is most of a quick tool call.
+ * How long a worker stays awake for its next message, in ms. The system wakes a sleeping thread only after 7 to 30
+ * µs, and later in a virtual machine, which is most of the time of a quick tool call.
  */
 const AWAKE_MS = 0.05;
-/** A message that comes this soon after the worker's answer, waking included, was worth staying awake for. */
+/** If a message arrives this soon after the worker's answer, including the wake-up, staying awake was worthwhile. */
 const SOON_MS = 0.15;
-/** So many in a row before the worker stays awake: at worst one short wait in so many is wasted. */
+/**
+ * Number of such messages in a row before the worker stays awake: at worst, one short wait in this number is wasted.
+ */
 const SOON_IN_A_ROW = 4;
-/** The event loop has its turn at least this often. */
-const LONGEST_MS = 20;
+/** The event loop gets a turn at least this often, in ms. */
+const MAX_MS = 20;
 
 /**
- * Reads a port's messages, and stays awake between them while they come in quick succession. When one message does not
- * come soon, the thread sleeps again. `sent` says how many messages have arrived: polling the port itself would hold up
- * its sender.
+ * Reads a port's messages, and stays awake between them while they come in quick succession. If the next message does
+ * not come soon, the thread sleeps again. `sent` returns how many messages have arrived: polling the port itself
+ * would block its sender.
  */
 export function onMessages(port: MessagePort, sent: () => number, handle: (message: unknown) => void): void {
   let answeredAt = 0;
   let soon = 0;
   let taken = 0;
-  // The count may run ahead of the messages that were taken, or be about to catch up with them.
+  // The count may be ahead of the messages that were taken, or about to catch up with them.
   const hasMore = () => ((sent() - taken) | 0) > 0;
   port.on('message', (first: unknown) => {
     const arrivedAt = performance.now();
@@ -30,7 +32,7 @@ export function onMessages(port: MessagePort, sent: () => number, handle: (messa
       taken = (taken + 1) | 0;
       handle(received.message);
       answeredAt = performance.now();
-      if (soon < SOON_IN_A_ROW || answeredAt - arrivedAt > LONGEST_MS) return;
+      if (soon < SOON_IN_A_ROW || answeredAt - arrivedAt > MAX_MS) return;
       received = nextMessage(port, hasMore, answeredAt + AWAKE_MS);
     }
     soon = 0;
@@ -38,14 +40,14 @@ export function onMessages(port: MessagePort, sent: () => number, handle: (messa
 }
 
 /**
- * The same for the thread that waits for a worker's answer. It is the application's own, so it is not held up: its event
- * loop keeps turning, with all its other work, where it would sleep.
+ * The same for the thread that waits for a worker's answer. This thread belongs to the application, so it is never
+ * blocked: its event loop keeps turning, with all its other work, instead of sleeping.
  */
 export class WakefulLoop {
   #sentAt = 0;
   #isAwaited = false;
   #isTurning = false;
-  /** It kept turning for the last message, and the answer came too late. */
+  /** The loop kept turning for the last message, and the answer came too late. */
   #gaveUp = false;
   #soon = 0;
 

@@ -3,7 +3,7 @@ import type { LiveRun } from './live-run.js';
 import { WaitingRuns } from './waiting-runs.js';
 import type { WorkerThread } from './worker-thread.js';
 
-/** How long a script may compute in the lane before it makes room for one that waits; doubled each time it did. */
+/** How long a script may compute in the lane before it yields to one that waits; doubled after each yield. */
 const FIRST_SLICE_MS = 250;
 
 /** The pool, as the lane uses it. */
@@ -13,15 +13,15 @@ export interface SlowLaneHost {
   isOpen(worker: WorkerThread): boolean;
   /** Sends the worker what the run has to execute next. */
   startTurn(run: LiveRun, worker: WorkerThread): void;
-  /** A run has waited for its turn for as long as it may. */
+  /** A run has waited for its turn for the maximum time. */
   expire(run: LiveRun, waitedMs: number): void;
 }
 
 /**
- * Scripts that compute for long, on workers of their own. Each worker executes for one script at a time; the others
- * wait for a turn, and principals take turns. While others wait, the script whose turn it is yields after a slice: the
- * work of that slice is discarded, so its next slice is twice as long. A script waits for its first turn at most as long
- * as for any sandbox (`queueWaitMs`), and for every later one also at most for the rest of its wall clock.
+ * Runs scripts with long computations on separate workers. Each worker executes one script at a time; the others wait
+ * for a turn, and principals take turns. While others wait, the script whose turn it is yields after a slice: the
+ * work of that slice is discarded, so its next slice is twice as long. A script waits for its first turn at most as
+ * long as for any sandbox (`queueWaitMs`), and for every later one also at most for the rest of its wall clock.
  */
 export class SlowLane {
   readonly #host: SlowLaneHost;
@@ -74,7 +74,7 @@ export class SlowLane {
   }
 }
 
-/** It has had no turn, and nothing of it was reported. */
+/** It has had no turn, and no segment of it was reported. */
 export function isNew(run: LiveRun): boolean {
   return run.segments === 0 && run.sliceMs === 0;
 }

@@ -9,7 +9,7 @@ export class WaitingRuns<Run> {
     return this.#timers.size;
   }
 
-  /** False when the queue is full. `onExpired` is called once where the wait takes too long. */
+  /** False if the queue is full. `onExpired` is called once if the wait takes too long. */
   add(run: Run, principal: string | undefined, waitMs: number, onExpired: () => void): boolean {
     // defence: queue-is-bounded
     if (this.#timers.size >= this.capacity) return false;
@@ -43,7 +43,7 @@ export class WaitingRuns<Run> {
     this.#timers.delete(run);
     const queue = this.#queues.get(entry.principal)!;
     queue.splice(queue.indexOf(run), 1);
-    // To the end of the queue: the next principal is served first.
+    // Moves the principal to the end of the queue, so that the next one is served first.
     // defence: principals-take-turns, without it: if (queue.length === 0) this.#queues.delete(entry.principal);
     this.#queues.delete(entry.principal);
     if (queue.length > 0) this.#queues.set(entry.principal, queue);

@@ -6,7 +6,7 @@ interface RosterOptions {
   /** Workers of the fast lane. */
   readonly size: number;
   readonly slotsPerWorker: number;
-  /** A worker that has started so many is replaced. */
+  /** A worker that has started this many scripts is replaced. */
   readonly maxScriptsPerWorker: number;
   readonly maxMemoryMb: number;
 }
@@ -21,15 +21,15 @@ interface RosterHandlers {
 /** Memory of dropped instances that a worker may still hold: it is freed by V8's next full collection, or with the worker. */
 const RETIRE_BYTES = 1 << 30;
 
-/** Threads that may die before they are ready, in a row, before the roster stops making new ones. */
+/** Maximum number of consecutive threads that die before they are ready; after that the roster creates no new ones. */
 const MAX_FAILED_STARTS = 3;
 
-/** How long a worker of the slow lane is kept when it has nothing to do. */
+/** How long an idle worker of the slow lane is kept, in ms. */
 const SLOW_LANE_IDLE_MS = 5_000;
 
 /**
- * The worker threads of a pool: makes them, replaces those that are lost or worn out, and keeps a spare one ready. A
- * worn-out worker is replaced at once and ends with its last script.
+ * Creates the worker threads of a pool, replaces lost and worn-out ones, and keeps a spare one ready. A worn-out
+ * worker is replaced at once and ends with its last script.
  */
 export class WorkerRoster {
   readonly #options: RosterOptions;
@@ -37,13 +37,13 @@ export class WorkerRoster {
   readonly #handlers: RosterHandlers;
   readonly #fast: WorkerThread[] = [];
   readonly #slow: WorkerThread[] = [];
-  /** Worn out, and replaced already. */
+  /** Workers that are worn out and already replaced. */
   readonly #retiring = new Set<WorkerThread>();
   #spare: WorkerThread | undefined;
   #artefacts: Promise<Artefacts> | undefined;
   #failedStarts = 0;
   #replaced = 0;
-  /** Instances that workers had dropped which are gone now. */
+  /** Number of instances dropped by workers that no longer exist. */
   #droppedBefore = 0;
 
   constructor(options: RosterOptions, entry: URL, handlers: RosterHandlers) {
@@ -65,7 +65,7 @@ export class WorkerRoster {
     return this.#fast.reduce((sum, worker) => sum + worker.droppedInstances, this.#droppedBefore);
   }
 
-  /** What live sandboxes have grown by. */
+  /** The growth of live sandboxes in bytes. */
   get grownBytes(): number {
     return [...this.#fast, ...this.#slow, ...this.#retiring].reduce((sum, worker) => sum + worker.grownBytes, 0);
   }
@@ -81,7 +81,7 @@ export class WorkerRoster {
     await this.#fast[0]?.ready;
   }
 
-  /** Undefined where every worker of the fast lane is full. */
+  /** Undefined if every worker of the fast lane is full. */
   leastLoaded(): WorkerThread | undefined {
     let best: WorkerThread | undefined;
     for (const worker of this.#fast)
@@ -93,9 +93,9 @@ export class WorkerRoster {
     return worker.hasSlot && !this.#isWornOut(worker);
   }
 
-  /** Made when the first script computes for long, and ended when none does any more. */
+  /** Started when a script first computes for long, and ended when none does any more. */
   slowLane(): readonly WorkerThread[] {
-    // Half as many: what computes for long must not keep everybody else from the processors.
+    // Half as many, because long computations must not keep all other scripts from the processors.
     while (this.#slow.length < Math.max(1, this.#options.size >> 1)) this.#slow.push(this.#spawn('slow'));
     return this.#slow;
   }
@@ -112,7 +112,7 @@ export class WorkerRoster {
     else if (worker.lane === 'slow') this.#endWhenIdle(worker);
   }
 
-  /** The thread is gone. False where too many have died before they were ready: then no other takes its place. */
+  /** The thread is gone. False if too many have died before they were ready: then it is not replaced. */
   replaceLost(worker: WorkerThread): boolean {
     this.#retiring.delete(worker);
     const isSpare = worker === this.#spare;
@@ -126,7 +126,7 @@ export class WorkerRoster {
   }
 
   /** Threads may be started again. */
-  forgetFailures(): void {
+  resetFailures(): void {
     this.#failedStarts = 0;
   }
 
@@ -161,7 +161,7 @@ export class WorkerRoster {
     return worker.started >= this.#options.maxScriptsPerWorker;
   }
 
-  /** As long as few workers still serve their last scripts. */
+  /** Only while few workers still serve their last scripts. */
   #replaceWornOut(): void {
     for (const worker of this.#fast) {
       if (!this.#isWornOut(worker) || this.#retiring.size >= this.#options.size) continue;
@@ -181,7 +181,7 @@ export class WorkerRoster {
     if (index < 0 && !this.#slow.includes(worker)) return;
     this.#replaced++;
     this.#droppedBefore += worker.droppedInstances;
-    // The slow lane is filled when it is needed.
+    // The slow lane is filled on demand.
     if (index < 0) return this.#remove(worker);
     this.#fast[index] = this.#spare ?? this.#spawn('fast');
     this.#spare = this.#spawn('fast');
@@ -205,7 +205,7 @@ export class WorkerRoster {
   }
 }
 
-/** An idle worker rather than a busy one, then the one with fewer live scripts. */
+/** Prefers an idle worker to a busy one, then the one with fewer live scripts. */
 function isBetter(worker: WorkerThread, other: WorkerThread): boolean {
   if (worker.isBusy !== other.isBusy) return other.isBusy;
   return worker.load < other.load;

@@ -6,7 +6,7 @@ import { Control, IDLE } from './control.js';
 import type { WorkerBirth, WorkerCommand, WorkerReport } from './messages.js';
 import { WakefulLoop } from './short-waits.js';
 
-/** Max scripts whose bytecode a worker caches. */
+/** Maximum number of scripts whose bytecode a worker caches. */
 const BYTECODE_CACHE = 1000;
 /** How often a busy worker is checked, and how far past its limits a segment may be before the worker is ended. */
 const WATCH_MS = 100;
@@ -19,16 +19,19 @@ export const HUNG = 'worker hung';
 
 export interface WorkerThreadHandlers {
   onReport(report: WorkerReport): void;
-  /** The thread is gone; `culprit` is the run it was busy with. */
+  /** The thread is gone; `culprit` is the run that it was executing. */
   onLost(culprit: number | undefined, detail: string): void;
-  /** The pool has one script only: nothing else needs the time that it waits. */
+  /** The pool has only one script: no other work needs the time that it waits. */
   hasOneRun(): boolean;
 }
 
 /** Scripts of the slow lane do not yield to neighbours: they are there because they compute for long. */
 export type Lane = 'fast' | 'slow';
 
-/** One worker thread as the pool sees it: sends in batches, mirrors its cache, ends it when it hangs. */
+/**
+ * One worker thread as the pool sees it: it sends in batches, mirrors the thread's cache, and terminates the thread
+ * if it hangs.
+ */
 export class WorkerThread {
   readonly control: Control;
   readonly ready: Promise<void>;
@@ -36,7 +39,7 @@ export class WorkerThread {
   load = 0;
   /** Scripts that were started here. */
   started = 0;
-  /** It has been ready. */
+  /** It has been ready before. */
   born = false;
   droppedInstances = 0;
   droppedBytes = 0;
@@ -55,7 +58,7 @@ export class WorkerThread {
   #lastLimits: SandboxLimits | undefined;
   #lost = false;
 
-  /** The thread starts while the artefacts are still read; it ends where they cannot be read. */
+  /** The thread starts while the artefacts are still being read; it ends if they cannot be read. */
   constructor(
     artefacts: Promise<Artefacts>,
     slots: number,
@@ -82,8 +85,8 @@ export class WorkerThread {
       this.#worker.once('message', () => {
         this.born = true;
         this.#worker.on('message', (reports: WorkerReport[]) => this.#receive(reports));
-        // Referenced until now, so that the process does not end while a thread is awaited. Adding a listener references
-        // the thread again, so this comes last. A thread that is being ended stays referenced.
+        // The thread was referenced until now, so that the process does not exit while it is awaited. Adding a
+        // listener references it again, so this comes last. A thread that is being terminated stays referenced.
         if (this.load === 0 && !this.#lost) this.#worker.unref();
         resolve();
       });
@@ -127,14 +130,14 @@ export class WorkerThread {
     if (this.lane === 'fast') this.control.setScripts(this.load);
   }
 
-  /** True where the worker has the bytecode. After the call it has. */
+  /** True if the worker has the bytecode. After the call it has. */
   knows(sha256: string): boolean {
     if (this.#ledger.use(sha256) === true) return true;
     this.#ledger.add(sha256, true);
     return false;
   }
 
-  /** True where the last run that was sent had the same limits. After the call these are the last. */
+  /** True if the last run that was sent had the same limits. After the call these are the last. */
   isLastLimits(limits: SandboxLimits): boolean {
     const isLast = this.#lastLimits === limits;
     this.#lastLimits = limits;
@@ -190,12 +193,12 @@ export class WorkerThread {
   }
 
   /**
-   * The engine stops itself at a script's limits. This is for the case that it does not: the same segment has run for
+   * The engine stops itself at a script's limits. This handles the case that it does not: one segment has run for
    * longer than any segment may.
    */
   #look(): void {
     this.#watch = undefined;
-    // The timer runs out rather than being cleared with every answer: answers come thousands of times a second.
+    // The timer expires instead of being cleared at every answer, because answers arrive thousands of times a second.
     if (this.#unanswered === 0) return;
     const { run, entered } = this.control.busy();
     const now = performance.now();
@@ -209,7 +212,7 @@ export class WorkerThread {
     this.#watch = setTimeout(() => this.#look(), WATCH_MS).unref();
   }
 
-  /** Max time of a segment of each live run, in ms; written by the pool. */
+  /** Maximum time of a segment of each live run, in ms; written by the pool. */
   readonly segmentLimits = new Map<number, number>();
 
   #segmentLimit(run: number): number {

@@ -4,17 +4,20 @@ import { isUnknownKey } from '../../text/unknown-key.js';
 import { leadsThrough } from '../../text/value-path.js';
 import type { CallFact, SourceFacts } from '../source-facts.js';
 
-/** What a tool's own validator says of an argument before the script runs; undefined where there is no such tool. */
+/**
+ * The judgement of a tool's own validator about an argument before the script runs; undefined if there is no such
+ * tool.
+ */
 export type JudgeArgument = (tool: string, known: KnownArgument) => KnownVerdict | undefined;
 
-/** Something in a call that the tool will refuse. */
+/** A fault in a call that the tool will reject. */
 export interface CallIssue {
   readonly call: CallFact;
   readonly offset: number;
-  /** A member is not there; the offset is that of what should hold it. */
+  /** A member is missing; the offset is that of the value that should contain it. */
   readonly isMissing: boolean;
   readonly isUnknownKey: boolean;
-  /** What it is about: the last part of its path. */
+  /** The name that the fault is about: the last part of its path. */
   readonly name: string;
   readonly message: string;
 }
@@ -24,11 +27,11 @@ interface CallNote {
   readonly message: string;
 }
 
-/** The calls of tools whose arguments are known, as the tools' own validators judge them. */
+/** The tool calls with known arguments, as the tools' own validators judge them. */
 export interface JudgedCalls {
   readonly issues: readonly CallIssue[];
   readonly notes: readonly CallNote[];
-  /** Calls with arguments that are known to the last part and that their tools accept. */
+  /** Calls whose arguments are completely known and accepted by their tools. */
   readonly accepted: ReadonlySet<CallFact>;
 }
 

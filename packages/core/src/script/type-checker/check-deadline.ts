@@ -1,12 +1,15 @@
-/** What of its time a check must have spent computing to count as slow, and not merely as waiting for its turn. */
+/**
+ * The share of its time that a check must have spent computing to count as slow, and not merely as waiting for a
+ * processor.
+ */
 const OWN_SHARE = 0.6;
-/** However busy the machine is, nobody waits longer than this many times the deadline. */
-const MOST_TIMES = 8;
-const LEAST_EXTENSION_MS = 20;
+/** Maximum wait on a busy machine, as a multiple of the deadline. */
+const MAX_WAIT_FACTOR = 8;
+const MIN_EXTENSION_MS = 20;
 
 /**
- * A check's deadline in the checker's own processor time, as far as the platform tells it: on a busy machine a
- * good script must not run unchecked because others compute. Calls back once, unless it was stopped.
+ * A check's deadline in the checker's own processor time, if the platform reports it: a good script must not run
+ * unchecked because other processes compute. Calls back once, unless it was stopped.
  */
 export class CheckDeadline {
   readonly #deadlineMs: number;
@@ -31,8 +34,8 @@ export class CheckDeadline {
   #look(): void {
     const now = this.#cpuMs();
     const used = now === undefined || this.#startedCpu === undefined ? Infinity : now - this.#startedCpu;
-    const isLate = performance.now() - this.#startedAt >= this.#deadlineMs * MOST_TIMES;
+    const isLate = performance.now() - this.#startedAt >= this.#deadlineMs * MAX_WAIT_FACTOR;
     if (isLate || used >= this.#deadlineMs * OWN_SHARE) return this.#onMissed();
-    this.#timer = setTimeout(() => this.#look(), Math.max(LEAST_EXTENSION_MS, this.#deadlineMs - used));
+    this.#timer = setTimeout(() => this.#look(), Math.max(MIN_EXTENSION_MS, this.#deadlineMs - used));
   }
 }

@@ -5,33 +5,36 @@ import { compilerExecutable } from './compiler-executable.js';
 import { readTypeLibrary } from './read-type-library.js';
 
 export interface CheckPoolOptions {
-  /** Processes at most; the second starts when checks pile up. Default: 2, or 1 on a single core. */
+  /** Maximum number of processes; the second starts when checks pile up. Default: 2, or 1 on a single core. */
   readonly size?: number;
-  /** For one check, in ms. Default 150. */
+  /** Maximum time of one check, in ms. Default 150. */
   readonly deadlineMs?: number;
-  /** Path of the compiler. Default: the one that came with `typescript`. */
+  /** Path of the compiler. Default: the one in the package `typescript`. */
   readonly executable?: string;
 }
 
-/** What a script can call, as text for the checker, and a name for it: the same name means the same text. */
+/**
+ * The declarations that a script can use, as text for the checker, and a name for them: the same name means the same
+ * text.
+ */
 export interface ToolSet {
   readonly name: string;
   readonly declarations: string;
 }
 
-/** `slow`: the deadline was missed. `unavailable`: no checker could be had. */
+/** `slow`: the deadline was missed. `unavailable`: no checker could be started. */
 export type CheckAnswer =
   | { readonly type: 'checked'; readonly diagnostics: readonly NativeDiagnostic[] }
   | { readonly type: 'slow' }
   | { readonly type: 'unavailable'; readonly detail: string };
 
 export interface CheckPoolStats {
-  /** Processes that live now. */
+  /** Number of live processes. */
   processes: number;
   checked: number;
-  /** Checks that missed their deadline. */
+  /** Number of checks that missed their deadline. */
   slow: number;
-  /** Processes that were started after the first. */
+  /** Number of processes that were started after the first. */
   restarts: number;
 }
 
@@ -39,26 +42,25 @@ interface Job {
   readonly toolSet: ToolSet;
   readonly text: string;
   readonly resolve: (answer: CheckAnswer) => void;
-  /** Processes that ended under it, not by its own deadline. */
+  /** Number of processes that ended during a check, other than by its deadline. */
   losses: number;
 }
 
-/** Processes that may fail to start, in a row, before none is tried any more. */
-const MOST_FAILED_STARTS = 3;
-/** Starting a process and reading a set of declarations for the first time. */
+/** Maximum number of consecutive failed starts before the pool stops starting processes. */
+const MAX_FAILED_STARTS = 3;
+/** Maximum time to start a process and to read a set of declarations for the first time, in ms. */
 const OPEN_MS = 15_000;
-/** Waiting checks at which a second process pays. */
+/** Number of waiting checks at which a second process is worthwhile. */
 const CROWD = 6;
-/** Sets of declarations that a process keeps. */
-const MOST_TOOL_SETS = 16;
+/** Maximum number of sets of declarations that a process keeps. */
+const MAX_TOOL_SETS = 16;
 
 /**
- * Warm processes of the native compiler, one check at a time in each; the others wait in one queue, and their
+ * Keeps processes of the native compiler warm. Each runs one check at a time; the others wait in one queue, and their
  * deadlines begin when their own check does.
  *
- * A seat: empty → (a job comes) opening → checking ⇄ idle → (killed, or died) empty. A process that misses a
- * deadline is killed: it can be told nothing while it computes. A job whose process died otherwise is tried
- * once more.
+ * A seat: empty → (a job comes) opening → checking ⇄ idle → (killed, or died) empty. A process that misses a deadline
+ * is killed, because it reads no message while it computes. A job whose process died otherwise is retried once.
  */
 export class CheckPool {
   readonly #options: Required<Omit<CheckPoolOptions, 'executable'>> & Pick<CheckPoolOptions, 'executable'>;
@@ -93,7 +95,7 @@ export class CheckPool {
     return { processes, checked: this.#checked, slow: this.#slow, restarts: Math.max(0, this.#started - 1) };
   }
 
-  /** Ids of the processes that live now; for tests. */
+  /** Ids of the live processes; for tests. */
   pids(): number[] {
     return this.#seats.map(({ process }) => process?.pid).filter((pid) => pid !== undefined);
   }
@@ -115,7 +117,7 @@ export class CheckPool {
         seat.process?.hold(false);
         if (answer === undefined) this.#queue.unshift(job);
         else job.resolve(answer);
-        // The next script does not wait for what this one has cost.
+        // The next script does not wait for the consequences of this one.
         if (answer?.type === 'slow' && this.#queue.length === 0) void this.warm(job.toolSet);
         this.#serve();
       });
@@ -132,7 +134,7 @@ export class CheckPool {
     return seat;
   }
 
-  /** Undefined where the job must be tried again. */
+  /** Undefined if the job must be retried. */
   async #work(seat: Seat, job: Job): Promise<CheckAnswer | undefined> {
     try {
       const process = await this.#opened(seat, job.toolSet);
@@ -151,7 +153,7 @@ export class CheckPool {
     }
   }
 
-  /** The seat's process, with the declarations read. Not charged to the check. */
+  /** The seat's process, after it has read the declarations. Their time does not count towards the check. */
   async #opened(seat: Seat, toolSet: ToolSet): Promise<CheckerProcess> {
     const process = seat.process ?? this.#start(seat);
     process.hold(true);
@@ -164,7 +166,7 @@ export class CheckPool {
   }
 
   #start(seat: Seat): CheckerProcess {
-    if (this.#failedStarts >= MOST_FAILED_STARTS) throw new Error('the checker does not start');
+    if (this.#failedStarts >= MAX_FAILED_STARTS) throw new Error('the checker did not start');
     this.#failedStarts++;
     this.#started++;
     const executable = this.#options.executable ?? compilerExecutable();
@@ -199,7 +201,7 @@ export class CheckPool {
 interface Seat {
   process: CheckerProcess | undefined;
   isBusy: boolean;
-  /** Open sets of declarations, the one used last at the end. */
+  /** Open sets of declarations, the most recently used one last. */
   toolSets: string[];
 }
 
@@ -211,6 +213,6 @@ class MissedDeadline extends Error {
 
 async function keepRecent(seat: Seat, process: CheckerProcess, name: string): Promise<void> {
   seat.toolSets = [...seat.toolSets.filter((other) => other !== name), name];
-  const oldest = seat.toolSets.length > MOST_TOOL_SETS ? seat.toolSets.shift() : undefined;
+  const oldest = seat.toolSets.length > MAX_TOOL_SETS ? seat.toolSets.shift() : undefined;
   if (oldest !== undefined) await process.close(oldest);
 }

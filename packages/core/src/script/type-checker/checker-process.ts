@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { JsonRpc } from './json-rpc.js';
 
 /**
- * The one file that speaks the native compiler's unstable programming interface (TypeScript 7.0.2,
- * `tsc --api --async`): its methods, its file callbacks, its way of naming snapshots. The package's own
- * client is left aside: it takes 60 ms to load, and gives the compiler this process's environment.
+ * The only file that uses the native compiler's unstable programming interface (TypeScript 7.0.2, `tsc --api
+ * --async`): its methods, its file callbacks, its snapshot names. The package's own client is not used: it takes 60
+ * ms to load, and passes this process's environment to the compiler.
  *
- * The compiler sees virtual files only. Every callback answers, so that it never looks at the disk.
+ * The compiler sees virtual files only. Every callback answers, so the compiler never reads the disk.
  */
 export class CheckerProcess {
   readonly #child: ChildProcess;
@@ -18,7 +18,10 @@ export class CheckerProcess {
   #snapshot: number | undefined;
   #isGone = false;
 
-  /** `onGone` is called once, when the process has ended for whatever reason. Throws where the machine has no room for a process. */
+  /**
+   * `onGone` is called once, when the process has ended for any reason. Throws if the machine cannot start another
+   * process.
+   */
   constructor(executable: string, library: string, onGone: () => void) {
     this.#onGone = onGone;
     this.#files.set(LIBRARY, library);
@@ -29,7 +32,7 @@ export class CheckerProcess {
       env: GARBAGE_COLLECTION,
       windowsHide: true,
     });
-    // Without descriptors for its pipes there is none of them, and the error comes later.
+    // If no descriptors are free, the pipes are missing and the error is emitted later.
     // defence: checker-start-errors
     this.#child.on('error', (error) => this.#gone(error));
     const { stdin, stdout } = this.#child;
@@ -46,7 +49,7 @@ export class CheckerProcess {
     return this.#isGone;
   }
 
-  /** Whether it keeps this process alive: only while somebody waits for it. */
+  /** Whether it keeps this process alive: only while a caller waits for it. */
   hold(isHeld: boolean): void {
     const { stdin, stdout } = this.#child;
     for (const handle of [this.#child, stdin, stdout] as { ref(): void; unref(): void }[]) {
@@ -57,10 +60,10 @@ export class CheckerProcess {
 
   kill(): void {
     this.#child.kill('SIGKILL');
-    this.#gone(new Error('it was ended'));
+    this.#gone(new Error('it was terminated'));
   }
 
-  /** Takes a set of declarations in, under a name. Rejects where the process ends. */
+  /** Loads a set of declarations under a name. Rejects if the process ends. */
   async open(project: string, declarations: string): Promise<void> {
     if (this.#projects.size === 0) await this.#rpc.request('initialize', null);
     const folder = folderOf(project);
@@ -97,7 +100,7 @@ export class CheckerProcess {
     return found ?? [];
   }
 
-  /** Processor time the process has used so far, in ms; undefined where the platform does not tell. */
+  /** Processor time of the process so far, in ms; undefined if the platform does not report it. */
   cpuMs(): number | undefined {
     if (process.platform !== 'linux' || this.#child.pid === undefined) return undefined;
     try {
@@ -117,12 +120,12 @@ export class CheckerProcess {
     const { snapshot } = await this.#rpc.request<{ snapshot: number }>('updateSnapshot', change);
     const before = this.#snapshot;
     this.#snapshot = snapshot;
-    // Nobody waits for it; a failure is the process's end, which is told anyway.
+    // No caller waits for it; a failure is the process's end, which is reported anyway.
     if (before !== undefined) this.#rpc.request('release', { snapshot: before }).catch(() => {});
     return snapshot;
   }
 
-  /** What the compiler asks of the file system. */
+  /** Answers the compiler's requests to the file system. */
   #serve(method: string, parameter: unknown): unknown {
     const path = String(parameter);
     switch (method) {
@@ -149,7 +152,7 @@ export class CheckerProcess {
   }
 }
 
-/** As the compiler reports it; see `Diagnostic` in `typescript/unstable/async`. */
+/** A diagnostic as the compiler reports it; see `Diagnostic` in `typescript/unstable/async`. */
 export interface NativeDiagnostic {
   /** TypeScript's number, as in ts2345. */
   readonly code: number;
@@ -164,8 +167,8 @@ const ROOT = '/';
 const LIBRARY = '/guest.lib.d.ts';
 const CALLBACKS = ['readFile', 'fileExists', 'directoryExists', 'getAccessibleEntries', 'realpath'];
 /**
- * Settings of the Go runtime: it collects when its heap has grown fourfold, which halves the time of a check,
- * and harder above 128 MiB, which only many large sets of tools reach.
+ * Settings of the Go runtime: it collects garbage when its heap has grown fourfold, which halves the time of a check,
+ * and more often above 128 MiB, which only many large sets of tools reach.
  */
 const GARBAGE_COLLECTION = { GOGC: '300', GOMEMLIMIT: '128MiB' };
 const MS_PER_TICK = 10;
@@ -183,7 +186,7 @@ const CONFIGURATION = JSON.stringify({
     noResolve: true,
     strict: false,
     strictNullChecks: true,
-    // Its complaints are filtered; without it TypeScript gives up on inferring arrays and empty variables.
+    // Its diagnostics are filtered; without it TypeScript does not infer arrays and empty variables.
     noImplicitAny: true,
     useUnknownInCatchVariables: false,
   },

@@ -2,8 +2,8 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 /**
- * The path of TypeScript's native compiler for this platform, which npm installs beside the package
- * `typescript` as an optional dependency. Throws where it is not there.
+ * The path of TypeScript's native compiler for this platform, an optional dependency of the package `typescript`.
+ * Throws if it is not installed.
  */
 export function compilerExecutable(): string {
   const manifest = createRequire(import.meta.url).resolve('typescript/package.json');

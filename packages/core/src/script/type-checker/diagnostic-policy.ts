@@ -2,14 +2,14 @@ import type { CallFact, SourceFacts } from '../source-facts.js';
 import type { CallIssue, JudgedCalls } from './call-issues.js';
 import type { NativeDiagnostic } from './checker-process.js';
 
-/** What becomes of a complaint of TypeScript's: the script is refused, the model is told, or nothing. */
+/** The consequence of a TypeScript diagnostic: the script is rejected, the model is warned, or nothing. */
 export type Verdict = 'error' | 'warning' | 'off';
 
 /**
- * Decides what a complaint means for a script that is about to run. Refused is only what certainly fails, or
- * calls a tool wrongly: refusing a good script is worse than missing a bad one. What is only about types, or
- * about undefined and null, is told or passed over; so is what concerns values of which the script may know
- * more than TypeScript does.
+ * Decides the consequence of a diagnostic for a script that is about to run. Only a certain failure or a wrong tool
+ * call rejects the script: rejecting a good script is worse than missing a bad one. Diagnostics about types alone, or
+ * about undefined and null, become warnings or are dropped, and so do those about values that the script may know
+ * better than TypeScript.
  */
 export class DiagnosticPolicy {
   readonly #facts: SourceFacts;
@@ -19,7 +19,7 @@ export class DiagnosticPolicy {
   readonly #asked: ReadonlySet<string>;
   readonly #taken: ReadonlyMap<number, string>;
   readonly #toolMembers: ReadonlySet<number>;
-  readonly #behindAssigned: ReadonlySet<number>;
+  readonly #afterAssigned: ReadonlySet<number>;
   readonly #ownTypes: ReadonlySet<string>;
   readonly #loose: ReadonlySet<string>;
   readonly #annotated: ReadonlySet<string>;
@@ -29,7 +29,9 @@ export class DiagnosticPolicy {
   readonly #issues: readonly CallIssue[];
   readonly #neverEqual: ReadonlySet<number>;
 
-  /** `diagnostics`: all of the script's, with their offsets in it. `choices`: named types that are lists of literals. */
+  /**
+   * `diagnostics`: all of the script's, with their offsets in it. `choices`: named types that are lists of literals.
+   */
   constructor(
     facts: SourceFacts,
     diagnostics: readonly { code: number; offset: number; end: number }[],
@@ -47,25 +49,25 @@ export class DiagnosticPolicy {
     this.#asked = new Set(facts.asked);
     this.#taken = new Map(facts.taken);
     this.#toolMembers = new Set(facts.toolMembers);
-    this.#behindAssigned = new Set(facts.behindAssigned);
+    this.#afterAssigned = new Set(facts.afterAssigned);
     this.#ownTypes = new Set(facts.ownTypes);
     this.#annotated = new Set(facts.annotated);
     this.#neverEqual = new Set(diagnostics.flatMap(({ code, offset }) => (NO_OVERLAP.has(code) ? [offset] : [])));
-    // A list that is given an element of another type holds both.
+    // A list that receives an element of another type holds both types.
     const mixed = diagnostics.map(({ code, offset, end }) =>
       WRONG_ARGUMENT.has(code) ? this.callAt(offset, end)?.collects : '',
     );
     this.#loose = new Set([...facts.loose, ...mixed.filter((name) => name !== undefined && name !== '')] as string[]);
   }
 
-  /** `offset`: of the complaint, in the script. */
+  /** `offset`: where the diagnostic starts in the script. */
   verdict(diagnostic: NativeDiagnostic, offset: number, end: number): Verdict {
     const { code, text } = diagnostic;
     if (this.#isInType(offset) || this.#isAdded(offset, end)) return 'off';
     if (code === INDEXED) return this.#indexVerdict(diagnostic, offset);
     if (STYLE.has(code)) return 'off';
     if (CERTAIN.has(code)) return this.#isTried(offset) ? 'warning' : 'error';
-    // TypeScript takes a function that is called at once for one that does not wait.
+    // TypeScript assumes that a function runs later even if it is called at once.
     if (TOO_EARLY.has(code)) return this.#isTried(offset) || this.#isInFunction(offset) ? 'warning' : 'error';
     if (ALWAYS_TRUE.has(code)) return this.#isToolCall(offset) ? 'error' : 'warning';
     if (MISSING_NAME.has(code))
@@ -82,17 +84,20 @@ export class DiagnosticPolicy {
     return 'warning';
   }
 
-  /** A tool, or a namespace of tools, that is named there and does not exist. */
+  /** Whether the place names a tool, or a namespace of tools, that does not exist. */
   isMissingTool({ code }: NativeDiagnostic, offset: number): boolean {
     return MISSING_MEMBER.has(code) && this.#toolMembers.has(offset);
   }
 
-  /** A namespace of tools that is called there as if it were one of them. */
+  /** Whether the place calls a namespace of tools as if it were a tool. */
   isCalledNamespace({ code }: NativeDiagnostic, offset: number): boolean {
     return code === NOT_CALLABLE && this.#toolMembers.has(offset);
   }
 
-  /** `tools.mcp` and the like where they are not exposed: alone of all members of `tools` they may be undefined. */
+  /**
+   * Whether the place names `tools.mcp` or another namespace that is not exposed. Only these members of `tools` may
+   * be undefined.
+   */
   isAbsentNamespace({ code }: NativeDiagnostic, offset: number, end: number): boolean {
     if (!POSSIBLY_UNDEFINED.has(code)) return false;
     if (this.#facts.toolVariables.includes(offset)) return true;
@@ -100,7 +105,7 @@ export class DiagnosticPolicy {
     return isNamed && !this.#facts.calls.some((call) => offset <= call.start && call.end <= end);
   }
 
-  /** The innermost call that holds the place. A place that is all of a call belongs to the call around it. */
+  /** The innermost call that contains the place. A place that spans a whole call belongs to the call around it. */
   callAt(offset: number, until = offset + 1): CallFact | undefined {
     return this.#facts.calls.findLast(
       ({ start, end }) => start <= offset && until <= end && !(start === offset && until === end),
@@ -119,7 +124,7 @@ export class DiagnosticPolicy {
     return this.#facts.added.some(([start, end]) => start <= offset && until <= end);
   }
 
-  /** The script expects that it may fail there. A tool called wrongly is wrong all the same. */
+  /** The script expects a failure there. A wrong tool call is rejected nevertheless. */
   #isTried(offset: number): boolean {
     return this.#facts.tried.some(([start, end]) => start <= offset && offset < end);
   }
@@ -127,21 +132,21 @@ export class DiagnosticPolicy {
   #missingMember(diagnostic: NativeDiagnostic, offset: number): Verdict {
     const [name, type] = quoted(diagnostic.text);
     if (name === undefined || type === undefined) return 'warning';
-    // Where the script asked first, the rest of the branch is never reached.
+    // If the script has tested the tool, the rest of the branch is never reached.
     if (this.isMissingTool(diagnostic, offset)) return type === 'never' ? 'off' : 'error';
-    // A second sentence: only some of the types that the value may have lack the member.
+    // A second sentence means that only some of the value's possible types lack the member.
     if (this.#assigned.has(name) || this.#provided.has(name) || flattened(diagnostic).length > 1) return 'warning';
-    if (this.#facts.doubted.includes(this.#taken.get(offset) ?? '') || this.#behindAssigned.has(offset))
+    if (this.#facts.doubted.includes(this.#taken.get(offset) ?? '') || this.#afterAssigned.has(offset))
       return 'warning';
     if (type.startsWith('Promise<')) return 'error';
-    // A name that is nearly right is a slip, whatever else is not known.
+    // A nearly correct name is a typing error, even if other facts are unknown.
     if (SUGGESTING.has(diagnostic.code) && this.#isSlip(type, offset)) return 'error';
     const isUnknown = this.#tested.has(name) || this.#isOf(this.#loose, offset) || !this.#isCertainType(type);
     const isWritten = !isPlainType(type) && this.#isOf(this.#annotated, offset);
     return isUnknown || isWritten || this.#facts.ownShapes.includes(shapeOf(type)) ? 'warning' : 'error';
   }
 
-  /** `user[0].name`: an object is no list. Other names in brackets are how scripts use records. */
+  /** `user[0].name`: an object is not a list. With other names in brackets, scripts use objects as records. */
   #indexVerdict({ messageChain, text }: NativeDiagnostic, offset: number): Verdict {
     const [index = '', type = ''] = quoted(messageChain?.[0]?.text ?? '');
     if (!/^\d+$/u.test(index) || !quoted(text).includes(index)) return 'off';
@@ -166,19 +171,19 @@ export class DiagnosticPolicy {
     if (this.#accepted.has(call) && !TOO_MANY.test(diagnostic.text)) return 'off';
     const verdict = this.#argumentVerdict(diagnostic, offset, call);
     const issues = this.#issues.filter((issue) => issue.call === call);
-    // The tool's own words are shorter, and say more than a warning.
-    const isTold = issues.some((issue) => issue.offset === offset || verdict === 'warning');
-    return isTold ? 'off' : verdict;
+    // The tool's own message is shorter, and more precise than a warning.
+    const isReported = issues.some((issue) => issue.offset === offset || verdict === 'warning');
+    return isReported ? 'off' : verdict;
   }
 
-  /** JSON.parse of what is an object already throws, after whatever the script has done before. */
+  /** JSON.parse of an object always throws, after earlier effects of the script. */
   #parsedVerdict(diagnostic: NativeDiagnostic, offset: number): Verdict {
     const from = typesOf([diagnostic.text])[0]?.from ?? 'unknown';
     const isObject = /[}\]>]$/u.test(from) && this.#isCertainType(from) && !this.#isOf(this.#loose, offset);
     return isObject && !this.#isTried(offset) ? 'error' : 'warning';
   }
 
-  /** One of some texts compared with another one, or a number with a text: the branch is never taken, or always. */
+  /** Comparing a text with a different one, or a number with a text: the branch is taken never or always. */
   #comparisonVerdict({ text }: NativeDiagnostic, offset: number, end: number): Verdict {
     const [left = [], right = []] = [...text.matchAll(/'(.+?)'(?= (?:and|have|is|to)\b|\.$)/gsu)].map(([, type]) =>
       alternativesOf(withChoices(type as string, this.#choices)),
@@ -192,21 +197,21 @@ export class DiagnosticPolicy {
     return isCertain && sides[0].length > 0 && !isLoose && !this.#isCoerced(offset) ? 'error' : 'warning';
   }
 
-  /** Another choice of the same `switch` may hold, or its default. */
+  /** Another case of the same `switch` may match, or its default. */
   #isOneOfSeveral(offset: number): boolean {
     const found = this.#facts.switches.find(({ cases }) => cases.includes(offset));
     return found !== undefined && (found.hasDefault || !found.cases.every((at) => this.#neverEqual.has(at)));
   }
 
-  /** `==` makes one type of two. */
+  /** `==` converts between types. */
   #isCoerced(offset: number): boolean {
     return this.#facts.coercions.some(([start, end]) => start <= offset && offset < end);
   }
 
   /**
-   * What does not fit is refused. Passed over is what TypeScript knows less of than the script does: a list of texts
-   * that are all among the choices is a `string[]` to it. Told is what may be undefined, and values that the script
-   * puts together piece by piece.
+   * A value that does not fit rejects the script. Dropped are diagnostics about which TypeScript knows less than the
+   * script: it sees a list of texts that are all among the choices as a `string[]`. Values that may be undefined, and
+   * values that the script builds in steps, become warnings.
    */
   #argumentVerdict(diagnostic: NativeDiagnostic, offset: number, call: CallFact): Verdict {
     const sentences = flattened(diagnostic);
@@ -223,27 +228,27 @@ export class DiagnosticPolicy {
 
   #incompleteVerdict(sentences: readonly string[], type: string, offset: number, call: CallFact): Verdict {
     if (this.#literals.has(offset)) return 'error';
-    // What is put together piece by piece is not known here.
+    // A value that is built in steps is unknown here.
     if (sentences.flatMap(missingNames).some((name) => this.#assigned.has(name))) return 'off';
     if (call.isSpread || !this.#isWritten(type)) return 'warning';
     return this.#holdsLoose(this.#valueAt(offset) ?? call) ? 'warning' : 'error';
   }
 
-  /** A value of the wider type may well be one of the choices, or of the right length. */
+  /** A value of the wider type may be one of the choices, or of the right length. */
   #mayFit({ from, to: printed }: Mismatch): boolean {
     const to = alternativesOf(withChoices(printed, this.#choices));
     const offers = (pattern: RegExp) => to.some((type) => pattern.test(type));
     if (from === 'string') return offers(/^["`]/u);
     if (from === 'number') return offers(/^-?\d/u);
     if (from === 'boolean') return offers(/^(true|false)$/u);
-    // A member that may be left out may be null as well.
+    // A member that may be omitted may also be null.
     if (from === 'null') return offers(/^undefined$/u);
-    // Both are written as JSON texts.
+    // Both are serialised as JSON texts.
     if (from === 'Date' || from === 'URL') return offers(/^string$/u);
     return from.endsWith('[]') && offers(/^\[/u);
   }
 
-  /** A type whose members stand where TypeScript found it. */
+  /** Whether the printed type has explicit members. */
   #isWritten(type: string): boolean {
     return this.#isCertainType(type) && !/^(Record<|Partial<|\{ \[)/u.test(type);
   }
@@ -274,18 +279,21 @@ export class DiagnosticPolicy {
   }
 }
 
-/** The sentences of a complaint, the outermost first. */
+/** The sentences of a diagnostic, the outermost first. */
 export function flattened(diagnostic: NativeDiagnostic): string[] {
   return [diagnostic.text, ...(diagnostic.messageChain ?? []).flatMap(flattened)];
 }
 
-/** Matters of style and of types that are not written down. */
+/** Diagnostics about style, and about missing type annotations. */
 const STYLE = new Set([
   1184, 1234, 2355, 2366, 2578, 2683, 2695, 6133, 6138, 6192, 6196, 6198, 7005, 7006, 7008, 7010, 7011, 7015, 7016,
   7017, 7019, 7022, 7023, 7024, 7025, 7026, 7027, 7028, 7029, 7030, 7031, 7034, 7036, 7041, 7043, 7044, 7045, 7046,
   7056, 80007, 18046,
 ]);
-/** Fails whenever it is reached: await outside of an async function, a constant assigned, a name used too early … */
+/**
+ * Constructs that fail whenever they are reached: await outside of an async function, an assigned constant, a name
+ * that is used too early …
+ */
 const CERTAIN = new Set([1103, 1155, 1308, 2348, 2451, 2588, 2693, 6234]);
 const TOO_EARLY = new Set([2448, 2449]);
 /** A promise as a condition. */
@@ -294,14 +302,14 @@ const MISSING_NAME = new Set([
   2304, 2552, 2580, 2581, 2582, 2583, 2584, 2585, 2591, 2592, 2593, 2662, 2663, 2686, 18004,
 ]);
 const MISSING_MEMBER = new Set([2339, 2550, 2551]);
-/** A comparison, and a `case`, that can never hold. */
+/** A comparison or a `case` that can never match. */
 const NO_OVERLAP = new Set([2367, 2678]);
 const POSSIBLY_UNDEFINED = new Set([2532, 2533, 2722, 18048, 18049]);
 const NOT_CALLABLE = 2349;
-/** A member by a name, or a number, in brackets that the type does not have. */
+/** A name or number in brackets that is not a member of the type. */
 const INDEXED = 7053;
 const SUGGESTING = new Set([2551]);
-/** Iterated, called or constructed, and of a type that cannot be. */
+/** Values that are iterated, called or constructed although their type does not allow it. */
 const MISUSED = new Set([2349, 2351, 2461, 2488, 2495, 2504, 2548]);
 const WRONG_ARGUMENT = new Set([2322, 2345, 2353, 2554, 2555, 2559, 2561, 2739, 2740, 2741, 2769, 2820]);
 /** An unknown member, or too many arguments. */
@@ -310,10 +318,10 @@ const NOT_ABOUT_VALUES = new Set([2353, 2554, 2555, 2561]);
 const TOO_MANY = /but got [1-9]/u;
 
 const PRIMITIVE = /^(string|number|boolean|bigint|symbol)$/u;
-/** Types of which TypeScript knows less than the script does. */
+/** Types about which TypeScript knows less than the script. */
 const UNCERTAIN_TYPE =
   /^(\{\}|never|object|Error|Function|unknown|undefined|null|void|Object|globalThis|PromiseSettledResult<.*|.*__proto__.*)$/u;
-/** What every object has, and a schema may call something of its own. */
+/** Members that every object has, and that a schema may define with another type. */
 const INHERITED_MEMBER =
   /^Types of property '(?:constructor|hasOwnProperty|isPrototypeOf|propertyIsEnumerable|toLocaleString|toString|valueOf)' are/u;
 
@@ -325,7 +333,7 @@ function firstQuoted(text: string): string {
   return quoted(text)[0] ?? '';
 }
 
-/** Values whose members nobody has written. */
+/** Values without explicit members. */
 function isPlainType(type: string): boolean {
   return PRIMITIVE.test(type) || type.endsWith('[]');
 }
@@ -351,7 +359,7 @@ function shapeOf(type: string): string {
   return names.toSorted((left, right) => (left < right ? -1 : 1)).join();
 }
 
-/** A function may be given members at any time. */
+/** A function may receive members at any time. */
 function isFunctionType(type: string): boolean {
   return type.startsWith('typeof ') || /^(new )?[(<].*=> /su.test(type);
 }
@@ -369,14 +377,14 @@ interface Mismatch {
   readonly to: string;
 }
 
-/** A value that is only perhaps undefined or null: the script may know that it is not. */
+/** A value that may be undefined or null: the script may know that it is not. */
 function isPossiblyMissing({ from, to }: Mismatch, sentences: readonly string[]): boolean {
   if (to === 'never' || /\b(never|unknown)\b/u.test(from)) return true;
   if (!/\b(undefined|null)\b/u.test(from)) return false;
   return isUnion(from) || typesOf(sentences).some((outer) => isUnion(outer.from) && !outer.from.startsWith('{'));
 }
 
-/** What does not fit what, the outermost first. */
+/** The mismatching types, the outermost first. */
 function typesOf(sentences: readonly string[]): Mismatch[] {
   return sentences.flatMap((sentence) => {
     const found =
@@ -393,7 +401,7 @@ function missingNames(sentence: string): string[] {
   return one === undefined ? (list ?? '').split(', ') : [one];
 }
 
-/** The type of which a sentence says that it lacks members. */
+/** The type that lacks members according to a sentence. */
 function incompleteType(sentence: string): string | undefined {
   const found =
     /^Property '.+?' is missing in type '(.+)' but required in type/su.exec(sentence) ??
@@ -401,7 +409,7 @@ function incompleteType(sentence: string): string | undefined {
   return found?.[1];
 }
 
-/** A printed type with the choices in place of their names. */
+/** A printed type with the choices instead of their names. */
 export function withChoices(type: string, choices: ReadonlyMap<string, string>): string {
   return choices.size === 0 ? type : type.replace(/[A-Za-z_$][\w$]*/gu, (name) => choices.get(name) ?? name);
 }

@@ -1,8 +1,8 @@
 import type { Readable, Writable } from 'node:stream';
 
 /**
- * JSON-RPC 2.0 in frames of `Content-Length`, as language servers speak it. Both sides may ask; what the
- * other side asks is answered at once.
+ * JSON-RPC 2.0 in frames of `Content-Length`, as language servers use it. Both sides may send requests; those of the
+ * other side are answered at once.
  */
 export class JsonRpc {
   readonly #output: Writable;
@@ -17,12 +17,12 @@ export class JsonRpc {
     this.#output = output;
     this.#answer = answer;
     input.on('data', (chunk: Buffer) => this.#receive(chunk));
-    // A pipe that breaks is told by the process's end.
+    // A broken pipe is reported by the end of the process.
     input.on('error', () => {});
     output.on('error', () => {});
   }
 
-  /** Rejects where the other side answers with an error, or is gone. */
+  /** Rejects if the other side answers with an error, or is gone. */
   request<Result>(method: string, parameters: unknown): Promise<Result> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     const id = this.#nextId++;
@@ -32,7 +32,7 @@ export class JsonRpc {
     }) as Promise<Result>;
   }
 
-  /** The other side is gone: whoever waits is told, and whoever asks later. */
+  /** The other side is gone: rejects all pending and future requests. */
   fail(error: Error): void {
     this.#failure ??= error;
     const waiting = [...this.#waiting.values()];
@@ -44,7 +44,7 @@ export class JsonRpc {
     try {
       for (const text of this.#frames.read(chunk)) this.#take(JSON.parse(text) as Message);
     } catch (error) {
-      this.fail(new Error(`the other side does not keep to the protocol: ${String(error)}`));
+      this.fail(new Error(`the other side violates the protocol: ${String(error)}`));
     }
   }
 
@@ -60,7 +60,10 @@ export class JsonRpc {
     else waiting?.reject(new Error(message.error.message));
   }
 
-  /** What is said in one turn goes in one piece: each piece wakes the other side, which takes longer than the rest. */
+  /**
+   * Joins the messages of one turn into one write: each write wakes the other process, which costs more than the
+   * rest.
+   */
   #send(message: object): void {
     if (!this.#isGathering) {
       this.#isGathering = true;
@@ -90,7 +93,7 @@ interface Message {
 
 const HEAD_END = '\r\n\r\n';
 
-/** Cuts a stream of bytes into the bodies of its frames. */
+/** Splits a stream of bytes into the bodies of its frames. */
 class FrameReader {
   #bytes: Buffer = Buffer.alloc(0);
 

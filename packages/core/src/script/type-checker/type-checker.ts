@@ -6,28 +6,28 @@ import { reportTypes, type TypeReport } from './type-report.js';
 
 /** Checks scripts against one set of tools. */
 export interface TypeChecker {
-  /** The same key, the same answers: part of what a compiled script is cached by. */
+  /** Equal keys give equal results; it is part of a compiled script's cache key. */
   readonly key: string;
-  /** Asks TypeScript. Never rejects. `source` is the script after repairs. */
+  /** Runs TypeScript. Never rejects. `source` is the script after repairs. */
   check(source: string): Promise<CheckAnswer>;
-  /** What its answer means for that script; offsets count in `source`. */
+  /** The meaning of TypeScript's answer for that script; offsets count in `source`. */
   judge(answer: CheckAnswer, source: string, facts: SourceFacts): TypeCheck;
-  /** Starts what the first check would wait for. */
+  /** Starts the process for which the first check would wait. */
   warm(): Promise<void>;
 }
 
 export interface TypeCheck extends TypeReport {
-  /** It was checked; else the findings say why not, and the answer is not worth keeping. */
+  /** True if the script was checked. Otherwise the findings say why not, and the answer is not cached. */
   readonly isChecked: boolean;
 }
 
 export interface TypeCheckerOptions {
   readonly pool: CheckPool;
-  /** The same for the same mode and declarations, and for no other. */
+  /** Equal for equal mode and declarations, and unique otherwise. */
   readonly key: string;
-  /** `warn`: what would be refused is told instead. */
+  /** `warn`: errors become warnings. */
   readonly mode: 'error' | 'warn';
-  /** Everything a script can see beside the language, as TypeScript declarations. */
+  /** All declarations that a script can use in addition to the language, in TypeScript. */
   readonly declarations: string;
   readonly toolNames: readonly string[];
   readonly signatureOf: (tool: string) => string | undefined;
@@ -50,7 +50,7 @@ export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
     check: (source) => pool.check(toolSet, HEAD + wellFormed(source) + TAIL),
     judge(answer, source, facts) {
       const context = { facts, toolNames, signatureOf, judgeArgument, isObject, choices, prefix: HEAD.length, source };
-      // Arguments that are known need no TypeScript to be judged.
+      // Known arguments can be judged without TypeScript.
       const report = reportTypes(answer.type === 'checked' ? answer.diagnostics : [], context);
       const { findings, hint } = mode === 'warn' ? softened(report) : report;
       if (answer.type === 'checked') return { isChecked: true, findings, hint };
@@ -59,7 +59,7 @@ export function createTypeChecker(options: TypeCheckerOptions): TypeChecker {
   };
 }
 
-/** `type State = "open" | "closed";`: TypeScript says `State` where it means the list. */
+/** `type State = "open" | "closed";`: TypeScript prints `State` instead of the list. */
 function choicesIn(declarations: string): ReadonlyMap<string, string> {
   const literal = String.raw`(?:"(?:[^"\\\n]|\\.)*"|-?[\d.e+]+|true|false|null)`;
   const definitions = declarations.matchAll(
@@ -68,7 +68,7 @@ function choicesIn(declarations: string): ReadonlyMap<string, string> {
   return new Map([...definitions].map(([, name = '', choices = '']) => [name, choices]));
 }
 
-/** Halves of surrogate pairs, which TypeScript never answers to, each replaced by a character of the same length. */
+/** Lone surrogates, for which TypeScript never answers, each replaced by a character of the same length. */
 function wellFormed(source: string): string {
   return source.replace(/\p{Surrogate}/gu, '\ufffd');
 }

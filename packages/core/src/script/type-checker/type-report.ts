@@ -9,10 +9,10 @@ import { judgeCalls, type CallIssue, type JudgeArgument } from './call-issues.js
 import type { NativeDiagnostic } from './checker-process.js';
 import { DiagnosticPolicy, flattened, withChoices } from './diagnostic-policy.js';
 
-/** What the checker has to say of a script: at most five findings, errors first, and what may help. */
+/** The checker's report about a script: at most five findings, errors first, and hints. */
 export interface TypeReport {
   readonly findings: readonly Finding[];
-  /** For the first error: what to use instead, and the declaration of the tool that was called wrongly. */
+  /** For the first error: the replacement, and the declaration of the tool that was called wrongly. */
   readonly hint: string | undefined;
 }
 
@@ -25,20 +25,20 @@ export interface ReportContext {
   readonly judgeArgument: JudgeArgument;
   /** Whether a tool's result, or a member of it, is certainly an object, or a list of objects. */
   readonly isObject: (tool: string, path: readonly (string | number)[]) => boolean;
-  /** Named types of the declarations that are lists of literals, as they are written. */
+  /** Named types of the declarations that are lists of literals, in their written form. */
   readonly choices: ReadonlyMap<string, string>;
-  /** The script after repairs, and how many characters stood before it in the text that was checked. */
+  /** The script after repairs, and the number of characters before it in the checked text. */
   readonly source: string;
   readonly prefix: number;
 }
 
-const MOST_FINDINGS = 5;
-const MOST_SENTENCES = 3;
-const MOST_SENTENCE = 300;
-const MOST_SIGNATURE = 600;
-const MOST_NAMES = 5;
+const MAX_FINDINGS = 5;
+const MAX_SENTENCES = 3;
+const MAX_SENTENCE = 300;
+const MAX_SIGNATURE = 600;
+const MAX_NAMES = 5;
 
-/** A complaint that is worth telling. */
+/** A diagnostic to report. */
 interface Weighed {
   readonly code: string;
   readonly severity: Finding['severity'];
@@ -47,11 +47,11 @@ interface Weighed {
   readonly order: number;
   readonly message: () => string;
   readonly hint: () => string | undefined;
-  /** The same complaint about the same thing has the same one. */
+  /** Equal for diagnostics with the same subject. */
   readonly key: string;
 }
 
-/** `diagnostics`: TypeScript's; none where it was not asked. */
+/** `diagnostics`: TypeScript's; empty if TypeScript was not run. */
 export function reportTypes(diagnostics: readonly NativeDiagnostic[], context: ReportContext): TypeReport {
   const placed = diagnostics.map((diagnostic) => {
     const inSource = (at: number) => Math.min(Math.max(0, at - context.prefix), context.source.length);
@@ -59,13 +59,13 @@ export function reportTypes(diagnostics: readonly NativeDiagnostic[], context: R
   });
   const judged = judgeCalls(context.facts, context.judgeArgument);
   const policy = new DiagnosticPolicy(context.facts, placed, judged, context.choices);
-  const complaints = placed.flatMap((found) => {
+  const diagnosed = placed.flatMap((found) => {
     const verdict = policy.verdict(found.diagnostic, found.offset, found.end);
-    return verdict === 'off' ? [] : [complaint(found, verdict, policy, context)];
+    return verdict === 'off' ? [] : [weigh(found, verdict, policy, context)];
   });
   const weighed = [
-    ...complaints,
-    ...untold(judged.issues, complaints).map((issue) => refusal(issue, context)),
+    ...diagnosed,
+    ...unreported(judged.issues, diagnosed).map((issue) => refusal(issue, context)),
     ...context.facts.refusals.map((finding) => mistake(finding, 'error')),
     ...judged.notes.map((note) => mistake({ code: NULL_AS_ABSENT, ...note }, 'info')),
     ...context.facts.texts.filter(({ tool, path }) => context.isObject(tool, path)).map(objectInText),
@@ -74,7 +74,7 @@ export function reportTypes(diagnostics: readonly NativeDiagnostic[], context: R
     .filter(({ severity }) => severity === 'error')
     .toSorted((left, right) => left.order - right.order);
   const others = (wanted: Weighed['severity']) => withoutRepeats(weighed.filter(({ severity }) => severity === wanted));
-  const chosen = [...withoutRepeats(errors), ...others('warning'), ...others('info')].slice(0, MOST_FINDINGS);
+  const chosen = [...withoutRepeats(errors), ...others('warning'), ...others('info')].slice(0, MAX_FINDINGS);
   const findings = chosen.map(({ severity, code, offset, message }) => ({
     severity,
     code,
@@ -91,7 +91,7 @@ interface Placed {
   readonly end: number;
 }
 
-function complaint(
+function weigh(
   placed: Placed,
   severity: 'error' | 'warning',
   policy: DiagnosticPolicy,
@@ -116,15 +116,15 @@ function refusal({ call, offset, isMissing, message }: CallIssue, context: Repor
     severity: 'error',
     offset,
     call,
-    // A name that is wrong explains the one that is missing.
+    // A wrong name explains a missing one.
     order: isMissing ? call.end : offset,
-    message: () => shortened(message, MOST_SENTENCE),
+    message: () => shortened(message, MAX_SENTENCE),
     hint: () => declarationHint(call.tool, context),
     key: message,
   };
 }
 
-/** A text without anything of the value may be sent or stored; one that is only printed harms nobody. */
+/** A text without the value's data may be sent or stored, but does no harm if it is only printed. */
 function objectInText({ tool, path, offset, isLogged }: ResultText): Weighed {
   const members = path.map((part) => (typeof part === 'number' ? '[…]' : `.${part}`)).join('');
   const what =
@@ -149,38 +149,38 @@ function mistake({ code, message, offset }: Omit<Finding, 'severity'>, severity:
 }
 
 /**
- * What TypeScript has not refused already. Where a key is unknown, one that is missing goes without saying: most often
- * it is the same one under a wrong name.
+ * Issues that TypeScript has not reported. If a key is unknown, a missing one is not reported: it is usually the same
+ * key under a wrong name.
  */
-function untold(issues: readonly CallIssue[], complaints: readonly Weighed[]): readonly CallIssue[] {
-  const errors = complaints.filter(({ severity }) => severity === 'error');
+function unreported(issues: readonly CallIssue[], diagnosed: readonly Weighed[]): readonly CallIssue[] {
+  const errors = diagnosed.filter(({ severity }) => severity === 'error');
   const isMisnamed = (call: CallFact) =>
     issues.some((issue) => issue.call === call && issue.isUnknownKey) ||
     errors.some((error) => error.call === call && UNKNOWN_KEY.has(error.code));
   return issues.filter(({ call, offset, name, isMissing }) => {
-    const told = errors.filter((error) => error.call === call);
-    if (told.some((error) => error.offset === offset || error.key.includes(`'${name}'`))) return false;
+    const reported = errors.filter((error) => error.call === call);
+    if (reported.some((error) => error.offset === offset || error.key.includes(`'${name}'`))) return false;
     return !isMissing || !isMisnamed(call);
   });
 }
 
 const UNKNOWN_KEY = new Set(['ts2353', 'ts2561']);
 
-/** The same complaint about the same thing is told once. */
+/** The same diagnostic about the same subject is reported once. */
 function withoutRepeats(found: readonly Weighed[]): Weighed[] {
   const seen = new Set<string>();
   return found.filter(({ key }) => !seen.has(key) && seen.add(key));
 }
 
-/** TypeScript's own sentence, with what it says further of the reason, and the tools that may have been meant. */
+/** TypeScript's own sentence, with its further reasons, and the tools that may have been meant. */
 function sentenceOf({ diagnostic, offset, end }: Placed, policy: DiagnosticPolicy, context: ReportContext): string {
   if (policy.isMissingTool(diagnostic, offset)) return missingTool(diagnostic, offset, context);
   if (policy.isCalledNamespace(diagnostic, offset)) return calledNamespace(offset, context);
   if (policy.isAbsentNamespace(diagnostic, offset, end))
     return `${context.source.slice(offset, end)} is not available here.`;
   const sentences = flattened(diagnostic)
-    .slice(0, MOST_SENTENCES)
-    .map((sentence) => shortened(withChoices(withoutAdviceOnSetUp(sentence.trim()), context.choices), MOST_SENTENCE));
+    .slice(0, MAX_SENTENCES)
+    .map((sentence) => shortened(withChoices(withoutAdviceOnSetUp(sentence.trim()), context.choices), MAX_SENTENCE));
   const said = sentences.join(' ');
   if (/ on type 'Promise</u.test(diagnostic.text)) return `${said} It is a promise; \`await\` it first.`;
   return said;
@@ -201,11 +201,11 @@ function calledNamespace(offset: number, { source, toolNames }: ReportContext): 
   const name = /^[\w$-]+/u.exec(source.slice(offset))?.[0] ?? '';
   const outer = namespaceBefore(offset, source);
   const path = outer === '' ? name : `${outer}.${name}`;
-  const held = toolNames.filter((tool) => tool.startsWith(`${path}.`)).slice(0, MOST_NAMES);
-  return `tools.${path} is a namespace and no tool. It holds ${held.map((tool) => `tools.${tool}`).join(', ')}.`;
+  const held = toolNames.filter((tool) => tool.startsWith(`${path}.`)).slice(0, MAX_NAMES);
+  return `tools.${path} is a namespace, not a tool. It contains ${held.map((tool) => `tools.${tool}`).join(', ')}.`;
 }
 
-/** The names between `tools` and the one that begins there. */
+/** The names between `tools` and the name that begins there. */
 function namespaceBefore(offset: number, source: string): string {
   const path = /tools((?:\s*!?\.\s*[\w$]+)*)\s*(?:[!?]?\.|\[)\s*['"]?$/u.exec(source.slice(0, offset))?.[1] ?? '';
   return path.replace(/[\s!]/gu, '').slice(1);
@@ -220,10 +220,10 @@ function hintFor(diagnostic: NativeDiagnostic, call: CallFact | undefined, conte
 function declarationHint(tool: string, { signatureOf, choices }: ReportContext): string | undefined {
   const signature = tool === '' ? undefined : signatureOf(tool);
   if (signature === undefined) return undefined;
-  return showHidden(`It is declared as: ${shortened(withChoices(signature, choices), MOST_SIGNATURE)}`);
+  return showHidden(`It is declared as: ${shortened(withChoices(signature, choices), MAX_SIGNATURE)}`);
 }
 
-/** TypeScript advises to install packages and to change options, which a script cannot. */
+/** TypeScript suggests installing packages and changing options, which a script cannot do. */
 function withoutAdviceOnSetUp(sentence: string): string {
   return sentence.replace(/ (Do you need to (install|change)|Try changing|Try `npm).*$/su, '');
 }

@@ -5,8 +5,8 @@ import type { Library, Member, MergedInterface, Value } from './library.js';
 import { emptyLibrary } from './library.js';
 
 /**
- * Adds the global declarations of a file to `library`. Of a file that is a module, only what it declares
- * `global` counts. Classes are not read: the language's own are declared as a variable and interfaces.
+ * Adds the global declarations of a file to `library`. In a module, only its `global` declarations count. Classes are
+ * not read: the language's own are declared as a variable and interfaces.
  */
 export function collectDeclarations(library: Library, { name, text }: LibraryFile): void {
   const { program, comments, errors } = parseSync(name, text, { lang: 'dts' });
@@ -23,7 +23,7 @@ function isGlobalBlock(node: Node): node is GlobalBlock {
   return node.type === 'TSModuleDeclaration' && node.kind === 'global';
 }
 
-/** Spaces in the place of comments, so that positions still hold. */
+/** Replaces comments by spaces, so that positions stay valid. */
 function blankOut(text: string, ranges: readonly { start: number; end: number }[]): string {
   let blanked = '';
   let done = 0;
@@ -49,13 +49,13 @@ function collectStatement(library: Library, node: Node, source: string): void {
     library.values.push({ name: node.id!.name, text: lineOf(node, source), typeName: undefined });
   } else if (node.type === 'TSModuleDeclaration') collectNamespace(library, node, source);
   else if (node.type !== 'EmptyStatement' && node.type !== 'ClassDeclaration') {
-    throw new Error(`a declaration of a kind that is not known: ${node.type}`);
+    throw new Error(`a declaration of an unknown kind: ${node.type}`);
   }
 }
 
 function collectNamespace(library: Library, node: NodeOf<'TSModuleDeclaration'>, source: string): void {
   if (node.id.type !== 'Identifier' || node.body?.type !== 'TSModuleBlock') {
-    throw new Error('a namespace is declared in a form that is not known');
+    throw new Error('a namespace is declared in an unknown form');
   }
   const { name } = node.id;
   const namespace = library.namespaces.get(name) ?? emptyLibrary();
@@ -64,8 +64,8 @@ function collectNamespace(library: Library, node: NodeOf<'TSModuleDeclaration'>,
 }
 
 /**
- * A later declaration's members come first, as the compiler tries the overloads of merged interfaces. Of type
- * parameters the form with the defaults is kept.
+ * A later declaration's members come first, as the compiler tries the overloads of merged interfaces. The type
+ * parameters with defaults are kept.
  */
 function collectInterface(library: Library, node: NodeOf<'TSInterfaceDeclaration'>, source: string): void {
   const found = library.interfaces.get(node.id.name);
@@ -108,7 +108,7 @@ function variablesOf(node: NodeOf<'VariableDeclaration'>, source: string): Value
   });
 }
 
-/** The text of a node on one line. Declarations have no text literals with runs of spaces in them. */
+/** The text of a node on one line. Declarations contain no text literals with runs of spaces. */
 function lineOf({ start, end }: { start: number; end: number }, source: string): string {
   const line = source
     .slice(start, end)

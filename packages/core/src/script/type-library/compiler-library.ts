@@ -8,15 +8,15 @@ export interface LibraryFile {
   readonly text: string;
 }
 
-/** The newest language edition; what the guest's engine does not have of it is left out later. */
+/** The newest language edition; built-ins that the guest's engine lacks are removed later. */
 const ENTRY = 'esnext';
 
-/** Decorators are refused before a script runs. */
+/** Decorators are rejected before a script runs. */
 const LEFT_OUT = new Set(['decorators', 'decorators.legacy', 'esnext.decorators']);
 
 /**
- * TypeScript's declarations of the language, oldest edition first, as each file refers to the ones before it.
- * They ship with the native compiler, in the package of this platform.
+ * TypeScript's declarations of the language, oldest edition first, because each file refers to earlier ones. They
+ * ship with the native compiler, in the package of this platform.
  */
 export async function readCompilerLibrary(): Promise<LibraryFile[]> {
   const folder = compilerLibraryFolder();
@@ -34,7 +34,7 @@ export async function readCompilerLibrary(): Promise<LibraryFile[]> {
   return files;
 }
 
-/** The version of the compiler whose declarations these are. */
+/** The version of the compiler to which these declarations belong. */
 export function compilerVersion(): string {
   const require = createRequire(import.meta.url);
   return (require('typescript/package.json') as { version: string }).version;

@@ -1,15 +1,15 @@
 import type { Library, Member, MergedInterface } from './library.js';
 
-/** Interfaces that say the same of themselves, and the name for what they share. */
+/** Interfaces with equal declarations, and the name for their shared part. */
 const FAMILIES: readonly { name: string; ofFamily: RegExp }[] = [
   { name: 'NumberArrayMembers', ofFamily: /^(?:Int|Uint|Float)\d+(?:Clamped)?Array$/u },
   { name: 'BigIntArrayMembers', ofFamily: /^Big(?:Int|Uint)64Array$/u },
 ];
 
 /**
- * Says once what all typed arrays of a kind have in common, in an interface that each of them extends: they
- * are near copies of each other and would be half of the library. `Copy` stands for the array with a buffer of
- * its own, `View` for the array on the same buffer.
+ * Moves the shared members of each kind of typed array to one interface that each of them extends: they are near
+ * copies of each other and would be half of the library. `Copy` stands for the array with a buffer of its own, `View`
+ * for the array on the same buffer.
  */
 export function foldTypedArrays(library: Library): void {
   for (const { name, ofFamily } of FAMILIES) {
@@ -36,7 +36,9 @@ function foldFamily(library: Library, name: string, family: readonly MergedInter
   }
 }
 
-/** All overloads of a name together, for only together can they move; with stand-ins for the interface itself. */
+/**
+ * All overloads of a name together, because they can only move together; with placeholders for the interface itself.
+ */
 function membersByName({ name, members }: MergedInterface): Map<string, string> {
   const byName = new Map<string, string>();
   for (const member of members) {

@@ -1,6 +1,6 @@
 /**
- * The guest's Intl, which speaks en-US and knows UTC and fixed offsets. Options that are accepted and change
- * nothing (`localeMatcher`, `numberingSystem`) are declared, so that ordinary code checks clean.
+ * The guest's Intl, which supports en-US, UTC and fixed offsets. Options that are accepted and change nothing
+ * (`localeMatcher`, `numberingSystem`) are declared, so that ordinary code passes the check.
  */
 export const INTL_DECLARATIONS = `
 declare namespace Intl {

@@ -1,7 +1,6 @@
 /**
- * What the engine has of proposals that TypeScript does not declare yet, and of the language's past that
- * scripts still use. `IteratorObjectConstructor` is a class in TypeScript's own files; as a type alone it adds
- * no global.
+ * Built-ins of the engine from proposals that TypeScript does not declare yet, and legacy ones that scripts still
+ * use. `IteratorObjectConstructor` is a class in TypeScript's own files; as a type alone it adds no global.
  */
 export const LANGUAGE_DECLARATIONS = `
 interface ArrayBuffer {

@@ -3,16 +3,16 @@ export interface Member {
   readonly name: string | undefined;
   /** One line, without comments and without the closing semicolon. */
   readonly text: string;
-  /** The name of its type, where that is a plain reference such as `Array<any>`: `Array`. */
+  /** The name of its type, if that is a plain reference such as `Array<any>`: `Array`. */
   readonly typeName: string | undefined;
 }
 
 /** All declarations of one interface name, merged. */
 export interface MergedInterface {
   readonly name: string;
-  /** With the brackets: `<T, TReturn = any>`; empty where there are none. */
+  /** With the brackets: `<T, TReturn = any>`; empty if there are none. */
   parameters: string;
-  /** What it extends, as written: `Iterator<T, TReturn, TNext>`. */
+  /** The base types, as written: `Iterator<T, TReturn, TNext>`. */
   bases: string[];
   members: Member[];
 }
@@ -25,7 +25,7 @@ export interface Value {
   readonly typeName: string | undefined;
 }
 
-/** Declarations of global scope, or of one namespace. Everything keeps the order in which it was first met. */
+/** Declarations of global scope, or of one namespace. All members keep the order of their first occurrence. */
 export interface Library {
   readonly interfaces: Map<string, MergedInterface>;
   /** Type aliases: name to text. */

@@ -5,7 +5,7 @@ export function printLibrary(library: Library): string {
   return linesOf(library, 'declare ').join('\n') + '\n';
 }
 
-/** `ambient` stands before values and namespaces; inside a namespace nothing does. */
+/** `ambient` precedes values and namespaces; inside a namespace it is empty. */
 function linesOf(library: Library, ambient: string): string[] {
   return [
     ...[...library.aliases.values()].map((text) => `${text};`),

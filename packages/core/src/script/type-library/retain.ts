@@ -1,7 +1,7 @@
 import type { Library, MergedInterface, Value } from './library.js';
 import type { GuestSurface } from './surface.js';
 
-/** Types of what is refused before a script runs: modules and decorators. */
+/** Types of constructs that are rejected before a script runs: modules and decorators. */
 const REFUSED_TYPES = [
   'ClassDecorator',
   'ImportAssertions',
@@ -13,18 +13,18 @@ const REFUSED_TYPES = [
   'PropertyDecorator',
 ];
 
-/** Constructors that make functions from text, which the guest's engine refuses. */
+/** Constructors that create functions from text, which the guest's engine rejects. */
 const MAKE_CODE = ['AsyncGeneratorFunctionConstructor', 'FunctionConstructor', 'GeneratorFunctionConstructor'];
 
-/** Members that are there and throw when they are read in strict mode. */
+/** Members that exist and throw when they are read in strict mode. */
 const THROW_WHEN_READ: Readonly<Record<string, readonly string[]>> = {
   Function: ['arguments', 'caller'],
   IArguments: ['callee'],
 };
 
 /**
- * Leaves out of `library` what the guest does not have: globals, their types, members, and whatever speaks
- * of a type that is gone. What is only a type (`Partial`, `PromiseLike`) stays.
+ * Removes from `library` everything that the guest lacks: globals, their types, members, and declarations that refer
+ * to a removed type. Pure types (`Partial`, `PromiseLike`) stay.
  */
 export function retainGuestSurface(library: Library, surface: GuestSurface): void {
   const absent = absentTypes(library, surface);
@@ -43,7 +43,7 @@ export function retainGuestSurface(library: Library, surface: GuestSurface): voi
   dropMentions(library, absent);
 }
 
-/** A global that is absent takes its own interface and that of its constructor with it. */
+/** With an absent global, its own interface and that of its constructor are absent too. */
 function absentTypes(library: Library, { globals }: GuestSurface): Set<string> {
   const absent = new Set(REFUSED_TYPES);
   for (const { name, typeName } of library.values) {
@@ -55,7 +55,7 @@ function absentTypes(library: Library, { globals }: GuestSurface): Set<string> {
   return absent;
 }
 
-/** The interfaces that describe a value of the guest, each with the members that this value has. */
+/** The interfaces that describe a value of the guest, each with the members of this value. */
 function describedMembers(library: Library, { members }: GuestSurface): Map<string, readonly string[]> {
   const described = new Map<string, readonly string[]>();
   for (const { name, typeName } of library.values) {
@@ -93,7 +93,7 @@ function keepMembers(found: MergedInterface | undefined, present: readonly strin
   }
 }
 
-/** An alias that speaks of an absent type is absent itself; so this goes on until nothing changes. */
+/** An alias that refers to an absent type is absent itself, so this repeats until nothing changes. */
 function dropMentions(library: Library, absent: Set<string>): void {
   for (let before = -1; before !== absent.size;) {
     before = absent.size;

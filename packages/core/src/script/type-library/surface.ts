@@ -1,7 +1,7 @@
 /**
- * What a running guest has. Keys of `members` are what a declaration describes: a global (`Math`), its
- * prototype (`Array.prototype`), or the interface of a specimen (`RegExpExecArray`). The members are those
- * that `in` finds, symbols written `[Symbol.iterator]`.
+ * The built-ins of a running guest. Keys of `members` name the subject of a declaration: a global (`Math`), its
+ * prototype (`Array.prototype`), or the interface of a specimen (`RegExpExecArray`). The members are those that `in`
+ * finds, with symbols written as `[Symbol.iterator]`.
  */
 export interface GuestSurface {
   readonly globals: readonly string[];
@@ -9,8 +9,8 @@ export interface GuestSurface {
 }
 
 /**
- * Values that show an interface which no global's prototype shows, or not all of it (`cause` is a member of
- * the error itself). Guest source, by the name of the interface.
+ * Values that show an interface which no global's prototype shows completely (`cause` is a member of the error
+ * itself). Guest source, by the name of the interface.
  */
 const SPECIMENS: Readonly<Record<string, string>> = {
   AggregateError: 'new AggregateError([])',

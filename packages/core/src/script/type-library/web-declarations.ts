@@ -1,6 +1,6 @@
 /**
- * The guest's own globals that no edition of the language has, after their implementations in the sandbox's
- * guest. What takes text takes numbers and booleans too where the implementation writes them out.
+ * The guest's own globals that no edition of the language has, according to their implementations in the sandbox's
+ * guest. Parameters for text also accept numbers and booleans if the implementation converts them.
  */
 export const WEB_DECLARATIONS = `
 interface Console {

@@ -31,9 +31,9 @@ export interface CampaignOptions {
 const MAX_KEPT = 2_000;
 
 /**
- * Makes cases out of nothing, out of those that reached something new, and from the sweeps of faults and of failing
- * lines. What it does follows from the seed and the code alone: scripts are stopped by the work that they have done,
- * never by a clock.
+ * Generates cases from nothing, from cases that reached new code, and from the sweeps of faults and of failing lines.
+ * Its behaviour depends only on the seed and the code: scripts are stopped by the work that they have done, never by
+ * a clock.
  */
 export async function runCampaign(options: CampaignOptions): Promise<CampaignReport> {
   const random = new Random(options.seed);
@@ -84,7 +84,7 @@ export async function runHarnessCampaign(options: HarnessCampaignOptions): Promi
   return findings;
 }
 
-/** Makes one case after the other; may be told what the last one came to. */
+/** Generates one case at a time; may receive the result of the last one. */
 interface CaseMaker {
   next(): FuzzCase;
   ran?(report: CaseReport): void;

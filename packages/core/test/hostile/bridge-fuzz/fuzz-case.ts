@@ -16,7 +16,7 @@ export interface FuzzCase {
   readonly spawn: boolean;
   /** In which order pending calls are settled, and how many at once. */
   readonly settling: { readonly order: 'first' | 'last'; readonly atOnce: number };
-  /** The segments after which the script goes on in another sandbox. */
+  /** The segments after which the script continues in another sandbox. */
   readonly movesAfter: readonly number[];
 }
 

@@ -3,11 +3,11 @@ import { defineTool, ToolCallError, type ApprovalRequest, type Decision, type To
 import type { FuzzCase } from './fuzz-case.js';
 import { check } from './oracle.js';
 
-/** What the host did for one script, as its tools and the person who was asked saw it. */
+/** The host's work for one script, as its tools and the asked user saw it. */
 export class HostRecord {
   /** JSON text of what each call's tool was given. */
   readonly executed = new Map<string, string>();
-  /** JSON text of what the person was shown of a call, and of what was approved. */
+  /** JSON text of the calls as the user saw them, and as they were approved. */
   readonly asked = new Map<string, string>();
   readonly approved = new Map<string, string>();
   readonly violations: string[] = [];

@@ -17,7 +17,7 @@ export interface CaseReport {
   readonly source: string;
   /** Promises that were broken; empty for a sound guest. */
   readonly violations: readonly string[];
-  /** What was reached: blocks of the bridge, kinds of messages and ends. */
+  /** The coverage: blocks of the bridge, kinds of messages and ends. */
   readonly features: readonly string[];
   /** The engine ran out of memory or stack. */
   readonly ranOut: boolean;
@@ -229,7 +229,7 @@ class CaseRun {
     return instance;
   }
 
-  /** The script goes on in another sandbox. */
+  /** The script continues in another sandbox. */
   #move({ slot }: Instance): Instance {
     const snapshot = slot.capture();
     const instance = this.#take();
@@ -248,7 +248,7 @@ class CaseRun {
     return slot.settle(writeBatch(batch), indexes, CLOCK_MS, WALL_MS);
   }
 
-  /** Whether the script goes on. */
+  /** Whether the script continues. */
   #read(segment: SlotSegment, instance: Instance): boolean {
     const { slot, engine } = instance;
     this.#noteRoom(engine);

@@ -17,7 +17,7 @@ import { judgeRun } from './host-oracle.js';
 import { isForeign, renderScript } from './script-tree.js';
 import { ThreadMemory, type ThreadFault } from './thread-memory.js';
 
-/** Of a case; what it changes comes on top. */
+/** The settings of a case; its changes are added. */
 const CASE_LIMITS = {
   timeoutMs: 1_000,
   computeMs: 300,
@@ -29,7 +29,7 @@ const CASE_LIMITS = {
   logRatePerSec: 1_000,
 } as const satisfies Partial<LimitsInput>;
 
-/** Of scripts that must succeed, however busy the machine is. */
+/** For scripts that must succeed on any busy machine. */
 const PATIENT = { timeoutMs: 120_000, computeMs: 60_000, queueWaitMs: 120_000 } as const;
 
 const PROBE =
@@ -147,7 +147,7 @@ export class HarnessUnderTest {
     return judgeRun({ source, isForeign: isForeignCase, limits: all, outcome, events, host, thread: this.#thread });
   }
 
-  /** What went wrong beside the scripts since the last case. */
+  /** Faults outside of the scripts since the last case. */
   #takeFaults(): string[] {
     const { workersReplaced, instancesDropped } = this.#harness.stats().sandbox;
     const faults = [

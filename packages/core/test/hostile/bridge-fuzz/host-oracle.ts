@@ -18,10 +18,10 @@ export interface SeenRun {
 
 /** Calls beyond the budget that the guest still sends, so that the host refuses them. */
 const CALL_MARGIN = 100;
-/** What is said of output that was cut. */
+/** The mark of truncated output. */
 const NOTE_BYTES = 100;
 
-/** What is not as the host may rely on; empty for a sound harness. */
+/** Violations of the host's guarantees; empty for a sound harness. */
 export function judgeRun(run: SeenRun): string[] {
   return [
     ...run.host.violations,
@@ -150,8 +150,8 @@ function judgeCalls({ source, outcome, host, isForeign, limits, thread }: SeenRu
 }
 
 /**
- * A script that was stopped from outside may have made calls that nobody was told of. So may one that detaches tasks:
- * they count as calls, and those that are refused are no operations.
+ * A script that was stopped from outside may have made calls that were never reported. So may one that detaches
+ * tasks: they count as calls, and refused ones are not operations.
  */
 function isWhole(source: string, outcome: Outcome, thread: ThreadMemory): boolean {
   const isStopped =

@@ -85,7 +85,7 @@ function isSameCount(made: number, seen: number, isForeign: boolean): boolean {
   return isForeign ? made <= seen : made === seen;
 }
 
-/** The lines on which calls stand; undefined where the script holds calls that nobody marked. */
+/** The lines of calls; undefined if the script contains unmarked calls. */
 export function callLines(javascript: string): ReadonlySet<number> {
   return new Set(javascript.split('\n').flatMap((line, index) => (line.includes(CALL_LINE) ? [index + 1] : [])));
 }

@@ -3,7 +3,7 @@ export const RECORD_MARK = [0x51f0a3c1, 0x2b7e1516, 0x0badcafe, 0x7ea1d00d] as c
 /** Words of the record. */
 export const RECORD = { made: 4, wrong: 5, kept: 6, settled: 7, calls: 16, length: 1_600 } as const;
 
-/** What the script itself knows of its calls. */
+/** The script's own record of its calls. */
 export interface ScriptRecord {
   /** The numbers of the calls that were made, in order. */
   readonly made: readonly number[];

@@ -2,7 +2,7 @@ import type { Random } from './random.js';
 import { RECORD, RECORD_MARK } from './script-record.js';
 import { SNIPPETS } from './snippets.js';
 
-/** A statement of a generated script: what stands before and behind its inner statements. */
+/** A statement of a generated script: the text before and after its inner statements. */
 export interface Statement {
   readonly open: string;
   readonly close: string;

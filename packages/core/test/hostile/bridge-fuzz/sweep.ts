@@ -38,7 +38,7 @@ const PROGRAMS: readonly Program[] = [
   { statements: [leaf('Promise.reject(new Error("lost"));'), at], ending: leaf('throw new Error(long);') },
 ];
 
-/** Calls that a person is asked about, and who decides in every way: see `HostRecord`. */
+/** Calls about which a user is asked, with every kind of decision: see `HostRecord`. */
 export function callsThatAsk(): FuzzCase {
   const asks = call('inner(ARGS)', '{ n, check: check(n) }');
   return makeSwept({ statements: Array<Statement>(40).fill(asks), ending: settled });
@@ -70,7 +70,7 @@ const ENOUGH = 40;
 
 /**
  * A fault at every allocation and every frame in turn: the room at one moment grows from nothing until there is
- * enough of it. It is told whether the last case ran out of room. It begins with many calls in a row.
+ * enough of it. It receives whether the last case ran out of room. It starts with many consecutive calls.
  */
 export function* sweepFaults(random: Random): Generator<FuzzCase, never, boolean> {
   yield* sweepMoment(PROGRAMS[0]!, MOMENTS[0]!, 'memory', STEP.memory);
@@ -114,8 +114,8 @@ function makeSwept({ statements, ending }: Program, ...faults: readonly Fault[])
 const MAX_TIMES = 3;
 
 /**
- * A failure of every line of the bridge in turn that a program passes, at its first passes and its last; then failures
- * of any line in generated scripts. It is told what the last case passed.
+ * A failure of every line of the bridge in turn that a program passes, at its first passes and its last; then
+ * failures of any line in generated scripts. It receives the lines that the last case passed.
  */
 export function* sweepLines(random: Random): Generator<FuzzCase, never, ReadonlyMap<number, number>> {
   const failing: FuzzCase[] = [];

@@ -5,7 +5,7 @@ import { RECORD, RECORD_MARK } from './script-record.js';
 /** A fault in a sandbox thread itself, which the harness's campaign must find. */
 export type ThreadFault = 'changes arguments' | 'skips cleaning' | 'ends itself' | 'repeats messages';
 
-/** What a script's `context` tells the thread that runs it. */
+/** The data that a script's `context` carries to its thread. */
 export interface ThreadPlan {
   readonly faults: readonly Fault[];
   /** The script's limits in bytes. */
@@ -20,8 +20,8 @@ const RAN_OUT = 1;
 const HEAD = 2;
 
 /**
- * What a sandbox thread writes of the one script that has a plan, and its test reads: the script's own record of its
- * calls, as it was when its last message left the guest. It is there before the message is.
+ * The data that a sandbox thread writes about the one script with a plan, and that its test reads: the script's own
+ * record of its calls, as it was when its last message left the guest. It is there before the message is.
  */
 export class ThreadMemory {
   readonly #words: Int32Array;

@@ -13,7 +13,7 @@ export interface InProcessSlot {
   compile(body: string): Uint8Array;
   start(bytecode: Uint8Array): SlotSegment;
   startWithin(bytecode: Uint8Array, wallMs: number): SlotSegment;
-  /** What the guest said in a segment, held to the rules. */
+  /** The guest's message of a segment, checked by the rules. */
   read(segment: SlotSegment): Outbox;
 }
 
@@ -22,7 +22,7 @@ const WALL_MS = 60_000;
 
 export interface SlotFaults {
   host?: SlotHost;
-  /** What the guest is told of its limits, where that is not what the host holds it to. */
+  /** The limits in the guest, if they differ from the host's. */
   toldLimits?: Partial<SandboxLimits>;
 }
 

@@ -9,7 +9,7 @@ const HOLDER = { owner: 'a process', leaseMs: 60_000 };
 const say = (text) => writeSync(1, `${text}\n`);
 
 const TASKS = {
-  /** Takes the script from each epoch that it is told, at the moment it is told; the winner appends. */
+  /** Claims the script from each epoch at the requested moment; the winner appends. */
   race() {
     const takeFrom = async (epoch) => {
       const isTaken = (await claim.take(scriptId, epoch, { ...HOLDER, force: true })) !== undefined;

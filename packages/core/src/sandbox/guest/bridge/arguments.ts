@@ -6,7 +6,7 @@ import { NOT_CARRIED, whyNotWritten, writeJson } from './json.js';
 import { limits } from './limits.js';
 import { outbox } from './outbox.js';
 
-/** As in `quickjs/outbox.ts`. */
+/** The same limit as in `quickjs/outbox.ts`. */
 const MAX_ARGUMENTS_AT_ONCE = 16;
 const MAX_QUOTED_NAMES = 1000;
 const MAX_QUOTED_NAME_LENGTH = 64;
@@ -22,7 +22,7 @@ function quoteName(name: string): string {
 }
 
 /**
- * JSON text of an object of its own plain members, none of which could be written otherwise; empty for any other
+ * JSON text of an object whose own members are plain data with only one possible JSON form; empty for any other
  * value. Most arguments are such objects, and `stringify` takes three times as long for them.
  */
 function writeFlat(value: unknown): string {
@@ -55,28 +55,39 @@ function writeFlat(value: unknown): string {
   return text + '}';
 }
 
-/** The reason why JSON cannot carry the arguments that were just written; empty where it can. */
+/** An error that the arguments' own code throws gets its path. */
+function writeArgs(value: unknown): string | undefined {
+  let flat = '';
+  try {
+    flat = writeFlat(value);
+  } catch {
+    // `writeJson` below repeats the work and reports the path that throws.
+  }
+  return flat || writeJson(value, 'args');
+}
+
+/** The reason why JSON cannot carry the arguments that were just written; empty if it can. */
 let problem = '';
 
 export function argumentsProblem(): string {
   return problem;
 }
 
-/** The arguments' JSON text; empty, with `argumentsProblem` set, where they have none. */
+/** The arguments' JSON text; empty, with `argumentsProblem` set, if they have none. */
 export function writeArguments(value: unknown): string {
   problem = '';
   if (value === undefined) return '{}';
   try {
-    const text = writeFlat(value) || writeJson(value, 'args');
+    const text = writeArgs(value);
     // A getter or a toJSON may have called tools meanwhile, so this is set last.
-    problem = text === undefined ? 'args: nothing that JSON can carry' : problemOfSize(text.length);
+    problem = text === undefined ? 'args: a value that JSON cannot carry' : problemOfSize(text.length);
     return problem === '' ? text! : '';
   } catch (error) {
     // defence: bounded-argument-problem, without it: problem = error === NOT_CARRIED ? whyNotWritten().path + ': ' + whyNotWritten().reason : describeText(error);
     problem =
       error === NOT_CARRIED
         ? capText(whyNotWritten().path) + ': ' + whyNotWritten().reason
-        : 'args: cannot be written as JSON (' + capText(describeText(error)) + ')';
+        : capText(whyNotWritten().path) + ': cannot be written as JSON (' + capText(describeText(error)) + ')';
   }
   return '';
 }

@@ -20,11 +20,11 @@ const rejecters: (Reject | undefined)[] = [];
 /** The host inspects them to find the calls that are still awaited. */
 export const promises: (Promise<unknown> | undefined)[] = [];
 
-let tellHost: () => void = () => {};
+let notifyHost: () => void = () => {};
 
-/** `tell` lets the host count a call and read its place while the call is made. */
-export function connectHost(tell: () => void): void {
-  tellHost = tell;
+/** `notify` informs the host that a call is being made, so that it can count the call and read its place. */
+export function connectHost(notify: () => void): void {
+  notifyHost = notify;
 }
 
 let madeResolve: Resolve | undefined;
@@ -35,8 +35,8 @@ const keepResolvers = (resolve: Resolve, reject: Reject): void => {
 };
 
 /**
- * `quotedName` is JSON. `isBuiltin`: a call of the bridge's own functions (sleep, catalog), which is no tool call
- * and has a budget of its own.
+ * `quotedName` is JSON. `isBuiltin`: a call of the bridge's own functions (sleep, catalog), which is not a tool call
+ * and has its own budget.
  */
 export function send(quotedName: string, value?: unknown, isBuiltin = false): Promise<unknown> {
   // defence: builtin-calls-are-bounded
@@ -58,7 +58,7 @@ export function send(quotedName: string, value?: unknown, isBuiltin = false): Pr
     promises[nextCall] = promise;
     outbox.arguments[count] = text;
     outbox.calls[count] = entry;
-    tellHost();
+    notifyHost();
   } catch (error) {
     outbox.calls.length = outbox.arguments.length = count;
     resolvers.length = rejecters.length = promises.length = nextCall;
@@ -71,7 +71,7 @@ export function send(quotedName: string, value?: unknown, isBuiltin = false): Pr
   return promise;
 }
 
-/** The index of the last call, where that call returned this promise; a refused call has no index. */
+/** The index of the last call, if that call returned this promise; a refused call has no index. */
 export function indexOfLastCall(promise: Promise<unknown>): number | undefined {
   return promises[nextCall - 1] === promise ? nextCall - 1 : undefined;
 }
@@ -104,7 +104,7 @@ export function settle(batchText: string): void {
 
 function failureOf([call, frames, code, message, data]: FailedSettlement): Error {
   const error = makeError(code, message, data, { call, code, frames });
-  // Nobody knows how the call ended. The host decides whether the script may retry it.
+  // The end of the call is unknown. The host decides whether the script may retry it.
   const { status, idempotencyKey } = (data ?? {}) as { status?: unknown; idempotencyKey?: unknown };
   if (status === 'unknown' && typeof idempotencyKey === 'string')
     defineHidden(

@@ -2,7 +2,7 @@
 import { create, defineProperty, Error, getOwnPropertyDescriptor, WeakMap } from '../primordials.js';
 import { weakSet } from './captured.js';
 
-/** The bridge's own record of an error that it made. */
+/** The bridge's own record of an error that it created. */
 interface ErrorRecord {
   /** The call that the error answers. */
   readonly call?: number;

@@ -28,12 +28,13 @@ import {
   typedArrayLength,
 } from './captured.js';
 import { heldErrors } from './errors.js';
+import { startOfJson } from './json.js';
 import { NOT_SHOWN, readText, stackOf, titleOf } from './stacks.js';
 
 const MAX_TEXT = 8192;
 const MAX_DEPTH = 6;
 const MAX_MEMBERS = 100;
-/** The minimum that a value takes, so that the number of values that are read is bounded too. */
+/** The minimum size of a value, which also limits the number of values that are read. */
 const MIN_UNITS = 2;
 
 /** A value that is being shown, and those that hold it. */
@@ -83,6 +84,10 @@ export function show(value: unknown, depth: number): string {
     return spend(NOT_SHOWN);
   }
 }
+
+/** A value as plain JSON, where the line has room for it. */
+export const showJson = (value: unknown): string =>
+  spend(toText(startOfJson(max(room, 0), (cut) => stringify(value, cut) as string | undefined)));
 
 function showMember(holder: object, key: PropertyKey, depth: number, ancestors: Chain): string {
   try {
@@ -201,7 +206,7 @@ export function thrownMessage(error: Error): string {
   return isMadeOfOthers ? makeLine(() => message + showHeld(error, { value: error, up: null })) : capText(message);
 }
 
-/** The name of a value's class; of a generator, which has none, its tag. */
+/** The name of a value's class; for a generator, which has no class, its tag. */
 function classNameOf(value: object): string {
   const prototype = getPrototypeOf(value) as { constructor?: unknown } | null;
   const constructor = prototype?.constructor;

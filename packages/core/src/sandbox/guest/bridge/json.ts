@@ -5,18 +5,23 @@ import {
   getPrototypeOf,
   isArray,
   keys,
+  max,
   Object,
   ownKeys,
   Promise,
   stringify,
   WeakMap,
 } from '../primordials.js';
-import { isError, isTypedArray, toText, weakGet, weakSet } from './captured.js';
+import { isError, isTypedArray, slice, weakGet, weakSet } from './captured.js';
 import { heldErrors } from './errors.js';
+import { readText } from './stacks.js';
 
 const MAX_DEPTH = 100;
 
-/** Why JSON cannot carry a value. Set when NOT_CARRIED is thrown, and read where that is caught. */
+/**
+ * Why JSON cannot carry a value, or the place at which its own code threw. Set when it throws, and read by the
+ * handler.
+ */
 let problem = { path: '', reason: '' };
 export const NOT_CARRIED = freeze({ __proto__: null });
 
@@ -100,52 +105,164 @@ function whyNotCarried(value: unknown): string | undefined {
   return undefined;
 }
 
-/** An error as data: its name and message, the errors that it holds, and the members that the script has added. */
-function errorAsData(error: Error): object {
+/**
+ * An error as data: its name and message, the errors that it holds, and the members that the script has added.
+ * `reading`: called with the name of each member before it is read.
+ */
+function errorAsData(error: Error, reading: (name: string) => void): object {
   const data = create(null) as Record<string, unknown>;
-  const { name = 'Error', message = '' } = error as Partial<Error>;
-  data.name = toText(name);
-  data.message = toText(message);
+  data.name = readText(error, 'name', 'Error');
+  data.message = readText(error, 'message', '');
   const members = error as unknown as Record<string, unknown>;
+  const read = (name: string): void => {
+    reading(name);
+    data[name] ??= members[name];
+  };
   const held = heldErrors(error);
-  for (let index = 0; index < held.length; index++) data[held[index]!] = members[held[index]!];
+  for (let index = 0; index < held.length; index++) read(held[index]!);
   const added = keys(error);
-  for (let index = 0; index < added.length; index++) data[added[index]!] ??= members[added[index]!];
+  for (let index = 0; index < added.length; index++) read(added[index]!);
   return data;
 }
 
+/** Returns the replacement of a member. */
+type Cut = (key: string, member: unknown) => unknown;
+
+/** The objects that are being written, from the root down. The lists may be longer than `depth`. */
+class Descent {
+  depth = 0;
+  /** The value that is written for each object: the object itself, or its replacement. */
+  readonly holders: object[] = [];
+  /** The script's objects that the holders were made of. */
+  readonly sources: object[] = [];
+  /** The keys that led to the holders. */
+  readonly heldBy: string[] = [];
+  /** The member of each holder that was reached last. */
+  readonly reached: (string | undefined)[] = [];
+  readonly #root: string;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** The path of a member of the innermost holder. */
+  pathTo(key: string): string {
+    if (this.depth === 0) return this.#root;
+    return pathTo(this.#pathOf(this.depth - 1), isArray(this.holders[this.depth - 1]), key);
+  }
+
+  /** The path of the member whose turn it is: the next one of the innermost holder that is not written to its end. */
+  pathToNext(): string {
+    for (let level = this.depth - 1; level >= 0; level--) {
+      const holder = this.holders[level]!;
+      const key = keyAfter(holder, this.reached[level]);
+      if (key !== undefined) return pathTo(this.#pathOf(level), isArray(holder), key);
+    }
+    return this.#root;
+  }
+
+  #pathOf(level: number): string {
+    let path = this.#root;
+    for (let index = 1; index <= level; index++)
+      path = pathTo(path, isArray(this.holders[index - 1]), this.heldBy[index]!);
+    return path;
+  }
+}
+
+function keyAfter(holder: object, key: string | undefined): string | undefined {
+  if (isArray(holder)) {
+    const index = key === undefined ? 0 : +key + 1;
+    return index < holder.length ? index + '' : undefined;
+  }
+  const names = keys(holder);
+  let index = 0;
+  if (key !== undefined) while (index < names.length && names[index++] !== key);
+  return names[index];
+}
+
 /**
- * JSON text of a value, or undefined for undefined. Throws NOT_CARRIED, with its reason set, where JSON would lose or
- * refuse something. Every getter and toJSON runs once, and their results follow the same rules.
+ * JSON text of a value; undefined for undefined. Throws NOT_CARRIED, with its reason set, if JSON would lose or
+ * reject a part of it. Rethrows errors of a getter or a toJSON, with the path to it set. Every getter and toJSON runs
+ * once, and their results follow the same rules. `cut`: returns the replacement of a member.
  */
-export function writeJson(value: unknown, root: string): string | undefined {
-  // The objects from the root down to the one whose members are being written, the script's objects that they were made
-  // of, and the keys that led there.
-  const holders: object[] = [];
-  const sources: object[] = [];
-  const heldBy: string[] = [];
-  let depth = 0;
+export function writeJson(value: unknown, root: string, cut?: Cut): string | undefined {
+  const at = new Descent(root);
+  const { holders, sources, heldBy, reached } = at;
   const refuse = (key: string, reason: string): never => {
-    let path = root;
-    for (let index = 1; index < depth; index++) path = pathTo(path, isArray(holders[index - 1]), heldBy[index]!);
-    if (depth > 0) path = pathTo(path, isArray(holders[depth - 1]), key);
-    problem = { path, reason };
+    problem = { path: at.pathTo(key), reason };
     throw NOT_CARRIED;
   };
-  return stringify(value, function (this: unknown, key: string, member: unknown) {
-    while (depth > 0 && holders[depth - 1] !== this) depth--;
+  /** The path of the member of an error that is being read. */
+  let reading = '';
+  const replace = function (this: unknown, key: string, member: unknown): unknown {
+    while (at.depth > 0 && holders[at.depth - 1] !== this) at.depth--;
+    const { depth } = at;
+    if (depth > 0) reached[depth - 1] = key;
     const reason = whyNotCarried(member);
     if (reason !== undefined) refuse(key, reason);
-    if (typeof member !== 'object' || member === null) return member;
+    if (typeof member !== 'object' || member === null) return cut === undefined ? member : cut(key, member);
     for (let index = 0; index < depth; index++) if (sources[index] === member) refuse(key, 'a cycle');
     if (depth >= MAX_DEPTH) refuse(key, 'nested deeper than ' + MAX_DEPTH + ' levels');
-    const written = isError(member) ? errorAsData(member) : member;
+    let written = member;
+    if (isError(member)) {
+      written = errorAsData(member, (name) => (reading = pathTo(at.pathTo(key), false, name)));
+      reading = '';
+    }
+    if (cut !== undefined) written = cut(key, written) as object;
     holders[depth] = written;
     sources[depth] = member;
     heldBy[depth] = key;
-    depth++;
+    reached[depth] = undefined;
+    at.depth++;
     return written;
-  }) as string | undefined;
+  };
+  try {
+    return stringify(value, replace) as string | undefined;
+  } catch (error) {
+    if (error !== NOT_CARRIED) problem = { path: reading === '' ? at.pathToNext() : reading, reason: '' };
+    throw error;
+  }
+}
+
+/** The minimum that a member takes in JSON text, without its name. */
+const MIN_UNITS = 2;
+
+/**
+ * The JSON text of a value. A text longer than `units` is truncated and marked. `write` calls its argument for every
+ * member, as `stringify` does, so the work is bounded too.
+ */
+export function startOfJson(units: number, write: (cut: Cut) => string | undefined): string | undefined {
+  let room = units;
+  let isCut = false;
+  const json = write((key, member) => {
+    room -= key.length + MIN_UNITS;
+    const least = max(room, 0);
+    if (typeof member === 'string') {
+      room -= member.length;
+      if (room >= 0) return member;
+      isCut = true;
+      return slice(member, 0, least);
+    }
+    if (typeof member !== 'object' || member === null) return member;
+    const names = isArray(member) ? undefined : keys(member);
+    const count = names === undefined ? (member as readonly unknown[]).length : names.length;
+    if (count * MIN_UNITS <= least) return member;
+    isCut = true;
+    return firstMembers(member, names, least / MIN_UNITS);
+  });
+  return json !== undefined && (isCut || json.length > units) ? slice(json, 0, units) + '…' : json;
+}
+
+function firstMembers(holder: object, names: readonly string[] | undefined, count: number): object {
+  const members = holder as Record<string | number, unknown>;
+  if (names === undefined) {
+    const list: unknown[] = [];
+    for (let index = 0; index < count; index++) list[index] = members[index];
+    return list;
+  }
+  const record = create(null) as Record<string, unknown>;
+  for (let index = 0; index < count; index++) record[names[index]!] = members[names[index]!];
+  return record;
 }
 
 /** Freezes a tree that was read from JSON text. */

@@ -18,7 +18,7 @@ export const outbox = {
   droppedProgress: 0,
 };
 
-/** Returns the message of this segment and empties the outbox. The message is empty where nothing happened. */
+/** Returns the message of this segment and empties the outbox. The message is empty if nothing happened. */
 export function flush(): string {
   const hasDropped = outbox.droppedLogs + outbox.droppedProgress > 0;
   const isQuiet =

@@ -3,7 +3,7 @@ import { stringify } from '../primordials.js';
 import type { LogLevel } from '../console/console.js';
 import { isError, slice, toText } from './captured.js';
 import { capText, describeText, makeLine, show, withinRoom } from './inspect.js';
-import { writeJson } from './json.js';
+import { startOfJson, writeJson } from './json.js';
 import { limits } from './limits.js';
 import { outbox } from './outbox.js';
 import { NOT_SHOWN } from './stacks.js';
@@ -31,23 +31,26 @@ export function writeLog(level: LogLevel, makeText: () => string): void {
   outbox.logs += (outbox.logs === '' ? '["' : ',["') + level + '",' + stringify(text) + ']';
 }
 
-/** Data as JSON, any other value as the console shows it. */
-function shownAsJson(value: unknown): string {
+/** Data as JSON, any other value as the console shows it, truncated shortly after `units`. */
+function shownAsJson(value: unknown, units: number): string {
   try {
-    const json = typeof value === 'object' && value !== null && !isError(value) ? writeJson(value, '') : undefined;
     if (isError(value)) return describeText(value);
-    return json === undefined ? withinRoom(limits.output, () => show(value, 0)) : json;
+    const isData = typeof value === 'object' && value !== null;
+    const json = isData ? startOfJson(units, (cut) => writeJson(value, '', cut)) : undefined;
+    return json === undefined ? withinRoom(units, () => show(value, 0)) : json;
   } catch {
     return describeText(value);
   }
 }
 
 export function text(value: unknown): void {
-  const added = typeof value === 'string' ? value : shownAsJson(value);
+  if (used.output >= limits.output) return;
+  const added = typeof value === 'string' ? value : shownAsJson(value, limits.output - used.output + 1);
+  // A getter or a toJSON may have emitted more output meanwhile.
   const room = limits.output - used.output;
   if (room <= 0) return;
   used.output += added.length;
-  // The host counts bytes, and reports how much it cut.
+  // The host counts bytes, and reports how much it truncated.
   outbox.output += added.length > room ? slice(added, 0, room + 1) : added;
 }
 

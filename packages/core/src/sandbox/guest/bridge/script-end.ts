@@ -37,7 +37,7 @@ function onReturned(value: unknown): void {
     if (error === NOT_CARRIED) {
       const { path, reason } = whyNotWritten();
       outbox.end = '["unserializable",' + stringify(capText(path)) + ',' + stringify(reason) + ']';
-    } else onThrew(error);
+    } else outbox.end = '["threw",' + describeThrown(error, whyNotWritten().path) + ']';
   }
 }
 
@@ -81,8 +81,11 @@ function byteLength(text: string): number {
   return bytes;
 }
 
-/** JSON text of a thrown value. The texts are the script's; the record is the bridge's own. */
-export function describeThrown(value: unknown): string {
+/**
+ * JSON text of a thrown value. The texts are the script's; the record is the bridge's own. `path`: of the member whose
+ * getter or toJSON threw it, where that is known.
+ */
+export function describeThrown(value: unknown, path = ''): string {
   const record = weakGet(errorRecords, value);
   let thrown: Thrown = { name: '', message: 'a value that cannot be shown', stack: '' };
   try {
@@ -92,6 +95,9 @@ export function describeThrown(value: unknown): string {
   } catch {
     // A revoked proxy, or one whose traps throw.
   }
+  // The host knows the engine's own errors by their messages.
+  if (path !== '' && thrown.name !== 'InternalError' && thrown.message !== 'null')
+    thrown.message = capText(thrown.message + ' (thrown while ' + path + ' was read)');
   thrown.callIndex = record?.call;
   thrown.code = record?.code;
   return stringify(thrown);

@@ -43,7 +43,7 @@ function ownFrames(raw: string): string {
   return join(frames, '\n');
 }
 
-/** The value of `stack` for a script: text, or the engine's own value where that is no text. */
+/** The value of `stack` for a script: text, or the engine's own value if that is not text. */
 export function stackOf(value: unknown): unknown {
   const frames = weakGet(errorRecords, value)?.frames;
   const raw = frames === undefined ? rawStack(value) : undefined;

@@ -1,5 +1,5 @@
 // The guest's console, as Node.js lays it out: groups, counts, timers, placeholders and tables.
-import { Map, Number, parseFloat, parseInt, String, stringify } from '../primordials.js';
+import { Map, Number, parseFloat, parseInt, String } from '../primordials.js';
 import { named } from '../standard-library/define.js';
 import type { Show } from './show.js';
 import { tableOf } from './table.js';
@@ -7,9 +7,10 @@ import { tableOf } from './table.js';
 export type LogLevel = 'log' | 'info' | 'warn' | 'error' | 'debug';
 
 export interface ConsoleHost {
-  /** Emits a line, where there is room for one more. */
+  /** Emits a line, if there is room for one more. */
   write(level: LogLevel, makeText: () => string): void;
   show: Show;
+  showJson(value: unknown): string;
   /** The script's clock. */
   nowMs(): number;
   /** The script's frames at a call of `below`, each on a line of its own that begins with a line break. */
@@ -23,11 +24,11 @@ type Methods = Record<string, (...values: never[]) => void>;
 const PLACEHOLDER = /%[sdifjoOc%]/g;
 const LINE_STARTS = /^/gm;
 
-export function makeConsole({ write, show, nowMs, framesBelow }: ConsoleHost): Methods {
+export function makeConsole({ write, show, showJson, nowMs, framesBelow }: ConsoleHost): Methods {
   const groups = { indent: '' };
   const emit: Emit = (level, makeText) =>
     write(level, () => (groups.indent === '' ? makeText() : makeText().replace(LINE_STARTS, groups.indent)));
-  const format: Format = (values) => formatValues(values, show);
+  const format: Format = (values) => formatValues(values, { show, showJson });
   return named({
     ...lineMethods(emit, format),
     ...valueMethods(emit, format, show, framesBelow),
@@ -114,8 +115,9 @@ function timeMethods(emit: Emit, format: Format, nowMs: () => number): Methods {
   };
 }
 
-/** Joins the values. Placeholders of the first, where it is a string, take the ones that follow. */
-function formatValues(values: readonly unknown[], show: Show): string {
+/** Joins the values. If the first is a string, its placeholders consume the ones that follow. */
+function formatValues(values: readonly unknown[], host: Pick<ConsoleHost, 'show' | 'showJson'>): string {
+  const { show } = host;
   let used = 1;
   const [first] = values;
   const parts: string[] = [];
@@ -124,14 +126,14 @@ function formatValues(values: readonly unknown[], show: Show): string {
       typeof first === 'string' && values.length > 1
         ? first.replace(PLACEHOLDER, (mark) => {
             if (mark === '%%') return '%';
-            return used < values.length ? fill(mark, values[used++], show) : mark;
+            return used < values.length ? fill(mark, values[used++], host) : mark;
           })
         : show(first, 0);
   for (let index = used; index < values.length; index++) parts[parts.length] = show(values[index], 0);
   return parts.join(' ');
 }
 
-function fill(mark: string, value: unknown, show: Show): string {
+function fill(mark: string, value: unknown, { show, showJson }: Pick<ConsoleHost, 'show' | 'showJson'>): string {
   switch (mark) {
     case '%s':
       return show(value, 0);
@@ -144,7 +146,7 @@ function fill(mark: string, value: unknown, show: Show): string {
     case '%f':
       return isPlain(value) ? String(parseFloat(value as string)) : 'NaN';
     case '%j':
-      return String(stringify(value));
+      return showJson(value);
     default:
       return show(value, 1);
   }

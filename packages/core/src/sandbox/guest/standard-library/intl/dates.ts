@@ -139,7 +139,7 @@ export class DateTimeFormat {
   }
 }
 
-/** Makes a method of Date, with the pattern for calls without options ready. */
+/** Creates a method of Date, and prepares the pattern for calls without options. */
 function dateMethod(
   required: Required,
   defaults: Defaults,

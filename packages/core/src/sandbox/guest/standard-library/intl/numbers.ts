@@ -28,7 +28,7 @@ interface RoundedDecimal extends Decimal {
   readonly minFraction: number;
 }
 
-/** True to round away from zero. `half` compares the digits that are cut off with one half (-1, 0, 1). */
+/** True to round away from zero. `half` compares the dropped digits with one half (-1, 0, 1). */
 type Rounding = (half: number, negative: boolean, odd: boolean) => boolean;
 
 const numberValueOf = Number.prototype.valueOf;
@@ -253,8 +253,8 @@ function round(decimal: Decimal, keep: number, roundsUp: Rounding): Decimal {
   const { negative, digits, point } = decimal;
   if (keep >= digits.length) return decimal;
   const digitsLeft = keep > 0 ? digits.slice(0, keep) : '';
-  const cutOff = keep < 0 ? '0' : digits.slice(keep);
-  const half = cutOff === '5' ? 0 : cutOff < '5' ? -1 : 1;
+  const dropped = keep < 0 ? '0' : digits.slice(keep);
+  const half = dropped === '5' ? 0 : dropped < '5' ? -1 : 1;
   const odd = digitsLeft !== '' && Number(digitsLeft.at(-1)) % 2 === 1;
   if (!roundsUp(half, negative, odd))
     return { negative, digits: trimZeros(digitsLeft), point: trimZeros(digitsLeft) === '' ? 0 : point };

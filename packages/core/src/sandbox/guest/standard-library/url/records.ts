@@ -1,7 +1,7 @@
 // Reads and writes addresses as the URL standard (url.spec.whatwg.org) has them.
 //
-// The standard describes one machine over code points. It can be done piece by piece, because '#' and '?' end
-// every earlier part: cut off fragment and query, then read scheme, authority and path from the rest.
+// The standard describes one machine over code points. It can be done piece by piece, because '#' and '?' end every
+// earlier part: remove fragment and query, then read scheme, authority and path from the rest.
 
 import { Number, String, TypeError } from '../../primordials.js';
 import { parseHost } from './hosts.js';
@@ -12,10 +12,10 @@ export interface UrlRecord {
   scheme: string;
   username: string;
   password: string;
-  /** Null where there is none. */
+  /** Null if there is none. */
   host: string | null;
   port: string;
-  /** Segments, or text where it is opaque ("mailto:a@b"). */
+  /** Segments, or text if it is opaque ("mailto:a@b"). */
   path: string[] | string;
   query: string | null;
   fragment: string | null;
@@ -232,7 +232,7 @@ function startsWithDrive(text: string): boolean {
   return /^[a-zA-Z][:|](?:[/\\]|$)/.test(text);
 }
 
-/** The parts before and after the first mark; the second is null where there is no mark. */
+/** The parts before and after the first mark; the second is null if there is no mark. */
 export function cut(text: string, mark: string): [string, string | null] {
   const at = text.indexOf(mark);
   return at < 0 ? [text, null] : [text.slice(0, at), text.slice(at + 1)];

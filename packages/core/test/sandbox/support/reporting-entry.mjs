@@ -1,4 +1,4 @@
-// A worker thread that tells its test, over a channel named `surroundings`, what it was started with.
+// A worker thread that reports the settings of its start to its test, over a channel named `surroundings`.
 import { BroadcastChannel, resourceLimits } from 'node:worker_threads';
 
 const channel = new BroadcastChannel('surroundings');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { SseParser, type SseEvent } from '#core/providers/sse.js';
+import { SseParser, type SseEvent } from '#core/text/sse.js';
 
 function parse(pieces: readonly string[], parser = new SseParser()): SseEvent[] {
   return [...pieces.flatMap((piece) => parser.push(piece)), ...parser.end()];
@@ -8,7 +8,7 @@ function parse(pieces: readonly string[], parser = new SseParser()): SseEvent[] 
 
 const dataOf = (events: readonly SseEvent[]) => events.map(({ data }) => data);
 
-/** The standard's own steps on the whole text, told the slow way. An event without its blank line is kept. */
+/** The standard's own steps on the whole text, in their slow form. An event without its blank line is kept. */
 function parseSlowly(text: string): SseEvent[] {
   const events: SseEvent[] = [];
   let [name, data] = ['', [] as string[]];

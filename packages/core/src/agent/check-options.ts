@@ -1,0 +1,36 @@
+import { ToolscriptUsageError } from '../protocol/index.js';
+
+interface Member {
+  readonly isRight: (value: unknown) => boolean;
+  readonly needs: string;
+  readonly isOptional?: true;
+}
+
+/** The required options of a run, for JavaScript hosts that the type checker does not protect. */
+const MEMBERS: Readonly<Record<string, Member>> = {
+  provider: { isRight: hasMethod('stream'), needs: 'a provider, as createProvider and scriptedModel return it' },
+  harness: { isRight: hasMethod('runScript'), needs: 'a harness, as createHarness returns it' },
+  history: { isRight: isList, needs: 'a list of items', isOptional: true },
+  events: { isRight: isList, needs: 'the list of all stored events of the run' },
+};
+
+/** Throws a `ToolscriptUsageError` for an invalid option, and for a closed harness. */
+export function checkAgentOptions(options: unknown, method: string, names: readonly (keyof typeof MEMBERS)[]): void {
+  if (typeof options !== 'object' || options === null)
+    throw new ToolscriptUsageError(`${method} needs its options as an object.`);
+  const members = options as Record<string, unknown>;
+  for (const name of names) {
+    const { isRight, needs, isOptional } = MEMBERS[name]!;
+    const value = members[name];
+    if (isOptional === true && value === undefined) continue;
+    if (!isRight(value)) throw new ToolscriptUsageError(`${method}: ${name} must be ${needs}.`);
+  }
+}
+
+function hasMethod(name: string): (value: unknown) => boolean {
+  return (value) => typeof (value as Record<string, unknown> | null | undefined)?.[name] === 'function';
+}
+
+function isList(value: unknown): boolean {
+  return Array.isArray(value);
+}

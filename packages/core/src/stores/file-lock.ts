@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isAlive, ownIdentity, parseIdentity } from './process-identity.js';
+
+/** How often a lock is tried that another process holds, in ms; up to half of it more at random. */
+const RETRY_MS = 10;
+
+/** If it is unknown whether the holder is alive, its lock is valid for this long, in ms. */
+const UNKNOWN_HOLDER_MS = 10_000;
+
+/** The system's codes for an existing folder that is not empty. */
+const IS_TAKEN = process.platform === 'win32' ? ['EPERM', 'EEXIST', 'EACCES'] : ['ENOTEMPTY', 'EEXIST'];
+
+/**
+ * Acts while no other process does so under the lock of this path. A process that has died holds no lock.
+ *
+ * The lock is the folder `<path>.lock` with one file in it, which names its holder. A holder makes both under another
+ * name and moves them there in one step, which succeeds only where there is no such folder or an empty one. A lock is
+ * released, and one of a dead holder is broken, by deleting that file by its name, which no other lock has; so nobody
+ * takes away a lock that was taken meanwhile.
+ */
+export async function withFileLock<Result>(path: string, act: () => Promise<Result>): Promise<Result> {
+  const folder = `${path}.lock`;
+  const name = await take(folder);
+  try {
+    return await act();
+  } finally {
+    await release(folder, name);
+  }
+}
+
+async function take(folder: string): Promise<string> {
+  await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
+  const name = randomBytes(12).toString('hex');
+  const own = await mkdtemp(`${folder}-`);
+  try {
+    await writeFile(join(own, name), JSON.stringify(ownIdentity()), { mode: 0o600 });
+    while (!(await moved(own, folder))) {
+      await breakDead(folder);
+      await sleep(RETRY_MS * (1 + Math.random() / 2));
+    }
+    return name;
+  } catch (error) {
+    await rm(own, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** False if another holder has the name. */
+async function moved(own: string, folder: string): Promise<boolean> {
+  try {
+    await rename(own, folder);
+    return true;
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (IS_TAKEN.includes(code)) return false;
+    throw error;
+  }
+}
+
+async function breakDead(folder: string): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names) if (await isDead(join(folder, name))) await release(folder, name);
+}
+
+async function isDead(file: string): Promise<boolean> {
+  try {
+    const holder = parseIdentity(await readFile(file, 'utf8'));
+    const lives = holder === undefined ? undefined : isAlive(holder, ownIdentity());
+    if (lives !== undefined) return !lives;
+    return Date.now() - (await stat(file)).mtimeMs > UNKNOWN_HOLDER_MS;
+  } catch {
+    return false;
+  }
+}
+
+/** The folder may stay, or be another holder's by now: then it is not empty. */
+async function release(folder: string, name: string): Promise<void> {
+  await unlink(join(folder, name)).catch(() => {});
+  await rmdir(folder).catch(() => {});
+}

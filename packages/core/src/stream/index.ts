@@ -1,0 +1,10 @@
+/**
+ * The part of the library that a client of a run's stream needs. It loads no module of Node and no package, so that a
+ * page can load it.
+ */
+export { foldResponse, ResponseReducer } from '../history/reducer.js';
+export type { ResponseReducerOptions, ResponseViewOptions } from '../history/reducer.js';
+export type { LiveActivity, PendingApproval, ToolCallStart } from '../history/response-fold.js';
+export type { EventPayload, OutputItem, Response, StreamEvent } from '../protocol/index.js';
+export { endsRun } from '../protocol/run-end.js';
+export { SseParser, type SseEvent } from '../text/sse.js';

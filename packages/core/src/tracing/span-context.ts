@@ -1,0 +1,40 @@
+import {
+  createTraceState,
+  isSpanContextValid,
+  ROOT_CONTEXT,
+  trace,
+  type Context,
+  type Span,
+  type SpanContext,
+} from '@opentelemetry/api';
+import type { TraceContext } from '../protocol/index.js';
+
+/* Parsed and formatted here, not by the host's propagator: the headers follow W3C whatever the host has configured. */
+
+export function spanContextOf({ traceparent, tracestate }: TraceContext): SpanContext {
+  const [, traceId, spanId, flags] = traceparent.split('-') as [string, string, string, string];
+  return {
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16),
+    isRemote: true,
+    ...(tracestate === undefined ? {} : { traceState: createTraceState(tracestate) }),
+  };
+}
+
+/** Undefined if nothing is traced: the host has no SDK, and the request had no trace context. */
+export function traceContextOf(span: Span): TraceContext | undefined {
+  const context = span.spanContext();
+  if (!isSpanContextValid(context)) return undefined;
+  const { traceId, spanId, traceFlags, traceState } = context;
+  const tracestate = traceState?.serialize();
+  return {
+    traceparent: `00-${traceId}-${spanId}-${(traceFlags & 0xff).toString(16).padStart(2, '0')}`,
+    ...(tracestate === undefined || tracestate === '' ? {} : { tracestate }),
+  };
+}
+
+/** The context in which a child of the given place starts. */
+export function contextUnder(parent: TraceContext | undefined): Context {
+  return parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, spanContextOf(parent));
+}

@@ -1,0 +1,54 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { withFileLock } from '#core/stores/index.js';
+import { newFolder } from './support/new-folder.js';
+
+const PROGRAM = fileURLToPath(new URL('support/lock-process.mjs', import.meta.url));
+
+function startProcess(...parameters: string[]) {
+  const child = fork(PROGRAM, parameters, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return child;
+}
+
+describe('a lock of a file', () => {
+  it('lets changes of many processes follow one another, so that none is lost', async () => {
+    const file = join(newFolder(), 'inner', 'count');
+    const children = Array.from({ length: 6 }, () => startProcess('count', file, '20'));
+    const codes = await Promise.all(children.map(async (child) => (await once(child, 'close'))[0] as number));
+    expect(codes).toEqual(children.map(() => 0));
+    expect(readFileSync(file, 'utf8')).toBe('120');
+    expect(readdirSync(join(file, '..'))).toEqual(['count']);
+  });
+
+  it('is held by no process that was killed', async () => {
+    const file = join(newFolder(), 'count');
+    const child = startProcess('hold', file);
+    await once(child, 'message');
+    expect(existsSync(`${file}.lock`)).toBe(true);
+    const closed = once(child, 'close');
+    child.kill('SIGKILL');
+    await closed;
+    expect(await withFileLock(file, async () => 'mine')).toBe('mine');
+  });
+
+  it('is broken after a while where nobody can know whether its holder lives', async () => {
+    const file = join(newFolder(), 'count');
+    mkdirSync(`${file}.lock`, { recursive: true });
+    const holder = join(`${file}.lock`, 'holder');
+    writeFileSync(holder, 'not an identity');
+    utimesSync(holder, 1, 1);
+    expect(await withFileLock(file, async () => 'mine')).toBe('mine');
+  });
+
+  it('is released where the work fails, whose error it is', async () => {
+    const file = join(newFolder(), 'count');
+    const failing = withFileLock(file, () => Promise.reject(new Error('full')));
+    await expect(failing).rejects.toThrow('full');
+    expect(existsSync(`${file}.lock`)).toBe(false);
+  });
+});

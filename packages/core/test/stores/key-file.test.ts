@@ -1,0 +1,38 @@
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { obtainKeyFile, readKeyFile } from '@toolscript/core';
+import { afterAll, describe, expect, it } from 'vitest';
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'toolscript-key-'));
+  folders.push(folder);
+  return folder;
+}
+
+describe.skipIf(process.platform === 'win32')('a key in a file (skipped on Windows)', () => {
+  it('is never read through a link', () => {
+    const folder = temporaryFolder();
+    const target = join(folder, 'target');
+    writeFileSync(target, 'k'.repeat(32), { mode: 0o600 });
+    const path = join(folder, 'suspension.key');
+    symlinkSync(target, path);
+    expect(() => readKeyFile(path)).toThrow('is a link');
+    expect(() => obtainKeyFile(path)).toThrow('is a link');
+  });
+
+  it('is never used where others can read it, or where it is too short', () => {
+    const folder = temporaryFolder();
+    const shared = join(folder, 'shared');
+    writeFileSync(shared, 'k'.repeat(32), { mode: 0o644 });
+    expect(() => readKeyFile(shared)).toThrow('is accessible to other users');
+    const short = join(folder, 'short');
+    writeFileSync(short, 'k'.repeat(31), { mode: 0o600 });
+    expect(() => readKeyFile(short)).toThrow('has 31 bytes and needs 32');
+  });
+});

@@ -1,0 +1,58 @@
+import { createCompiler, QuickJsPool, type Compiler, type HarnessOptions } from '#core/index.js';
+import type { SandboxRun, SandboxRuntime } from '#core/protocol/index.js';
+
+interface Threads {
+  readonly runtime: SandboxRuntime;
+  readonly compiler: Compiler;
+}
+
+let pool: QuickJsPool | undefined;
+let compiler: Compiler | undefined;
+
+/**
+ * A sandbox and a compiler for one harness, in threads that all harnesses of a test file share: starting threads takes
+ * thirty times as long as a script. Counts are of the whole file.
+ */
+export function sharedThreads(): Threads {
+  pool ??= new QuickJsPool({ size: 2 });
+  compiler ??= createCompiler();
+  return { runtime: shareOf(pool), compiler: shareOfCompiler(compiler) };
+}
+
+/** True where a harness says how its own threads are. */
+export function hasOwnThreads({ runtime, compiler: given, workers }: Partial<HarnessOptions>): boolean {
+  return runtime !== undefined || given !== undefined || workers !== undefined;
+}
+
+/** A sandbox whose close ends the scripts of its own harness, and leaves the threads to the others. */
+function shareOf(shared: QuickJsPool): SandboxRuntime {
+  const runs = new Set<SandboxRun>();
+  let isClosed = false;
+  const started = (run: SandboxRun): SandboxRun => {
+    runs.add(run);
+    if (isClosed) run.cancel('cancelled');
+    return run;
+  };
+  return {
+    name: shared.name,
+    bridge: shared.bridge,
+    warm: () => shared.warm(),
+    run: (...job) => started(shared.run(...job)),
+    restore: (...job) => started(shared.restore(...job)),
+    images: () => shared.images(),
+    stats: () => shared.stats(),
+    close: async () => {
+      isClosed = true;
+      for (const run of runs) run.cancel('cancelled');
+    },
+  };
+}
+
+function shareOfCompiler(shared: Compiler): Compiler {
+  return {
+    compile: (source, options) => shared.compile(source, options),
+    warm: () => shared.warm(),
+    stats: () => shared.stats(),
+    close: async () => {},
+  };
+}

@@ -1,0 +1,12 @@
+/** Laws that take long are tried on all of their cases. */
+export const ALL_CASES = process.env['TOOLSCRIPT_ALL_CASES'] !== undefined;
+
+/** Every so manyth case, from a place on; all of them where `TOOLSCRIPT_ALL_CASES` is set. */
+export function someOf<Case>(cases: readonly Case[], step: number, from = 0): readonly Case[] {
+  return ALL_CASES ? cases : cases.filter((_, index) => (index + from) % step === 0);
+}
+
+/** For the title of a test. */
+export function cases(step: number, name: string): string {
+  return ALL_CASES ? `every ${name}` : `one ${name} in ${step}`;
+}

@@ -1,0 +1,16 @@
+import { describe, expect, it } from 'vitest';
+
+const MODULE = new URL('../../dist/text/new-id.js', import.meta.url).href;
+
+describe('an id', () => {
+  it('is one word of letters, digits and "_", in whichever process it is made', async () => {
+    for (let process = 0; process < 50; process++) {
+      // A module under another address is loaded again, as by another process.
+      const { newId } = (await import(
+        /* @vite-ignore */ `${MODULE}?process=${process}`
+      )) as typeof import('#core/text/new-id.js');
+      expect(newId('scr')).toMatch(/^scr_[0-9a-z]{10,}_0$/u);
+      expect(newId('scr')).toMatch(/^scr_[0-9a-z]{10,}_1$/u);
+    }
+  });
+});
