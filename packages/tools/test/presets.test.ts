@@ -15,7 +15,7 @@ afterAll(() => {
   process.env['PATH'] = path;
 });
 
-/** What becomes of a call under these rules: it passed, a person was asked, or it was denied. */
+/** The result of a call under these rules: it passed, a user was asked, or it was denied. */
 async function fate(rules: ApprovalRule[], tool: string, input: object): Promise<'passed' | 'asked' | 'denied'> {
   let isAsked = false;
   const harness = createHarness({

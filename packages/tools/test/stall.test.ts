@@ -7,7 +7,7 @@ import { MAX_STALL_MS, shortestStall } from '../../core/test/support/stall.js';
 import { put, temporaryFolder } from './support/temporary-folder.js';
 
 const MEGABYTE = 1024 * 1024;
-/** What takes seconds even in slices is larger where CI runs; a fault shows in a part of it too. */
+/** Work that takes seconds even in slices is larger in CI; a fault shows in a part of it too. */
 const IS_CI = process.env['CI'] !== undefined;
 const GLOBS = IS_CI ? 100 : 5;
 const SHORT_LINES = IS_CI ? 900_000 : 120_000;
@@ -49,7 +49,7 @@ beforeAll(() => {
   tools = new Map(codingTools({ roots: folder, exec: false }).map((tool) => [tool.name, tool]));
 }, 240_000);
 
-/** All that a harness does with a call: what it touches, what a person would see, and the call. */
+/** All parts of a harness's work with a call: its permissions, its preview, and the call. */
 async function call(name: string, input: object, signal = new AbortController().signal): Promise<unknown> {
   const tool = tools.get(name)!;
   const valid = tool.validateInput(input);

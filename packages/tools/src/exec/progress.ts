@@ -8,15 +8,15 @@ const MAX_LINE = 200;
  * Reports the latest line of a command at most twice a second, without terminal control sequences. `finish` stops it.
  */
 export class OutputProgress {
-  readonly #tell: (line: string) => void;
+  readonly #report: (line: string) => void;
   readonly #decoder = new StringDecoder('utf8');
   #line = '';
   #latest = '';
-  #told = '';
+  #reported = '';
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(tell: (line: string) => void) {
-    this.#tell = tell;
+  constructor(report: (line: string) => void) {
+    this.#report = report;
   }
 
   push(chunk: Buffer): void {
@@ -35,8 +35,8 @@ export class OutputProgress {
   #flush(): void {
     this.#timer = undefined;
     const line = visible(this.#latest.trim()).slice(0, MAX_LINE);
-    if (line === '' || line === this.#told) return;
-    this.#told = line;
-    this.#tell(line);
+    if (line === '' || line === this.#reported) return;
+    this.#reported = line;
+    this.#report(line);
   }
 }

@@ -66,22 +66,28 @@ export async function listDir(
   input: ListDirInput = {},
   signal?: AbortSignal,
 ): Promise<ListDirResult> {
-  const wish = ListDirInput.parse(input);
-  const path = resolvePath(workspace, wish.path, wish.cwd);
+  const options = ListDirInput.parse(input);
+  const path = resolvePath(workspace, options.path, options.cwd);
   return using(openFolder(workspace, path), async (folder) => {
-    const walk = new Walk(workspace, wish.depth, wish.offset + wish.limit, new WorkSlices({ signal }));
+    const walk = new Walk(workspace, options.depth, options.offset + options.limit, new WorkSlices({ signal }));
     await walk.visit(folder, folder.realPath, 1);
-    if (wish.offset > 1 && wish.offset > walk.entries.length) {
+    if (options.offset > 1 && options.offset > walk.entries.length) {
       const total = walk.entries.length;
       throw failure(
         'out_of_range',
-        `${quotePath(wish.path)} has ${total} ${total === 1 ? 'entry' : 'entries'} here; offset ${wish.offset} is beyond the end.`,
+        `${quotePath(options.path)} has ${total} ${total === 1 ? 'entry' : 'entries'} here; offset ${options.offset} is beyond the end.`,
       );
     }
-    const entries = walk.entries.slice(wish.offset - 1, wish.offset - 1 + wish.limit);
-    const truncated = walk.entries.length > wish.offset - 1 + wish.limit || walk.cut;
+    const entries = walk.entries.slice(options.offset - 1, options.offset - 1 + options.limit);
+    const truncated = walk.entries.length > options.offset - 1 + options.limit || walk.cut;
     const shown = displayPath(workspace, folder.realPath);
-    return { success: true, path: shown, content: render(shown, entries, truncated, wish.offset), entries, truncated };
+    return {
+      success: true,
+      path: shown,
+      content: render(shown, entries, truncated, options.offset),
+      entries,
+      truncated,
+    };
   });
 }
 

@@ -98,7 +98,7 @@ export function checkRegularFile(stat: StatsBase<number> | StatsBase<bigint>, pa
   throw failure('not_a_file', `${quotePath(path.given)} is ${kind}, not a regular file.`, { path: path.given });
 }
 
-interface OpenWish {
+interface OpenOptions {
   readonly folder: boolean;
   readonly noFollow?: boolean;
 }
@@ -107,22 +107,22 @@ interface OpenWish {
 const MAX_ATTEMPTS = 8;
 
 /** Others replace files by renaming new ones over them; then the new one is opened. */
-async function openEntry(workspace: Workspace, path: WorkspacePath, wish: OpenWish): Promise<VerifiedEntry> {
+async function openEntry(workspace: Workspace, path: WorkspacePath, options: OpenOptions): Promise<VerifiedEntry> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await openOnce(workspace, path, wish);
+      return await openOnce(workspace, path, options);
     } catch (error) {
       if (failureReason(error) !== 'changed' || attempt === MAX_ATTEMPTS) throw error;
     }
   }
 }
 
-async function openOnce(workspace: Workspace, path: WorkspacePath, wish: OpenWish): Promise<VerifiedEntry> {
+async function openOnce(workspace: Workspace, path: WorkspacePath, options: OpenOptions): Promise<VerifiedEntry> {
   const byDescriptor = workspace.verification === 'descriptor';
   const flags =
     (byDescriptor ? O_PATH : O_RDONLY | O_NONBLOCK | O_NOCTTY) |
-    (wish.folder ? O_DIRECTORY : 0) |
-    (wish.noFollow ? O_NOFOLLOW : 0);
+    (options.folder ? O_DIRECTORY : 0) |
+    (options.noFollow ? O_NOFOLLOW : 0);
   const handle = await open(path.absolute, flags).catch(async (error: unknown) => {
     throw await openFailure(workspace, path, error);
   });
@@ -238,7 +238,7 @@ export function ioFailure(path: WorkspacePath, error: unknown): Error {
     case 'EDQUOT':
       return failure('io', `There is no room left on the disk for ${name}. Free disk space and try again.`, data);
     case 'EROFS':
-      return failure('read_only', `${name} lies on a file system that may only be read.`, data);
+      return failure('read_only', `${name} is on a read-only file system.`, data);
     default:
       return failure('io', `${name} could not be used (${systemCode(error) ?? 'unknown error'}).`, data);
   }

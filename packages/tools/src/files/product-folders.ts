@@ -2,7 +2,7 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Files of this program: whoever can write them runs code on the host. Absolute paths without links. */
+/** Files of this program: a writer of them runs code on the host. Absolute paths without links. */
 export interface ProductFiles {
   /** Existing files and folders. */
   readonly present: readonly string[];

@@ -83,6 +83,7 @@ export const PROTECTED_NAMES: readonly ProtectedName[] = [
   { name: '.agents', reason: AGENT },
   { name: '.cursor', reason: AGENT },
   { name: '.gemini', reason: AGENT },
+  { name: 'mcp.json', reason: AGENT },
   { name: '.mcp.json', reason: AGENT },
   { name: '.claude.json', reason: AGENT },
   { name: '.clinerules', reason: AGENT },

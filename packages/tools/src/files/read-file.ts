@@ -64,15 +64,15 @@ export async function readFile(
   input: ReadFileInput,
   signal?: AbortSignal,
 ): Promise<ReadFileResult> {
-  const wish = ReadFileInput.parse(input);
-  const path = resolvePath(workspace, wish.path, wish.cwd);
+  const options = ReadFileInput.parse(input);
+  const path = resolvePath(workspace, options.path, options.cwd);
   const slices = new WorkSlices({ signal });
   throwIfAborted(signal);
   const file = await readText(workspace, path, slices);
   const all = file.lines;
-  const range = wish.mode === 'slice' ? slice(all, wish) : await block(all, wish, slices);
+  const range = options.mode === 'slice' ? slice(all, options) : await block(all, options, slices);
   const taken = await takeLines(all, range, slices);
-  const lastWanted = wish.mode === 'slice' ? all.length - 1 : range.block.last;
+  const lastRequested = options.mode === 'slice' ? all.length - 1 : range.block.last;
   return {
     success: true,
     path: displayPath(workspace, file.realPath),
@@ -80,27 +80,31 @@ export async function readFile(
     lines: taken.lines,
     firstLine: range.first + 1,
     totalLines: all.length,
-    truncated: taken.cut || range.first + taken.lines.length - 1 < lastWanted || range.first > range.block.first,
+    truncated: taken.cut || range.first + taken.lines.length - 1 < lastRequested || range.first > range.block.first,
     lossy: file.lossy,
   };
 }
 
-interface WantedRange extends LineRange {
+interface RequestedRange extends LineRange {
   /** The requested block, before the limit truncated it. */
   readonly block: LineRange;
 }
 
-function slice(all: TextLines, { path, offset, limit }: z.output<typeof ReadFileInput>): WantedRange {
+function slice(all: TextLines, { path, offset, limit }: z.output<typeof ReadFileInput>): RequestedRange {
   if (offset > all.length && offset > 1) throw beyondEnd(path, 'offset', offset, all.length);
   const range = { first: offset - 1, last: Math.min(all.length, offset - 1 + limit) - 1 };
   return { ...range, block: range };
 }
 
-async function block(all: TextLines, wish: z.output<typeof ReadFileInput>, slices: WorkSlices): Promise<WantedRange> {
-  const anchorLine = wish.anchorLine ?? wish.offset;
-  if (anchorLine > all.length) throw beyondEnd(wish.path, 'anchorLine', anchorLine, all.length);
-  const whole = await blockAround(all, anchorLine - 1, wish, slices);
-  return { ...limitAround(whole, anchorLine - 1, wish.limit), block: whole };
+async function block(
+  all: TextLines,
+  options: z.output<typeof ReadFileInput>,
+  slices: WorkSlices,
+): Promise<RequestedRange> {
+  const anchorLine = options.anchorLine ?? options.offset;
+  if (anchorLine > all.length) throw beyondEnd(options.path, 'anchorLine', anchorLine, all.length);
+  const whole = await blockAround(all, anchorLine - 1, options, slices);
+  return { ...limitAround(whole, anchorLine - 1, options.limit), block: whole };
 }
 
 function beyondEnd(path: string, name: string, line: number, total: number): Error {

@@ -95,7 +95,7 @@ async function linkTarget(workspace: Workspace, path: WorkspacePath): Promise<Wo
     return { given: path.given, absolute: (await placeOf(workspace, path)).realPath };
   } catch (error) {
     if (failureReason(error) !== 'missing') throw error;
-    throw failure('missing', `${quotePath(path.given)} is a link that leads nowhere.`, { path: path.given });
+    throw failure('missing', `${quotePath(path.given)} is a dangling link.`, { path: path.given });
   }
 }
 

@@ -23,7 +23,7 @@ export class TextLines {
     let starts = new Int32Array(1_024);
     let count = 0;
     const first = bytes.subarray(0, MARK.length).equals(MARK) ? MARK.length : 0;
-    for (let at = first; at < bytes.length; at = behindLine(bytes, at)) {
+    for (let at = first; at < bytes.length; at = afterLine(bytes, at)) {
       if (slices.isDue()) await slices.pass();
       if (count + 1 === starts.length) starts = doubled(starts);
       starts[count] = at;
@@ -42,7 +42,7 @@ export class TextLines {
   }
 }
 
-function behindLine(bytes: Buffer, start: number): number {
+function afterLine(bytes: Buffer, start: number): number {
   // Blank lines are so cheap that searching for their end would dominate the cost.
   if (bytes[start] === LINE_FEED) return start + 1;
   const end = bytes.indexOf(LINE_FEED, start);

@@ -66,7 +66,9 @@ export async function readAll(
 /** Rejects content that is not UTF-8 text or close to it. */
 export function checkText(bytes: Buffer, path: WorkspacePath): void {
   if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) {
-    throw failure('binary', `${quotePath(path.given)} is UTF-16 text; only UTF-8 can be read.`, { path: path.given });
+    throw failure('binary', `${quotePath(path.given)} is UTF-16 text; convert it to UTF-8 first.`, {
+      path: path.given,
+    });
   }
   if (bytes.subarray(0, BINARY_PROBE_BYTES).includes(0)) {
     throw failure('binary', `${quotePath(path.given)} is a binary file.`, { path: path.given });

@@ -136,7 +136,7 @@ export function displayPath(workspace: Workspace, realPath: string): string {
   return sep === '/' ? shown : shown.split(sep).join('/');
 }
 
-/** Tells the model about the roots besides the first; '' if there is only one. */
+/** Describes to the model the roots besides the first; '' if there is only one. */
 export function otherRoots({ roots }: Workspace): string {
   const others = roots
     .slice(1)
@@ -152,7 +152,7 @@ export function checkWritable(workspace: Workspace, realPath: string, given: str
       path: given,
     });
   if (root.access !== 'write')
-    throw failure('read_only', `The path ${quotePath(given)} lies in a folder that may only be read.`, { path: given });
+    throw failure('read_only', `The path ${quotePath(given)} is in a read-only folder.`, { path: given });
   const stateFolder = workspace.stateFolder();
   // defence: state-folder-protected
   if (stateFolder !== undefined && isInside(stateFolder, realPath)) throw ownState(given);
@@ -213,7 +213,7 @@ function onFirstUse<T>(make: () => T): () => T {
 }
 
 function ownState(given: string): Error {
-  return failure('protected', `The path ${quotePath(given)} is protected: Toolscript keeps its own state there.`, {
+  return failure('protected', `The path ${quotePath(given)} is protected: Toolscript stores its own state there.`, {
     path: given,
   });
 }
@@ -225,7 +225,8 @@ function kernelDevices(): ReadonlySet<number> {
 
 function knownNames(names: readonly string[]): ReadonlySet<string> {
   const unknown = names.find((name) => !PROTECTED_NAMES.some((rule) => rule.name === name));
-  if (unknown !== undefined) throw new ToolscriptUsageError(`'${unknown}' is not one of the protected names.`);
+  if (unknown !== undefined)
+    throw new ToolscriptUsageError(`'${unknown}' is not one of the protected names; see PROTECTED_NAMES.`);
   return new Set(names);
 }
 

@@ -102,7 +102,8 @@ export async function loadImage(
   workspace: Workspace,
   image: ImageReference,
 ): Promise<{ mediaType: ImageHeader['mediaType']; bytes: Uint8Array }> {
-  if (image.path === undefined) throw failure('missing', 'The image reference has no path.');
+  if (image.path === undefined)
+    throw failure('missing', 'The image reference has no path. Pass the image of a viewImage result.');
   const path = resolvePath(workspace, image.path);
   const { bytes } = await readImage(workspace, path);
   if (sha256(bytes) !== image.sha256)

@@ -75,7 +75,7 @@ export function applyPatchTool(workspace: Workspace): Tool {
   });
 }
 
-/** `applyPatch` inside a workspace. Patches of one workspace are applied one after the other. */
+/** `applyPatch` inside a workspace. Patches of one workspace are applied one at a time. */
 export function applyPatchIn(
   workspace: Workspace,
   input: ApplyPatchInput,

@@ -68,7 +68,7 @@ async function nearest(file: FileLines, wanted: readonly string[], slices: WorkS
   if (file.length === 0) return 'The file is empty.';
   const start =
     (await mostCommonStart(file, wanted.slice(0, MAX_PLACES), slices)) ?? (await mostAlikeLine(file, wanted, slices));
-  if (start === undefined) return 'Nothing in the file is like these lines; read it again.';
+  if (start === undefined) return 'No lines of the file are similar to these; read it again.';
   const first = Math.max(0, start);
   const end = Math.min(file.length, first + Math.max(wanted.length, 1));
   const texts = Array.from({ length: Math.min(end - first, SHOWN_LINES) }, (_, index) => file.at(first + index));

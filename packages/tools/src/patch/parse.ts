@@ -46,7 +46,7 @@ export async function readPatch(text: string, cwd?: string, signal?: AbortSignal
   if (read === undefined) return parseText(plain, text, cwd);
   // Approval rules saw the plain result.
   if (read.directory !== plain.directory || read.lines.join('\n') !== plain.lines.join('\n')) {
-    throw failure('patch_syntax', 'The command around the patch can be read in two ways; give the patch alone.');
+    throw failure('patch_syntax', 'The command around the patch is ambiguous; send the patch alone.');
   }
   return parseText({ ...read, skipped: read.skipped + skipped }, text, cwd);
 }
@@ -58,10 +58,10 @@ export function pathsInPatch({ operations }: ParsedPatch): string[] {
 
 function parseText(patch: PatchText, text: string, cwd: string | undefined): ParsedPatch {
   const place = folderOf(patch.directory, cwd);
-  const { lines, skipped, blanksBehind = 0 } = patch;
+  const { lines, skipped, blanksAfter = 0 } = patch;
   if (!isUnifiedDiff(lines)) return { operations: fewEnough(parseCodexFormat(patch)), cwd: place, notes: [] };
   // CR before LF matters only here: git writes the lines of CRLF files with it.
-  const raw = text.split('\n').slice(skipped, skipped + lines.length + blanksBehind);
+  const raw = text.split('\n').slice(skipped, skipped + lines.length + blanksAfter);
   const { operations, notes } = parseUnifiedDiff(raw, skipped);
   return { operations: fewEnough(operations), notes, cwd: place };
 }
@@ -71,7 +71,7 @@ function refuseTooManyLines(text: string): void {
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines += 1;
   // defence: patch-lines-cap
   if (lines > MAX_LINES)
-    throw failure('too_large', `The patch has ${lines} lines, and at most ${MAX_LINES} go into one. Split it.`);
+    throw failure('too_large', `The patch has ${lines} lines, and at most ${MAX_LINES} are allowed. Split it.`);
 }
 
 /** Limits the number of files, because each one costs disk accesses, even for approval rules. */
@@ -80,14 +80,14 @@ function fewEnough(operations: readonly PatchOperation[]): readonly PatchOperati
   if (operations.length > MAX_FILES)
     throw failure(
       'too_large',
-      `The patch changes ${operations.length} files, and at most ${MAX_FILES} go into one. Split it.`,
+      `The patch changes ${operations.length} files, and at most ${MAX_FILES} are allowed. Split it.`,
     );
   const characters = operations.flatMap(pathsOf).reduce((total, path) => total + path.length, 0);
   // defence: patch-names-total-cap
   if (characters > MAX_NAME_CHARACTERS)
     throw failure(
       'too_large',
-      `The names in the patch have ${characters} characters, and at most ${MAX_NAME_CHARACTERS} go into one. Split it.`,
+      `The names in the patch have ${characters} characters, and at most ${MAX_NAME_CHARACTERS} are allowed. Split it.`,
     );
   return operations;
 }

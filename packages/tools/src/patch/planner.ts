@@ -150,7 +150,11 @@ export class PatchPlanner {
     // A byte order mark is not a line.
     if (text === '' || text === '\uFEFF') return;
     const { path } = shown;
-    throw failure('no_match', `${quotePath(path)} has lines that its deletion in the patch does not show.`, { path });
+    throw failure(
+      'no_match',
+      `${quotePath(path)} has lines that its deletion in the patch does not show; read it again.`,
+      { path },
+    );
   }
 
   /** Headers of unified diffs have two names; returns the one that exists. */

@@ -148,7 +148,8 @@ class UnifiedParser {
         line,
       ) ?? [];
     if (name === undefined) return false;
-    if (name.startsWith('copy')) throw this.#refusal('copies are not made; add the new file with its whole content');
+    if (name.startsWith('copy'))
+      throw this.#refusal('copies are not supported; add the new file with its whole content');
     if (name === 'rename from') header.renamedFrom = this.#name(value);
     if (name === 'rename to') header.renamedTo = this.#name(value);
     if (name === 'new file mode') header.isNew = true;
@@ -182,7 +183,7 @@ class UnifiedParser {
       return this.#noteMode(header, { kind: 'update', ...place, hunks });
     }
     if (hunks.length === 0 && header.mode === undefined)
-      throw this.#problem(start, 'this file is not changed in any way');
+      throw this.#problem(start, 'the patch does not change this file');
     const path = this.#named(start, sides?.after, git?.after);
     const before = sides?.before ?? git?.before;
     const oldName = before === undefined || before === path ? {} : { oldName: before };
@@ -191,7 +192,7 @@ class UnifiedParser {
 
   #named(start: number, ...names: readonly (string | undefined)[]): string {
     const name = names.find((candidate) => candidate !== undefined && candidate !== '' && candidate !== NO_FILE);
-    if (name === undefined) throw this.#problem(start, 'the file name is missing or cannot be told');
+    if (name === undefined) throw this.#problem(start, 'the file name is missing or ambiguous');
     return name;
   }
 
@@ -278,7 +279,7 @@ class UnifiedParser {
       // A long run of blank lines is scanned only once.
       if (at >= blanksUntil) {
         if (this.#endsHunk(at)) break;
-        blanksUntil = this.#behindBlanks(at);
+        blanksUntil = this.#afterBlanks(at);
       }
       if (this.#closesLine(at, lines)) continue;
       const kind = this.#kind(at);
@@ -302,14 +303,14 @@ class UnifiedParser {
   }
 
   #endsHunk(from: number): boolean {
-    const at = this.#behindBlanks(from);
+    const at = this.#afterBlanks(from);
     if (at >= this.#lines.length) return true;
     const line = this.#lines[at]!;
     if (BARE_HUNK.test(line) || HEADING.test(line) || isSignature(this.#lines, at)) return true;
     return startsSides(this.#lines, at) && BARE_HUNK.test(this.#lines[at + 2] ?? '@@');
   }
 
-  #behindBlanks(from: number): number {
+  #afterBlanks(from: number): number {
     let at = from;
     while (at < this.#lines.length && this.#lines[at] === '') at += 1;
     return at;
@@ -317,7 +318,7 @@ class UnifiedParser {
 
   #refuseLong(line: string): void {
     // defence: patch-names-cap
-    if (line.length > MAX_HEADER_CHARACTERS) throw this.#refusal('no name of a file is so long');
+    if (line.length > MAX_HEADER_CHARACTERS) throw this.#refusal('a file name is too long');
   }
 
   #refuseBinary(line: string): void {
@@ -363,10 +364,10 @@ function finalLineEndOf(lines: readonly BodyLine[]): boolean | undefined {
 
 /** CR before LF belongs to the file if some lines have it and the headers do not. */
 function hunkLines(lines: readonly BodyLine[], isCarriedByCrlf: boolean): HunkLine[] {
-  const tellsEnds = !isCarriedByCrlf && lines.some(({ raw, open }) => !open && raw.endsWith('\r'));
+  const showsEnds = !isCarriedByCrlf && lines.some(({ raw, open }) => !open && raw.endsWith('\r'));
   return lines.map(({ raw, kind, open }) => {
     const hasReturn = raw.endsWith('\r') && (isCarriedByCrlf || !open);
     const text = raw.slice(1, hasReturn ? -1 : undefined);
-    return tellsEnds && kind === 'add' ? { kind, text, end: hasReturn ? '\r\n' : '\n' } : { kind, text };
+    return showsEnds && kind === 'add' ? { kind, text, end: hasReturn ? '\r\n' : '\n' } : { kind, text };
   });
 }

@@ -71,8 +71,8 @@ function cut(name: string, prefix: string): string {
 
 function quotedPair(line: string): DiffNames | undefined {
   const pair = /^("(?:[^"\\]|\\.)*"|\S+) ("(?:[^"\\]|\\.)*"|.+)$/.exec(line);
-  const fromBehind = /^(.+) ("(?:[^"\\]|\\.)*")$/.exec(line);
-  const found = pair ?? fromBehind;
+  const fromEnd = /^(.+) ("(?:[^"\\]|\\.)*")$/.exec(line);
+  const found = pair ?? fromEnd;
   return found ? { before: readName(found[1]!), after: readName(found[2]!) } : undefined;
 }
 

@@ -33,7 +33,7 @@ export interface PatchText {
   /** Lines of the given text before `lines[0]`. */
   readonly skipped: number;
   /** Blank lines removed after them; in a unified diff they may be context lines. */
-  readonly blanksBehind?: number;
+  readonly blanksAfter?: number;
   /** The folder of a `cd DIR &&` before the patch. */
   readonly directory?: string;
 }
@@ -72,7 +72,7 @@ export function trimBlank(patch: PatchText): PatchText {
   let end = lines.length;
   while (first < end && lines[first]!.trim() === '') first += 1;
   while (end > first && lines[end - 1]!.trim() === '') end -= 1;
-  return { ...patch, lines: lines.slice(first, end), skipped: skipped + first, blanksBehind: lines.length - end };
+  return { ...patch, lines: lines.slice(first, end), skipped: skipped + first, blanksAfter: lines.length - end };
 }
 
 function withoutFence(patch: PatchText): PatchText | undefined {

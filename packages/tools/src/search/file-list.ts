@@ -54,7 +54,7 @@ interface Kept {
 export class FileLists {
   readonly #workspace: Workspace;
   readonly #kept = new Map<string, Kept>();
-  #forget: NodeJS.Timeout | undefined;
+  #clearTimer: NodeJS.Timeout | undefined;
 
   constructor(workspace: Workspace) {
     this.#workspace = workspace;
@@ -77,8 +77,8 @@ export class FileLists {
   #keep(key: string, kept: Kept): void {
     this.#kept.set(key, kept);
     if (this.#kept.size > MAX_LISTS) this.#kept.delete(this.#kept.keys().next().value as string);
-    clearTimeout(this.#forget);
-    this.#forget = setTimeout(() => this.#kept.clear(), MAX_AGE_MS).unref();
+    clearTimeout(this.#clearTimer);
+    this.#clearTimer = setTimeout(() => this.#kept.clear(), MAX_AGE_MS).unref();
   }
 
   async #holds({ stamps, changeCount, since }: Kept, signal: AbortSignal | undefined): Promise<boolean> {

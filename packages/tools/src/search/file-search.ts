@@ -60,18 +60,24 @@ export async function fileSearch(
   signal?: AbortSignal,
   lists = new FileLists(workspace),
 ): Promise<FileSearchResult> {
-  const wish = FileSearchInput.parse(input);
-  const excluded = new GlobSet(wish.exclude.map(compileGlob));
-  const wanted = isGlob(wish.pattern) ? new GlobSet([compileGlob(wish.pattern)]) : undefined;
+  const options = FileSearchInput.parse(input);
+  const excluded = new GlobSet(options.exclude.map(compileGlob));
+  const wanted = isGlob(options.pattern) ? new GlobSet([compileGlob(options.pattern)]) : undefined;
   const slices = globWork(signal);
-  return inScope(workspace, { path: wish.path, folderOnly: true }, async (scope, cwd) => {
+  return inScope(workspace, { path: options.path, folderOnly: true }, async (scope, cwd) => {
     const list = await lists.of(scope, cwd, signal);
     const ranked = wanted
       ? await byGlob(wanted, list.paths, excluded, scope.prefix, slices)
-      : await byLikeness(wish.pattern, await targetsOf(list, excluded, slices), scope.prefix, wish.limit + 1, slices);
-    // defence: file-search-still-inside, without it: const files = ranked.slice(0, wish.limit);
-    const files = await stillInside(workspace, ranked.slice(0, wish.limit), signal);
-    return { files, truncated: ranked.length > wish.limit || list.isCut };
+      : await byLikeness(
+          options.pattern,
+          await targetsOf(list, excluded, slices),
+          scope.prefix,
+          options.limit + 1,
+          slices,
+        );
+    // defence: file-search-still-inside, without it: const files = ranked.slice(0, options.limit);
+    const files = await stillInside(workspace, ranked.slice(0, options.limit), signal);
+    return { files, truncated: ranked.length > options.limit || list.isCut };
   });
 }
 

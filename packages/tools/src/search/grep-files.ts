@@ -56,7 +56,7 @@ const GrepFilesOutput = z.object({
   truncated: z.boolean(),
 });
 
-type Wish = z.output<typeof GrepFilesInput>;
+type GrepOptions = z.output<typeof GrepFilesInput>;
 type Match = NonNullable<z.output<typeof GrepFilesOutput>['matches']>[number];
 export type GrepFilesInput = z.input<typeof GrepFilesInput>;
 export type GrepFilesResult = z.output<typeof GrepFilesOutput>;
@@ -83,29 +83,29 @@ export async function grepFiles(
   input: GrepFilesInput,
   signal?: AbortSignal,
 ): Promise<GrepFilesResult> {
-  const wish = GrepFilesInput.parse(input);
-  const include = wish.include === undefined ? undefined : compileGlob(wish.include);
+  const options = GrepFilesInput.parse(input);
+  const include = options.include === undefined ? undefined : compileGlob(options.include);
   const search: Search = {
-    wish,
+    options,
     include: include && new GlobSet([include]),
     names: include?.names ?? [],
-    exclude: new GlobSet(wish.exclude.map(compileGlob)),
+    exclude: new GlobSet(options.exclude.map(compileGlob)),
     slices: globWork(signal),
     signal,
   };
-  return inScope(workspace, { ...wish, folderOnly: false }, async (scope, cwd) => {
+  return inScope(workspace, { ...options, folderOnly: false }, async (scope, cwd) => {
     const found = await collect(search, scope, cwd);
     const { confirmed, rejected } = await confirmMatches(workspace, found.lines, {
-      enough: wish.limit + 1,
-      context: wish.context,
+      enough: options.limit + 1,
+      context: options.context,
       signal,
     });
-    return result(wish, confirmed, { isCut: found.isCut, leftOut: rejected + found.passedOver });
+    return result(options, confirmed, { isCut: found.isCut, leftOut: rejected + found.passedOver });
   });
 }
 
 interface Search {
-  readonly wish: Wish;
+  readonly options: GrepOptions;
   readonly include: GlobSet | undefined;
   /** Names that ripgrep itself can filter by; empty if there are none. */
   readonly names: readonly string[];
@@ -135,7 +135,7 @@ async function collect(search: Search, scope: SearchScope, cwd: string): Promise
 async function runSearch(search: Search, scope: SearchScope, cwd: string, inOrder: boolean): Promise<Collected> {
   const lines: MatchedLine[] = [];
   // Some matches may not be confirmed, so more than the limit are collected.
-  const enough = 2 * search.wish.limit + 100;
+  const enough = 2 * search.options.limit + 100;
   const { passedOver } = await runRipgrep({
     cwd,
     args: searchArguments(search, scope),
@@ -143,7 +143,7 @@ async function runSearch(search: Search, scope: SearchScope, cwd: string, inOrde
     inOrder,
     signal: search.signal,
     onPiece: async (piece) => {
-      const line = candidateOf(piece, scope, search.wish.multiline);
+      const line = candidateOf(piece, scope, search.options.multiline);
       if (line && (await isWanted(search, line))) lines.push(line);
       return lines.length === enough ? 'stop' : undefined;
     },
@@ -157,26 +157,26 @@ async function isWanted({ include, exclude, slices }: Search, { inside, path }: 
   return !(await exclude.fit(inside, 'folders', slices)) && !(await exclude.fit(path, 'folders', slices));
 }
 
-function searchArguments({ wish, names }: Search, scope: SearchScope): string[] {
+function searchArguments({ options, names }: Search, scope: SearchScope): string[] {
   return [
     '--json',
-    ...(showsMatches(wish) ? [] : ['--max-count=1']),
-    ...(wish.ignoreCase ? ['--ignore-case'] : wish.smartCase ? ['--smart-case'] : []),
-    ...(wish.literal ? ['--fixed-strings'] : []),
+    ...(showsMatches(options) ? [] : ['--max-count=1']),
+    ...(options.ignoreCase ? ['--ignore-case'] : options.smartCase ? ['--smart-case'] : []),
+    ...(options.literal ? ['--fixed-strings'] : []),
     // Such a search holds a whole file in memory.
-    ...(wish.multiline ? ['--multiline', '--max-filesize=10M'] : []),
+    ...(options.multiline ? ['--multiline', '--max-filesize=10M'] : []),
     ...names.map((name) => `--type-add=wanted:${name}`),
     // A type includes hidden files again; this excludes them.
     ...(names.length > 0 ? ['--type=wanted', '--glob=!.*'] : []),
     '-e',
-    wish.pattern,
+    options.pattern,
     '--',
     scope.argument,
   ];
 }
 
 /** Context requires matches. */
-function showsMatches({ matches, context }: Wish): boolean {
+function showsMatches({ matches, context }: GrepOptions): boolean {
   return matches || context > 0;
 }
 
@@ -220,33 +220,33 @@ function candidateOf(piece: string, scope: SearchScope, isMultiline: boolean): M
 }
 
 function result(
-  wish: Wish,
+  options: GrepOptions,
   confirmed: readonly ConfirmedLine[],
   { isCut, leftOut }: { isCut: boolean; leftOut: number },
 ): GrepFilesResult {
-  const matches = fitting(confirmed.slice(0, wish.limit).map((line) => matchOf(line, wish)));
+  const matches = fitting(confirmed.slice(0, options.limit).map((line) => matchOf(line, options)));
   const files = [...new Set(matches.map(({ path }) => path))];
   const truncated = isCut || confirmed.length > matches.length;
-  const shown = showsMatches(wish) ? matches.map(matchText) : files.map(visible);
+  const shown = showsMatches(options) ? matches.map(matchText) : files.map(visible);
   if (shown.length === 0) shown.push('No matches found.');
   if (truncated) shown.push('… there are more; raise limit or narrow the search');
   if (leftOut > 0)
     shown.push(
       `(left out: ${leftOut} in very long lines, in files that changed during the search, or in files that may not be read)`,
     );
-  const content = shown.join(wish.context > 0 ? '\n--\n' : '\n');
-  return { success: true, content, files, ...(showsMatches(wish) ? { matches } : {}), truncated };
+  const content = shown.join(options.context > 0 ? '\n--\n' : '\n');
+  return { success: true, content, files, ...(showsMatches(options) ? { matches } : {}), truncated };
 }
 
-function matchOf({ path, line, column, endLine, text, before, after }: ConfirmedLine, wish: Wish): Match {
+function matchOf({ path, line, column, endLine, text, before, after }: ConfirmedLine, options: GrepOptions): Match {
   const shorten = (lines: readonly string[]): string[] => lines.map((one) => around(one, 0, MAX_TEXT));
   return {
     path,
     line,
     column,
-    ...(wish.multiline ? { endLine } : {}),
+    ...(options.multiline ? { endLine } : {}),
     text,
-    ...(wish.context > 0 ? { before: shorten(before), after: shorten(after) } : {}),
+    ...(options.context > 0 ? { before: shorten(before), after: shorten(after) } : {}),
   };
 }
 

@@ -29,7 +29,7 @@ export interface RipgrepEnd {
   /** Number of chunks that were too long. */
   readonly passedOver: number;
   /** ripgrep's messages about unreadable files. */
-  readonly complaints: string;
+  readonly errorText: string;
 }
 
 /**
@@ -47,12 +47,12 @@ export async function runRipgrep(run: RipgrepRun): Promise<RipgrepEnd> {
   if (run.signal?.aborted) stop();
   try {
     const pieces = new Pieces(run.separator === '\n' ? 10 : 0);
-    const stopped = await tellPieces(child, pieces, run);
-    const { code, complaints } = await ended;
+    const stopped = await emitPieces(child, pieces, run);
+    const { code, errorText } = await ended;
     if (run.signal?.aborted) throw failure('aborted', 'The search was aborted.');
     const isDone = stopped || code === 0 || code === 1 || (code === 2 && pieces.count > 0);
-    if (!isDone) throw searchFailure(complaints);
-    return { passedOver: pieces.passedOver, complaints };
+    if (!isDone) throw searchFailure(errorText);
+    return { passedOver: pieces.passedOver, errorText };
   } finally {
     run.signal?.removeEventListener('abort', stop);
     stop();
@@ -95,22 +95,22 @@ function demandDescriptors(): void {
 }
 
 /** Rejects if the process did not start; its streams may be missing then. */
-function endOf(child: Ripgrep): Promise<{ code: number | null; complaints: string }> {
+function endOf(child: Ripgrep): Promise<{ code: number | null; errorText: string }> {
   return new Promise((resolve, reject) => {
     // defence: ripgrep-start-error
     child.on('error', (error) => reject(startFailure(error)));
-    const complaints: Buffer[] = [];
+    const chunks: Buffer[] = [];
     let bytes = 0;
     (child.stderr as Readable | undefined)?.on('data', (chunk: Buffer) => {
-      if (bytes < MAX_ERROR_BYTES) complaints.push(chunk);
+      if (bytes < MAX_ERROR_BYTES) chunks.push(chunk);
       bytes += chunk.length;
     });
-    child.on('close', (code) => resolve({ code, complaints: Buffer.concat(complaints).toString('utf8').trim() }));
+    child.on('close', (code) => resolve({ code, errorText: Buffer.concat(chunks).toString('utf8').trim() }));
   });
 }
 
 /** Returns whether the listener stopped the search. The process waits while the listener works. */
-async function tellPieces(child: Ripgrep, pieces: Pieces, run: RipgrepRun): Promise<boolean> {
+async function emitPieces(child: Ripgrep, pieces: Pieces, run: RipgrepRun): Promise<boolean> {
   // A process that did not start has no streams.
   if ((child.stdout as Readable | undefined) === undefined || child.pid === undefined) return false;
   const slices = new WorkSlices({ signal: run.signal });

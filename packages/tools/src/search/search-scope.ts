@@ -22,17 +22,17 @@ export interface SearchScope {
  */
 export async function inScope<T>(
   workspace: Workspace,
-  wish: { readonly path: string; readonly cwd?: string | undefined; readonly folderOnly: boolean },
+  options: { readonly path: string; readonly cwd?: string | undefined; readonly folderOnly: boolean },
   search: (scope: SearchScope, cwd: string) => Promise<T>,
 ): Promise<T> {
-  const path = resolvePath(workspace, wish.path, wish.cwd);
+  const path = resolvePath(workspace, options.path, options.cwd);
   const { realPath, stat } = await placeOf(workspace, path);
   if (!stat.isDirectory()) {
-    if (wish.folderOnly) await openFolder(workspace, path).then(({ handle }) => handle.close());
+    if (options.folderOnly) await openFolder(workspace, path).then(({ handle }) => handle.close());
     checkRegularFile(stat, path);
   }
   const root = rootOf(workspace, realPath)!;
-  const folder = await openFolder(workspace, { absolute: root.realPath, given: wish.path });
+  const folder = await openFolder(workspace, { absolute: root.realPath, given: options.path });
   try {
     const from = relative(root.realPath, realPath);
     const shown = displayPath(workspace, realPath);

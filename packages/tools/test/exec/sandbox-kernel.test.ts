@@ -8,8 +8,8 @@ import { readOnlyKernelFiles } from '#tools/exec/sandbox/kernel-files.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 /*
- * What a sandboxed command can do to the kernel and to the rights of files, as root and as an ordinary user. Only
- * harmless settings are written, and only with the value that they have.
+ * The possible effects of a sandboxed command on the kernel and on the permissions of files, as root and as an
+ * ordinary user. Only harmless settings are written, and only with their current value.
  */
 
 const ORDINARY = 65_534;

@@ -85,7 +85,7 @@ const sh = (script: string, more: Partial<ExecInput> = {}): ExecInput => ({ comm
 const nodeScript = (code: string): ExecInput => ({ command: [process.execPath, '-e', code] });
 
 function folderOutsideTemporary(files: Record<string, string>): string {
-  // A checkout may itself lie below /tmp; the person's own folder does not.
+  // A checkout may itself be below /tmp; the user's own folder is not.
   const cache = join(process.cwd(), 'node_modules/.cache');
   const place = /^\/(?:var\/)?tmp\//u.test(cache) ? join(homedir(), '.cache') : cache;
   mkdirSync(place, { recursive: true });

@@ -72,7 +72,7 @@ it('states a folder that cannot be read and goes on', async () => {
   const folder = temporaryFolder({ 'open/x': '', 'locked/y': '' });
   chmodSync(join(folder, 'locked'), 0o000);
   chmodSync(folder, 0o755);
-  // Root may read everything, so that somebody else has to look.
+  // Root may read everything, so another user has to list.
   const script = `
     const { listDir } = await import(${JSON.stringify(fileURLToPath(import.meta.resolve('#tools/files/list-dir.js')))});
     const { createWorkspace } = await import(${JSON.stringify(fileURLToPath(import.meta.resolve('#tools/files/workspace.js')))});

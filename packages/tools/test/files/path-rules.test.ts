@@ -32,6 +32,7 @@ describe('protected names', () => {
     'sub/Toolscript.Config.JSON',
     '.claude/settings.json',
     '.codex/config.toml',
+    'mcp.json',
     '.mcp.json',
     '.vscode/tasks.json',
     '.npmrc',

@@ -46,7 +46,7 @@ beforeAll(() => {
   workspace = createWorkspace({ roots: inside });
 });
 
-/** What every trick must come to: a clear refusal by each tool that takes a path. */
+/** The expected result of every trick: a clear refusal by each tool that takes a path. */
 const TRICKS: readonly [string, () => string][] = [
   ['one step up', () => '../outside/secret.txt'],
   ['one step up, in the middle', () => 'sub/../../outside/secret.txt'],
@@ -146,7 +146,7 @@ describe.runIf(process.platform !== 'win32')('writeFile changes nothing outside 
     const result = await writeFile(workspace, { path: target, content: 'taken over' }).catch((error: unknown) => error);
     expect(snapshot(outside)).toEqual(before);
     if (result instanceof ToolCallError) return expect(snapshot(inside)).toEqual(others);
-    // What is only a strange name is written under exactly that name, inside; what was there stays.
+    // A name that is only strange is written under exactly that name, inside; existing files stay.
     const { path: written } = result as { path: string };
     const now = snapshot(inside);
     expect(now[written]).toMatch(/taken over$/);

@@ -93,7 +93,7 @@ function noise(name: string): EditedLine[] {
 
 type MakeDiff = (before: string, after: string) => string;
 
-/** What git says of two files; the folder of the patch has the first under the first name. */
+/** Git's diff of two files; the folder of the patch has the first under the first name. */
 const byGit =
   (context: number): MakeDiff =>
   (before, after) => {

@@ -86,7 +86,7 @@ describe('limits of a patch', () => {
     const error = await refusal(() =>
       applyPatch(`*** Begin Patch\n${adds}*** End Patch`, { root: temporaryFolder(), dryRun: true }),
     );
-    expect(error.message).toContain('at most 1000 go into one');
+    expect(error.message).toContain('at most 1000 are allowed');
   });
 
   it('refuse names that are too long together', async () => {
@@ -94,12 +94,12 @@ describe('limits of a patch', () => {
     const error = await refusal(() =>
       applyPatch(`*** Begin Patch\n${adds}*** End Patch`, { root: temporaryFolder(), dryRun: true }),
     );
-    expect(error.message).toContain('at most 100000 go into one');
+    expect(error.message).toContain('at most 100000 are allowed');
   });
 
   it('refuse too many lines', async () => {
     const error = await refusal(() => applyPatch('\n'.repeat(50_001), { root: temporaryFolder() }));
-    expect(error.message).toContain('at most 50000 go into one');
+    expect(error.message).toContain('at most 50000 are allowed');
   });
 
   it.each(['diff --git a/NAME b/NAME', '--- a/NAME\n+++ b/x', '--- "a/NAME"\n+++ b/x'])(
@@ -107,7 +107,7 @@ describe('limits of a patch', () => {
     async (header) => {
       const patch = `${header.replaceAll('NAME', 'n'.repeat(41_000))}\n@@ -1 +1 @@\n-x\n+y\n`;
       const error = await refusal(() => applyPatch(patch, { root: temporaryFolder() }));
-      expect(error.message).toContain('no name of a file is so long');
+      expect(error.message).toContain('a file name is too long');
     },
   );
 

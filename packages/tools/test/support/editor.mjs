@@ -1,5 +1,5 @@
-// Changes one file again and again with a tool, and tells how often it was told that it was done. Arguments: workspace,
-// state folder, name of this process, how many changes, how many workspaces of this process take turns.
+// Changes one file repeatedly with a tool, and reports how often the tool succeeded. Arguments: workspace, state
+// folder, name of this process, how many changes, how many workspaces of this process take turns.
 import { applyPatchTool, createWorkspace } from '@toolscript/tools';
 
 const [root, stateFolder, name, count, turns] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 // An enemy: as fast as it can, it turns `slot` from a folder inside the workspace into a link to one outside, and
-// back, and `file-slot` from a link to a file inside into a link to one outside or another name of that one.
-// Started with the workspace and the folder outside; tells how many swaps it made so far; ends with its parent.
+// back, and `file-slot` from a link to a file inside into a link to one outside or another name of that one. Started
+// with the workspace and the folder outside; reports the number of swaps so far; ends with its parent.
 import { existsSync, linkSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -16,7 +16,7 @@ process.on('message', () => {
   stop = true;
 });
 
-/** The tools may make a folder where the slot is missing for a moment; then a step fails and the next one goes on. */
+/** The tools may create a folder while the slot is missing; then a step fails and the next one continues. */
 function attempt(step) {
   try {
     step();

@@ -137,14 +137,14 @@ async function tryOut(): Promise<void> {
       stdio: ['ignore', 'ignore', 'pipe', ...inputs.map(() => 'pipe' as const)],
     });
     const ended = once(child, 'close') as Promise<[number | null]>;
-    const complaints: Buffer[] = [];
-    child.stderr?.on('data', (chunk: Buffer) => complaints.push(chunk));
+    const errorOutput: Buffer[] = [];
+    child.stderr?.on('data', (chunk: Buffer) => errorOutput.push(chunk));
     for (const [index, input] of inputs.entries()) {
       const descriptor = child.stdio?.[FILTER_DESCRIPTOR + index] as Writable | undefined;
       descriptor?.on('error', () => undefined).end(Buffer.from(input, 'base64'));
     }
     const [status] = await ended;
-    if (status !== 0) throw new Error(Buffer.concat(complaints).toString('utf8') || `it ended with status ${status}`);
+    if (status !== 0) throw new Error(Buffer.concat(errorOutput).toString('utf8') || `it ended with status ${status}`);
   } finally {
     SandboxManager.cleanupAfterCommand();
   }
