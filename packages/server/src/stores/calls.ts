@@ -12,7 +12,7 @@ export type MethodsOf<Name extends TableName> = {
 
 export interface CallMessage {
   readonly id: number;
-  /** `version` tells whether another connection has written. */
+  /** `version` shows whether another connection has written. */
   readonly table: TableName | 'database';
   readonly method: string;
   readonly parameters: readonly unknown[];

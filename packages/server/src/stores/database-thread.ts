@@ -12,7 +12,7 @@ import {
 } from '@toolscript/core/protocol';
 import type { AnswerMessage, CallMessage, ErrorMessage, MethodsOf, TableName } from './calls.js';
 
-/** How often another process's writes are looked for while somebody waits for them, in ms. */
+/** How often the thread polls for another process's writes while a caller waits for them, in ms. */
 const POLL_MS = 50;
 
 const ERRORS: Readonly<Record<string, new (message: string) => Error>> = {
@@ -36,11 +36,13 @@ type Call<Name extends TableName, Key extends keyof MethodsOf<Name>> = MethodsOf
   ? { parameters: Parameters; value: Value }
   : never;
 
-/** A database in a thread of its own. The thread keeps the process alive only while a call is under way. */
+/** A database in a separate thread. The thread keeps the process alive only during a call. */
 export class DatabaseThread {
   /** Announces changes: this process's at once, another one's within `POLL_MS`. */
   readonly board = new ChangeBoard(() => void this.#poll());
   readonly path: string;
+  /** Called before another process's changes are announced. */
+  onForeignChange: () => void = () => {};
   readonly #worker: Worker;
   readonly #calls = new Map<number, OpenCall>();
   #made = 0;
@@ -56,7 +58,7 @@ export class DatabaseThread {
     this.#worker.on('exit', () => this.#fail(undefined));
   }
 
-  /** Rejects with a `StoreUnavailableError` where the file cannot be opened. */
+  /** Rejects with a `StoreUnavailableError` if the file cannot be opened. */
   static async open(path: string): Promise<DatabaseThread> {
     const thread = new DatabaseThread(path);
     await new Promise<unknown>((resolve, reject) => thread.#calls.set(0, { resolve, reject }));
@@ -115,13 +117,14 @@ export class DatabaseThread {
     this.board.close();
   }
 
-  /** The first look announces too: something may have changed before there was anything to compare with. */
+  /** The first check announces too, because the database may have changed before there was a version to compare. */
   async #poll(): Promise<void> {
     if (this.#isPolling) return;
     this.#isPolling = true;
     let known: unknown;
     while (this.board.hasListeners && this.#failure === undefined) {
       const version = await this.#send('database', 'version', []).catch(() => known);
+      if (version !== known) this.onForeignChange();
       if (version !== known) this.board.announce();
       known = version;
       await delay(POLL_MS);

@@ -1,38 +1,70 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import type { AnswerMessage, CallMessage } from './calls.js';
+import type { Outcome } from './tables/database.js';
 import { describeFault } from './tables/faults.js';
 import { openTables, type Tables } from './tables/index.js';
 
 /*
- * The thread of one database: SQLite is synchronous, and so is the wait for another process's transaction. Calls are
- * answered in their order.
+ * The thread of one database, because SQLite is synchronous, and so is the wait for another process's transaction. It
+ * answers calls in order. Calls that arrived during others are committed together.
  */
+
+type Message = CallMessage | 'close';
+
+/** Maximum number of calls that are committed together. */
+const MAX_CALLS = 100;
 
 const path = workerData as string;
 const port = parentPort!;
 
-answer(0, () => {
+try {
   const tables = openTables(path);
-  port.on('message', (message: CallMessage | 'close') => {
-    if (message !== 'close') return answer(message.id, () => call(tables, message));
-    answer(-1, () => tables.database.close());
-    port.close();
-  });
-});
+  port.on('message', (message: Message) => receive(tables, message));
+  answer(0, { value: undefined });
+} catch (error) {
+  answer(0, { error });
+}
+
+function receive(tables: Tables, first: Message): void {
+  const messages = [first, ...waitingMessages()];
+  const calls = messages.filter((message) => message !== 'close');
+  const outcomes = tables.database.together(calls.map((message) => () => call(tables, message)));
+  for (const [index, { id }] of calls.entries()) answer(id, outcomes[index]!);
+  if (calls.length < messages.length) close(tables);
+}
+
+function waitingMessages(): Message[] {
+  const messages: Message[] = [];
+  while (messages.length < MAX_CALLS) {
+    const received = receiveMessageOnPort(port) as { readonly message: Message } | undefined;
+    if (received === undefined) break;
+    messages.push(received.message);
+  }
+  return messages;
+}
+
+function close(tables: Tables): void {
+  try {
+    tables.database.close();
+    answer(-1, { value: undefined });
+  } catch (error) {
+    answer(-1, { error });
+  }
+  port.close();
+}
 
 function call(tables: Tables, { table, method, parameters }: CallMessage): unknown {
   const target = tables[table] as unknown as Record<string, (...parameters: readonly unknown[]) => unknown>;
   return target[method]!(...parameters);
 }
 
-function answer(id: number, action: () => unknown): void {
-  let message: AnswerMessage;
-  try {
-    message = { id, value: action() };
-  } catch (thrown) {
-    const error = describeFault(thrown, path);
-    const { name, message: text, stack } = error instanceof Error ? error : new Error(String(error));
-    message = { id, error: { name, message: text, stack } };
-  }
+function answer(id: number, outcome: Outcome<unknown>): void {
+  if (!('error' in outcome)) return post({ id, value: outcome.value });
+  const error = describeFault(outcome.error, path);
+  const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
+  post({ id, error: { name, message, stack } });
+}
+
+function post(message: AnswerMessage): void {
   port.postMessage(message);
 }

@@ -1,1 +1,1 @@
-export { openEventLog, openStores, type OpenStoresOptions } from './open-stores.js';
+export { openDatabase, openEventLog, openStores, type OpenDatabase, type OpenStoresOptions } from './open-stores.js';

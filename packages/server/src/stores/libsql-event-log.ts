@@ -4,6 +4,7 @@ import {
   DEFAULT_PAGE,
   DeliveryOptionsSchema,
   EventRangeSchema,
+  PageQuerySchema,
   parseShape,
   readCursor,
   RunFenceSchema,
@@ -16,18 +17,25 @@ import {
   type EventLog,
   type EventPage,
   type EventRange,
+  type LoggedRunPage,
+  type LoggedRunQuery,
   type LogPosition,
   type LogTail,
   type StreamEvent,
 } from '@toolscript/core/protocol';
 import type { DatabaseThread } from './database-thread.js';
 import { eventsOf, isStoreId, nextCursor } from './libsql-threads.js';
+import { LiveTails } from './live-tails.js';
 
 export class LibsqlEventLog implements EventLog {
+  readonly #tails = new LiveTails();
+
   constructor(
     readonly database: DatabaseThread,
     readonly now: () => number,
-  ) {}
+  ) {
+    database.onForeignChange = () => this.#tails.clear();
+  }
 
   async open(runId: string, epoch: number): Promise<LogPosition> {
     const fence = parseShape(RunFenceSchema, { runId, epoch }, 'fence');
@@ -37,7 +45,8 @@ export class LibsqlEventLog implements EventLog {
   async publish(epoch: number, events: readonly StreamEvent[]): Promise<void> {
     const batch = checkBatch(events);
     parseShape(RunFenceSchema, { runId: batch.runId, epoch }, 'fence');
-    await this.database.call('log', 'publish', epoch, batch);
+    const nextSeq = await this.database.call('log', 'publish', epoch, batch);
+    this.#tails.add(batch, nextSeq);
     this.database.board.announce(batch.runId);
   }
 
@@ -47,15 +56,20 @@ export class LibsqlEventLog implements EventLog {
     return eventsOf(await this.database.call('log', 'read', { runId, from, limit }));
   }
 
-  subscribe(
+  async *subscribe(
     runId: string,
     options: { readonly from?: number; readonly signal?: AbortSignal } = {},
-  ): AsyncIterable<StreamEvent> {
+  ): AsyncGenerator<StreamEvent, void, undefined> {
     const read = async (id: string, from: number): Promise<LogTail> => {
-      const tail = await this.database.call('log', 'read', { runId: id, from });
+      const tail = this.#tails.read(id, from) ?? (await this.database.call('log', 'read', { runId: id, from }));
       return { ...eventsOf(tail), position: tail.position };
     };
-    return subscribeByReading({ board: this.database.board, read }, runId, options);
+    this.#tails.follow(runId);
+    try {
+      yield* subscribeByReading({ board: this.database.board, read }, runId, options);
+    } finally {
+      this.#tails.leave(runId);
+    }
   }
 
   async receive(options: DeliveryOptions): Promise<Delivery | undefined> {
@@ -86,9 +100,17 @@ export class LibsqlEventLog implements EventLog {
     return isStoreId(runId) && this.#settled(this.database.call('log', 'revive', group, runId));
   }
 
+  async list(query: LoggedRunQuery = {}): Promise<LoggedRunPage> {
+    const { after, limit = DEFAULT_PAGE } = parseShape(PageQuerySchema, query, 'query');
+    const position = after === undefined ? 0 : readCursor('logged', after);
+    const { runs, next } = await this.database.call('log', 'list', position, limit);
+    return { runs, ...nextCursor('logged', next) };
+  }
+
   async delete(runId: string): Promise<void> {
     if (!isStoreId(runId)) return;
     await this.database.call('log', 'delete', runId);
+    this.#tails.delete(runId);
     this.database.board.announce(runId);
   }
 

@@ -105,7 +105,7 @@ export class LibsqlThreads implements ThreadStore {
     const turns: TurnItems[] = [];
     for (const turn of page.turns) {
       turns.push({ ...turn, items: JSON.parse(turn.items) as OutputItem[] });
-      // A long page does not hold the thread of the program.
+      // A long page must not block the main thread.
       if (turn.items.length > 65_536) await nextTurn();
     }
     return { turns, ...nextCursor('turn', page.next) };
@@ -142,7 +142,7 @@ export class LibsqlThreads implements ThreadStore {
   }
 }
 
-/** SQLite may end a text at a NUL, so that no other id reaches it. */
+/** SQLite may end a text at a NUL, so invalid ids never reach it. */
 export function isStoreId(id: string): boolean {
   return StoreIdSchema.safeParse(id).success;
 }

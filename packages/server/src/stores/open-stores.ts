@@ -12,15 +12,40 @@ export interface OpenStoresOptions {
 }
 
 /**
- * Opens threads, runs and approvals: `libsql:FILE`, or `memory:` for as long as the process lives. A file is made where
- * there is none, for its owner alone, and brought to this version's schema. Several processes may have it open.
- * Rejects with a `ToolscriptUsageError` for another URL, and with a `StoreUnavailableError` where the file cannot be
+ * Opens threads, runs and approvals: `libsql:FILE`, or `memory:` for the life of the process. Creates a missing file,
+ * with access for its owner alone, and migrates it to this version's schema. Several processes may have it open.
+ * Rejects with a `ToolscriptUsageError` for another URL, and with a `StoreUnavailableError` if the file cannot be
  * opened.
  */
 export async function openStores(url: string, { now = Date.now }: OpenStoresOptions = {}): Promise<ServiceStores> {
   const path = pathOf(url);
   if (path === undefined) return memoryStores({ now });
+  return storesOver(await DatabaseThread.open(path), now);
+}
+
+export interface OpenDatabase {
+  readonly stores: ServiceStores;
+  readonly log: EventLog;
+  /** Closes both. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** Opens the stores and the log of live events together, like `openStores`, with one file and one connection. */
+export async function openDatabase(url: string, { now = Date.now }: OpenStoresOptions = {}): Promise<OpenDatabase> {
+  const path = pathOf(url);
+  if (path === undefined) {
+    const [stores, log] = [memoryStores({ now }), memoryEventLog({ now })];
+    return { stores, log, close: () => Promise.all([stores.close(), log.close()]).then(() => {}) };
+  }
   const database = await DatabaseThread.open(path);
+  return {
+    stores: storesOver(database, now),
+    log: new LibsqlEventLog(database, now),
+    close: () => database.close(),
+  };
+}
+
+function storesOver(database: DatabaseThread, now: () => number): ServiceStores {
   return {
     threads: new LibsqlThreads(database, now),
     runs: new LibsqlRuns(database, now),
@@ -28,7 +53,7 @@ export async function openStores(url: string, { now = Date.now }: OpenStoresOpti
   };
 }
 
-/** Opens the log of live events, as `openStores` does; both may be in one file. */
+/** Opens the log of live events, like `openStores`; both may be in one file. */
 export async function openEventLog(url: string, { now = Date.now }: OpenStoresOptions = {}): Promise<EventLog> {
   const path = pathOf(url);
   if (path === undefined) return memoryEventLog({ now });
@@ -41,7 +66,7 @@ function pathOf(url: string): string | undefined {
   const [scheme = '', ...rest] = url.split(':');
   const file = rest.join(':');
   if (scheme === 'libsql' && file !== '' && !file.startsWith('//') && !/[\0:]memory:$/u.test(url)) return resolve(file);
-  // The rest of a URL may hold a password.
+  // The rest of a URL may contain a password.
   throw new ToolscriptUsageError(
     `Stores cannot be opened at ${JSON.stringify(`${scheme.slice(0, 20)}:…`)}. Supported are "libsql:FILE", with the path of a file on this machine, and "memory:".`,
   );

@@ -38,7 +38,7 @@ async function freshFile(): Promise<string> {
   return path;
 }
 
-/** The sentence that a fault is told in. */
+/** The sentence that describes a fault. */
 function sentence(path: string, action: () => void): string {
   try {
     action();
@@ -121,7 +121,7 @@ describe('files', () => {
       bytes.fill(0xa5, 0, 60),
     ]) {
       writeFileSync(path, damaged);
-      const refusal = `${path} is damaged, or is no database of Toolscript. Move it away to begin an empty one, or put a backup in its place.`;
+      const refusal = `${path} is damaged, or is not a database of Toolscript. Move it away to start with an empty one, or restore a backup.`;
       await expect(openStores(`libsql:${path}`)).rejects.toThrow(new StoreUnavailableError(refusal));
       expect(readFileSync(path).equals(damaged)).toBe(true);
     }
@@ -156,7 +156,7 @@ describe('files', () => {
     mkdirSync(join(folder, 'folder'));
     for (const name of ['file/service.db', 'folder'])
       await expect(openStores(`libsql:${folder}/${name}`)).rejects.toThrow(
-        /cannot be opened for writing\. Give yourself/u,
+        /cannot be opened for writing\. Give your user/u,
       );
   });
 
@@ -181,7 +181,7 @@ describe('files', () => {
     database.script('CREATE TABLE filler (text TEXT); PRAGMA max_page_count = 60');
     const fill = () => database.run(`INSERT INTO filler VALUES (:text)`, { text: 'x'.repeat(3_000) });
     const told = sentence(path, () => database.write(() => Array.from({ length: 100 }, fill)));
-    expect(told).toBe(`${path} cannot grow: the disk is full. Make room and try again.`);
+    expect(told).toBe(`${path} cannot grow: the disk is full. Free disk space and try again.`);
     expect(database.all('SELECT count(*) AS count FROM filler')).toEqual([{ count: 0 }]);
     database.script('PRAGMA max_page_count = 1000000');
     database.write(fill);

@@ -101,7 +101,7 @@ async function keepAlive(url: string, index: number, told: Told): Promise<void> 
       if (told.kills < KILLS && workDone(said) >= patience) child.kill('SIGKILL');
     });
     const [status] = (await closed) as [number | null];
-    // A line that the kill has cut off was not acknowledged.
+    // A line that the kill has truncated was not acknowledged.
     told.lines.push(...said.split('\n').slice(0, -1));
     if (said.endsWith('done\n')) return;
     expect(status, 'a process ended by itself').toBe(null);

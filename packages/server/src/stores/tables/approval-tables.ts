@@ -19,10 +19,10 @@ interface Settlement {
   readonly by?: string;
 }
 
-/** A page ends where its requests are longer than that, in UTF-16 units. */
+/** A page ends when its requests are longer than this, in UTF-16 units. */
 const MAX_PAGE_LENGTH = 1_048_576;
 
-/** The steps about approvals, inside transactions of others. */
+/** Operations on approvals, inside transactions of others. */
 export class ApprovalTables {
   constructor(readonly database: Database) {}
 
@@ -69,7 +69,7 @@ export class ApprovalTables {
     return rows.map((row) => approvalOf(this.find(row.approval_id as string)!));
   }
 
-  /** Those that a suspended run waits for, in place of those that it waited for before. */
+  /** Replaces the approvals that a suspended run waits for. */
   ask(run: Run, drafts: readonly ParsedApproval[], now: number): void {
     const named = new Set(drafts.map(({ request }) => request.approvalId));
     for (const row of this.#pending(run.runId))
@@ -81,7 +81,7 @@ export class ApprovalTables {
     for (const row of this.#pending(runId)) this.settle(row, { state: 'cancelled' }, now);
   }
 
-  /** Queues a suspended run that waits for nothing any more. */
+  /** Queues a suspended run without pending approvals. */
   queueIfDecided(runId: string, now: number): boolean {
     const queued = this.database.first(
       `UPDATE runs SET state = 'queued', reason = 'resumed', updated_at = :now

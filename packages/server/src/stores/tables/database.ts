@@ -9,14 +9,26 @@ export type Value = string | number | null;
 export type Row = Readonly<Record<string, Value>>;
 export type Parameters = Readonly<Record<string, Value>>;
 
-/** "Tool" in ASCII: says whose database a file is. */
+/** "Tool" in ASCII: identifies the program that owns a file. */
 const APPLICATION_ID = 0x546f6f6c;
 
-/** One connection to a file. Everything is synchronous: it belongs in a thread of its own. */
+/** The result or the error of a call. */
+export type Outcome<Value> = { readonly value: Value } | { readonly error: unknown };
+
+/** Transactions of several calls that are committed together. */
+interface Group {
+  /** The first call of the open transaction; undefined if there is none. */
+  first: number | undefined;
+  /** A power failure must not undo it. */
+  isFlushed: boolean;
+}
+
+/** One connection to a file. Everything is synchronous, so it needs a separate thread. */
 export class Database {
   readonly #connection: Libsql.Database;
   readonly #statements = new Map<string, Libsql.Statement>();
   #isFlushing = true;
+  #group: Group | undefined;
 
   constructor(path: string) {
     makeFile(path);
@@ -52,24 +64,46 @@ export class Database {
     this.#connection.exec(sql);
   }
 
-  /** One transaction. `flush` (default): when it is done, a power cut does not undo it. */
+  /** One transaction. `flush` (default): after it, a power failure does not undo it. */
   write<Value>(action: () => Value, { flush = true }: { readonly flush?: boolean } = {}): Value {
-    if (flush !== this.#isFlushing) this.#connection.exec(`PRAGMA synchronous = ${flush ? 'FULL' : 'NORMAL'}`);
-    this.#isFlushing = flush;
+    if (this.#group !== undefined) return this.#writeInGroup(this.#group, action, flush);
+    this.#setFlushing(flush);
     return this.#transaction('BEGIN IMMEDIATE', action);
   }
 
-  /** Everything that the action reads is of one moment. */
+  /** All reads of the action see the same state. */
   read<Value>(action: () => Value): Value {
-    return this.#transaction('BEGIN', action);
+    return this.#connection.inTransaction ? action() : this.#transaction('BEGIN', action);
   }
 
-  /** The next one of the positions that order threads, runs and approvals. */
+  /**
+   * Commits and flushes the writes of several calls together, because the disk needs the same time for many as for
+   * one. A call that throws undoes nothing of the others; if the commit fails, all its calls fail.
+   */
+  together<Value>(calls: readonly (() => Value)[]): Outcome<Value>[] {
+    const group: Group = { first: undefined, isFlushed: false };
+    const outcomes: Outcome<Value>[] = [];
+    this.#group = group;
+    for (const call of calls) {
+      const before = group.first;
+      const outcome = outcomeOf(call);
+      outcomes.push(outcome);
+      if (before === undefined && group.first !== undefined) group.first = outcomes.length - 1;
+      // Some errors have already rolled everything back.
+      if ('error' in outcome && !this.#connection.inTransaction) failFrom(group, outcomes, outcome.error);
+    }
+    this.#group = undefined;
+    const committed = outcomeOf(() => this.#commit(group));
+    if ('error' in committed) failFrom(group, outcomes, committed.error);
+    return outcomes;
+  }
+
+  /** The next position, in the order of threads, runs and approvals. */
   nextPosition(): number {
     return this.first('UPDATE counter SET value = value + 1 RETURNING value')!.value as number;
   }
 
-  /** Another number where another connection has written since. */
+  /** Changes after another connection has written. */
   version(): number {
     return this.#pragma('data_version');
   }
@@ -82,6 +116,45 @@ export class Database {
     this.#connection.close();
   }
 
+  #writeInGroup<Value>(group: Group, action: () => Value, flush: boolean): Value {
+    if (group.first === undefined) {
+      this.#setFlushing(false);
+      this.#connection.exec('BEGIN IMMEDIATE');
+      group.first = 0;
+    }
+    group.isFlushed ||= flush;
+    this.#connection.exec('SAVEPOINT call');
+    try {
+      const value = action();
+      this.#connection.exec('RELEASE call');
+      return value;
+    } catch (error) {
+      if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK TO call; RELEASE call');
+      throw error;
+    }
+  }
+
+  /**
+   * Whether to flush is known only when the transaction is open, which is too late for it: a second one flushes the
+   * file for both.
+   */
+  #commit({ first, isFlushed }: Group): void {
+    if (first === undefined) return;
+    try {
+      this.#connection.exec('COMMIT');
+    } catch (error) {
+      if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK');
+      throw error;
+    }
+    // It must change the value, because SQLite writes nothing for an update to the same value.
+    if (isFlushed) this.write(() => this.nextPosition());
+  }
+
+  #setFlushing(flush: boolean): void {
+    if (flush !== this.#isFlushing) this.#connection.exec(`PRAGMA synchronous = ${flush ? 'FULL' : 'NORMAL'}`);
+    this.#isFlushing = flush;
+  }
+
   #transaction<Value>(begin: string, action: () => Value): Value {
     this.#connection.exec(begin);
     try {
@@ -89,13 +162,13 @@ export class Database {
       this.#connection.exec('COMMIT');
       return value;
     } catch (error) {
-      // Some faults have rolled it back already.
+      // Some errors have already rolled it back.
       if (this.#connection.inTransaction) this.#connection.exec('ROLLBACK');
       throw error;
     }
   }
 
-  /** Two processes that make the same file at once may find it locked here in spite of the busy timeout. */
+  /** If two processes create the same file at once, it may be locked here in spite of the busy timeout. */
   #enterWal(): void {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -108,7 +181,7 @@ export class Database {
     }
   }
 
-  /** Looks for tables first: another process may be making them, and says whose they are in the same transaction. */
+  /** Checks for tables first: another process may be creating them, and sets the owner in the same transaction. */
   #refuseForeign(path: string): void {
     const isEmpty = this.first('SELECT 1 FROM sqlite_master LIMIT 1') === undefined;
     // defence: foreign-files-are-refused, without it: return;
@@ -121,7 +194,7 @@ export class Database {
   }
 }
 
-/** For its owner alone; so are the files that SQLite makes beside it. */
+/** Accessible only to its owner, like the files that SQLite creates next to it. */
 function makeFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, 'a', 0o600));
@@ -133,9 +206,24 @@ function migrate(database: Database, path: string): void {
   // defence: newer-files-are-refused
   if (version > MIGRATIONS.length)
     throw new StoreUnavailableError(
-      `${path} was written by a newer version of Toolscript (its schema is ${version}, this version knows ${MIGRATIONS.length}). Install that version, or name another file.`,
+      `${path} was written by a newer version of Toolscript (its schema is ${version}, this version supports ${MIGRATIONS.length}). Install that version, or name another file.`,
     );
   if (version === MIGRATIONS.length) return;
   for (const step of MIGRATIONS.slice(version)) database.script(step);
   database.script(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}`);
+}
+
+function outcomeOf<Value>(call: () => Value): Outcome<Value> {
+  try {
+    return { value: call() };
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** All calls of the open transaction have failed. */
+function failFrom(group: Group, outcomes: Outcome<unknown>[], error: unknown): void {
+  const { first = outcomes.length } = group;
+  for (let index = first; index < outcomes.length; index += 1) outcomes[index] = { error };
+  group.first = undefined;
 }

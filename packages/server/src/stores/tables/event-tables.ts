@@ -6,7 +6,7 @@ type EventTable = 'events' | 'log_events';
 
 export interface TextPage {
   readonly texts: readonly string[];
-  /** `from` of the next page, where there is one. */
+  /** `from` of the next page, if there is one. */
   readonly next: number | undefined;
 }
 
@@ -15,7 +15,7 @@ export function eventCount(database: Database, runId: string): number {
     .count as number;
 }
 
-/** Gives the number of events that were new. */
+/** Returns the number of new events. */
 export function addEvents(database: Database, table: EventTable, batch: EventBatch, nextSeq: number): number {
   const { runId, texts } = batch;
   const textAt = (seq: number) =>
@@ -29,7 +29,7 @@ export function addEvents(database: Database, table: EventTable, batch: EventBat
   return added.length;
 }
 
-/** A page ends before it is too long; its lengths are read first, so that no text is read in vain. */
+/** A page ends before it is too long. The lengths are read first, so that no text is read unnecessarily. */
 export function readEvents(
   database: Database,
   table: EventTable,

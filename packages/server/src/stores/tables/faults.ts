@@ -1,18 +1,18 @@
 import { StoreUnavailableError } from '@toolscript/core/protocol';
 
-/** How long a statement waits for another process's transaction. */
+/** How long a statement waits for another process's transaction, in ms. */
 export const BUSY_MS = 15_000;
 
 const SENTENCES: Readonly<Record<string, (path: string) => string>> = {
   busy: (path) =>
-    `${path} is locked: another process has held it for ${BUSY_MS / 1_000} s. End that process, or try again when it is done.`,
+    `${path} is locked: another process has held it for ${BUSY_MS / 1_000} s. End that process, or try again later.`,
   damaged: (path) =>
-    `${path} is damaged, or is no database of Toolscript. Move it away to begin an empty one, or put a backup in its place.`,
-  full: (path) => `${path} cannot grow: the disk is full. Make room and try again.`,
+    `${path} is damaged, or is not a database of Toolscript. Move it away to start with an empty one, or restore a backup.`,
+  full: (path) => `${path} cannot grow: the disk is full. Free disk space and try again.`,
   refused: (path) =>
-    `${path} cannot be opened for writing. Give yourself permission to write the file and its folder, or name another file.`,
+    `${path} cannot be opened for writing. Give your user write permission for the file and its folder, or name another file.`,
   disk: (path) =>
-    `${path} cannot be read or written: its disk or file system failed. Check the disk, and put a backup in place of the file.`,
+    `${path} cannot be read or written: its disk or file system failed. Check the disk, and restore a backup of the file.`,
 };
 
 /** Primary result codes of SQLite. */
@@ -41,7 +41,7 @@ const KIND_OF_SYSTEM_CODE: Readonly<Record<string, string>> = {
   EROFS: 'refused',
 };
 
-/** The error in one sentence, where the database or the system is its cause; the error itself otherwise. */
+/** The error in one sentence if the database or the system caused it; otherwise the error itself. */
 export function describeFault(error: unknown, path: string): unknown {
   const kind = kindOf(error);
   if (kind === undefined) return error;
@@ -57,7 +57,7 @@ export function sqliteCode(error: unknown): number {
 function kindOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code } = error as { code?: unknown };
-  // What fails when a file is opened has its code in the message alone.
+  // An error during the opening of a file has its code only in the message.
   const opening = /ConnectionFailed\(.*: (\d+)"\)/u.exec(error.message)?.[1];
   return (
     KIND_OF_CODE[sqliteCode(error) || Number(opening ?? 0)] ??

@@ -3,7 +3,7 @@ import { LogTables } from './log-tables.js';
 import { RunTables } from './run-tables.js';
 import { ThreadTables } from './thread-tables.js';
 
-/** All tables of a file, over one connection. Throws where it cannot be opened. */
+/** All tables of a file, over one connection. Throws if it cannot be opened. */
 export function openTables(path: string) {
   const database = new Database(path);
   return {

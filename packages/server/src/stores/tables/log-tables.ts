@@ -6,6 +6,7 @@ import {
   type Delivery,
   type DeliveryOptionsSchema,
   type EventBatch,
+  type LoggedRun,
   type LogPosition,
 } from '@toolscript/core/protocol';
 import type { Database, Row } from './database.js';
@@ -25,7 +26,7 @@ export interface DeliveredTexts extends Omit<Delivery, 'events'> {
 
 const ORDINARY = { flush: false };
 
-/** The run that was served longest ago, of those with events for the group that no consumer has now. */
+/** The run that was served longest ago, among those with events for the group that no consumer has now. */
 const NEXT_RUN = `
   SELECT log_runs.run_id, log_groups.attempts FROM log_runs
   LEFT JOIN log_groups ON log_groups.run_id = log_runs.run_id AND log_groups.name = :name
@@ -35,7 +36,7 @@ const NEXT_RUN = `
       AND log_groups.lease_expires_at <= :now + 2 * log_groups.lease_ms)
   ORDER BY coalesce(log_groups.served, 0), log_runs.position LIMIT 1`;
 
-/** The log as the database has it; each function is one transaction. */
+/** The log in the database; each function is one transaction. */
 export class LogTables {
   constructor(readonly database: Database) {}
 
@@ -43,22 +44,24 @@ export class LogTables {
     return this.database.write(() => {
       this.#fence(runId, epoch);
       return positionOf(this.#find(runId)!);
-    });
+    }, ORDINARY);
   }
 
-  publish(epoch: number, batch: EventBatch): void {
-    this.database.write(() => {
+  /** Returns the run's next `seq`. */
+  publish(epoch: number, batch: EventBatch): number {
+    return this.database.write(() => {
       const { runId } = batch;
       this.#fence(runId, epoch);
       const { nextSeq, isEnded } = positionOf(this.#find(runId)!);
       const added = addEvents(this.database, 'log_events', batch, nextSeq);
-      if (added === 0) return;
+      if (added === 0) return nextSeq;
       refuseAfterEnd(batch, isEnded);
       this.database.run('UPDATE log_runs SET next_seq = :nextSeq, is_ended = :isEnded WHERE run_id = :runId', {
         runId,
         nextSeq: nextSeq + added,
         isEnded: batch.endIndex === -1 ? 0 : 1,
       });
+      return nextSeq + added;
     }, ORDINARY);
   }
 
@@ -116,6 +119,18 @@ export class LogTables {
           { name: encode(group), runId },
         ) !== undefined,
     );
+  }
+
+  list(after: number, limit: number): { runs: LoggedRun[]; next: number | undefined } {
+    const rows = this.database.all('SELECT * FROM log_runs WHERE position > :after ORDER BY position LIMIT :limit', {
+      after,
+      limit: limit + 1,
+    });
+    const page = rows.slice(0, limit);
+    return {
+      runs: page.map((row) => ({ runId: row.run_id as string, ...positionOf(row) })),
+      next: page.length < rows.length ? (page.at(-1)!.position as number) : undefined,
+    };
   }
 
   delete(runId: string): void {

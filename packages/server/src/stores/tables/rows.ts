@@ -2,7 +2,7 @@ import type { Approval, Run, RunFence, Thread, Turn } from '@toolscript/core/pro
 import { storeErrors } from '@toolscript/core/protocol';
 import type { Database, Parameters, Row, Value } from './database.js';
 
-/** Text as a column holds it: JSON keeps every string whole. */
+/** Text in the form of a column: JSON represents every string without loss. */
 export function encode(value: unknown): string {
   return JSON.stringify(value);
 }
@@ -13,7 +13,7 @@ export function encodeOptional(value: unknown): string | null {
 
 const decode = (value: Value | undefined) => JSON.parse(value as string);
 
-/** A member where the column is not null. */
+/** A member, if the column is not null. */
 function optional<Name extends string, Type>(name: Name, value: Value | undefined, read: (value: Value) => Type) {
   return (value === null || value === undefined ? {} : { [name]: read(value) }) as { [Key in Name]?: Type };
 }
@@ -73,7 +73,7 @@ export function approvalOf(row: Row): Approval {
   };
 }
 
-/** Conditions of a query, of those that are asked for. */
+/** The conditions of a query that are set. */
 export function conditions(columns: Readonly<Record<string, Value | undefined>>): {
   sql: string;
   parameters: Parameters;
@@ -95,7 +95,7 @@ export function heldRun(database: Database, { runId, epoch }: RunFence): Row {
   throw storeErrors.runNotHeld(runId, epoch);
 }
 
-/** Something of the thread has changed. */
+/** Records a change of the thread. */
 export function touchThread(database: Database, threadId: string, now: number): void {
   const changed = database.nextPosition();
   database.run('UPDATE threads SET updated_at = :now, changed = :changed WHERE thread_id = :threadId', {

@@ -37,7 +37,7 @@ interface Lease {
   readonly leaseMs: number;
 }
 
-/** As `isLeaseHeld` of the protocol. */
+/** Like `isLeaseHeld` of the protocol. */
 const IS_HELD = 'lease_expires_at > :now AND lease_expires_at <= :now + 2 * lease_ms';
 
 const NOTHING_ELSE_RUNS = `NOT EXISTS (
@@ -61,7 +61,7 @@ const CLAIM = claimOf(`INDEXED BY claimable_runs
 const CLAIM_SUSPENDED = claimOf(`WHERE run_id = :runId AND state = 'suspended'
     AND (:workspaces IS NULL OR workspace IN (SELECT value FROM json_each(:workspaces)))`);
 
-/** Runs as the database has them; each function is one transaction. */
+/** Runs in the database; each function is one transaction. */
 export class RunTables {
   readonly #approvals: ApprovalTables;
 
@@ -273,7 +273,7 @@ export class RunTables {
   }
 }
 
-/** The thread must not be there. */
+/** The thread must not exist. */
 export function insertThread(database: Database, draft: NewThread & { principal: string }, now: number): string {
   const { threadId = newStoreId('thr'), title = '', workspace = '', principal, agentId, createdAt = now } = draft;
   database.run(

@@ -29,7 +29,7 @@ export interface ThreadFilters {
   readonly limit: number;
 }
 
-/** A turn whose items are JSON text: the thread of the caller parses them. */
+/** A turn whose items are JSON text, which the caller's thread parses. */
 export interface FoldedTurn {
   readonly turnId: string;
   readonly runId: string;
@@ -38,10 +38,10 @@ export interface FoldedTurn {
   readonly items: string;
 }
 
-/** A page of turns ends where its items are longer than that, in UTF-16 units. */
+/** A page of turns ends when its items are longer than this, in UTF-16 units. */
 const MAX_PAGE_LENGTH = 1_048_576;
 
-/** Threads as the database has them; each function is one transaction. */
+/** Threads in the database; each function is one transaction. */
 export class ThreadTables {
   readonly #approvals: ApprovalTables;
 
@@ -187,7 +187,7 @@ export class ThreadTables {
     return { items, eventCount: events.length, isEnded: last !== undefined && endsRun(last.payload) };
   }
 
-  /** Unless an event came, or the run was deleted, since it was folded. */
+  /** Skipped if an event arrived, or the run was deleted, after it was folded. */
   #keepFold({ turn: { runId, items }, eventCount }: Fold): void {
     this.database.write(
       () =>
@@ -204,6 +204,6 @@ export class ThreadTables {
 interface Fold {
   readonly turn: FoldedTurn;
   readonly eventCount: number;
-  /** The run has ended for good, and the table does not have its fold. */
+  /** The run has a final state, and the table lacks its fold. */
   readonly isNewAndFinal: boolean;
 }

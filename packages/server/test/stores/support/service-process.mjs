@@ -71,7 +71,7 @@ async function execute({ run, turn, approvals }) {
   }
 }
 
-/** Every third run waits for a person before its event 4. */
+/** Every third run waits for a user before its event 4. */
 function mustSuspend(number, seq, approvals) {
   return number % 3 === 0 && seq === 4 && approvals.length === 0;
 }

@@ -1,0 +1,63 @@
+import { SseParser, type StreamEvent } from '@toolscript/core/stream';
+import { ProblemError, problemErrorOf } from './problem-error.js';
+
+/** One connection to a stream of server-sent events. It fails if nothing arrives for too long. */
+export class Connection {
+  readonly #controller = new AbortController();
+  readonly #signal: AbortSignal | undefined;
+  readonly #maxSilenceMs: number;
+  readonly #abort = () => this.close();
+  #silence: ReturnType<typeof setTimeout> | undefined;
+
+  /** `signal` closes it. */
+  constructor(signal: AbortSignal | undefined, maxSilenceMs: number) {
+    this.#maxSilenceMs = maxSilenceMs;
+    this.#signal = signal;
+    signal?.addEventListener('abort', this.#abort, { once: true });
+  }
+
+  /** Undefined if the run has no more events. Throws a `ProblemError` if the server refuses. */
+  async open(request: (signal: AbortSignal) => Promise<Response>): Promise<Response | undefined> {
+    this.#listen();
+    const response = await request(this.#controller.signal);
+    this.#hear();
+    if (response.status === 204) return undefined;
+    if (!response.ok) throw problemErrorOf(response, await response.json().catch(() => undefined));
+    const type = response.headers.get('content-type') ?? '';
+    if (type.startsWith('text/event-stream')) return response;
+    const detail = `The answer is not an event stream but "${type}". Set baseUrl to the address of a Toolscript server.`;
+    throw new ProblemError({ type: 'about:blank', title: 'No stream', status: response.status, detail });
+  }
+
+  /** The events of each chunk; none in a heartbeat. */
+  async *read({ body }: Response): AsyncGenerator<readonly StreamEvent[], void, undefined> {
+    if (body === null) return;
+    const reader = body.getReader();
+    const decoder = new TextDecoder();
+    const parser = new SseParser();
+    for (;;) {
+      this.#listen();
+      const { value, done } = await reader.read();
+      this.#hear();
+      if (done) return;
+      const found = parser.push(decoder.decode(value, { stream: true }));
+      yield found.map(({ data }) => JSON.parse(data) as StreamEvent);
+    }
+  }
+
+  /** Idempotent. */
+  close(): void {
+    this.#hear();
+    this.#signal?.removeEventListener('abort', this.#abort);
+    this.#controller.abort();
+  }
+
+  #listen(): void {
+    const error = new Error(`Nothing has arrived for ${this.#maxSilenceMs} ms.`);
+    this.#silence = setTimeout(() => this.#controller.abort(error), this.#maxSilenceMs);
+  }
+
+  #hear(): void {
+    clearTimeout(this.#silence);
+  }
+}

@@ -1,0 +1,172 @@
+import type { StreamEvent } from '@toolscript/core/stream';
+import createFetchClient from 'openapi-fetch';
+import { streamBatches, type StreamOptions, type StreamRequest } from './event-stream.js';
+import { LiveResponse } from './live-response.js';
+import type { paths } from './openapi.js';
+import { problemErrorOf } from './problem-error.js';
+import type {
+  AgentPage,
+  Approval,
+  ApprovalPage,
+  ApprovalQuery,
+  Decision,
+  Run,
+  SubmitBody,
+  Submitted,
+  Thread,
+  ThreadPage,
+  ThreadQuery,
+  ThreadSummary,
+  ToolPage,
+} from './types.js';
+
+export interface ClientOptions {
+  /** The address of the server, such as `http://127.0.0.1:4100`. */
+  readonly baseUrl: string;
+  readonly token: string;
+  /** Replaces the global `fetch`. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+}
+
+export interface RequestOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface SubmitOptions extends RequestOptions {
+  /** A repeated key and body start no second run. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** Rejects with a `ProblemError` if the server refuses, and with the error of `fetch` if it cannot be reached. */
+export interface Client {
+  /** Starts a run. */
+  submit(body: SubmitBody, options?: SubmitOptions): Promise<Submitted>;
+  /** The events of a run, each once and in order, until it has ended. It reconnects automatically. */
+  stream(runId: string, options?: StreamOptions): AsyncIterable<StreamEvent>;
+  /** The response of a run while it grows. */
+  response(runId: string, options?: Omit<StreamOptions, 'from'>): LiveResponse;
+  readonly threads: {
+    /** The most recently changed thread first. */
+    list(query?: ThreadQuery, options?: RequestOptions): Promise<ThreadPage>;
+    /** `operations: 'full'`: includes the arguments and results of calls. */
+    get(
+      threadId: string,
+      query?: { readonly operations?: 'summary' | 'full' },
+      options?: RequestOptions,
+    ): Promise<Thread>;
+    rename(threadId: string, title: string, options?: RequestOptions): Promise<ThreadSummary>;
+    delete(threadId: string, options?: RequestOptions): Promise<void>;
+  };
+  readonly runs: {
+    get(runId: string, options?: RequestOptions): Promise<Run>;
+    /** The run ends soon after. */
+    cancel(runId: string, options?: RequestOptions): Promise<Run>;
+  };
+  readonly approvals: {
+    /** Oldest first. Default: the pending ones. */
+    list(query?: ApprovalQuery, options?: RequestOptions): Promise<ApprovalPage>;
+    get(approvalId: string, options?: RequestOptions): Promise<Approval>;
+    /** The first decision wins: a later one rejects with status 409, and its problem has the `approval`. */
+    decide(approvalId: string, decision: Decision, options?: RequestOptions): Promise<Approval>;
+  };
+  readonly agents: { list(options?: RequestOptions): Promise<AgentPage> };
+  readonly tools: { list(query?: { readonly agentId?: string }, options?: RequestOptions): Promise<ToolPage> };
+}
+
+type Api = ReturnType<typeof createFetchClient<paths>>;
+
+export function createClient({ baseUrl, token, fetch = globalThis.fetch }: ClientOptions): Client {
+  const root = new URL(baseUrl).href.replace(/\/$/u, '');
+  const headers = { authorization: `Bearer ${token}` };
+  // In a browser, the global `fetch` must be called without a receiver.
+  const send: typeof globalThis.fetch = (input, init) => fetch(input, init);
+  const api = createFetchClient<paths>({ baseUrl: root, headers, fetch: send });
+  const open = (runId: string) => (request: StreamRequest) => send(...streamRequest(root, headers, runId, request));
+  return {
+    submit: (body, { idempotencyKey, signal } = {}) =>
+      answered(
+        api.POST('/api/v2/submit', {
+          body: body as never,
+          params: { header: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey } },
+          ...withSignal(signal),
+        }),
+      ),
+    stream: (runId, options = {}) => eachOf(streamBatches(open(runId), options)),
+    response: (runId, options = {}) => new LiveResponse(runId, streamBatches(open(runId), options)),
+    threads: threadsOf(api),
+    runs: runsOf(api),
+    approvals: approvalsOf(api),
+    agents: { list: ({ signal } = {}) => answered(api.GET('/api/v2/agents', withSignal(signal))) },
+    tools: {
+      list: (query = {}, { signal } = {}) =>
+        answered(api.GET('/api/v2/tools', { params: { query }, ...withSignal(signal) })),
+    },
+  };
+}
+
+function threadsOf(api: Api): Client['threads'] {
+  const one = '/api/v2/threads/{threadId}';
+  return {
+    list: (query = {}, { signal } = {}) =>
+      answered(api.GET('/api/v2/threads', { params: { query }, ...withSignal(signal) })),
+    get: (threadId, query = {}, { signal } = {}) =>
+      answered(api.GET(one, { params: { path: { threadId }, query }, ...withSignal(signal) })) as Promise<Thread>,
+    rename: (threadId, title, { signal } = {}) =>
+      answered(api.PATCH(one, { params: { path: { threadId } }, body: { title }, ...withSignal(signal) })),
+    delete: async (threadId, { signal } = {}) =>
+      void (await answered(api.DELETE(one, { params: { path: { threadId } }, ...withSignal(signal) }))),
+  };
+}
+
+function runsOf(api: Api): Client['runs'] {
+  return {
+    get: (runId, { signal } = {}) =>
+      answered(api.GET('/api/v2/runs/{runId}', { params: { path: { runId } }, ...withSignal(signal) })),
+    cancel: (runId, { signal } = {}) =>
+      answered(api.POST('/api/v2/runs/{runId}/cancel', { params: { path: { runId } }, ...withSignal(signal) })),
+  };
+}
+
+function approvalsOf(api: Api): Client['approvals'] {
+  const one = '/api/v2/approvals/{approvalId}';
+  return {
+    list: (query = {}, { signal } = {}) =>
+      answered(api.GET('/api/v2/approvals', { params: { query }, ...withSignal(signal) })),
+    get: (approvalId, { signal } = {}) =>
+      answered(api.GET(one, { params: { path: { approvalId } }, ...withSignal(signal) })),
+    decide: (approvalId, decision, { signal } = {}) =>
+      answered(api.POST(one, { params: { path: { approvalId } }, body: decision, ...withSignal(signal) })),
+  };
+}
+
+function withSignal(signal: AbortSignal | undefined): { signal?: AbortSignal } {
+  return signal === undefined ? {} : { signal };
+}
+
+interface FetchResult<Data> {
+  readonly data?: Data;
+  readonly error?: unknown;
+  readonly response: Response;
+}
+
+async function answered<Data>(call: Promise<FetchResult<Data>>): Promise<Data> {
+  const { data, error, response } = await call;
+  if (!response.ok) throw problemErrorOf(response, error);
+  return data as Data;
+}
+
+async function* eachOf(batches: AsyncIterable<readonly StreamEvent[]>): AsyncGenerator<StreamEvent, void, undefined> {
+  for await (const events of batches) yield* events;
+}
+
+function streamRequest(
+  root: string,
+  headers: Readonly<Record<string, string>>,
+  runId: string,
+  { from, lastSeq, signal }: StreamRequest,
+): [string, RequestInit] {
+  const url = `${root}/api/v2/stream/${encodeURIComponent(runId)}`;
+  const accept = { ...headers, accept: 'text/event-stream' };
+  if (lastSeq !== undefined) return [url, { headers: { ...accept, 'last-event-id': String(lastSeq) }, signal }];
+  return [from === 0 ? url : `${url}?from=${from}`, { headers: accept, signal }];
+}

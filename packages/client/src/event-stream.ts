@@ -1,0 +1,133 @@
+import { endsRun, type StreamEvent } from '@toolscript/core/stream';
+import { backoffDelay, delay } from './backoff.js';
+import { Connection } from './connection.js';
+import { ProblemError } from './problem-error.js';
+
+export interface Retry {
+  /** 1 for the first attempt since data arrived. */
+  readonly attempt: number;
+  readonly delayMs: number;
+  /** Why there is no connection. */
+  readonly error: unknown;
+}
+
+export interface StreamOptions {
+  /** The `seq` of the first event. Default 0. */
+  readonly from?: number | undefined;
+  /** Ends the stream without an error. */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Maximum number of consecutive failed connections before the stream fails. Default 20, which takes about 3
+   * minutes.
+   */
+  readonly maxRetries?: number | undefined;
+  /** A connection without data for this long is dead, in ms. Default 45 000: the server sends data every 15 s. */
+  readonly maxSilenceMs?: number | undefined;
+  /** Called before the wait for another attempt to connect. */
+  readonly onRetry?: ((retry: Retry) => void) | undefined;
+}
+
+export interface StreamRequest {
+  /** The first requested event. */
+  readonly from: number;
+  /** The last event that has arrived; undefined if there is none. */
+  readonly lastSeq: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+type OpenStream = (request: StreamRequest) => Promise<Response>;
+
+const DEFAULT_MAX_RETRIES = 20;
+const DEFAULT_MAX_SILENCE_MS = 45_000;
+
+/** Whether the same request may succeed later. */
+const TEMPORARY_STATUSES: readonly number[] = [408, 425, 429, 500, 502, 503, 504];
+
+/**
+ * The events of a run, in the batches in which they arrive, until the run's last one. After a lost connection, the
+ * next one starts after the last event that arrived, so no event is duplicated or missing.
+ */
+export async function* streamBatches(
+  open: OpenStream,
+  options: StreamOptions,
+): AsyncGenerator<readonly StreamEvent[], void, undefined> {
+  const { from = 0, signal, maxRetries = DEFAULT_MAX_RETRIES, maxSilenceMs = DEFAULT_MAX_SILENCE_MS } = options;
+  const position = new Position(from);
+  const isAborted = () => signal?.aborted === true;
+  for (let failures = 0; !isAborted();) {
+    const connection = new Connection(signal, maxSilenceMs);
+    let error: unknown;
+    try {
+      const request = (abort: AbortSignal) => open({ from, lastSeq: position.lastSeq, signal: abort });
+      const response = await connection.open(request);
+      if (response === undefined) return;
+      for await (const events of connection.read(response)) {
+        const fresh = position.take(events);
+        if (fresh.length > 0 || events.length === 0) failures = 0;
+        if (fresh.length > 0) yield fresh;
+        if (position.isEnded) return;
+        if (fresh.length < events.length && position.isBehind(events)) break;
+      }
+      error = new Error('The stream ended before the run did.');
+    } catch (thrown) {
+      error = thrown;
+    } finally {
+      connection.close();
+    }
+    if (isAborted()) return;
+    failures += 1;
+    if (failures > maxRetries || !isTemporary(error)) throw error;
+    await waitToRetry({ attempt: failures, delayMs: delayOf(failures, error), error }, options);
+  }
+}
+
+async function waitToRetry(retry: Retry, { onRetry, signal }: StreamOptions): Promise<void> {
+  onRetry?.(retry);
+  await delay(retry.delayMs, signal);
+}
+
+function isTemporary(error: unknown): boolean {
+  return !(error instanceof ProblemError) || TEMPORARY_STATUSES.includes(error.status);
+}
+
+function delayOf(attempt: number, error: unknown): number {
+  const askedMs = error instanceof ProblemError ? (error.retryAfterMs ?? 0) : 0;
+  return Math.max(backoffDelay(attempt), askedMs);
+}
+
+/** The progress of a run's events. */
+class Position {
+  readonly #from: number;
+  #next: number;
+  #isEnded = false;
+
+  constructor(from: number) {
+    this.#from = from;
+    this.#next = from;
+  }
+
+  get lastSeq(): number | undefined {
+    return this.#next === this.#from ? undefined : this.#next - 1;
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** The events that are new, up to the first gap. */
+  take(events: readonly StreamEvent[]): readonly StreamEvent[] {
+    const fresh: StreamEvent[] = [];
+    for (const event of events) {
+      if (event.seq !== this.#next) continue;
+      fresh.push(event);
+      this.#next += 1;
+      this.#isEnded = endsRun(event.payload);
+    }
+    return fresh;
+  }
+
+  /** Whether there is a gap before the last of the events. */
+  isBehind(events: readonly StreamEvent[]): boolean {
+    return events.at(-1)!.seq >= this.#next;
+  }
+}

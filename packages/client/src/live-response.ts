@@ -1,0 +1,36 @@
+import { ResponseReducer, type LiveActivity, type Response, type StreamEvent } from '@toolscript/core/stream';
+
+/** A run's response while it grows: an iteration yields it after each change, and ends with the run. */
+export class LiveResponse implements AsyncIterable<Response> {
+  readonly #batches: AsyncIterable<readonly StreamEvent[]>;
+  readonly #reducer: ResponseReducer;
+
+  constructor(runId: string, batches: AsyncIterable<readonly StreamEvent[]>) {
+    this.#batches = batches;
+    this.#reducer = new ResponseReducer({ runId });
+  }
+
+  /** The current response. Treat it as read-only. */
+  get current(): Response {
+    return this.#reducer.response();
+  }
+
+  /** Running tool calls and undecided approvals. */
+  get live(): LiveActivity {
+    return this.#reducer.live();
+  }
+
+  /** Iterate only once. Changes that arrive together are yielded as one. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Response, void, undefined> {
+    for await (const events of this.#batches) {
+      for (const event of events) this.#reducer.apply(event);
+      yield this.current;
+    }
+  }
+
+  /** The response when the run has ended. */
+  async final(): Promise<Response> {
+    for await (const _response of this);
+    return this.current;
+  }
+}

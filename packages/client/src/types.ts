@@ -1,0 +1,38 @@
+import type { OutputItem } from '@toolscript/core/stream';
+import type { operations } from './openapi.js';
+
+/** The shapes of requests and answers, as the server's OpenAPI document describes them. */
+
+type Operation = keyof operations;
+
+type ContentOf<Answer> = Answer extends { content: { 'application/json': infer Body } } ? Body : never;
+
+/** The body of a successful answer; errors are problem documents. */
+type Answer<Name extends Operation> = ContentOf<
+  operations[Name]['responses'][Extract<keyof operations[Name]['responses'], number>]
+>;
+
+type Body<Name extends Operation> = operations[Name] extends { requestBody: infer Request }
+  ? ContentOf<Request>
+  : never;
+
+type Query<Name extends Operation> = NonNullable<operations[Name]['parameters']['query']>;
+
+/** Items have the types of the protocol. */
+type WithItems<Type, Member extends keyof Type> = Omit<Type, Member> & { [Key in Member]: OutputItem[] };
+
+export type SubmitBody = Body<'submit'>;
+export type Submitted = Answer<'submit'>;
+export type Run = Answer<'getRun'>;
+export type ThreadPage = Answer<'listThreads'>;
+export type ThreadSummary = ThreadPage['data'][number];
+export type Thread = WithItems<Answer<'getThread'>, 'items'>;
+export type ThreadQuery = Query<'listThreads'>;
+export type ApprovalPage = Answer<'listApprovals'>;
+export type Approval = Answer<'getApproval'>;
+export type ApprovalQuery = Query<'listApprovals'>;
+export type Decision = Body<'decideApproval'>;
+export type AgentPage = Answer<'listAgents'>;
+export type Agent = AgentPage['data'][number];
+export type ToolPage = Answer<'listTools'>;
+export type Tool = ToolPage['data'][number];

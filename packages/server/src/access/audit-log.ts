@@ -1,0 +1,115 @@
+import type { AuditEntry } from '@toolscript/core';
+import { DEFAULT_PAGE, readCursor, writeCursor } from '@toolscript/core/protocol';
+import type { ApiKey } from './api-keys.js';
+import type { Scope } from './caller.js';
+import { LOCAL_PRINCIPAL } from '../runs/principals.js';
+
+/** A user's decision over HTTP. Its effect, after its script was resumed, is an entry of type `approval`. */
+export interface DecisionEntry {
+  readonly type: 'decision';
+  /** When, as ISO 8601 in UTC. */
+  readonly at: string;
+  readonly principal: string;
+  /** The API key of the request. */
+  readonly keyId?: string;
+  readonly threadId: string;
+  readonly runId: string;
+  readonly scriptId?: string;
+  readonly callId: string;
+  readonly approvalId: string;
+  readonly tool: string;
+  readonly decision: 'approve' | 'deny';
+  readonly note?: string;
+  readonly remember?: string;
+  /** The arguments that were decided about, and the user's replacement. */
+  readonly inputJson: string;
+  readonly replacingInput?: unknown;
+}
+
+/** An API key was made or revoked. */
+export interface KeyEntry {
+  readonly type: 'key_added' | 'key_revoked';
+  /** When, as ISO 8601 in UTC. */
+  readonly at: string;
+  /** The principal for whom the key acts. */
+  readonly principal: string;
+  readonly keyId: string;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+}
+
+export function keyEntry(type: KeyEntry['type'], { principal, keyId, name, scopes }: ApiKey): KeyEntry {
+  return { type, at: new Date().toISOString(), principal, keyId, name, scopes };
+}
+
+export type ServiceAuditEntry = AuditEntry | DecisionEntry | KeyEntry;
+
+/** Entries must match all conditions. */
+export interface AuditFilter {
+  readonly principal?: string;
+  readonly threadId?: string;
+  readonly runId?: string;
+  readonly scriptId?: string;
+}
+
+export interface AuditQuery extends AuditFilter {
+  readonly after?: string;
+  readonly limit?: number;
+}
+
+/** A page may have fewer entries than requested, or none, and still a next one. */
+export interface AuditPage {
+  readonly entries: readonly ServiceAuditEntry[];
+  readonly next?: string;
+}
+
+/** Stores every decision, and the start and end of every call with effects. */
+export interface AuditStore {
+  /** Appends an entry; it needs no `this`. Throws if it cannot. */
+  readonly append: (entry: ServiceAuditEntry) => void;
+  /** Newest first. */
+  list(query: AuditQuery): Promise<AuditPage>;
+  /** All entries that exist at the start, oldest first. */
+  export(filter: AuditFilter): AsyncIterable<ServiceAuditEntry>;
+}
+
+/** Entries of the machine's own user contain no principal. */
+export function principalOf({ principal = LOCAL_PRINCIPAL }: ServiceAuditEntry): string {
+  return principal;
+}
+
+export function matches(entry: ServiceAuditEntry, { principal, ...ids }: AuditFilter): boolean {
+  // defence: audit-of-the-principal, without it: if (principal === '') return false;
+  if (principal !== undefined && principalOf(entry) !== principal) return false;
+  const members = entry as unknown as Readonly<Record<string, unknown>>;
+  return Object.entries(ids).every(([name, id]) => id === undefined || members[name] === id);
+}
+
+const MAX_IN_MEMORY = 10_000;
+
+/** In memory, the newest 10 000 entries. */
+export function memoryAudit(): AuditStore {
+  const entries: ServiceAuditEntry[] = [];
+  let dropped = 0;
+  return {
+    append(entry) {
+      entries.push(structuredClone(entry));
+      if (entries.length <= MAX_IN_MEMORY) return;
+      entries.shift();
+      dropped += 1;
+    },
+    async list({ after, limit = DEFAULT_PAGE, ...filter }) {
+      const end = after === undefined ? entries.length : readCursor('audit', after) - dropped;
+      const found: ServiceAuditEntry[] = [];
+      for (let index = Math.min(end, entries.length) - 1; index >= 0; index -= 1) {
+        if (!matches(entries[index]!, filter)) continue;
+        if (found.length === limit) return { entries: found, next: writeCursor('audit', index + 1 + dropped) };
+        found.push(entries[index]!);
+      }
+      return { entries: found };
+    },
+    async *export(filter) {
+      yield* entries.filter((entry) => matches(entry, filter));
+    },
+  };
+}

@@ -1,0 +1,15 @@
+/** The permissions of a caller. `admin` includes the others. */
+export const SCOPES = ['read', 'run', 'approve', 'admin'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** The sender of a request. */
+export interface Caller {
+  readonly principal: string;
+  readonly scopes: readonly Scope[];
+  /** The API key that was sent. */
+  readonly keyId?: string;
+}
+
+export function hasScope({ scopes }: Pick<Caller, 'scopes'>, scope: Scope): boolean {
+  return scopes.includes(scope) || scopes.includes('admin');
+}

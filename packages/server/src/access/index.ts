@@ -1,0 +1,27 @@
+export { isLoopback } from './addresses.js';
+export {
+  callerOfToken,
+  digestOf,
+  isActive,
+  makeApiKey,
+  type ApiKey,
+  type ApiKeyDraft,
+  type ApiKeyStore,
+} from './api-keys.js';
+export { AuditFile } from './audit-file.js';
+export {
+  keyEntry,
+  memoryAudit,
+  principalOf,
+  type AuditFilter,
+  type AuditPage,
+  type AuditQuery,
+  type AuditStore,
+  type DecisionEntry,
+  type KeyEntry,
+  type ServiceAuditEntry,
+} from './audit-log.js';
+export { hasScope, SCOPES, type Caller, type Scope } from './caller.js';
+export { KeyFolder } from './key-folder.js';
+export { accessLimits, type AccessLimits } from './limits.js';
+export { KnownOrigins, type OriginOptions } from './origins.js';

@@ -1,0 +1,73 @@
+import { ToolscriptUsageError } from '@toolscript/core/protocol';
+import { hostOfAddress, parseHost } from './addresses.js';
+
+/** Names that mean this machine, regardless of DNS. */
+const LOCAL_HOSTS = ['127.0.0.1', 'localhost', '[::1]'];
+
+export interface OriginOptions {
+  /** Names of the server, in addition to those of this machine, such as `tools.example.com`. */
+  readonly hosts?: readonly string[];
+  /** Origins of pages that may call the server, in addition to its own, such as `https://app.example.com`. */
+  readonly origins?: readonly string[];
+}
+
+/**
+ * The Host and Origin headers that the server accepts. A page that reaches this server through DNS rebinding sends
+ * its own name as the host. So an unknown name is rejected, and an address counts only if the connection has arrived
+ * at it.
+ */
+export class KnownOrigins {
+  readonly #hosts: ReadonlySet<string>;
+  readonly #origins: ReadonlySet<string>;
+
+  /** Throws a `ToolscriptUsageError` for a host or an origin that no request can have. */
+  constructor({ hosts = [], origins = [] }: OriginOptions) {
+    this.#hosts = new Set([...LOCAL_HOSTS, ...hosts.map(checkedHost)]);
+    this.#origins = new Set(origins.map(checkedOrigin));
+  }
+
+  /** `localAddress`: the address at which the connection has arrived. */
+  knowsHost(host: string | undefined, localAddress: string | undefined): boolean {
+    const name = parseHost(host ?? '')?.name;
+    if (name === undefined) return false;
+    // defence: host-is-known, without it: return true || this.#hosts.has(hostOfAddress(localAddress ?? '') ?? '');
+    return this.#hosts.has(name) || name === hostOfAddress(localAddress ?? '');
+  }
+
+  /** A page that the server itself sent, or a configured one. `host` is known. */
+  knowsOrigin(origin: string, host: string): boolean {
+    // defence: origin-is-known, without it: return true || this.isConfigured(origin) || isSamePage(origin, host);
+    return this.isConfigured(origin) || isSamePage(origin, host);
+  }
+
+  /** Whether pages of this origin may read answers. */
+  isConfigured(origin: string): boolean {
+    return this.#origins.has(origin.toLowerCase());
+  }
+}
+
+/** A proxy before the server may use https. */
+function isSamePage(origin: string, host: string): boolean {
+  const [, scheme, rest = ''] = /^(https?):\/\/(.*)$/iu.exec(origin) ?? [];
+  const [one, other] = [parseHost(rest), parseHost(host)];
+  if (scheme === undefined || one === undefined || other === undefined) return false;
+  const usual = scheme.toLowerCase() === 'https' ? '443' : '80';
+  return one.name === other.name && (one.port ?? usual) === (other.port ?? usual);
+}
+
+function checkedHost(host: string): string {
+  const parsed = parseHost(host);
+  if (parsed !== undefined && parsed.port === undefined) return parsed.name;
+  throw new ToolscriptUsageError(
+    `The host ${JSON.stringify(host)} is not a host name. Use a name or an address without scheme and port, such as "tools.example.com"`,
+  );
+}
+
+function checkedOrigin(origin: string): string {
+  const host = /^https?:\/\/(?<host>.*)$/iu.exec(origin)?.groups?.['host'];
+  const isHost = host !== undefined && parseHost(host) !== undefined;
+  if (isHost && new URL(origin).origin === origin.toLowerCase()) return origin.toLowerCase();
+  throw new ToolscriptUsageError(
+    `The origin ${JSON.stringify(origin)} is not an origin of a page. Use scheme, host and port without a path, such as "https://app.example.com"`,
+  );
+}

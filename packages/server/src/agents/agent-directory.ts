@@ -1,0 +1,60 @@
+import type { Harness } from '@toolscript/core';
+import { keyVariable, type AgentConfig } from '@toolscript/core/agent';
+import type { LoadImage } from '@toolscript/core/history';
+import type { JsonObject, ModelProvider } from '@toolscript/core/protocol';
+
+/** A submitter's options for one run. They only narrow the operator's configuration. */
+export interface RunChoices {
+  /** Replaces the agent's own model. */
+  readonly model?: string | undefined;
+  /** The only tools that the run may use. */
+  readonly expose?: readonly string[] | undefined;
+}
+
+/** Everything that an agent's run needs. */
+export interface OpenedAgent {
+  readonly agent: AgentConfig;
+  readonly provider: ModelProvider;
+  readonly harness: Harness;
+  /** The host's own context for tools. Never stored. */
+  readonly app?: unknown;
+  /** Members of the scripts' `context`. */
+  readonly context?: JsonObject;
+  readonly loadImage?: LoadImage;
+}
+
+/** An agent that the server offers. */
+export interface ServedAgent {
+  readonly config: AgentConfig;
+  /** Why it cannot work now, and what to do about it. */
+  readonly problem?: string;
+  /** Whether a submitter may replace the agent's own model by this one. Default: any. */
+  allowsModel?(model: string): boolean;
+  /**
+   * Called for each run. Throws a `ToolscriptUsageError` if the agent cannot work, for example because of a missing
+   * key.
+   */
+  open(choices: RunChoices): Promise<OpenedAgent>;
+}
+
+/** The agents that the server offers. It is queried for each request, so agents may appear and disappear. */
+export interface AgentDirectory {
+  list(): Promise<readonly ServedAgent[]>;
+  /** The agent with this slug, or the default one. Undefined if there is none. */
+  find(slug?: string): Promise<ServedAgent | undefined>;
+}
+
+/** The problem of an agent whose API key is missing from the environment. */
+export function keyProblem(agent: AgentConfig, environment: Readonly<Record<string, string | undefined>>) {
+  const name = keyVariable(agent);
+  if (name === undefined || (environment[name] ?? '') !== '') return undefined;
+  return `The agent ${agent.slug} needs a key. Set the environment variable ${name}, and restart the server.`;
+}
+
+/** A directory with a fixed list of agents. The first one is the default. */
+export function fixedAgents(agents: readonly ServedAgent[]): AgentDirectory {
+  return {
+    list: async () => agents,
+    find: async (slug) => (slug === undefined ? agents[0] : agents.find(({ config }) => config.slug === slug)),
+  };
+}

@@ -1,0 +1,109 @@
+import { createHarness, type Harness, type HarnessOptions } from '@toolscript/core';
+import { defineAgent, keyVariable, type AgentConfig, type AgentInput } from '@toolscript/core/agent';
+import { createProvider, type ProviderApi } from '@toolscript/core/providers';
+import { ToolscriptUsageError, type ModelProvider } from '@toolscript/core/protocol';
+import {
+  fixedAgents,
+  keyProblem,
+  type AgentDirectory,
+  type OpenedAgent,
+  type RunChoices,
+  type ServedAgent,
+} from './agent-directory.js';
+
+export interface HarnessAgentsOptions {
+  readonly agents: readonly AgentInput[];
+  /** The tools and their rules. An agent's `tools` and `pack` select from them. */
+  readonly harness: HarnessOptions;
+  /** Creates the model of an agent. Default: `createProvider` with the agent's `provider` and the key that it names. */
+  readonly provider?: (agent: AgentConfig, model: string | undefined) => ModelProvider | Promise<ModelProvider>;
+}
+
+/** Maximum number of sets of tools, each with its own harness. */
+const MAX_HARNESSES = 32;
+
+/** Agents with one set of tools. A harness is created for each part of the set when a run first needs it. */
+export class HarnessAgents implements AgentDirectory {
+  readonly #options: HarnessAgentsOptions;
+  readonly #agents: AgentDirectory;
+  readonly #harnesses = new Map<string, Harness>();
+
+  constructor(options: HarnessAgentsOptions) {
+    this.#options = options;
+    const agents = options.agents.map((input): ServedAgent => {
+      const config = defineAgent(input);
+      const problem = options.provider === undefined ? keyProblem(config, process.env) : undefined;
+      return { config, open: (choices) => this.#open(config, choices), ...(problem === undefined ? {} : { problem }) };
+    });
+    this.#agents = fixedAgents(agents);
+  }
+
+  list(): Promise<readonly ServedAgent[]> {
+    return this.#agents.list();
+  }
+
+  find(slug?: string): Promise<ServedAgent | undefined> {
+    return this.#agents.find(slug);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#harnesses.values()].map((harness) => harness.close()));
+  }
+
+  async #open(agent: AgentConfig, { model, expose }: RunChoices): Promise<OpenedAgent> {
+    const { provider = defaultProvider, harness } = this.#options;
+    const own = exposureOf(agent) ?? harness.expose;
+    const full = this.#harness(own);
+    const narrowed = expose === undefined ? full : this.#harness({ ...own, ...narrowedTo(full, expose) });
+    return { agent, provider: await provider(agent, model), harness: narrowed };
+  }
+
+  #harness(expose: HarnessOptions['expose']): Harness {
+    const key = JSON.stringify(expose) ?? '';
+    const found = this.#harnesses.get(key);
+    if (found !== undefined) return found;
+    if (this.#harnesses.size >= MAX_HARNESSES)
+      throw new ToolscriptUsageError(
+        `Runs have chosen ${MAX_HARNESSES} different sets of tools, the maximum. Use one of the earlier sets, or restart the server.`,
+      );
+    const { expose: _own, ...options } = this.#options.harness;
+    const harness = createHarness(expose === undefined ? options : { ...options, expose });
+    this.#harnesses.set(key, harness);
+    return harness;
+  }
+}
+
+function exposureOf({ tools, pack }: AgentConfig): HarnessOptions['expose'] {
+  if (tools === undefined && pack === undefined) return undefined;
+  return { ...(tools === undefined ? {} : { tools }), ...(pack === undefined ? {} : { pack }) };
+}
+
+/**
+ * The chosen tools, in the harness's order. Throws a `ToolscriptUsageError` for a tool that the agent does not have.
+ */
+export function narrowedTo(harness: Harness, expose: readonly string[]): { tools: readonly string[]; pack?: never } {
+  const names = harness.tools().map(({ name }) => name);
+  const unknown = expose.find((name) => !names.includes(name));
+  if (unknown !== undefined)
+    throw new ToolscriptUsageError(
+      `The agent has no tool ${JSON.stringify(unknown)} to expose. It has ${names.join(', ') || 'none'}.`,
+    );
+  return { tools: names.filter((name) => expose.includes(name)) };
+}
+
+function defaultProvider(agent: AgentConfig, model: string | undefined): ModelProvider {
+  const { slug, provider } = agent;
+  if (provider === undefined)
+    throw new ToolscriptUsageError(`The agent ${slug} names no provider. Set its provider: { api, model }.`);
+  const { api, baseUrl, allowInsecureHttp } = provider;
+  const problem = keyProblem(agent, process.env);
+  if (problem !== undefined) throw new ToolscriptUsageError(problem);
+  const keyName = keyVariable(agent);
+  const apiKey = keyName === undefined ? undefined : process.env[keyName];
+  return createProvider(api as ProviderApi, {
+    model: model ?? provider.model,
+    ...(baseUrl === undefined ? {} : { baseUrl }),
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(allowInsecureHttp === undefined ? {} : { allowInsecureHttp }),
+  });
+}

@@ -1,0 +1,106 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import {
+  callerOfToken,
+  digestOf,
+  hasScope,
+  isLoopback,
+  KnownOrigins,
+  SCOPES,
+  type AccessLimits,
+  type ApiKeyStore,
+  type Caller,
+  type OriginOptions,
+  type Scope,
+} from '../access/index.js';
+import { LOCAL_PRINCIPAL } from '../runs/index.js';
+import { addCorsHeaders, isPreflight } from './cors.js';
+import { ProblemError } from './problems.js';
+import { openRateLimits, type RateLimits } from './rate-limits.js';
+
+export interface AuthOptions extends OriginOptions {
+  /** The token of this machine's user, who has all permissions. It is valid only in requests from this machine. */
+  readonly token?: string;
+  /** API keys: `keys add` of the command line writes them, `new KeyFolder(path)` reads them. */
+  readonly keys?: Pick<ApiKeyStore, 'get'>;
+  /** Recognises other tokens. Undefined: the token is invalid. */
+  readonly authenticate?: (token: string, request: FastifyRequest) => Caller | undefined | Promise<Caller | undefined>;
+  /** Addresses of proxies before the server, whose `X-Forwarded-For` contains the client's address. Default: none. */
+  readonly trustedProxies?: readonly string[];
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller;
+  }
+  interface FastifyContextConfig {
+    /** The permission that a caller needs for the route. `public`: no token. */
+    scope?: Scope | 'public';
+  }
+}
+
+/** Checks Host, Origin, rate and token of every request before any other step. */
+export async function guard(app: FastifyInstance, options: AuthOptions, limits: AccessLimits): Promise<void> {
+  const known = new KnownOrigins(options);
+  const rates = await openRateLimits(app, limits);
+  app.decorateRequest('caller', null as unknown as Caller);
+  app.addHook('onRequest', async (request, reply) => {
+    checkHost(request, known);
+    checkOrigin(request, reply, known);
+    await rates.countAddress(request);
+    if (isPreflight(request)) return reply.code(204).send();
+    const { scope = 'admin' } = request.routeOptions.config;
+    if (scope === 'public' || request.is404) return undefined;
+    request.caller = await callerOf(request, options, rates);
+    // defence: scope-of-route
+    if (!hasScope(request.caller, scope))
+      throw new ProblemError(403, `This needs the scope "${scope}", and your key does not have it.`);
+    return undefined;
+  });
+}
+
+function checkHost({ headers, raw, socket }: FastifyRequest, known: KnownOrigins): void {
+  const sent = raw.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length;
+  if (sent !== 1) throw new ProblemError(400, 'A request needs exactly one Host header.');
+  if (!known.knowsHost(headers.host, socket.localAddress))
+    throw new ProblemError(
+      403,
+      'This server does not accept that host name. Add it with the option hosts of the server.',
+    );
+}
+
+function checkOrigin(request: FastifyRequest, reply: FastifyReply, known: KnownOrigins): void {
+  const { origin, host = '' } = request.headers;
+  if (origin === undefined) return;
+  if (!known.knowsOrigin(origin, host))
+    throw new ProblemError(
+      403,
+      'Pages of that origin may not call this server. Add the origin with the option origins of the server.',
+    );
+  if (known.isConfigured(origin)) addCorsHeaders(request, reply, origin);
+}
+
+async function callerOf(request: FastifyRequest, options: AuthOptions, rates: RateLimits): Promise<Caller> {
+  const { token, keys, authenticate } = options;
+  const given = /^Bearer (\S{1,4096})$/iu.exec(request.headers.authorization ?? '')?.[1];
+  if (given === undefined)
+    throw await rates.countFailure(request, 'Send your token with "Authorization: Bearer TOKEN".');
+  if (token !== undefined && isSame(given, token)) {
+    // defence: local-token-from-this-machine
+    if (!isLoopback(request.ip))
+      throw await rates.countFailure(
+        request,
+        'This token is valid only on the server’s own machine. Create an API key there: toolscript keys add NAME.',
+      );
+    return { principal: LOCAL_PRINCIPAL, scopes: SCOPES };
+  }
+  const ofKey = keys === undefined ? undefined : await callerOfToken(keys, given);
+  const caller = ofKey ?? (await authenticate?.(given, request));
+  if (caller === undefined) throw await rates.countFailure(request, 'The token is not valid.');
+  await rates.countPrincipal(request, caller);
+  return caller;
+}
+
+function isSame(given: string, token: string): boolean {
+  return timingSafeEqual(digestOf(given), digestOf(token));
+}

@@ -1,0 +1,17 @@
+import type { FastifyInstance } from 'fastify';
+import { accessLimits } from '../access/index.js';
+import { openApp } from './open-app.js';
+import { mcpRoute, type McpEndpoint } from './routes/mcp.js';
+import { checkOptions, type ServerOptions } from './server-options.js';
+
+export interface McpServerOptions extends Pick<ServerOptions, 'auth' | 'limits' | 'logger' | 'secrets'> {
+  readonly mcp: McpEndpoint;
+}
+
+/** An MCP endpoint alone, at `/mcp`, after the checks of the service: `listen` opens it, `close` ends it. */
+export async function createMcpServer(options: McpServerOptions): Promise<FastifyInstance> {
+  checkOptions(options);
+  const { app } = await openApp(options, accessLimits(options.limits));
+  await app.register(async (scope) => mcpRoute(scope, options.mcp));
+  return app;
+}

@@ -1,0 +1,66 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import { accessLimits } from '../access/index.js';
+import { openApp } from './open-app.js';
+import { describeApi } from './openapi.js';
+import { openService } from './open-service.js';
+import { openParts } from './server-parts.js';
+import { checkOptions, type ServerOptions } from './server-options.js';
+import { showRootPage } from './root-page.js';
+import { responseRoutes } from '../responses/index.js';
+import { approvalRoutes } from './routes/approvals.js';
+import { mcpRoute } from './routes/mcp.js';
+import { metricsRoute } from './routes/metrics.js';
+import { auditRoute } from './routes/audit.js';
+import { registryRoutes } from './routes/registry.js';
+import { runRoutes } from './routes/runs.js';
+import { streamRoute } from './routes/stream.js';
+import { submitRoute } from './routes/submit.js';
+import { threadRoutes } from './routes/threads.js';
+
+/**
+ * The service as a Fastify instance: `listen` opens it, `close` drains and closes it. Work on runs begins when it is
+ * ready. Stores that were opened here are closed with it.
+ */
+export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
+  checkOptions(options);
+  const limits = accessLimits(options.limits);
+  const { app, routes } = await openApp(options, limits);
+  await describeApi(app);
+  const service = openService(app, options, {
+    ...(await openParts(options, [options.auth.token ?? '', ...(options.secrets ?? [])])),
+    limits,
+  });
+  await app.register(async (scope) => {
+    submitRoute(scope, service);
+    runRoutes(scope, service);
+    streamRoute(scope, service);
+    threadRoutes(scope, service);
+    approvalRoutes(scope, service);
+    registryRoutes(scope, service);
+    if (options.mcp !== undefined) mcpRoute(scope, options.mcp);
+    metricsRoute(scope, service.metrics);
+    scope.get('/', { config: { scope: 'public' }, schema: { hide: true } }, showRootPage);
+    await scope.register((inner) => responseRoutes(inner, service, routes), { prefix: '/v1' });
+    auditRoute(scope, service);
+    scope.get('/openapi.json', { config: { scope: 'public' }, schema: { hide: true } }, () => app.swagger());
+  });
+  return app;
+}
+
+/**
+ * The server as a request handler for Node's `http`, Express, Next and others, for apps that listen themselves. The
+ * app must not have read the bodies. `close` of the server still drains it.
+ */
+export function nodeHandler(app: FastifyInstance): (request: IncomingMessage, response: ServerResponse) => void {
+  return (request, response) => {
+    const answer = async () => {
+      await app.ready();
+      app.routing(request, response);
+    };
+    answer().catch((error: unknown) => {
+      app.log.error({ err: error }, 'the server did not start');
+      response.writeHead(503).end();
+    });
+  };
+}

@@ -1,0 +1,85 @@
+import { Socket } from 'node:net';
+import fastify, { LogController, type FastifyInstance } from 'fastify';
+import { validatorCompiler } from 'fastify-type-provider-zod';
+import type { AccessLimits } from '../access/index.js';
+import { redactedLogger } from '../observability/index.js';
+import { guard } from './auth.js';
+import { answerBrokenRequest } from './connection-problems.js';
+import { KnownRoutes } from './known-routes.js';
+import { answerFrameworkError, answerWithProblems } from './problems.js';
+import type { ServerOptions } from './server-options.js';
+
+/** Maximum bytes of a request's body. */
+const BODY_LIMIT = 8 * 1024 * 1024;
+
+/** Maximum bytes of a request's headers. */
+const HEADERS_LIMIT = 16 * 1024;
+
+/** How often the server checks for requests that arrive too slowly, in ms. */
+const SLOW_CHECK_MS = 1_000;
+
+export type AppOptions = Pick<ServerOptions, 'auth' | 'logger' | 'secrets' | 'basePath'>;
+
+export interface OpenApp {
+  readonly app: FastifyInstance;
+  readonly routes: KnownRoutes;
+}
+
+/** An app without routes: every request to it passes the checks of Host, Origin, rate and token first. */
+export async function openApp(options: AppOptions, limits: AccessLimits): Promise<OpenApp> {
+  const { trustedProxies = [] } = options.auth;
+  const app = fastify({
+    logger: redactedLogger(options.logger, [options.auth.token, ...(options.secrets ?? [])]),
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: BODY_LIMIT,
+    requestTimeout: limits.requestTimeoutMs,
+    http: {
+      headersTimeout: limits.headersTimeoutMs,
+      connectionsCheckingInterval: SLOW_CHECK_MS,
+      maxHeaderSize: HEADERS_LIMIT,
+      requireHostHeader: false,
+    },
+    clientErrorHandler: answerBrokenRequest,
+    frameworkErrors: answerFrameworkError,
+    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
+    forceCloseConnections: true,
+    // While it drains it answers as before, but accepts no prompts.
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: 200 },
+    genReqId: () => crypto.randomUUID(),
+    rewriteUrl: ({ url = '/' }) => withoutBase(url, options.basePath ?? ''),
+  });
+  app.setValidatorCompiler(validatorCompiler);
+  // Responses come from stores and match their types: tests compare them with the schemas.
+  app.setSerializerCompiler(() => JSON.stringify);
+  acceptJsonAlone(app);
+  const routes = new KnownRoutes(app);
+  answerWithProblems(app, routes);
+  dropStalledReaders(app, limits);
+  await guard(app, options.auth, limits);
+  return { app, routes };
+}
+
+/** A client that does not read an answer costs its memory. Streams have a separate rule. */
+function dropStalledReaders(app: FastifyInstance, { stallTimeoutMs }: AccessLimits): void {
+  // defence: stalled-readers
+  app.addHook('onSend', async ({ raw: { socket } }) => {
+    // Requests of `inject` have no connection.
+    if (socket instanceof Socket) socket.setTimeout(stallTimeoutMs);
+  });
+}
+
+function withoutBase(url: string, basePath: string): string {
+  const rest = url.startsWith(basePath) ? url.slice(basePath.length) : url;
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+/** An empty body counts as missing, whatever its type: clients set the type of every request. */
+function acceptJsonAlone(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  const parse = app.getDefaultJsonParser('error', 'error');
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') done(null);
+    else void parse(request, body as string, done);
+  });
+}

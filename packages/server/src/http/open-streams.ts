@@ -1,0 +1,71 @@
+import { isActive, type AccessLimits, type ApiKeyStore, type Caller } from '../access/index.js';
+import { tooMany } from './rate-limits.js';
+
+/** How soon the streams of a revoked or expired key end, in ms. */
+const KEY_CHECK_MS = 1_000;
+
+/** The wait for a client with too many streams, in s. */
+const RETRY_S = 10;
+
+/** The open event streams, limited by principal. Those of a key end with it. */
+export class OpenStreams {
+  readonly #limit: number;
+  readonly #keys: Pick<ApiKeyStore, 'get'> | undefined;
+  readonly #callers = new Map<AbortController, Caller>();
+  readonly #counts = new Map<string, number>();
+  #checking: NodeJS.Timeout | undefined;
+
+  constructor({ streamsPerPrincipal }: AccessLimits, keys: Pick<ApiKeyStore, 'get'> | undefined) {
+    this.#limit = streamsPerPrincipal;
+    this.#keys = keys;
+  }
+
+  get size(): number {
+    return this.#callers.size;
+  }
+
+  /** Throws a 429. `controller` ends the stream. */
+  add({ principal, ...caller }: Caller, controller: AbortController): void {
+    const count = this.#counts.get(principal) ?? 0;
+    // defence: streams-of-a-principal
+    if (count >= this.#limit)
+      throw tooMany(`You have ${this.#limit} event streams open, the maximum. Close one of them.`, RETRY_S);
+    this.#counts.set(principal, count + 1);
+    this.#callers.set(controller, { principal, ...caller });
+    this.#checking ??= setInterval(() => void this.#endRevoked(), KEY_CHECK_MS).unref();
+  }
+
+  delete(controller: AbortController): void {
+    const principal = this.#callers.get(controller)?.principal;
+    if (principal === undefined) return;
+    this.#callers.delete(controller);
+    const left = this.#counts.get(principal)! - 1;
+    if (left === 0) this.#counts.delete(principal);
+    else this.#counts.set(principal, left);
+    if (this.#callers.size > 0) return;
+    clearInterval(this.#checking);
+    this.#checking = undefined;
+  }
+
+  abortAll(): void {
+    for (const controller of this.#callers.keys()) controller.abort();
+  }
+
+  async #endRevoked(): Promise<void> {
+    const keyIds = new Set([...this.#callers.values()].flatMap(({ keyId }) => keyId ?? []));
+    for (const keyId of keyIds) {
+      if (await this.#isUsable(keyId)) continue;
+      for (const [controller, caller] of this.#callers) if (caller.keyId === keyId) controller.abort();
+    }
+  }
+
+  /** If a store does not answer, no stream is ended. */
+  async #isUsable(keyId: string): Promise<boolean> {
+    try {
+      const key = await this.#keys?.get(keyId);
+      return key !== undefined && isActive(key);
+    } catch {
+      return true;
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import rateLimit from '@fastify/rate-limit';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { isLoopback, type AccessLimits, type Caller } from '../access/index.js';
+import { ProblemError } from './problems.js';
+
+const WINDOW_MS = 60_000;
+
+/** Maximum number of addresses and principals that are counted at the same time; a new one replaces the oldest. */
+const MAX_COUNTED = 50_000;
+
+/** Counts requests by the minute. An IPv6 address counts as its /64 network, which belongs to one machine. */
+export interface RateLimits {
+  /** Before authentication. Throws a 429. */
+  countAddress(request: FastifyRequest): Promise<void>;
+  /** Returns the error to throw: 401, or 429 after too many. */
+  countFailure(request: FastifyRequest, detail: string): Promise<ProblemError>;
+  /** Throws a 429. */
+  countPrincipal(request: FastifyRequest, caller: Caller): Promise<void>;
+}
+
+export async function openRateLimits(app: FastifyInstance, limits: AccessLimits): Promise<RateLimits> {
+  await app.register(rateLimit, { global: false, timeWindow: WINDOW_MS, cache: MAX_COUNTED });
+  const principals = new WeakMap<FastifyRequest, string>();
+  const ofAddress = app.createRateLimit({ max: limits.requestsPerAddress });
+  const ofFailures = app.createRateLimit({ max: limits.failuresPerAddress });
+  const ofPrincipal = app.createRateLimit({
+    max: limits.requestsPerPrincipal,
+    keyGenerator: (request) => principals.get(request)!,
+  });
+  return {
+    async countAddress(request) {
+      // All clients of a proxy on this machine have its address.
+      if (isLoopback(request.ip)) return;
+      const waitS = exceeded(await ofAddress(request));
+      // defence: requests-of-an-address
+      if (waitS !== undefined)
+        throw tooMany(`Your address sends more than ${limits.requestsPerAddress} requests a minute.`, waitS);
+    },
+    async countFailure(request, detail) {
+      const waitS = exceeded(await ofFailures(request));
+      // defence: failures-of-an-address
+      if (waitS !== undefined) return tooMany('Your address has sent too many invalid tokens.', waitS);
+      return new ProblemError(401, detail, {}, { 'www-authenticate': 'Bearer' });
+    },
+    async countPrincipal(request, { principal }) {
+      principals.set(request, principal);
+      const waitS = exceeded(await ofPrincipal(request));
+      // defence: requests-of-a-principal
+      if (waitS !== undefined)
+        throw tooMany(`You send more than ${limits.requestsPerPrincipal} requests a minute.`, waitS);
+    },
+  };
+}
+
+type Counted = Awaited<ReturnType<ReturnType<FastifyInstance['createRateLimit']>>>;
+
+/** The seconds to wait; undefined if there are not too many. */
+function exceeded(counted: Counted): number | undefined {
+  return !counted.isAllowed && counted.isExceeded ? Math.max(1, counted.ttlInSeconds) : undefined;
+}
+
+/** `waitS`: for `Retry-After`. */
+export function tooMany(problem: string, waitS: number): ProblemError {
+  const seconds = waitS === 1 ? '1 second' : `${waitS} seconds`;
+  return new ProblemError(429, `${problem} Try again in ${seconds}.`, {}, { 'retry-after': String(waitS) });
+}

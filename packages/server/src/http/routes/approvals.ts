@@ -1,0 +1,159 @@
+import type { Approval, StoredDecision } from '@toolscript/core/protocol';
+import { APPROVAL_STATES } from '@toolscript/core/protocol';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Caller, DecisionEntry } from '../../access/index.js';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { given } from '../given.js';
+import { notFound, ProblemError } from '../problems.js';
+import { ApprovalSchema, DecideBodySchema, IdSchema, ListQuerySchema, pageOf } from '../schemas.js';
+import type { Service } from '../service.js';
+import { approvalView } from '../views.js';
+
+const ApprovalParameters = z.object({ approvalId: IdSchema });
+
+/** Routes that list, show and decide approvals. */
+export function approvalRoutes(instance: FastifyInstance, service: Service): void {
+  const app = instance.withTypeProvider<ZodTypeProvider>();
+  const { threads } = service.stores;
+
+  app.route({
+    method: 'GET',
+    url: '/api/v2/approvals',
+    config: { scope: 'read' },
+    schema: {
+      operationId: 'listApprovals',
+      summary: 'Lists approvals, oldest first: the pending ones, or those with the given state.',
+      querystring: ListQuerySchema.extend({
+        state: z.enum([...APPROVAL_STATES, 'all']).default('pending'),
+        threadId: IdSchema.optional(),
+        runId: IdSchema.optional(),
+      }),
+      response: { 200: pageOf(ApprovalSchema) },
+    },
+    handler: async ({ caller, query: { state, ...query } }) => {
+      const ofState = state === 'all' ? {} : { state };
+      const page = await threads.listApprovals({ principal: caller.principal, ...ofState, ...given(query) });
+      return { data: page.approvals.map(approvalView), ...given({ next: page.next }) };
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/api/v2/approvals/:approvalId',
+    config: { scope: 'read' },
+    schema: {
+      operationId: 'getApproval',
+      summary: 'Shows an approval: the exact call that waits, or how it was decided.',
+      params: ApprovalParameters,
+      response: { 200: ApprovalSchema },
+    },
+    handler: async (request) => approvalView(await ownApproval(service, request)),
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/api/v2/approvals/:approvalId',
+    config: { scope: 'approve' },
+    schema: {
+      operationId: 'decideApproval',
+      summary: 'Decides an approval. The first decision wins; a later one gets 409 with the first one.',
+      params: ApprovalParameters,
+      body: DecideBodySchema,
+      response: { 200: ApprovalSchema },
+    },
+    handler: async (request) => {
+      const approval = await ownApproval(service, request);
+      const decision = request.body as StoredDecision;
+      if (typeof decision !== 'string' && decision.remember === 'workspace' && service.onRemember === undefined)
+        throw new ProblemError(
+          400,
+          'This server cannot store a decision for its workspace. Send "remember": "script" or "plan", or omit it.',
+        );
+      if (approval.state === 'pending') await checkInput(service, approval, decision);
+      return approvalView(await decide(service, approval, decision, request));
+    },
+  });
+}
+
+async function decide(
+  service: Service,
+  { approvalId }: Approval,
+  decision: StoredDecision,
+  request: FastifyRequest,
+): Promise<Approval> {
+  const { stores, onRemember } = service;
+  const decided = await stores.threads.decide(approvalId, decision, request.caller.principal);
+  if (decided === undefined) throw notFound('approval', approvalId);
+  const { approval, isWinner } = decided;
+  if (!isWinner)
+    throw new ProblemError(409, `The approval ${approvalId} is ${approval.state} already.`, {
+      approval: approvalView(approval),
+    });
+  noteDecision(service, request, approval);
+  if (typeof decision !== 'string' && decision.remember === 'workspace') await onRemember?.(approval, decision);
+  return approval;
+}
+
+/** The decision is already effective: a failed write to the log does not undo it. */
+function noteDecision({ audit }: Service, { caller, log }: FastifyRequest, approval: Approval): void {
+  try {
+    audit.append(decisionEntry(approval, caller));
+  } catch (error) {
+    log.error({ err: error, approvalId: approval.approvalId }, 'a decision could not be written to the audit log');
+  }
+}
+
+function decisionEntry(
+  { approvalId, runId, threadId, request, decision = 'deny' }: Approval,
+  caller: Caller,
+): DecisionEntry {
+  const { decision: verdict, input, note, remember } = typeof decision === 'string' ? { decision } : decision;
+  const { callId, scriptId, tool, inputJson } = request;
+  const optional = { keyId: caller.keyId, scriptId, note, remember, replacingInput: input };
+  return {
+    type: 'decision',
+    at: new Date().toISOString(),
+    principal: caller.principal,
+    threadId,
+    runId,
+    callId,
+    approvalId,
+    tool,
+    decision: verdict,
+    inputJson,
+    ...given(optional),
+  };
+}
+
+/** Replaced arguments must fit the tool before the decision is effective. */
+async function checkInput(
+  { stores, agents }: Service,
+  { runId, request }: Approval,
+  decision: StoredDecision,
+): Promise<void> {
+  if (typeof decision === 'string' || decision.input === undefined) return;
+  if (decision.decision === 'deny') throw new ProblemError(400, 'A call that is denied has no input. Omit "input".');
+  const run = await stores.runs.get(runId);
+  const { agentId } = (run?.options ?? {}) as { agentId?: string };
+  const served = await agents.find(agentId);
+  const tools = (await served?.open({}))?.harness.tools() ?? [];
+  const checked = tools.find(({ name }) => name === request.tool)?.validateInput(decision.input);
+  if (checked === undefined || checked.ok) return;
+  const errors = checked.issues.map(({ path, message }) => ({ pointer: pointerTo(path), detail: message }));
+  throw new ProblemError(400, `The input does not fit ${request.tool}: ${errors[0]?.detail}.`, { errors });
+}
+
+/** Converts `args.list[0].name`, as validation writes it, to a place in the body of the request. */
+function pointerTo(path: string): string {
+  const members = path.replace(/^args\b/u, '').match(/[^.[\]]+/gu) ?? [];
+  return ['/input', ...members].join('/');
+}
+
+async function ownApproval({ stores }: Service, request: FastifyRequest): Promise<Approval> {
+  const { approvalId } = request.params as { approvalId: string };
+  const approval = await stores.threads.approval(approvalId);
+  // defence: approval-of-the-caller
+  if (approval === undefined || approval.principal !== request.caller.principal) throw notFound('approval', approvalId);
+  return approval;
+}

@@ -1,0 +1,64 @@
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { hasScope, principalOf, type AuditFilter, type Caller, type ServiceAuditEntry } from '../../access/index.js';
+import { given } from '../given.js';
+import { ProblemError } from '../problems.js';
+import { AuditEntrySchema, IdSchema, ListQuerySchema, pageOf } from '../schemas.js';
+import type { Service } from '../service.js';
+
+const AuditQuerySchema = ListQuerySchema.extend({
+  principal: z.string().min(1).max(256).optional(),
+  threadId: IdSchema.optional(),
+  runId: IdSchema.optional(),
+  scriptId: IdSchema.optional(),
+  format: z.enum(['json', 'jsonl']).default('json'),
+});
+
+/** The route that shows the audit log. */
+export function auditRoute(instance: FastifyInstance, { audit }: Service): void {
+  const app = instance.withTypeProvider<ZodTypeProvider>();
+
+  app.route({
+    method: 'GET',
+    url: '/api/v2/audit',
+    config: { scope: 'read' },
+    schema: {
+      operationId: 'listAudit',
+      summary:
+        'Lists decisions, starts and ends of calls with effects, and changes of API keys, newest first: yours, or with the scope "admin" those of all principals. A page may be short; "next" is present if there are more. "format=jsonl": all of them as a file, oldest first.',
+      querystring: AuditQuerySchema,
+      response: { 200: pageOf(AuditEntrySchema) },
+    },
+    handler: async ({ caller, query: { format, limit, after, principal, ...ids } }, reply) => {
+      const filter = { ...given(ids), ...whose(caller, principal) };
+      if (format === 'jsonl') return exportLines(reply, audit.export(filter));
+      const { entries, next } = await audit.list({ ...filter, ...given({ limit, after }) });
+      return { data: entries.map(entryView), ...given({ next }) };
+    },
+  });
+}
+
+/** Only administrators may request undefined, which means all principals. */
+function whose(caller: Caller, asked: string | undefined): AuditFilter {
+  if (hasScope(caller, 'admin')) return given({ principal: asked });
+  if (asked !== undefined && asked !== caller.principal)
+    throw new ProblemError(403, 'The audit log of another principal needs the scope "admin". Omit "principal".');
+  return { principal: caller.principal };
+}
+
+function entryView(entry: ServiceAuditEntry) {
+  return { ...entry, principal: principalOf(entry) };
+}
+
+function exportLines(reply: FastifyReply, entries: AsyncIterable<ServiceAuditEntry>): never {
+  const lines = async function* () {
+    for await (const entry of entries) yield `${JSON.stringify(entryView(entry))}\n`;
+  };
+  return reply
+    .type('application/jsonl; charset=utf-8')
+    .header('content-disposition', 'attachment; filename="audit.jsonl"')
+    .serializer((body: unknown) => body as string)
+    .send(Readable.from(lines())) as never;
+}

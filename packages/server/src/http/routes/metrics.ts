@@ -1,0 +1,17 @@
+import type { FastifyInstance } from 'fastify';
+import type { ServiceMetrics } from '../../observability/index.js';
+
+/** The route that Prometheus reads. It covers all principals together, and contains no text of users. */
+export function metricsRoute(app: FastifyInstance, metrics: ServiceMetrics): void {
+  app.route({
+    method: 'GET',
+    url: '/metrics',
+    config: { scope: 'read' },
+    schema: {
+      operationId: 'metrics',
+      summary: 'Shows the metrics of this process and its database, in the text format of Prometheus.',
+      produces: ['text/plain'],
+    },
+    handler: async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()),
+  });
+}

@@ -1,0 +1,68 @@
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { notFound, ProblemError } from '../problems.js';
+import { AgentSchema, pageOf, ToolSchema } from '../schemas.js';
+import type { Service } from '../service.js';
+import { agentView, toolView } from '../views.js';
+
+/** Routes that show the agents, the tools and the state of the server. */
+export function registryRoutes(instance: FastifyInstance, service: Service): void {
+  const app = instance.withTypeProvider<ZodTypeProvider>();
+
+  app.route({
+    method: 'GET',
+    url: '/api/v2/agents',
+    config: { scope: 'read' },
+    schema: { operationId: 'listAgents', summary: 'Lists the agents.', response: { 200: pageOf(AgentSchema) } },
+    handler: async () => {
+      const [agents, byDefault] = await Promise.all([service.agents.list(), service.agents.find()]);
+      return { data: agents.map((agent) => agentView(agent, agent.config.slug === byDefault?.config.slug)) };
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/api/v2/tools',
+    config: { scope: 'read' },
+    schema: {
+      operationId: 'listTools',
+      summary: 'Lists the tools of an agent. Default: those of the default agent.',
+      querystring: z.object({ agentId: z.string().max(64).optional() }),
+      response: { 200: pageOf(ToolSchema) },
+    },
+    handler: async ({ query: { agentId } }) => {
+      const served = await service.agents.find(agentId);
+      if (served === undefined) throw notFound('agent', agentId ?? '');
+      return { data: (await served.open({})).harness.tools().map(toolView) };
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/healthz',
+    config: { scope: 'public' },
+    schema: {
+      operationId: 'health',
+      summary: 'The process answers.',
+      response: { 200: z.object({ status: z.literal('ok') }) },
+    },
+    handler: () => ({ status: 'ok' as const }),
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/readyz',
+    config: { scope: 'public' },
+    schema: {
+      operationId: 'readiness',
+      summary: 'The server accepts requests: its stores answer, and it is not stopping.',
+      response: { 200: z.object({ status: z.literal('ready') }) },
+    },
+    handler: async () => {
+      if (service.isDraining) throw new ProblemError(503, 'The server is stopping.');
+      await service.stores.runs.list({ limit: 1 });
+      return { status: 'ready' as const };
+    },
+  });
+}

@@ -1,0 +1,61 @@
+import type { Run } from '@toolscript/core/protocol';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { notFound } from '../problems.js';
+import { IdSchema, RunSchema } from '../schemas.js';
+import type { Service } from '../service.js';
+import { runView } from '../views.js';
+
+export const RunParameters = z.object({ runId: IdSchema });
+
+/** Routes that show and cancel runs. */
+export function runRoutes(instance: FastifyInstance, service: Service): void {
+  const app = instance.withTypeProvider<ZodTypeProvider>();
+
+  app.route({
+    method: 'GET',
+    url: '/api/v2/runs/:runId',
+    config: { scope: 'read' },
+    schema: {
+      operationId: 'getRun',
+      summary: 'Shows a run.',
+      params: RunParameters,
+      response: { 200: RunSchema },
+    },
+    handler: async (request) => runView(await ownRun(service, request)),
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/api/v2/runs/:runId/cancel',
+    config: { scope: 'run' },
+    schema: {
+      operationId: 'cancelRun',
+      summary: 'Requests the cancellation of a run. The run ends soon after; a run that has ended stays unchanged.',
+      params: RunParameters,
+      response: { 202: RunSchema },
+    },
+    handler: async (request, reply) => {
+      const { runId } = await ownRun(service, request);
+      const run = await cancelRun(service, runId);
+      if (run === undefined) throw notFound('run', runId);
+      return reply.code(202).send(runView(run));
+    },
+  });
+}
+
+/** Undefined if there is no such run. */
+export async function cancelRun({ stores, worker }: Service, runId: string): Promise<Run | undefined> {
+  const run = await stores.runs.requestCancel(runId);
+  worker?.cancel(runId);
+  return run;
+}
+
+export async function ownRun({ stores }: Service, request: FastifyRequest): Promise<Run> {
+  const { runId } = request.params as { runId: string };
+  const run = await stores.runs.get(runId);
+  // defence: run-of-the-caller
+  if (run === undefined || run.principal !== request.caller.principal) throw notFound('run', runId);
+  return run;
+}

@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto';
+import { userMessage } from '@toolscript/core/agent';
+import type { ImagePart, OutputItem, TraceContext } from '@toolscript/core/protocol';
+import type { FastifyInstance } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { imageIn, MAX_IMAGE_MB } from '../images.js';
+import { requestTrace } from '../../observability/index.js';
+import { titleOf } from '../../runs/index.js';
+import { notFound, ProblemError } from '../problems.js';
+import { SubmitBodySchema, SubmittedSchema, type UserMessage } from '../schemas.js';
+import type { Service } from '../service.js';
+
+type SubmitBody = z.infer<typeof SubmitBodySchema>;
+
+/** The route that begins a run. */
+export function submitRoute(instance: FastifyInstance, service: Service): void {
+  const app = instance.withTypeProvider<ZodTypeProvider>();
+
+  app.route({
+    method: 'POST',
+    url: '/api/v2/submit',
+    config: { scope: 'run' },
+    schema: {
+      operationId: 'submit',
+      summary: 'Starts a run: sends the prompt to an agent, in a new thread or in one of yours.',
+      body: SubmitBodySchema,
+      headers: z.object({ 'idempotency-key': z.string().min(1).max(256).optional() }),
+      response: { 202: SubmittedSchema },
+    },
+    handler: async (request, reply) => {
+      const circumstances = {
+        idempotencyKey: request.headers['idempotency-key'],
+        trace: requestTrace(request.raw.headers),
+      };
+      return reply.code(202).send(await submit(service, request.caller.principal, request.body, circumstances));
+    },
+  });
+}
+
+interface Circumstances {
+  readonly idempotencyKey: string | undefined;
+  readonly trace: TraceContext | undefined;
+}
+
+async function submit(service: Service, principal: string, body: SubmitBody, { idempotencyKey, trace }: Circumstances) {
+  const { stores, agents, workspace } = service;
+  if (service.isDraining) throw new ProblemError(503, 'The server is stopping. Submit again after its restart.');
+  const { threadId, prompt, model, overrides } = body;
+  const input = inputItems(body.input ?? [{ content: prompt! }], idempotencyKey);
+  const thread = threadId === undefined ? undefined : await stores.threads.get(threadId);
+  if (threadId !== undefined && thread?.principal !== principal) throw notFound('thread', threadId);
+  const agentId = body.agentId ?? thread?.agentId;
+  const served = await agents.find(agentId);
+  if (served === undefined) throw await unknownAgent(service, agentId);
+  const { slug } = served.config;
+  if (model !== undefined && served.allowsModel?.(model) === false)
+    throw new ProblemError(400, `The agent ${slug} cannot use the model ${JSON.stringify(model)}.`);
+  const created = await stores.runs.create({
+    principal,
+    thread: threadId === undefined ? { create: { title: titleOf(input), workspace, agentId: slug } } : { threadId },
+    input,
+    options: {
+      agentId: slug,
+      ...(model === undefined ? {} : { model }),
+      ...(overrides === undefined ? {} : { overrides }),
+      ...(trace === undefined ? {} : { trace }),
+    },
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+  });
+  const { runId, turnId, threadId: ofThread } = created.run;
+  return { runId, threadId: ofThread, turnId };
+}
+
+/** A repeated request has equal items, so that the store recognises it. */
+function inputItems(messages: readonly UserMessage[], idempotencyKey: string | undefined): OutputItem[] {
+  return messages.map(({ content, images = [] }, index): OutputItem => {
+    const item = userMessage(content);
+    const id = idempotencyKey === undefined ? item.id : `item_${sha256(`${index} ${idempotencyKey}`).slice(0, 32)}`;
+    return { ...item, id, ...(images.length === 0 ? {} : { images: images.map(readImage) }) } as OutputItem;
+  });
+}
+
+function readImage({ media_type, data }: NonNullable<UserMessage['images']>[number]): ImagePart {
+  const image = imageIn(media_type, data);
+  if (image === undefined) throw new ProblemError(400, `An image of "input" is larger than ${MAX_IMAGE_MB} MB.`);
+  return image;
+}
+
+function sha256(content: string): string {
+  return createHash('sha256').update(content).digest('hex');
+}
+
+async function unknownAgent({ agents }: Service, agentId: string | undefined): Promise<ProblemError> {
+  const names = (await agents.list()).map(({ config }) => config.slug);
+  const there = names.length === 0 ? 'This server has none.' : `The agents are: ${names.join(', ')}.`;
+  return new ProblemError(404, `There is no agent ${JSON.stringify(agentId ?? '')}. ${there}`);
+}

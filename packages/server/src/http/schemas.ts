@@ -1,0 +1,148 @@
+import {
+  ApprovalRequestSchema,
+  ApprovalSchema as StoredApprovalSchema,
+  DecisionSchema,
+  ImagePartSchema,
+  MAX_PAGE,
+  OutputItemSchema,
+  RunStateSchema,
+} from '@toolscript/core/protocol';
+import { z } from 'zod';
+import { RunOverridesSchema } from '../runs/index.js';
+
+/** The shapes of requests and responses. Bodies are camelCase; events and items keep the snake_case of the protocol. */
+
+/** Maximum characters of a prompt: more than models read. */
+const MAX_PROMPT = 500_000;
+
+export const IdSchema = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/u, 'is not a valid id');
+
+export const ListQuerySchema = z.object({
+  limit: z.coerce.number().int().min(1).max(MAX_PAGE).optional(),
+  after: z.string().max(256).optional(),
+});
+
+const PromptSchema = z.string().max(MAX_PROMPT).regex(/\S/u, 'is empty');
+
+/** A user's message, with images. */
+const UserMessageSchema = z.strictObject({
+  type: z.literal('message').optional(),
+  role: z.literal('user').optional(),
+  content: PromptSchema,
+  images: z
+    .array(z.strictObject({ media_type: ImagePartSchema.shape.media_type, data: z.base64().min(1) }))
+    .max(20)
+    .optional(),
+});
+export type UserMessage = z.infer<typeof UserMessageSchema>;
+
+export const SubmitBodySchema = z
+  .strictObject({
+    prompt: PromptSchema.optional(),
+    /** Replaces a prompt: messages, with their images. */
+    input: z
+      .array(UserMessageSchema)
+      .min(1)
+      .max(100)
+      .refine((messages) => textLength(messages) <= MAX_PROMPT, `has more than ${MAX_PROMPT} characters of text`)
+      .optional(),
+    /** The thread to continue. Default: a new one. */
+    threadId: IdSchema.optional(),
+    /** Default: the thread's agent, or the server's first. */
+    agentId: z.string().min(1).max(64).optional(),
+    /** Replaces the agent's own model. */
+    model: z.string().min(1).max(256).optional(),
+    overrides: RunOverridesSchema.optional(),
+  })
+  .refine(({ prompt, input }) => (prompt === undefined) !== (input === undefined), {
+    message: 'needs either "prompt" or "input"',
+  });
+
+function textLength(messages: readonly UserMessage[]): number {
+  return messages.reduce((sum, { content }) => sum + content.length, 0);
+}
+
+export const SubmittedSchema = z.object({ runId: z.string(), threadId: z.string(), turnId: z.string() });
+
+const RunSummarySchema = z.object({ runId: z.string(), turnId: z.string(), status: RunStateSchema });
+
+export const ThreadSummarySchema = z.object({
+  threadId: z.string(),
+  title: z.string(),
+  agentId: z.string().optional(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+});
+
+export const ThreadSchema = ThreadSummarySchema.extend({
+  runs: z.array(RunSummarySchema),
+  items: z.array(OutputItemSchema),
+});
+
+export const RunSchema = RunSummarySchema.extend({
+  threadId: z.string(),
+  agentId: z.string().optional(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+  cancelRequestedAt: z.number().optional(),
+  error: z.object({ code: z.string(), message: z.string() }).optional(),
+});
+
+/** A stored approval, including the members of its request. */
+export const ApprovalSchema = ApprovalRequestSchema.extend(
+  StoredApprovalSchema.omit({ principal: true, request: true }).shape,
+);
+
+export const DecideBodySchema = z.union(
+  [z.enum(['approve', 'deny']), DecisionSchema.options[1].omit({ expiresAt: true })],
+  {
+    error:
+      'must be "approve", "deny", or { "decision": "approve" or "deny", "note"?: text, "input"?: arguments, "remember"?: "script", "plan" or "workspace" }',
+  },
+);
+
+export const AgentSchema = z.object({
+  agentId: z.string(),
+  name: z.string(),
+  description: z.string().optional(),
+  model: z.string().optional(),
+  /** Prompts that name no agent go to it. */
+  isDefault: z.boolean(),
+  /** Why it cannot work now, and what to do about it. */
+  problem: z.string().optional(),
+  capabilities: z.object({
+    /** How scripts arrive from the model. */
+    carrier: z.enum(['tool', 'custom', 'text']),
+    mode: z.enum(['enabled', 'dry-run', 'disabled']).optional(),
+    tools: z.array(z.string()).optional(),
+    pack: z.string().optional(),
+    contextWindow: z.number().optional(),
+    maxTurns: z.number(),
+  }),
+});
+
+export const ToolSchema = z.object({
+  name: z.string(),
+  description: z.string(),
+  effect: z.enum(['read', 'write', 'external']),
+  approval: z.string(),
+  inputSchema: z.record(z.string(), z.unknown()),
+  outputSchema: z.record(z.string(), z.unknown()).optional(),
+});
+
+export const AuditEntrySchema = z.looseObject({
+  type: z.enum(['decision', 'approval', 'call_started', 'call_ended', 'key_added', 'key_revoked']),
+  at: z.string(),
+  principal: z.string(),
+  threadId: z.string().optional(),
+  turnId: z.string().optional(),
+  runId: z.string().optional(),
+  scriptId: z.string().optional(),
+  /** Entries about API keys have no call. */
+  callId: z.string().optional(),
+  tool: z.string().optional(),
+});
+
+export function pageOf<Item extends z.ZodType>(item: Item) {
+  return z.object({ data: z.array(item), next: z.string().optional() });
+}

@@ -1,0 +1,59 @@
+import {
+  ToolscriptUsageError,
+  type Approval,
+  type SandboxRuntime,
+  type StoredDecision,
+} from '@toolscript/core/protocol';
+import type { FastifyServerOptions } from 'fastify';
+import type { AccessLimits } from '../access/index.js';
+import type { AuthOptions } from './auth.js';
+import type { McpEndpoint } from './routes/mcp.js';
+import type { ServerPartsOptions } from './server-parts.js';
+
+export interface ServerOptions extends ServerPartsOptions {
+  readonly auth: AuthOptions;
+  /** The share of the server that one caller may use. Default: far more than users and programs need. */
+  readonly limits?: Partial<AccessLimits>;
+  /** Maximum number of concurrent runs in this process. 0: other processes work on them. Default 8. */
+  readonly workers?: number;
+  /** The folder or application that new threads belong to; runs of other ones are not claimed. Default: empty. */
+  readonly workspace?: string;
+  /** How long runs may continue while the server closes, before they return to the queue, in ms. Default 6 000. */
+  readonly drainMs?: number;
+  /** Called with a decision that applies beyond its script. */
+  readonly onRemember?: (approval: Approval, decision: StoredDecision) => void | Promise<void>;
+  /**
+   * The runtime that the harnesses share, for the metrics. Default: that of `harness`; without one, the metrics
+   * contain none.
+   */
+  readonly sandbox?: Pick<SandboxRuntime, 'stats'>;
+  /**
+   * pino's options, such as `{ level: 'info' }`. Secrets are removed from each line. Default: warnings
+   * and faults go to stderr; `false` logs nothing.
+   */
+  readonly logger?: FastifyServerOptions['logger'];
+  /** Logs one line for each request at `info`. Default false: at `debug`. */
+  readonly logRequests?: boolean;
+  /** Texts that are never logged, in addition to the server's token, such as the keys of providers. */
+  readonly secrets?: readonly string[];
+  /** Answers requests to `/mcp`, after their checks. Default: there is no such path. */
+  readonly mcp?: McpEndpoint;
+  /**
+   * The path at which another app has mounted the server, such as `/agents`. It is removed from each path. Default:
+   * none.
+   */
+  readonly basePath?: string;
+}
+
+export const DEFAULT_WORKERS = 8;
+export const DEFAULT_DRAIN_MS = 6_000;
+
+/** Throws a `ToolscriptUsageError`. */
+export function checkOptions({ auth, workers = DEFAULT_WORKERS }: Pick<ServerOptions, 'auth' | 'workers'>): void {
+  if (auth.token === undefined && auth.keys === undefined && auth.authenticate === undefined)
+    throw new ToolscriptUsageError('createServer: auth needs a token, API keys, or a function that checks tokens.');
+  if (auth.token !== undefined && auth.token.length < 16)
+    throw new ToolscriptUsageError('createServer: auth.token needs at least 16 characters.');
+  if (!Number.isInteger(workers) || workers < 0 || workers > 1000)
+    throw new ToolscriptUsageError('createServer: workers must be a whole number from 0 to 1000.');
+}

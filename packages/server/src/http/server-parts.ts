@@ -1,0 +1,120 @@
+import { dirname, join } from 'node:path';
+import { fileStore, memoryStore, obtainKeyFile, type HarnessOptions } from '@toolscript/core';
+import type { AgentConfig, AgentInput } from '@toolscript/core/agent';
+import {
+  ToolscriptUsageError,
+  type EventLog,
+  type HarnessStore,
+  type ModelProvider,
+  type ServiceStores,
+} from '@toolscript/core/protocol';
+import { AuditFile, memoryAudit, type AuditStore } from '../access/index.js';
+import { demoAgent, fixedAgents, HarnessAgents, type AgentDirectory, type ServedAgent } from '../agents/index.js';
+import { openDatabase } from '../stores/index.js';
+
+/** The stores and agents of a server. */
+export interface ServerPartsOptions {
+  /**
+   * `libsql:FILE`, with scripts and their key next to the file, or `memory:`. The caller must close stores that it
+   * passes open; they need `events` and `scripts`.
+   */
+  readonly stores: string | ServiceStores;
+  /** The live events of runs. Default: next to the stores. */
+  readonly events?: EventLog;
+  /** Scripts that are suspended or were interrupted. Default: next to the stores. */
+  readonly scripts?: HarnessStore;
+  /**
+   * Every decision, and every call with effects. Your own agents write to it with `audit: store.append`. Default:
+   * next to the stores.
+   */
+  readonly audit?: AuditStore;
+  /** Default: only the demo. The first one is the default agent. */
+  readonly agents?: readonly AgentInput[] | AgentDirectory;
+  /** The tools of `agents`, and all other options of `createHarness`. */
+  readonly harness?: Omit<HarnessOptions, 'store'>;
+  /** Creates the models of `agents`. See `HarnessAgentsOptions`. */
+  readonly provider?: (agent: AgentConfig, model: string | undefined) => ModelProvider | Promise<ModelProvider>;
+}
+
+export interface ServerParts {
+  readonly stores: ServiceStores;
+  readonly log: EventLog;
+  readonly scripts: HarnessStore;
+  readonly agents: AgentDirectory;
+  readonly audit: AuditStore;
+  /** Closes the stores that were opened here. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the stores that the options name; `secrets` are never written to the audit log. Rejects with a
+ * `ToolscriptUsageError` or a `StoreUnavailableError`.
+ */
+export async function openParts(options: ServerPartsOptions, secrets: readonly string[]): Promise<ServerParts> {
+  const closers: (() => Promise<void>)[] = [];
+  const { stores, log, scripts, folder } = await openStorage(options, closers);
+  const audit = options.audit ?? openAudit(secrets, folder, closers);
+  const agents = openAgents(options, { scripts, folder, audit }, closers);
+  const close = async () => {
+    for (const closer of closers.toReversed()) await closer();
+  };
+  return { stores, log, scripts, agents, audit, close };
+}
+
+async function openStorage({ stores, events, scripts }: ServerPartsOptions, closers: (() => Promise<void>)[]) {
+  if (typeof stores !== 'string') {
+    if (events === undefined || scripts === undefined)
+      throw new ToolscriptUsageError('createServer: open stores need the options events and scripts too.');
+    return { stores, log: events, scripts, folder: undefined };
+  }
+  const opened = await openDatabase(stores);
+  closers.push(() => opened.close());
+  const folder = stores === 'memory:' ? undefined : dirname(stores.slice('libsql:'.length));
+  const kept = scripts ?? (folder === undefined ? memoryStore() : fileStore(join(folder, 'scripts')));
+  return { stores: opened.stores, log: events ?? opened.log, scripts: kept, folder };
+}
+
+function openAudit(
+  secrets: readonly string[],
+  folder: string | undefined,
+  closers: (() => Promise<void>)[],
+): AuditStore {
+  if (folder === undefined) return memoryAudit();
+  const audit = new AuditFile(join(folder, 'audit.jsonl'), { secrets });
+  closers.push(async () => audit.close());
+  return audit;
+}
+
+function openAgents(
+  { agents = [], harness, provider }: ServerPartsOptions,
+  { scripts, folder, audit }: Pick<ServerParts, 'scripts' | 'audit'> & { readonly folder: string | undefined },
+  closers: (() => Promise<void>)[],
+): AgentDirectory {
+  if ('find' in agents && typeof agents.find === 'function' && 'list' in agents) return agents as AgentDirectory;
+  const key = folder === undefined ? {} : { suspensionKey: () => obtainKeyFile(join(folder, 'suspension.key')) };
+  const durable = { store: scripts, audit: audit.append, ...key };
+  const demo = demoAgent(durable);
+  closers.push(() => demo.close());
+  const configured = agents as readonly AgentInput[];
+  if (configured.length === 0) return fixedAgents([demo]);
+  if (harness === undefined)
+    throw new ToolscriptUsageError('createServer: agents need tools. Set { harness: { tools } }.');
+  const own = new HarnessAgents({
+    agents: configured,
+    harness: { ...durable, ...harness },
+    ...(provider === undefined ? {} : { provider }),
+  });
+  closers.push(() => own.close());
+  return withDemo(own, demo);
+}
+
+/** The demo comes last, unless an agent of the host has its name. */
+function withDemo(own: AgentDirectory, demo: ServedAgent): AgentDirectory {
+  return {
+    list: async () => {
+      const agents = await own.list();
+      return agents.some(({ config }) => config.slug === demo.config.slug) ? agents : [...agents, demo];
+    },
+    find: async (slug) => (await own.find(slug)) ?? (slug === demo.config.slug ? demo : undefined),
+  };
+}

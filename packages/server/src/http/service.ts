@@ -1,0 +1,26 @@
+import type { EventLog, HarnessStore, ServiceStores, StoredDecision, Approval } from '@toolscript/core/protocol';
+import type { AccessLimits, AuditStore } from '../access/index.js';
+import type { AgentDirectory } from '../agents/index.js';
+import type { ServiceMetrics } from '../observability/index.js';
+import type { RunWorker } from '../runs/index.js';
+import type { OpenStreams } from './open-streams.js';
+
+/** The services of the routes. */
+export interface Service {
+  readonly stores: ServiceStores;
+  readonly log: EventLog;
+  readonly scripts: HarnessStore;
+  readonly agents: AgentDirectory;
+  /** Undefined: other processes work on the runs. */
+  readonly worker: RunWorker | undefined;
+  /** The folder or application that new threads belong to. */
+  readonly workspace: string;
+  /** Open streams, which end when the server closes. */
+  readonly streams: OpenStreams;
+  readonly limits: AccessLimits;
+  readonly metrics: ServiceMetrics;
+  readonly audit: AuditStore;
+  /** Called with a decision that applies beyond its script. */
+  readonly onRemember: ((approval: Approval, decision: StoredDecision) => void | Promise<void>) | undefined;
+  isDraining: boolean;
+}

@@ -1,0 +1,128 @@
+import type { FastifyReply } from 'fastify';
+import type { StreamEvent } from '@toolscript/core/protocol';
+
+/** How often an idle stream sends a heartbeat, in ms. */
+const HEARTBEAT_MS = 15_000;
+
+/** A client that reads nothing for this long is dropped, in ms. It resumes with `Last-Event-ID`. */
+const STALL_MS = 30_000;
+
+/** Maximum bytes of one write: available events are sent together. */
+const MAX_CHUNK = 64 * 1024;
+
+export interface EventStreamOptions {
+  /** Aborts after the client has disconnected or the server closes. */
+  readonly controller: AbortController;
+  /** Called if the client was too slow. */
+  readonly onDropped?: () => void;
+  /** Replaces `HEARTBEAT_MS`. */
+  readonly heartbeatMs?: number;
+  /** Replaces `STALL_MS`. */
+  readonly stallMs?: number;
+}
+
+/**
+ * Sends events as server-sent events until there are no more or the client has disconnected. It reads no events ahead
+ * of a slow client, which therefore costs two chunks of memory.
+ */
+export function sendEvents(
+  reply: FastifyReply,
+  events: AsyncIterable<StreamEvent>,
+  options: EventStreamOptions,
+): Promise<void> {
+  return sendFrames(reply, framesOf(events), options);
+}
+
+async function* framesOf(events: AsyncIterable<StreamEvent>): AsyncGenerator<string> {
+  for await (const event of events) yield frameOf(event);
+}
+
+/** Like `sendEvents`, for events that are frames already. */
+export async function sendFrames(
+  reply: FastifyReply,
+  frames: AsyncIterable<string>,
+  { controller, onDropped = () => {}, heartbeatMs = HEARTBEAT_MS, stallMs = STALL_MS }: EventStreamOptions,
+): Promise<void> {
+  reply.hijack();
+  const { raw } = reply;
+  raw.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store, no-transform',
+    'x-accel-buffering': 'no',
+    'x-content-type-options': 'nosniff',
+  });
+  raw.flushHeaders();
+  const stop = () => controller.abort();
+  raw.once('close', stop);
+  // A client that disconnected before this emits no event any more.
+  if (raw.destroyed) stop();
+  const writer = new FrameWriter(raw, { onDropped, stallMs });
+  const heartbeat = setInterval(() => writer.beat(), heartbeatMs).unref();
+  try {
+    for await (const frame of frames) await writer.add(frame);
+    await writer.flush();
+  } finally {
+    clearInterval(heartbeat);
+    raw.off('close', stop);
+    raw.end();
+  }
+}
+
+function frameOf(event: StreamEvent): string {
+  return `id: ${event.seq}\nevent: ${event.payload.type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+/** Writes frames together if they arrive without a wait between them, and waits for a slow client. */
+class FrameWriter {
+  readonly #raw: FastifyReply['raw'];
+  readonly #options: Required<Pick<EventStreamOptions, 'onDropped' | 'stallMs'>>;
+  #chunk = '';
+  #sending: Promise<void> | undefined;
+
+  constructor(raw: FastifyReply['raw'], options: Required<Pick<EventStreamOptions, 'onDropped' | 'stallMs'>>) {
+    this.#raw = raw;
+    this.#options = options;
+  }
+
+  async add(frame: string): Promise<void> {
+    this.#chunk += frame;
+    this.#sending ??= this.#send();
+    if (this.#chunk.length >= MAX_CHUNK || this.#raw.writableNeedDrain) await this.#sending;
+  }
+
+  async flush(): Promise<void> {
+    await this.#sending;
+  }
+
+  beat(): void {
+    if (!this.#raw.writableNeedDrain) this.#raw.write(': alive\n\n');
+  }
+
+  async #send(): Promise<void> {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    while (this.#chunk !== '' && !this.#raw.destroyed) {
+      const chunk = this.#chunk;
+      this.#chunk = '';
+      if (!this.#raw.write(chunk)) await this.#drained();
+    }
+    this.#sending = undefined;
+  }
+
+  /** Resolves when the client has read enough, or has disconnected. Drops one that reads nothing. */
+  async #drained(): Promise<void> {
+    const { onDropped, stallMs } = this.#options;
+    const drop = () => {
+      onDropped();
+      this.#raw.destroy();
+    };
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(drop, stallMs);
+      const end = () => {
+        clearTimeout(timer);
+        this.#raw.off('drain', end).off('close', end);
+        resolve();
+      };
+      this.#raw.once('drain', end).once('close', end);
+    });
+  }
+}

@@ -1,0 +1,4 @@
+export * from './access/index.js';
+export * from './agents/index.js';
+export * from './http/index.js';
+export { LOCAL_PRINCIPAL } from './runs/index.js';

@@ -1,0 +1,13 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { context, trace } from '@opentelemetry/api';
+import { readTraceContext, type TraceContext } from '@toolscript/core/protocol';
+import { traceContextOf } from '@toolscript/core/tracing';
+
+/**
+ * The trace that a request belongs to: its own span if the host traces HTTP, otherwise the one in its headers.
+ * Undefined if there is none.
+ */
+export function requestTrace(headers: IncomingHttpHeaders): TraceContext | undefined {
+  const active = trace.getSpan(context.active());
+  return (active === undefined ? undefined : traceContextOf(active)) ?? readTraceContext(headers);
+}

@@ -1,0 +1,92 @@
+import type { FastifyError, FastifyInstance } from 'fastify';
+import type { z } from 'zod';
+import type { KnownRoutes } from '../http/known-routes.js';
+import { ProblemError, problemErrorOf, unknownRoute, type Problem } from '../http/problems.js';
+
+/** Errors as clients of the OpenAI API read them. */
+
+interface ApiErrorMembers {
+  /** The invalid member of the request, such as `input[0].content`. */
+  readonly param?: string;
+  readonly code?: string;
+}
+
+export function apiError(status: number, message: string, members: ApiErrorMembers = {}): ProblemError {
+  return new ProblemError(status, message, { ...members });
+}
+
+const CODES: Readonly<Record<number, string>> = {
+  401: 'invalid_api_key',
+  403: 'insufficient_permissions',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  413: 'request_too_large',
+  415: 'unsupported_media_type',
+  429: 'rate_limit_exceeded',
+  503: 'unavailable',
+};
+
+function typeOf(status: number): string {
+  if (status >= 500) return 'server_error';
+  return status === 429 ? 'rate_limit_error' : 'invalid_request_error';
+}
+
+/** Every error of the routes of `app` is `{ error: { message, type, code, param } }`. */
+export function answerWithApiErrors(app: FastifyInstance, routes: KnownRoutes): void {
+  app.setErrorHandler((error, request, reply) => {
+    const problem = problemErrorOf(error as FastifyError);
+    if (problem.status >= 500) request.log.error({ err: error }, 'request failed');
+    return reply.code(problem.status).headers(problem.headers).send(bodyOf(problem));
+  });
+  app.setNotFoundHandler((request, reply) => {
+    const problem = unknownRoute(request, routes);
+    return reply.code(problem.status).headers(problem.headers).send(bodyOf(problem));
+  });
+}
+
+function bodyOf({ status, message, more }: ProblemError) {
+  const { errors: [first] = [], ...members } = more as ApiErrorMembers & Pick<Problem, 'errors'>;
+  const invalid = first === undefined ? {} : { param: first.pointer.slice(1), code: 'invalid_value' };
+  const { param = null, code = CODES[status] ?? null } = { ...invalid, ...members } as ApiErrorMembers;
+  return { error: { message, type: typeOf(status), code, param } };
+}
+
+/** The first fault of a request's body. */
+export function invalidBody({ issues }: z.ZodError): ProblemError {
+  const issue = innermost(issues[0]!);
+  const param = nameOf(issue.path);
+  if (issue.code === 'unrecognized_keys') {
+    const name = nameOf([...issue.path, issue.keys[0]!]);
+    return apiError(400, `Unknown parameter: ${JSON.stringify(name)}. Omit it.`, {
+      param: name,
+      code: 'unknown_parameter',
+    });
+  }
+  const { code = 'invalid_value' } = (issue as { params?: { code?: string } }).params ?? {};
+  const where = param === '' ? 'The body' : JSON.stringify(param);
+  const message = isOwnWords(issue.message) ? `${where} ${issue.message}` : `${where} is not valid: ${issue.message}.`;
+  return apiError(400, message, { code, ...(param === '' ? {} : { param }) });
+}
+
+/** Messages of our schemas continue the member's name; those of zod are complete sentences. */
+function isOwnWords(message: string): boolean {
+  return /^[a-z]/u.test(message);
+}
+
+type Issue = z.core.$ZodIssue;
+
+/** For a union, the error of the best matching alternative: the one that fails deepest. */
+function innermost(issue: Issue): Issue {
+  if (issue.code !== 'invalid_union') return issue;
+  const alternatives = issue.errors.flatMap((issues) => issues.slice(0, 1).map(innermost));
+  const depth = Math.max(0, ...alternatives.map(({ path }) => path.length));
+  const [best, ...others] = alternatives.filter(({ path }) => path.length === depth);
+  if (best === undefined || depth === 0 || others.length > 0) return issue;
+  return { ...best, path: [...issue.path, ...best.path] };
+}
+
+function nameOf(path: readonly PropertyKey[]): string {
+  return path
+    .map((part, index) => (typeof part === 'number' ? `[${part}]` : `${index === 0 ? '' : '.'}${String(part)}`))
+    .join('');
+}

@@ -1,0 +1,83 @@
+import type { OutputItem, Run, TraceContext } from '@toolscript/core/protocol';
+import type { ServedAgent } from '../agents/index.js';
+import type { Service } from '../http/service.js';
+import { titleOf, type ModelSettings } from '../runs/index.js';
+import { apiError } from './api-errors.js';
+import { checkCalls, readInput } from './input-items.js';
+import { conversationOf, previousResponse, type PreviousResponse } from './previous-response.js';
+import type { CreateResponse } from './request-schema.js';
+import { echoOf, settingsOf } from './request-settings.js';
+import type { StoredRequest } from './response-resource.js';
+
+/** Creates the run that answers a request. `trace`: the request's. */
+export async function createRun(
+  service: Service,
+  principal: string,
+  body: CreateResponse,
+  trace: TraceContext | undefined,
+): Promise<Run> {
+  if (service.isDraining) throw apiError(503, 'The server is stopping. Send the request again after its restart.');
+  const previousId = body.previous_response_id ?? undefined;
+  const previous = previousId === undefined ? undefined : await previousResponse(service, principal, previousId);
+  const { config } = await findAgent(service, body.model ?? undefined, previous?.agentId);
+  const input = readInput(body.input ?? []);
+  if (input.length === 0) throw apiError(400, '"input" is empty. Send a text or items.', { param: 'input' });
+  checkCalls(input, previous?.openCalls ?? []);
+  const echo = echoOf(body, config);
+  const request: StoredRequest = { echo, include: body.include ?? [], inputItems: input.length };
+  const traced = trace === undefined ? {} : { trace };
+  const options = { agentId: config.slug, settings: settingsOf(body, config), request, ...traced };
+  return begin(service, { principal, input, options, previous });
+}
+
+interface RunRequest {
+  readonly principal: string;
+  readonly input: readonly OutputItem[];
+  readonly options: { readonly agentId: string; readonly settings: ModelSettings; readonly request: StoredRequest };
+  readonly previous: PreviousResponse | undefined;
+}
+
+/**
+ * A run continues in the thread of the previous response, if that is the newest there and no other run follows it.
+ * Otherwise, and if nothing is to be stored, it has a new thread with a copy of the conversation before it.
+ */
+async function begin(service: Service, { principal, input, options, previous }: RunRequest): Promise<Run> {
+  const { runs } = service.stores;
+  if (previous?.isNewest === true && options.request.echo.store) {
+    const { threadId, runId } = previous.run;
+    // One run follows a response in its thread; of two concurrent ones, the second gets a copy.
+    const idempotencyKey = `response-after:${runId}`;
+    const draft = { principal, thread: { threadId }, input: [...input], options, idempotencyKey };
+    const created = await runs.create(draft).catch(ignoreConflict);
+    if (created?.isNew === true) return created.run;
+  }
+  const earlier = previous === undefined ? [] : await conversationOf(service, previous);
+  const create = { title: titleOf(input), workspace: service.workspace, agentId: options.agentId };
+  return (await runs.create({ principal, thread: { create }, input: [...earlier, ...input], options })).run;
+}
+
+function ignoreConflict(error: unknown): undefined {
+  if (error instanceof Error && error.name === 'IdempotencyConflictError') return undefined;
+  throw error;
+}
+
+/** The agent with that slug, or the first one with that model; without a model, the agent of the conversation. */
+async function findAgent(
+  { agents }: Service,
+  model: string | undefined,
+  previousAgentId: string | undefined,
+): Promise<ServedAgent> {
+  const named = await agents.find(model ?? previousAgentId);
+  if (named !== undefined) return named;
+  const all = await agents.list();
+  const usesModel = ({ config }: ServedAgent) => model !== undefined && config.provider?.model === model;
+  const ofThread = all.find((agent) => usesModel(agent) && agent.config.slug === previousAgentId);
+  const found = ofThread ?? all.find(usesModel);
+  if (found !== undefined) return found;
+  const names = all.map(({ config }) => config.slug).join(', ');
+  const name = JSON.stringify((model ?? previousAgentId ?? '').slice(0, 100));
+  throw apiError(404, `No agent has the name or the model ${name}. The agents are: ${names || 'none'}.`, {
+    param: 'model',
+    code: 'model_not_found',
+  });
+}

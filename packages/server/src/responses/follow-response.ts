@@ -1,0 +1,34 @@
+import type { Run } from '@toolscript/core/protocol';
+import type { Service } from '../http/service.js';
+import { streamRun } from '../runs/index.js';
+import type { ResponseTranslator } from './response-translator.js';
+import type { WireEvent } from './wire.js';
+
+/** The events of a response from the first one, until it has ended or waits for a user's decision. */
+export async function* followResponse(
+  { stores, log }: Service,
+  { runId }: Run,
+  translator: ResponseTranslator,
+  signal: AbortSignal,
+): AsyncGenerator<WireEvent, void, undefined> {
+  yield* translator.read();
+  for await (const event of streamRun(stores, log, runId, { from: 0, signal })) {
+    translator.take(event);
+    const events = translator.read();
+    if (event.payload.type !== 'response_done' || event.payload.status !== 'suspended') yield* events;
+    else if ((await stores.runs.get(runId))?.state === 'suspended') return yield* events;
+    // Otherwise it was resumed, and continues.
+  }
+}
+
+/** Whether the end of the response was sent to the client. */
+export function hasEnded({ response: { status } }: ResponseTranslator): boolean {
+  return status !== 'queued' && status !== 'in_progress';
+}
+
+export function frameOf(event: WireEvent): string {
+  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+/** The last frame of every stream. */
+export const DONE_FRAME = 'data: [DONE]\n\n';

@@ -1,0 +1,1 @@
+export { responseRoutes } from './routes.js';

@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto';
+import { MAX_IMAGES, type ImagePart, type OutputItem } from '@toolscript/core/protocol';
+import { imageIn, MAX_IMAGE_MB } from '../http/images.js';
+import { apiError } from './api-errors.js';
+import { extensionItem } from './output-items.js';
+import type { InputCallOutput, InputImage, InputItem, InputMessage, InputPart } from './request-schema.js';
+
+/** Converts the items of a request to those of a run. */
+export function readInput(input: string | readonly InputItem[]): OutputItem[] {
+  const items: readonly InputItem[] =
+    typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
+  return items.flatMap((item, index) => readItem(item, `input[${index}]`));
+}
+
+function readItem(item: InputItem, param: string): OutputItem[] {
+  switch (item.type) {
+    case 'message':
+      return [readMessage(item, param)];
+    case 'function_call': {
+      const { call_id, name, arguments: text } = item;
+      return [{ type: 'function_call', id: newItemId(), call_id, name, arguments: text }];
+    }
+    case 'function_call_output':
+      return [readCallOutput(item, param)];
+    default:
+      return [];
+  }
+}
+
+function readMessage({ role, content }: InputMessage, param: string): OutputItem {
+  const { text, images } = readContent(content, role === 'assistant' ? '' : '\n', `${param}.content`);
+  const to = role === 'developer' ? 'system' : role;
+  return { type: 'message', id: newItemId(), role: to, content: text, ...(images.length === 0 ? {} : { images }) };
+}
+
+function readCallOutput({ call_id, output: content }: InputCallOutput, param: string): OutputItem {
+  const { text: output, images } = readContent(content, '\n', `${param}.output`);
+  const shown = images.length === 0 ? {} : { images };
+  return { type: 'function_call_output', id: newItemId(), call_id, output, success: true, ...shown };
+}
+
+/** Texts are joined, and images follow them. */
+function readContent(content: string | readonly InputPart[], separator: string, param: string) {
+  if (typeof content === 'string') return { text: content, images: [] };
+  const texts = content.flatMap((part) =>
+    part.type === 'input_image' ? [] : [part.type === 'refusal' ? part.refusal : part.text],
+  );
+  const images = content.flatMap((part, index) =>
+    part.type === 'input_image' ? [readImage(part, `${param}[${index}].image_url`)] : [],
+  );
+  if (images.length > MAX_IMAGES)
+    throw apiError(400, `"${param}" has ${images.length} images. The maximum is ${MAX_IMAGES}.`, { param });
+  return { text: texts.join(separator), images };
+}
+
+const DATA_URL = /^data:(image\/(?:png|jpeg|gif|webp));base64,([A-Za-z0-9+/]+={0,2})$/u;
+
+function readImage({ image_url: url }: InputImage, param: string): ImagePart {
+  const [, media_type, data] = DATA_URL.exec(url ?? '') ?? [];
+  // defence: no-fetch-of-client-urls
+  if (media_type === undefined || data === undefined)
+    throw apiError(
+      400,
+      `"${param}" must be a PNG, JPEG, GIF or WebP as a data: URL in base64. The server fetches nothing for a client.`,
+      { param, code: 'invalid_image_url' },
+    );
+  const image = imageIn(media_type as ImagePart['media_type'], data);
+  if (image === undefined) throw apiError(400, `"${param}" is larger than ${MAX_IMAGE_MB} MB.`, { param });
+  return image;
+}
+
+function newItemId(): string {
+  return `item_${randomUUID().replaceAll('-', '')}`;
+}
+
+/** Converts an item of a run's input for a client. */
+export function inputItem(item: OutputItem): object {
+  switch (item.type) {
+    case 'message': {
+      const { id, role } = item;
+      const type = role === 'assistant' ? 'output_text' : 'input_text';
+      const annotations = role === 'assistant' ? { annotations: [] } : {};
+      const content = [{ type, text: item.content, ...annotations }, ...(item.images ?? []).map(wireImage)];
+      return { type: 'message', id, status: 'completed', role, content };
+    }
+    case 'function_call': {
+      const { id, call_id, name, arguments: text } = item;
+      return { type: 'function_call', id, status: 'completed', call_id, name, arguments: text };
+    }
+    case 'function_call_output': {
+      const { id, call_id, output, images = [] } = item;
+      const parts = [{ type: 'input_text', text: output }, ...images.map(wireImage)];
+      const shown = images.length === 0 ? output : parts;
+      return { type: 'function_call_output', id, status: 'completed', call_id, output: shown };
+    }
+    default:
+      return extensionItem(item) ?? { type: `toolscript:${item.type}`, id: item.id, status: 'completed' };
+  }
+}
+
+function wireImage({ media_type, data }: ImagePart): object {
+  const image_url = data === undefined ? null : `data:${media_type};base64,${data}`;
+  return { type: 'input_image', image_url, detail: 'auto' };
+}
+
+/**
+ * Compares calls with their outputs. `open`: calls of the conversation that wait for the client. Calls of the server
+ * are excluded, because a client must not invent their results.
+ */
+export function checkCalls(input: readonly OutputItem[], open: Iterable<string>): void {
+  const waiting = new Set(open);
+  for (const item of input) {
+    if (item.type === 'function_call') waiting.add(item.call_id);
+    // defence: output-of-open-call
+    if (item.type === 'function_call_output' && !waiting.delete(item.call_id))
+      throw apiError(400, `No tool call found for function call output with call_id ${JSON.stringify(item.call_id)}.`, {
+        param: 'input',
+        code: 'tool_call_not_found',
+      });
+  }
+  const [missing] = waiting;
+  if (missing !== undefined)
+    throw apiError(
+      400,
+      `No tool output found for function call ${JSON.stringify(missing)}. Send a function_call_output for it.`,
+      { param: 'input', code: 'tool_output_missing' },
+    );
+}

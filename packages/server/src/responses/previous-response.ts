@@ -1,0 +1,70 @@
+import { isFinalRunState, type OutputItem, type Run } from '@toolscript/core/protocol';
+import type { Service } from '../http/service.js';
+import { allRuns, allTurns, loadHistory, type RunOptions } from '../runs/index.js';
+import { apiError } from './api-errors.js';
+import { runIdOf } from './response-resource.js';
+
+/** The response that a request continues. */
+export interface PreviousResponse {
+  readonly run: Run;
+  readonly agentId: string | undefined;
+  /** True if no other run followed it in its thread. */
+  readonly isNewest: boolean;
+  /** By `call_id`: calls of the client's functions without an output. */
+  readonly openCalls: readonly string[];
+}
+
+/** Throws if the principal has no such response, and if it has not ended. */
+export async function previousResponse(
+  service: Service,
+  principal: string,
+  responseId: string,
+): Promise<PreviousResponse> {
+  const { stores } = service;
+  const runId = runIdOf(responseId);
+  const run = runId === undefined ? undefined : await stores.runs.get(runId);
+  // defence: previous-response-of-the-caller
+  if (run === undefined || run.principal !== principal)
+    throw apiError(400, `There is no response ${JSON.stringify(responseId)} of yours to continue.`, {
+      param: 'previous_response_id',
+      code: 'previous_response_not_found',
+    });
+  if (!isFinalRunState(run.state) && run.state !== 'suspended')
+    throw apiError(400, `The response ${JSON.stringify(responseId)} has not ended. Wait for its end, or cancel it.`, {
+      param: 'previous_response_id',
+      code: 'response_in_progress',
+    });
+  const { agentId } = run.options as RunOptions;
+  const isNewest = (await nextOf(service, run)) === undefined;
+  return { run, agentId, isNewest, openCalls: await openCallsOf(service, run) };
+}
+
+/** The conversation up to and including the response. Runs that start in its thread meanwhile are excluded. */
+export async function conversationOf(service: Service, { run }: PreviousResponse): Promise<readonly OutputItem[]> {
+  let next = await nextOf(service, run);
+  for (;;) {
+    const items = await loadHistory(service.stores, run.threadId, next);
+    const now = await nextOf(service, run);
+    if (now?.runId === next?.runId) return items;
+    next = now;
+  }
+}
+
+/** The run that followed it in its thread. */
+async function nextOf({ stores }: Service, { runId, threadId }: Run): Promise<Run | undefined> {
+  const all = await allRuns(stores, threadId);
+  return all[all.findIndex((other) => other.runId === runId) + 1];
+}
+
+async function openCallsOf({ stores }: Service, run: Run): Promise<readonly string[]> {
+  const { settings } = run.options as RunOptions;
+  const names = new Set(settings?.clientFunctions?.map(({ name }) => name));
+  if (names.size === 0) return [];
+  const turn = (await allTurns(stores, run.threadId)).find(({ runId }) => runId === run.runId);
+  const open = new Set<string>();
+  for (const item of turn?.items ?? []) {
+    if (item.type === 'function_call' && item.cancelled !== true && names.has(item.name)) open.add(item.call_id);
+    if (item.type === 'function_call_output') open.delete(item.call_id);
+  }
+  return [...open];
+}

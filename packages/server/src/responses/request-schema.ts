@@ -1,0 +1,186 @@
+import { SCRIPT_TOOL } from '@toolscript/core/agent';
+import { z } from 'zod';
+import { INCLUDE_SCRIPTS } from './wire.js';
+
+/** The body of `POST /v1/responses`. Only the operator sets members that change how a model samples. */
+
+/** Maximum characters of one text. */
+const MAX_TEXT = 1_000_000;
+
+/** The `code` of the error for a member that the API has and this server lacks. */
+const UNSUPPORTED = 'unsupported_parameter';
+
+const text = z.string().max(MAX_TEXT);
+
+/** Rejects every value except those that change nothing. */
+function unsupported(why: string, ...allowed: readonly unknown[]) {
+  return z
+    .unknown()
+    .refine((value) => value === undefined || value === null || allowed.includes(value), {
+      error: `is not supported: ${why}`,
+      params: { code: UNSUPPORTED },
+    })
+    .optional();
+}
+
+const SAMPLING = 'the agent’s configuration sets how its model samples. Omit it.';
+
+const TextPart = z.looseObject({ type: z.enum(['input_text', 'output_text', 'text']), text });
+const RefusalPart = z.looseObject({ type: z.literal('refusal'), refusal: text });
+const ImagePart = z.looseObject({
+  type: z.literal('input_image'),
+  image_url: z.string().nullish(),
+  file_id: unsupported('files are not supported. Send the image in "image_url" as a data: URL.'),
+});
+export type InputImage = z.infer<typeof ImagePart>;
+
+const Part = z.discriminatedUnion('type', [TextPart, RefusalPart, ImagePart], {
+  error: 'must be input_text, output_text, refusal or input_image. Files, audio and video are not supported.',
+});
+export type InputPart = z.infer<typeof Part>;
+
+const Content = z.union([text, z.array(Part).max(1000)], { error: 'must be a text, or a list of parts.' });
+
+const CallId = z.string().min(1).max(256);
+
+const MessageItem = z.looseObject({
+  type: z.literal('message'),
+  role: z.enum(['user', 'assistant', 'system', 'developer']),
+  content: Content,
+});
+export type InputMessage = z.infer<typeof MessageItem>;
+
+const CallItem = z.looseObject({
+  type: z.literal('function_call'),
+  call_id: CallId,
+  name: z.string().min(1).max(128),
+  arguments: text,
+});
+
+const CallOutputItem = z.looseObject({ type: z.literal('function_call_output'), call_id: CallId, output: Content });
+export type InputCallOutput = z.infer<typeof CallOutputItem>;
+
+/** The server stores these itself. It ignores them if a client sends them back. */
+const RepeatedItem = z.looseObject({
+  type: z.enum([
+    'reasoning',
+    'toolscript:script_execution',
+    'toolscript:script_execution_output',
+    'toolscript:function_call',
+    'toolscript:function_call_output',
+  ]),
+});
+
+const Item = z.preprocess(
+  withType,
+  z.discriminatedUnion('type', [MessageItem, CallItem, CallOutputItem, RepeatedItem], {
+    error:
+      'must be a message, function_call, function_call_output or reasoning. For earlier items, use "previous_response_id".',
+  }),
+);
+export type InputItem = z.infer<typeof Item>;
+
+/** A message may arrive without its type. */
+function withType(item: unknown): unknown {
+  const isMessage = typeof item === 'object' && item !== null && !('type' in item) && 'role' in item;
+  return isMessage ? { ...item, type: 'message' } : item;
+}
+
+const FunctionName = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/u, 'must be 1 to 64 letters, digits, "_" and "-".')
+  .refine((name) => name !== SCRIPT_TOOL, { error: 'is the agent’s own tool for scripts. Give it another name.' });
+
+const Tool = z.strictObject({
+  type: z.literal('function', {
+    error: 'must be "function". An agent’s configuration names its other tools.',
+  }),
+  name: FunctionName,
+  description: z.string().max(10_000).nullish(),
+  parameters: z.record(z.string(), z.unknown()).nullish(),
+  strict: z.boolean().nullish(),
+});
+
+const NamedFunction = z.looseObject({ type: z.literal('function'), name: z.string() });
+
+const ToolChoice = z.union(
+  [
+    z.enum(['auto', 'none', 'required']),
+    NamedFunction,
+    z.looseObject({
+      type: z.literal('allowed_tools'),
+      mode: z.enum(['auto', 'none', 'required']).default('auto'),
+      tools: z.array(NamedFunction).min(1).max(128),
+    }),
+  ],
+  { error: 'must be "auto", "none", "required", a function by its name, or allowed_tools.' },
+);
+
+const Include = z.enum([INCLUDE_SCRIPTS, 'reasoning.encrypted_content'], {
+  error: `may have "${INCLUDE_SCRIPTS}" and "reasoning.encrypted_content" alone.`,
+});
+
+const Metadata = z
+  .record(z.string().max(64), z.string().max(512))
+  .refine((metadata) => Object.keys(metadata).length <= 16, { error: 'may have at most 16 members.' });
+
+export const CreateResponseSchema = z.strictObject({
+  /** The agent, or the model of one. Default: that of the previous response, or the server's first. */
+  model: z.string().min(1).max(256).nullish(),
+  /** The user's input: text, or items. */
+  input: z.union([text, z.array(Item).max(10_000)], { error: 'must be a text, or a list of items.' }).nullish(),
+  /** Continues the conversation of an earlier response. */
+  previous_response_id: z.string().max(256).nullish(),
+  /** Appended to the agent's own instructions, for this response alone. */
+  instructions: text.nullish(),
+  /** Functions that the client performs. */
+  tools: z.array(Tool).max(128).nullish(),
+  tool_choice: ToolChoice.nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  /** "toolscript:script_execution": shows scripts, their results and the calls that the server made. */
+  include: z.array(Include).nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({}).nullish(),
+  /** False: the conversation is deleted after the response has ended. */
+  store: z.boolean().nullish(),
+  /** True: the answer is sent at once, and the response continues without the client. */
+  background: z.boolean().nullish(),
+  metadata: Metadata.nullish(),
+  temperature: z.number().min(0).max(2).nullish(),
+  max_output_tokens: z.number().int().min(16).nullish(),
+  reasoning: z
+    .strictObject({
+      effort: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).nullish(),
+      summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
+      generate_summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
+    })
+    .nullish(),
+  truncation: z.enum(['auto', 'disabled']).nullish(),
+  safety_identifier: z.string().max(64).nullish(),
+  prompt_cache_key: z.string().max(64).nullish(),
+  user: z.string().max(256).nullish(),
+  text: z
+    .strictObject({
+      format: z
+        .looseObject({
+          type: z.unknown().refine((type) => type === 'text', {
+            error: 'must be "text": other formats of answers are not supported. Use a function tool.',
+            params: { code: UNSUPPORTED },
+          }),
+        })
+        .nullish(),
+      verbosity: unsupported(SAMPLING, 'medium'),
+    })
+    .nullish(),
+  top_p: unsupported(SAMPLING, 1),
+  presence_penalty: unsupported(SAMPLING, 0),
+  frequency_penalty: unsupported(SAMPLING, 0),
+  top_logprobs: unsupported(SAMPLING, 0),
+  service_tier: unsupported('the agent’s configuration names its provider. Omit it.', 'auto', 'default'),
+  max_tool_calls: unsupported('the agent’s configuration limits its runs. Omit it.'),
+  conversation: unsupported('use "previous_response_id".'),
+  prompt: unsupported('stored prompts are not supported. Send "instructions" and "input".'),
+  prompt_cache_retention: unsupported('the provider of the agent’s model decides about its cache. Omit it.'),
+});
+
+export type CreateResponse = z.infer<typeof CreateResponseSchema>;

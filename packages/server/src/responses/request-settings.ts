@@ -1,0 +1,106 @@
+import type { AgentConfig } from '@toolscript/core/agent';
+import type { ModelSettings } from '../runs/index.js';
+import { apiError } from './api-errors.js';
+import type { CreateResponse } from './request-schema.js';
+import type { RequestEcho, WireTool } from './wire.js';
+
+/** A request's settings for the model, as the run's options store them. */
+export function settingsOf(body: CreateResponse, config: AgentConfig): ModelSettings {
+  const functions = toolsOf(body).map(({ name, description, parameters }) => ({
+    type: 'function' as const,
+    name,
+    description: description ?? '',
+    inputSchema: parameters ?? { type: 'object', properties: {} },
+  }));
+  const { clientFunctions, toolChoice } = chosen(body.tool_choice ?? 'auto', functions);
+  const members = {
+    instructions: body.instructions ?? undefined,
+    maxOutputTokens: body.max_output_tokens ?? undefined,
+    temperature: fixed('temperature', body.temperature ?? undefined, config.temperature),
+    reasoningEffort: fixed('reasoning.effort', body.reasoning?.effort ?? undefined, config.reasoningEffort),
+    parallelToolCalls: body.parallel_tool_calls ?? undefined,
+    clientFunctions: clientFunctions.length === 0 ? undefined : clientFunctions,
+    toolChoice,
+  };
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as ModelSettings;
+}
+
+/** The operator decides through the agent's configuration, which takes precedence. */
+function fixed<Value>(param: string, asked: Value | undefined, configured: Value | undefined): Value | undefined {
+  if (asked === undefined || configured === undefined || asked === configured) return asked;
+  throw apiError(
+    400,
+    `"${param}" must be ${JSON.stringify(configured)}, or omitted: the agent’s configuration sets it.`,
+    { param, code: 'unsupported_value' },
+  );
+}
+
+type Functions = NonNullable<ModelSettings['clientFunctions']>;
+
+/** The functions that the model may call, and the one that it must call. */
+function chosen(
+  choice: NonNullable<CreateResponse['tool_choice']>,
+  functions: Functions,
+): { clientFunctions: Functions; toolChoice: ModelSettings['toolChoice'] } {
+  if (choice === 'none') return { clientFunctions: [], toolChoice: undefined };
+  if (choice === 'auto') return { clientFunctions: functions, toolChoice: undefined };
+  if (choice === 'required') return { clientFunctions: functions, toolChoice: 'required' };
+  if (choice.type === 'allowed_tools') {
+    const names = choice.tools.map(({ name }) => known(name, functions));
+    const allowed = functions.filter(({ name }) => names.includes(name));
+    return chosen(choice.mode, allowed);
+  }
+  return { clientFunctions: functions, toolChoice: { name: known(choice.name, functions) } };
+}
+
+function known(name: string, functions: Functions): string {
+  if (functions.some((one) => one.name === name)) return name;
+  throw apiError(400, `"tool_choice" names ${JSON.stringify(name)}, which is not in "tools".`, {
+    param: 'tool_choice',
+    code: 'invalid_value',
+  });
+}
+
+function toolsOf({ tools }: CreateResponse): readonly NonNullable<CreateResponse['tools']>[number][] {
+  const all = tools ?? [];
+  const twice = all.find(({ name }, index) => all.findIndex((other) => other.name === name) !== index);
+  if (twice === undefined) return all;
+  throw apiError(
+    400,
+    `"tools" has two functions with the name ${JSON.stringify(twice.name)}. Give them different names.`,
+    {
+      param: 'tools',
+      code: 'invalid_value',
+    },
+  );
+}
+
+/** The members of its request that the response repeats. */
+export function echoOf(body: CreateResponse, config: AgentConfig): RequestEcho {
+  const limits = [body.max_output_tokens ?? [], config.maxOutputTokens ?? []].flat();
+  return {
+    model: body.model ?? config.slug,
+    previous_response_id: body.previous_response_id ?? null,
+    instructions: body.instructions ?? null,
+    tools: toolsOf(body).map(toolEcho),
+    tool_choice: body.tool_choice ?? 'auto',
+    parallel_tool_calls: body.parallel_tool_calls ?? true,
+    temperature: body.temperature ?? config.temperature ?? 1,
+    max_output_tokens: limits.length === 0 ? null : Math.min(...limits),
+    reasoning: {
+      effort: body.reasoning?.effort ?? config.reasoningEffort ?? null,
+      summary: body.reasoning?.summary ?? null,
+    },
+    truncation: body.truncation ?? 'disabled',
+    store: body.store ?? true,
+    background: body.background ?? false,
+    metadata: body.metadata ?? {},
+    safety_identifier: body.safety_identifier ?? null,
+    prompt_cache_key: body.prompt_cache_key ?? null,
+  };
+}
+
+/** A model's arguments are not compared with the schema, so `strict` is false. */
+function toolEcho({ name, description, parameters }: NonNullable<CreateResponse['tools']>[number]): WireTool {
+  return { type: 'function', name, description: description ?? null, parameters: parameters ?? null, strict: false };
+}

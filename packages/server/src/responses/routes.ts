@@ -1,0 +1,184 @@
+import { isFinalRunState, type Run } from '@toolscript/core/protocol';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { KnownRoutes } from '../http/known-routes.js';
+import { cancelRun } from '../http/routes/runs.js';
+import type { Service } from '../http/service.js';
+import { allEvents, allRuns, deleteThread, streamRun } from '../runs/index.js';
+import { requestTrace } from '../observability/index.js';
+import { answerWithApiErrors, apiError, invalidBody } from './api-errors.js';
+import { createRun } from './create-run.js';
+import { InputItemsQuery, inputItemsPage } from './input-items-page.js';
+import { modelRoutes } from './models.js';
+import { CreateResponseSchema, type CreateResponse } from './request-schema.js';
+import { responseOf, runIdOf, storedRequest } from './response-resource.js';
+import { sendResponse, streamResponse } from './send-response.js';
+import { DeletedResponseSchema, InputItemsSchema, ResponseSchema } from './wire.js';
+
+/** How long a cancellation waits for the run's end, in ms. */
+const CANCEL_WAIT_MS = 10_000;
+
+const Parameters = z.object({ responseId: z.string().max(200) });
+
+/** The official client sends `include` with brackets. */
+const Include = z.union([z.string(), z.array(z.string())]).optional();
+const IncludeQuery = z.object({ include: Include, 'include[]': Include });
+
+/** The routes under `/v1`, for clients of the OpenAI Responses API. */
+export async function responseRoutes(app: FastifyInstance, service: Service, routes: KnownRoutes): Promise<void> {
+  answerWithApiErrors(app, routes);
+  createRoute(typed(app), service);
+  readingRoutes(typed(app), service);
+  changingRoutes(typed(app), service);
+  modelRoutes(app, service);
+}
+
+function typed(app: FastifyInstance) {
+  return app.withTypeProvider<ZodTypeProvider>();
+}
+
+type Routes = ReturnType<typeof typed>;
+
+function createRoute(app: Routes, service: Service): void {
+  app.route({
+    method: 'POST',
+    url: '/responses',
+    config: { scope: 'run' },
+    schema: {
+      operationId: 'createResponse',
+      summary: 'Open Responses: answers an input, at once or as a stream of events.',
+      body: CreateResponseSchema,
+      response: { 200: ResponseSchema },
+    },
+    // The errors of this API name the invalid member.
+    validatorCompiler: () => (value) => ({ value }),
+    handler: async (request, reply) => {
+      const body = readBody(request.body);
+      const run = await createRun(service, request.caller.principal, body, requestTrace(request.raw.headers));
+      const answer = { service, caller: request.caller, run, include: [] };
+      if (body.stream === true) return streamResponse(answer, reply);
+      if (body.background === true) return responseOf(run, [], []);
+      return sendResponse(answer, reply);
+    },
+  });
+}
+
+function readBody(value: unknown): CreateResponse {
+  const parsed = CreateResponseSchema.safeParse(value);
+  if (!parsed.success) throw invalidBody(parsed.error);
+  if (parsed.data.background === true && parsed.data.store === false)
+    throw apiError(400, '"background" needs "store": the response is read later. Omit "store".', {
+      param: 'background',
+      code: 'invalid_value',
+    });
+  return parsed.data;
+}
+
+function readingRoutes(app: Routes, service: Service): void {
+  app.route({
+    method: 'GET',
+    url: '/responses/:responseId',
+    config: { scope: 'read' },
+    schema: {
+      operationId: 'getResponse',
+      summary:
+        'Open Responses: shows a response. "stream=true": its events, after the one that "starting_after" names.',
+      params: Parameters,
+      querystring: IncludeQuery.extend({
+        stream: z.enum(['true', 'false']).optional(),
+        starting_after: z.coerce.number().int().min(0).optional(),
+        include_obfuscation: z.string().optional(),
+      }),
+      response: { 200: ResponseSchema },
+    },
+    handler: async (request, reply) => {
+      const run = await ownResponse(service, request);
+      const include = [request.query.include ?? [], request.query['include[]'] ?? []].flat();
+      if (request.query.stream !== 'true') return responseOf(run, await allEvents(service.stores, run.runId), include);
+      const startingAfter = request.query.starting_after ?? -1;
+      return streamResponse({ service, caller: request.caller, run, include, startingAfter }, reply);
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/responses/:responseId/input_items',
+    config: { scope: 'read' },
+    schema: {
+      operationId: 'listInputItems',
+      summary: 'Open Responses: lists the items of the request, the last one first unless "order=asc".',
+      params: Parameters,
+      querystring: IncludeQuery.extend(InputItemsQuery.shape),
+      response: { 200: InputItemsSchema },
+    },
+    handler: async (request) => inputItemsPage(service, await ownResponse(service, request), request.query),
+  });
+}
+
+function changingRoutes(app: Routes, service: Service): void {
+  app.route({
+    method: 'POST',
+    url: '/responses/:responseId/cancel',
+    config: { scope: 'run' },
+    schema: {
+      operationId: 'cancelResponse',
+      summary: 'Open Responses: cancels a response. A response that has ended stays unchanged.',
+      params: Parameters,
+      response: { 200: ResponseSchema },
+    },
+    handler: async (request) => {
+      const run = await ownResponse(service, request);
+      if (!isFinalRunState(run.state)) await cancelAndWait(service, run);
+      const now = await ownResponse(service, request);
+      return responseOf(now, await allEvents(service.stores, run.runId), []);
+    },
+  });
+
+  app.route({
+    method: 'DELETE',
+    url: '/responses/:responseId',
+    config: { scope: 'run' },
+    schema: {
+      operationId: 'deleteResponse',
+      summary: 'Open Responses: deletes a response if it is the only one of its conversation.',
+      params: Parameters,
+      response: { 200: DeletedResponseSchema },
+    },
+    handler: async (request) => {
+      const { threadId } = await ownResponse(service, request);
+      if ((await allRuns(service.stores, threadId)).length > 1)
+        throw apiError(
+          400,
+          `The conversation of this response contains other responses. Delete all of it with DELETE /api/v2/threads/${threadId}.`,
+          { code: 'response_in_conversation' },
+        );
+      await deleteThread(service, threadId, (runId) => service.worker?.stopDeleted(runId));
+      return { id: request.params.responseId, object: 'response' as const, deleted: true as const };
+    },
+  });
+}
+
+async function cancelAndWait(service: Service, { runId }: Run): Promise<void> {
+  await cancelRun(service, runId);
+  const signal = AbortSignal.timeout(CANCEL_WAIT_MS);
+  for await (const _event of streamRun(service.stores, service.log, runId, { from: 0, signal }));
+}
+
+async function ownResponse({ stores }: Service, request: FastifyRequest): Promise<Run> {
+  const { responseId } = request.params as { responseId: string };
+  const runId = runIdOf(responseId);
+  const run = runId === undefined ? undefined : await stores.runs.get(runId);
+  // defence: response-of-the-caller
+  if (run === undefined || run.principal !== request.caller.principal || isGone(run))
+    throw apiError(404, `There is no response ${JSON.stringify(responseId)} of yours.`, {
+      param: 'response_id',
+      code: 'response_not_found',
+    });
+  return run;
+}
+
+/** It was not to be stored, and has ended; it will be deleted shortly. */
+function isGone(run: Run): boolean {
+  return storedRequest(run)?.echo.store === false && isFinalRunState(run.state);
+}

@@ -1,0 +1,95 @@
+import { isFinalRunState, type Run } from '@toolscript/core/protocol';
+import type { FastifyReply } from 'fastify';
+import type { Caller } from '../access/index.js';
+import { ProblemError } from '../http/problems.js';
+import { cancelRun } from '../http/routes/runs.js';
+import type { Service } from '../http/service.js';
+import { sendFrames } from '../http/sse.js';
+import { deleteThread } from '../runs/index.js';
+import { DONE_FRAME, followResponse, frameOf, hasEnded } from './follow-response.js';
+import { storedRequest, translatorOf } from './response-resource.js';
+import type { ResponseTranslator } from './response-translator.js';
+import type { ResponseResource } from './wire.js';
+
+export interface Answer {
+  readonly service: Service;
+  readonly caller: Caller;
+  readonly run: Run;
+  readonly include: readonly string[];
+  /** Only events after this sequence number; the response is read again, and its run does not depend on the client. */
+  readonly startingAfter?: number;
+}
+
+/** Waits for the end of a response. Cancels its run if the client disconnects. */
+export async function sendResponse(answer: Answer, reply: FastifyReply): Promise<ResponseResource> {
+  const { service, caller, run, include } = answer;
+  const translator = translatorOf(run, include);
+  const controller = new AbortController();
+  await attended(answer, translator, async () => {
+    service.streams.add(caller, controller);
+    // A server that closes waits until the answer is sent.
+    const stop = () => {
+      controller.abort();
+      service.streams.delete(controller);
+    };
+    reply.raw.once('finish', stop).once('close', stop);
+    if (reply.raw.destroyed) stop();
+    for await (const _event of followResponse(service, run, translator, controller.signal));
+  });
+  // The run continues when a server is available: a new request would create another run.
+  if (!hasEnded(translator)) throw new ProblemError(503, INTERRUPTED, {}, { 'x-should-retry': 'false' });
+  return translator.response;
+}
+
+const INTERRUPTED = 'The server stopped before the response ended. Read it later with GET /v1/responses/ID.';
+
+export async function streamResponse(answer: Answer, reply: FastifyReply): Promise<FastifyReply> {
+  const { service, caller, run, include } = answer;
+  const translator = translatorOf(run, include);
+  const controller = new AbortController();
+  await attended(answer, translator, async () => {
+    service.streams.add(caller, controller);
+    const frames = framesOf(answer, translator, controller.signal);
+    const { stallTimeoutMs: stallMs } = service.limits;
+    const onDropped = () => service.metrics.streamDropped();
+    await sendFrames(reply, frames, { controller, onDropped, stallMs }).finally(() =>
+      service.streams.delete(controller),
+    );
+  });
+  return reply;
+}
+
+async function* framesOf(
+  { service, run, startingAfter = -1 }: Answer,
+  translator: ResponseTranslator,
+  signal: AbortSignal,
+): AsyncGenerator<string, void, undefined> {
+  for await (const event of followResponse(service, run, translator, signal))
+    if (event.sequence_number > startingAfter) yield frameOf(event);
+  if (!hasEnded(translator)) yield frameOf(translator.interrupted(INTERRUPTED));
+  yield DONE_FRAME;
+}
+
+/** Runs the work for a client, and cleans up afterwards. */
+async function attended(
+  { service, run, startingAfter }: Answer,
+  translator: ResponseTranslator,
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await work();
+  } finally {
+    if (startingAfter === undefined) await settle(service, run, hasEnded(translator));
+  }
+}
+
+/** Cancels work that no client waits for, and deletes responses that were not to be stored. */
+async function settle(service: Service, run: Run, isEnded: boolean): Promise<void> {
+  const echo = storedRequest(run)?.echo;
+  if (echo === undefined || echo.background) return;
+  const state = (await service.stores.runs.get(run.runId))?.state;
+  if (state === undefined) return;
+  if (!echo.store && (!isEnded || isFinalRunState(state))) {
+    await deleteThread(service, run.threadId, (runId) => service.worker?.stopDeleted(runId));
+  } else if (!isEnded && !service.isDraining) await cancelRun(service, run.runId);
+}

@@ -1,0 +1,33 @@
+import type { EventLog, HarnessStore, ServiceStores } from '@toolscript/core/protocol';
+
+interface DeletingParts {
+  readonly stores: ServiceStores;
+  readonly log: EventLog;
+  readonly scripts: HarnessStore;
+}
+
+/**
+ * Deletes a thread with its runs, their logs and their scripts. `stopDeleted` stops a run on which this process works;
+ * another process notices by itself, and then calls `deleteRemains`.
+ */
+export async function deleteThread(
+  parts: DeletingParts,
+  threadId: string,
+  stopDeleted: (runId: string) => void,
+): Promise<void> {
+  const runIds = await parts.stores.threads.delete(threadId);
+  for (const runId of runIds) stopDeleted(runId);
+  await deleteRemains(parts, threadId, runIds);
+}
+
+/** Deletes the remaining data of runs whose thread was deleted. */
+export async function deleteRemains(
+  { log, scripts }: Omit<DeletingParts, 'stores'>,
+  threadId: string,
+  runIds: readonly string[],
+): Promise<void> {
+  for (const runId of runIds) await log.delete(runId);
+  const kept = await scripts.journal.list({ threadId });
+  // This also stops a running one, because its claim is no longer valid.
+  for (const { scriptId } of kept.scripts) await scripts.journal.delete(scriptId);
+}

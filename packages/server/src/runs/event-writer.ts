@@ -1,0 +1,187 @@
+import type { EventLog, EventPayload, StreamEvent, ThreadStore } from '@toolscript/core/protocol';
+
+type Delta = Extract<EventPayload, { type: 'item_delta' }>;
+
+/** Maximum UTF-16 units of a delta that is joined from several. */
+const MAX_DELTA_LENGTH = 16_384;
+
+/** Maximum number of events of one write. */
+const MAX_BATCH = 500;
+
+/** How long events for the thread store wait for further ones, in ms. Live readers read them from the log. */
+const GATHER_MS = 200;
+
+export interface EventWriterSettings {
+  readonly log: EventLog;
+  readonly threads: ThreadStore;
+  readonly epoch: number;
+  /** Called once after a failed write: no more events are written. */
+  readonly onFailure: (error: unknown) => void;
+  /** Called after each write. */
+  readonly onWritten?: ((store: 'log' | 'threads', seconds: number) => void) | undefined;
+}
+
+/**
+ * Writes the events of one run in order: first to the log, where subscribers read them, then to the thread store.
+ * Events that arrive during a write are written together by the next one.
+ */
+export class EventWriter {
+  readonly #settings: EventWriterSettings;
+  readonly #toLog: Lane;
+  readonly #toThreads: Lane;
+
+  constructor(settings: EventWriterSettings) {
+    const { log, threads, epoch, onFailure } = settings;
+    this.#settings = settings;
+    this.#toThreads = new Lane(
+      async (events) => {
+        const startedAt = performance.now();
+        await threads.append(events, { epoch });
+        this.#written('threads', startedAt);
+      },
+      onFailure,
+      GATHER_MS,
+    );
+    this.#toLog = new Lane(async (events) => {
+      const startedAt = performance.now();
+      await log.publish(epoch, events);
+      this.#written('log', startedAt);
+      for (const event of events) this.#toThreads.push(event);
+    }, onFailure);
+  }
+
+  write(event: StreamEvent): void {
+    this.#toLog.push(event);
+  }
+
+  /** Appends the text of a delta to the previous event if that still waits to be written. Returns false otherwise. */
+  merge({ payload }: StreamEvent): boolean {
+    return isPlainDelta(payload) && this.#toLog.changeLast((last) => withDelta(last, payload));
+  }
+
+  #written(store: 'log' | 'threads', startedAt: number): void {
+    this.#settings.onWritten?.(store, (performance.now() - startedAt) / 1000);
+  }
+
+  /** Resolves when the events so far are in the log. Rejects if a write has failed. */
+  flushLog(): Promise<void> {
+    return this.#toLog.flush();
+  }
+
+  /** Resolves when all events are in both places. Rejects if a write has failed. */
+  async flush(): Promise<void> {
+    await this.#toLog.flush();
+    await this.#toThreads.flush();
+  }
+
+  /** Copies events that only the thread store has to the log. */
+  async seedLog(events: readonly StreamEvent[], from: number): Promise<void> {
+    for (let index = from; index < events.length; index += MAX_BATCH)
+      await this.#settings.log.publish(this.#settings.epoch, events.slice(index, index + MAX_BATCH));
+  }
+
+  /** Copies events that only the log has to the thread store. */
+  async seedThreads(events: readonly StreamEvent[], from: number): Promise<void> {
+    const { threads, epoch } = this.#settings;
+    for (let index = from; index < events.length; index += MAX_BATCH)
+      await threads.append(events.slice(index, index + MAX_BATCH), { epoch });
+  }
+}
+
+/** A queue with one write at a time. */
+class Lane {
+  readonly #gatherMs: number;
+  /** Ends the wait for further events. */
+  #stopGathering: (() => void) | undefined;
+  readonly #write: (events: readonly StreamEvent[]) => Promise<void>;
+  readonly #onFailure: (error: unknown) => void;
+  #waiting: StreamEvent[] = [];
+  #isDraining = false;
+  #failure: { readonly error: unknown } | undefined;
+  #pushed = 0;
+  #written = 0;
+  /** Called after the next write. */
+  readonly #flushers: (() => void)[] = [];
+
+  /** `gatherMs`: how long the first event of a write waits for further ones, unless all are flushed. */
+  constructor(
+    write: (events: readonly StreamEvent[]) => Promise<void>,
+    onFailure: (error: unknown) => void,
+    gatherMs = 0,
+  ) {
+    this.#gatherMs = gatherMs;
+    this.#write = write;
+    this.#onFailure = onFailure;
+  }
+
+  push(event: StreamEvent): void {
+    if (this.#failure !== undefined) return;
+    this.#pushed += 1;
+    this.#waiting.push(event);
+    if (this.#isDraining) return;
+    this.#isDraining = true;
+    void this.#drain();
+  }
+
+  /** False if no event waits, or `change` returns none. */
+  changeLast(change: (last: StreamEvent) => StreamEvent | undefined): boolean {
+    const last = this.#waiting.at(-1);
+    const changed = last && change(last);
+    if (changed !== undefined) this.#waiting[this.#waiting.length - 1] = changed;
+    return changed !== undefined;
+  }
+
+  /** Resolves when the events that were pushed so far are written. Rejects if a write has failed. */
+  async flush(): Promise<void> {
+    const upTo = this.#pushed;
+    while (this.#written < upTo && this.#failure === undefined) {
+      this.#stopGathering?.();
+      await new Promise<void>((resolve) => this.#flushers.push(resolve));
+    }
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  async #drain(): Promise<void> {
+    try {
+      while (this.#waiting.length > 0) {
+        if (this.#gatherMs > 0 && this.#flushers.length === 0) await this.#gather();
+        const events = this.#waiting.splice(0, MAX_BATCH);
+        await this.#write(events);
+        this.#written += events.length;
+        this.#notifyFlushers();
+      }
+    } catch (error) {
+      this.#failure = { error };
+      this.#waiting = [];
+      this.#notifyFlushers();
+      this.#onFailure(error);
+    }
+    this.#isDraining = false;
+  }
+
+  #notifyFlushers(): void {
+    for (const notify of this.#flushers.splice(0)) notify();
+  }
+
+  #gather(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#stopGathering?.(), this.#gatherMs);
+      this.#stopGathering = () => {
+        clearTimeout(timer);
+        this.#stopGathering = undefined;
+        resolve();
+      };
+    });
+  }
+}
+
+function isPlainDelta(payload: EventPayload): payload is Delta {
+  return payload.type === 'item_delta' && Object.keys(payload).length === 3;
+}
+
+function withDelta(event: StreamEvent, { item_id: itemId, delta }: Delta): StreamEvent | undefined {
+  const { payload } = event;
+  if (!isPlainDelta(payload) || payload.item_id !== itemId) return undefined;
+  if (payload.delta.length + delta.length > MAX_DELTA_LENGTH) return undefined;
+  return { ...event, payload: { ...payload, delta: payload.delta + delta } };
+}

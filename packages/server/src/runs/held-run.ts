@@ -1,0 +1,256 @@
+import {
+  EventEnvelopes,
+  eventIdOf,
+  RunInterruption,
+  type EventLog,
+  type EventPayload,
+  type Run,
+  type RunFence,
+  type ServiceStores,
+  type StreamEvent,
+} from '@toolscript/core/protocol';
+import type { ApprovalRequest } from '@toolscript/core';
+import { EventWriter } from './event-writer.js';
+import { allEvents, eventsFrom } from './run-history.js';
+import type { ObserveRun, RunObserver, StopReason, WorkEnd } from './run-observer.js';
+import { approvalDrafts, RunState } from './run-state.js';
+
+export interface HeldRunSettings {
+  readonly stores: ServiceStores;
+  readonly log: EventLog;
+  /** Claimed by this process. */
+  readonly run: Run;
+  readonly leaseMs: number;
+  /**
+   * Text deltas that arrive during a write become one event. The stored events are then fewer than the received ones,
+   * and have different numbers.
+   */
+  readonly mergesDeltas?: boolean;
+  /** Receives writes that failed, and faults of Toolscript itself. */
+  readonly onFault?: (error: unknown) => void;
+  /** Whether the work continues after a failed write, without further writes. Default false: it stops. */
+  readonly worksUnwritten?: boolean;
+  readonly observe?: ObserveRun | undefined;
+}
+
+/**
+ * A run that this process holds: it renews the lease, and writes the events in order under its epoch. Its `signal`
+ * aborts if its work must stop; `stopped` contains the reason.
+ */
+export class HeldRun {
+  readonly run: Run;
+  /** The events that earlier claims wrote. */
+  readonly earlier: readonly StreamEvent[];
+  readonly state: RunState;
+  readonly observer: RunObserver | undefined;
+  readonly #settings: HeldRunSettings;
+  readonly #writer: EventWriter;
+  readonly #controller = new AbortController();
+  readonly #renewing: NodeJS.Timeout;
+  #stopped: StopReason | undefined;
+
+  private constructor(
+    settings: HeldRunSettings,
+    earlier: readonly StreamEvent[],
+    writer: (run: HeldRun) => EventWriter,
+  ) {
+    this.run = settings.run;
+    this.earlier = earlier;
+    this.state = new RunState(earlier);
+    this.observer = settings.observe?.(settings.run, earlier);
+    this.#settings = settings;
+    this.#writer = writer(this);
+    this.#renewing = setInterval(() => void this.#renew(), settings.leaseMs / 3).unref();
+    if (settings.run.cancelRequestedAt !== undefined) this.stop('cancelled');
+  }
+
+  /** Reads the events of earlier claims, and brings log and thread store to the same state. */
+  static async open(settings: HeldRunSettings): Promise<HeldRun> {
+    const { stores, log, run } = settings;
+    const { runId, epoch } = run;
+    const { nextSeq } = await log.open(runId, epoch);
+    const stored = await allEvents(stores, runId);
+    const logged = nextSeq > stored.length ? await eventsFrom(stored.length, (from) => log.read(runId, { from })) : [];
+    const earlier = [...stored, ...logged];
+    const held = new HeldRun(settings, earlier, (self) => {
+      const onFailure = (error: unknown) => self.fail(error);
+      const onWritten = self.observer?.eventsWritten.bind(self.observer);
+      return new EventWriter({ log, threads: stores.threads, epoch, onFailure, onWritten });
+    });
+    try {
+      await held.#writer.seedThreads(earlier, stored.length);
+      await held.#writer.seedLog(earlier, nextSeq);
+      return held;
+    } catch (error) {
+      held.close();
+      throw error;
+    }
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get stopped(): StopReason | undefined {
+    return this.#stopped;
+  }
+
+  /** Aborts the signal. The first reason counts. */
+  stop(reason: StopReason): void {
+    if (this.#stopped !== undefined) return;
+    this.#stopped = reason;
+    this.#abort();
+  }
+
+  /** The work cannot continue because of a store: no more events are written. */
+  fail(error: unknown): void {
+    if (this.#stopped === 'lost') return;
+    const isLost = isLoss(error);
+    if (!isLost) this.reportFault(error);
+    this.#stopped = isLost ? 'lost' : 'write-failed';
+    if (isLost || this.#settings.worksUnwritten !== true) this.#abort();
+  }
+
+  take(event: StreamEvent): void {
+    if (this.#settings.mergesDeltas === true && this.#isWriting && this.#writer.merge(event)) return;
+    // Events that a stopping run emits are not written, so they have not happened.
+    if (this.#stopped === 'draining') return;
+    const { runId } = this.run;
+    const seq = this.state.nextSeq;
+    const next = event.seq === seq ? event : { ...event, seq, event_id: eventIdOf(runId, seq) };
+    this.state.take(next);
+    this.observer?.event(next);
+    if (this.#isWriting) this.#writer.write(next);
+  }
+
+  /** Accepts a payload as the run's next event. */
+  emit(payload: EventPayload): void {
+    this.take(new EventEnvelopes(this.run, this.state.nextSeq).next(payload));
+  }
+
+  /** Resolves when the events taken so far are stored. Rejects where they cannot be: the run must stop. */
+  async flushEvents(): Promise<void> {
+    const isWritten = await this.#writer.flushLog().then(
+      () => this.#isWriting,
+      () => false,
+    );
+    if (!isWritten && this.#settings.worksUnwritten !== true) throw new RunInterruption();
+  }
+
+  /**
+   * Ends or suspends the run according to its events; without an end in them, it has failed. `requests`: its pending
+   * approvals, in full. Nothing is written if the run was lost.
+   */
+  async end(requests: ReadonlyMap<string, ApprovalRequest> = new Map()): Promise<void> {
+    const status = this.#stopped === 'cancelled' ? 'cancelled' : 'failed';
+    for (const payload of this.state.missingEnd(status)) this.emit(payload);
+    await this.#flush();
+    // The server may have started to stop meanwhile: a run whose end is stored ends nevertheless.
+    if (this.#stopped === 'draining' && this.state.done === undefined) return this.release();
+    if (this.#isWriting || this.#stopped === 'draining') await this.#finish(requests);
+    this.observer?.workEnded(this.#workEnd);
+    this.close();
+  }
+
+  /**
+   * Returns the run to the queue. Its scripts that have performed only reads become pending again: all of their
+   * events are stored, so none has made a call with effects, and the next worker restarts them.
+   */
+  async release(): Promise<void> {
+    await this.#flush();
+    const envelopes = new EventEnvelopes(this.run, this.state.nextSeq);
+    for (const item_id of this.state.restartable)
+      this.#writer.write(envelopes.next({ type: 'item_update', item_id, changes: { status: 'pending' } }));
+    await this.#flush();
+    await this.#settings.stores.runs.release(this.#fence);
+    this.observer?.workEnded('draining');
+    this.close();
+  }
+
+  /** Reports a fault of Toolscript itself to the operator. */
+  reportFault(error: unknown): void {
+    this.#settings.onFault?.(error);
+  }
+
+  /** Stops renewing the lease. Idempotent. */
+  close(): void {
+    clearInterval(this.#renewing);
+  }
+
+  /** Events that a drained run still emits are not written: its next worker continues from the stored ones. */
+  get #isWriting(): boolean {
+    return this.#stopped === undefined || this.#stopped === 'cancelled';
+  }
+
+  get #workEnd(): WorkEnd {
+    if (!this.#isWriting) return this.#stopped!;
+    return this.state.done?.status === 'suspended' ? 'suspended' : this.state.end.state;
+  }
+
+  get #fence(): RunFence {
+    return { runId: this.run.runId, epoch: this.run.epoch };
+  }
+
+  async #flush(): Promise<void> {
+    await this.#writer.flush().catch(() => {});
+  }
+
+  async #finish(requests: ReadonlyMap<string, ApprovalRequest>): Promise<void> {
+    try {
+      await finishRun(this.#settings.stores, this.#fence, this.state, requests);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  async #renew(): Promise<void> {
+    try {
+      const { isHeld, isCancelRequested } = await this.#settings.stores.runs.renew(this.#fence, this.#settings.leaseMs);
+      if (!isHeld) this.stop('lost');
+      else if (isCancelRequested) this.stop('cancelled');
+    } catch {
+      // The next write reports it.
+    }
+  }
+
+  /** Unless the run was cancelled, its script continues later, or in another process. */
+  #abort(): void {
+    this.#controller.abort(this.#stopped === 'cancelled' ? undefined : new RunInterruption());
+  }
+}
+
+/** Suspends or finishes a run in the store according to its events. `requests`: its pending approvals, in full. */
+export async function finishRun(
+  stores: ServiceStores,
+  fence: RunFence,
+  state: RunState,
+  requests: ReadonlyMap<string, ApprovalRequest> = new Map(),
+): Promise<void> {
+  const drafts = state.done?.status === 'suspended' ? await ownDrafts(stores, fence, state, requests) : [];
+  if (drafts.length > 0) await stores.runs.suspend(fence, drafts);
+  else await stores.runs.finish(fence, state.end);
+}
+
+/** An approval of another run of the thread, which ran the script before, stays with that run. */
+async function ownDrafts(
+  { threads }: ServiceStores,
+  { runId }: RunFence,
+  state: RunState,
+  requests: ReadonlyMap<string, ApprovalRequest>,
+) {
+  const stored = new Map<string, ApprovalRequest>();
+  const foreign = new Set<string>();
+  for (const id of state.done?.approval_ids ?? []) {
+    const approval = await threads.approval(id);
+    if (approval === undefined) continue;
+    stored.set(id, approval.request as unknown as ApprovalRequest);
+    if (approval.runId !== runId) foreign.add(id);
+  }
+  const drafts = approvalDrafts(state.done!, [requests, state.requests, stored]);
+  return drafts.filter(({ request }) => !foreign.has(request.approvalId));
+}
+
+/** Another process has the run, or it was deleted. */
+export function isLoss(error: unknown): boolean {
+  return error instanceof Error && (error.name === 'StaleEpochError' || error.name === 'NotFoundError');
+}

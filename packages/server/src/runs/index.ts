@@ -1,0 +1,14 @@
+export { deleteThread } from './delete-thread.js';
+export { finishRun, HeldRun, type HeldRunSettings } from './held-run.js';
+export type { ModelSettings } from './model-settings.js';
+export { LOCAL_PRINCIPAL, scriptPrincipal } from './principals.js';
+export { allEvents, allOf, allRuns, allTurns, loadHistory } from './run-history.js';
+export type { ObserveRun, RunObserver, StopReason, WorkEnd } from './run-observer.js';
+export { RunOverridesSchema, type RunOptions } from './run-options.js';
+export { RunState } from './run-state.js';
+export { isOfThisBoot, ownOwner } from './run-owner.js';
+export { RunCleaner } from './run-cleaner.js';
+export { streamRun } from './run-stream.js';
+export { LEASE_MS, RunWorker } from './run-worker.js';
+export { compareInstructions, type CurrentInstructions } from './thread-instructions.js';
+export { titleOf } from './thread-title.js';

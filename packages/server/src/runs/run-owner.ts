@@ -1,0 +1,18 @@
+import { isAlive, ownIdentity, parseIdentity, type ProcessIdentity } from '@toolscript/core';
+import type { Run } from '@toolscript/core/protocol';
+
+/** This process, as the owner of its runs. */
+export function ownOwner(): string {
+  return JSON.stringify(ownIdentity());
+}
+
+/** The process that holds the run is known to be dead, so the end of its lease need not be awaited. */
+export function isOwnerDead({ owner = '' }: Pick<Run, 'owner'>): boolean {
+  const identity = parseIdentity(owner);
+  return identity !== undefined && isAlive(identity, ownIdentity()) === false;
+}
+
+/** Whether the machine has run since before this owner claimed its run: then no file lost any writes. */
+export function isOfThisBoot({ owner = '' }: Pick<Run, 'owner'>, own: ProcessIdentity = ownIdentity()): boolean {
+  return own.bootId !== undefined && parseIdentity(owner)?.bootId === own.bootId;
+}

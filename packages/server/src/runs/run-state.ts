@@ -1,0 +1,134 @@
+import {
+  endsRun,
+  isFinalRunState,
+  type ApprovalDraft,
+  type EventPayload,
+  type OutputItem,
+  type RunEnd,
+  type StreamEvent,
+} from '@toolscript/core/protocol';
+import type { ApprovalRequest } from '@toolscript/core';
+
+type Done = Extract<EventPayload, { type: 'response_done' }>;
+type RequestedApproval = Extract<EventPayload, { type: 'approval_requested' }>['approval'];
+
+const CLOSED_BY: readonly string[] = ['item_done', 'item_cancelled', 'item_error'];
+
+/** The state of a run, folded from its events as they arrive. */
+export class RunState {
+  readonly #openItems = new Set<string>();
+  readonly #requests = new Map<string, ApprovalRequest>();
+  /** The items of running scripts that have made no call with effects and never waited, by script. */
+  readonly #harmless = new Map<string, string>();
+  #error: RunEnd['error'];
+  #last: EventPayload | undefined;
+  #nextSeq = 0;
+
+  constructor(events: readonly StreamEvent[] = []) {
+    for (const event of events) this.take(event);
+  }
+
+  take({ seq, payload }: StreamEvent): void {
+    this.#nextSeq = seq + 1;
+    this.#last = payload;
+    switch (payload.type) {
+      case 'item_start':
+        this.#openItems.add(payload.item_id);
+        return;
+      case 'item_done':
+        this.#openItems.delete(payload.item_id);
+        this.#noteScript(payload.final_item);
+        return;
+      case 'item_update':
+        for (const [scriptId, itemId] of this.#harmless)
+          if (itemId === payload.item_id) this.#harmless.delete(scriptId);
+        return;
+      case 'tool_call_start':
+        // defence: only-harmless-scripts-start-anew
+        if (payload.effect !== 'read') this.#harmless.delete(payload.script_id ?? '');
+        return;
+      case 'approval_requested':
+        this.#requests.set(payload.approval.approval_id, requestOf(payload.approval));
+        return;
+      case 'response_start':
+        this.#error = undefined;
+        return;
+      case 'response_error':
+        this.#error = { code: payload.code, message: payload.message };
+        return;
+      default:
+        if (CLOSED_BY.includes(payload.type)) this.#openItems.delete((payload as { item_id: string }).item_id);
+    }
+  }
+
+  #noteScript(item: OutputItem): void {
+    if (item.type === 'script_execution' && item.status === 'executing' && item.script_id !== undefined)
+      this.#harmless.set(item.script_id, item.id);
+    if (item.type === 'script_execution_output' && item.script_id !== undefined) this.#harmless.delete(item.script_id);
+  }
+
+  /** The items of running scripts that can restart, because they have performed only reads. */
+  get restartable(): readonly string[] {
+    return [...this.#harmless.values()];
+  }
+
+  get nextSeq(): number {
+    return this.#nextSeq;
+  }
+
+  /** The end of the run's last part; undefined if it was interrupted, or has not started. */
+  get done(): Done | undefined {
+    return this.#last?.type === 'response_done' ? this.#last : undefined;
+  }
+
+  get isEnded(): boolean {
+    return this.#last !== undefined && endsRun(this.#last);
+  }
+
+  /** How the run ends in the store. */
+  get end(): RunEnd {
+    const status = this.done?.status ?? 'failed';
+    const state = isFinalRunState(status as 'failed') ? (status as 'failed') : 'incomplete';
+    return { state, ...(this.#error === undefined ? {} : { error: this.#error }) };
+  }
+
+  /** The requests for approval in its events. Some members are in no event. */
+  get requests(): ReadonlyMap<string, ApprovalRequest> {
+    return this.#requests;
+  }
+
+  /** The payloads that end an interrupted run: they cancel its open items. Empty if the run has ended. */
+  missingEnd(status: 'failed' | 'incomplete' | 'cancelled'): EventPayload[] {
+    if (this.done !== undefined && (this.done.status !== 'suspended' || status !== 'cancelled')) return [];
+    const reason = status === 'incomplete' ? { incomplete_reason: 'interrupted' } : {};
+    return [
+      ...[...this.#openItems].map((item_id): EventPayload => ({ type: 'item_cancelled', item_id })),
+      { type: 'response_done', status, ...reason },
+    ];
+  }
+}
+
+/** The approvals that a suspended run waits for: `known` in full, otherwise from its events or the store. */
+export function approvalDrafts(
+  { approval_ids: ids = [] }: Done,
+  known: readonly ReadonlyMap<string, ApprovalRequest>[],
+): ApprovalDraft[] {
+  return ids.flatMap((id) => {
+    const request = known.find((requests) => requests.has(id))?.get(id);
+    return request === undefined ? [] : [{ request: request as ApprovalDraft['request'] }];
+  });
+}
+
+function requestOf(event: RequestedApproval): ApprovalRequest {
+  const {
+    approval_id: approvalId,
+    call_id: callId,
+    script_id: scriptId,
+    input_json: inputJson,
+    created_at: createdAt,
+    expires_at: expiresAt,
+    ...same
+  } = event;
+  const optional = Object.entries({ scriptId, createdAt, expiresAt }).filter(([, value]) => value !== undefined);
+  return { ...same, approvalId, callId, inputJson, ...Object.fromEntries(optional) } as ApprovalRequest;
+}

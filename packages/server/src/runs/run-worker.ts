@@ -1,0 +1,277 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { EventLog, HarnessStore, Run, RunFence, RunPage, ServiceStores } from '@toolscript/core/protocol';
+import type { AgentDirectory } from '../agents/index.js';
+import { deleteRemains } from './delete-thread.js';
+import { executeRun } from './execute-run.js';
+import { HeldRun, isLoss } from './held-run.js';
+import { allOf } from './run-history.js';
+import type { ObserveRun } from './run-observer.js';
+import { isOfThisBoot, isOwnerDead } from './run-owner.js';
+
+/** How long a run is held without a renewal, in ms. */
+export const LEASE_MS = 30_000;
+
+/** How often the worker checks for runs with expired leases, and for expired approvals, in ms. */
+const SWEEP_MS = 5_000;
+
+/** How long a run may take to stop when it returns to the queue, in ms. */
+const STOP_MS = 2_000;
+
+/** How often the worker checks at most for cancellations that another process requested, in ms. */
+const CANCEL_CHECK_MS = 1_000;
+
+const MAX_CLAIMS_AT_ONCE = 32;
+
+/** A run that was interrupted more often is not retried. */
+const MAX_INTERRUPTIONS = 20;
+
+export interface RunWorkerSettings {
+  readonly stores: ServiceStores;
+  readonly log: EventLog;
+  /** The store of the agents' harnesses. */
+  readonly scripts: HarnessStore;
+  readonly agents: AgentDirectory;
+  /** The identity of this process, from `ownOwner`. */
+  readonly owner: string;
+  /** Maximum number of concurrent runs. */
+  readonly size: number;
+  readonly workspaces?: readonly string[];
+  /** Receives faults of Toolscript itself and of the stores. */
+  readonly onFault: (error: unknown, run: Pick<Run, 'runId' | 'threadId'> | undefined) => void;
+  readonly observe?: ObserveRun;
+}
+
+/** Claims runs from the store and works on them, several at a time. */
+export class RunWorker {
+  readonly #settings: RunWorkerSettings;
+  readonly #held = new Map<string, { readonly held: HeldRun; readonly work: Promise<void> }>();
+  readonly #stopping = new AbortController();
+  #claiming: Promise<void> | undefined;
+  #isWoken = false;
+  #watching: Promise<void> = Promise.resolve();
+  /** Claims that were not released because of a failed store. */
+  readonly #unreleased = new Map<string, RunFence>();
+  /** The claims of processes that died here since the machine started: the journals of their scripts are complete. */
+  readonly #whole = new Map<string, RunFence['epoch']>();
+  /** The store has failed, so that only the sweep retries it. */
+  #isStoreFailing = false;
+  /** The reported fault of the store, until a run has ended regularly. */
+  #reportedFault: string | undefined;
+  #sweep: Promise<void> | undefined;
+  #sweeping: NodeJS.Timeout | undefined;
+  #checking: NodeJS.Timeout | undefined;
+
+  constructor(settings: RunWorkerSettings) {
+    this.#settings = settings;
+  }
+
+  /** Runs that are being worked on. */
+  get busy(): number {
+    return this.#held.size;
+  }
+
+  start(): void {
+    this.#watching = this.#watch();
+    const sweep = () => (this.#sweep ??= this.#sweepOnce().finally(() => (this.#sweep = undefined)));
+    this.#sweeping = setInterval(() => void sweep(), SWEEP_MS).unref();
+    void sweep();
+  }
+
+  /** Claims nothing more, and waits for the runs for `graceMs`. Runs that last longer return to the queue. */
+  async drain(graceMs: number): Promise<void> {
+    this.#stopping.abort();
+    clearInterval(this.#sweeping);
+    clearTimeout(this.#checking);
+    await this.#sweep;
+    await this.#claiming;
+    await this.#endWithin(graceMs);
+    for (const { held } of this.#held.values()) held.stop('draining');
+    await this.#endWithin(STOP_MS);
+    await this.#releaseFailed().catch((error: unknown) => this.#report(error, undefined));
+    await this.#watching;
+  }
+
+  async #endWithin(ms: number): Promise<void> {
+    const timer = new AbortController();
+    const works = [...this.#held.values()].map(({ work }) => work);
+    await Promise.race([Promise.all(works), delay(ms, undefined, { signal: timer.signal }).catch(() => {})]);
+    timer.abort();
+  }
+
+  async #watch(): Promise<void> {
+    const { runs } = this.#settings.stores;
+    try {
+      for await (const _change of runs.watch({ signal: this.#stopping.signal })) {
+        this.#wake();
+        this.#checking ??= setTimeout(() => this.#checkCancellations(), CANCEL_CHECK_MS).unref();
+      }
+    } catch (error) {
+      this.#settings.onFault(error, undefined);
+    }
+  }
+
+  /** Stops a run whose cancellation was requested, if this process works on it. */
+  cancel(runId: string): void {
+    this.#held.get(runId)?.held.stop('cancelled');
+  }
+
+  /** Stops a deleted run, if this process works on it: no more of it is written. */
+  stopDeleted(runId: string): void {
+    this.#held.get(runId)?.held.stop('lost');
+  }
+
+  /** Releases unneeded claims, and continues if the store works again. */
+  async #sweepOnce(): Promise<void> {
+    const { stores, workspaces } = this.#settings;
+    const { runs, threads } = stores;
+    this.#isStoreFailing = false;
+    try {
+      await this.#releaseFailed();
+      const held = await allOf<RunPage, Run>(
+        (after) => runs.list({ state: 'running', ...after }),
+        (page) => page.runs,
+      );
+      for (const run of held) {
+        // Runs of other workspaces are left to the processes that serve them.
+        if (workspaces?.includes(run.workspace) === false || !isOwnerDead(run)) continue;
+        if (isOfThisBoot(run)) this.#whole.set(run.runId, run.epoch);
+        await runs.release({ runId: run.runId, epoch: run.epoch });
+      }
+      while ((await threads.expireApprovals()).length > 0);
+    } catch (error) {
+      this.#report(error, undefined);
+    }
+    this.#wake();
+  }
+
+  /** Rejects if the store still fails. */
+  async #releaseFailed(): Promise<void> {
+    for (const fence of this.#unreleased.values()) {
+      await this.#settings.stores.runs.release(fence);
+      this.#unreleased.delete(fence.runId);
+    }
+  }
+
+  /** A store that fails is reported once. */
+  #report(error: unknown, run: Pick<Run, 'runId' | 'threadId'> | undefined): void {
+    if (error instanceof Error && error.name === 'StoreUnavailableError') {
+      this.#isStoreFailing = true;
+      if (this.#reportedFault === error.message) return;
+      this.#reportedFault = error.message;
+    }
+    this.#settings.onFault(error, run);
+  }
+
+  #checkCancellations(): void {
+    this.#checking = undefined;
+    for (const { held } of this.#held.values()) void this.#checkCancellation(held);
+  }
+
+  async #checkCancellation(held: HeldRun): Promise<void> {
+    const run = await this.#settings.stores.runs.get(held.run.runId).catch(() => held.run);
+    if (run === undefined || run.epoch !== held.run.epoch) held.stop('lost');
+    else if (run.cancelRequestedAt !== undefined) held.stop('cancelled');
+  }
+
+  #wake(): void {
+    this.#isWoken = true;
+    this.#claiming ??= this.#claimAll().finally(() => {
+      this.#claiming = undefined;
+      // Set if a change was announced after its last check.
+      if (this.#mayClaim) this.#wake();
+    });
+  }
+
+  get #mayClaim(): boolean {
+    const hasRoom = this.#held.size < this.#settings.size;
+    return this.#isWoken && hasRoom && !this.#isStoreFailing && !this.#stopping.signal.aborted;
+  }
+
+  async #claimAll(): Promise<void> {
+    while (this.#mayClaim) {
+      this.#isWoken = false;
+      try {
+        await this.#claimWaiting();
+      } catch (error) {
+        this.#report(error, undefined);
+      }
+    }
+  }
+
+  /** Doubles the number of concurrent claims while there are enough runs, because the store flushes them together. */
+  async #claimWaiting(): Promise<void> {
+    for (let wanted = 1; ; wanted = Math.min(wanted * 2, MAX_CLAIMS_AT_ONCE)) {
+      const count = Math.min(wanted, this.#settings.size - this.#held.size);
+      const claims = await Promise.allSettled(Array.from({ length: count }, () => this.#claimOne()));
+      const failed = claims.find(({ status }) => status === 'rejected');
+      if (failed?.status === 'rejected') throw failed.reason;
+      if (count === 0 || claims.some((claim) => claim.status === 'fulfilled' && !claim.value)) return;
+    }
+  }
+
+  async #claimOne(): Promise<boolean> {
+    if (this.#stopping.signal.aborted) return false;
+    const { stores, agents, owner, workspaces } = this.#settings;
+    const where = workspaces === undefined ? {} : { workspaces: [...workspaces] };
+    const claimed = await stores.runs.claim({ owner, leaseMs: LEASE_MS, ...where });
+    if (claimed === undefined) return false;
+    const { run } = claimed;
+    const onFault = (error: unknown) => this.#report(error, run);
+    const held = await this.#open(run, onFault);
+    if (held === undefined) return true;
+    const count = interruptionsOf(held);
+    // No other process has claimed it in between.
+    const storeIsWhole = this.#whole.get(run.runId) === run.epoch - 1;
+    this.#whole.delete(run.runId);
+    const parts = { stores, agents, storeIsWhole };
+    const executing = count > MAX_INTERRUPTIONS ? giveUp(held, count) : executeRun(held, claimed, parts);
+    const work = executing
+      .then(() => this.#deleteRemains(held))
+      .catch(onFault)
+      .finally(() => this.#leave(held));
+    this.#held.set(run.runId, { held, work });
+    return true;
+  }
+
+  /** Undefined if the run was deleted, or claimed by another process, meanwhile. */
+  async #open(run: Run, onFault: (error: unknown) => void): Promise<HeldRun | undefined> {
+    const { stores, log } = this.#settings;
+    try {
+      const { observe } = this.#settings;
+      return await HeldRun.open({ stores, log, run, leaseMs: LEASE_MS, mergesDeltas: true, onFault, observe });
+    } catch (error) {
+      if (isLoss(error)) return undefined;
+      this.#unreleased.set(run.runId, { runId: run.runId, epoch: run.epoch });
+      throw error;
+    }
+  }
+
+  /** The thread of a run was deleted during the run. */
+  async #deleteRemains({ stopped, run: { runId, threadId } }: HeldRun): Promise<void> {
+    const { stores, log, scripts } = this.#settings;
+    if (stopped !== 'lost' || (await stores.runs.get(runId)) !== undefined) return;
+    await deleteRemains({ log, scripts }, threadId, [runId]);
+  }
+
+  #leave(held: HeldRun): void {
+    const { runId, epoch } = held.run;
+    held.close();
+    if (held.stopped === undefined) this.#reportedFault = undefined;
+    if (held.stopped === 'write-failed') this.#unreleased.set(runId, { runId, epoch });
+    this.#held.delete(runId);
+    this.#wake();
+  }
+}
+
+/** How often a process ended, or returned the run to the queue, before the run ended or waited for decisions. */
+function interruptionsOf({ run, earlier }: HeldRun): number {
+  return run.epoch - 1 - earlier.filter(({ payload }) => payload.type === 'response_done').length;
+}
+
+/** Ends a run during which every worker died. */
+async function giveUp(held: HeldRun, count: number): Promise<void> {
+  if (held.state.nextSeq === 0) held.emit({ type: 'response_start' });
+  const message = `The process of this run has ended ${count} times while it worked on it, so it is not retried. Look for the cause in the log of the server.`;
+  held.emit({ type: 'response_error', code: 'HarnessInternalError', message });
+  await held.end();
+}

@@ -1,0 +1,46 @@
+import { userMessage } from '@toolscript/core/agent';
+import type { OutputItem, ThreadInstructions } from '@toolscript/core/protocol';
+
+/** A thread's agent, and the instructions for the model if the thread started now. */
+export interface CurrentInstructions {
+  readonly agentId: string;
+  readonly model: string;
+  readonly system: string | undefined;
+}
+
+export interface ComparedInstructions {
+  /** The instructions for the model: unchanged since the thread's start. */
+  readonly system: string | undefined;
+  /** Precedes the next prompt: the changes since. */
+  readonly announcement: OutputItem | undefined;
+  /** Undefined if the stored instructions are current. */
+  readonly toSave: ThreadInstructions | undefined;
+}
+
+/** Compares the stored instructions of a thread with the current ones. */
+export function compareInstructions(
+  before: ThreadInstructions | undefined,
+  { agentId, model, system: current }: CurrentInstructions,
+): ComparedInstructions {
+  const isSame = before !== undefined && before.agentId === agentId;
+  const announced = before?.announced ?? before?.system;
+  const news = isSame && announced !== current ? current : undefined;
+  const system = isSame ? before.system : current;
+  const isSaved = isSame && before.model === model && news === undefined;
+  const toSave: ThreadInstructions = {
+    agentId,
+    model,
+    ...(system === undefined ? {} : { system }),
+    ...(current === system || current === undefined ? {} : { announced: current }),
+  };
+  return {
+    system,
+    announcement: news === undefined ? undefined : announcementOf(news),
+    toSave: isSaved ? undefined : toSave,
+  };
+}
+
+function announcementOf(system: string): OutputItem {
+  const content = `The tools or the instructions have changed since this conversation started. From now on, these apply:\n\n${system}`;
+  return { ...userMessage(content), role: 'system' } as OutputItem;
+}

@@ -1,0 +1,68 @@
+import type { EventBatch } from '@toolscript/core/protocol';
+import type { LogTailTexts } from './tables/log-tables.js';
+
+/** Maximum number of events of a run, and their maximum length in UTF-16 units. */
+const MAX_EVENTS = 256;
+const MAX_LENGTH = 262_144;
+
+interface Tail {
+  /** JSON, as in the database, so it cannot be changed later. */
+  readonly texts: readonly string[];
+  readonly length: number;
+  readonly nextSeq: number;
+  readonly isEnded: boolean;
+}
+
+/**
+ * The newest published events of runs with subscribers in this process. So a subscriber reads them without the
+ * database. They become invalid when another process has changed the file.
+ */
+export class LiveTails {
+  readonly #followers = new Map<string, number>();
+  readonly #tails = new Map<string, Tail>();
+
+  follow(runId: string): void {
+    this.#followers.set(runId, (this.#followers.get(runId) ?? 0) + 1);
+  }
+
+  leave(runId: string): void {
+    const left = this.#followers.get(runId)! - 1;
+    if (left > 0) return void this.#followers.set(runId, left);
+    this.#followers.delete(runId);
+    this.#tails.delete(runId);
+  }
+
+  /** The batch is in the database, after which `nextSeq` is the run's next event. */
+  add({ runId, firstSeq, texts, endIndex }: EventBatch, nextSeq: number): void {
+    // Some were stored already, so the events after them are unknown here.
+    if (!this.#followers.has(runId) || firstSeq + texts.length !== nextSeq) return void this.#tails.delete(runId);
+    const before = this.#tails.get(runId);
+    const length = texts.reduce((sum, text) => sum + text.length, 0);
+    const isNext = before !== undefined && before.nextSeq === firstSeq;
+    const fits = isNext && before.texts.length + texts.length <= MAX_EVENTS && before.length + length <= MAX_LENGTH;
+    this.#tails.set(runId, {
+      texts: fits ? [...before.texts, ...texts] : texts,
+      length: fits ? before.length + length : length,
+      nextSeq,
+      isEnded: endIndex !== -1,
+    });
+  }
+
+  /** Undefined if the database must be queried. */
+  read(runId: string, from: number): LogTailTexts | undefined {
+    const tail = this.#tails.get(runId);
+    if (tail === undefined || from > tail.nextSeq) return undefined;
+    const { texts, nextSeq, isEnded } = tail;
+    const index = from - (nextSeq - texts.length);
+    if (index < 0) return undefined;
+    return { texts: texts.slice(index), next: undefined, position: { nextSeq, isEnded } };
+  }
+
+  delete(runId: string): void {
+    this.#tails.delete(runId);
+  }
+
+  clear(): void {
+    this.#tails.clear();
+  }
+}

@@ -1,0 +1,119 @@
+import { join } from 'node:path';
+import { listScripts, pruneScripts } from '@toolscript/core';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { RunCleaner, streamRun } from '#server/runs/index.js';
+import { newFolder } from '../stores/support/new-folder.js';
+import { oneScriptAgent } from '../support/one-script-agent.js';
+import { eventually, openTestServer, type TestServer } from '../support/test-server.js';
+
+async function open(options: { approvalTimeoutMs?: number } = {}) {
+  const folder = newFolder();
+  const server = await openTestServer({
+    folder,
+    agents: (parts) => [oneScriptAgent({ ...parts, limits: options }, join(folder, 'effects'))],
+  });
+  onTestFinished(() => server.close({ keepsData: true }));
+  const submit = async (prompt: string) => {
+    const { body } = await server.call('POST', '/api/v2/submit', { prompt, agentId: 'one-script' });
+    return body as { runId: string; threadId: string };
+  };
+  const state = async (runId: string) => (await server.stores.runs.get(runId))?.state;
+  const untilState = (runId: string, wanted: string) =>
+    eventually(async () => ((await state(runId)) === wanted ? wanted : undefined));
+  return { ...server, submit, untilState };
+}
+
+function cleanerOf({ stores, events, scripts }: TestServer, keepEndedMs?: number): RunCleaner {
+  const onFault = (error: unknown) => {
+    throw error;
+  };
+  return new RunCleaner({ stores, log: events, scripts, keepEndedMs, onFault });
+}
+
+describe('the log of live events', () => {
+  it('keeps a run that has ended for a while, and after that its stream comes from the thread store', async () => {
+    const server = await open();
+    const { runId } = await server.submit("return await tools.mark({ tag: 'a' });");
+    const events = await server.follow(runId);
+    await server.untilState(runId, 'completed');
+    await cleanerOf(server).clean();
+    expect((await server.events.list()).runs.map((run) => run.runId)).toEqual([runId]);
+    await cleanerOf(server, 0).clean();
+    expect((await server.events.list()).runs).toEqual([]);
+    expect(await server.follow(runId)).toEqual(events);
+    expect(await server.follow(runId, { from: 3 })).toEqual(events.slice(3));
+  });
+
+  it('keeps a run that waits, and gives up one that was deleted', async () => {
+    const server = await open();
+    const { runId } = await server.submit("return await tools.note({ tag: 'a' });");
+    await server.untilState(runId, 'suspended');
+    await server.events.open('run_deleted', 1);
+    await cleanerOf(server, 0).clean();
+    expect((await server.events.list()).runs.map((run) => run.runId)).toEqual([runId]);
+  });
+
+  it('gives a reader in the middle of a run the rest from the thread store', async () => {
+    const server = await open();
+    const { runId } = await server.submit("return await tools.mark({ tag: 'a' });");
+    const all = await server.follow(runId);
+    const controller = new AbortController();
+    const running = { ...(await server.stores.runs.get(runId))!, state: 'running' as const };
+    // The reader has looked before the run ended.
+    const runs = Object.assign(Object.create(server.stores.runs), { get: async () => running });
+    const seen = [];
+    for await (const event of streamRun({ ...server.stores, runs }, server.events, runId, {
+      from: 0,
+      signal: controller.signal,
+    })) {
+      seen.push(event);
+      if (seen.length === 2) await server.events.delete(runId);
+    }
+    expect(seen).toEqual(all);
+  });
+});
+
+describe('a deleted thread', () => {
+  it.each([
+    ['runs', "await tools.mark({ tag: 'a' }); await sleep(300_000); return await tools.mark({ tag: 'b' });", 'running'],
+    ['waits', "await tools.mark({ tag: 'a' }); return await tools.note({ tag: 'b' });", 'suspended'],
+  ])('leaves no log and no script behind where a script %s', async (_name, prompt, wanted) => {
+    const server = await open();
+    const { runId, threadId } = await server.submit(prompt);
+    const script = () => listScripts(server.scripts);
+    await eventually(async () => ((await script())[0]?.state === wanted ? true : undefined));
+    await server.untilState(runId, wanted);
+    expect((await server.call('DELETE', `/api/v2/threads/${threadId}`)).status).toBe(204);
+    await eventually(async () => ((await script()).length === 0 ? true : undefined));
+    await eventually(async () => ((await server.events.list()).runs.length === 0 ? true : undefined));
+    expect(await server.stores.runs.get(runId)).toBeUndefined();
+    // The worker is free again.
+    const next = await server.submit("return await tools.mark({ tag: 'c' });");
+    await server.untilState(next.runId, 'completed');
+    expect(await script()).toMatchObject([{ state: 'ended' }]);
+  });
+});
+
+describe('a run that waits', () => {
+  it('goes on when the time of its approval is over', async () => {
+    const server = await open({ approvalTimeoutMs: 200 });
+    const { runId } = await server.submit("return await tools.note({ tag: 'a' }).catch((error) => error.name);");
+    await server.untilState(runId, 'completed');
+    const { body } = await server.call('GET', `/api/v2/approvals?state=all&runId=${runId}`);
+    expect(body.data).toMatchObject([{ state: 'expired' }]);
+    const events = await server.follow(runId);
+    expect(JSON.stringify(events)).toContain('ApprovalTimeoutError');
+  });
+
+  it('leaves no suspended script behind when it is cancelled', async () => {
+    const server = await open();
+    const { runId } = await server.submit("return await tools.note({ tag: 'a' });");
+    await server.untilState(runId, 'suspended');
+    await server.call('POST', `/api/v2/runs/${runId}/cancel`);
+    await server.untilState(runId, 'cancelled');
+    expect(await listScripts(server.scripts)).toMatchObject([{ state: 'ended' }]);
+    const { images } = await pruneScripts(server.scripts);
+    expect(await server.scripts.images.list()).toEqual([]);
+    expect(images.length).toBeGreaterThan(0);
+  });
+});

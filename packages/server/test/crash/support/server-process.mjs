@@ -1,0 +1,134 @@
+// A server in a process of its own: `node server-process.mjs FOLDER JSON`. It says its address on stdout. Every effect of
+// a tool appends one line to FOLDER/effects before anything else can happen. `kill`: where the process kills itself.
+import { randomUUID } from 'node:crypto';
+import { appendFileSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { defineTool, fileStore } from '@toolscript/core';
+import { scriptedModel } from '@toolscript/core/providers';
+import { createServer, HarnessAgents } from '@toolscript/server';
+import { openEventLog, openStores } from '@toolscript/server/stores';
+
+const [folder, json] = process.argv.slice(2);
+const { token, kill, ...options } = JSON.parse(json);
+const COUNTED = { 'before-call': 'calls', 'during-call': 'calls', 'after-call': 'calls', 'after-event': 'events' };
+let counted = 0;
+
+function die() {
+  process.kill(process.pid, 'SIGKILL');
+}
+
+/** Counts the calls of a store, or the published events, and dies at the requested one. */
+function watched(port) {
+  const kind = COUNTED[kill?.at];
+  if (kind === undefined) return port;
+  return new Proxy(port, {
+    get(target, name) {
+      const member = Reflect.get(target, name);
+      if (typeof member !== 'function' || name === 'subscribe' || name === 'watch') return member;
+      if (kind === 'events' && name !== 'publish') return member.bind(target);
+      return async (...parameters) => {
+        counted += kind === 'events' ? parameters[1].length : 1;
+        const isIt = counted >= kill.count;
+        if (isIt && kill.at === 'before-call') die();
+        const called = member.apply(target, parameters);
+        if (isIt && kill.at === 'during-call') die();
+        const value = await called;
+        if (isIt) die();
+        return value;
+      };
+    },
+  });
+}
+
+/** `waitsFor`: it ends when there is a file of this name in FOLDER. */
+function tool(name, effect, approval, waitsFor) {
+  const mayEnd = () => waitsFor === undefined || existsSync(join(folder, waitsFor));
+  return defineTool({
+    name,
+    description: name,
+    effect,
+    approval,
+    inputSchema: { type: 'object', properties: { tag: { type: 'string' }, ms: { type: 'number' } }, required: ['tag'] },
+    async execute({ tag, ms = 0 }, { idempotencyKey }) {
+      if (effect !== 'read') appendFileSync(join(folder, 'effects'), `${idempotencyKey} ${tag}\n`);
+      if (ms > 0) await delay(ms);
+      // The tool's own signal does not end it.
+      while (!mayEnd()) await delay(10);
+      return { tag };
+    },
+  });
+}
+
+/** Reads its answers from the prompt: a list of scripts and calls, one for each answer. It needs nothing but the conversation. */
+const { api, model, capabilities } = scriptedModel({ turns: [] });
+const provider = {
+  api,
+  model,
+  capabilities,
+  stream: (request, options) => scriptedModel({ turns: [answerTo(request)] }).stream(request, options),
+};
+
+function answerTo({ conversation, tools = [] }) {
+  const last = conversation.findLastIndex((item) => item.type === 'message' && item.role === 'user');
+  const results = conversation.slice(last + 1).filter(({ type }) => type.endsWith('_output'));
+  const { steps } = JSON.parse(conversation[last].content);
+  const step = steps[results.length];
+  const usage = { input_tokens: 0, output_tokens: 0 };
+  const text = { type: 'text', text: `I have read ${results.length} results. ` };
+  return { parts: step === undefined ? [text] : [text, partOf(step, tools.length > 0)], usage };
+}
+
+/** Each call has an id of its own, as a provider gives it. */
+function partOf(step, offersScripts) {
+  const call_id = `call_${randomUUID()}`;
+  if (step.type === 'call') return { ...step, call_id };
+  return offersScripts ? { type: 'call', name: 'run_script', arguments: { code: step.code }, call_id } : step;
+}
+
+const stores = await openStores(`libsql:${join(folder, 'toolscript.db')}`);
+const events = await openEventLog(`libsql:${join(folder, 'toolscript.db')}`);
+const files = fileStore(join(folder, 'scripts'));
+const scripts = { claim: watched(files.claim), journal: watched(files.journal), images: watched(files.images) };
+const agents = new HarnessAgents({
+  agents: [
+    { slug: 'caller', carrier: 'tool', functions: 'all' },
+    { slug: 'writer', carrier: 'text' },
+  ],
+  harness: {
+    workers: { size: 1 },
+    tools: [
+      tool('look', 'read', 'never'),
+      tool('mark', 'write', 'never'),
+      tool('note', 'external', 'always'),
+      tool('wait', 'read', 'never', 'go'),
+      tool('hang', 'write', 'never', 'never'),
+    ],
+    store: scripts,
+    suspensionKey: 'a secret of more than thirty-two bytes',
+    typecheck: 'off',
+  },
+  provider: () => provider,
+});
+const app = await createServer({
+  stores: { ...stores, threads: watched(stores.threads), runs: watched(stores.runs) },
+  events: watched(events),
+  scripts,
+  agents,
+  auth: { token },
+  logger: { level: 'warn', stream: process.stderr },
+  ...options,
+});
+process.once('SIGTERM', () => void close());
+await app.listen({ host: '127.0.0.1', port: 0 });
+process.stdout.write(`http://127.0.0.1:${app.server.address().port}\n`);
+if (kill?.at === 'after-ms') setTimeout(die, kill.count);
+
+async function close() {
+  await app.close();
+  await agents.close();
+  await events.close();
+  await stores.close();
+  // Tools that end never do not keep it.
+  process.exit();
+}

@@ -1,0 +1,301 @@
+import type { Caller, Scope } from '@toolscript/server';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually, openTestServer, TOKEN, type TestServer } from '../support/test-server.js';
+
+/*
+ * Every operation that /openapi.json describes is asked with the credentials of one principal for what another one has,
+ * whatever the ids, parameters and bodies are.
+ */
+
+/** Nothing but Ada's own data has this in it. */
+const CANARY = 'canary-of-ada';
+
+const ALL: readonly Scope[] = ['read', 'run', 'approve'];
+const CALLERS: Readonly<Record<string, Caller>> = {
+  ada: { principal: `${CANARY}-principal`, scopes: ALL },
+  bob: { principal: 'bob', scopes: ALL },
+  admin: { principal: 'admin', scopes: ['admin'] },
+  nobody: { principal: 'nobody', scopes: [] },
+};
+
+const PUBLIC = ['GET /healthz', 'GET /readyz'];
+
+interface Operation {
+  readonly method: string;
+  readonly path: string;
+  readonly parameters: readonly { readonly name: string; readonly in: string }[];
+  /** Names of members of its body; undefined where it has none. */
+  readonly body: readonly string[] | undefined;
+}
+
+let server: TestServer;
+let operations: readonly Operation[];
+/** Every id that Ada's data has. */
+let ids: readonly string[];
+
+beforeAll(async () => {
+  const auth = { token: TOKEN, authenticate: (token: string) => CALLERS[token] };
+  const limits = { requestsPerPrincipal: 1_000_000, failuresPerAddress: 1_000_000 };
+  server = await openTestServer({ auth, limits });
+  ids = await makeData(server);
+  operations = await describedOperations();
+});
+
+afterAll(() => server.close());
+
+/** A thread with a run that has ended, one that waits, and their approvals. */
+async function makeData(working: TestServer): Promise<readonly string[]> {
+  const ask = (method: string, path: string, body?: unknown, headers = {}) =>
+    working.call(method, path, body, { authorization: 'Bearer ada', ...headers });
+  const found = new Set<string>();
+  for (const verdict of ['approve', undefined]) {
+    const key = { 'idempotency-key': `${CANARY}-${verdict}` };
+    const { body } = await ask('POST', '/api/v2/submit', { prompt: `approve ${CANARY}` }, key);
+    const approval = await eventually(async () => {
+      const { body: page } = await ask('GET', `/api/v2/approvals?runId=${body.runId}`);
+      return page.data[0] as Record<string, string> | undefined;
+    });
+    for (const id of [body.runId, body.threadId, body.turnId, approval.approvalId, approval.callId, approval.scriptId])
+      found.add(id);
+    if (verdict === undefined) continue;
+    await ask('POST', `/api/v2/approvals/${approval.approvalId}`, { decision: verdict, note: CANARY });
+    await eventually(async () =>
+      (await ask('GET', `/api/v2/runs/${body.runId}`)).body.status === 'completed' ? true : undefined,
+    );
+  }
+  const request = { model: 'demo', input: `hello ${CANARY}`, metadata: { owner: CANARY } };
+  const { body: response } = await ask('POST', '/v1/responses', request);
+  return [...found, response.id].filter((id) => id !== undefined);
+}
+
+/** Operations that name something of a principal's own. */
+function aboutOwn(): readonly Operation[] {
+  return operations.filter(({ path }) => path.includes('{') && !path.startsWith('/v1/models'));
+}
+
+/** A problem document, or an error as clients of the OpenAI API read it. */
+function expectError(path: string, { status, type, text }: { status: number; type: string; text: string }): void {
+  const body = JSON.parse(text);
+  if (path.startsWith('/v1/') && body.error !== undefined) {
+    expect(body).toEqual({ error: expect.objectContaining({ message: expect.stringMatching(/\.$/u) }) });
+    return;
+  }
+  expect(type).toMatch(/^application\/problem\+json/u);
+  expect(body).toMatchObject({ status, title: expect.any(String), detail: expect.stringMatching(/\.$/u) });
+}
+
+async function describedOperations(): Promise<readonly Operation[]> {
+  const { body } = await server.call('GET', '/openapi.json');
+  return Object.entries(body.paths as Record<string, Record<string, Described>>).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { parameters = [], requestBody }]) => ({
+      method: method.toUpperCase(),
+      path,
+      parameters,
+      body: requestBody === undefined ? undefined : memberNames(requestBody.content['application/json']?.schema),
+    })),
+  );
+}
+
+interface Described {
+  readonly parameters?: Operation['parameters'];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema } | undefined>> };
+}
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, unknown>>;
+  readonly anyOf?: readonly Schema[];
+}
+
+function memberNames({ properties = {}, anyOf = [] }: Schema = {}): string[] {
+  return [...Object.keys(properties), ...anyOf.flatMap(memberNames)];
+}
+
+interface Asked {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+function valueOf(): fc.Arbitrary<unknown> {
+  const words = [
+    '',
+    'all',
+    'approve',
+    'full',
+    'jsonl',
+    'demo',
+    '1',
+    '0',
+    '-1',
+    '..',
+    '%',
+    '*',
+    `${CANARY}-principal`,
+    CANARY,
+  ];
+  return fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom(...ids) },
+    { weight: 3, arbitrary: fc.constantFrom(...words) },
+    { weight: 1, arbitrary: fc.string({ maxLength: 150 }) },
+    { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 2 }) },
+  );
+}
+
+function textOf(): fc.Arbitrary<string> {
+  return valueOf().map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
+}
+
+function requestOf({ method, path, parameters, body }: Operation): fc.Arbitrary<Asked> {
+  const named = (place: string) => parameters.filter((one) => one.in === place).map(({ name }) => name);
+  const texts = (names: readonly string[], options = {}) =>
+    fc.record(Object.fromEntries(names.map((name) => [name, textOf()])), options) as fc.Arbitrary<
+      Record<string, string>
+    >;
+  const some = { requiredKeys: [] };
+  const bodies = fc.oneof(
+    fc.record(Object.fromEntries((body ?? []).map((name) => [name, valueOf()])), some),
+    fc.constantFrom<unknown>('approve', 'deny', { decision: 'approve', input: { name: CANARY } }, { title: 'taken' }),
+    fc.constantFrom(...ids).map((threadId) => ({ prompt: 'hello', threadId, previous_response_id: threadId })),
+    fc.jsonValue(),
+  );
+  return fc
+    .record({
+      path: texts(named('path')),
+      query: texts(named('query'), some),
+      headers: texts(named('header'), some),
+      body: body === undefined ? fc.constant(undefined) : bodies,
+    })
+    .map((made) => ({
+      method,
+      url: `${Object.entries(made.path).reduce((whole, [name, value]) => whole.replace(`{${name}}`, encodeURIComponent(wellFormed(value)) || '_'), path)}?${new URLSearchParams(made.query)}`,
+      headers: Object.fromEntries(
+        Object.entries(made.headers).filter(([, value]) => value !== '' && /^[\u0021-\u007e]*$/u.test(value)),
+      ),
+      body: made.body === undefined ? undefined : JSON.stringify(made.body),
+    }));
+}
+
+function wellFormed(text: string): string {
+  return text.replaceAll(/\p{Surrogate}/gu, '_');
+}
+
+async function send(name: string, { method, url, headers, body }: Asked) {
+  const stop = new AbortController();
+  const response = await fetch(`${server.url}${url}`, {
+    method,
+    signal: stop.signal,
+    headers: {
+      ...headers,
+      ...(name === '' ? {} : { authorization: `Bearer ${name}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body }),
+  });
+  const type = response.headers.get('content-type') ?? '';
+  // A stream stays open while its run waits.
+  const isOpen = type.startsWith('text/event-stream') && response.headers.get('content-length') === null;
+  const text = isOpen ? await firstOf(response) : await response.text();
+  stop.abort();
+  return { status: response.status, type, text };
+}
+
+async function firstOf({ body }: Response): Promise<string> {
+  const reader = body!.getReader();
+  const waited = new Promise<{ value: undefined }>((resolve) => setTimeout(() => resolve({ value: undefined }), 100));
+  const { value } = await Promise.race([reader.read(), waited]);
+  return value === undefined ? '' : new TextDecoder().decode(value);
+}
+
+/** Ada's data in an answer, except the data of its request. */
+function leaks({ url, body = '', headers }: Asked, text: string): string[] {
+  const said = `${decodeURIComponent(url.replaceAll('+', ' '))}${body}${JSON.stringify(headers)}`;
+  return [CANARY, ...ids].filter((secret) => text.includes(secret) && !said.includes(secret));
+}
+
+/** All that Ada sees. */
+async function adasData(): Promise<unknown> {
+  const ask = async (path: string) => (await server.call('GET', path, undefined, { authorization: 'Bearer ada' })).body;
+  const { data: threads } = await ask('/api/v2/threads?limit=100');
+  return {
+    threads: await Promise.all(
+      threads.map(({ threadId }: { threadId: string }) => ask(`/api/v2/threads/${threadId}?operations=full`)),
+    ),
+    runs: await Promise.all(ids.filter((id) => id.startsWith('run_')).map((id) => ask(`/api/v2/runs/${id}`))),
+    approvals: await ask('/api/v2/approvals?state=all&limit=100'),
+    audit: await ask('/api/v2/audit?limit=100'),
+  };
+}
+
+describe('over all operations of /openapi.json', () => {
+  it('the search for leaks finds what Ada herself is shown', async () => {
+    const shown = new Set<string>();
+    const reading = aboutOwn().filter(({ method }) => method === 'GET');
+    for (const { path, method } of reading)
+      for (const id of ids) {
+        const asked = { method, url: path.replace(/\{\w+\}/u, id), headers: {}, body: undefined };
+        if (leaks(asked, (await send('ada', asked)).text).length > 0) shown.add(path);
+      }
+    expect(reading.map(({ path }) => path).filter((path) => !shown.has(path))).toEqual([]);
+  });
+
+  it.each(['bob', 'nobody'])(
+    'nothing of Ada is visible to %s, nothing of hers changes, and each error is a problem',
+    async (name) => {
+      const before = await adasData();
+      const statuses = new Map<string, Set<number>>();
+      const ofOperations = operations.map((one) => requestOf(one).map((asked) => ({ one, asked })));
+      await fc.assert(
+        fc.asyncProperty(fc.oneof(...ofOperations), async ({ one, asked }) => {
+          const { status, type, text } = await send(name, asked);
+          expect(leaks(asked, text)).toEqual([]);
+          expect(status).toBeLessThan(500);
+          if (status >= 400) expectError(one.path, { status, type, text });
+          const key = `${one.method} ${one.path}`;
+          statuses.set(key, (statuses.get(key) ?? new Set()).add(status));
+        }),
+        { numRuns: 1_500, endOnFailure: true },
+      );
+      expect(await adasData()).toEqual(before);
+      for (const { method, path } of operations) {
+        const seen = statuses.get(`${method} ${path}`) ?? new Set();
+        expect(seen.size, `${method} ${path} was never asked`).toBeGreaterThan(0);
+        const isOpen = [...seen].some((status) => status < 400);
+        if (name === 'nobody') expect(isOpen, path).toBe(PUBLIC.includes(`${method} ${path}`));
+      }
+    },
+  );
+
+  it("Ada's thread, run, approval and stream are not found for others, administrators among them", async () => {
+    const before = await adasData();
+    for (const name of ['bob', 'admin'])
+      for (const { method, path, body } of aboutOwn())
+        for (const id of ids) {
+          const sent = path.includes('approvals') ? 'approve' : { title: 'x' };
+          const answer = await send(name, {
+            method,
+            url: path.replace(/\{\w+\}/u, id),
+            headers: {},
+            body: body === undefined ? undefined : JSON.stringify(sent),
+          });
+          expect(answer.status, `${method} ${path} ${id}`).toBe(404);
+          expectError(path, answer);
+        }
+    expect(await adasData()).toEqual(before);
+  });
+
+  it('each one needs a token and a scope', async () => {
+    for (const { method, path } of operations) {
+      const asked = { method, url: path.replaceAll(/\{\w+\}/gu, 'x'), headers: {}, body: undefined };
+      const isPublic = PUBLIC.includes(`${method} ${path}`);
+      const without = await send('', asked);
+      expect(without.status, `${method} ${path}`).toBe(isPublic ? 200 : 401);
+      if (isPublic) continue;
+      const { detail, error } = JSON.parse((await send('nobody', asked)).text);
+      expect(detail ?? error.message).toMatch(/^This needs the scope "(?:read|run|approve|admin)"/u);
+      expect((await send('wrong', asked)).status).toBe(401);
+    }
+    expect(operations.length).toBeGreaterThan(12);
+  });
+});

@@ -1,0 +1,122 @@
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { join } from 'node:path';
+import type { StreamEvent } from '@toolscript/core/protocol';
+import { KeyFolder, makeApiKey } from '@toolscript/server';
+import fastify from 'fastify';
+import { afterEach, describe, expect, it } from 'vitest';
+import { sendEvents } from '#server/http/sse.js';
+import { eventually, openTestServer, TOKEN, type TestServer, type TestServerOptions } from '../support/test-server.js';
+
+const closers: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close();
+});
+
+async function open(options: TestServerOptions): Promise<TestServer> {
+  const server = await openTestServer({ drainMs: 100, ...options });
+  closers.push(() => server.close());
+  return server;
+}
+
+async function follow(server: TestServer, runId: string, token = TOKEN): Promise<Response> {
+  const stop = new AbortController();
+  closers.push(() => stop.abort());
+  return fetch(`${server.url}/api/v2/stream/${runId}`, {
+    headers: { authorization: `Bearer ${token}` },
+    signal: stop.signal,
+  });
+}
+
+async function waitingRun(server: TestServer, headers = {}): Promise<string> {
+  const { body } = await server.call('POST', '/api/v2/submit', { prompt: 'slow 500' }, headers);
+  return body.runId;
+}
+
+describe('open streams of one principal', () => {
+  it('are bounded: one more is 429, another principal has its own, and one that closes makes room', async () => {
+    const authenticate = (token: string) => ({ principal: token, scopes: ['read', 'run'] as const });
+    const server = await open({ auth: { token: TOKEN, authenticate }, limits: { streamsPerPrincipal: 2 } });
+    const runs = {
+      ada: await waitingRun(server, { authorization: 'Bearer ada' }),
+      bob: await waitingRun(server, { authorization: 'Bearer bob' }),
+    };
+    const first = await follow(server, runs.ada, 'ada');
+    expect((await follow(server, runs.ada, 'ada')).status).toBe(200);
+    const refused = await follow(server, runs.ada, 'ada');
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('content-type')).toMatch(/^application\/problem\+json/u);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await refused.json()).toMatchObject({ detail: expect.stringMatching(/^You have 2 event streams open/u) });
+    expect((await follow(server, runs.bob, 'bob')).status).toBe(200);
+    await first.body!.cancel();
+    await eventually(async () => ((await follow(server, runs.ada, 'ada')).status === 200 ? true : undefined));
+  });
+
+  it('end when their key is revoked, and those of others go on', async () => {
+    const server = await open({});
+    const keys = new KeyFolder(join(server.folder, 'keys'));
+    const keyed = await open({ auth: { token: TOKEN, keys } });
+    const [one, other] = [1, 2].map(() => makeApiKey({ name: 'ci', principal: 'ada', scopes: ['read', 'run'] }));
+    for (const { key } of [one!, other!]) await keys.add(key);
+    const runId = await waitingRun(keyed, { authorization: `Bearer ${one!.token}` });
+    const [ending, lasting] = [await follow(keyed, runId, one!.token), await follow(keyed, runId, other!.token)];
+    const lastingEnd = lasting.text().catch(() => 'aborted');
+    await keys.delete(one!.key.keyId);
+    expect(await ending.text()).not.toContain('response_done');
+    expect((await follow(keyed, runId, one!.token)).status).toBe(401);
+    expect(await Promise.race([lastingEnd, Promise.resolve('open')])).toBe('open');
+  });
+});
+
+describe('a client that reads nothing', () => {
+  it('is dropped by a stream, which ends with it', async () => {
+    const app = fastify({ forceCloseConnections: true });
+    closers.push(() => app.close());
+    let sent = 0;
+    let isEnded = false;
+    async function* endless(): AsyncGenerator<StreamEvent> {
+      try {
+        for (; ; sent += 1) yield { seq: sent, payload: { type: 'item_delta', text: 'x'.repeat(60_000) } } as never;
+      } finally {
+        isEnded = true;
+      }
+    }
+    app.get('/', async (_request, reply) => {
+      const controller = new AbortController();
+      await sendEvents(reply, endless(), { controller, stallMs: 200 });
+      return reply;
+    });
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    connectTo(app.server.address() as AddressInfo).write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await eventually(async () => (isEnded ? true : undefined));
+    const sentUntilThen = sent;
+    await eventually(async () => ((await connectionsOf(app.server)) === 0 ? true : undefined));
+    expect(sent).toBe(sentUntilThen);
+  });
+
+  it('is dropped by every other route', async () => {
+    const server = await open({ limits: { stallTimeoutMs: 200 } });
+    const { port } = new URL(server.url);
+    const ask = 'GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n';
+    const socket = connectTo({ port: Number(port) });
+    // More answers than the buffers of the system hold.
+    socket.write(ask.repeat(2_000));
+    await eventually(async () => ((await connectionsOf(server.app.server)) === 1 ? true : undefined));
+    await eventually(async () => ((await connectionsOf(server.app.server)) === 0 ? true : undefined));
+    expect((await server.call('GET', '/healthz')).status).toBe(200);
+  });
+});
+
+function connectTo({ port }: { port: number }): Socket {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {});
+  closers.push(() => socket.destroy());
+  return socket;
+}
+
+function connectionsOf(server: TestServer['app']['server']): Promise<number> {
+  return new Promise((resolve) => {
+    server.getConnections((_error, count) => resolve(count));
+  });
+}

@@ -1,0 +1,107 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { openStores } from '@toolscript/server/stores';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Database } from '#server/stores/tables/database.js';
+import { newFolder } from './support/new-folder.js';
+
+const open: Database[] = [];
+
+afterEach(() => {
+  for (const database of open.splice(0)) database.close();
+});
+
+function newPath(): string {
+  return join(newFolder(), 'grouped.db');
+}
+
+function openDatabase(path = newPath()): Database {
+  const database = new Database(path);
+  open.push(database);
+  database.script('CREATE TABLE IF NOT EXISTS names (name TEXT PRIMARY KEY)');
+  return database;
+}
+
+function add(database: Database, name: string): () => string {
+  return () => database.write(() => (database.run('INSERT INTO names VALUES (:name)', { name }), name));
+}
+
+function namesIn(database: Database): unknown[] {
+  return database.all('SELECT name FROM names ORDER BY name').map(({ name }) => name);
+}
+
+describe('calls that are committed together', () => {
+  it('undo nothing of one another', () => {
+    const database = openDatabase();
+    const broken = () =>
+      database.write(() => {
+        database.run("INSERT INTO names VALUES ('half')");
+        throw new Error('broken');
+      });
+    const outcomes = database.together([add(database, 'a'), broken, add(database, 'a'), add(database, 'b')]);
+    expect(outcomes).toMatchObject([{ value: 'a' }, { error: { message: 'broken' } }, { error: {} }, { value: 'b' }]);
+    expect(namesIn(database)).toEqual(['a', 'b']);
+  });
+
+  it('have all failed where the commit fails', () => {
+    const database = openDatabase();
+    database.script('CREATE TABLE friends (name TEXT REFERENCES names (name) DEFERRABLE INITIALLY DEFERRED) STRICT');
+    const befriend = () => database.write(() => database.run("INSERT INTO friends VALUES ('nobody')"));
+    const outcomes = database.together<unknown>([() => namesIn(database), add(database, 'a'), befriend]);
+    expect(outcomes).toMatchObject([{ value: [] }, { error: {} }, { error: {} }]);
+    expect(namesIn(database)).toEqual([]);
+    expect(database.together([add(database, 'b')])).toEqual([{ value: 'b' }]);
+  });
+
+  it('see what earlier ones have written, and no other connection sees it before the end', () => {
+    const path = newPath();
+    const [database, other] = [openDatabase(path), openDatabase(path)];
+    const seen = database.together<unknown>([add(database, 'a'), () => namesIn(database), () => namesIn(other)]);
+    expect(seen).toEqual([{ value: 'a' }, { value: ['a'] }, { value: [] }]);
+    expect(namesIn(other)).toEqual(['a']);
+  });
+
+  it('are followed by a commit that is flushed, where one of them asks for it', () => {
+    const path = newPath();
+    const database = openDatabase(path);
+    const growthOf = (flush: boolean, name: string) => {
+      const before = statSync(`${path}-wal`).size;
+      database.together([() => database.write(() => database.run(`INSERT INTO names VALUES ('${name}')`), { flush })]);
+      return statSync(`${path}-wal`).size - before;
+    };
+    const [first, ordinary, flushed] = [growthOf(false, 'a'), growthOf(false, 'b'), growthOf(true, 'c')];
+    expect([first > 0, ordinary > 0, flushed > ordinary]).toEqual([true, true, true]);
+    expect(database.all('PRAGMA synchronous')).toEqual([{ synchronous: 2 }]);
+  });
+
+  it('take no lock where they only read', () => {
+    const path = newPath();
+    const [database, other] = [openDatabase(path), openDatabase(path)];
+    const read = () => database.read(() => namesIn(database));
+    const outcomes = other.write(() => database.together([read, read]));
+    expect(outcomes).toEqual([{ value: [] }, { value: [] }]);
+  });
+});
+
+it('many calls at once have the same answers as one after another', async () => {
+  const stores = await openStores(`libsql:${join(newFolder(), 'many.db')}`);
+  const input = [{ type: 'message' as const, id: 'item_1', role: 'user' as const, content: 'hello' }];
+  const calls = Array.from({ length: 250 }, (_, index) =>
+    stores.runs
+      .create({ principal: 'ada', thread: { create: {} }, input, idempotencyKey: `key ${index % 100}` })
+      .then(({ run, isNew }) => ({ index, runId: run.runId, isNew })),
+  );
+  const created = await Promise.all(calls);
+  expect(created.filter(({ isNew }) => isNew).map(({ index }) => index)).toEqual(
+    Array.from({ length: 100 }, (_, index) => index),
+  );
+  for (const { index, runId } of created) expect(runId).toBe(created[index % 100]!.runId);
+  const claims = await Promise.all(
+    Array.from({ length: 120 }, () => stores.runs.claim({ owner: 'test', leaseMs: 60_000 })),
+  );
+  expect(claims.map((claim) => claim?.run.runId)).toEqual([
+    ...created.slice(0, 100).map(({ runId }) => runId),
+    ...Array.from({ length: 20 }, () => undefined),
+  ]);
+  await stores.close();
+});

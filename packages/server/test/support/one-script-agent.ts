@@ -1,0 +1,61 @@
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { createHarness, defineTool, type HarnessOptions } from '@toolscript/core';
+import { defineAgent } from '@toolscript/core/agent';
+import { scriptedModel } from '@toolscript/core/providers';
+import type { ServedAgent } from '@toolscript/server';
+import { z } from 'zod';
+
+/**
+ * The agent `one-script`: the prompt is the script that it runs. Its tools: `mark` has an effect, `note` needs an
+ * approval, and `hang` ends never, whatever its signal says.
+ */
+export function oneScriptAgent(
+  options: Omit<HarnessOptions, 'tools'>,
+  effectsFile: string,
+): ServedAgent & { close(): Promise<void> } {
+  const config = defineAgent({ slug: 'one-script' });
+  const input = z.object({ tag: z.string() });
+  const execute = ({ tag }: { tag: string }, { idempotencyKey }: { idempotencyKey: string }) => {
+    appendFileSync(effectsFile, `${idempotencyKey} ${tag}\n`);
+    return { tag };
+  };
+  const tools = [
+    defineTool({ name: 'mark', description: 'mark', effect: 'write', approval: 'never', input, execute }),
+    defineTool({ name: 'note', description: 'note', effect: 'write', approval: 'always', input, execute }),
+    defineTool({
+      name: 'hang',
+      description: 'hang',
+      effect: 'write',
+      approval: 'never',
+      input,
+      execute: (given, context) => {
+        execute(given, context);
+        return new Promise(() => {});
+      },
+    }),
+  ];
+  const harness = createHarness({ ...options, tools, typecheck: 'off' });
+  const { api, model, capabilities } = scriptedModel({ turns: [] });
+  const provider: Awaited<ReturnType<ServedAgent['open']>>['provider'] = {
+    api,
+    model,
+    capabilities,
+    stream: (request, streaming) => {
+      const { conversation } = request;
+      const last = conversation.findLastIndex((item) => item.type === 'message' && item.role === 'user');
+      const hasRun = conversation.slice(last).some(({ type }) => type === 'script_execution_output');
+      const code = (conversation[last] as { content: string }).content;
+      const part = hasRun ? ({ type: 'text', text: 'It has run.' } as const) : ({ type: 'script', code } as const);
+      const usage = { input_tokens: 0, output_tokens: 0 };
+      return scriptedModel({ turns: [{ parts: [part], usage }] }).stream(request, streaming);
+    },
+  };
+  return { config, open: async () => ({ agent: config, provider, harness }), close: () => harness.close() };
+}
+
+/** The tags of the effects that took place, in order. */
+export function effectsIn(file: string): string[] {
+  if (!existsSync(file)) return [];
+  const lines = readFileSync(file, 'utf8').trim().split('\n');
+  return lines.map((line) => line.split(' ')[1]!);
+}

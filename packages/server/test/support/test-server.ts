@@ -1,0 +1,140 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileStore, type HarnessOptions } from '@toolscript/core';
+import type { ServiceStores, StreamEvent } from '@toolscript/core/protocol';
+import {
+  AuditFile,
+  createServer,
+  demoAgent,
+  fixedAgents,
+  type ServedAgent,
+  type ServerOptions,
+} from '@toolscript/server';
+import { openEventLog, openStores } from '@toolscript/server/stores';
+import { sharedThreads } from '../../../core/test/support/shared-threads.js';
+
+export const TOKEN = 'test-token-of-the-server';
+
+type HarnessParts = Pick<HarnessOptions, 'store' | 'suspensionKey' | 'audit'>;
+
+export interface TestServerOptions extends Partial<Omit<ServerOptions, 'agents' | 'stores'>> {
+  /** Agents beside the demo, which is the first. */
+  agents?: (parts: HarnessParts) => readonly ServedAgent[] | Promise<readonly ServedAgent[]>;
+  /** In place of those of the folder. */
+  stores?: ServiceStores;
+  /** The data of an earlier test server, for another one. */
+  folder?: string;
+}
+
+interface Answer {
+  readonly status: number;
+  // Tests look into it as they need.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly body: any;
+  readonly headers: Headers;
+}
+
+/** A server over libsql in a folder of its own, at a free port of this machine. */
+export async function openTestServer({ agents, folder, ...options }: TestServerOptions = {}) {
+  const data = folder ?? mkdtempSync(join(tmpdir(), 'toolscript-server-'));
+  const stores = await openStores(`libsql:${join(data, 'toolscript.db')}`);
+  const events = await openEventLog(`libsql:${join(data, 'toolscript.db')}`);
+  const scripts = fileStore(join(data, 'scripts'));
+  const audit = new AuditFile(join(data, 'audit.jsonl'));
+  const parts = { ...sharedThreads(), store: scripts, suspensionKey: new Uint8Array(32).fill(7), audit: audit.append };
+  const demo = demoAgent(parts);
+  const served: readonly (ServedAgent & { close?: () => Promise<void> })[] = [demo, ...((await agents?.(parts)) ?? [])];
+  const app = await createServer({
+    stores,
+    events,
+    scripts,
+    audit,
+    agents: fixedAgents(served),
+    auth: { token: TOKEN },
+    logger: false,
+    ...options,
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+
+  const close = async ({ keepsData = false } = {}) => {
+    await app.close();
+    for (const agent of served) await agent.close?.();
+    await events.close();
+    await stores.close();
+    audit.close();
+    if (!keepsData) rmSync(data, { recursive: true, force: true });
+  };
+  return { url, app, ...testClient(url), close, stores, events, scripts, folder: data };
+}
+
+export type TestServer = Awaited<ReturnType<typeof openTestServer>>;
+
+/** Sends requests to a server, as the user of this machine. */
+export function testClient(url: string) {
+  const call = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${TOKEN}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      body: text === '' ? undefined : JSON.parse(text),
+      headers: response.headers,
+    } as Answer;
+  };
+
+  /** The events of a run until its stream ends, or until `isLast` says so. */
+  const follow = async (
+    runId: string,
+    { from = 0, isLast = () => false }: { from?: number; isLast?: (event: StreamEvent) => boolean } = {},
+  ): Promise<StreamEvent[]> => {
+    const stop = new AbortController();
+    const response = await fetch(`${url}/api/v2/stream/${runId}?from=${from}`, {
+      headers: { authorization: `Bearer ${TOKEN}` },
+      signal: stop.signal,
+    });
+    const found: StreamEvent[] = [];
+    for await (const event of eventsIn(response)) {
+      found.push(event);
+      if (isLast(event)) break;
+    }
+    stop.abort();
+    return found;
+  };
+  return { call, follow };
+}
+
+export type TestClient = ReturnType<typeof testClient>;
+
+/** The events of a response with server-sent events. */
+async function* eventsIn(response: Response): AsyncGenerator<StreamEvent> {
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    const frames = text.split('\n\n');
+    text = frames.pop()!;
+    for (const frame of frames) {
+      const data = /^data: (.*)$/mu.exec(frame)?.[1];
+      if (data !== undefined) yield JSON.parse(data) as StreamEvent;
+    }
+  }
+}
+
+/** Asks until there is an answer that is wanted. */
+export async function eventually<Value>(ask: () => Promise<Value | undefined>): Promise<Value> {
+  for (;;) {
+    const value = await ask();
+    if (value !== undefined) return value;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
