@@ -1,0 +1,158 @@
+import { ToolscriptUsageError } from '@toolscript/core';
+import { z } from 'zod';
+import { expandVariables, ConfigurationError } from './variables.js';
+
+/** The rule for a tool: it runs without a question, it asks before every call, or scripts do not see it. */
+export type ToolAction = 'allow' | 'ask' | 'block';
+
+export interface StdioTransport {
+  readonly type: 'stdio';
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Added to PATH, HOME and the other variables that every server gets; nothing else is inherited. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string | undefined;
+}
+
+export interface HttpTransport {
+  /** `http`: Streamable HTTP, and the older SSE if the server supports only that. `sse`: only SSE. */
+  readonly type: 'http' | 'sse';
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** One server of the configuration, with its variables expanded. */
+export interface ServerConfig {
+  /** The name in the configuration. */
+  readonly name: string;
+  readonly transport: StdioTransport | HttpTransport;
+  /** By the server's own name of the tool; `*` for all others. */
+  readonly tools: Readonly<Record<string, ToolAction>>;
+  /** Whether `readOnlyHint` and the other hints decide about effect and approval. */
+  readonly trustAnnotations: boolean;
+  readonly connectTimeoutMs: number | undefined;
+  readonly callTimeoutMs: number | undefined;
+}
+
+export interface FailedConfig {
+  readonly name: string;
+  /** One sentence with the problem and its fix. */
+  readonly problem: string;
+}
+
+export interface ReadConfig {
+  readonly servers: readonly ServerConfig[];
+  /** Servers with an unusable configuration; the others work. */
+  readonly failed: readonly FailedConfig[];
+}
+
+const milliseconds = z.number().int().min(1).max(86_400_000);
+const texts = z.record(z.string(), z.string());
+
+/** Configurations are shared with other clients, so unknown members are ignored. */
+const EntrySchema = z.object({
+  type: z.enum(['stdio', 'http', 'streamable-http', 'streamableHttp', 'sse']).optional(),
+  command: z.string().min(1).optional(),
+  args: z.array(z.string()).optional(),
+  env: texts.optional(),
+  cwd: z.string().optional(),
+  url: z.string().optional(),
+  headers: texts.optional(),
+  disabled: z.boolean().optional(),
+  enabled: z.boolean().optional(),
+  tools: z.record(z.string(), z.enum(['allow', 'ask', 'block'])).optional(),
+  trustAnnotations: z.boolean().optional(),
+  connectTimeoutMs: milliseconds.optional(),
+  callTimeoutMs: milliseconds.optional(),
+});
+
+type Entry = z.infer<typeof EntrySchema>;
+type Expand = (text: string) => string;
+
+/**
+ * Reads the usual `{ "mcpServers": { NAME: { command, args, env } | { url, headers } } }`, and the `servers` of
+ * Visual Studio Code. Throws a `ToolscriptUsageError` if there is no such object; a single invalid server is listed
+ * in `failed`. Disabled servers are omitted.
+ */
+export function readMcpConfig(
+  config: unknown,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): ReadConfig {
+  const servers: ServerConfig[] = [];
+  const failed: FailedConfig[] = [];
+  for (const [name, given] of Object.entries(serversOf(config))) {
+    try {
+      const entry = readEntry(given);
+      if (entry.disabled === true || entry.enabled === false) continue;
+      servers.push(serverConfig(name, entry, (text) => expandVariables(text, environment)));
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error;
+      failed.push({ name, problem: `The MCP server "${name}" is not started: ${error.message}.` });
+    }
+  }
+  return { servers, failed };
+}
+
+function serversOf(config: unknown): Record<string, unknown> {
+  const { mcpServers, servers } = (isRecord(config) ? config : {}) as Record<string, unknown>;
+  const found = mcpServers ?? servers;
+  if (isRecord(found)) return found;
+  throw new ToolscriptUsageError(
+    'An MCP configuration must be an object: { "mcpServers": { "NAME": { "command": … } or { "url": … } } }.',
+  );
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function readEntry(given: unknown): Entry {
+  const result = EntrySchema.safeParse(given);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const path = issue?.path.map(String).join('.') ?? '';
+  throw new ConfigurationError(`${path === '' ? 'its entry' : `"${path}"`} is wrong: ${issue?.message ?? 'unknown'}`);
+}
+
+function serverConfig(name: string, entry: Entry, expand: Expand): ServerConfig {
+  return {
+    name,
+    transport: transportOf(entry, expand),
+    tools: entry.tools ?? {},
+    trustAnnotations: entry.trustAnnotations ?? true,
+    connectTimeoutMs: entry.connectTimeoutMs,
+    callTimeoutMs: entry.callTimeoutMs,
+  };
+}
+
+function transportOf(entry: Entry, expand: Expand): StdioTransport | HttpTransport {
+  const { command, url, type } = entry;
+  if (command !== undefined && url !== undefined)
+    throw new ConfigurationError('it has both "command" and "url"; remove one of them');
+  if (command !== undefined && (type === undefined || type === 'stdio'))
+    return {
+      type: 'stdio',
+      command: expand(command),
+      args: (entry.args ?? []).map(expand),
+      env: expandAll(entry.env, expand),
+      cwd: entry.cwd === undefined ? undefined : expand(entry.cwd),
+    };
+  if (url !== undefined && type !== 'stdio')
+    return {
+      type: type === 'sse' ? 'sse' : 'http',
+      url: readUrl(expand(url)),
+      headers: expandAll(entry.headers, expand),
+    };
+  throw new ConfigurationError('it needs "command" (a program to start) or "url" (a server to connect to)');
+}
+
+function expandAll(texts: Readonly<Record<string, string>> | undefined, expand: Expand): Record<string, string> {
+  return Object.fromEntries(Object.entries(texts ?? {}).map(([name, text]) => [name, expand(text)]));
+}
+
+function readUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol))
+    throw new ConfigurationError('"url" must be an address that begins with http:// or https://');
+  return url;
+}

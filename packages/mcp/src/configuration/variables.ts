@@ -1,0 +1,19 @@
+/** `${NAME}`, `${env:NAME}` or `${NAME:-default}`, as the configurations of well-known clients write them. */
+const REFERENCE = /\$\{([^}]*)\}/gu;
+const NAME = /^(?:env:)?(?<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?<fallback>.*))?$/su;
+
+/** A server with an unusable configuration. The message ends a sentence about it. */
+export class ConfigurationError extends Error {}
+
+/** Replaces references to environment variables. Throws a `ConfigurationError` for one that is not set. */
+export function expandVariables(text: string, environment: Readonly<Record<string, string | undefined>>): string {
+  return text.replaceAll(REFERENCE, (whole, inner: string) => {
+    const { name, fallback } = NAME.exec(inner)?.groups ?? {};
+    if (name === undefined)
+      throw new ConfigurationError(`"${whole}" is not a reference to a variable; write \${NAME} or \${NAME:-default}`);
+    const value = environment[name];
+    if (value !== undefined && (value !== '' || fallback === undefined)) return value;
+    if (fallback !== undefined) return fallback;
+    throw new ConfigurationError(`the environment variable ${name} is not set; set it, or write \${${name}:-default}`);
+  });
+}

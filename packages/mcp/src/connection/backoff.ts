@@ -1,0 +1,32 @@
+export interface ReconnectOptions {
+  /** The wait before the first attempt, in ms; doubled before each further one. Default 500. */
+  readonly firstDelayMs?: number;
+  /** Default 30 000. */
+  readonly maxDelayMs?: number;
+  /** Number of consecutive attempts before only a call or `reconnect` retries. Default 6. */
+  readonly attempts?: number;
+}
+
+/** The waits between attempts to reconnect: exponential, with up to a fifth taken off at random. */
+export class Backoff {
+  readonly #options: Required<ReconnectOptions>;
+  #failures = 0;
+
+  constructor({ firstDelayMs = 500, maxDelayMs = 30_000, attempts = 6 }: ReconnectOptions = {}) {
+    this.#options = { firstDelayMs, maxDelayMs, attempts };
+  }
+
+  /** The next wait in ms; undefined if no attempts remain. */
+  next(): number | undefined {
+    const { firstDelayMs, maxDelayMs, attempts } = this.#options;
+    if (this.#failures >= attempts) return undefined;
+    const full = Math.min(maxDelayMs, firstDelayMs * 2 ** this.#failures);
+    this.#failures += 1;
+    return full * (1 - Math.random() / 5);
+  }
+
+  /** Resets the waits after the server has worked. */
+  reset(): void {
+    this.#failures = 0;
+  }
+}

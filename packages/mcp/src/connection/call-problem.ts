@@ -1,0 +1,35 @@
+import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+import { ToolCallError } from '@toolscript/core';
+import { ConnectError } from './open-client.js';
+import { messageOf, plainLines } from './readable.js';
+
+/** The server no longer knows the session: over Streamable HTTP it then answers 404. */
+export function isLostSession(error: unknown): boolean {
+  return error instanceof SdkHttpError && error.status === 404;
+}
+
+/** The message for a script about a call without a result. */
+export function callProblem(server: string, error: unknown, timeoutMs: number): Error {
+  if (error instanceof ConnectError) return failed(error.message, 'not-connected');
+  const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
+  const said = plainLines(`${messageOf(error)}${cause}`, 2_000);
+  const code = error instanceof SdkError ? error.code : undefined;
+  if (code === SdkErrorCode.ConnectionClosed)
+    return failed(
+      `The MCP server "${server}" ended during the call. Whether the call took effect is unknown.`,
+      'closed',
+    );
+  if (code === SdkErrorCode.RequestTimeout)
+    return failed(
+      `The MCP server "${server}" did not answer within ${timeoutMs} ms. Whether the call took effect is unknown.`,
+      'timeout',
+    );
+  if (error instanceof ProtocolError) return failed(`The MCP server "${server}" refused the call: ${said}`, 'refused');
+  if (code === SdkErrorCode.InvalidResult)
+    return failed(`The MCP server "${server}" answered with a result that the protocol does not allow.`, 'invalid');
+  return failed(`The call of the MCP server "${server}" failed: ${said}`, 'failed');
+}
+
+function failed(message: string, reason: string): ToolCallError {
+  return new ToolCallError('ToolExecutionError', message, { reason });
+}

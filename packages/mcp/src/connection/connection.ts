@@ -1,0 +1,269 @@
+import type { CallToolResult, Client, OAuthClientProvider } from '@modelcontextprotocol/client';
+import type { ServerConfig } from '../configuration/server-config.js';
+import { Backoff, type ReconnectOptions } from './backoff.js';
+import { callProblem, isLostSession } from './call-problem.js';
+import type { InboundHandlers } from './inbound.js';
+import { LogLimit } from './log-limit.js';
+import { listPages, readPage, type Listed, type Page } from './list-pages.js';
+import { ConnectError, openClient } from './open-client.js';
+import { messageOf, oneLine } from './readable.js';
+
+/**
+ * `waiting`: it retries shortly. `failed`: only a call or `reconnect` retries.
+ *
+ * connecting → connected → (the server ends) waiting → connecting …; after too many failures in a row → failed.
+ */
+export type ConnectionState = 'connecting' | 'connected' | 'waiting' | 'failed' | 'closed';
+
+export interface ConnectionOptions {
+  readonly handlers: InboundHandlers;
+  readonly authProvider: OAuthClientProvider | undefined;
+  readonly clientInfo: { readonly name: string; readonly version: string };
+  readonly howToLogIn: string | undefined;
+  readonly connectTimeoutMs: number;
+  readonly callTimeoutMs: number;
+  readonly reconnect: ReconnectOptions;
+}
+
+export interface ConnectionListener {
+  /** Called, and awaited, with the tools of every new connection and of every change. */
+  onTools(listed: Listed): Promise<void>;
+  onState(state: ConnectionState, problem: string | undefined): void;
+  /** A message that the server wrote for its operator. */
+  onLog(level: string, text: string): void;
+}
+
+/** Maximum number of tools of one server. */
+const MAX_TOOLS = 2_000;
+/** A connection that has lasted this long counts as working, in ms. */
+const STABLE_MS = 10_000;
+const MAX_LOG_TEXT = 2_000;
+
+/** The connection to one server, which reconnects after a loss. Only the server keeps the process alive. */
+export class ServerConnection {
+  readonly #config: ServerConfig;
+  readonly #options: ConnectionOptions;
+  readonly #listener: ConnectionListener;
+  readonly #backoff: Backoff;
+  readonly #closing = new AbortController();
+  readonly #logLimit = new LogLimit();
+  #state: ConnectionState = 'connecting';
+  #problem: string | undefined;
+  #client: Client | undefined;
+  #opening: Promise<Client> | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #openedAt = 0;
+  /** The list is being read, or must be read again afterwards. */
+  #isRefreshing = false;
+  #isListStale = false;
+
+  constructor(config: ServerConfig, options: ConnectionOptions, listener: ConnectionListener) {
+    this.#config = config;
+    this.#options = options;
+    this.#listener = listener;
+    this.#backoff = new Backoff(options.reconnect);
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  /** Why it is not connected; a sentence for the user. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  get client(): Client | undefined {
+    return this.#client;
+  }
+
+  /** Connects. Resolves even if that fails. */
+  async start(): Promise<void> {
+    await this.#open().catch(() => {});
+  }
+
+  /** Retries at once. */
+  async reconnect(): Promise<void> {
+    this.#backoff.reset();
+    if (this.#client === undefined) await this.start();
+  }
+
+  callTool(
+    { name, inputSchema }: { readonly name: string; readonly inputSchema: unknown },
+    input: Record<string, unknown>,
+    { signal, onProgress }: { signal: AbortSignal; onProgress: (message: string) => void },
+  ): Promise<CallToolResult> {
+    return this.#request((client, timeout) =>
+      client.callTool(
+        { name, arguments: input },
+        {
+          // Passed here, so that the client requests no list; without an output schema, because the harness
+          // validates.
+          toolDefinition: { name, inputSchema: inputSchema as { type: 'object' } },
+          signal,
+          timeout,
+          resetTimeoutOnProgress: true,
+          onprogress: ({ progress, total, message }) => onProgress(progressText(progress, total, message)),
+        },
+      ),
+    );
+  }
+
+  /** Makes a request that only reads. */
+  read<Result>(
+    request: (client: Client, options: { timeout: number; signal: AbortSignal }) => Promise<Result>,
+    signal: AbortSignal,
+  ): Promise<Result> {
+    return this.#request((client, timeout) => request(client, { timeout, signal }));
+  }
+
+  listPage(
+    list: Pick<Parameters<typeof readPage>[1], 'method' | 'member'>,
+    cursor: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Page> {
+    return this.read(
+      (client, { timeout }) => readPage(client, { ...list, timeoutMs: timeout, signal }, cursor),
+      signal,
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#setState('closed', undefined);
+    this.#closing.abort();
+    clearTimeout(this.#retry);
+    const client = this.#client ?? (await this.#opening?.catch(() => undefined));
+    this.#client = undefined;
+    await client?.close().catch(() => {});
+  }
+
+  /** A server that has lost the session has not processed the request, so it is repeated in a new session. */
+  async #request<Result>(make: (client: Client, timeoutMs: number) => Promise<Result>): Promise<Result> {
+    const { callTimeoutMs } = this.#options;
+    try {
+      const client = await this.#open();
+      try {
+        return await make(client, callTimeoutMs);
+      } catch (error) {
+        if (!isLostSession(error)) throw error;
+        await this.#drop(client);
+        return await make(await this.#open(), callTimeoutMs);
+      }
+    } catch (error) {
+      throw callProblem(this.#config.name, error, callTimeoutMs);
+    }
+  }
+
+  /** Closes a connection that failed while it was opening. */
+  async #drop(client: Client): Promise<void> {
+    if (this.#client === client) this.#client = undefined;
+    await client.close().catch(() => {});
+  }
+
+  /** The open client, or the one that is being opened. Rejects with a `ConnectError`. */
+  #open(): Promise<Client> {
+    if (this.#state === 'closed')
+      return Promise.reject(new ConnectError(`The connection to the MCP server "${this.#config.name}" is closed.`));
+    if (this.#client !== undefined) return Promise.resolve(this.#client);
+    clearTimeout(this.#retry);
+    this.#opening ??= this.#connect();
+    return this.#opening;
+  }
+
+  /** Clears `#opening` before it reports the result, so that a listener may retry. */
+  async #connect(): Promise<Client> {
+    this.#setState('connecting', this.#problem);
+    try {
+      const { connectTimeoutMs: timeoutMs, ...options } = this.#options;
+      const client = await openClient(this.#config, {
+        ...options,
+        timeoutMs,
+        onListChanged: () => this.#listChanged(),
+        signal: this.#closing.signal,
+      });
+      this.#follow(client);
+      await this.#refresh(client);
+      if (this.#client !== client)
+        throw new ConnectError(`The MCP server "${this.#config.name}" ended directly after its start.`);
+      this.#opening = undefined;
+      this.#setState('connected', undefined);
+      return client;
+    } catch (error) {
+      this.#problem = messageOf(error);
+      const client = this.#client;
+      this.#client = undefined;
+      await client?.close().catch(() => {});
+      this.#opening = undefined;
+      this.#retryLater(error);
+      throw error;
+    }
+  }
+
+  #follow(client: Client): void {
+    this.#client = client;
+    this.#openedAt = performance.now();
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client emits no events
+    client.onclose = () => this.#lost(client);
+    client.setNotificationHandler('notifications/message', ({ params: { level, data } }) => {
+      const text = typeof data === 'string' ? data : (JSON.stringify(data) ?? '');
+      // defence: mcp-logs-are-limited, without it: this.#listener.onLog(level, text);
+      for (const line of this.#logLimit.admit(text, performance.now()))
+        this.#listener.onLog(level, oneLine(line, MAX_LOG_TEXT));
+    });
+  }
+
+  #lost(client: Client): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    this.#problem = `The MCP server "${this.#config.name}" closed the connection.`;
+    if (performance.now() - this.#openedAt > STABLE_MS) this.#backoff.reset();
+    // While it is being opened, `open` itself fails and retries.
+    if (this.#opening === undefined) this.#retryLater();
+  }
+
+  #retryLater(error?: unknown): void {
+    if (this.#state === 'closed') return;
+    const delayMs = error instanceof ConnectError && error.needsUser ? undefined : this.#backoff.next();
+    if (delayMs === undefined) return this.#setState('failed', this.#problem);
+    this.#setState('waiting', this.#problem);
+    this.#retry = setTimeout(() => void this.start(), delayMs).unref();
+  }
+
+  #setState(state: ConnectionState, problem: string | undefined): void {
+    if (this.#state === 'closed') return;
+    this.#state = state;
+    this.#problem = problem;
+    this.#listener.onState(state, problem);
+  }
+
+  #listChanged(): void {
+    this.#isListStale = true;
+    if (this.#isRefreshing || this.#client === undefined) return;
+    this.#isRefreshing = true;
+    this.#refreshWhileStale(this.#client)
+      // The connection reports its own failures.
+      .catch((error: unknown) => this.#listener.onLog('error', oneLine(messageOf(error), MAX_LOG_TEXT)))
+      .finally(() => (this.#isRefreshing = false));
+  }
+
+  async #refreshWhileStale(client: Client): Promise<void> {
+    while (this.#isListStale && this.#client === client) {
+      this.#isListStale = false;
+      await this.#refresh(client);
+    }
+  }
+
+  async #refresh(client: Client): Promise<void> {
+    const { connectTimeoutMs: timeoutMs } = this.#options;
+    const hasTools = client.getServerCapabilities()?.tools !== undefined;
+    const listed: Listed = hasTools
+      ? await listPages(client, { method: 'tools/list', member: 'tools', maxItems: MAX_TOOLS, timeoutMs })
+      : { items: [], incomplete: undefined };
+    await this.#listener.onTools(listed);
+  }
+}
+
+function progressText(progress: number, total: number | undefined, message: string | undefined): string {
+  const share = total === undefined ? `${progress}` : `${progress}/${total}`;
+  return message === undefined ? share : `${share} ${oneLine(message, 500)}`;
+}

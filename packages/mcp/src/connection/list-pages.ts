@@ -1,0 +1,64 @@
+import type { Client, StandardSchemaV1 } from '@modelcontextprotocol/client';
+
+const MAX_PAGES = 100;
+
+/** Accepts any result: one invalid definition must not hide all the others. */
+const ANYTHING: StandardSchemaV1<unknown, unknown> = {
+  '~standard': { version: 1, vendor: 'toolscript', validate: (value) => ({ value }) },
+};
+
+interface ListRequest {
+  readonly method: 'tools/list' | 'resources/list' | 'resources/templates/list';
+  /** The member of the result that contains the list. */
+  readonly member: 'tools' | 'resources' | 'resourceTemplates';
+  readonly maxItems: number;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface Listed {
+  readonly items: readonly unknown[];
+  /** Why the list may be incomplete; undefined if it is complete. */
+  readonly incomplete: string | undefined;
+}
+
+export interface Page {
+  readonly items: readonly unknown[];
+  readonly nextCursor: string | undefined;
+}
+
+/** All pages of a list, until the server has no more or repeats a cursor. */
+export async function listPages(client: Client, request: ListRequest): Promise<Listed> {
+  const items: unknown[] = [];
+  const cursors = new Set<string>();
+  let cursor: string | undefined;
+  for (let pages = 0; pages < MAX_PAGES; pages++) {
+    const page = await readPage(client, request, cursor);
+    const room = request.maxItems - items.length;
+    items.push(...page.items.slice(0, room));
+    cursor = page.nextCursor;
+    // defence: mcp-lists-end
+    if (page.items.length > room || (cursor !== undefined && items.length === request.maxItems))
+      return { items, incomplete: `it lists more than ${request.maxItems}` };
+    if (cursor === undefined) return { items, incomplete: undefined };
+    if (cursors.has(cursor)) return { items, incomplete: 'its list repeats a page' };
+    cursors.add(cursor);
+  }
+  return { items, incomplete: `its list has more than ${MAX_PAGES} pages` };
+}
+
+export async function readPage(
+  client: Client,
+  { method, member, timeoutMs, signal }: Omit<ListRequest, 'maxItems'>,
+  cursor: string | undefined,
+): Promise<Page> {
+  const options = signal === undefined ? { timeout: timeoutMs } : { timeout: timeoutMs, signal };
+  const params = cursor === undefined ? {} : { cursor };
+  const result = (await client.request({ method, params }, ANYTHING, options)) as Record<string, unknown> | null;
+  const items = result?.[member];
+  const nextCursor = result?.['nextCursor'];
+  return {
+    items: Array.isArray(items) ? items : [],
+    nextCursor: typeof nextCursor === 'string' && nextCursor !== '' ? nextCursor : undefined,
+  };
+}

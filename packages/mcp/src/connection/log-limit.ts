@@ -1,0 +1,20 @@
+const WINDOW_MS = 1_000;
+const MAX_IN_WINDOW = 50;
+
+/** Passes a limited number of a server's messages per second; the next one states how many were dropped. */
+export class LogLimit {
+  #windowStart = -WINDOW_MS;
+  #count = 0;
+
+  /** The messages to pass on now: none, the given one, or a note before it. */
+  admit(text: string, nowMs: number): string[] {
+    const leftOut = this.#count - MAX_IN_WINDOW;
+    if (nowMs - this.#windowStart < WINDOW_MS) {
+      this.#count += 1;
+      return this.#count > MAX_IN_WINDOW ? [] : [text];
+    }
+    this.#windowStart = nowMs;
+    this.#count = 1;
+    return leftOut > 0 ? [`${leftOut} more messages were dropped.`, text] : [text];
+  }
+}

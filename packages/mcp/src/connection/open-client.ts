@@ -1,0 +1,213 @@
+import {
+  Client,
+  ProtocolError,
+  SdkErrorCode,
+  SdkHttpError,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+  UnauthorizedError,
+  type OAuthClientProvider,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import type { HttpTransport, ServerConfig, StdioTransport } from '../configuration/server-config.js';
+import { answerRequests, capabilitiesOf, type InboundHandlers } from './inbound.js';
+import { messageOf, oneLine } from './readable.js';
+
+/** A connection that could not be opened. The message is one sentence for the user with the problem and its fix. */
+export class ConnectError extends Error {
+  /** A retry is useless until the user has acted. */
+  readonly needsUser: boolean;
+
+  constructor(message: string, { needsUser = false }: { needsUser?: boolean } = {}) {
+    super(message);
+    this.needsUser = needsUser;
+  }
+}
+
+export interface OpenOptions {
+  readonly handlers: InboundHandlers;
+  readonly timeoutMs: number;
+  readonly authProvider: OAuthClientProvider | undefined;
+  readonly clientInfo: { readonly name: string; readonly version: string };
+  /** A command, or another part of a sentence. */
+  readonly howToLogIn: string | undefined;
+  /** The server has announced a change of its tools. */
+  readonly onListChanged: () => void;
+  /** Aborts the attempt. */
+  readonly signal: AbortSignal;
+}
+
+/** Announcements of a new list within this time, in ms, count as one. */
+const LIST_DEBOUNCE_MS = 100;
+/** Maximum bytes of one message of a server. */
+const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
+const STDERR_TAIL = 2_000;
+
+/** Connects to a server: the first of its transports and protocol versions that works. Throws a `ConnectError`. */
+export async function openClient(config: ServerConfig, options: OpenOptions): Promise<Client> {
+  const { transport } = config;
+  if (transport.type === 'stdio') return openStdio(config.name, transport, options);
+  return openHttp(config.name, transport, options);
+}
+
+type Mode = 'legacy' | 'auto';
+
+function newClient(server: string, mode: Mode, { handlers, clientInfo, onListChanged }: OpenOptions): Client {
+  const client = new Client(clientInfo, {
+    capabilities: capabilitiesOf(handlers),
+    versionNegotiation: { mode },
+    listChanged: { tools: { autoRefresh: false, debounceMs: LIST_DEBOUNCE_MS, onChanged: onListChanged } },
+    // The harness validates results from data; this validator would compile a server's schema to code.
+    jsonSchemaValidator: {
+      getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
+    },
+  });
+  answerRequests(client, server, handlers);
+  return client;
+}
+
+async function openStdio(server: string, transport: StdioTransport, options: OpenOptions): Promise<Client> {
+  const attempt = async (mode: Mode) => {
+    const { command, args, env, cwd } = transport;
+    const pipe = new StdioClientTransport({
+      command,
+      args: [...args],
+      env: { ...env },
+      stderr: 'pipe',
+      maxBufferSize: MAX_MESSAGE_BYTES,
+      ...(cwd === undefined ? {} : { cwd }),
+    });
+    const tail = tailOf(pipe);
+    const client = newClient(server, mode, options);
+    try {
+      await connectInTime(client, pipe, options);
+      return client;
+    } catch (error) {
+      throw error instanceof ProtocolError ? error : stdioProblem(server, transport, error, tail());
+    }
+  };
+  try {
+    return await attempt('legacy');
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error;
+    // A server that supports only the newest protocol refuses the older handshake.
+    return attempt('auto').catch((second: unknown) => {
+      throw second instanceof ConnectError ? second : stdioProblem(server, transport, second, '');
+    });
+  }
+}
+
+/** Drains the error output, so that a server with much output is never blocked, and keeps its tail. */
+function tailOf(transport: StdioClientTransport): () => string {
+  let tail = '';
+  transport.stderr?.on('data', (chunk: Buffer) => {
+    tail = (tail + chunk.toString('utf8')).slice(-STDERR_TAIL);
+  });
+  return () => tail;
+}
+
+function stdioProblem(server: string, { command }: StdioTransport, error: unknown, stderr: string): ConnectError {
+  const shown = oneLine(command, 200);
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === 'ENOENT')
+    return new ConnectError(
+      `The MCP server "${server}" could not be started: there is no program "${shown}". Install it, or correct "command" (and "cwd") in its configuration.`,
+      { needsUser: true },
+    );
+  const said = oneLine(stderr, 500);
+  const why =
+    code === SdkErrorCode.ConnectionClosed ? `"${shown}" ended before it answered` : oneLine(messageOf(error), 300);
+  const output = said === '' ? '' : ` Its error output ends with: ${said}`;
+  return new ConnectError(
+    `The MCP server "${server}" could not be started: ${why.replace(/[.]$/u, '')}. Run the command by hand to see its output.${output}`,
+  );
+}
+
+async function openHttp(server: string, transport: HttpTransport, options: OpenOptions): Promise<Client> {
+  const { url, headers, type } = transport;
+  const shared = {
+    requestInit: { headers: { ...headers } },
+    ...(options.authProvider === undefined ? {} : { authProvider: options.authProvider }),
+  };
+  const openSse = async () => {
+    const client = newClient(server, 'legacy', options);
+    await connectInTime(client, new SSEClientTransport(url, shared), options);
+    return client;
+  };
+  try {
+    if (type === 'sse') return await openSse();
+    const client = newClient(server, 'auto', options);
+    try {
+      await connectInTime(client, new StreamableHTTPClientTransport(url, shared), options);
+      return client;
+    } catch (error) {
+      if (!hasOlderTransport(error)) throw error;
+      return await openSse().catch(() => {
+        throw error;
+      });
+    }
+  } catch (error) {
+    throw httpProblem(server, transport, error, options.howToLogIn);
+  }
+}
+
+/** A server that supports only SSE does not know the request of the newer transport. */
+function hasOlderTransport(error: unknown): boolean {
+  const status = error instanceof SdkHttpError ? error.status : undefined;
+  return status !== undefined && status >= 400 && status < 500 && status !== 401 && status !== 403;
+}
+
+function httpProblem(
+  server: string,
+  { url }: HttpTransport,
+  error: unknown,
+  howToLogIn: string | undefined,
+): ConnectError {
+  const status = error instanceof SdkHttpError ? error.status : undefined;
+  const place = `${url.origin}${url.pathname}`;
+  if (status === 401 || status === 403 || error instanceof UnauthorizedError)
+    return new ConnectError(
+      `The MCP server "${server}" at ${place} refuses access${status === undefined ? '' : ` (HTTP ${status})`}. Log in to it${howToLogIn === undefined ? '' : ` (${howToLogIn})`}, or set its "headers".`,
+      { needsUser: true },
+    );
+  const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
+  const why = oneLine(`${messageOf(error)}${cause}`, 300).replace(/[.]$/u, '');
+  return new ConnectError(
+    `The MCP server "${server}" at ${place} could not be reached: ${why}. Check "url", and that the server runs.`,
+  );
+}
+
+/** Closes the opened transport if the server does not answer in time. */
+async function connectInTime(
+  client: Client,
+  transport: Transport,
+  { timeoutMs, signal }: Pick<OpenOptions, 'timeoutMs' | 'signal'>,
+): Promise<void> {
+  const connecting = client.connect(transport, { timeout: timeoutMs });
+  const end = new AbortController();
+  try {
+    await Promise.race([connecting, tooLate(timeoutMs, end.signal), aborted(signal, end.signal)]);
+  } catch (error) {
+    connecting.catch(() => {});
+    await Promise.allSettled([client.close(), transport.close()]);
+    throw error;
+  } finally {
+    end.abort();
+  }
+}
+
+function tooLate(timeoutMs: number, end: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const timer = setTimeout(() => reject(new ConnectError(`it did not answer within ${timeoutMs} ms`)), timeoutMs);
+    end.addEventListener('abort', () => clearTimeout(timer), { once: true });
+  });
+}
+
+function aborted(signal: AbortSignal, end: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const abort = () => reject(new ConnectError('the connection was closed'));
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, { once: true, signal: end });
+  });
+}

@@ -1,0 +1,29 @@
+import type { AuthInfo, McpRequestContext } from '@modelcontextprotocol/server';
+
+/** Who sends a request to a gateway. */
+export interface GatewayCaller {
+  /** The owner of the caller's scripts. Default: the principal of the gateway. */
+  readonly principal?: string;
+  /** Runs scripts; without it, the caller only finds and reads tools. */
+  readonly mayRun: boolean;
+  /** Decides about calls, by answering questions. */
+  readonly mayDecide: boolean;
+}
+
+export const LOCAL_CALLER: GatewayCaller = { mayRun: true, mayDecide: true };
+
+/** The form in which the SDK carries a caller from a request to the server that is made for it. */
+export function requestOptions(caller: GatewayCaller, body: unknown): { authInfo: AuthInfo; parsedBody?: unknown } {
+  const authInfo = { token: '', clientId: caller.principal ?? '', scopes: [], extra: { caller } };
+  return { authInfo, ...(body === undefined ? {} : { parsedBody: body }) };
+}
+
+/** Without one, the user of this machine. */
+export function callerIn({ authInfo }: Partial<McpRequestContext>): GatewayCaller {
+  return (authInfo?.extra?.['caller'] as GatewayCaller | undefined) ?? LOCAL_CALLER;
+}
+
+/** Whether both may do the same, for the same owner. */
+export function isSameCaller(one: GatewayCaller, other: GatewayCaller): boolean {
+  return one.principal === other.principal && one.mayRun === other.mayRun && one.mayDecide === other.mayDecide;
+}

@@ -1,0 +1,40 @@
+import type { McpServer } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import type { GatewayServices } from './services.js';
+
+const READS = { readOnlyHint: true, openWorldHint: false };
+const MAX_DESCRIBED = 20;
+
+/** `search_tools` and `describe_tools`: progressive discovery without a script. */
+export function registerCatalogTools(server: McpServer, services: GatewayServices): void {
+  const catalog = () =>
+    services.harness.catalog(services.principal === undefined ? {} : { principal: services.principal });
+  server.registerTool(
+    'search_tools',
+    {
+      description:
+        'Finds tools that run_script can call, by words. Returns their names as scripts write them after `tools.`.',
+      inputSchema: z.object({ query: z.string(), limit: z.number().int().min(1).max(50).optional() }),
+      annotations: READS,
+    },
+    ({ query, limit }) => {
+      const found = catalog().search(query, limit === undefined ? {} : { limit });
+      const lines = found.map(({ name, description }) => `${name}: ${description}`);
+      return textResult(lines.length === 0 ? 'No tool matches. Try other words.' : lines.join('\n'));
+    },
+  );
+  server.registerTool(
+    'describe_tools',
+    {
+      description: 'The TypeScript declarations of tools, by their names as scripts write them after `tools.`.',
+      inputSchema: z.object({ names: z.array(z.string()).min(1).max(MAX_DESCRIBED) }),
+      annotations: READS,
+    },
+    ({ names }) =>
+      textResult(names.map((name) => catalog().describe(name) ?? catalog().explainMissing(name)).join('\n')),
+  );
+}
+
+function textResult(text: string): { content: { type: 'text'; text: string }[] } {
+  return { content: [{ type: 'text', text }] };
+}

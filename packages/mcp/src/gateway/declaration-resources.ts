@@ -1,0 +1,42 @@
+import { ResourceTemplate, type McpServer } from '@modelcontextprotocol/server';
+import type { GatewayServices } from './services.js';
+
+const SCHEME = 'toolscript:';
+
+/** The declarations of each namespace, and the last scripts. */
+export function registerResources(server: McpServer, { harness, past }: GatewayServices): void {
+  const template = new ResourceTemplate(`${SCHEME}//declarations/{namespace}`, {
+    list: () => ({
+      resources: namespacesOf(
+        harness
+          .catalog()
+          .list()
+          .map(({ name }) => name),
+      ).map((namespace) => ({
+        uri: `${SCHEME}//declarations/${namespace}`,
+        name: `declarations of ${namespace}`,
+        mimeType: 'text/plain',
+      })),
+    }),
+  });
+  const description = 'TypeScript declarations of the tools of one namespace';
+  server.registerResource('declarations', template, { description, mimeType: 'text/plain' }, (uri, { namespace }) => ({
+    contents: [{ uri: uri.href, mimeType: 'text/plain', text: declarations(harness, String(namespace)) }],
+  }));
+  const about = { description: 'The last scripts and their results', mimeType: 'application/json' };
+  server.registerResource('scripts', `${SCHEME}//scripts`, about, (uri) => ({
+    contents: [{ uri: uri.href, mimeType: 'application/json', text: JSON.stringify(past.list(), undefined, 2) }],
+  }));
+}
+
+function declarations(harness: GatewayServices['harness'], namespace: string): string {
+  const catalog = harness.catalog();
+  const inside =
+    namespace === 'tools' ? catalog.list().filter(({ name }) => !name.includes('.')) : catalog.list(namespace);
+  return inside.map(({ name }) => catalog.describe(name)).join('\n');
+}
+
+/** `tools` stands for those without a namespace. */
+function namespacesOf(names: readonly string[]): string[] {
+  return [...new Set(names.map((name) => (name.includes('.') ? name.slice(0, name.lastIndexOf('.')) : 'tools')))];
+}

@@ -1,0 +1,140 @@
+import {
+  createMcpHandler,
+  createRequestStateCodec,
+  McpServer,
+  type McpRequestContext,
+  type RegisteredTool,
+  type RequestStateCodec,
+} from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { randomBytes } from 'node:crypto';
+import { IDENTITY } from '../identity.js';
+import { callerIn, LOCAL_CALLER, requestOptions, type GatewayCaller } from './caller.js';
+import { registerCatalogTools } from './catalog-tools.js';
+import { followRoots } from './client-roots.js';
+import { registerResources } from './declaration-resources.js';
+import { HttpSessions, type LastingServer } from './http-sessions.js';
+import { PastScripts } from './past-scripts.js';
+import { registerScriptTools } from './script-tools.js';
+import type { GatewayOptions, GatewayServices, PendingState } from './services.js';
+
+/** A harness as an MCP server: any number of clients. */
+export interface Gateway {
+  /** Makes the server for one connection or request: the factory of `serveStdio` and `createMcpHandler` of the SDK. */
+  readonly server: (context?: Partial<McpRequestContext>) => McpServer;
+  /** Serves the client at the other end of this process's standard input and output. */
+  serveStdio(): { close(): Promise<void> };
+  /** Serves clients over Streamable HTTP. Their tokens, and Host and Origin, are checked before. */
+  serveHttp(): GatewayHttp;
+  /** Shows the current tools to clients, and notifies connected ones if the list has changed. */
+  refresh(): void;
+}
+
+export interface GatewayHttp {
+  /** `caller`: default the user of this machine, who may do everything. `body`: of the request, as parsed JSON; without it, clients of protocols before 2026-07-28 get no session, so that they are not asked. */
+  fetch(request: Request, options?: { caller?: GatewayCaller; body?: unknown }): Promise<Response>;
+  /** Ends open requests and streams. */
+  close(): Promise<void>;
+}
+
+const INSTRUCTION_TOKENS = 1_700;
+/** Maximum time for a user to answer, in seconds. */
+const STATE_LIFE_SECONDS = 24 * 3_600;
+
+/**
+ * Offers `run_script`, `search_tools`, `describe_tools` and `resume_script` over the tools of the harness. The
+ * description of `run_script` shows the tools of this moment, or of the last `refresh`; `search_tools` finds all.
+ */
+export function createGateway(options: GatewayOptions): Gateway {
+  const gateway = new HarnessGateway(options);
+  return Object.freeze({
+    server: (context: Partial<McpRequestContext> = {}) => gateway.open(callerIn(context)).made,
+    serveStdio: () => serveStdio(() => gateway.openStdio()),
+    serveHttp: () => gateway.serveHttp(),
+    refresh: () => gateway.refresh(),
+  });
+}
+
+class HarnessGateway {
+  readonly #options: GatewayOptions;
+  readonly #state: RequestStateCodec<PendingState>;
+  /** By the owner of the scripts. */
+  readonly #pasts = new Map<string | undefined, PastScripts>();
+  /** Called with a new description of `run_script`. */
+  readonly #listeners = new Set<(instructions: string) => void>();
+  #instructions: string;
+
+  constructor(options: GatewayOptions) {
+    const { stateKey = randomBytes(32) } = options;
+    this.#options = options;
+    this.#state = createRequestStateCodec<PendingState>({ key: stateKey, ttlSeconds: STATE_LIFE_SECONDS });
+    this.#instructions = this.#describe();
+  }
+
+  refresh(): void {
+    const now = this.#describe();
+    if (now === this.#instructions) return;
+    this.#instructions = now;
+    for (const listener of this.#listeners) listener(now);
+  }
+
+  /** A server for one request or connection of a caller. */
+  open(caller: GatewayCaller): { made: McpServer; runScript: RegisteredTool | undefined } {
+    const { serverInfo = IDENTITY } = this.#options;
+    const services = this.#servicesFor(caller);
+    const verify: RequestStateCodec<PendingState>['verify'] = (sealed, ctx) => this.#state.verify(sealed, ctx);
+    const made = new McpServer(serverInfo, { requestState: { verify } });
+    const runScript = services.mayRun ? registerScriptTools(made, services) : undefined;
+    registerCatalogTools(made, services);
+    registerResources(made, services);
+    return { made, runScript };
+  }
+
+  openStdio(): McpServer {
+    const { made } = this.#openLasting(LOCAL_CALLER);
+    followRoots(made, this.#options.onRoots);
+    return made;
+  }
+
+  serveHttp(): GatewayHttp {
+    const handler = createMcpHandler((context) => this.open(callerIn(context)).made);
+    const sessions = new HttpSessions((caller) => this.#openLasting(caller));
+    const notify = () => handler.notify.toolsChanged();
+    this.#listeners.add(notify);
+    return {
+      fetch: (request, { caller = LOCAL_CALLER, body } = {}) =>
+        sessions.answer(request, caller, body) ?? handler.fetch(request, requestOptions(caller, body)),
+      close: async () => {
+        this.#listeners.delete(notify);
+        await sessions.close();
+        await handler.close();
+      },
+    };
+  }
+
+  /** One that announces changed tools until it is released. */
+  #openLasting(caller: GatewayCaller): LastingServer {
+    const { made, runScript } = this.open(caller);
+    const update = (description: string) => runScript?.update({ description });
+    this.#listeners.add(update);
+    return { made, release: () => void this.#listeners.delete(update) };
+  }
+
+  #servicesFor({ principal = this.#options.principal, ...caller }: GatewayCaller): GatewayServices {
+    const past = this.#pasts.get(principal) ?? new PastScripts();
+    this.#pasts.set(principal, past);
+    return {
+      ...this.#options,
+      ...caller,
+      ...(principal === undefined ? {} : { principal }),
+      state: this.#state,
+      past,
+      instructions: this.#instructions,
+    };
+  }
+
+  #describe(): string {
+    const { harness, tokenBudget = INSTRUCTION_TOKENS } = this.#options;
+    return harness.instructions({ carrier: 'tool', tokenBudget });
+  }
+}

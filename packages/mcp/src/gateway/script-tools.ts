@@ -1,0 +1,185 @@
+import type {
+  CallToolResult,
+  InputRequiredResult,
+  McpServer,
+  RegisteredTool,
+  ServerContext,
+} from '@modelcontextprotocol/server';
+import type { Outcome, ResumeOptions, StreamEvent } from '@toolscript/core';
+import { renderOutcomeParts } from '@toolscript/core/history';
+import { z } from 'zod';
+import type { GatewayServices, PendingState } from './services.js';
+import { answersOf, askUser, canAskUser } from './user-questions.js';
+import { waitForDecisions } from './wait-for-decisions.js';
+
+type Suspended = Extract<Outcome, { status: 'suspended' }>;
+type Answer = CallToolResult | InputRequiredResult;
+
+const ResultSchema = z.object({
+  status: z.enum(['completed', 'failed', 'suspended']),
+  scriptId: z.string(),
+  value: z.unknown().optional(),
+  valueOmitted: z.boolean().optional(),
+  error: z.object({ code: z.string(), message: z.string(), line: z.number().optional() }).optional(),
+  output: z.string(),
+  logs: z.array(z.string()),
+  operations: z.array(z.object({ tool: z.string(), status: z.string() })),
+});
+
+const UNDECIDED = 'No user can be asked here, and the script is not stored, so the call is denied.';
+
+/** `run_script`, which is returned, and `resume_script`, which only waits: neither takes a decision from a model. */
+export function registerScriptTools(server: McpServer, services: GatewayServices): RegisteredTool {
+  const runScript = server.registerTool(
+    'run_script',
+    {
+      description: services.instructions,
+      inputSchema: z.object({ code: z.string().describe('TypeScript with top-level await and return') }),
+      outputSchema: ResultSchema,
+    },
+    async ({ code }, ctx) => {
+      const pending = ctx.mcpReq.requestState<PendingState>();
+      const outcome =
+        pending === undefined
+          ? await services.harness.runScript(code, runOptions(services, ctx))
+          : await resumeDecided(services, pending, ctx);
+      return answer(server, services, ctx, outcome, code);
+    },
+  );
+  server.registerTool(
+    'resume_script',
+    {
+      description:
+        'Waits until a user has decided about a suspended script, and returns its result. It decides nothing itself.',
+      inputSchema: z.object({ scriptId: z.string() }),
+      outputSchema: ResultSchema,
+    },
+    async ({ scriptId }, ctx) => {
+      const pending = ctx.mcpReq.requestState<PendingState>();
+      if (pending !== undefined)
+        return answer(server, services, ctx, await resumeDecided(services, pending, ctx), undefined);
+      const waited = await waitForDecisions(services, scriptId, ctx.mcpReq.signal);
+      if ('report' in waited) return { content: [{ type: 'text', text: waited.report }], isError: true };
+      const outcome = await services.harness.resume(scriptId, {}, runOptions(services, ctx));
+      return answer(server, services, ctx, outcome, undefined);
+    },
+  );
+  return runScript;
+}
+
+function runOptions({ principal, app }: GatewayServices, ctx: ServerContext): ResumeOptions {
+  return {
+    signal: ctx.mcpReq.signal,
+    onEvent: progressTo(ctx),
+    ...(principal === undefined ? {} : { principal }),
+    ...(app === undefined ? {} : { app }),
+  };
+}
+
+/** Forwards the script's progress as the call's, if the client requests it. */
+function progressTo({ mcpReq }: ServerContext): (event: StreamEvent) => void {
+  const progressToken = mcpReq._meta?.progressToken;
+  let progress = 0;
+  return ({ payload }) => {
+    if (progressToken === undefined || payload.type !== 'script_progress') return;
+    progress += 1;
+    const params = { progressToken, progress, message: payload.message };
+    // A disconnected client needs no progress.
+    mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
+  };
+}
+
+/**
+ * The client sends the user's decisions separately from the arguments of the call, and only about its own approvals.
+ */
+function resumeDecided(services: GatewayServices, pending: PendingState, ctx: ServerContext): Promise<Outcome> {
+  const decisions = services.mayDecide ? answersOf(ctx.mcpReq.inputResponses, pending.approvals) : {};
+  return services.harness.resume(pending.scriptId, decisions, runOptions(services, ctx));
+}
+
+async function answer(
+  server: McpServer,
+  services: GatewayServices,
+  ctx: ServerContext,
+  outcome: Outcome,
+  code: string | undefined,
+): Promise<Answer> {
+  services.past.add(outcome, code);
+  if (outcome.status !== 'suspended') return resultOf(services, outcome, code);
+  const isAnswered = ctx.mcpReq.inputResponses !== undefined && wasAskedBefore(ctx, outcome);
+  // defence: mcp-callers-decide-by-scope, without it: const mayAsk = canAskUser(server, ctx);
+  const mayAsk = services.mayDecide && canAskUser(server, ctx);
+  if (mayAsk && !isAnswered) return askUser(outcome, await stateOf(services, outcome, ctx));
+  if (services.harness.hasStore) return resultOf(services, outcome, code, resumeAdvice(services, outcome));
+  const denied = Object.fromEntries(
+    outcome.pendingApprovals.map(({ approvalId }) => [approvalId, { decision: 'deny', note: UNDECIDED } as const]),
+  );
+  return answer(
+    server,
+    services,
+    ctx,
+    await services.harness.resume(outcome.scriptId, denied, runOptions(services, ctx)),
+    code,
+  );
+}
+
+/** The user was already asked about exactly these calls and has not decided: asking again would loop. */
+function wasAskedBefore(ctx: ServerContext, { pendingApprovals }: Suspended): boolean {
+  const asked = ctx.mcpReq.requestState<PendingState>()?.approvals ?? [];
+  return pendingApprovals.every(({ approvalId }) => asked.includes(approvalId));
+}
+
+function stateOf({ state }: GatewayServices, { scriptId, pendingApprovals }: Suspended, ctx: ServerContext) {
+  return state.mint({ scriptId, approvals: pendingApprovals.map(({ approvalId }) => approvalId) }, ctx);
+}
+
+function resumeAdvice({ howToDecide }: GatewayServices, { scriptId }: Suspended): string {
+  const where = howToDecide?.(scriptId) ?? 'the program that runs this server';
+  return `A user must decide first: ${where}. Ask the user to do so, then call resume_script with { "scriptId": "${scriptId}" } to wait for the decision.`;
+}
+
+async function resultOf(
+  { harness, loadImage }: GatewayServices,
+  outcome: Outcome,
+  code: string | undefined,
+  more?: string,
+): Promise<CallToolResult> {
+  const parts = await renderOutcomeParts(outcome, {
+    tokenBudget: harness.limits.modelOutputTokens,
+    ...(code === undefined ? {} : { source: code }),
+    ...(loadImage === undefined ? {} : { loadImage }),
+  });
+  const content = parts.map((part) =>
+    part.type === 'text'
+      ? { type: 'text' as const, text: part.text }
+      : { type: 'image' as const, data: part.data, mimeType: part.media_type },
+  );
+  return {
+    content: more === undefined ? content : [...content, { type: 'text', text: more }],
+    structuredContent: structured(outcome, harness.limits.modelOutputTokens * BYTES_PER_TOKEN),
+    ...(outcome.status === 'failed' ? { isError: true } : {}),
+  };
+}
+
+const BYTES_PER_TOKEN = 4;
+
+/** The outcome as data; a value that a model could not read anyway is omitted. */
+function structured(outcome: Outcome, maxLength: number): z.infer<typeof ResultSchema> {
+  const { status, scriptId, output, logs, operations } = outcome;
+  const hasValue = outcome.status === 'completed' && outcome.value !== undefined;
+  const isLarge = hasValue && JSON.stringify(outcome.value).length > maxLength;
+  return {
+    status,
+    scriptId,
+    ...(hasValue && !isLarge ? { value: outcome.value } : {}),
+    ...(isLarge ? { valueOmitted: true } : {}),
+    ...(outcome.status === 'failed' ? { error: errorOf(outcome.error) } : {}),
+    output: output.slice(0, maxLength),
+    logs: logs.map(({ level, text }) => `${level}: ${text}`),
+    operations: operations.map((operation) => ({ tool: operation.tool, status: operation.status })),
+  };
+}
+
+function errorOf({ code, message, line }: Extract<Outcome, { status: 'failed' }>['error']) {
+  return { code, message, ...(line === undefined ? {} : { line }) };
+}

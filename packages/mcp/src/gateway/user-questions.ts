@@ -1,0 +1,61 @@
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  inputRequired,
+  inputResponse,
+  type ClientCapabilities,
+  type InputRequiredResult,
+  type McpServer,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import type { Decision, Decisions, Outcome } from '@toolscript/core';
+
+type Suspended = Extract<Outcome, { status: 'suspended' }>;
+
+/** Whether the client can show a form to its user. In the newest protocol, each request states that. */
+export function canAskUser(server: McpServer, { mcpReq }: ServerContext): boolean {
+  const envelope: Readonly<Record<string, unknown>> = mcpReq.envelope ?? {};
+  const declared = envelope[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined;
+  const elicitation = (declared ?? server.server.getClientCapabilities())?.elicitation;
+  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
+}
+
+/** One form for each waiting call. The user reads the same safe text as everywhere else. */
+export function askUser({ pendingApprovals }: Suspended, requestState: string): InputRequiredResult {
+  const entries = pendingApprovals.map(({ approvalId, rendered }) => [
+    approvalId,
+    inputRequired.elicit({
+      message: rendered,
+      requestedSchema: {
+        type: 'object',
+        properties: {
+          decision: { type: 'string', title: 'Decision', enum: ['approve', 'deny'] },
+          note: { type: 'string', title: 'Note for the script' },
+        },
+        required: ['decision'],
+      },
+    }),
+  ]);
+  return inputRequired({ inputRequests: Object.fromEntries(entries) as never, requestState });
+}
+
+/** The user's decisions, by approval id. Dismissed or invalid answers decide nothing. */
+export function answersOf(
+  responses: Readonly<Record<string, unknown>> | undefined,
+  approvals: readonly string[],
+): Decisions {
+  const decided = approvals.flatMap((approvalId): [string, Decision][] => {
+    const decision = decisionOf(inputResponse(responses, approvalId));
+    return decision === undefined ? [] : [[approvalId, decision]];
+  });
+  return Object.fromEntries(decided);
+}
+
+function decisionOf(view: ReturnType<typeof inputResponse>): Decision | undefined {
+  if (view.kind !== 'elicit' || view.action === 'cancel') return undefined;
+  if (view.action === 'decline') return 'deny';
+  const { decision, note } = view.content ?? {};
+  // defence: mcp-only-users-decide, without it: const isDecision = true;
+  const isDecision = decision === 'approve' || decision === 'deny';
+  if (!isDecision) return undefined;
+  return typeof note === 'string' && note !== '' ? { decision, note } : decision;
+}

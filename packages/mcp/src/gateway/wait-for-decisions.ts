@@ -1,0 +1,49 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KeptScriptDetails } from '@toolscript/core';
+import type { GatewayServices } from './services.js';
+
+const POLL_MS = 250;
+const RESUME_WAIT_MS = 45_000;
+
+/** The result of the wait: the script can be resumed, or this report replaces its outcome. */
+type Waited = { readonly decided: true } | { readonly report: string };
+
+/** Waits until every pending call of a stored script is decided, in any process. */
+export async function waitForDecisions(
+  { harness, principal, resumeWaitMs = RESUME_WAIT_MS, howToDecide }: GatewayServices,
+  scriptId: string,
+  signal: AbortSignal,
+): Promise<Waited> {
+  if (!harness.hasStore)
+    return { report: 'No suspended script is stored here, so there is nothing to wait for. Run the script again.' };
+  const until = performance.now() + resumeWaitMs;
+  for (;;) {
+    const details = await harness.inspect(scriptId, principal === undefined ? {} : { principal });
+    const waited = judge(scriptId, details);
+    if (waited !== undefined) return waited;
+    if (performance.now() >= until || signal.aborted) {
+      const where = howToDecide === undefined ? '' : ` Decide here: ${howToDecide(scriptId)}.`;
+      return {
+        report: `No user has decided about the script ${scriptId} yet.${where} Call resume_script again to wait.`,
+      };
+    }
+    await sleep(POLL_MS, undefined, { signal }).catch(() => {});
+  }
+}
+
+/** Undefined: it still waits, or another process runs it now. */
+function judge(scriptId: string, details: KeptScriptDetails | undefined): Waited | undefined {
+  if (details === undefined) return { report: `There is no script "${scriptId}".` };
+  const { state, approvals, ended, operations } = details;
+  if (state === 'suspended')
+    return approvals.every(({ decided }) => decided !== undefined) ? { decided: true } : undefined;
+  if (state === 'running') return undefined;
+  if (state === 'ended') {
+    const why = ended?.message === undefined ? '' : `: ${ended.message}`;
+    const calls = operations.map(({ tool, status }) => `${tool} ${status}`).join(', ');
+    return {
+      report: `Another process resumed the script, and it has ended (${ended?.status ?? 'ended'}${why}). Its calls: ${calls}.`,
+    };
+  }
+  return { report: `The script ${scriptId} cannot be resumed here: it is ${state}.` };
+}

@@ -1,0 +1,19 @@
+export type { ToolAction } from './configuration/server-config.js';
+export type { ReconnectOptions } from './connection/backoff.js';
+export type { ConnectionState } from './connection/connection.js';
+export type {
+  ElicitationAnswer,
+  ElicitationRequest,
+  InboundHandlers,
+  SamplingAnswer,
+  SamplingRequest,
+} from './connection/inbound.js';
+export type { GatewayCaller } from './gateway/caller.js';
+export { createGateway, type Gateway, type GatewayHttp } from './gateway/gateway.js';
+export type { GatewayOptions } from './gateway/services.js';
+export { oauthFile, serversWithLogin, type LoginProvider, type OAuthFileOptions } from './login/oauth-file.js';
+export { connectMcpServers, type AttachableHarness, type McpServers } from './servers/mcp-servers.js';
+export type { McpEvent, McpOptions, McpServerStatus } from './servers/options.js';
+export type { SkippedTool } from './tools/definition.js';
+export type { TrustRequest, UntrustedTool } from './trust/review.js';
+export { fileTrustStore, memoryTrustStore, type TrustEntry, type TrustStore } from './trust/trust-store.js';

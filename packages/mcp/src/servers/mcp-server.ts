@@ -1,0 +1,121 @@
+import type { Tool } from '@toolscript/core';
+import type { ServerConfig } from '../configuration/server-config.js';
+import { ServerConnection, type ConnectionOptions } from '../connection/connection.js';
+import type { Listed } from '../connection/list-pages.js';
+import { finishLogin } from '../login/finish-login.js';
+import { readResult } from '../tools/call-result.js';
+import { readDefinitions, type SkippedTool, type ToolDefinition } from '../tools/definition.js';
+import type { ImageCache } from '../tools/image-cache.js';
+import { serverTools } from '../tools/server-tools.js';
+import { TrustReview, type TrustOptions, type UntrustedTool } from '../trust/review.js';
+import type { McpEvent, McpServerStatus } from './options.js';
+
+export interface McpServerOptions {
+  readonly namespace: string;
+  readonly connection: ConnectionOptions;
+  readonly trust: TrustOptions;
+  readonly images: ImageCache;
+  readonly emit: (event: McpEvent) => void;
+  /** The tools for scripts have changed. */
+  readonly onTools: () => void;
+}
+
+/** One server: its connection, its offers, the trusted part of them, and the tools made from it. */
+export class McpServer {
+  readonly name: string;
+  readonly connection: ServerConnection;
+  readonly #config: ServerConfig;
+  readonly #options: McpServerOptions;
+  readonly #review: TrustReview;
+  #offered: readonly ToolDefinition[] = [];
+  #listing: { skipped: readonly SkippedTool[]; incomplete: string | undefined } = {
+    skipped: [],
+    incomplete: undefined,
+  };
+  #untrusted: readonly UntrustedTool[] = [];
+  #hasResources = false;
+  #made: { tools: readonly Tool[]; skipped: readonly SkippedTool[] } = { tools: [], skipped: [] };
+
+  constructor(config: ServerConfig, options: McpServerOptions) {
+    this.name = config.name;
+    this.#config = config;
+    this.#options = options;
+    this.#review = new TrustReview(config, options.trust);
+    this.connection = new ServerConnection(config, options.connection, {
+      onTools: (listed) => this.#take(listed),
+      onState: (state, problem) =>
+        options.emit({ type: 'state', server: config.name, state, ...(problem === undefined ? {} : { problem }) }),
+      onLog: (level, text) => options.emit({ type: 'log', server: config.name, level, text }),
+    });
+  }
+
+  get tools(): readonly Tool[] {
+    return this.#made.tools;
+  }
+
+  /** The resources that it has, or had while it was connected. */
+  get hasResources(): boolean {
+    return this.#hasResources;
+  }
+
+  /** Completes a login, and connects. `address`: the address to which the browser was redirected. */
+  async finishLogin(address: string | URL): Promise<void> {
+    await finishLogin(this.#config, this.#options.connection.authProvider, address);
+    await this.connection.reconnect();
+  }
+
+  /** Trusts held back tools that have not changed since the user saw them. */
+  async trust(seen: readonly UntrustedTool[]): Promise<void> {
+    await this.#review.accept(this.#offered, seen);
+    await this.#offer();
+  }
+
+  status(): McpServerStatus {
+    const { client, state, problem } = this.connection;
+    const version = client?.getServerVersion();
+    return {
+      name: this.name,
+      namespace: this.#options.namespace,
+      state,
+      problem,
+      version: version && { name: version.name, version: version.version },
+      protocolVersion: client?.getNegotiatedProtocolVersion(),
+      tools: this.tools.map(({ name }) => name),
+      skipped: [...this.#listing.skipped, ...this.#made.skipped],
+      untrusted: this.#untrusted,
+      incomplete: this.#listing.incomplete,
+    };
+  }
+
+  async #take({ items, incomplete }: Listed): Promise<void> {
+    const { tools, skipped } = readDefinitions(items);
+    this.#hasResources ||= this.connection.client?.getServerCapabilities()?.resources !== undefined;
+    this.#offered = tools;
+    this.#listing = { skipped, incomplete };
+    await this.#offer();
+  }
+
+  /** Held back tools are removed before the user is asked about them. */
+  async #offer(): Promise<void> {
+    const offered = this.#offered;
+    const reviewed = await this.#review.review(offered);
+    this.#publish(reviewed.trusted, reviewed.untrusted);
+    if (reviewed.untrusted.length === 0 || !(await this.#review.ask(reviewed))) return;
+    await this.#review.accept(offered, reviewed.untrusted);
+    this.#publish(offered, []);
+  }
+
+  #publish(trusted: readonly ToolDefinition[], untrusted: readonly UntrustedTool[]): void {
+    this.#untrusted = untrusted;
+    this.#made = serverTools(trusted, {
+      config: this.#config,
+      namespace: this.#options.namespace,
+      call: (definition, input, options) => this.connection.callTool(definition, input, options),
+      readResult: (result, definition) => readResult(result, definition, this.#options.images),
+    });
+    const { emit, onTools } = this.#options;
+    onTools();
+    if (untrusted.length > 0) emit({ type: 'untrusted', server: this.name, tools: untrusted });
+    emit({ type: 'tools', server: this.name, tools: this.tools.map(({ name }) => name) });
+  }
+}

@@ -1,0 +1,239 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ToolscriptUsageError, type Harness, type ImagePart, type Tool } from '@toolscript/core';
+import { readMcpConfig, type FailedConfig, type ServerConfig } from '../configuration/server-config.js';
+import { messageOf } from '../connection/readable.js';
+import { IDENTITY } from '../identity.js';
+import { resourceTools } from '../resources/resource-tools.js';
+import { ImageCache } from '../tools/image-cache.js';
+import { scriptNames } from '../tools/script-names.js';
+import { memoryTrustStore } from '../trust/trust-store.js';
+import type { UntrustedTool } from '../trust/review.js';
+import { McpServer } from './mcp-server.js';
+import type { McpEvent, McpOptions, McpServerStatus } from './options.js';
+
+/** A harness whose tools can change. */
+export type AttachableHarness = Pick<Harness, 'tools'>;
+
+/** The MCP servers of a configuration. */
+export interface McpServers {
+  /**
+   * Adds the tools of all servers to a harness, and applies every change of them. Returns a function that removes
+   * them. Several harnesses may be attached.
+   */
+  attach(harness: AttachableHarness): () => void;
+  /** One entry for each server that the configuration names and does not disable. */
+  status(): readonly McpServerStatus[];
+  /**
+   * Trusts these held back tools, as `status` or an event has shown them, and makes them available. A tool that the
+   * server has changed since stays held back.
+   */
+  trust(server: string, tools: readonly UntrustedTool[]): Promise<void>;
+  /**
+   * Completes the login to a remote server whose `authProvider` has shown a page to the user, and connects.
+   * `address`: the address to which the browser was redirected. Rejects if the login failed, or does not belong to
+   * the request.
+   */
+  finishLogin(server: string, address: string | URL): Promise<void>;
+  /** Reconnects a failed server at once. Resolves even if that fails; see `status`. */
+  reconnect(server: string): Promise<void>;
+  /** The bytes of an image that a tool returned, for the input of a model. Rejects if they are no longer kept. */
+  loadImage(image: ImagePart): Promise<{ bytes: Uint8Array }>;
+  /** Removes the tools and ends every server. Idempotent. */
+  close(): Promise<void>;
+}
+
+const CONNECT_TIMEOUT_MS = 30_000;
+const CALL_TIMEOUT_MS = 600_000;
+const MAX_IMAGE_CACHE_BYTES = 32 * 1024 * 1024;
+
+/**
+ * Connects to the servers of an `mcpServers` configuration, all at the same time. Resolves when each of them has
+ * answered, failed, or timed out. `status` and `onEvent` report failed servers, and the others work. Rejects with a
+ * `ToolscriptUsageError` if the configuration as a whole cannot be read.
+ */
+export async function connectMcpServers(config: unknown, options: McpOptions = {}): Promise<McpServers> {
+  const { servers, failed } = readMcpConfig(config, options.environment);
+  const connected = new ConnectedServers(servers, failed, options);
+  await connected.start();
+  return connected;
+}
+
+class ConnectedServers implements McpServers {
+  readonly #servers = new Map<string, McpServer>();
+  readonly #failed: readonly FailedConfig[];
+  readonly #options: McpOptions;
+  readonly #attachments = new Set<Attachment>();
+  readonly #images = new ImageCache(MAX_IMAGE_CACHE_BYTES);
+  readonly #resourceTools: readonly Tool[];
+  #closing: Promise<void> | undefined;
+
+  constructor(configs: readonly ServerConfig[], failed: readonly FailedConfig[], options: McpOptions) {
+    this.#failed = failed;
+    this.#options = options;
+    const namespaces = scriptNames(configs.map(({ name }) => name));
+    const trust = {
+      store: options.trustStore ?? memoryTrustStore(),
+      firstUse: options.firstUse ?? 'trust',
+      onTrust: options.onTrust,
+    };
+    for (const config of configs)
+      this.#servers.set(
+        config.name,
+        new McpServer(config, {
+          namespace: namespaces.get(config.name)!,
+          connection: connectionOptions(config, options),
+          trust,
+          images: this.#images,
+          emit: (event) => this.#emit(event),
+          onTools: () => this.#toolsChanged(config.name),
+        }),
+      );
+    this.#resourceTools = options.resources === false ? [] : resourceTools(this.#servers);
+  }
+
+  async start(): Promise<void> {
+    for (const { name, problem } of this.#failed) this.#emit({ type: 'state', server: name, state: 'failed', problem });
+    const { waitMs, signal } = this.#options;
+    signal?.addEventListener('abort', () => void this.close(), { once: true });
+    if (signal?.aborted === true) await this.close();
+    const started = Promise.all([...this.#servers.values()].map(({ connection }) => connection.start()));
+    await (waitMs === undefined ? started : Promise.race([started, sleep(waitMs, undefined, { ref: false })]));
+  }
+
+  attach(harness: AttachableHarness): () => void {
+    const attachment = new Attachment(harness);
+    attachment.update(this.#tools());
+    this.#attachments.add(attachment);
+    return () => {
+      if (this.#attachments.delete(attachment)) attachment.end();
+    };
+  }
+
+  status(): readonly McpServerStatus[] {
+    return [...[...this.#servers.values()].map((server) => server.status()), ...this.#failed.map(statusOfFailed)];
+  }
+
+  async trust(server: string, tools: readonly UntrustedTool[]): Promise<void> {
+    await this.#find(server).trust(tools);
+  }
+
+  async finishLogin(server: string, address: string | URL): Promise<void> {
+    await this.#find(server).finishLogin(address);
+  }
+
+  async reconnect(server: string): Promise<void> {
+    await this.#find(server).connection.reconnect();
+  }
+
+  loadImage(image: ImagePart): Promise<{ bytes: Uint8Array }> {
+    return this.#images.load(image);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#end();
+    return this.#closing;
+  }
+
+  async #end(): Promise<void> {
+    for (const attachment of this.#attachments) attachment.end();
+    this.#attachments.clear();
+    await Promise.all([...this.#servers.values()].map(({ connection }) => connection.close()));
+  }
+
+  #tools(): readonly Tool[] {
+    const servers = [...this.#servers.values()];
+    const forResources = servers.some(({ hasResources }) => hasResources) ? this.#resourceTools : [];
+    return [...forResources, ...servers.flatMap(({ tools }) => tools)];
+  }
+
+  /** Detaches a harness that is closed or already has a tool of that name. The connection stays open. */
+  #toolsChanged(server: string): void {
+    for (const attachment of this.#attachments) {
+      try {
+        attachment.update(this.#tools());
+      } catch (error) {
+        this.#attachments.delete(attachment);
+        this.#emit({ type: 'log', server, level: 'error', text: `A harness accepts no tools: ${messageOf(error)}` });
+      }
+    }
+  }
+
+  #find(server: string): McpServer {
+    const found = this.#servers.get(server);
+    if (found !== undefined) return found;
+    throw new ToolscriptUsageError(
+      `There is no MCP server "${server}". The servers are: ${[...this.#servers.keys()].join(', ') || 'none'}.`,
+    );
+  }
+
+  /** An error of a listener must not end a connection. */
+  #emit(event: McpEvent): void {
+    try {
+      this.#options.onEvent?.(event);
+    } catch {
+      // A mistake of the host.
+    }
+  }
+}
+
+function connectionOptions(config: ServerConfig, options: McpOptions) {
+  const { onElicitation, onSampling, roots, reconnect = {}, clientInfo = IDENTITY } = options;
+  return {
+    handlers: {
+      ...(onElicitation === undefined ? {} : { onElicitation }),
+      ...(onSampling === undefined ? {} : { onSampling }),
+      ...(roots === undefined ? {} : { roots }),
+    },
+    authProvider: options.authProvider?.(config.name),
+    clientInfo,
+    howToLogIn: options.howToLogIn?.(config.name),
+    connectTimeoutMs: config.connectTimeoutMs ?? options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+    callTimeoutMs: config.callTimeoutMs ?? options.callTimeoutMs ?? CALL_TIMEOUT_MS,
+    reconnect,
+  };
+}
+
+function statusOfFailed({ name, problem }: FailedConfig): McpServerStatus {
+  return {
+    name,
+    namespace: name,
+    state: 'failed',
+    problem,
+    version: undefined,
+    protocolVersion: undefined,
+    tools: [],
+    skipped: [],
+    untrusted: [],
+    incomplete: undefined,
+  };
+}
+
+/** The tools that one harness received. */
+class Attachment {
+  readonly #harness: AttachableHarness;
+  #given: readonly Tool[] = [];
+
+  constructor(harness: AttachableHarness) {
+    this.#harness = harness;
+  }
+
+  /** Changes nothing if the tools are the same. */
+  update(tools: readonly Tool[]): void {
+    const before = new Set(this.#given);
+    if (tools.length === before.size && tools.every((tool) => before.has(tool))) return;
+    this.#harness.tools.replace(
+      this.#given.map(({ name }) => name),
+      tools,
+    );
+    this.#given = tools;
+  }
+
+  /** Removes the tools; a closed harness has none. */
+  end(): void {
+    try {
+      this.update([]);
+    } catch {
+      this.#given = [];
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import type { OAuthClientProvider } from '@modelcontextprotocol/client';
+import type { InboundHandlers } from '../connection/inbound.js';
+import type { ReconnectOptions } from '../connection/backoff.js';
+import type { ConnectionState } from '../connection/connection.js';
+import type { SkippedTool } from '../tools/definition.js';
+import type { TrustRequest, UntrustedTool } from '../trust/review.js';
+import type { TrustStore } from '../trust/trust-store.js';
+
+/** All optional. */
+export interface McpOptions extends InboundHandlers {
+  /** For `${NAME}` in the configuration. Default: the environment of this process. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Stores which tools the user trusts. Default: in memory, for the life of this process. */
+  readonly trustStore?: TrustStore;
+  /**
+   * A server that is new is trusted as it is ('trust', the default, because the user has configured it), or `onTrust`
+   * is asked ('ask').
+   */
+  readonly firstUse?: 'trust' | 'ask';
+  /** Decides about new and changed tools, which are held back meanwhile. Default: until `trust` is called. */
+  readonly onTrust?: (request: TrustRequest) => boolean | Promise<boolean>;
+  /** Offers `listMcpResources`, `listMcpResourceTemplates` and `readMcpResource` if a server has any. Default true. */
+  readonly resources?: boolean;
+  /** How long `connectMcpServers` waits for servers, in ms; later ones join. Default: until each is connected or has failed. */
+  readonly waitMs?: number;
+  /** Ends the connections, also while they are being opened. */
+  readonly signal?: AbortSignal;
+  /** Maximum time for one server to start and answer, in ms. Default 30 000. */
+  readonly connectTimeoutMs?: number;
+  /** Maximum time for one call, in ms; progress restarts it. The limits of the harness apply too. Default 600 000. */
+  readonly callTimeoutMs?: number;
+  readonly reconnect?: ReconnectOptions;
+  /** Logs in to remote servers: `oauthFile(…)`, or another `OAuthClientProvider` of the MCP SDK. */
+  readonly authProvider?: (server: string) => OAuthClientProvider | undefined;
+  /** The instruction for the user of a server that refuses access: how to log in to it, such as a command. */
+  readonly howToLogIn?: (server: string) => string;
+  /** The identity of this client for servers. */
+  readonly clientInfo?: { readonly name: string; readonly version: string };
+  readonly onEvent?: (event: McpEvent) => void;
+}
+
+export type McpEvent =
+  /** `problem`: why it is not connected, as a sentence for the user. */
+  | { type: 'state'; server: string; state: ConnectionState; problem?: string }
+  /** The tools for scripts have changed. */
+  | { type: 'tools'; server: string; tools: readonly string[] }
+  /** Tools are held back until the user trusts them. */
+  | { type: 'untrusted'; server: string; tools: readonly UntrustedTool[] }
+  /** A server's message for its operator. Untrusted text on one line. */
+  | { type: 'log'; server: string; level: string; text: string };
+
+/** The state of one server. */
+export interface McpServerStatus {
+  /** The name in the configuration. */
+  readonly name: string;
+  /** Scripts write `tools.mcp.NAMESPACE.TOOL`. */
+  readonly namespace: string;
+  readonly state: ConnectionState;
+  /** Why it is not connected; a sentence for the user. */
+  readonly problem: string | undefined;
+  readonly version: { readonly name: string; readonly version: string } | undefined;
+  readonly protocolVersion: string | undefined;
+  /** The names that scripts write after `tools.`. */
+  readonly tools: readonly string[];
+  /** Tools that cannot be used, with the reason. */
+  readonly skipped: readonly SkippedTool[];
+  /** Tools that are held back until the user trusts them. */
+  readonly untrusted: readonly UntrustedTool[];
+  /** Why the list of tools is incomplete. */
+  readonly incomplete: string | undefined;
+}

@@ -1,0 +1,95 @@
+import { jsonDepthExceeds, MAX_JSON_DEPTH } from '@toolscript/core';
+
+/** A tool as its server describes it. Untrusted data of bounded size and depth. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly title: string | undefined;
+  readonly description: string | undefined;
+  readonly inputSchema: object;
+  readonly outputSchema: object | undefined;
+  readonly annotations: ToolHints;
+}
+
+/** A server's hints about its tool. They count only as far as the server is trusted. */
+interface ToolHints {
+  readonly readOnlyHint?: boolean;
+  readonly destructiveHint?: boolean;
+}
+
+/** A tool that scripts do not receive. */
+export interface SkippedTool {
+  readonly name: string;
+  /** A part of a sentence. */
+  readonly reason: string;
+}
+
+/** Maximum characters of one definition as JSON. */
+const MAX_DEFINITION_LENGTH = 256 * 1024;
+const MAX_NAME_LENGTH = 256;
+
+/** Parses a server's list. For two tools with one name, the first counts. */
+export function readDefinitions(listed: readonly unknown[]): { tools: ToolDefinition[]; skipped: SkippedTool[] } {
+  const tools = new Map<string, ToolDefinition>();
+  const skipped: SkippedTool[] = [];
+  for (const [index, given] of listed.entries()) {
+    const tool = readDefinition(given, index);
+    if ('reason' in tool) skipped.push(tool);
+    else if (tools.has(tool.name))
+      skipped.push({ name: tool.name, reason: 'the server lists two tools with this name' });
+    else tools.set(tool.name, tool);
+  }
+  return { tools: [...tools.values()], skipped };
+}
+
+function readDefinition(given: unknown, index: number): ToolDefinition | SkippedTool {
+  if (!isRecord(given)) return { name: `tool ${index + 1}`, reason: 'it is not an object' };
+  const { name, title, description, inputSchema = { type: 'object' }, outputSchema, annotations } = given;
+  if (typeof name !== 'string' || name === '') return { name: `tool ${index + 1}`, reason: 'it has no name' };
+  const refuse = (reason: string): SkippedTool => ({ name: name.slice(0, MAX_NAME_LENGTH), reason });
+  if (name.length > MAX_NAME_LENGTH) return refuse(`its name has more than ${MAX_NAME_LENGTH} characters`);
+  const problem = problemOf({ title, description, inputSchema, outputSchema, annotations });
+  if (problem !== undefined) return refuse(problem);
+  if (!isRecord(inputSchema)) return refuse('its input schema is not an object');
+  return {
+    name,
+    title: text(title),
+    description: text(description),
+    inputSchema,
+    outputSchema: isRecord(outputSchema) ? outputSchema : undefined,
+    annotations: hintsOf(annotations),
+  };
+}
+
+const TOO_DEEP = `its definition is nested more than ${MAX_JSON_DEPTH} levels deep`;
+
+/** Depth is measured on text, because a recursive walk would not survive the depth that it must reject. */
+function problemOf(parts: object): string | undefined {
+  let json: string;
+  try {
+    json = JSON.stringify(parts);
+  } catch {
+    return TOO_DEEP;
+  }
+  // defence: mcp-definitions-have-a-size
+  if (json.length > MAX_DEFINITION_LENGTH) return `its definition has more than ${MAX_DEFINITION_LENGTH} characters`;
+  // defence: mcp-definitions-have-a-depth
+  if (jsonDepthExceeds(json, MAX_JSON_DEPTH)) return TOO_DEEP;
+  return undefined;
+}
+
+function hintsOf(annotations: unknown): ToolHints {
+  if (!isRecord(annotations)) return {};
+  const { readOnlyHint, destructiveHint } = annotations;
+  return {
+    ...(typeof readOnlyHint === 'boolean' ? { readOnlyHint } : {}),
+    ...(typeof destructiveHint === 'boolean' ? { destructiveHint } : {}),
+  };
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

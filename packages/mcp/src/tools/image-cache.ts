@@ -1,0 +1,30 @@
+import { ToolCallError, type ImagePart } from '@toolscript/core';
+
+/** Keeps the bytes of images for the conversation, the newest ones up to a number of bytes. */
+export class ImageCache {
+  readonly #maxBytes: number;
+  readonly #images = new Map<string, Uint8Array>();
+  #bytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  add(sha256: string, bytes: Uint8Array): void {
+    if (bytes.length > this.#maxBytes || this.#images.has(sha256)) return;
+    this.#images.set(sha256, bytes);
+    this.#bytes += bytes.length;
+    for (const [oldest, { length }] of this.#images) {
+      if (this.#bytes <= this.#maxBytes) return;
+      this.#images.delete(oldest);
+      this.#bytes -= length;
+    }
+  }
+
+  /** Throws a `ToolCallError` for a model if the image is no longer available. */
+  async load({ sha256 }: Pick<ImagePart, 'sha256'>): Promise<{ bytes: Uint8Array }> {
+    const bytes = this.#images.get(sha256);
+    if (bytes === undefined) throw new ToolCallError('ToolExecutionError', 'its bytes are no longer stored');
+    return { bytes };
+  }
+}

@@ -1,0 +1,37 @@
+import { plainLines } from '../connection/readable.js';
+
+/** Members whose values are data, not schemas. */
+const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples', 'required']);
+/** Members that map names to schemas. */
+const MAPS: ReadonlySet<string> = new Set([
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
+]);
+const TEXTS: ReadonlySet<string> = new Set(['description', 'title']);
+const MAX_TEXT_LENGTH = 4_000;
+
+/** A copy of a schema, with bounded depth and without invisible characters, so that models can read it unchanged. */
+export function readableSchema(schema: object): object {
+  return readable(schema) as object;
+}
+
+function readable(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(readable);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, member]): [string, unknown][] => {
+      if (key === '$comment') return [];
+      if (typeof member === 'string' && TEXTS.has(key)) return [[key, plainLines(member, MAX_TEXT_LENGTH)]];
+      if (MAPS.has(key)) return [[key, readableMap(member)]];
+      return [[key, DATA.has(key) ? member : readable(member)]];
+    }),
+  );
+}
+
+function readableMap(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return readable(value);
+  return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, readable(schema)]));
+}

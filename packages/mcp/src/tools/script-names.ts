@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+
+/** The characters of names that `defineTool` accepts. */
+const USABLE = /^[A-Za-z0-9_$-]{1,64}$/u;
+const RESERVED: ReadonlySet<string> = new Set(['then', '__proto__', 'constructor', 'prototype']);
+const MAX_BASE_LENGTH = 40;
+
+/**
+ * The part of `tools.mcp.SERVER.TOOL` for each name of a set. No two names share a form in which a script may write
+ * them: in a conflict, all except an existing identifier get a suffix derived from their own name, so that a name
+ * does not depend on the order of the list.
+ */
+export function scriptNames(names: readonly string[]): ReadonlyMap<string, string> {
+  const sorted = [...new Set(names)].toSorted();
+  const sharing = new Map<string, number>();
+  for (const name of sorted) sharing.set(formOf(name), (sharing.get(formOf(name)) ?? 0) + 1);
+  const keepsForm = (name: string) => name === formOf(name) || sharing.get(formOf(name)) === 1;
+  const used = new Set(sorted.filter(keepsForm).map(formOf));
+  const entries = sorted.map((name): [string, string] => [name, keepsForm(name) ? partOf(name) : freePart(name, used)]);
+  return new Map(entries);
+}
+
+/** The name itself if scripts can use it, otherwise a similar one. */
+function partOf(name: string): string {
+  if (USABLE.test(name)) return RESERVED.has(name) ? suffixed(name) : name;
+  const base = baseOf(name);
+  return base.length === name.length && !RESERVED.has(base) ? base : suffixed(name);
+}
+
+/** A server may choose a name that equals the suffixed form of another one. */
+function freePart(name: string, used: Set<string>): string {
+  let part = suffixed(name);
+  // defence: mcp-suffixes-can-be-forged
+  for (let count = 2; used.has(identifier(part)); count++) part = `${suffixed(name)}_${count}`;
+  used.add(identifier(part));
+  return part;
+}
+
+function formOf(name: string): string {
+  return identifier(partOf(name));
+}
+
+function suffixed(name: string): string {
+  return `${baseOf(name)}_${createHash('sha256').update(name).digest('hex').slice(0, 6)}`;
+}
+
+function baseOf(name: string): string {
+  const base = name
+    .normalize('NFKC')
+    .replaceAll(/[^A-Za-z0-9_$-]+/gu, '_')
+    .slice(0, MAX_BASE_LENGTH);
+  return base === '' || base === '_' ? 'tool' : base;
+}
+
+/** The identifier form of the part, as core writes it. */
+function identifier(part: string): string {
+  const written = part.replaceAll(/[^A-Za-z0-9_$]/gu, '_');
+  return /^[0-9]/u.test(written) ? `_${written}` : written;
+}

@@ -1,0 +1,101 @@
+import type { CallToolResult } from '@modelcontextprotocol/client';
+import { defineTool, type Tool, type ToolCallContext } from '@toolscript/core';
+import type { ServerConfig, ToolAction } from '../configuration/server-config.js';
+import { messageOf, oneLine, plainLines } from '../connection/readable.js';
+import type { SkippedTool, ToolDefinition } from './definition.js';
+import { readableSchema } from './readable-schema.js';
+import { scriptNames } from './script-names.js';
+
+/** Makes one call on the server. */
+type CallServer = (
+  definition: ToolDefinition,
+  input: Record<string, unknown>,
+  options: { signal: AbortSignal; onProgress: (message: string) => void },
+) => Promise<CallToolResult>;
+
+export interface ServerToolsOptions {
+  readonly config: ServerConfig;
+  /** The server's part of `tools.mcp.SERVER.TOOL`. */
+  readonly namespace: string;
+  readonly call: CallServer;
+  /** The script's value of a result. Throws for a tool that failed. */
+  readonly readResult: (result: CallToolResult, definition: ToolDefinition) => unknown;
+}
+
+const MAX_DESCRIPTION_LENGTH = 8_000;
+
+/** The tools of one server for a harness. An unusable definition affects only its own tool. */
+export function serverTools(
+  definitions: readonly ToolDefinition[],
+  options: ServerToolsOptions,
+): { tools: Tool[]; skipped: SkippedTool[] } {
+  const names = scriptNames(definitions.map(({ name }) => name));
+  const tools: Tool[] = [];
+  const skipped: SkippedTool[] = [];
+  for (const definition of definitions) {
+    const { name } = definition;
+    const action = actionFor(name, options.config);
+    // defence: mcp-blocked-tools
+    if (action === 'block') continue;
+    const scriptName = `mcp.${options.namespace}.${names.get(name)}`;
+    try {
+      tools.push(serverTool(scriptName, action, definition, options));
+    } catch (error) {
+      skipped.push({ name, reason: oneLine(messageOf(error), 500).replace(/[.]$/u, '') });
+    }
+  }
+  return { tools, skipped };
+}
+
+/** Undefined: the annotations decide. */
+function actionFor(name: string, { tools }: ServerConfig): ToolAction | undefined {
+  return Object.hasOwn(tools, name) ? tools[name] : tools['*'];
+}
+
+function serverTool(
+  name: string,
+  action: Exclude<ToolAction, 'block'> | undefined,
+  definition: ToolDefinition,
+  { config, call, readResult }: ServerToolsOptions,
+): Tool {
+  const { annotations, inputSchema, outputSchema, description, title } = definition;
+  const hints = config.trustAnnotations ? annotations : {};
+  const make = (output: object | undefined) =>
+    defineTool(
+      {
+        name,
+        description: plainLines(description ?? title ?? '', MAX_DESCRIPTION_LENGTH),
+        inputSchema: readableSchema(inputSchema),
+        ...(output === undefined ? {} : { outputSchema: readableSchema(output) }),
+        effect: effectOf(hints),
+        approval: approvalOf(action, hints),
+        permissions: () => [name.replace('.', ':')],
+        execute: async (input: Record<string, unknown>, { signal, progress }: ToolCallContext) =>
+          readResult(await call(definition, input, { signal, onProgress: progress }), {
+            ...definition,
+            outputSchema: output,
+          }),
+      },
+      { namespace: 'mcp' },
+    );
+  if (outputSchema === undefined) return make(undefined);
+  try {
+    return make(outputSchema);
+  } catch {
+    // Without a usable output schema, the tool works like one that has none.
+    return make(undefined);
+  }
+}
+
+function effectOf({ readOnlyHint, destructiveHint }: ToolDefinition['annotations']): 'read' | 'write' | 'external' {
+  if (readOnlyHint === true) return 'read';
+  return destructiveHint === false ? 'write' : 'external';
+}
+
+function approvalOf(
+  action: Exclude<ToolAction, 'block'> | undefined,
+  { readOnlyHint, destructiveHint }: ToolDefinition['annotations'],
+): 'never' | 'always' | 'policy' {
+  if (action !== undefined) return action === 'allow' ? 'never' : 'always';
+  return destructiveHint === true && readOnlyHint !== true ? 'always' : 'policy';
+}

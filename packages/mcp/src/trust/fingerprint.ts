@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto';
+import type { ServerConfig } from '../configuration/server-config.js';
+import type { ToolDefinition } from '../tools/definition.js';
+
+/**
+ * The hash of a server's whole definition of a tool: equal text and schema give equal hashes, regardless of member
+ * order.
+ */
+export function toolFingerprint({ name, title, description, inputSchema, outputSchema, annotations }: ToolDefinition) {
+  return hash({ name, title, description, inputSchema, outputSchema, annotations });
+}
+
+/** The hash of the server's identity: its program and arguments, or its address; no secrets. */
+export function serverFingerprint({ transport }: ServerConfig): string {
+  return transport.type === 'stdio'
+    ? hash({ command: transport.command, args: transport.args, cwd: transport.cwd })
+    : hash({ url: `${transport.url.origin}${transport.url.pathname}` });
+}
+
+function hash(value: unknown): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('hex');
+}
+
+/** JSON text with sorted members. `value` is at most as deep as a definition. */
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, member: unknown) =>
+    typeof member === 'object' && member !== null && !Array.isArray(member)
+      ? Object.fromEntries(Object.entries(member).toSorted(([left], [right]) => (left < right ? -1 : 1)))
+      : member,
+  );
+}

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { readMcpConfig } from '#mcp/configuration/server-config.js';
+
+const read = (entry: object, environment: Record<string, string> = {}) => {
+  const { servers, failed } = readMcpConfig({ mcpServers: { server: entry } }, environment);
+  return servers[0]?.transport ?? failed[0]?.problem;
+};
+
+describe('a configuration', () => {
+  it('is read as other clients write it', () => {
+    expect(read({ command: 'npx', args: ['-y', 'x'], env: { A: 'b' }, alwaysAllow: [], timeout: 3 })).toEqual({
+      type: 'stdio',
+      command: 'npx',
+      args: ['-y', 'x'],
+      env: { A: 'b' },
+      cwd: undefined,
+    });
+    expect(read({ type: 'streamable-http', url: 'https://example.com/mcp' })).toMatchObject({
+      type: 'http',
+      headers: {},
+    });
+    expect(readMcpConfig({ servers: { a: { url: 'http://localhost:1/sse', type: 'sse' } } }).servers).toMatchObject([
+      { name: 'a', transport: { type: 'sse' } },
+    ]);
+  });
+
+  it.each([
+    ['${A}/x', 'one/x'],
+    ['${env:A}${B}', 'onetwo'],
+    ['${NOT_SET:-http://d:1/${x}', 'http://d:1/${x'],
+    ['${EMPTY:-other}', 'other'],
+    ['${EMPTY}', ''],
+    ['$A and $(A)', '$A and $(A)'],
+    ['${B}', 'two'],
+    ['${DOLLARS}', '$& $1 ${A}'],
+  ])('%s becomes %s', (text, expanded) => {
+    const environment = { A: 'one', B: 'two', EMPTY: '', DOLLARS: '$& $1 ${A}' };
+    expect(read({ command: 'x', args: [text] }, environment)).toMatchObject({ args: [expanded] });
+  });
+
+  it.each([
+    [
+      { command: 'x', env: { A: '${NOPE}' } },
+      'is not started: the environment variable NOPE is not set; set it, or write ${NOPE:-default}.',
+    ],
+    [
+      { command: 'x', args: ['${input:token}'] },
+      'is not started: "${input:token}" is not a reference to a variable; write ${NAME} or ${NAME:-default}.',
+    ],
+    [{}, 'is not started: it needs "command" (a program to start) or "url" (a server to connect to).'],
+    [{ command: 'x', url: 'http://x' }, 'is not started: it has both "command" and "url"; remove one of them.'],
+    [{ type: 'stdio', url: 'http://x' }, 'is not started: it needs "command"'],
+    [{ url: 'file:///etc/passwd' }, 'is not started: "url" must be an address that begins with http:// or https://.'],
+    [{ command: ['x'] }, 'is not started: "command" is wrong'],
+    [{ command: 'x', tools: { a: 'maybe' } }, 'is not started: "tools.a" is wrong'],
+    [{ command: 'x', callTimeoutMs: -1 }, 'is not started: "callTimeoutMs" is wrong'],
+    [7, 'is not started: its entry is wrong'],
+  ])('%j costs only its own server, in one sentence', (entry, problem) => {
+    const { servers, failed } = readMcpConfig({ mcpServers: { server: entry, other: { command: 'y' } } }, {});
+    expect(servers.map(({ name }) => name)).toEqual(['other']);
+    expect(failed[0]?.problem).toContain(`The MCP server "server" ${problem}`);
+  });
+
+  it.each([undefined, null, [], 'x', {}, { mcpServers: [] }, { mcpServers: 'x' }])('%j is none', (config) => {
+    expect(() => readMcpConfig(config)).toThrow('An MCP configuration must be an object');
+  });
+});

@@ -1,0 +1,83 @@
+import type { McpEvent, McpOptions } from '#mcp/index.js';
+import { describe, expect, it } from 'vitest';
+import { OlderServer } from './support/http-servers.js';
+import { attachedHarness, hostileServer, openServers, valueOf } from './support/open.js';
+import { referenceServer } from './support/reference-servers.js';
+
+/** The states that a server goes through, and a way to wait for one. */
+function watched(): { options: McpOptions; states: string[]; reached: (state: string) => Promise<void> } {
+  const states: string[] = [];
+  const waiting: { state: string; resolve: () => void }[] = [];
+  const onEvent = (event: McpEvent) => {
+    if (event.type !== 'state') return;
+    states.push(event.state);
+    for (const { state, resolve } of waiting) if (state === event.state) resolve();
+  };
+  const reached = (state: string) => new Promise<void>((resolve) => waiting.push({ state, resolve }));
+  return { options: { onEvent, reconnect: { firstDelayMs: 1, attempts: 3 } }, states, reached };
+}
+
+describe('a server that ends', () => {
+  it('is started again by itself, and its tools stay', async () => {
+    const { options, states, reached } = watched();
+    const mcp = await openServers({ server: hostileServer('results') }, options);
+    const harness = attachedHarness(mcp);
+    const tools = harness.tools().length;
+    const again = reached('connected');
+    await harness.callTool('mcp.server.dies', {});
+    expect(harness.tools()).toHaveLength(tools);
+    await again;
+    expect(states).toEqual(['connecting', 'connected', 'waiting', 'connecting', 'connected']);
+    expect(valueOf(await harness.runScript('return tools.mcp.server.good()'))).toBe('good 1 1');
+  });
+
+  it('is given up after so many attempts, and tried again when it is wanted', async () => {
+    const { options, states, reached } = watched();
+    const failed = reached('failed');
+    const server = { command: process.execPath, args: ['-e', 'process.exit(1)'] };
+    const mcp = await openServers({ server }, options);
+    await failed;
+    expect(states.filter((state) => state === 'connecting')).toHaveLength(4);
+    expect(mcp.status()[0]).toMatchObject({ state: 'failed', problem: expect.stringContaining('ended before') });
+    const before = states.length;
+    await mcp.reconnect('server');
+    expect(states[before]).toBe('connecting');
+    await expect(mcp.reconnect('nobody')).rejects.toThrow('There is no MCP server "nobody"');
+  });
+});
+
+describe('a server that forgets its sessions', () => {
+  it('gets a new one, and the call is made once', async () => {
+    const server = new OlderServer();
+    let calls = 0;
+    server.tools.set('count', () => String(++calls));
+    const { url, forget } = await server.listenHttp();
+    const harness = attachedHarness(await openServers({ server: { url } }));
+    expect(valueOf(await harness.runScript('return tools.mcp.server.count()'))).toBe('1');
+    forget();
+    expect(valueOf(await harness.runScript('return tools.mcp.server.count()'))).toBe('2');
+    expect(calls).toBe(2);
+  });
+});
+
+describe('close', () => {
+  it('ends servers that are connecting, and can be called twice', async () => {
+    const { options, states } = watched();
+    const silent = { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)'] };
+    const opening = openServers({ silent }, { ...options, connectTimeoutMs: 1_000 });
+    const mcp = await opening;
+    await Promise.all([mcp.close(), mcp.close()]);
+    expect(states.at(-1)).toBe('closed');
+    expect(mcp.status()[0]?.state).toBe('closed');
+  });
+
+  it('a call of a script that still runs says that the connection is closed', async () => {
+    const mcp = await openServers({ everything: referenceServer('everything') });
+    const harness = attachedHarness(mcp);
+    const [tool] = harness.tools().filter(({ name }) => name.endsWith('.echo'));
+    await mcp.close();
+    await expect(
+      tool!.execute({ message: 'x' } as never, { signal: new AbortController().signal } as never),
+    ).rejects.toThrow('The connection to the MCP server "everything" is closed.');
+  });
+});

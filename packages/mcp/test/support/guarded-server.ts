@@ -1,0 +1,68 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { OlderServer, listen } from './http-servers.js';
+
+/** An MCP server that requires a login: an authorization server and the resource in one, with PKCE. */
+export async function guardedServer() {
+  const tools = new OlderServer();
+  tools.tools.set('secret', () => 'the secret');
+  const inner = tools.httpListener();
+  const challenges = new Map<string, string>();
+  const tokens = new Set<string>();
+  let refreshes = 0;
+  const json = (response: ServerResponse, body: object, status = 200) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  const grant = (response: ServerResponse) => {
+    const token = randomUUID();
+    tokens.add(token);
+    json(response, { access_token: token, token_type: 'Bearer', expires_in: 3_600, refresh_token: `refresh-${token}` });
+  };
+  const url = await listen(async (request, response) => {
+    const origin = `http://${request.headers.host}`;
+    const { pathname, searchParams } = new URL(request.url ?? '/', origin);
+    if (pathname.startsWith('/.well-known/oauth-protected-resource'))
+      return json(response, { resource: `${origin}/mcp`, authorization_servers: [origin] });
+    if (pathname.startsWith('/.well-known/oauth-authorization-server'))
+      return json(response, {
+        issuer: origin,
+        authorization_endpoint: `${origin}/authorize`,
+        token_endpoint: `${origin}/token`,
+        registration_endpoint: `${origin}/register`,
+        response_types_supported: ['code'],
+        code_challenge_methods_supported: ['S256'],
+        token_endpoint_auth_methods_supported: ['none'],
+      });
+    if (pathname === '/register')
+      return json(response, { ...(JSON.parse(await bodyOf(request)) as object), client_id: 'client-1' }, 201);
+    if (pathname === '/authorize') {
+      const code = randomUUID();
+      challenges.set(code, searchParams.get('code_challenge') ?? '');
+      const back = new URL(searchParams.get('redirect_uri')!);
+      back.search = new URLSearchParams({ code, state: searchParams.get('state') ?? '' }).toString();
+      return response.writeHead(302, { location: back.href }).end();
+    }
+    if (pathname === '/token') {
+      const form = new URLSearchParams(await bodyOf(request));
+      if (form.get('grant_type') === 'refresh_token') {
+        refreshes += 1;
+        return grant(response);
+      }
+      const challenge = createHash('sha256')
+        .update(form.get('code_verifier') ?? '')
+        .digest('base64url');
+      const isRight = challenges.get(form.get('code') ?? '') === challenge;
+      challenges.delete(form.get('code') ?? '');
+      return isRight ? grant(response) : json(response, { error: 'invalid_grant' }, 400);
+    }
+    if (tokens.has(request.headers.authorization?.replace('Bearer ', '') ?? '')) return inner(request, response);
+    const challenge = `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource"`;
+    return response.writeHead(401, { 'www-authenticate': challenge }).end();
+  });
+  return { url, revoke: () => tokens.clear(), refreshes: () => refreshes };
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}

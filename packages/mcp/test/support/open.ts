@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import { createHarness, type Harness, type HarnessOptions, type Outcome, type ScriptFailure } from '@toolscript/core';
+import { connectMcpServers, type McpOptions, type McpServers } from '#mcp/index.js';
+import { expect, onTestFinished } from 'vitest';
+import { sharedThreads } from '../../../core/test/support/shared-threads.js';
+
+/** Servers that are ended when the test has ended. */
+export async function openServers(servers: Record<string, unknown>, options: McpOptions = {}): Promise<McpServers> {
+  const mcp = await connectMcpServers({ mcpServers: servers }, options);
+  onTestFinished(() => mcp.close());
+  return mcp;
+}
+
+/** A harness with the tools of the servers, closed when the test has ended. */
+export function attachedHarness(mcp: McpServers, options: Partial<HarnessOptions> = {}): Harness {
+  const harness = createHarness({
+    ...sharedThreads(),
+    tools: [],
+    expose: { mcp: true },
+    approvals: 'auto',
+    ...options,
+  });
+  onTestFinished(() => harness.close());
+  mcp.attach(harness);
+  return harness;
+}
+
+/** The value of a script that must have completed. */
+export function valueOf(outcome: Outcome): unknown {
+  if (outcome.status !== 'completed')
+    expect.fail(JSON.stringify(outcome.status === 'failed' ? outcome.error : outcome.status));
+  return outcome.value;
+}
+
+/** The failure of a script that must have failed. */
+export function failureOf(outcome: Outcome): ScriptFailure {
+  if (outcome.status !== 'failed') expect.fail(JSON.stringify(outcome));
+  return outcome.error;
+}
+
+/** Resolves when the tools of the harness are others than now. */
+export async function nextTools(harness: Harness): Promise<void> {
+  const before = harness.tools();
+  while (harness.tools() === before) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+/** A server that breaks the protocol as `fixtures/hostile-server.mjs` says. */
+export const hostileServer = (behaviour: string, env: Record<string, string> = {}) => ({
+  command: process.execPath,
+  args: [join(import.meta.dirname, '../fixtures/hostile-server.mjs'), behaviour],
+  env,
+});
