@@ -1,4 +1,4 @@
-/** What the process tells whoever started it. */
+/** The exit statuses of the process. */
 export const EXIT = {
   /** Every script completed, or there was none. */
   completed: 0,
@@ -12,6 +12,6 @@ export const EXIT = {
   hungUp: 129,
   /** Ctrl-C, as shells count it: 128 and the signal's number. */
   interrupted: 130,
-  /** The reader of stdout went away. */
+  /** The reader of stdout was closed. */
   brokenPipe: 141,
 } as const;

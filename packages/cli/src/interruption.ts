@@ -6,23 +6,23 @@ const SIGNAL_STATUS: Readonly<Partial<Record<NodeJS.Signals, number>>> = {
   SIGHUP: EXIT.hungUp,
 };
 
-/** How long what only waits for a person may take to be put aside, in ms. */
+/** How long the suspension of a script that waits for the user may take, in ms. */
 const PATIENCE_MS = 3_000;
 
-/** The system, the shell and a program in between each pass on one and the same signal. */
+/** The system, the shell and a program in between may each pass on the same signal. */
 const SAME_SIGNAL_MS = 200;
 
-/** What an interruption tells before it ends a run. */
+/** Receives the steps of an interruption before the run ends. */
 export interface InterruptionListener {
-  /** Puts aside what only waits for a person. False: there is nothing of that kind. */
-  putAside(): boolean;
-  /** The run is being ended. */
+  /** Suspends a script that only waits for the user. False: there is none. */
+  suspend(): boolean;
+  /** The run is being aborted. */
   beforeAbort(): void;
 }
 
 /**
- * What ends a run from outside: a signal (Ctrl-C), or a reader of stdout that went away. Where the script waits for a
- * person, it is put aside; otherwise the run is aborted, and says what it had done. A second one leaves at once.
+ * Handles the end of a run from outside: a signal (Ctrl-C), or a closed reader of stdout. A script that waits for the
+ * user is suspended; otherwise the run is aborted, and reports its completed work. A second one exits at once.
  */
 export class Interruption {
   readonly #controller = new AbortController();
@@ -43,7 +43,7 @@ export class Interruption {
     return this.#controller.signal;
   }
 
-  /** The status to leave with; undefined while nothing has interrupted. */
+  /** The exit status; undefined if nothing has interrupted. */
   get status(): number | undefined {
     return this.#status;
   }
@@ -57,7 +57,7 @@ export class Interruption {
     if (performance.now() - this.#sinceMs > SAME_SIGNAL_MS && status !== SIGNAL_STATUS.SIGHUP) process.exit(status);
   }
 
-  /** Signals mean what they usually do again. The listener for output errors stays: the last bytes may still fail. */
+  /** Restores the usual meaning of signals. The listener for output errors stays: the last bytes may still fail. */
   dispose(): void {
     clearTimeout(this.#timer);
     for (const signal of Object.keys(SIGNAL_STATUS)) process.off(signal, this.#onSignal);
@@ -66,7 +66,7 @@ export class Interruption {
   #end(status: number): void {
     this.#status = status;
     this.#sinceMs = performance.now();
-    if (this.#listener?.putAside() === true) this.#timer = setTimeout(() => this.#abort(), PATIENCE_MS);
+    if (this.#listener?.suspend() === true) this.#timer = setTimeout(() => this.#abort(), PATIENCE_MS);
     else this.#abort();
   }
 
@@ -77,7 +77,7 @@ export class Interruption {
 
   #loseOutput(error: NodeJS.ErrnoException): void {
     if (this.#status !== undefined) return;
-    // A terminal that was closed ends input and output before, or after, it sends its signal.
+    // A closed terminal ends input and output before, or after, it sends its signal.
     const isGone = error.code === 'EPIPE' || error.code === 'EIO';
     if (!isGone) process.stderr.write(`toolscript: stdout cannot be written (${error.code ?? error.message}).\n`);
     this.#end(error.code === 'EPIPE' ? EXIT.brokenPipe : EXIT.failed);

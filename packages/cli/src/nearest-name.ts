@@ -1,15 +1,15 @@
-const LEAST_LIKENESS = 0.5;
+const MIN_LIKENESS = 0.5;
 
-/** ` Did you mean NAME?`, with a space before it; empty where no name is alike. */
+/** ` Did you mean NAME?` with a leading space; empty if no name is similar. */
 export function didYouMean(name: string, names: Iterable<string>): string {
   const nearest = nearestName(name, names);
   return nearest === undefined ? '' : ` Did you mean ${nearest}?`;
 }
 
-/** The name that is spelled most like `name`, letter case aside. */
+/** The name with the most similar spelling, ignoring case. */
 export function nearestName(name: string, names: Iterable<string>): string | undefined {
   let best: string | undefined;
-  let bestLikeness = LEAST_LIKENESS;
+  let bestLikeness = MIN_LIKENESS;
   for (const candidate of names) {
     const found = likeness(name.toLowerCase(), candidate.toLowerCase());
     if (found > bestLikeness) [best, bestLikeness] = [candidate, found];
@@ -24,7 +24,7 @@ function likeness(left: string, right: string): number {
   return Math.max(1 - editDistance(left, right) / longest, isPart ? 0.6 : 0);
 }
 
-/** Letters that are missing, too many, wrong, or two that have changed places. */
+/** The number of missing, additional, wrong, or swapped neighbouring letters. */
 function editDistance(left: string, right: string): number {
   let before: number[] = [];
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);

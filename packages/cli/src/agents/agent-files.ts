@@ -15,25 +15,25 @@ import { isUsageError, systemCode, UsageError } from '../usage-error.js';
 
 export interface FoundAgent {
   readonly config: AgentConfig;
-  /** Who says so. A workspace may only narrow what the person has configured. */
+  /** The source of the agent. A workspace may only narrow the user's configuration. */
   readonly from: 'defaults' | 'person' | 'workspace';
-  /** Undefined for those that come along. */
+  /** Undefined for built-in agents. */
   readonly file?: string;
 }
 
 const CODE = ['.ts', '.mts', '.js', '.mjs'];
 
-/** What a workspace's agent cannot say: where a key is sent, what a run may cost, and what else there is. */
-const PERSONS_OWN = ['costBudget', 'pack', 'prices'] as const;
-// defence: insecure-http-is-the-users-to-allow, without it: const PERSONS_OWN_OF_PROVIDER = ['baseUrl', 'apiKeyEnv'] as const;
-const PERSONS_OWN_OF_PROVIDER = ['baseUrl', 'apiKeyEnv', 'allowInsecureHttp'] as const;
+/** Members that a workspace's agent cannot set: the destination of a key, the cost of a run, and their kin. */
+const USER_ONLY = ['costBudget', 'pack', 'prices'] as const;
+// defence: insecure-http-is-the-users-to-allow, without it: const USER_ONLY_OF_PROVIDER = ['baseUrl', 'apiKeyEnv'] as const;
+const USER_ONLY_OF_PROVIDER = ['baseUrl', 'apiKeyEnv', 'allowInsecureHttp'] as const;
 
-const MOST_TURNS_OF_WORKSPACE = defineAgent({ slug: 'any' }).maxTurns;
+const MAX_TURNS_OF_WORKSPACE = defineAgent({ slug: 'any' }).maxTurns;
 
 /**
- * The agents there are, by slug: those that come along, the person's own, those of a workspace that is trusted. An
- * agent in code is loaded only where it is the one that is `named`: its slug is its file's name. A file that is no
- * agent is told and left out, unless it is the one that is named: then a UsageError is thrown.
+ * The agents by slug: the built-in ones, the user's own, and those of a trusted workspace. An agent in code is loaded
+ * only if it is the `named` one: its slug is its file's name. An invalid file is reported and skipped, unless it is
+ * the named one: then a UsageError is thrown.
  */
 export async function findAgents(
   environment: Environment,
@@ -62,7 +62,7 @@ export async function findAgents(
       for (const file of await filesOf(folder, ['.json'])) await take(file, 'workspace', workspaceAgent);
     } else {
       warn(
-        `${visibleLine(folder)} does not count, because you have not trusted this folder. To trust it: toolscript trust ${shellWord(workspace)}`,
+        `${visibleLine(folder)} is ignored, because you have not trusted this folder. To trust it: toolscript trust ${shellWord(workspace)}`,
       );
     }
   }
@@ -87,18 +87,18 @@ function add(agents: Map<string, FoundAgent>, config: AgentConfig, from: FoundAg
   // defence: workspace-agent-takes-no-name
   if (from === 'workspace' && before !== undefined)
     throw new UsageError(
-      `${visibleLine(file)}: a workspace's agent cannot take the name of "${config.slug}", which comes along. Change its slug.`,
+      `${visibleLine(file)}: a workspace's agent cannot have the slug "${config.slug}" of a built-in agent. Change its slug.`,
     );
   agents.set(config.slug, { config, from, file });
 }
 
-/** The agent of that name. Throws a UsageError with the nearest one. */
+/** The agent with that name. Throws a UsageError with the nearest name. */
 export function agentNamed(agents: ReadonlyMap<string, FoundAgent>, slug: string): FoundAgent {
   const found = agents.get(slug);
   if (found !== undefined) return found;
   const names = [...agents.keys()];
   throw new UsageError(
-    `There is no agent ${visibleLine(slug)}.${didYouMean(slug, names) || ` There are ${names.map(visibleLine).join(', ')}.`}`,
+    `There is no agent ${visibleLine(slug)}.${didYouMean(slug, names) || ` The agents are: ${names.map(visibleLine).join(', ')}.`}`,
   );
 }
 
@@ -114,11 +114,13 @@ async function filesOf(folder: string, endings: readonly string[]): Promise<stri
   } catch (error) {
     const code = systemCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return [];
-    throw new UsageError(`${visibleLine(folder)} cannot be read (${code ?? 'unknown error'}).`);
+    throw new UsageError(
+      `${visibleLine(folder)} cannot be read (${code ?? 'unknown error'}). Give your user read permission for this folder.`,
+    );
   }
 }
 
-/** Links are followed; what is no file, or leads nowhere, is none. */
+/** Follows links. Undefined for a dangling link and for anything but a file. */
 function isRegularFile(path: string): Promise<boolean> {
   return stat(path).then(
     (found) => found.isFile(),
@@ -130,24 +132,24 @@ async function codeAgent(file: string): Promise<AgentConfig> {
   const agent = agentIn(file, await readCodeFile(file));
   if (agent.slug === stemOf(file)) return agent;
   throw new UsageError(
-    `${visibleLine(file)}: an agent in code is named as its file: change the slug "${agent.slug}", or the file's name.`,
+    `${visibleLine(file)}: the slug of an agent in code is its file's name: change the slug "${agent.slug}", or the file's name.`,
   );
 }
 
 async function workspaceAgent(file: string): Promise<AgentConfig> {
   const agent = agentIn(file, await readJsonFile(file));
   const own =
-    PERSONS_OWN_OF_PROVIDER.find((name) => agent.provider?.[name] !== undefined) ??
-    PERSONS_OWN.find((name) => agent[name] !== undefined);
+    USER_ONLY_OF_PROVIDER.find((name) => agent.provider?.[name] !== undefined) ??
+    USER_ONLY.find((name) => agent[name] !== undefined);
   // defence: workspace-agent-names-no-key, without it: void own;
   if (own !== undefined)
     throw new UsageError(
-      `${visibleLine(file)}: "${own}" cannot be set by a workspace, only by an agent in your own folder.`,
+      `${visibleLine(file)}: a workspace's agent cannot set "${own}". Set it in an agent in your own folder.`,
     );
-  // defence: workspace-agent-turns, without it: void MOST_TURNS_OF_WORKSPACE;
-  if (agent.maxTurns > MOST_TURNS_OF_WORKSPACE)
+  // defence: workspace-agent-turns, without it: void MAX_TURNS_OF_WORKSPACE;
+  if (agent.maxTurns > MAX_TURNS_OF_WORKSPACE)
     throw new UsageError(
-      `${visibleLine(file)}: "maxTurns" of a workspace's agent is at most ${MOST_TURNS_OF_WORKSPACE}.`,
+      `${visibleLine(file)}: "maxTurns" of a workspace's agent is at most ${MAX_TURNS_OF_WORKSPACE}.`,
     );
   return agent;
 }
@@ -155,7 +157,7 @@ async function workspaceAgent(file: string): Promise<AgentConfig> {
 function agentIn(file: string, value: unknown): AgentConfig {
   const name = visibleLine(file);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new UsageError(`${name} holds no agent: write an object with a slug.`);
+    throw new UsageError(`${name} contains no agent. Write an object with a slug.`);
   const checked = checkConfiguration(AgentConfigSchema, value, name);
   try {
     return defineAgent(checked);

@@ -1,25 +1,26 @@
 import { resolve } from 'node:path';
-import { defineAgent, type AgentConfig } from '@toolscript/core/agent';
+import { defineAgent, keyVariable, type AgentConfig } from '@toolscript/core/agent';
+import { narrowerMode } from '@toolscript/core/protocol';
 import { narrowLimits } from '../configuration/limits.js';
 import type { Settings } from '../configuration/settings.js';
 import type { Environment } from '../terminal/style.js';
 import { UsageError } from '../usage-error.js';
 import { agentNamed, type FoundAgent } from './agent-files.js';
 
-/** Before a scenario's file, in place of a model. */
+/** The prefix of a scenario's file, which replaces a model. */
 const SCRIPTED = 'scripted:';
 
 const SCRIPTED_AGENT = defineAgent({ slug: 'scripted', name: 'A scripted model' });
 
 export interface ChosenAgent {
   readonly agent: AgentConfig;
-  /** As the command line may name it again. */
+  /** The form in which the command line may name it again. */
   readonly model: string;
   /** The scenario that plays the model. */
   readonly scenarioFile?: string;
 }
 
-/** The agent that was named, or the first whose key there is; with the model that was named in place of its own. */
+/** The named agent, or the first whose key is set; a named model replaces its own. */
 export function chooseAgent(
   agents: ReadonlyMap<string, FoundAgent>,
   settings: Pick<Settings, 'agent' | 'models'>,
@@ -37,36 +38,24 @@ export function chooseAgent(
   const chosen = found ?? firstWithKey(agents, environment);
   const { config } = chosen;
   if (config.provider === undefined)
-    throw new UsageError(`The agent ${config.slug} names no provider. Give it one: { "api", "model" }.`);
+    throw new UsageError(`The agent ${config.slug} names no provider. Set its provider: { "api", "model" }.`);
   const named = model ?? settings.models[config.slug] ?? config.provider.model;
   return { agent: { ...config, provider: { ...config.provider, model: named } }, from: chosen.from, model: named };
 }
 
-const KEY_OF: Readonly<Record<string, string>> = {
-  'openai-responses': 'OPENAI_API_KEY',
-  'openai-chat': 'OPENAI_API_KEY',
-  'anthropic-messages': 'ANTHROPIC_API_KEY',
-};
-
-/** The environment variable with the agent's key; undefined where it needs none. */
-export function keyNameOf({ provider }: AgentConfig): string | undefined {
-  if (provider === undefined) return undefined;
-  return provider.apiKeyEnv ?? (provider.baseUrl === undefined ? KEY_OF[provider.api] : undefined);
-}
-
 function firstWithKey(agents: ReadonlyMap<string, FoundAgent>, environment: Environment): FoundAgent {
   const all = [...agents.values()].filter(({ from }) => from !== 'workspace');
-  const names = all.map(({ config }) => keyNameOf(config));
+  const names = all.map(({ config }) => keyVariable(config));
   const found = all.find((_agent, index) => names[index] !== undefined && (environment[names[index]] ?? '') !== '');
   if (found !== undefined) return found;
   throw new UsageError(
-    `There is no model to talk to: set ${[...new Set(names.filter((name) => name !== undefined))].join(' or ')}, or name an agent that needs no key (--agent ollama).`,
+    `No model has a key: set ${[...new Set(names.filter((name) => name !== undefined))].join(' or ')}, or name an agent that needs no key (--agent ollama).`,
   );
 }
 
 /**
- * The settings with what the agent says in them: the command line counts most, then the agent, then the
- * configuration. Limits of an agent only narrow, and so does everything that a workspace's agent says.
+ * The settings with the agent's own: the command line takes precedence, then the agent, then the configuration.
+ * Limits of an agent only narrow, and so does everything in a workspace's agent.
  */
 export function settingsOf(
   settings: Settings,
@@ -75,7 +64,7 @@ export function settingsOf(
 ): Settings {
   const narrowed = narrowLimits(settings.limits, agent.limits ?? {});
   for (const name of narrowed.wider)
-    warn(`The agent ${agent.slug}: "limits.${name}" would widen the limit in force, so it does not count.`);
+    warn(`The agent ${agent.slug}: "limits.${name}" would widen the current limit, so it is ignored.`);
   const own = from === 'workspace' ? workspaceExposure(settings, agent) : exposureOf(settings, agent);
   const mode = settings.named.mode || agent.mode === undefined ? settings.mode : agent.mode;
   return {
@@ -93,15 +82,9 @@ function exposureOf({ named, expose }: Settings, { pack, tools }: AgentConfig): 
   return { expose: { ...(pack === undefined ? {} : { pack }), ...(tools === undefined ? {} : { tools: [...tools] }) } };
 }
 
-/** Only tools that are in use already. */
+/** Only tools that are already exposed. */
 function workspaceExposure({ workspaceTools }: Settings, { tools }: AgentConfig): Partial<Settings> {
   if (tools === undefined) return {};
   const allowed = workspaceTools;
   return { workspaceTools: allowed === undefined ? [...tools] : tools.filter((name) => allowed.includes(name)) };
-}
-
-const MODES = ['disabled', 'dry-run', 'enabled'] as const;
-
-function narrowerMode(left: Settings['mode'], right: Settings['mode']): Settings['mode'] {
-  return MODES.find((mode) => mode === left || mode === right) ?? left;
 }

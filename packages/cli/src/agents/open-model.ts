@@ -4,25 +4,27 @@ import type { ModelProvider } from '@toolscript/core/protocol';
 import type { Environment } from '../terminal/style.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { isUsageError, systemCode, UsageError } from '../usage-error.js';
-import { keyNameOf, type ChosenAgent } from './choose-agent.js';
+import type { ChosenAgent } from './choose-agent.js';
+import { keyVariable } from '@toolscript/core/agent';
 
 const DEFAULT_SCRIPTED_API: ProviderApi = 'openai-responses';
 
-/** The model that an agent talks to. Throws a UsageError for a key or a scenario that is missing. */
+/** The model that an agent talks to. Throws a UsageError for a missing key or scenario. */
 export async function openModel(
   { agent, model, scenarioFile }: ChosenAgent,
   environment: Environment,
 ): Promise<ModelProvider> {
   const { provider } = agent;
   if (scenarioFile !== undefined) return openScripted(scenarioFile, provider?.api as ProviderApi | undefined);
-  if (provider === undefined) throw new UsageError(`The agent ${agent.slug} names no provider.`);
-  const keyName = keyNameOf(agent);
+  if (provider === undefined)
+    throw new UsageError(`The agent ${agent.slug} names no provider. Set its provider: { "api", "model" }.`);
+  const keyName = keyVariable(agent);
   const apiKey = keyName === undefined ? undefined : environment[keyName];
   if (keyName !== undefined && (apiKey === undefined || apiKey === ''))
     throw new UsageError(
-      `The agent ${agent.slug} needs a key: set ${keyName}, or name another agent with --agent. toolscript doctor shows which there are.`,
+      `The agent ${agent.slug} needs a key: set ${keyName}, or name another agent with --agent. To list the agents: toolscript doctor`,
     );
-  return saying(`The agent ${agent.slug}`, () =>
+  return withSubject(`The agent ${agent.slug}`, () =>
     createProvider(provider.api as ProviderApi, {
       model,
       environment,
@@ -40,13 +42,15 @@ async function openScripted(file: string, api: ProviderApi = DEFAULT_SCRIPTED_AP
     scenario = JSON.parse(await readFile(file, 'utf8'));
   } catch (error) {
     const code = systemCode(error);
-    if (code === 'ENOENT') throw new UsageError(`There is no scenario ${name}.`);
-    throw new UsageError(`The scenario ${name} cannot be read: ${visibleLine((error as Error).message)}.`);
+    if (code === 'ENOENT') throw new UsageError(`There is no scenario ${name}. Check the path after scripted:`);
+    throw new UsageError(
+      `The scenario ${name} cannot be read: ${visibleLine((error as Error).message)}. Repair it, or name another file after scripted:`,
+    );
   }
-  return saying(`The scenario ${name}`, () => scriptedModel(scenario as Scenario, { api }));
+  return withSubject(`The scenario ${name}`, () => scriptedModel(scenario as Scenario, { api }));
 }
 
-function saying<Value>(whose: string, make: () => Value): Value {
+function withSubject<Value>(whose: string, make: () => Value): Value {
   try {
     return make();
   } catch (error) {

@@ -5,17 +5,17 @@ import { Asker, type ValidateInput } from './asker.js';
 import { openQuestionTerminal, type TerminalOptions } from './question-terminal.js';
 import type { WorkspaceRules } from './workspace-rules.js';
 
-/** Who decides in one run, and what has to be told about it. */
+/** The decisions about one run, and what happened to its questions. */
 export interface Approvals {
   readonly policy: ApprovalPolicy;
-  /** Who asks the person; undefined where there is no terminal. */
+  /** Asks the user; undefined if there is no terminal. */
   asker(): Asker | undefined;
-  /** A person was asked, and has seen what waits. */
+  /** A user was asked, and has seen the pending calls. */
   readonly hasAsked: boolean;
   take(event: StreamEvent): void;
-  /** Leaves what is being asked for later. False: nothing is. */
-  putAside(): boolean;
-  /** After that: what comes from now on is asked about again. */
+  /** Leaves the open questions for later. False: there are none. */
+  suspend(): boolean;
+  /** After that: later calls are asked about again. */
   reopen(): void;
   close(): void;
 }
@@ -25,17 +25,17 @@ export interface ApprovalsOptions extends TerminalOptions {
   rules: WorkspaceRules;
   screen: Screen;
   validateInput: ValidateInput;
-  /** What Ctrl-C does while a question is open. */
+  /** Called on Ctrl-C while a question is open. */
   interrupt: () => void;
 }
 
 /** `ask` without a terminal suspends. */
-export function openApprovals(wishes: ApprovalsOptions): Approvals {
-  const { approve, rules } = wishes;
+export function openApprovals(options: ApprovalsOptions): Approvals {
+  const { approve, rules } = options;
   let opened: { asker: Asker | undefined } | undefined;
   const openAsker = (): Asker | undefined => {
-    const terminal = openQuestionTerminal(wishes);
-    return terminal === undefined ? undefined : new Asker(terminal, wishes);
+    const terminal = openQuestionTerminal(options);
+    return terminal === undefined ? undefined : new Asker(terminal, options);
   };
   const asker = () => (opened ??= { asker: openAsker() }).asker;
   const ask: ApprovalCallback = (request) => {
@@ -51,14 +51,14 @@ export function openApprovals(wishes: ApprovalsOptions): Approvals {
       return opened?.asker !== undefined;
     },
     take: (event) => opened?.asker?.take(event),
-    putAside: () => opened?.asker?.putAside() === true,
+    suspend: () => opened?.asker?.suspend() === true,
     reopen: () => opened?.asker?.reopen(),
     close: () => opened?.asker?.close(),
   };
 }
 
-/** What the person's own rules forbid stays forbidden; `auto` answers what they would ask. */
-function withoutAsking(approve: 'auto' | 'deny', rules: readonly ApprovalRule[]): ApprovalPolicy {
+/** The user's prohibitions stay in force; `auto` answers their questions. */
+export function withoutAsking(approve: 'auto' | 'deny', rules: readonly ApprovalRule[]): ApprovalPolicy {
   if (!rules.some(({ action }) => action === 'deny')) return approve;
   if (approve === 'deny') return [...rules.filter(({ action }) => action === 'deny'), { action: 'deny' }];
   return [

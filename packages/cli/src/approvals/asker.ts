@@ -18,29 +18,32 @@ import type { WorkspaceRules } from './workspace-rules.js';
 
 const SETTLING_MS = 50;
 
-/** What was typed before a question could be read is no answer to it: keys are let go until none has come for so long. */
+/**
+ * Keys that were typed before a question was visible do not answer it. They are dropped until none has arrived for
+ * this long, in ms.
+ */
 const UNREAD_MS = 40;
-/** The same, once one has come: whoever types goes on typing. */
+/** The same after the first such key, because a typing user continues typing. */
 const TYPING_MS = 400;
 
-/** A decision, or that there will be one later. */
+/** A decision, or that it follows later. */
 export type Answered = Decision | 'suspend';
 
-/** Why arguments do not fit a tool; undefined where they do. */
+/** Why arguments do not fit a tool; undefined if they do. */
 export type ValidateInput = (tool: string, input: unknown) => string | undefined;
 
 interface Question {
   readonly request: ApprovalRequest;
   readonly answer: (answered: Answered) => void;
-  /** What could be allowed always, as the person is shown it. */
+  /** The rules of "always allow", as the user sees them. */
   suggestion?: NewRule | undefined;
-  /** What the person put in place of the arguments. */
+  /** The user's replacement for the arguments. */
   edited?: { input: unknown };
-  /** What was last written in the editor, if it was no good. */
+  /** The last text from the editor, if it was invalid. */
   draft?: string;
-  /** The plan was shown, and is what is asked about now. */
+  /** The plan was shown, and is the subject of the question now. */
   isAboutPlan?: boolean;
-  /** Until it is put. */
+  /** True until the question is shown. */
   unread?: NodeJS.Timeout;
 }
 
@@ -48,42 +51,42 @@ export interface AskerOptions {
   screen: Screen;
   rules: WorkspaceRules;
   validateInput: ValidateInput;
-  /** What Ctrl-C does while a question is open. */
+  /** Called on Ctrl-C while a question is open. */
   interrupt: () => void;
 }
 
 /**
- * Puts the calls that wait for a person to that person, one at a time.
+ * Asks the user about the waiting calls, one at a time.
  *
- * States: idle (nothing is asked) ⇄ asking (one question is open, the screen holds everything else back, the
- * others wait in line). A question ends with an answer, is left for later, or is taken back when its call no longer
- * waits. Once everything was put aside, all that comes is left for later at once.
+ * States: idle (nothing is asked) ⇄ asking (one question is open, the screen holds everything else back, the others
+ * wait in line). A question ends with an answer, is left for later, or is withdrawn when its call no longer waits.
+ * After a suspension, every further call is left for later at once.
  */
 export class Asker {
   readonly #terminal: QuestionTerminal;
-  readonly #wishes: AskerOptions;
+  readonly #options: AskerOptions;
   readonly #screen: Screen;
   readonly #waiting: Question[] = [];
-  /** Tools that a person allowed for the rest of a script, and scripts whose plan was allowed. */
+  /** Tools that a user allowed for the rest of a script, and scripts whose plan was allowed. */
   readonly #allowed = new Set<string>();
   #open: Question | undefined;
-  #isPutAside = false;
+  #isSuspended = false;
 
-  constructor(terminal: QuestionTerminal, wishes: AskerOptions) {
+  constructor(terminal: QuestionTerminal, options: AskerOptions) {
     this.#terminal = terminal;
-    this.#wishes = wishes;
-    this.#screen = wishes.screen;
+    this.#options = options;
+    this.#screen = options.screen;
   }
 
   readonly ask = (request: ApprovalRequest): Promise<Answered> => {
     return new Promise((answer) => {
-      if (this.#isPutAside) return answer('suspend');
+      if (this.#isSuspended) return answer('suspend');
       this.#waiting.push({ request, answer });
       this.#next();
     });
   };
 
-  /** Decisions about several calls, by approval; what is left for later has none. */
+  /** Decisions about several calls, by approval; calls that are left for later have none. */
   async askAll(requests: readonly ApprovalRequest[]): Promise<Record<string, Decision>> {
     const answers = await Promise.all(
       requests.map(async (request) => [request.approvalId, await this.ask(request)] as const),
@@ -91,7 +94,7 @@ export class Asker {
     return Object.fromEntries(answers.filter((answer): answer is [string, Decision] => answer[1] !== 'suspend'));
   }
 
-  /** Takes back the question about a call that is over: too late, or given up. */
+  /** Withdraws the question for an approval that timed out or was cancelled. */
   take({ payload }: StreamEvent): void {
     if (payload.type !== 'approval_resolved' || (payload.decision !== 'timeout' && payload.decision !== 'cancelled'))
       return;
@@ -101,25 +104,25 @@ export class Asker {
     if (this.#open === undefined || !isIt(this.#open)) return;
     const why =
       payload.decision === 'timeout'
-        ? 'Too late: nobody answered in time (--limit approvalTimeoutMs=… gives more).'
-        : 'No longer asked.';
+        ? 'Too late: the time to answer is over (--limit approvalTimeoutMs=… raises it).'
+        : 'The question was withdrawn.';
     this.#close(`\n  ${why}\n`);
   }
 
-  /** Leaves everything that is asked for later. False where nothing was. */
-  putAside(): boolean {
+  /** Leaves all open questions for later. False if there are none. */
+  suspend(): boolean {
     const open = this.#open;
     const left = [...(open === undefined ? [] : [open]), ...this.#waiting.splice(0)];
-    if (left.length === 0) return this.#isPutAside;
-    this.#isPutAside = true;
+    if (left.length === 0) return this.#isSuspended;
+    this.#isSuspended = true;
     if (open !== undefined) this.#close('later\n');
     for (const { answer } of left) answer('suspend');
     return true;
   }
 
-  /** After all was put aside: what comes from now on is asked about again. */
+  /** After a suspension: later calls are asked about again. */
   reopen(): void {
-    this.#isPutAside = false;
+    this.#isSuspended = false;
   }
 
   close(): void {
@@ -136,13 +139,13 @@ export class Asker {
       return this.#next();
     }
     this.#open = question;
-    question.suggestion = this.#wishes.rules.suggest(question.request);
+    question.suggestion = this.#options.rules.suggest(question.request);
     this.#screen.hold();
     // defence: typed-ahead-keys-dropped, without it: if (UNREAD_MS > 0) this.#put(question, false); else this.#drainTypeahead(question, UNREAD_MS);
     this.#drainTypeahead(question, UNREAD_MS);
   }
 
-  /** Takes keys without meaning, until it is quiet; then asks. */
+  /** Drops keys until none arrives for a while; then asks. */
   #drainTypeahead(question: Question, quietMs: number, wasTyping = false): void {
     const timer = setTimeout(() => this.#put(question, wasTyping), quietMs);
     this.#terminal.read((keys) => {
@@ -160,14 +163,14 @@ export class Asker {
     this.#read(question);
     if (wasTyping)
       this.#terminal.write(
-        `\n  ${this.#screen.warningStyle.dim('What was typed before this question is no answer to it.')}\n`,
+        `\n  ${this.#screen.warningStyle.dim('Keys that were typed before this question were ignored.')}\n`,
       );
     this.#terminal.write(questionText(question.request, this.#screen.warningStyle));
     this.#prompt(question);
   }
 
   #isAllowed(request: ApprovalRequest): boolean {
-    if (this.#allowed.has(callKind(request)) || this.#wishes.rules.allows(request)) return true;
+    if (this.#allowed.has(callKind(request)) || this.#options.rules.allows(request)) return true;
     return request.planned && this.#allowed.has(planOf(request));
   }
 
@@ -183,7 +186,7 @@ export class Asker {
     return { covers: suggestion?.covers, plan: plannedCalls(request).length > 0 };
   }
 
-  /** Whether more keys are wanted. */
+  /** Returns whether more keys are needed. */
   #press(question: Question, keys: string | undefined): boolean {
     if (keys === undefined) return this.#lose();
     const answer = readAnswer(keys);
@@ -246,7 +249,7 @@ export class Asker {
 
   #interrupted(): boolean {
     const open = this.#open;
-    this.#wishes.interrupt();
+    this.#options.interrupt();
     if (open !== undefined && this.#open === open) {
       this.#close('\n');
       open.answer('suspend');
@@ -254,13 +257,13 @@ export class Asker {
     return false;
   }
 
-  /** The terminal is gone: nobody has said no. */
+  /** The terminal was closed, and no user has denied the call. */
   #lose(): boolean {
-    this.putAside();
+    this.suspend();
     return false;
   }
 
-  /** The call is asked about again, with the arguments that were written; or with those before, and why. */
+  /** Asks about the call again, with the edited arguments; or with the previous ones, and why. */
   async #edit(question: Question): Promise<void> {
     this.#terminal.stopReading();
     this.#terminal.write('edit\n');
@@ -272,67 +275,67 @@ export class Asker {
     } catch (error) {
       said = `  ${visible((error as Error).message)}\n`;
     }
-    // The call may have been given up, or all put aside, meanwhile.
+    // The call may have been aborted, or everything suspended, meanwhile.
     if (this.#open !== question) return;
     this.#read(question);
     this.#terminal.write(said);
     this.#prompt(question);
   }
 
-  /** What the person is told of it. */
+  /** The text that the user sees about it. */
   #takeEdited(question: Question, text: string): string {
     let input: unknown;
     try {
       input = JSON.parse(text);
     } catch (error) {
       question.draft = text;
-      return `  That is no JSON: ${visibleLine((error as Error).message)}. [e] opens it again; what was asked stands.\n`;
+      return `  That is not JSON: ${visibleLine((error as Error).message)}. [e] opens it again; the question has not changed.\n`;
     }
-    const why = this.#wishes.validateInput(question.request.tool, input);
+    const why = this.#options.validateInput(question.request.tool, input);
     if (why !== undefined) {
       question.draft = text;
-      return `  These arguments do not fit: ${visibleLine(why)}. [e] opens them again; what was asked stands.\n`;
+      return `  These arguments do not fit: ${visibleLine(why)}. [e] opens them again; the question has not changed.\n`;
     }
     delete question.draft;
     if (JSON.stringify(input) === question.request.inputJson) {
       delete question.edited;
-      return '  The arguments are as the script has them.\n';
+      return "  The arguments are the script's own.\n";
     }
     question.edited = { input };
-    // What could be allowed always was made for other arguments.
+    // The rules of "always allow" were made for other arguments.
     question.suggestion = undefined;
     return `  With your arguments:\n${wholeArguments(JSON.stringify(input))}`;
   }
 
-  /** The call runs also where the rule cannot be kept; that is said. */
+  /** The call runs even if the rule cannot be stored; a warning reports that. */
   async #remember(question: Question, suggestion: NewRule): Promise<void> {
-    let said = 'always in this workspace (toolscript rules takes it back)\n';
+    let said = 'always in this workspace (toolscript rules --remove ends it)\n';
     let decision = approval(question, 'workspace');
     try {
-      await this.#wishes.rules.remember(suggestion);
+      await this.#options.rules.remember(suggestion);
     } catch (error) {
       said = `yes\n  ${visibleLine((error as Error).message)}\n`;
       decision = approval(question);
     }
-    // The call may have been given up meanwhile.
+    // The call may have been aborted meanwhile.
     if (this.#open === question) this.#decide(question, said, decision);
   }
 
   #decide(question: Question, said: string, answered: Answered): boolean {
     this.#close(said, false);
     question.answer(answered);
-    // What the decision leads to is told first; a refusal often ends the script, and its other questions with it.
+    // The decision is reported before its effects: a denial often ends the script, and its other questions with it.
     setTimeout(() => this.#next(), SETTLING_MS);
     return false;
   }
 
-  #close(said: string, goOn = true): void {
+  #close(said: string, continues = true): void {
     clearTimeout(this.#open?.unread);
     this.#open = undefined;
     this.#terminal.stopReading();
     this.#terminal.write(said);
     this.#screen.release();
-    if (goOn) setImmediate(() => this.#next());
+    if (continues) setImmediate(() => this.#next());
   }
 }
 

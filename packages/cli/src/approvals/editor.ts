@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Environment } from '../terminal/style.js';
 
-/** The terminal, as a program that is started needs it. */
+/** The terminal, as a started program needs it. */
 export interface Descriptors {
   readonly input: number;
   readonly output: number;
 }
 
-/** Lets the person edit a text with $VISUAL or $EDITOR, in a file that nobody else can read. Throws where that fails. */
+/** Lets the user edit a text with $VISUAL or $EDITOR, in a file that no other user can read. Throws if that fails. */
 export async function editText(
   text: string,
   { input, output }: Descriptors,
@@ -32,7 +32,7 @@ function editorOf(environment: Environment): string {
   return named ?? (process.platform === 'win32' ? 'notepad' : 'vi');
 }
 
-/** Through a shell, as every program does: the variable may hold options. */
+/** Through a shell, as other programs do, because the variable may contain options. */
 function runEditor(editor: string, file: string, stdio: [number, number, number]): Promise<void> {
   const isWindows = process.platform === 'win32';
   const child = isWindows

@@ -2,17 +2,17 @@ import { openSync } from 'node:fs';
 import { ReadStream, WriteStream } from 'node:tty';
 import type { Descriptors } from './editor.js';
 
-/** A terminal that a person sits at: where questions are put and keys are read. */
+/** An interactive terminal: shows questions and reads keys. */
 export interface QuestionTerminal {
   write(text: string): void;
   /**
-   * Reads keys as they are pressed, until the answer to `take` is false. Undefined: there will be none any more,
-   * because the terminal was closed.
+   * Reads keys as they are pressed, until `take` returns false. Undefined: the terminal was closed, so no more
+   * follow.
    */
   read(take: (keys: string | undefined) => boolean): void;
-  /** For a program that gets the terminal meanwhile. */
+  /** Releases the terminal for a program that needs it temporarily. */
   readonly descriptors: Descriptors;
-  /** Gives the terminal back as it was. Idempotent. */
+  /** Restores the terminal. Idempotent. */
   stopReading(): void;
   close(): void;
 }
@@ -24,7 +24,7 @@ export interface TerminalOptions {
   stdoutIsTaken: boolean;
 }
 
-/** The terminal of this process; undefined where there is none to ask at. */
+/** The terminal of this process; undefined if there is none for questions. */
 export function openQuestionTerminal({ stdinIsTaken, stdoutIsTaken }: TerminalOptions): QuestionTerminal | undefined {
   if (!process.stdout.isTTY && !process.stderr.isTTY) return undefined;
   const input = !stdinIsTaken && process.stdin.isTTY ? { stream: process.stdin, file: 0 } : openKeyboard();

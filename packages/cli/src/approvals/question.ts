@@ -38,7 +38,7 @@ const KEYS: Readonly<Record<string, Answer>> = {
 const CTRL_C = '\x03';
 const CTRL_D = '\x04';
 
-/** What was pressed, or pasted; undefined for keys that say nothing (arrows and their like). */
+/** The pressed or pasted text; undefined for keys without text, such as arrows. */
 export function readAnswer(keys: string): Answer | undefined {
   if (keys.includes(CTRL_C)) return 'interrupt';
   if (keys.startsWith('\x1b')) return keys === '\x1b' ? 'no' : undefined;
@@ -46,15 +46,15 @@ export function readAnswer(keys: string): Answer | undefined {
   return KEYS[word] ?? 'unclear';
 }
 
-/** What can be answered beside yes and no. */
+/** The possible answers in addition to yes and no. */
 export interface Choices {
-  /** What could be allowed always in this workspace; undefined where nothing can. */
+  /** The rules of "always allow" for this workspace; undefined if there can be none. */
   covers: string | undefined;
   /** The script has a plan. */
   plan: boolean;
 }
 
-/** Who wants what and why, for the person who decides. Every text in it is made safe. */
+/** The call and its context, for the deciding user. Every text in it is made safe. */
 export function questionText(request: ApprovalRequest, style: Style): string {
   return ['', questionHead(request, style), ...requestLines(request, style), ''].join('\n');
 }
@@ -64,7 +64,7 @@ export function questionHead({ tool, line }: ApprovalRequest, style: Style): str
   return `${style.yellow('?')} ${style.bold(`${safe(tool)} needs your approval`)}${place}`;
 }
 
-/** What a call is about, without its tool. */
+/** The call without its tool. */
 export function requestLines(request: ApprovalRequest, style: Style): string[] {
   return [
     ...(request.snippet === undefined ? [] : [style.dim(`    ${indent(safe(request.snippet.trim()))}`)]),
@@ -88,21 +88,21 @@ export function promptText(style: Style, { covers, plan }: Choices): string {
   return `${always}  ${style.dim(more.join('  '))}\n  ${style.bold('Allow it?')} [y]es, [N]o `;
 }
 
-/** What approving the plan would cover, and whether to. */
-/** The calls that a decision for the plan covers: their arguments stand in the script's text. */
+/** The calls that an approval of the plan would cover, and the question about them. */
+/** The calls that a decision for the plan covers: their arguments are in the script's text. */
 export function plannedCalls({ plan }: ApprovalRequest): ApprovalRequest['plan'] {
   return plan.filter((call) => Object.hasOwn(call, 'input'));
 }
 
 export function planQuestion(request: ApprovalRequest, style: Style): string {
   return [
-    '  The calls of the script whose arguments stand in its text:',
+    '  The calls of the script with their arguments in its text:',
     ...plannedCalls(request).map((call) => `  ${plannedCallLine(call)}`),
     `  ${style.bold('Allow this call and all of these?')} [y]es, [N]o `,
   ].join('\n');
 }
 
-/** Everything of the arguments, nothing cut. */
+/** All arguments, nothing truncated. */
 export function wholeArguments(inputJson: string): string {
   const json = JSON.stringify(JSON.parse(inputJson), undefined, 2);
   return json
@@ -119,17 +119,17 @@ export function helpText({ covers, plan }: Choices): string {
   return [
     '  y  run this call',
     '  n  refuse it; Enter does the same',
-    '  e  change its arguments in your editor, then be asked again',
+    '  e  change its arguments in your editor, then decide',
     '  a  run this call and every further one of this tool, until the script ends',
     plan
-      ? '  p  run this call and every one seen in the script; they are listed first'
-      : '  p  is not offered: nothing is known of what the script will call',
+      ? '  p  run this call and every known call of the script; they are listed first'
+      : '  p  is not offered: the calls of the script are not known',
     covers === undefined
       ? '  w  is not offered: no rule could say what it covers, or your own rules ask'
-      : '  w  run this call and, in this workspace from now on, what is named above',
-    '  s  decide later: the script is put aside, and toolscript approvals lists it',
+      : '  w  run this call, and always allow the calls named above in this workspace',
+    '  s  decide later: the script is suspended, and toolscript approvals lists it',
     '  v  show the whole arguments',
-    '  Ctrl-C  leave; the script is put aside, as with s',
+    '  Ctrl-C  exit; the script is suspended, as with s',
     '',
   ].join('\n');
 }

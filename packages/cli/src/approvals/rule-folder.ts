@@ -10,13 +10,13 @@ import { visibleLine } from '../terminal/untrusted.js';
 import { isUsageError, systemCode, UsageError } from '../usage-error.js';
 
 /*
- * What a person said to always allow in one workspace. It lies in the person's own folder, never in the workspace:
- * `rules/HASH/HASH.json`, a folder for each workspace (its path without links) and a file for each rule.
+ * The calls that a user always allows in one workspace. They are stored in the user's own folder, never in the
+ * workspace: `rules/HASH/HASH.json`, a folder for each workspace (its path without links) and a file for each rule.
  */
 
 const RememberedSchema = z.strictObject({
   workspace: z.string(),
-  /** What the person was shown. */
+  /** The text that the user saw. */
   covers: z.string(),
   /** Only approvals, each for a named tool: a prohibition belongs in the configuration. */
   rules: z.array(
@@ -42,7 +42,7 @@ export class RuleFolder {
     this.#path = join(user.rulesFolder, fileNameOf(workspace));
   }
 
-  /** Oldest first. `warn` is told of files that do not count. Throws a UsageError where nothing can be read. */
+  /** Oldest first. `warn` is called for invalid files. Throws a UsageError if the folder cannot be read. */
   async list(warn: (message: string) => void): Promise<RememberedRule[]> {
     const files = (await this.#files()).filter((name) => /^[0-9a-f]+\.json$/u.test(name));
     const read = await Promise.all(files.map((name) => this.#read(name, warn)));
@@ -51,7 +51,7 @@ export class RuleFolder {
       .toSorted((one, other) => one.rememberedAt - other.rememberedAt || (one.id < other.id ? -1 : 1));
   }
 
-  /** Whole or not at all. Throws a UsageError where it cannot be written. */
+  /** Writes the complete file or none. Throws a UsageError if it cannot be written. */
   async add({ covers, rules }: NewRule): Promise<void> {
     const remembered = { workspace: this.#workspace, covers, rules, rememberedAt: Date.now() };
     await writeJsonFile(join(this.#path, `${fileNameOf(JSON.stringify(rules))}.json`), remembered);
@@ -69,12 +69,12 @@ export class RuleFolder {
       const code = systemCode(error);
       if (code === 'ENOENT' || code === 'ENOTDIR') return [];
       throw new UsageError(
-        `${visibleLine(this.#path)} cannot be read (${code ?? 'unknown error'}). Give yourself permission or remove it.`,
+        `${visibleLine(this.#path)} cannot be read (${code ?? 'unknown error'}). Give your user read permission, or remove it.`,
       );
     }
   }
 
-  /** A file that is damaged, or of another workspace, allows nothing. */
+  /** A file that is damaged, or belongs to another workspace, allows nothing. */
   async #read(name: string, warn: (message: string) => void): Promise<RememberedRule | undefined> {
     const path = join(this.#path, name);
     try {
@@ -85,7 +85,7 @@ export class RuleFolder {
       const parsed = RememberedSchema.safeParse(value);
       if (parsed.success && parsed.data.workspace === this.#workspace)
         return { ...parsed.data, id: basename(name, '.json') };
-      warn(`${visibleLine(path)} is no rule of this workspace, so it does not count. Remove it.`);
+      warn(`${visibleLine(path)} is not a rule of this workspace, so it is ignored. Remove it.`);
     } catch (error) {
       if (!isUsageError(error)) throw error;
       warn(error.message);

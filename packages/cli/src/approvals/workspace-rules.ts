@@ -5,39 +5,39 @@ import type { NewRule, RuleFolder } from './rule-folder.js';
 
 export type SuggestRule = (tool: Tool, input: JsonValue) => RuleSuggestion | undefined;
 
-/** The rules in force in one run: the person's own, then what was remembered for the workspace, also just now. */
+/** The rules of one run: the user's own, then those that are stored for the workspace, including new ones. */
 export class WorkspaceRules {
   readonly #own: readonly ApprovalRule[];
   readonly #remembered: ApprovalRule[];
   readonly #folder: RuleFolder | undefined;
-  #tools: readonly Tool[] = [];
+  #tools: () => readonly Tool[] = () => [];
   #suggestRule: SuggestRule | undefined;
 
-  /** `folder` undefined: nothing can be remembered here. */
+  /** `folder` undefined: no rules can be stored here. */
   constructor(own: readonly ApprovalRule[], remembered: readonly ApprovalRule[], folder: RuleFolder | undefined) {
     this.#own = own;
     this.#remembered = [...remembered];
     this.#folder = folder;
   }
 
-  /** The person's own come first, so that what they forbid stays forbidden. */
+  /** The user's own rules come first, so that their prohibitions stay in force. */
   get rules(): readonly ApprovalRule[] {
     return [...this.#own, ...this.#remembered];
   }
 
-  /** The tools whose calls are asked about, and who knows what "always" means for them. */
-  know(tools: readonly Tool[], suggestRule: SuggestRule): void {
+  /** The tools whose calls are asked about, as they are at the moment, and who knows what "always" means for them. */
+  know(tools: () => readonly Tool[], suggestRule: SuggestRule): void {
     this.#tools = tools;
     this.#suggestRule = suggestRule;
   }
 
-  /** Whether a rule that was remembered after the call was made lets it pass. */
+  /** Whether a rule that was stored after the call was made allows it. */
   allows(request: ApprovalRequest): boolean {
     const tool = this.#toolOf(request);
     return tool !== undefined && findApprovalRule(this.rules, tool, inputOf(request))?.action === 'approve';
   }
 
-  /** What could be allowed always; undefined where nothing can, or the person's own rules say to ask. */
+  /** The rules of "always allow"; undefined if there can be none, or if the user's own rules ask. */
   suggest(request: ApprovalRequest): NewRule | undefined {
     const tool = this.#toolOf(request);
     if (tool === undefined || this.#folder === undefined) return undefined;
@@ -47,14 +47,14 @@ export class WorkspaceRules {
     return suggestion === undefined ? undefined : { covers: suggestion.covers, rules: [...suggestion.rules] };
   }
 
-  /** Throws a UsageError where it cannot be kept; then it holds for nothing. */
+  /** Throws a UsageError if it cannot be stored; then it applies to nothing. */
   async remember(rule: NewRule): Promise<void> {
     await this.#folder?.add(rule);
     this.#remembered.push(...rule.rules);
   }
 
   #toolOf(request: ApprovalRequest): Tool | undefined {
-    return this.#tools.find(({ name }) => name === request.tool);
+    return this.#tools().find(({ name }) => name === request.tool);
   }
 }
 

@@ -1,19 +1,12 @@
-import { resumeAgent, runAgent, type AgentConfig } from '@toolscript/core/agent';
+import { recoverRun, resumeAgent, runAgent, type AgentConfig } from '@toolscript/core/agent';
 import type { Decisions } from '@toolscript/core';
 import type { LoadImage } from '@toolscript/core/history';
-import {
-  EventQueue,
-  type ApprovalRequest,
-  type ModelProvider,
-  type Outcome,
-  type StreamEvent,
-  type Usage,
-} from '@toolscript/core/protocol';
+import type { ApprovalRequest, ModelProvider, StreamEvent, Usage } from '@toolscript/core/protocol';
 import { EXIT } from '../exit-status.js';
 import type { CliHarness } from '../harness/cli-harness.js';
 import type { Screen } from '../terminal/screen.js';
 import { visibleLine } from '../terminal/untrusted.js';
-import type { RunNames, Thread } from '../threads/thread.js';
+import type { Thread } from '../threads/thread.js';
 import type { EventView } from '../view/answer-view.js';
 import { endLine, figuresLine } from '../view/run-report.js';
 
@@ -25,20 +18,28 @@ export interface ChatSettings {
   readonly screen: Screen;
   readonly view: EventView;
   readonly loadImage: LoadImage;
-  /** Nothing but events goes to stdout. */
+  /** Only events go to stdout. */
   readonly isJson: boolean;
+}
+
+export interface ContinueOptions {
+  readonly signal: AbortSignal;
+  /** Its process ended while it ran. Default: it waits for decisions. */
+  readonly isInterrupted?: boolean;
+  /** Even from a process that may still run it. */
+  readonly force?: boolean;
 }
 
 type Done = Extract<StreamEvent['payload'], { type: 'response_done' }>;
 
-/** What happened in a run that decides how it is reported. */
+/** The events of a run that decide how it is reported. */
 class RunNotes {
   readonly startedMs = performance.now();
   readonly #answers = new Set<unknown>();
   usage: Usage | undefined;
   done: Done | undefined;
   error: { code: string; message: string } | undefined;
-  /** Of the last script: a failure that the model has repaired does not count. */
+  /** The failure of the last script: one that the model has repaired does not count. */
   hasFailed = false;
 
   take({ payload }: StreamEvent): void {
@@ -74,7 +75,7 @@ class RunNotes {
   }
 }
 
-/** A conversation with a model: prompts, its runs, and what a person sees of them. */
+/** A conversation with a model: prompts, its runs, and their output for the user. */
 export class ChatSession {
   readonly #settings: ChatSettings;
 
@@ -86,46 +87,40 @@ export class ChatSession {
     return this.#settings.thread;
   }
 
-  /** Answers with the exit status that fits how it went. */
+  /** Returns the exit status for the result. */
   async say(prompt: string, signal: AbortSignal): Promise<number> {
     const { input, ...names } = await this.thread.beginTurn(prompt);
-    return this.#play(runAgent({ ...this.#common(signal, names), input }));
+    return this.#play(runAgent({ ...this.#common(signal), ...names, history: this.thread.history, input }));
   }
 
-  /** Resumes a script that waits for the user: its run continues. */
-  async goOn(scriptId: string, decisions: Decisions, signal: AbortSignal): Promise<number> {
-    const names = await this.thread.beginResume(scriptId, decisions);
-    return this.#play(resumeAgent({ ...this.#common(signal, names), suspension: scriptId, decisions }));
+  /** Resumes a script that waits for the user, or recovers an interrupted one: its run continues. */
+  async resume(scriptId: string, decisions: Decisions, how: ContinueOptions): Promise<number> {
+    const { signal, isInterrupted = false, force = false } = how;
+    const continuation = await this.thread.beginResume(scriptId, decisions);
+    const common = this.#common(signal);
+    if (continuation.type === 'run') {
+      const { events, history, storeIsWhole } = continuation;
+      // The process ended after the script was suspended, and before its run was.
+      if (!isInterrupted) await this.#settings.workbench.harness.decide(scriptId, decisions);
+      return this.#play(recoverRun({ ...common, events, history, force, storeIsWhole }));
+    }
+    const { names } = continuation;
+    const script = { suspension: scriptId, decisions, ...(isInterrupted ? { recover: { force } } : {}) };
+    return this.#play(resumeAgent({ ...common, ...names, history: this.thread.history, ...script }));
   }
 
-  /** Goes on with a script that was cut off. Its outcome is in the conversation when the next prompt comes. */
-  async recover(scriptId: string, signal: AbortSignal, force = false): Promise<number> {
-    await this.thread.beginResume(scriptId, {});
-    const queue = new EventQueue<StreamEvent>();
-    const { harness } = this.#settings.workbench;
-    const recovering = harness.recover(scriptId, {
-      signal: this.#either(signal),
-      force,
-      onEvent: (event) => queue.push(event),
-    });
-    // What goes wrong is told behind the events.
-    recovering.catch(() => {}).finally(() => queue.end());
-    return this.#play(recovered(queue, recovering));
-  }
-
-  #common(signal: AbortSignal, names: RunNames) {
+  #common(signal: AbortSignal) {
     const { provider, agent, workbench, thread, loadImage } = this.#settings;
     return {
       provider,
       agent,
       harness: workbench.harness,
       threadId: thread.id,
-      ...names,
-      history: thread.history,
       context: { workingDirectory: thread.workspace },
       scriptSourceDeltas: true,
       loadImage,
       signal: this.#either(signal),
+      flushEvents: () => thread.flushEvents(),
       ...(thread.system === undefined ? {} : { system: thread.system }),
     };
   }
@@ -154,7 +149,7 @@ export class ChatSession {
     return notes.status;
   }
 
-  /** What the run waits for, in full. */
+  /** The pending approvals of the run, in full. */
   async #requestsOf({ done }: RunNotes): Promise<readonly ApprovalRequest[]> {
     if (done?.status !== 'suspended' || done.script_id === undefined) return [];
     const { harness } = this.#settings.workbench;
@@ -170,28 +165,4 @@ export class ChatSession {
     if (end !== undefined) screen.line(end);
     screen.line(figuresLine({ answers, usage, durationMs: performance.now() - startedMs }, agent, screen.style));
   }
-}
-
-/** The events of a script that was recovered, with an end as a run has it. */
-async function* recovered(events: AsyncIterable<StreamEvent>, end: Promise<Outcome>): AsyncGenerator<StreamEvent> {
-  let last: StreamEvent | undefined;
-  for await (const event of events) yield (last = event);
-  const outcome = await end;
-  const next = (payload: StreamEvent['payload']): StreamEvent => {
-    const seq = last === undefined ? 0 : last.seq + 1;
-    const names = last ?? { run_id: outcome.scriptId, thread_id: '', turn_id: '' };
-    const { run_id, thread_id, turn_id } = names;
-    last = { event_id: `${run_id}_${seq}`, run_id, thread_id, turn_id, seq, timestamp: Date.now(), payload };
-    return last;
-  };
-  if (outcome.status === 'failed' && outcome.metadata.runtime === 'none')
-    yield next({ type: 'response_error', code: outcome.error.code, message: outcome.error.message });
-  if (outcome.status === 'suspended')
-    yield next({
-      type: 'response_done',
-      status: 'suspended',
-      script_id: outcome.scriptId,
-      approval_ids: outcome.pendingApprovals.map(({ approvalId }) => approvalId),
-    });
-  else yield next({ type: 'response_done', status: outcome.status });
 }

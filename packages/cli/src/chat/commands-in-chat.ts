@@ -5,16 +5,16 @@ export type ChatCommand = 'help' | 'new' | 'resume' | 'exit';
 
 const COMMANDS: Readonly<Record<ChatCommand, string>> = {
   help: 'this list',
-  new: 'begin another conversation',
-  resume: 'decide what a script of this conversation waits for, and go on',
-  exit: 'leave; so does Ctrl-D',
+  new: 'start another conversation',
+  resume: 'decide the pending approvals of this conversation, and resume it',
+  exit: 'exit; so does Ctrl-D',
 };
 
 const OTHER_NAMES: Readonly<Record<string, ChatCommand>> = { '?': 'help', quit: 'exit', q: 'exit', clear: 'new' };
 
-/** What a line that begins with a slash means; a text says why it means nothing. Undefined: it is a prompt. */
+/** The meaning of a line that starts with a slash; a text explains an invalid one. Undefined: it is a prompt. */
 export function commandIn(line: string): { readonly command: ChatCommand } | { readonly mistake: string } | undefined {
-  // A path is no command.
+  // A path is not a command.
   const [, name] = /^\/([\w?-]+)\s*$/u.exec(line.trim()) ?? [];
   if (name === undefined) return undefined;
   const command = Object.hasOwn(COMMANDS, name) ? (name as ChatCommand) : OTHER_NAMES[name];

@@ -10,9 +10,9 @@ import { commandIn, commandList, type ChatCommand } from './commands-in-chat.js'
 import { conversationSoFar } from '../view/conversation-so-far.js';
 import type { OpenChat } from './open-chat.js';
 import { PromptReader } from './prompt-line.js';
-import { demandEnabled, tellWhatWaits, waitingScripts } from './waiting.js';
+import { demandEnabled, reportPending, waitingScripts } from './waiting.js';
 
-/** What Ctrl-C ends: the turn that runs. */
+/** The active turn, which Ctrl-C ends. */
 export class TurnInterruption {
   #current: Interruption | undefined;
 
@@ -21,8 +21,8 @@ export class TurnInterruption {
   }
 
   /**
-   * Runs a turn that Ctrl-C ends: what waits for an answer is put aside, anything else is stopped. A second one leaves.
-   * Answers with its status, or that of what ended it.
+   * Runs a turn that Ctrl-C ends: pending questions are suspended, everything else is stopped. A second one exits.
+   * Returns its status, or that of the interruption.
    */
   async during(
     approvals: Approvals,
@@ -30,7 +30,7 @@ export class TurnInterruption {
   ): Promise<{ status: number; isOver: boolean }> {
     const interruption = new Interruption();
     approvals.reopen();
-    interruption.listen({ putAside: () => approvals.putAside(), beforeAbort: () => {} });
+    interruption.listen({ suspend: () => approvals.suspend(), beforeAbort: () => {} });
     this.#current = interruption;
     try {
       const status = await turn(interruption.signal);
@@ -43,7 +43,7 @@ export class TurnInterruption {
   }
 }
 
-/** A conversation at a terminal: prompts and what comes of them, until the person leaves. */
+/** A conversation at a terminal: prompts and their results, until the user exits. */
 export async function converse(opened: OpenChat, screen: Screen, turns: TurnInterruption): Promise<number> {
   let chat = opened;
   let status: number = EXIT.completed;
@@ -56,8 +56,8 @@ export async function converse(opened: OpenChat, screen: Screen, turns: TurnInte
     const turn = command === undefined ? sayTurn(chat, text) : commandTurn(command, chat, screen);
     if (turn === undefined) continue;
     const end = await turns.during(chat.workbench.approvals, (signal) => reportingMistakes(screen, () => turn(signal)));
-    if (await tellWhatWaits(chat, screen, false))
-      screen.line('  here      /resume asks you now; another prompt may come first');
+    if (await reportPending(chat, screen, false))
+      screen.line('  here      /resume asks you now; you may also send another prompt first');
     if (end.isOver) return end.status;
     screen.line('');
     status = end.status === EXIT.suspended ? EXIT.suspended : EXIT.completed;
@@ -66,14 +66,14 @@ export async function converse(opened: OpenChat, screen: Screen, turns: TurnInte
   return status;
 }
 
-/** What the person says next; undefined: no more. */
+/** The user's next prompt; undefined: no more. */
 async function nextPrompt(reader: PromptReader, screen: Screen): Promise<string | undefined> {
   for (let wasInterrupted = false; ;) {
     const line = await reader.read();
     if (line.type === 'text' && line.text.trim() !== '') return line.text;
     if (line.type === 'end' || (line.type === 'interrupt' && wasInterrupted)) return undefined;
     wasInterrupted = line.type === 'interrupt';
-    if (wasInterrupted) screen.line(screen.style.dim('Ctrl-C once more leaves.'));
+    if (wasInterrupted) screen.line(screen.style.dim('Press Ctrl-C again to exit.'));
   }
 }
 
@@ -90,7 +90,7 @@ function sayTurn({ session }: OpenChat, text: string): Turn {
   return (signal) => session.say(text, signal);
 }
 
-/** Undefined: nothing is left to do. */
+/** Undefined: no work remains. */
 function commandTurn(command: ChatCommand | 'mistake', chat: OpenChat, screen: Screen): Turn | undefined {
   switch (command) {
     case 'help':
@@ -99,8 +99,8 @@ function commandTurn(command: ChatCommand | 'mistake', chat: OpenChat, screen: S
     case 'resume':
       return async (signal) => {
         const scripts = await waitingScripts(chat);
-        if (scripts.length > 0) return askAndGoOn(chat, scripts, signal);
-        screen.line('Nothing of this conversation waits for you.');
+        if (scripts.length > 0) return askAndResume(chat, scripts, signal);
+        screen.line('No script of this conversation waits for you.');
         return EXIT.completed;
       };
     default:
@@ -109,7 +109,7 @@ function commandTurn(command: ChatCommand | 'mistake', chat: OpenChat, screen: S
   }
 }
 
-/** A mistake in a turn is said; the conversation goes on. */
+/** An error in a turn is reported; the conversation continues. */
 async function reportingMistakes(screen: Screen, turn: () => Promise<number>): Promise<number> {
   try {
     return await turn();
@@ -120,8 +120,8 @@ async function reportingMistakes(screen: Screen, turn: () => Promise<number>): P
   }
 }
 
-/** Asks about each script that waits, one after the other. */
-async function askAndGoOn(chat: OpenChat, scripts: readonly string[], signal: AbortSignal): Promise<number> {
+/** Asks about each waiting script, one at a time. */
+async function askAndResume(chat: OpenChat, scripts: readonly string[], signal: AbortSignal): Promise<number> {
   demandEnabled(chat.settings);
   let status: number = EXIT.suspended;
   for (const scriptId of scripts) {
@@ -135,10 +135,10 @@ async function askAbout({ session, workbench }: OpenChat, scriptId: string, sign
   const { pendingApprovals } = await inspectKept(workbench.harness, scriptId);
   const decisions = (await workbench.approvals.asker()?.askAll(pendingApprovals)) ?? {};
   if (signal.aborted || Object.keys(decisions).length === 0) return EXIT.suspended;
-  return session.goOn(scriptId, decisions, signal);
+  return session.resume(scriptId, decisions, { signal });
 }
 
-/** Lines of the screen that the greeting and the prompt take. */
+/** Lines of the screen for the greeting and the prompt. */
 const OWN_ROWS = 6;
 
 function greet({ chosen, thread, settings }: OpenChat, screen: Screen): void {
@@ -157,12 +157,12 @@ function greet({ chosen, thread, settings }: OpenChat, screen: Screen): void {
   if (earlier > 0) screen.line('');
   const state =
     earlier === 0
-      ? 'Say what to do.'
-      : `Going on with ${thread.id}; you said ${earlier} ${earlier === 1 ? 'thing' : 'things'} before.`;
-  screen.line(dim(`${state} /help lists commands, Ctrl-C stops what runs, Ctrl-D leaves.`));
+      ? 'Type a prompt.'
+      : `Continuing ${thread.id} after ${earlier} ${earlier === 1 ? 'prompt' : 'prompts'}.`;
+  screen.line(dim(`${state} /help lists commands, Ctrl-C stops the current turn, Ctrl-D exits.`));
 }
 
 function farewell({ thread }: OpenChat, screen: Screen): void {
   screen.toLineStart();
-  if (thread.isKept) screen.line(screen.style.dim(`To go on: ${ownCommand()} --thread ${thread.id}`));
+  if (thread.isKept) screen.line(screen.style.dim(`To continue: ${ownCommand()} --thread ${thread.id}`));
 }

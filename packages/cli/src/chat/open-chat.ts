@@ -1,5 +1,4 @@
 import { agentSystem } from '@toolscript/core/agent';
-import type { LoadImage } from '@toolscript/core/history';
 import type { Thread as StoredThread } from '@toolscript/core/protocol';
 import { findAgents } from '../agents/agent-files.js';
 import { chooseAgent, settingsOf, type ChosenAgent } from '../agents/choose-agent.js';
@@ -8,12 +7,14 @@ import { repeatedOptions, type ScriptFlags } from '../commands/script-command.js
 import { loadSettings, type Settings } from '../configuration/settings.js';
 import type { Engines } from '../harness/engines.js';
 import { openCliHarness, type CliHarness } from '../harness/cli-harness.js';
+import { imageLoader } from '../harness/image-loader.js';
 import type { Screen } from '../terminal/screen.js';
+import { shellWord } from '../terminal/shell-word.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { Thread, type ThreadSettings } from '../threads/thread.js';
 import { ThreadDatabase } from '../threads/thread-database.js';
 import { UsageError } from '../usage-error.js';
-import { AnswerView } from '../view/answer-view.js';
+import { AnswerView, type EventView } from '../view/answer-view.js';
 import { JsonView } from '../view/json-view.js';
 import { ChatSession } from './chat-session.js';
 
@@ -22,9 +23,9 @@ export interface ChatFlags extends ScriptFlags {
   agent?: string;
   /** The model's name, or `scripted:FILE`. */
   model?: string;
-  /** Go on with the last conversation of the workspace. */
+  /** Continue the last conversation of the workspace. */
   continue?: boolean;
-  /** Go on with this one. */
+  /** Continue this conversation. */
   thread?: string;
 }
 
@@ -34,7 +35,8 @@ export interface OpenChat {
   readonly workbench: CliHarness;
   readonly settings: Settings;
   readonly chosen: ChosenAgent;
-  /** A conversation of the same kind that begins anew. */
+  readonly view: EventView;
+  /** A new conversation with the same options. */
   anew(): OpenChat;
   close(): Promise<void>;
 }
@@ -43,20 +45,20 @@ export interface ChatOptions {
   flags: ChatFlags;
   engines: Engines;
   screen: Screen;
-  /** The prompt comes from there. */
+  /** The source of the prompt. */
   stdinIsTaken: boolean;
-  /** What Ctrl-C does while a question is open. */
+  /** Called on Ctrl-C while a question is open. */
   interrupt: () => void;
-  /** Where the conversations are, if it is open already; the caller closes it then. */
+  /** The database of the conversations, if it is open already; the caller closes it. */
   database?: ThreadDatabase;
 }
 
-/** Everything that a conversation needs. Throws UsageErrors. */
-export async function openChat(wishes: ChatOptions): Promise<OpenChat> {
-  if (wishes.database !== undefined) return openChatOver(wishes.database, wishes);
-  const database = await ThreadDatabase.open(process.env, (message) => wishes.screen.warn(`toolscript: ${message}`));
+/** The parts that a conversation needs. Throws UsageErrors. */
+export async function openChat(options: ChatOptions): Promise<OpenChat> {
+  if (options.database !== undefined) return openChatOver(options.database, options);
+  const database = await ThreadDatabase.open(process.env, (message) => options.screen.warn(`toolscript: ${message}`));
   try {
-    const opened = await openChatOver(database, wishes);
+    const opened = await openChatOver(database, options);
     const close = async () => {
       await opened.close();
       await database.close();
@@ -68,7 +70,7 @@ export async function openChat(wishes: ChatOptions): Promise<OpenChat> {
   }
 }
 
-// The steps of opening share most of what the others made.
+// Each step needs most results of the earlier ones.
 // oxlint-disable-next-line max-lines-per-function
 async function openChatOver(
   database: ThreadDatabase,
@@ -77,7 +79,7 @@ async function openChatOver(
   const warn = (message: string) => screen.warn(`toolscript: ${message}`);
   const loaded = await loadSettings(flags, process.env, warn);
   const earlier = await earlierThread(database, flags, loaded.cwd);
-  // A conversation continues with the agent that it was with, unless another one is named.
+  // A conversation continues with its agent, unless another one is named.
   const before = earlier === undefined ? undefined : await database.stores.threads.instructions(earlier.threadId);
   const agent = loaded.named.agent ? loaded.agent : (before?.agentId ?? loaded.agent);
   const model = flags.model ?? (loaded.named.agent ? undefined : before?.model);
@@ -100,16 +102,16 @@ async function openChatOver(
     database,
     workspace: settings.cwd,
     agent: {
-      agent: chosen.agent.slug,
+      agentId: chosen.agent.slug,
       model: chosen.model,
       system: agentSystem(workbench.harness, provider, chosen.agent, settings.mode),
     },
     onLost: warn,
   };
-  const loadImage = await imageLoader(settings.cwd);
+  const loadImage = await imageLoader(settings.cwd, workbench.servers);
   const make = (thread: Thread): OpenChat => {
     workbench.kept.store.setThread(thread.id);
-    const view = isJson
+    const view: EventView = isJson
       ? new JsonView(screen)
       : new AnswerView(screen, { isDryRun: settings.mode === 'dry-run', model: chosen.model });
     const agent = { ...chosen.agent, mode: settings.mode, limits: {} };
@@ -120,6 +122,7 @@ async function openChatOver(
       workbench,
       settings,
       chosen,
+      view,
       anew: () => make(Thread.begin(threadSettings)),
       close: () => workbench.close(),
     };
@@ -141,12 +144,6 @@ async function earlierThread(
   const found = await (thread === undefined ? database.latest(workspace) : database.find(thread));
   if (found.workspace === workspace) return found;
   throw new UsageError(
-    `${found.threadId} is a conversation about ${visibleLine(found.workspace)}. Name that folder with --cwd.`,
+    `${found.threadId} is a conversation about ${visibleLine(found.workspace)}. Add that folder: --cwd ${shellWord(found.workspace)}`,
   );
-}
-
-async function imageLoader(workspace: string): Promise<LoadImage> {
-  const { createWorkspace, loadImage } = await import('@toolscript/tools');
-  const opened = createWorkspace({ roots: workspace });
-  return ({ path, sha256 }) => loadImage(opened, { path, sha256 });
 }

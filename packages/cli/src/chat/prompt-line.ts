@@ -6,18 +6,18 @@ export type PromptLine =
   | { readonly type: 'end' }
   | { readonly type: 'interrupt' };
 
-/** Where a terminal does not say what is pasted: lines that come at once were. */
+/** If a terminal does not mark pasted text, lines that arrive at once were pasted. */
 const PASTE_MS = 30;
 
 const MAX_HISTORY = 200;
 
-/** The terminal says where pasted text begins and ends (DEC private mode 2004). */
+/** The terminal marks the start and the end of pasted text (DEC private mode 2004). */
 const MARK_PASTES = '\x1b[?2004h';
 const NO_MARKS = '\x1b[?2004l';
 
 /**
- * Reads prompts at a terminal, with editing and history. Enter sends; a line that ends in a backslash goes on in the
- * next one, and what is pasted is not sent by its line ends. Between prompts the keyboard is nobody's.
+ * Reads prompts at a terminal, with editing and history. Enter sends; a line that ends in a backslash continues in
+ * the next one, and line ends in pasted text do not send it. Between prompts, nothing reads the keyboard.
  */
 export class PromptReader {
   readonly #history: string[] = [];
@@ -53,7 +53,7 @@ export class PromptReader {
 
 interface TypedLine {
   readonly text: string;
-  /** Its end was no Enter of a person. */
+  /** Its end was not an Enter of the user. */
   readonly isPasted: boolean;
 }
 
@@ -104,7 +104,7 @@ class PromptReading {
     this.#timer = setTimeout(() => this.#settle(), PASTE_MS);
   }
 
-  /** Text behind the last line end was pasted without one: it waits for Enter. */
+  /** Text after the last line end was pasted without one: it waits for Enter. */
   #settle(): void {
     if (this.#lines.line !== '') return;
     this.#finish(this.#text());
@@ -112,7 +112,7 @@ class PromptReading {
 
   #interrupt(): void {
     if (this.#lines.line === '' && this.#typed.length === 0) return this.#finish({ type: 'interrupt' });
-    // What was typed is given up.
+    // Discards the typed text.
     this.#typed.splice(0);
     process.stdout.write('^C\n');
     this.#lines.write(null, { ctrl: true, name: 'e' });
@@ -125,7 +125,7 @@ class PromptReading {
     this.#lines.close();
   }
 
-  /** A backslash at a line's end is there to go on; in what was pasted it is part of the text. */
+  /** A typed backslash at a line's end continues the line; in pasted text it is part of the text. */
   #text(): PromptLine {
     const last = this.#typed.length - 1;
     const lines = this.#typed.map(({ text, isPasted }, index) =>

@@ -6,7 +6,7 @@ import { showSuspended } from '../view/suspension-report.js';
 import { UsageError } from '../usage-error.js';
 import type { OpenChat } from './open-chat.js';
 
-/** The scripts of a conversation that wait for the person, the oldest first. */
+/** The scripts of a conversation that wait for the user, oldest first. */
 export async function waitingScripts({ thread, workbench }: OpenChat): Promise<string[]> {
   const { kept, harness } = workbench;
   const found: string[] = [];
@@ -18,13 +18,16 @@ export async function waitingScripts({ thread, workbench }: OpenChat): Promise<s
   return found;
 }
 
-/** Nothing goes on where scripts are switched off. Throws a UsageError. */
+/** No script is resumed while scripts are disabled. Throws a UsageError. */
 export function demandEnabled({ mode }: Pick<Settings, 'mode'>): void {
-  if (mode !== 'enabled') throw new UsageError(`Scripts are switched off (mode ${mode}), so that none goes on.`);
+  if (mode !== 'enabled')
+    throw new UsageError(
+      `Scripts are disabled (mode ${mode}), so none is resumed. Set TOOLSCRIPT_MODE=enabled for this command, or "mode" in your config.json.`,
+    );
 }
 
-/** What waits for the person, and the commands that decide. */
-export async function tellWhatWaits(
+/** The pending approvals, and the commands that decide them. */
+export async function reportPending(
   { thread, workbench }: OpenChat,
   screen: Screen,
   isJson: boolean,

@@ -4,10 +4,10 @@ import { EXIT } from '../exit-status.js';
 import { openEngines } from '../harness/engines.js';
 import { openHarness } from '../harness/open-harness.js';
 import { findScript } from '../state/find-script.js';
-import { forgetHint, inspectKept } from '../state/inspect.js';
+import { deleteHint, inspectKept, ownerOf } from '../state/inspect.js';
 import { openState, type PersistentState } from '../state/persistent-state.js';
 import { placeOf, type Origin } from '../state/origin-folder.js';
-import { Screen } from '../terminal/screen.js';
+import { openScreen, type Screen } from '../terminal/screen.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 import { detailLines, listLines } from '../view/kept-scripts-report.js';
@@ -29,7 +29,7 @@ interface ListedScript extends KeptScript {
   workspace: string | null;
 }
 
-/** What waits for a decision, and what was cut off; `all`: whatever is kept. */
+/** Pending and interrupted scripts; `all`: every stored script. */
 export async function listApprovals({ json = false, all = false }: ListFlags): Promise<number> {
   const [screen, kept] = [openScreen(), openState(process.env)];
   const scripts = (await listScripts(kept.store)).filter(
@@ -39,7 +39,8 @@ export async function listApprovals({ json = false, all = false }: ListFlags): P
   if (json) screen.write(`${jsonText(listed, 2)}\n`);
   else for (const line of listLines(listed, Date.now(), screen)) screen.line(line);
   for (const { scriptId, state } of scripts)
-    if (state === 'damaged') screen.warn(`toolscript: What is kept of ${scriptId} is damaged. ${forgetHint(scriptId)}`);
+    if (state === 'damaged')
+      screen.warn(`toolscript: The stored data of ${scriptId} is damaged. ${deleteHint(scriptId)}`);
   return EXIT.completed;
 }
 
@@ -47,12 +48,12 @@ async function withWorkspace({ origins }: PersistentState, script: KeptScript): 
   return { ...script, workspace: (await origins.of(script.scriptId))?.workspace ?? null };
 }
 
-/** All that a person may want to see before deciding. */
+/** The details of a script that a user may need before deciding. */
 export async function showApprovals(id: string, { json = false }: ApprovalsFlags): Promise<number> {
   const [screen, kept] = [openScreen(), openState(process.env)];
-  const { scriptId } = await findScript(kept, id);
-  const origin = await kept.origins.of(scriptId);
-  const details = await inspect(kept, scriptId, origin, screen);
+  const script = await findScript(kept, id);
+  const origin = await kept.origins.of(script.scriptId);
+  const details = await inspect(kept, script, origin, screen);
   const { suspension: _suspension, ...shown } = details;
   if (json) screen.write(`${jsonText({ ...shown, workspace: origin?.workspace ?? null }, 2)}\n`);
   else for (const line of detailLines(details, origin, Date.now(), screen.style)) screen.line(line);
@@ -61,7 +62,7 @@ export async function showApprovals(id: string, { json = false }: ApprovalsFlags
 
 async function inspect(
   kept: PersistentState,
-  scriptId: string,
+  script: KeptScript,
   origin: Origin | undefined,
   screen: Screen,
 ): Promise<KeptScriptDetails> {
@@ -70,23 +71,23 @@ async function inspect(
   );
   const { harness } = await openHarness(settings, { kept, engines: openEngines() });
   try {
-    return await inspectKept(harness, scriptId);
+    return await inspectKept(harness, script.scriptId, ownerOf(script));
   } finally {
     await harness.close();
   }
 }
 
-/** Forgets one script, whatever became of it. Nothing of it is run. */
+/** Deletes one script in any state. None of it runs. */
 export async function deleteApproval(id: string, { json = false }: ApprovalsFlags): Promise<number> {
   const [screen, kept] = [openScreen(), openState(process.env)];
   const { scriptId, state } = await findScript(kept, id);
-  if (state === 'running') throw new UsageError(`${scriptId} is running, in another process. Stop that one first.`);
+  if (state === 'running') throw new UsageError(`${scriptId} is running in another process. End that process first.`);
   await kept.store.journal.delete(scriptId);
-  screen.line(json ? jsonText({ deleted: [scriptId] }) : `Forgotten: ${scriptId}`);
+  screen.line(json ? jsonText({ deleted: [scriptId] }) : `Deleted: ${scriptId}`);
   return EXIT.completed;
 }
 
-/** Forgets what is old. */
+/** Deletes old scripts. */
 export async function pruneApprovals({ json = false, endedDays, waitingDays }: PruneFlags): Promise<number> {
   const [screen, kept] = [openScreen(), openState(process.env)];
   const gone = await pruneScripts(kept.store, {
@@ -96,16 +97,13 @@ export async function pruneApprovals({ json = false, endedDays, waitingDays }: P
   if (json) screen.write(`${jsonText(gone)}\n`);
   else
     screen.line(
-      gone.scripts.length === 0 ? 'Nothing is old enough to be forgotten.' : `Forgotten: ${gone.scripts.join(', ')}`,
+      gone.scripts.length === 0 ? 'No script is old enough to be deleted.' : `Deleted: ${gone.scripts.join(', ')}`,
     );
   return EXIT.completed;
 }
 
 function daysMs(option: string, text: string): number {
-  if (!/^\d+(?:\.\d+)?$/u.test(text)) throw new UsageError(`${option} ${visibleLine(text)}: give a number of days.`);
+  if (!/^\d+(?:\.\d+)?$/u.test(text))
+    throw new UsageError(`${option} cannot be ${visibleLine(text)}. Write a number of days, such as ${option} 30`);
   return Number(text) * 86_400_000;
-}
-
-function openScreen(): Screen {
-  return new Screen(process.stdout, process.stderr, process.env);
 }

@@ -1,18 +1,23 @@
 import { loadSettings, type Settings } from '../configuration/settings.js';
 import { checkExecSandbox, checkMachine, type Check } from '../doctor/checks.js';
+import { checkServers } from '../doctor/mcp-servers.js';
 import { checkModels } from '../doctor/models.js';
 import { maskSecrets } from '../doctor/secrets.js';
 import { EXIT } from '../exit-status.js';
-import { Screen } from '../terminal/screen.js';
+import { openScreen, type Screen } from '../terminal/screen.js';
 import { jsonText, visible, visibleLine } from '../terminal/untrusted.js';
 import { isUsageError } from '../usage-error.js';
 
-/** Looks at what this machine has and lacks. Status 0 where everything that is needed works. */
+/** Checks this machine. Status 0 if every required part works. */
 export async function examine(flags: { json?: boolean; cwd?: string }): Promise<number> {
-  const screen = new Screen(process.stdout, process.stderr, process.env);
+  const screen = openScreen();
   const { check, settings } = await checkConfiguration(flags);
-  const [machine, sandbox] = await Promise.all([checkMachine(process.env), checkExecSandbox(settings?.exec)]);
-  const checks = [...machine, sandbox, ...check];
+  const [machine, sandbox, servers] = await Promise.all([
+    checkMachine(process.env),
+    checkExecSandbox(settings?.exec),
+    settings === undefined ? [] : checkServers(settings, process.env),
+  ]);
+  const checks = [...machine, sandbox, ...servers, ...check];
   const isWell = checks.every(({ status }) => status !== 'missing');
   const configuration = settings === undefined ? null : maskSecrets(shown(settings));
   if (flags.json === true) screen.write(`${jsonText({ ok: isWell, checks, configuration }, 2)}\n`);
@@ -20,7 +25,7 @@ export async function examine(flags: { json?: boolean; cwd?: string }): Promise<
   return isWell ? EXIT.completed : EXIT.failed;
 }
 
-/** Without what is no setting. */
+/** Without members that are not settings. */
 function shown({ named: _named, ...settings }: Settings): object {
   return settings;
 }
@@ -45,7 +50,12 @@ async function checkConfiguration({ cwd }: { cwd?: string }): Promise<{ check: C
     if (!isUsageError(error)) throw error;
     return {
       check: [
-        { name: 'configuration', status: 'missing', detail: error.message, fix: 'Repair what the message names.' },
+        {
+          name: 'configuration',
+          status: 'missing',
+          detail: error.message,
+          fix: 'Fix the setting that the message names.',
+        },
       ],
     };
   }
@@ -56,14 +66,14 @@ function report(screen: Screen, checks: readonly Check[], configuration: unknown
   const marks = { ok: style.green('✓'), warning: style.yellow('!'), missing: style.red('✗') };
   const widest = Math.max(...checks.map(({ name }) => name.length));
   for (const { name, status, detail, fix } of checks) {
-    screen.line(`${marks[status]} ${name.padEnd(widest)}  ${visibleLine(detail)}`);
+    screen.line(`${marks[status]} ${visibleLine(name).padEnd(widest)}  ${visibleLine(detail)}`);
     if (fix !== undefined) screen.line(`  ${' '.repeat(widest)}  ${style.dim(`→ ${visibleLine(fix)}`)}`);
   }
   if (configuration !== null)
     screen.line(`\nEffective configuration:\n${visible(JSON.stringify(configuration, undefined, 2))}`);
   screen.line(
     isWell
-      ? `\n${style.green('Everything that is needed works.')}`
-      : `\n${style.red('Something that is needed is missing; see ✗ above.')}`,
+      ? `\n${style.green('Every required part works.')}`
+      : `\n${style.red('A required part is missing; see ✗ above.')}`,
   );
 }

@@ -4,7 +4,7 @@ import { readWhole, sourceFor } from '../input/source.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 import type { EventView } from '../view/answer-view.js';
-import { withScriptHarness, personView, type ScriptFlags } from './script-command.js';
+import { withScriptHarness, userView, type ScriptFlags } from './script-command.js';
 
 export interface EvalFlags extends ScriptFlags {
   code?: string;
@@ -13,7 +13,7 @@ export interface EvalFlags extends ScriptFlags {
 /** Runs one script. */
 export async function evalScript(file: string | undefined, flags: EvalFlags, engines: Engines): Promise<number> {
   if (flags.code !== undefined && file !== undefined)
-    throw new UsageError('Give the script once: either a FILE or -e CODE.');
+    throw new UsageError('The script is given twice, as a file and with -e. Remove one of them.');
   const source = flags.code === undefined ? sourceFor(file, 'eval') : undefined;
   const reading = source === undefined ? Promise.resolve(flags.code ?? '') : readWhole(source);
   reading.catch(() => {});
@@ -22,17 +22,15 @@ export async function evalScript(file: string | undefined, flags: EvalFlags, eng
     engines,
     source,
     command: 'eval',
-    makeView: (screen, settings): EventView => (flags.json === true ? silentView : personView(screen, settings)),
+    makeView: (screen, settings): EventView => (flags.json === true ? silentView : userView(screen, settings)),
     async act({ harness, settings, screen, signal, count, onEvent }) {
       const code = (await reading).replace(/^\uFEFF/u, '');
       if (code.trim() === '')
-        throw new UsageError(
-          `${source === undefined ? 'The code of -e' : visibleLine(source.name)} is empty. Give it a script to run.`,
-        );
+        throw new UsageError(`${visibleLine(source?.name ?? '--code')} is empty. Pass a script to run.`);
       const outcome = await harness.runScript(code, { context: { workingDirectory: settings.cwd }, signal, onEvent });
       if (flags.json === true) screen.write(`${jsonText(withValue(outcome))}\n`);
       else if (settings.mode === 'disabled')
-        screen.warn('toolscript: Scripts are switched off (mode disabled); nothing was run.');
+        screen.warn('toolscript: Scripts are disabled (mode disabled); nothing ran.');
       count.takeOutcome(outcome);
       return count.status;
     },
@@ -41,7 +39,7 @@ export async function evalScript(file: string | undefined, flags: EvalFlags, eng
 
 export const silentView: EventView = { take: () => {}, end: () => {} };
 
-/** JSON has no `undefined`; a script that returned nothing has the value null there. */
+/** JSON has no `undefined`; the value of a script that returned nothing is null there. */
 export function withValue(outcome: Outcome): Outcome {
   return outcome.status === 'completed' ? { ...outcome, value: outcome.value ?? null } : outcome;
 }

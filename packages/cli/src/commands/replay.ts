@@ -6,19 +6,19 @@ import { findScript } from '../state/find-script.js';
 import { inspectKept } from '../state/inspect.js';
 import { openState } from '../state/persistent-state.js';
 import { placeOf } from '../state/origin-folder.js';
-import { Screen } from '../terminal/screen.js';
+import { openScreen } from '../terminal/screen.js';
 import { jsonText } from '../terminal/untrusted.js';
 import { AnswerView } from '../view/answer-view.js';
 import { replayBanner } from '../view/script-report.js';
 import { withValue } from './eval.js';
 
-/** Runs a kept script again as it went. Calls no tool, changes nothing. */
+/** Replays a stored script. Calls no tool, changes nothing. */
 export async function replayScript(
   id: string,
   { json = false }: { json?: boolean },
   engines: Engines,
 ): Promise<number> {
-  const screen = new Screen(process.stdout, process.stderr, process.env);
+  const screen = openScreen();
   const kept = openState(process.env);
   const { scriptId, state } = await findScript(kept, id);
   const settings = await loadSettings(await placeOf(await kept.origins.of(scriptId)), process.env, (message) =>
@@ -37,7 +37,7 @@ export async function replayScript(
     else if (reachesEnd) view.showOutcome(outcome);
     else
       screen.line(
-        `${screen.style.yellow('⏸')} the tape ends here; ${state === 'suspended' ? 'the script waits for a decision' : 'the script was cut off'}`,
+        `${screen.style.yellow('⏸')} the tape ends here; ${state === 'suspended' ? 'the script waits for a decision' : 'the script was interrupted'}`,
       );
     return outcome.status === 'failed' && reachesEnd ? EXIT.failed : EXIT.completed;
   } finally {

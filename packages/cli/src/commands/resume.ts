@@ -17,26 +17,26 @@ import { jsonText, visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 import { AnswerView, type EventView } from '../view/answer-view.js';
 import { JsonView } from '../view/json-view.js';
-import { resumedBanner } from '../view/script-report.js';
+import { showResumed } from '../view/resumed-script.js';
 import { silentView, withValue } from './eval.js';
-import { withScriptHarness, personView, type ScriptFlags, type ScriptStage } from './script-command.js';
+import { withScriptHarness, userView, type ScriptFlags, type ScriptStage } from './script-command.js';
 
 export interface ResumeFlags extends Omit<ScriptFlags, 'approve' | 'mode' | 'limit' | 'continueOnError'> {
-  /** True: all that are pending and not named otherwise. */
+  /** True: all pending ones that are not named otherwise. */
   approve?: true | string[];
   deny?: true | string[];
   note?: string;
   input?: string;
   remember?: Remember;
-  /** Even from a process that may still go on with it. */
+  /** Even from a process that may still run it. */
   force?: boolean;
-  /** Who decides about further calls. */
+  /** Decides about further calls. */
   then?: Approve;
-  /** Of a script of a conversation: in place of the model that it was with. */
+  /** For a script of a conversation: replaces its model. */
   model?: string;
 }
 
-/** Decides about what a suspended script waits for, and goes on with it; or goes on with one that was cut off. */
+/** Decides the pending approvals of a suspended script and resumes it, or recovers an interrupted one. */
 export async function resumeScript(id: string, flags: ResumeFlags, engines: Engines): Promise<number> {
   checkFlags(flags);
   const kept = openState(process.env);
@@ -51,7 +51,7 @@ export async function resumeScript(id: string, flags: ResumeFlags, engines: Engi
     const status = await withThread(origin.thread, (database) =>
       resumeChat({ database, scriptId, flags: chatFlags, engines, force, decide }),
     );
-    // The script of a conversation that was deleted continues by itself.
+    // A script whose conversation was deleted continues without it.
     if (status !== undefined) return status;
   }
   const printsOutcome = flags.json === true && (origin?.command !== 'run' || state === 'interrupted');
@@ -61,13 +61,13 @@ export async function resumeScript(id: string, flags: ResumeFlags, engines: Engi
     source: undefined,
     command: origin?.command ?? 'run',
     makeView: (screen, own) => {
-      if (flags.json !== true) return personView(screen, own);
+      if (flags.json !== true) return userView(screen, own);
       return printsOutcome ? silentView : new JsonView(screen);
     },
     async act(stage, view) {
       demandEnabled(stage.settings);
       const details = await inspectWhole(stage.harness, scriptId);
-      const outcome = await goOn(stage, view, details, flags);
+      const outcome = await decideAndResume(stage, view, details, flags);
       if (outcome === undefined) return stage.count.status;
       if (printsOutcome) stage.screen.write(`${jsonText(withValue(outcome))}\n`);
       return finish(stage, view, outcome);
@@ -85,7 +85,7 @@ function finish({ screen, count }: ScriptStage, view: EventView, outcome: Outcom
 }
 
 /** Undefined: nothing was decided, and the script still waits. */
-async function goOn(
+async function decideAndResume(
   stage: ScriptStage,
   view: EventView,
   details: KeptScriptDetails,
@@ -95,7 +95,7 @@ async function goOn(
   const { scriptId, suspension } = details;
   const decisions = await decisionsFor({ ...stage, details }, flags);
   if (suspension === undefined) {
-    begin(stage, view, details);
+    showResumed(stage.screen, view, details);
     return harness.recover(scriptId, { signal, onEvent, force: flags.force === true });
   }
   if (Object.keys(decisions).length === 0) {
@@ -103,11 +103,11 @@ async function goOn(
     return undefined;
   }
   if (signal.aborted) return undefined;
-  begin(stage, view, details);
+  showResumed(stage.screen, view, details);
   return harness.resume(suspension, decisions, { signal, onEvent });
 }
 
-/** What the command line says, or else the person at the terminal. None for a script that was cut off. */
+/** The decisions of the command line, or else of the user at the terminal. None for an interrupted script. */
 async function decisionsFor(asked: AskedAbout, flags: ResumeFlags): Promise<Decisions> {
   const { scriptId, state, suspension, pendingApprovals } = asked.details;
   const decides = flags.approve !== undefined || flags.deny !== undefined;
@@ -115,20 +115,12 @@ async function decisionsFor(asked: AskedAbout, flags: ResumeFlags): Promise<Deci
     return decides ? givenDecisions(asked, pendingApprovals, flags) : askedDecisions(asked, asked.details);
   if (decides && state === 'interrupted')
     throw new UsageError(
-      `${scriptId} waits for no decision: it was cut off. To go on with it: ${ownCommand()} resume ${scriptId}`,
+      `${scriptId} waits for no decision: it was interrupted. To recover it: ${ownCommand()} resume ${scriptId}`,
     );
   return {};
 }
 
-function begin({ screen }: ScriptStage, view: EventView, { scriptId, operations, state }: KeptScriptDetails): void {
-  if (!(view instanceof AnswerView) || (state !== 'suspended' && state !== 'interrupted')) return;
-  screen.line(resumedBanner(scriptId, screen.style));
-  if (state === 'interrupted') return view.showCalls(operations);
-  // They were shown before the script was put aside.
-  view.knowCalls(operations.filter(({ status }) => status !== 'awaiting_approval').map(({ callId }) => callId));
-}
-
-/** What the command line says. */
+/** The decisions of the command line. */
 async function givenDecisions(
   { validateInput, rules }: Pick<AskedAbout, 'validateInput' | 'rules'>,
   pending: readonly ApprovalRequest[],
@@ -150,28 +142,29 @@ async function givenDecisions(
   return decisions;
 }
 
-/** All or nothing: what cannot be remembered is said before anything is decided. */
+/** All or nothing: rules that cannot be stored are reported before any decision. */
 async function rememberForWorkspace(
   rules: WorkspaceRules,
   approved: readonly ApprovalRequest[],
   denied: readonly ApprovalRequest[],
 ): Promise<void> {
   if (denied.length > 0)
-    throw new UsageError('--remember workspace only keeps approvals. Deny in a command of its own.');
+    throw new UsageError('--remember workspace only saves approvals. Use --deny in a separate command.');
   const suggestions = approved.map((request) => {
     const suggestion = rules.suggest(request);
     if (suggestion !== undefined) return suggestion;
     throw new UsageError(
-      `--remember workspace: no rule could say what the call of ${visibleLine(request.tool)} covers, or your own rules decide. Leave it out.`,
+      `--remember workspace: no rule could say what the call of ${visibleLine(request.tool)} covers, or your own rules decide. Omit it.`,
     );
   });
   for (const suggestion of suggestions) await rules.remember(suggestion);
 }
 
-function pendingOne(pending: readonly ApprovalRequest[], name: string): ApprovalRequest {
+/** The pending approval of this id, or the only one whose id begins so. Throws a UsageError. */
+export function pendingOne(pending: readonly ApprovalRequest[], name: string): ApprovalRequest {
   return theOne(pending, name, ({ approvalId }) => approvalId, {
     prefix: 'apr_',
-    none: `No approval ${visibleLine(name)} is pending. There ${pending.length === 1 ? 'is' : 'are'} ${pending.map(pendingText).join(', ')}.`,
+    none: `No approval ${visibleLine(name)} is pending. Pending: ${pending.map(pendingText).join(', ')}.`,
     several: 'Several pending approvals begin with',
   });
 }
@@ -183,20 +176,26 @@ function editedInput(
 ): unknown {
   const [request, another] = approved;
   if (request === undefined || another !== undefined)
-    throw new UsageError('--input replaces the arguments of one call: approve exactly one, by its name.');
+    throw new UsageError(
+      '--input replaces the arguments of one call, so it needs one approval. Name it: --approve apr_…',
+    );
   let input: unknown;
   try {
     input = JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`--input is no JSON: ${visibleLine((error as Error).message)}.`);
+    throw new UsageError(
+      `--input is not JSON: ${visibleLine((error as Error).message)}. Write an object with the arguments, in quotes of your shell.`,
+    );
   }
   const why = validateInput(request.tool, input);
   if (why !== undefined)
-    throw new UsageError(`--input does not fit ${visibleLine(request.tool)}: ${visibleLine(why)}.`);
+    throw new UsageError(
+      `--input does not fit ${visibleLine(request.tool)}: ${visibleLine(why)}. ${ownCommand()} tools --types shows its arguments.`,
+    );
   return input;
 }
 
-/** What the person says at the terminal. */
+/** The user's decisions at the terminal. */
 async function askedDecisions(
   { approvals, harness, signal }: Pick<AskedAbout, 'approvals' | 'harness' | 'signal'>,
   { scriptId, pendingApprovals }: KeptScriptDetails,
@@ -204,9 +203,9 @@ async function askedDecisions(
   const asker = approvals.asker();
   if (asker === undefined)
     throw new UsageError(
-      `Say --approve or --deny: ${scriptId} waits for ${pendingApprovals.map(pendingText).join(', ')}. To look first: ${ownCommand()} approvals show ${scriptId}`,
+      `${scriptId} waits for ${pendingApprovals.map(pendingText).join(', ')}. Add --approve or --deny; to look first: ${ownCommand()} approvals show ${scriptId}`,
     );
-  // Threads come up while the person reads.
+  // Threads start while the user reads.
   harness.warm().catch(() => {});
   const decisions = await asker.askAll(pendingApprovals);
   return signal.aborted ? {} : decisions;
@@ -218,7 +217,9 @@ function pendingText({ approvalId, tool, line }: ApprovalRequest): string {
 
 function checkFlags({ approve, deny, note, input, remember }: ResumeFlags): void {
   if (approve === true && deny === true)
-    throw new UsageError('--approve and --deny: name the approvals of at least one of them.');
+    throw new UsageError(
+      '--approve and --deny cannot both cover all pending approvals. Name the approvals of one of them: --approve apr_… --deny',
+    );
   const decides = approve !== undefined || deny !== undefined;
   if (!decides && (note !== undefined || input !== undefined || remember !== undefined))
     throw new UsageError('--note, --input and --remember belong to --approve or --deny. Add one of them.');
@@ -226,15 +227,19 @@ function checkFlags({ approve, deny, note, input, remember }: ResumeFlags): void
     throw new UsageError('--input replaces the arguments of a call that is approved. Add --approve.');
 }
 
-/** Where the script was started; nowhere else does it go on. */
-async function workspaceOf(scriptId: string, origin: Origin | undefined, wished: string | undefined): Promise<string> {
+/** The place where the script was started; it continues only there. */
+async function workspaceOf(
+  scriptId: string,
+  origin: Origin | undefined,
+  requested: string | undefined,
+): Promise<string> {
   if (origin === undefined) {
-    if (wished !== undefined) return realFolder(wished);
-    throw new UsageError(`It is not known any more where ${scriptId} was started. Name that folder with --cwd.`);
+    if (requested !== undefined) return realFolder(requested);
+    throw new UsageError(`The folder in which ${scriptId} was started is unknown. Add it with --cwd.`);
   }
-  if (wished !== undefined && (await realFolder(wished)) !== origin.workspace)
+  if (requested !== undefined && (await realFolder(requested)) !== origin.workspace)
     throw new UsageError(
-      `${scriptId} was started in ${visibleLine(origin.workspace)} and goes on only there. Leave --cwd out, or write --cwd ${shellWord(origin.workspace)}.`,
+      `${scriptId} was started in ${visibleLine(origin.workspace)} and can be resumed only there. Omit --cwd, or write --cwd ${shellWord(origin.workspace)}.`,
     );
   return realFolder(origin.workspace);
 }

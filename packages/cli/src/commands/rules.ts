@@ -3,7 +3,7 @@ import { userFolder } from '../configuration/locations.js';
 import { demandOwnFoldersOutside } from '../configuration/own-paths.js';
 import { workspaceFolder } from '../configuration/workspace-folder.js';
 import { EXIT } from '../exit-status.js';
-import { Screen } from '../terminal/screen.js';
+import { openScreen } from '../terminal/screen.js';
 import { jsonText, visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 
@@ -14,9 +14,9 @@ export interface RulesFlags {
   json?: boolean;
 }
 
-/** Lists what is always allowed in a workspace, after taking back what is named. */
+/** Lists the calls that are always allowed in a workspace, after removing the named ones. */
 export async function manageRules({ cwd, remove, clear = false, json = false }: RulesFlags): Promise<number> {
-  const screen = new Screen(process.stdout, process.stderr, process.env);
+  const screen = openScreen();
   const workspace = await workspaceFolder(cwd);
   demandOwnFoldersOutside(workspace, process.env);
   const folder = new RuleFolder(userFolder(process.env), workspace);
@@ -29,7 +29,7 @@ export async function manageRules({ cwd, remove, clear = false, json = false }: 
     return EXIT.completed;
   }
   for (const { covers } of removed) screen.line(`No longer allowed without asking: ${visibleLine(covers)}`);
-  if (left.length === 0) screen.line(`Nothing is always allowed in ${visibleLine(workspace)}.`);
+  if (left.length === 0) screen.line(`No calls are always allowed in ${visibleLine(workspace)}.`);
   else screen.line(`Always allowed in ${visibleLine(workspace)}:`);
   for (const [index, { covers }] of left.entries()) screen.line(`${index + 1}. ${visibleLine(covers)}`);
   return EXIT.completed;

@@ -3,13 +3,13 @@ import { sourceFor } from '../input/source.js';
 import { isUsageError } from '../usage-error.js';
 import type { EventView } from '../view/answer-view.js';
 import { JsonView } from '../view/json-view.js';
-import { withScriptHarness, personView, type ScriptFlags } from './script-command.js';
+import { withScriptHarness, userView, type ScriptFlags } from './script-command.js';
 
 /** Runs the scripts in a model's answer. */
 export async function runAnswer(file: string | undefined, flags: ScriptFlags, engines: Engines): Promise<number> {
   const source = sourceFor(file, 'run');
   const text = source.open();
-  // It is awaited below; what goes wrong before that must not leave its failure unheard.
+  // It is awaited below; an earlier error must not leave its rejection unhandled.
   text.catch(() => {});
   return withScriptHarness({
     flags,
@@ -17,7 +17,7 @@ export async function runAnswer(file: string | undefined, flags: ScriptFlags, en
     source,
     command: 'run',
     makeView: (screen, settings): EventView =>
-      flags.json === true ? new JsonView(screen) : personView(screen, settings),
+      flags.json === true ? new JsonView(screen) : userView(screen, settings),
     async act({ harness, settings, screen, signal, count, onEvent }) {
       let failure: unknown;
       const answer = watched(await text, (error) => (failure = error));
@@ -30,13 +30,16 @@ export async function runAnswer(file: string | undefined, flags: ScriptFlags, en
       for await (const _event of events);
       if (isUsageError(failure)) throw failure;
       if (count.scripts === 0 && count.suspendedScript === undefined && !signal.aborted && settings.mode !== 'disabled')
-        screen.warn('toolscript: There is no script in the answer; nothing was run.');
+        screen.warn('toolscript: The answer contains no script; nothing ran.');
       return count.status;
     },
   });
 }
 
-/** The answer's text; why it broke off is told to `onFailure` too, because the harness only says that it did. */
+/**
+ * The answer's text. The reason of a failure is passed to `onFailure` too, because the harness only reports that
+ * there was one.
+ */
 async function* watched(text: AsyncIterable<string>, onFailure: (error: unknown) => void): AsyncGenerator<string> {
   try {
     yield* text;

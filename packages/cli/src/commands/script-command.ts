@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { StreamEvent } from '@toolscript/core/protocol';
 import type { Harness } from '@toolscript/core';
 import type { Approvals } from '../approvals/approvals.js';
@@ -12,7 +13,7 @@ import { Interruption } from '../interruption.js';
 import { pruneDaily } from '../state/daily-prune.js';
 import type { PersistentState } from '../state/persistent-state.js';
 import type { Origin } from '../state/origin-folder.js';
-import { Screen } from '../terminal/screen.js';
+import { openScreen, type Screen } from '../terminal/screen.js';
 import { isUsageError } from '../usage-error.js';
 import { AnswerView, type EventView } from '../view/answer-view.js';
 import { leftLines, showSuspended } from '../view/suspension-report.js';
@@ -23,7 +24,7 @@ export interface ScriptFlags extends SettingFlags {
   json?: boolean;
 }
 
-/** What a command that runs scripts has at hand. */
+/** The services of a command that runs scripts. */
 export interface ScriptStage {
   readonly harness: Harness;
   readonly settings: Settings;
@@ -31,33 +32,33 @@ export interface ScriptStage {
   readonly signal: AbortSignal;
   readonly approvals: Approvals;
   readonly rules: WorkspaceRules;
-  /** Why arguments do not fit a tool; undefined where they do. */
+  /** Why arguments do not fit a tool; undefined if they do. */
   readonly validateInput: ValidateInput;
-  /** How the scripts ended, as the events told. */
+  /** How the scripts ended, according to the events. */
   readonly count: ScriptCount;
-  /** To be told every event, as it happens. */
+  /** Receives every event as it is emitted. */
   readonly onEvent: (event: StreamEvent) => void;
 }
 
 export interface ScriptHarnessOptions<View extends EventView = EventView> {
   flags: ScriptFlags;
   engines: Engines;
-  /** Where the text comes from, if not from the command line; closed at the end. */
+  /** The source of the text, if not the command line; closed at the end. */
   source: TextSource | undefined;
   command: Origin['command'];
   makeView: (screen: Screen, settings: Settings) => View;
-  /** Answers with the exit status. */
+  /** Returns the exit status. */
   act: (stage: ScriptStage, view: View) => Promise<number>;
 }
 
-/** Sets up everything around scripts that run in a terminal, and leaves nothing of it behind. */
-export async function withScriptHarness<View extends EventView>(wishes: ScriptHarnessOptions<View>): Promise<number> {
-  const screen = new Screen(process.stdout, process.stderr, process.env);
+/** Sets up the services for scripts that run in a terminal, and cleans up afterwards. */
+export async function withScriptHarness<View extends EventView>(options: ScriptHarnessOptions<View>): Promise<number> {
+  const screen = openScreen();
   try {
-    const settings = await loadSettings(wishes.flags, process.env, (message) => screen.warn(`toolscript: ${message}`));
-    return await withInterruption((interruption) => act(wishes, screen, settings, interruption));
+    const settings = await loadSettings(options.flags, process.env, (message) => screen.warn(`toolscript: ${message}`));
+    return await withInterruption((interruption) => act(options, screen, settings, interruption));
   } finally {
-    wishes.source?.close();
+    options.source?.close();
   }
 }
 
@@ -67,7 +68,7 @@ async function withInterruption(run: (interruption: Interruption) => Promise<num
     const status = await run(interruption);
     return interruption.status ?? status;
   } catch (error) {
-    // Input that was broken off on purpose is no mistake of the person.
+    // Input that was interrupted on purpose is not a mistake of the user.
     if (interruption.status !== undefined && isUsageError(error)) return interruption.status;
     throw error;
   } finally {
@@ -76,14 +77,14 @@ async function withInterruption(run: (interruption: Interruption) => Promise<num
 }
 
 async function act<View extends EventView>(
-  wishes: ScriptHarnessOptions<View>,
+  options: ScriptHarnessOptions<View>,
   screen: Screen,
   settings: Settings,
   interruption: Interruption,
 ): Promise<number> {
-  const { flags, engines, source, command } = wishes;
-  const view = wishes.makeView(screen, settings);
-  // Whoever interrupts does not wait for input any more.
+  const { flags, engines, source, command } = options;
+  const view = options.makeView(screen, settings);
+  // After an interruption, no input is awaited.
   interruption.signal.addEventListener('abort', () => source?.close(), { once: true });
   const workbench = await openCliHarness({
     settings,
@@ -97,8 +98,8 @@ async function act<View extends EventView>(
   const { harness, approvals, rules, kept, validateInput } = workbench;
   const count = new ScriptCount();
   interruption.listen({
-    putAside: () => approvals.putAside(),
-    // What has been put aside already may still be told what comes after it.
+    suspend: () => approvals.suspend(),
+    // A suspended run may still receive later events.
     beforeAbort: () => void (count.isSuspended || kept.store.leave()),
   });
   const takers = [
@@ -110,13 +111,13 @@ async function act<View extends EventView>(
   const stage = { harness, settings, screen, signal: interruption.signal, approvals, rules, count };
   try {
     const whole = { ...stage, validateInput, onEvent: watch.take };
-    const status = await wishes.act(whole, view).catch((error: unknown) => {
-      // Input that was broken off on purpose is no mistake of the person.
+    const status = await options.act(whole, view).catch((error: unknown) => {
+      // Input that was interrupted on purpose is not a mistake of the user.
       if (interruption.status !== undefined && isUsageError(error)) return interruption.status;
       throw error;
     });
     watch.rethrow();
-    await tellWhatIsLeft({ ...stage, kept, flags });
+    await reportUnfinished({ ...stage, kept, flags });
     if (interruption.status === undefined) await pruneDaily(kept);
     return status;
   } finally {
@@ -125,8 +126,8 @@ async function act<View extends EventView>(
   }
 }
 
-/** What waits, and what was cut off in the middle, with the commands that go on with it. */
-async function tellWhatIsLeft(
+/** The suspended and interrupted scripts, with the commands that resume them. */
+async function reportUnfinished(
   about: Pick<ScriptStage, 'harness' | 'screen' | 'approvals' | 'count'> & {
     kept: PersistentState;
     flags: ScriptFlags;
@@ -145,20 +146,21 @@ async function tellWhatIsLeft(
   }
 }
 
-/** What changes the tools that a script has, and is not kept with it. */
-export function repeatedOptions({ execSandbox, pack, tools }: SettingFlags): string[] {
+/** Options that change a script's tools and are not stored with it. */
+export function repeatedOptions({ execSandbox, pack, tools, mcpConfig }: SettingFlags): string[] {
   return [
+    ...(mcpConfig === undefined ? [] : ['--mcp-config', resolve(mcpConfig)]),
     ...(execSandbox === undefined ? [] : [`--exec-sandbox`, execSandbox]),
     ...(pack === undefined ? [] : ['--pack', pack]),
     ...(tools === undefined ? [] : ['--tools', tools.join(',')]),
   ];
 }
 
-export function personView(screen: Screen, settings: Settings): AnswerView {
+export function userView(screen: Screen, settings: Settings): AnswerView {
   return new AnswerView(screen, { isDryRun: settings.mode === 'dry-run' });
 }
 
-/** The library protects a run from listeners that throw; here such a fault must not pass in silence. */
+/** The library protects a run from listeners that throw; here such a fault must not stay silent. */
 class EventWatch {
   readonly #listeners: readonly ((event: StreamEvent) => void)[];
   #fault: { error: unknown } | undefined;

@@ -3,9 +3,9 @@ import { EXIT } from '../exit-status.js';
 
 /** Counts how scripts ended. */
 export class ScriptCount {
-  /** Those that have an output. */
+  /** Scripts that have an output. */
   scripts = 0;
-  /** The one that waits for a decision, once it is kept. */
+  /** The suspended script, once it is stored. */
   suspendedScript: string | undefined;
   isSuspended = false;
   #failed = false;
@@ -19,7 +19,7 @@ export class ScriptCount {
     if (payload.final_item.status === 'failed') this.#failed = true;
   }
 
-  /** The end of a script that no answer was around. */
+  /** The end of a script outside of an answer. */
   takeOutcome({ status, scriptId }: Outcome): void {
     if (status === 'failed') this.#failed = true;
     if (status === 'suspended') this.suspendedScript ??= scriptId;

@@ -1,16 +1,17 @@
-import { writeFileSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Thread as StoredThread } from '@toolscript/core/protocol';
+import { writePrivateFile } from '@toolscript/core';
+import type { Approval, ApprovalPage, Thread as StoredThread } from '@toolscript/core/protocol';
+import { allEvents, allOf, allRuns, allTurns } from '@toolscript/server/runs';
 import { workspaceFolder } from '../configuration/workspace-folder.js';
 import { EXIT } from '../exit-status.js';
 import { ownCommand } from '../terminal/own-command.js';
-import { Screen } from '../terminal/screen.js';
+import { openScreen, type Screen } from '../terminal/screen.js';
 import { jsonText, visible, visibleLine, visibleTitle } from '../terminal/untrusted.js';
 import { cutToWidth } from '../terminal/width.js';
-import { allRuns, allTurns } from '../threads/history.js';
-import { allEvents } from '../threads/run-end.js';
+import { refuseWhereHeld } from '../threads/earlier-runs.js';
 import { ThreadDatabase, throughStore } from '../threads/thread-database.js';
-import { orRefuse, UsageError } from '../usage-error.js';
+import { systemCode, UsageError } from '../usage-error.js';
 import { ago } from '../view/durations.js';
 import { threadMarkdown } from '../view/thread-markdown.js';
 
@@ -26,7 +27,7 @@ export interface ExportFlags {
   output?: string;
 }
 
-/** Lists the conversations that are kept. */
+/** Lists the stored conversations. */
 export async function listThreads({ all = false, cwd, search, json = false }: ThreadsFlags): Promise<number> {
   const workspace = all ? undefined : await workspaceFolder(cwd);
   return onThreads(async (database, screen) => {
@@ -40,7 +41,6 @@ export async function listThreads({ all = false, cwd, search, json = false }: Th
 }
 
 export async function renameThread(id: string, title: string): Promise<number> {
-  if (title.trim() === '') throw new UsageError('The title is empty. Write one.');
   return onThreads(async (database, screen) => {
     const found = await database.find(id);
     await database.rename(found, title);
@@ -48,12 +48,13 @@ export async function renameThread(id: string, title: string): Promise<number> {
   });
 }
 
-/** Deletes all that are named, or none where one of them is not found. */
+/** Deletes all named conversations, or none if one is not found or another process works on it. */
 export async function deleteThreads(ids: readonly string[]): Promise<number> {
   return onThreads(async (database, screen) => {
     const found = new Map<string, StoredThread>();
     for (const id of ids) {
       const thread = await database.find(id);
+      await throughStore(refuseWhereHeld(database.stores, thread.threadId));
       found.set(thread.threadId, thread);
     }
     for (const thread of found.values()) {
@@ -67,19 +68,43 @@ export async function deleteThreads(ids: readonly string[]): Promise<number> {
 export async function exportThread(id: string, { format = 'markdown', output }: ExportFlags): Promise<number> {
   return onThreads(async (database, screen) => {
     const thread = await database.find(id);
-    const text = await throughStore(format === 'jsonl' ? eventLines(database, thread) : markdownOf(database, thread));
-    if (output === undefined) return screen.write(visible(text));
-    const path = resolve(output);
-    orRefuse(
-      () => writeFileSync(path, text, { mode: 0o600 }),
-      (code) => `${visibleLine(path)} cannot be written (${code}). Name a file in a folder that you can write to.`,
+    const pending = await throughStore(pendingApprovals(database, thread));
+    const text = await throughStore(
+      format === 'jsonl' ? eventLines(database, thread) : markdownOf(database, thread, pending),
     );
-    screen.line(`${thread.threadId} is in ${visibleLine(path)}`);
+    if (output === undefined) screen.write(visible(text));
+    else {
+      const path = resolve(output);
+      await writeExport(path, text);
+      screen.line(`${thread.threadId} is in ${visibleLine(path)}`);
+    }
+    for (const scriptId of new Set(pending.map(({ request }) => request.scriptId)))
+      if (scriptId !== undefined)
+        screen.warn(
+          `toolscript: The script ${scriptId} waits for a decision. To decide: ${ownCommand()} resume ${scriptId}`,
+        );
   });
 }
 
+/** Throws a UsageError if the file cannot be written, or if its path is not a regular file. */
+async function writeExport(path: string, text: string): Promise<void> {
+  const name = visibleLine(path);
+  try {
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found?.isDirectory() === true) throw new UsageError(`${name} is a folder. Name a file in it.`);
+    // Links to devices would be replaced by the export.
+    if (found !== undefined && !found.isFile())
+      throw new UsageError(`${name} is a link or a device. Name a file, or omit -o and redirect stdout.`);
+    await writePrivateFile(path, text);
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === undefined) throw error;
+    throw new UsageError(`${name} cannot be written (${code}). Name a file in a folder that you can write to.`);
+  }
+}
+
 async function onThreads(act: (database: ThreadDatabase, screen: Screen) => Promise<void>): Promise<number> {
-  const screen = new Screen(process.stdout, process.stderr, process.env);
+  const screen = openScreen();
   const database = await ThreadDatabase.open(process.env, (message) => screen.warn(`toolscript: ${message}`));
   try {
     await act(database, screen);
@@ -102,11 +127,11 @@ function listLines(
   if (threads.length > 0)
     return [
       ...threads.flatMap((thread) => threadLines(thread, all, screen)),
-      screen.style.dim(`To go on with one: ${ownCommand()} --thread ID`),
+      screen.style.dim(`To continue one: ${ownCommand()} --thread ID`),
     ];
   const about = search === undefined ? '' : ` with the text ${visibleLine(search)}`;
   if (all) return [`There are no conversations${about}.`];
-  return [`There are no conversations about this folder${about}; --all shows those of others.`];
+  return [`There are no conversations about this folder${about}; --all shows those about other folders.`];
 }
 
 function threadLines({ threadId, title, updatedAt, workspace }: StoredThread, all: boolean, screen: Screen): string[] {
@@ -117,8 +142,19 @@ function threadLines({ threadId, title, updatedAt, workspace }: StoredThread, al
   ];
 }
 
-async function markdownOf({ stores }: ThreadDatabase, thread: StoredThread): Promise<string> {
-  return threadMarkdown(thread, await allTurns(stores, thread.threadId));
+async function markdownOf(
+  { stores }: ThreadDatabase,
+  thread: StoredThread,
+  pending: readonly Approval[],
+): Promise<string> {
+  return threadMarkdown(thread, await allTurns(stores, thread.threadId), pending);
+}
+
+function pendingApprovals({ stores }: ThreadDatabase, { threadId }: StoredThread): Promise<Approval[]> {
+  return allOf<ApprovalPage, Approval>(
+    (after) => stores.threads.listApprovals({ threadId, state: 'pending', ...after }),
+    (page) => page.approvals,
+  );
 }
 
 async function eventLines({ stores }: ThreadDatabase, { threadId }: StoredThread): Promise<string> {

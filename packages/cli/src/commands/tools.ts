@@ -3,8 +3,8 @@ import type { SettingFlags } from '../configuration/settings.js';
 import { loadSettings } from '../configuration/settings.js';
 import { EXIT } from '../exit-status.js';
 import { openEngines } from '../harness/engines.js';
-import { openHarness } from '../harness/open-harness.js';
-import { Screen } from '../terminal/screen.js';
+import { openHarnessWithServers } from '../harness/open-harness.js';
+import { openScreen, type Screen } from '../terminal/screen.js';
 import { jsonText, visible, visibleLine } from '../terminal/untrusted.js';
 import { cutToWidth } from '../terminal/width.js';
 
@@ -13,11 +13,13 @@ export interface ToolsFlags extends SettingFlags {
   json?: boolean;
 }
 
-/** Prints what scripts can call. */
+/** Prints the tools that scripts can call. */
 export async function listTools(flags: ToolsFlags): Promise<number> {
-  const screen = new Screen(process.stdout, process.stderr, process.env);
-  const settings = await loadSettings(flags, process.env, (message) => screen.warn(`toolscript: ${message}`));
-  const { harness } = await openHarness({ ...settings, mode: 'enabled' }, { engines: openEngines() });
+  const screen = openScreen();
+  const warn = (message: string) => screen.warn(`toolscript: ${message}`);
+  const settings = await loadSettings(flags, process.env, warn);
+  const enabled = { ...settings, mode: 'enabled' as const };
+  const { harness, servers } = await openHarnessWithServers(enabled, { engines: openEngines(), warn });
   try {
     const exposed = harness.tools();
     if (flags.types === true) screen.write(`${visible(harness.declarations()).trimEnd()}\n`);
@@ -26,6 +28,7 @@ export async function listTools(flags: ToolsFlags): Promise<number> {
     return EXIT.completed;
   } finally {
     await harness.close();
+    await servers?.close();
   }
 }
 
@@ -56,7 +59,7 @@ function approvalWord({ approval, effect }: Tool): string {
   return approval === 'policy' ? 'asks' : 'may ask';
 }
 
-/** A sentence ends after a word, before a capital letter or the end: `* ? [` in a description ends none. */
+/** A sentence ends after a word, before a capital letter or the end: `* ? [` in a description does not end one. */
 function firstSentence(text: string): string {
   return /^.*?(?<=[\p{L}\p{N})\]"'`])[.!?](?=\s+\p{Lu}|\s*$)/su.exec(text)?.[0] ?? text;
 }

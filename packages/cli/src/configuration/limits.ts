@@ -3,23 +3,23 @@ import { didYouMean } from '../nearest-name.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 
-/** `NAME=VALUE` texts as limits. Throws a UsageError that names what is wrong and the nearest name. */
+/** Parses `NAME=VALUE` texts as limits. Throws a UsageError that names the fault and the nearest name. */
 export function parseLimits(assignments: readonly string[]): Partial<Limits> {
   return Object.assign({}, ...assignments.map(parseLimit)) as Partial<Limits>;
 }
 
 /**
- * The limits of a workspace that are no wider than those in force, and the names of the others. A smaller
- * number is narrower; false is narrower than true.
+ * The limits of a workspace that are no wider than the current ones, and the names of the others. A smaller number is
+ * narrower; false is narrower than true.
  */
 export function narrowLimits(
   inForce: Partial<Limits>,
-  wished: Partial<Limits>,
+  requested: Partial<Limits>,
 ): { limits: Partial<Limits>; wider: string[] } {
   const defaults = LimitsSchema.parse({});
   const limits: Record<string, number | boolean> = {};
   const wider: string[] = [];
-  for (const [name, value] of Object.entries(wished) as [keyof Limits, number | boolean][]) {
+  for (const [name, value] of Object.entries(requested) as [keyof Limits, number | boolean][]) {
     const inForceValue = Number(inForce[name] ?? defaults[name]);
     // defence: limits-narrow, without it: const isNarrower = !Number.isNaN(inForceValue + Number(value));
     const isNarrower = Number(value) <= inForceValue;

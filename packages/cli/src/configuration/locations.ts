@@ -7,24 +7,34 @@ import { UsageError } from '../usage-error.js';
 /** The name of a workspace's own file. */
 export const WORKSPACE_FILE = 'toolscript.config.json';
 
-/** Where a workspace has agents of its own, one JSON file each. */
+/** Where a workspace names MCP servers. It may have one of them; the second name is that of other programs. */
+export const WORKSPACE_MCP_FILES = ['mcp.json', '.mcp.json'] as const;
+
+/** The folder of a workspace's own agents, one JSON file each. */
 export const WORKSPACE_AGENTS = '.toolscript/agents';
 
-/** Where the person's own settings live. */
+/** The location of the user's own settings. */
 export interface UserFolder {
   readonly path: string;
   readonly configFile: string;
-  /** The same in TypeScript. There is one or the other. */
+  /** The same in TypeScript. Only one of them may exist. */
   readonly configCodeFile: string;
-  /** Agents of the person's own, one file each. */
+  /** The user's own agents, one file each. */
   readonly agentsFolder: string;
-  /** The workspaces whose own files count, one file each. */
+  /** The trusted workspaces, one file each. */
   readonly trustFolder: string;
-  /** What the person said to allow always, a folder for each workspace. */
+  /** The rules of "always allow", a folder for each workspace. */
   readonly rulesFolder: string;
+  /** The user's MCP servers. */
+  readonly mcpFile: string;
+  /** Which tools of MCP servers the user trusts. */
+  readonly mcpTrustFile: string;
 }
 
-/** `$XDG_CONFIG_HOME/toolscript`, `%APPDATA%\toolscript`, or `~/.config/toolscript`. Throws a UsageError where there is no home. */
+/**
+ * `$XDG_CONFIG_HOME/toolscript`, `%APPDATA%\toolscript`, or `~/.config/toolscript`. Throws a UsageError if there is
+ * no home.
+ */
 export function userFolder(environment: Environment, platform: NodeJS.Platform = process.platform): UserFolder {
   const path = join(baseFolder(environment, platform), 'toolscript');
   return {
@@ -34,27 +44,38 @@ export function userFolder(environment: Environment, platform: NodeJS.Platform =
     agentsFolder: join(path, 'agents'),
     trustFolder: join(path, 'trusted'),
     rulesFolder: join(path, 'rules'),
+    mcpFile: join(path, 'mcp.json'),
+    mcpTrustFile: join(path, 'mcp-trust.json'),
   };
 }
 
-/** Where what scripts leave behind is kept. */
+/** The location of data that scripts leave. */
 export interface DataFolder {
   readonly path: string;
-  /** Scripts that wait, were cut off, or ended a while ago. */
+  /** Scripts that are suspended, were interrupted, or ended recently. */
   readonly scriptsFolder: string;
-  /** For each of them, where it was started. */
+  /** For each of them, its origin. */
   readonly originsFolder: string;
   /** Conversations. */
   readonly databaseFile: string;
   /** Conversations of earlier versions, one file each. */
   readonly threadsFolder: string;
-  /** A mark for each of those that was imported. */
+  /** A mark for each imported one. */
   readonly importedThreadsFolder: string;
   readonly keyFile: string;
   readonly auditFile: string;
+  /** The token of the user's own server. */
+  readonly tokenFile: string;
+  /** The API keys of that server, one file each. */
+  readonly keysFolder: string;
+  /** Registrations and tokens of logins to MCP servers. */
+  readonly mcpLoginsFile: string;
 }
 
-/** `$XDG_DATA_HOME/toolscript`, `%LOCALAPPDATA%\toolscript`, `~/Library/Application Support/toolscript`, or `~/.local/share/toolscript`. Throws a UsageError where there is no home. */
+/**
+ * `$XDG_DATA_HOME/toolscript`, `%LOCALAPPDATA%\toolscript`, `~/Library/Application Support/toolscript`, or
+ * `~/.local/share/toolscript`. Throws a UsageError if there is no home.
+ */
 export function dataFolder(environment: Environment, platform: NodeJS.Platform = process.platform): DataFolder {
   const path = join(baseDataFolder(environment, platform), 'toolscript');
   return {
@@ -66,7 +87,15 @@ export function dataFolder(environment: Environment, platform: NodeJS.Platform =
     importedThreadsFolder: join(path, 'imported-threads'),
     keyFile: join(path, 'suspension.key'),
     auditFile: join(path, 'audit.jsonl'),
+    tokenFile: join(path, 'server.token'),
+    keysFolder: join(path, 'keys'),
+    mcpLoginsFile: join(path, 'mcp-logins.json'),
   };
+}
+
+/** An empty folder among the user's data: the workspace of what has none. */
+export function noWorkspaceFolder(environment: Environment): string {
+  return join(dataFolder(environment).path, 'no-workspace');
 }
 
 function baseDataFolder(environment: Environment, platform: NodeJS.Platform): string {
@@ -100,7 +129,7 @@ function homeFolder(environment: Environment, platform: NodeJS.Platform): string
   );
 }
 
-/** Undefined where the user has no account on this machine, as in many containers. */
+/** Undefined if the user has no account on this machine, as in many containers. */
 function accountHome(): string | undefined {
   try {
     return userInfo().homedir;

@@ -4,15 +4,23 @@ import { systemCode, UsageError } from '../usage-error.js';
 
 const MAX_CONFIGURATION_BYTES = 1024 * 1024;
 
-/** The JSON in a file; undefined where there is no such file. Throws a UsageError for everything else. */
+/** The JSON in a file; undefined if there is no such file. Throws a UsageError in all other cases. */
 export async function readJsonFile(path: string): Promise<unknown> {
-  const name = visibleLine(path);
-  const text = await readTextFile(path, name);
-  if (text === undefined) return undefined;
+  const text = await readTextFile(path);
+  return text === undefined ? undefined : parseJson(text, path);
+}
+
+/** The JSON in the text of a file. Throws a UsageError that names the file and the line. */
+export function parseJson(text: string, path: string): unknown {
+  const json = text.replace(/^\uFEFF/u, '');
   try {
-    return JSON.parse(text.replace(/^\uFEFF/u, ''));
+    return JSON.parse(json);
   } catch (error) {
-    throw new UsageError(`${name} is not JSON: ${visibleLine((error as Error).message)}. Repair it or remove it.`);
+    const { message } = error as Error;
+    const line = lineOf(message, json);
+    throw new UsageError(
+      `${visibleLine(path)} is not JSON (line ${line}): ${visibleLine(message)}. Repair it or remove it.`,
+    );
   }
 }
 
@@ -23,7 +31,9 @@ export async function isThere(path: string): Promise<boolean> {
   );
 }
 
-async function readTextFile(path: string, name: string): Promise<string | undefined> {
+/** The text of a file; undefined where there is no such file. Throws a UsageError for everything else. */
+export async function readTextFile(path: string): Promise<string | undefined> {
+  const name = visibleLine(path);
   try {
     const { size } = await stat(path);
     if (size > MAX_CONFIGURATION_BYTES) throw new UsageError(`${name} is larger than 1 MiB. Make it smaller.`);
@@ -32,6 +42,14 @@ async function readTextFile(path: string, name: string): Promise<string | undefi
     if (error instanceof UsageError) throw error;
     const code = systemCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new UsageError(`${name} cannot be read (${code ?? 'unknown error'}). Give yourself permission or remove it.`);
+    throw new UsageError(
+      `${name} cannot be read (${code ?? 'unknown error'}). Give your user read permission, or remove it.`,
+    );
   }
+}
+
+/** The line that a message of JSON.parse is about: the last one where the text ends too early. */
+function lineOf(message: string, json: string): number {
+  const position = Number(/ at position (\d+)/u.exec(message)?.[1] ?? json.length);
+  return json.slice(0, position).split('\n').length;
 }

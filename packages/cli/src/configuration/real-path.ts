@@ -1,13 +1,13 @@
 import { lstatSync, readlinkSync, type BigIntStats } from 'node:fs';
 import { dirname, isAbsolute, join, parse, relative, resolve, sep } from 'node:path';
 
-/** As many as Linux follows. */
+/** The maximum number of links that Linux follows. */
 const MAX_LINKS = 40;
 
 /**
- * Whether the way to a path leads into a folder, whose own path has no links: to its end, or to a link that the rest
- * depends on. Links that lead nowhere yet are followed too, and so are the parts that do not exist yet. The folder is
- * also known by its identity, in case the file system lets it be spelled in other ways.
+ * Whether the resolution of a path passes through a folder, whose own path has no links: at its end, or at a link
+ * that the rest depends on. Dangling links and missing parts are resolved too. The folder is also recognised by its
+ * identity, because the file system may allow several spellings.
  */
 export function leadsInto(folder: string, path: string): boolean {
   const identity = statsOf(folder);
@@ -39,7 +39,7 @@ function namesOf(path: string, root: string): string[] {
     .filter((name) => name !== '' && name !== '.');
 }
 
-/** Both without links. */
+/** Both are without links. */
 function isInside(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return !isAbsolute(way) && way !== '..' && !/^\.\.[/\\]/u.test(way);
@@ -49,7 +49,7 @@ function isSame(left: BigIntStats | undefined, right: BigIntStats | undefined): 
   return left !== undefined && left.ino !== 0n && left.ino === right?.ino && left.dev === right.dev;
 }
 
-/** Undefined where there is nothing, or nothing that may be looked at. */
+/** Undefined if there is no entry, or no accessible one. */
 function statsOf(path: string): BigIntStats | undefined {
   try {
     return lstatSync(path, { bigint: true, throwIfNoEntry: false });

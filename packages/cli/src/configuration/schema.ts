@@ -9,7 +9,7 @@ export const MODE_CHOICES = ['enabled', 'dry-run', 'disabled'] as const;
 export const EXEC_SANDBOX_CHOICES = ['on', 'off'] as const;
 const RUNTIME_CHOICES = ['quickjs', 'isolated-vm'] as const;
 
-/** An approval rule as a file has it. */
+/** An approval rule in a file. */
 export const ApprovalRuleSchema = z
   .strictObject({
     tool: z.string().optional(),
@@ -20,16 +20,16 @@ export const ApprovalRuleSchema = z
   })
   .transform((rule) => rule as ApprovalRule);
 
-/** Everything that can be configured. A workspace's file may hold `limits` and `expose.tools` of it. */
+/** The complete configuration. A workspace's file may contain only `limits` and `expose.tools`. */
 export const ConfigurationSchema = z.strictObject({
-  /** Who decides about calls that need an approval. */
+  /** The policy for calls that need an approval. */
   approve: z.enum(APPROVE_CHOICES).optional(),
-  /** Decide before anybody is asked; the first that matches counts. A workspace cannot set them. */
+  /** Rules that decide before the user is asked; the first match decides. A workspace cannot set them. */
   rules: z.array(ApprovalRuleSchema).optional(),
   mode: z.enum(MODE_CHOICES).optional(),
   runtime: z.enum(RUNTIME_CHOICES).optional(),
   limits: LimitChangesSchema.optional(),
-  /** What scripts may use: the pack's tools and the named ones. Left out: every tool. */
+  /** The tools that scripts may use: the pack's and the named ones. Default: every tool. */
   expose: z.strictObject({ pack: z.string().optional(), tools: z.array(z.string()).optional() }).optional(),
   /** How `exec` runs programs. A workspace cannot set it. */
   exec: z
@@ -39,9 +39,9 @@ export const ConfigurationSchema = z.strictObject({
       network: z.strictObject({ allow: z.array(z.string()) }).optional(),
     })
     .optional(),
-  /** Whom `toolscript chat` talks to: the name of an agent. */
+  /** The name of the agent for `toolscript chat`. */
   agent: z.string().optional(),
-  /** Names of models, by agent: in place of the agent's own. */
+  /** Names of models, by agent: each replaces the agent's own. */
   models: z.record(z.string(), z.string().min(1)).optional(),
   packs: z
     .record(
@@ -63,7 +63,7 @@ export const WorkspaceConfigurationSchema = z.strictObject({
 
 export type WorkspaceConfiguration = z.infer<typeof WorkspaceConfigurationSchema>;
 
-/** The value as the schema has it. Throws a UsageError that names the file, the key and the nearest one that exists. */
+/** The parsed value. Throws a UsageError that names the file, the key and the nearest existing one. */
 export function checkConfiguration<Schema extends z.ZodObject>(
   schema: Schema,
   value: unknown,
@@ -86,7 +86,7 @@ function describeIssue(issue: z.core.$ZodIssue, schema: z.ZodObject): string {
     schema === (WorkspaceConfigurationSchema as z.ZodObject) &&
     Object.hasOwn(ConfigurationSchema.shape, key)
   ) {
-    return `"${full}" cannot be set by a workspace, only in your own configuration.`;
+    return `a workspace cannot set "${full}". Set it in your own configuration.`;
   }
   return `unknown key "${full}".${didYouMean(key, known) || ` The keys are ${known.join(', ')}.`}`;
 }

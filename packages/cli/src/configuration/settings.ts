@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { AGENT_LIMITS, type ApprovalRule, type HarnessMode, type Limits } from '@toolscript/core/protocol';
 import { nearestName } from '../nearest-name.js';
 import type { Environment } from '../terminal/style.js';
@@ -24,7 +24,7 @@ import { workspaceFolder } from './workspace-folder.js';
 
 export type Approve = (typeof APPROVE_CHOICES)[number];
 
-/** What the command line says; everything may be left out. */
+/** The options of the command line; all may be omitted. */
 export interface SettingFlags {
   cwd?: string;
   approve?: Approve;
@@ -35,6 +35,7 @@ export interface SettingFlags {
   limit?: string[];
   execSandbox?: ExecSettings['sandbox'];
   agent?: string;
+  mcpConfig?: string;
 }
 
 interface ExecSettings {
@@ -42,12 +43,12 @@ interface ExecSettings {
   network?: { allow: string[] };
 }
 
-/** What is in force for one run of the program. */
+/** The effective settings for one run of the program. */
 export interface Settings {
   /** The workspace, without links. */
   cwd: string;
   approve: Approve;
-  /** The person's own rules. */
+  /** The user's own rules. */
   rules: readonly ApprovalRule[];
   mode: HarnessMode;
   runtime: 'quickjs';
@@ -55,22 +56,30 @@ export interface Settings {
   exec: ExecSettings;
   expose: { pack?: string; tools?: string[] };
   packs: NonNullable<Configuration['packs']>;
-  /** The agent that was named; undefined where none was. */
+  /** The named agent; undefined if none was named. */
   agent: string | undefined;
   models: NonNullable<Configuration['models']>;
-  /** What the command line or the environment says, so that it holds for every agent. */
+  /** Settings of the command line or the environment, which apply to every agent. */
   named: { agent: boolean; mode: boolean; exposure: boolean };
-  /** The only tools that the workspace wants in use; undefined where it does not say. */
+  /** The file with the MCP servers, in place of those of the user and of the workspace. */
+  mcpConfig?: string;
+  /** The only tools that the workspace exposes; undefined if it does not restrict them. */
   workspaceTools?: string[];
-  /** Where each part comes from, most important first. */
+  /** The source of each part, in order of precedence. */
   sources: string[];
 }
 
-const ENVIRONMENT_NAMES = ['TOOLSCRIPT_APPROVE', 'TOOLSCRIPT_MODE', 'TOOLSCRIPT_AGENT'];
+const ENVIRONMENT_NAMES = [
+  'TOOLSCRIPT_APPROVE',
+  'TOOLSCRIPT_MODE',
+  'TOOLSCRIPT_AGENT',
+  'TOOLSCRIPT_TOKEN',
+  'TOOLSCRIPT_MCP_DEPTH',
+];
 
 /**
- * Command line, then environment, then the workspace's file where it narrows and is trusted, then the person's
- * own file, then the defaults. `warn` is told what was found and does not count.
+ * Precedence: command line, environment, the workspace's file if it narrows and is trusted, the user's own file, the
+ * defaults. `warn` is called for ignored settings.
  */
 export async function loadSettings(
   flags: SettingFlags,
@@ -82,7 +91,7 @@ export async function loadSettings(
   const user = userFolder(environment);
   const found = await readOwn(user, cwd);
   const own = found?.configuration;
-  const wishes = readEnvironment(environment, warn);
+  const fromEnvironment = readEnvironment(environment, warn);
   const workspace = await readWorkspace(user, cwd, warn);
   const runtime = flags.runtime ?? own?.runtime ?? 'quickjs';
   if (runtime === 'isolated-vm')
@@ -90,29 +99,30 @@ export async function loadSettings(
   const ownLimits = { ...AGENT_LIMITS, ...own?.limits };
   const narrowed = narrowLimits(ownLimits, workspace?.limits ?? {});
   for (const name of narrowed.wider)
-    warn(`${WORKSPACE_FILE}: "limits.${name}" would widen the limit in force, so it does not count.`);
+    warn(`${WORKSPACE_FILE}: "limits.${name}" would widen the current limit, so it is ignored.`);
   const namesTools = flags.pack !== undefined || flags.tools !== undefined;
   const workspaceTools = namesTools ? undefined : workspace?.expose?.tools;
   return {
     cwd,
-    approve: flags.approve ?? wishes.approve ?? own?.approve ?? 'ask',
+    approve: flags.approve ?? fromEnvironment.approve ?? own?.approve ?? 'ask',
     rules: own?.rules ?? [],
-    mode: flags.mode ?? wishes.mode ?? own?.mode ?? 'enabled',
+    mode: flags.mode ?? fromEnvironment.mode ?? own?.mode ?? 'enabled',
     runtime,
     limits: { ...ownLimits, ...narrowed.limits, ...parseLimits(flags.limit ?? []) },
     exec: execSettings(flags, own),
     expose: namesTools ? exposure(flags) : exposure(own?.expose ?? {}),
     packs: own?.packs ?? {},
-    agent: flags.agent ?? wishes.agent ?? own?.agent,
+    agent: flags.agent ?? fromEnvironment.agent ?? own?.agent,
     models: own?.models ?? {},
     named: {
-      agent: (flags.agent ?? wishes.agent) !== undefined,
-      mode: (flags.mode ?? wishes.mode) !== undefined,
+      agent: (flags.agent ?? fromEnvironment.agent) !== undefined,
+      mode: (flags.mode ?? fromEnvironment.mode) !== undefined,
       exposure: namesTools,
     },
     ...(workspaceTools === undefined ? {} : { workspaceTools }),
+    ...(flags.mcpConfig === undefined ? {} : { mcpConfig: resolve(flags.mcpConfig) }),
     sources: [
-      ...(Object.keys(wishes).length === 0 ? [] : ['environment']),
+      ...(Object.keys(fromEnvironment).length === 0 ? [] : ['environment']),
       ...(workspace === undefined ? [] : [join(cwd, WORKSPACE_FILE)]),
       ...(found === undefined ? [] : [found.file]),
       'defaults',
@@ -136,7 +146,7 @@ async function readOwn(
   const isCode = await isThere(user.configCodeFile);
   if (isCode && (await isThere(user.configFile))) {
     throw new UsageError(
-      `There are ${visibleLine(user.configFile)} and ${visibleLine(user.configCodeFile)}. Keep one of them.`,
+      `Both ${visibleLine(user.configFile)} and ${visibleLine(user.configCodeFile)} exist. Remove one of them.`,
     );
   }
   const file = isCode ? user.configCodeFile : user.configFile;
@@ -157,7 +167,7 @@ async function readWorkspace(
   const counts = await isTrusted(user, cwd);
   if (!counts) {
     warn(
-      `${visibleLine(file)} does not count, because you have not trusted this folder. To trust it: toolscript trust ${shellWord(cwd)}`,
+      `${visibleLine(file)} is ignored, because you have not trusted this folder. To trust it: toolscript trust ${shellWord(cwd)}`,
     );
     return undefined;
   }
@@ -172,7 +182,7 @@ function readEnvironment(
     if (!name.startsWith('TOOLSCRIPT_') || ENVIRONMENT_NAMES.includes(name)) continue;
     const nearest = nearestName(name, ENVIRONMENT_NAMES);
     if (nearest !== undefined)
-      warn(`The environment variable ${visibleLine(name)} means nothing here. Did you mean ${nearest}?`);
+      warn(`The environment variable ${visibleLine(name)} is not a setting. Did you mean ${nearest}?`);
   }
   const approve = choice(environment, 'TOOLSCRIPT_APPROVE', APPROVE_CHOICES);
   const mode = choice(environment, 'TOOLSCRIPT_MODE', MODE_CHOICES);

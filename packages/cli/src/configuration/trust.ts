@@ -8,27 +8,43 @@ import { readJsonFile } from './read-json.js';
 import { deleteFile, fileNameOf, writeJsonFile } from './write-json.js';
 
 /** `trusted/HASH.json`. */
-const TrustSchema = z.strictObject({ folder: z.string() });
+const TrustSchema = z.strictObject({
+  folder: z.string(),
+  /** The SHA-256 of the MCP servers' file that the user has seen: its commands run, so another text needs trust again. */
+  mcp: z.string().optional(),
+});
 
-/** Whether the user said that this workspace's own configuration counts. `folder` has no links in it. */
+/** Whether the user trusts this workspace's own configuration. `folder` has no links. */
 export async function isTrusted(user: UserFolder, folder: string): Promise<boolean> {
+  return (await readTrust(user, folder)) !== undefined;
+}
+
+/** The SHA-256 of the workspace's MCP servers' file that the user trusts; undefined where there is none. */
+export async function trustedMcp(user: UserFolder, folder: string): Promise<string | undefined> {
+  return (await readTrust(user, folder))?.mcp;
+}
+
+/** Adds a folder, whose path has no links, with its MCP servers' file. Answers whether that changed anything. */
+export async function addTrust(user: UserFolder, folder: string, mcp: string | undefined): Promise<boolean> {
+  const before = await readTrust(user, folder);
+  if (before !== undefined && before.mcp === mcp) return false;
+  await writeJsonFile(fileOf(user, folder), { folder, ...(mcp === undefined ? {} : { mcp }) });
+  return true;
+}
+
+/** Removes a folder, whose path has no links. Answers whether that changed anything. */
+export function removeTrust(user: UserFolder, folder: string): Promise<boolean> {
+  return deleteFile(fileOf(user, folder));
+}
+
+async function readTrust(user: UserFolder, folder: string): Promise<z.infer<typeof TrustSchema> | undefined> {
   const path = fileOf(user, folder);
   demandOutside(path, folder);
   const value = await readJsonFile(path);
-  if (value === undefined) return false;
+  if (value === undefined) return undefined;
   const result = TrustSchema.safeParse(value);
-  if (result.success && result.data.folder === folder) return true;
-  throw new UsageError(
-    `${visibleLine(path)} does not say which folder you trust. Remove it and trust your folder again.`,
-  );
-}
-
-/** Adds or removes a folder, whose path has no links. Answers whether that changed anything. */
-export async function changeTrust(user: UserFolder, folder: string, trusted: boolean): Promise<boolean> {
-  if (!trusted) return deleteFile(fileOf(user, folder));
-  if (await isTrusted(user, folder)) return false;
-  await writeJsonFile(fileOf(user, folder), { folder });
-  return true;
+  if (result.success && result.data.folder === folder) return result.data;
+  throw new UsageError(`${visibleLine(path)} names no trusted folder. Remove it and trust your folder again.`);
 }
 
 function fileOf(user: UserFolder, folder: string): string {

@@ -2,14 +2,14 @@ import { realpath, stat } from 'node:fs/promises';
 import { visibleLine } from '../terminal/untrusted.js';
 import { systemCode, UsageError } from '../usage-error.js';
 
-/** The folder that was named, or the current one, without links. Throws a UsageError for what is missing or no folder. */
+/** The named folder, or the current one, without links. Throws a UsageError if it is missing or not a folder. */
 export async function workspaceFolder(named: string | undefined): Promise<string> {
-  // Threads cannot start without a current folder, whatever is named.
+  // Threads cannot start without a current folder, even if another one is named.
   const current = currentFolder();
   return realFolder(named ?? current);
 }
 
-/** The folder without links. Throws a UsageError for what is missing or no folder. */
+/** The folder without links. Throws a UsageError if it is missing or not a folder. */
 export async function realFolder(folder: string): Promise<string> {
   const name = visibleLine(folder);
   try {
@@ -18,13 +18,13 @@ export async function realFolder(folder: string): Promise<string> {
   } catch (error) {
     const code = systemCode(error);
     if (code === 'EACCES')
-      throw new UsageError(`The folder ${name} may not be opened. Give yourself permission or name another folder.`);
-    throw new UsageError(`There is no folder ${name}. Create it or name another one.`);
+      throw new UsageError(`The folder ${name} cannot be opened. Give your user permission, or use another folder.`);
+    throw new UsageError(`There is no folder ${name}. Create it, or use another one.`);
   }
-  throw new UsageError(`${name} is not a folder. Name a folder.`);
+  throw new UsageError(`${name} is not a folder. Use a folder.`);
 }
 
-/** Throws a UsageError where it was deleted. */
+/** Throws a UsageError if it was deleted. */
 export function currentFolder(): string {
   try {
     return process.cwd();

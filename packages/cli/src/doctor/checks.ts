@@ -2,16 +2,17 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readKeyFile } from '@toolscript/core';
 import { dataFolder, type DataFolder } from '../configuration/locations.js';
 import type { Settings } from '../configuration/settings.js';
 import { startEngines } from '../harness/engines.js';
 import { openHarness, type OpenHarness } from '../harness/open-harness.js';
-import { readSuspensionKey } from '../state/suspension-key.js';
 import type { Environment } from '../terminal/style.js';
 import { wantsColour } from '../terminal/style.js';
+import { visibleLine } from '../terminal/untrusted.js';
 import { versionOf } from './programs.js';
 
-/** One finding. `fix`: what to do about it, where there is something to do. */
+/** One finding. `fix`: how to fix it, if there is a way. */
 export interface Check {
   name: string;
   status: 'ok' | 'warning' | 'missing';
@@ -21,7 +22,7 @@ export interface Check {
 
 const OLDEST_NODE = [20, 19] as const;
 
-/** Everything but the configuration. What is `missing` is needed; a `warning` is not. Never rejects. */
+/** All checks except the configuration's. A `missing` part is required; a `warning` is not. Never rejects. */
 export async function checkMachine(environment: Environment): Promise<Check[]> {
   const [working, git] = await Promise.all([checkWorking(), checkGit()]);
   return [checkNode(), checkPlatform(), ...working, git, checkTerminal(environment), ...checkData(environment)];
@@ -35,17 +36,17 @@ function checkNode(): Check {
   return { name: 'node', status: 'missing', detail: version, fix: `Install Node ${OLDEST_NODE.join('.')} or newer.` };
 }
 
-/** Where scripts that wait, the key that seals them, and the audit log are. */
+/** The locations of suspended scripts, of the key that seals them, and of the audit log. */
 function checkData(environment: Environment): Check[] {
   let folder: DataFolder;
   try {
     folder = dataFolder(environment);
   } catch (error) {
-    return [{ name: 'kept scripts', status: 'missing', detail: messageOf(error), fix: 'Do what the message says.' }];
+    return [{ name: 'stored scripts', status: 'missing', detail: messageOf(error), fix: 'Follow the message.' }];
   }
   const { scriptsFolder, keyFile, auditFile } = folder;
   return [
-    { name: 'kept scripts', status: 'ok', detail: existing(scriptsFolder) },
+    { name: 'stored scripts', status: 'ok', detail: existing(scriptsFolder) },
     checkKey(keyFile),
     { name: 'audit log', status: 'ok', detail: existing(auditFile) },
   ];
@@ -54,22 +55,22 @@ function checkData(environment: Environment): Check[] {
 function checkKey(keyFile: string): Check {
   const name = 'suspension key';
   try {
-    readSuspensionKey(keyFile);
+    readKeyFile(keyFile, { name: visibleLine(keyFile) });
     return { name, status: 'ok', detail: existing(keyFile) };
   } catch (error) {
-    return { name, status: 'missing', detail: messageOf(error), fix: 'Do what the message says.' };
+    return { name, status: 'missing', detail: messageOf(error), fix: 'Follow the message.' };
   }
 }
 
 function existing(path: string): string {
-  return existsSync(path) ? path : `${path} (made when it is needed)`;
+  return existsSync(path) ? path : `${path} (created on first use)`;
 }
 
 function checkPlatform(): Check {
   return { name: 'platform', status: 'ok', detail: `${process.platform} ${process.arch}` };
 }
 
-/** Runs the real things on a folder of their own: the compiler, the sandbox, the search program, the file rules. */
+/** Runs the real components on a temporary folder: the compiler, the sandbox, the search program, the file rules. */
 async function checkWorking(): Promise<Check[]> {
   let folder: string | undefined;
   let open: OpenHarness | undefined;
@@ -126,12 +127,12 @@ async function checkCompiler({ harness }: OpenHarness): Promise<Check> {
   };
 }
 
-/** Has a script refused that only the type checker can refuse. */
+/** Checks that a script is rejected which only the type checker can reject. */
 async function checkTypes({ harness }: OpenHarness): Promise<Check> {
   const started = performance.now();
   const outcome = await harness.runScript('return tools.listDir({ path: 1 });', { mode: 'dry-run' });
   if (outcome.status === 'failed' && outcome.error.code === 'ScriptTypeError')
-    return { name: 'types', status: 'ok', detail: `refused a wrong call in ${elapsed(started)}` };
+    return { name: 'types', status: 'ok', detail: `rejected a wrong call in ${elapsed(started)}` };
   return {
     name: 'types',
     status: 'warning',
@@ -157,7 +158,7 @@ async function checkSandbox({ harness }: OpenHarness): Promise<Check> {
   };
 }
 
-/** Starts the search program on a file that holds what is searched for. */
+/** Starts the search program on a file with a match. */
 async function checkSearch({ harness }: OpenHarness, folder: string): Promise<Check> {
   await writeFile(join(folder, 'haystack.txt'), 'needle\n');
   const operation = await harness.callTool('grepFiles', { pattern: 'needle' });
@@ -174,11 +175,11 @@ async function checkSearch({ harness }: OpenHarness, folder: string): Promise<Ch
 async function checkFiles(): Promise<Check> {
   const { availableVerification } = await import('@toolscript/tools');
   if (availableVerification() === 'descriptor')
-    return { name: 'files', status: 'ok', detail: 'opened files are verified by the kernel' };
+    return { name: 'files', status: 'ok', detail: 'open files are verified by the kernel' };
   return {
     name: 'files',
     status: 'warning',
-    detail: 'opened files are verified by path; a fast swap of names could be missed',
+    detail: 'open files are verified by path; a fast swap of names could be missed',
     fix: 'Use Linux with /proc mounted for the strict check.',
   };
 }
@@ -194,29 +195,33 @@ async function checkGit(): Promise<Check> {
   };
 }
 
-/** Sets the sandbox up and runs a command in it, unless it was switched off. */
+/** Sets up the sandbox and runs a command in it, unless it is disabled. */
 export async function checkExecSandbox(exec: Settings['exec'] | undefined): Promise<Check> {
   const name = 'exec sandbox';
   if (exec?.sandbox === 'off') {
     return {
       name,
       status: 'missing',
-      detail: 'switched off: programs that exec runs can do what you can',
-      fix: 'Take "exec.sandbox" out of your configuration.',
+      detail: 'disabled: programs of exec have all your rights',
+      fix: 'Remove "exec.sandbox" from your configuration.',
     };
   }
   const { checkExecSandbox: tryOut } = await import('@toolscript/tools');
   const started = performance.now();
   const refusal = await tryOut();
   if (refusal === undefined) return { name, status: 'ok', detail: `ran a command in ${elapsed(started)}` };
-  return { name, status: 'warning', detail: `${refusal.reason} exec refuses every command.`, fix: refusal.fix };
+  return { name, status: 'warning', detail: `${refusal.reason} exec rejects every command.`, fix: refusal.fix };
 }
 
 function checkTerminal(environment: Environment): Check {
   const { stdout, stdin } = process;
-  const size = stdout.isTTY ? `terminal of ${stdout.columns}×${stdout.rows}` : 'stdout is no terminal';
+  const size = stdout.isTTY ? `terminal of ${stdout.columns}×${stdout.rows}` : 'stdout is not a terminal';
   const colour = wantsColour(stdout.isTTY, environment) ? 'with colour' : 'without colour';
-  return { name: 'terminal', status: 'ok', detail: `${size}, ${colour}${stdin.isTTY ? '' : '; stdin is no terminal'}` };
+  return {
+    name: 'terminal',
+    status: 'ok',
+    detail: `${size}, ${colour}${stdin.isTTY ? '' : '; stdin is not a terminal'}`,
+  };
 }
 
 function elapsed(started: number): string {

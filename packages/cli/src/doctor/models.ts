@@ -1,5 +1,5 @@
 import { findAgents, type FoundAgent } from '../agents/agent-files.js';
-import { keyNameOf } from '../agents/choose-agent.js';
+import { keyVariable } from '@toolscript/core/agent';
 import type { Environment } from '../terminal/style.js';
 import { visibleLine } from '../terminal/untrusted.js';
 import { maskAddress } from './secrets.js';
@@ -7,7 +7,7 @@ import type { Check } from './checks.js';
 
 const PATIENCE_MS = 1_000;
 
-/** Whom the agent could talk to: whose key there is, and which servers on this machine answer. */
+/** The available models: the agents with a key, and the servers on this machine that answer. */
 export async function checkModels(
   environment: Environment,
   cwd: string,
@@ -18,20 +18,20 @@ export async function checkModels(
   const ready = found.filter(({ isReady }) => isReady);
   const detail = found.map(({ says }) => says).join('; ');
   if (ready.length > 0) return [{ name: 'models', status: 'ok', detail }];
-  const keys = [...new Set(agents.map(({ config }) => keyNameOf(config)).filter((name) => name !== undefined))];
+  const keys = [...new Set(agents.map(({ config }) => keyVariable(config)).filter((name) => name !== undefined))];
   return [
     {
       name: 'models',
       status: 'warning',
       detail,
-      fix: `To talk to a model, set ${keys.join(' or ')}, or start Ollama.`,
+      fix: `To use a model, set ${keys.join(' or ')}, or start Ollama.`,
     },
   ];
 }
 
 async function stateOf({ config }: FoundAgent, environment: Environment): Promise<{ isReady: boolean; says: string }> {
   const slug = visibleLine(config.slug);
-  const key = keyNameOf(config);
+  const key = keyVariable(config);
   const baseUrl = config.provider?.baseUrl;
   if (key !== undefined) {
     const isSet = (environment[key] ?? '') !== '';
@@ -46,7 +46,7 @@ async function stateOf({ config }: FoundAgent, environment: Environment): Promis
   };
 }
 
-/** Other machines are not asked. */
+/** Other machines are never contacted. */
 function isHere(baseUrl: string): boolean {
   return ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(baseUrl).hostname);
 }

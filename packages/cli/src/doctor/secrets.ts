@@ -1,9 +1,9 @@
 const SECRET_NAME = /key|token|secret|passw|passphrase|credential|authorization|bearer|cookie|^auth$/iu;
-/** Names of secrets that may be numbers; `maxTokens` is none. */
+/** Names of secrets that may be numbers; `maxTokens` is not one. */
 const SECRET_NUMBER_NAME = /secret|passw|passphrase|credential|^pin$/iu;
 const MASK = '••••••';
 
-/** The same data with secrets masked, at any depth: all that is below a name of a secret, and passwords inside addresses. */
+/** The same data with secrets masked, at any depth: all values below a secret's name, and passwords in addresses. */
 export function maskSecrets(value: unknown, name = ''): unknown {
   // defence: secrets-masked-below-their-name, without it: if (typeof value === 'string' && (SECRET_NAME.test(name) || SECRET_NUMBER_NAME.test(name))) return maskAll(value);
   if (SECRET_NAME.test(name) && (typeof value !== 'number' || SECRET_NUMBER_NAME.test(name))) return maskAll(value);
@@ -13,7 +13,7 @@ export function maskSecrets(value: unknown, name = ''): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, maskSecrets(member, key)]));
 }
 
-/** A password, or a parameter that is named like a secret, in an address anywhere in the text. */
+/** A password, or a parameter with a secret's name, in an address anywhere in the text. */
 export function maskAddress(text: string): string {
   return text
     .replace(/(?<=:\/\/)[^\s/?#@]+(?=@)/gu, MASK)

@@ -1,5 +1,6 @@
 import type { Harness } from '@toolscript/core';
 import type { Tool } from '@toolscript/core/protocol';
+import type { McpServers } from '@toolscript/mcp';
 import { openApprovals, type Approvals } from '../approvals/approvals.js';
 import type { ValidateInput } from '../approvals/asker.js';
 import type { TerminalOptions } from '../approvals/question-terminal.js';
@@ -13,15 +14,17 @@ import type { Screen } from '../terminal/screen.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { fileCodeIn } from '../usage-error.js';
 import type { Engines } from './engines.js';
-import { openHarness } from './open-harness.js';
+import { openHarnessWithServers } from './open-harness.js';
 
-/** A harness of the settings, with who decides about its calls and where its scripts are kept. */
+/** A harness for the settings, with its approvals and its store. */
 export interface CliHarness {
   readonly harness: Harness;
+  /** The MCP servers; undefined if there are none. Closed with the harness. */
+  readonly servers: McpServers | undefined;
   readonly approvals: Approvals;
   readonly rules: WorkspaceRules;
   readonly kept: PersistentState;
-  /** Why arguments do not fit a tool; undefined where they do. */
+  /** Why arguments do not fit a tool; undefined if they do. */
   readonly validateInput: ValidateInput;
   close(): Promise<void>;
 }
@@ -30,14 +33,14 @@ export interface CliHarnessOptions extends TerminalOptions {
   settings: Settings;
   engines: Engines;
   screen: Screen;
-  /** How its scripts are started. */
+  /** The origin of its scripts. */
   origin: Origin;
-  /** What Ctrl-C does while a question is open. */
+  /** Called on Ctrl-C while a question is open. */
   interrupt: () => void;
 }
 
-export async function openCliHarness(wishes: CliHarnessOptions): Promise<CliHarness> {
-  const { settings, engines, screen, origin, stdinIsTaken, stdoutIsTaken, interrupt } = wishes;
+export async function openCliHarness(options: CliHarnessOptions): Promise<CliHarness> {
+  const { settings, engines, screen, origin, stdinIsTaken, stdoutIsTaken, interrupt } = options;
   const rules = await workspaceRules(settings, screen);
   const kept = openStateFor(process.env, origin);
   const audit = openAudit(process.env);
@@ -52,24 +55,27 @@ export async function openCliHarness(wishes: CliHarnessOptions): Promise<CliHarn
     interrupt,
   });
   const onInternalError = internalErrorReporter(kept, screen);
-  const { harness, tools, suggestRule } = await openHarness(settings, {
+  const warn = (message: string) => screen.warn(`toolscript: ${message}`);
+  const { harness, servers, tools, suggestRule } = await openHarnessWithServers(settings, {
     approvals: approvals.policy,
     onInternalError,
     kept,
     audit: audit.append,
     engines,
+    warn,
   });
   rules.know(tools, suggestRule);
   known.tools = tools;
   const close = async () => {
     approvals.close();
     await harness.close();
+    await servers?.close();
     audit.close();
   };
-  return { harness, approvals, rules, kept, validateInput: known.validateInput, close };
+  return { harness, servers, approvals, rules, kept, validateInput: known.validateInput, close };
 }
 
-/** Once for all that fails because the user's own data cannot be written. */
+/** Reports only once for all failures to write the user's own data. */
 function internalErrorReporter({ store, folder }: PersistentState, screen: Screen): (detail: string) => void {
   let isReported = false;
   return (detail) => {
@@ -78,13 +84,13 @@ function internalErrorReporter({ store, folder }: PersistentState, screen: Scree
     if (code === undefined) return screen.warn(`toolscript: internal: ${visible(detail)}`);
     if (!isReported)
       screen.warn(
-        `toolscript: Your own data in ${visibleLine(folder.path)} cannot be written (${code}). Make it a folder that you can write to, with room left, or set XDG_DATA_HOME to one.`,
+        `toolscript: Your own data in ${visibleLine(folder.path)} cannot be written (${code}). Give your user write permission and free disk space, or set XDG_DATA_HOME to another folder.`,
       );
     isReported = true;
   };
 }
 
-/** Remembered rules are read only where they can count: `auto` and `deny` have nothing to ask. */
+/** Stored rules are read only if they can apply: `auto` and `deny` ask nothing. */
 async function workspaceRules({ approve, cwd, rules }: Settings, screen: Screen): Promise<WorkspaceRules> {
   const folder = approve === 'ask' ? new RuleFolder(userFolder(process.env), cwd) : undefined;
   const remembered = await folder?.list((message) => screen.warn(`toolscript: ${message}`));
@@ -95,12 +101,12 @@ async function workspaceRules({ approve, cwd, rules }: Settings, screen: Screen)
   );
 }
 
-/** The tools, once there are any. */
+/** The tools of the harness, once there is one. */
 class KnownTools {
-  tools: readonly Tool[] = [];
+  tools: () => readonly Tool[] = () => [];
 
   readonly validateInput = (name: string, input: unknown): string | undefined => {
-    const tool = this.tools.find((one) => one.name === name);
+    const tool = this.tools().find((one) => one.name === name);
     if (tool === undefined) return `there is no tool ${name} here`;
     const checked = tool.validateInput(input);
     if (checked.ok) return undefined;

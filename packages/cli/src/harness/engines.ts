@@ -1,8 +1,9 @@
 import { createCompiler, QuickJsPool, type Compiler } from '@toolscript/core';
+import type { SandboxRuntime } from '@toolscript/core/protocol';
 
-/** What runs scripts, without tools. Idle until it is warmed. */
+/** The components that run scripts, without tools. Idle until they are warmed. */
 export interface Engines {
-  readonly runtime: QuickJsPool;
+  readonly runtime: SandboxRuntime;
   readonly compiler: Compiler;
   /** Idempotent. */
   close(): Promise<void>;
@@ -18,11 +19,16 @@ export function openEngines(): Engines {
   };
 }
 
-/** Starts the threads, so that they come up while the rest of the program is still being loaded. */
+/** Starts the threads, in parallel with the loading of the rest of the program. */
 export function startEngines(): Engines {
   const engines = openEngines();
-  // Whoever needs them hears of a failure then.
+  // The first use reports a failure.
   engines.runtime.warm().catch(() => {});
   engines.compiler.warm().catch(() => {});
   return engines;
+}
+
+/** Engines that are closed by whoever opened them. */
+export function sharedEngines({ runtime, compiler }: Engines): Engines {
+  return { runtime, compiler, close: async () => {} };
 }

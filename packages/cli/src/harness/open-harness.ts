@@ -1,7 +1,10 @@
-import { createHarness, type AuditLog, type Harness } from '@toolscript/core';
+import { createHarness, type AuditLog, type Harness, type HarnessOptions } from '@toolscript/core';
 import type { ApprovalPolicy, Tool } from '@toolscript/core/protocol';
+import type { McpServers } from '@toolscript/mcp';
 import type { SuggestRule } from '../approvals/workspace-rules.js';
 import type { Settings } from '../configuration/settings.js';
+import { isOfMcp } from '../mcp/exposed-servers.js';
+import { openServers } from '../mcp/open-servers.js';
 import type { PersistentState } from '../state/persistent-state.js';
 import { didYouMean } from '../nearest-name.js';
 import { visibleLine } from '../terminal/untrusted.js';
@@ -10,34 +13,60 @@ import type { Engines } from './engines.js';
 
 export interface OpenHarness {
   readonly harness: Harness;
-  /** Every tool that was given, exposed or not. */
-  readonly tools: readonly Tool[];
-  /** What "always allow this" means for a call. */
+  /** Every tool that can be called, as they are at the moment. */
+  readonly tools: () => readonly Tool[];
+  /** The rules of "always allow this" for a call. */
   readonly suggestRule: SuggestRule;
 }
 
 export interface HarnessSettings {
   approvals?: ApprovalPolicy;
   onInternalError?: (detail: string) => void;
-  /** Where scripts that wait, or are cut off, are kept. Left out: nowhere. */
+  /** The store of suspended and interrupted scripts. Default: none. */
   kept?: PersistentState | undefined;
   audit?: AuditLog;
-  /** Closed with the harness, and where none can be made. */
+  /** Whether scripts get the tools for work on a folder. Default true. */
+  coding?: boolean;
+  /** Closed with the harness, and if no harness can be created. */
   engines: Engines;
 }
 
-/** The harness of the settings, with the tools for work on a folder. Throws usage errors, of the library's too. */
+/** The same with the tools of MCP servers, which the caller closes after the harness. */
+interface HarnessWithServers extends OpenHarness {
+  /** Undefined: there are none. */
+  readonly servers: McpServers | undefined;
+}
+
+/** The harness of the settings with the tools of their MCP servers. `warn` receives what the user should know of them. */
+export async function openHarnessWithServers(
+  settings: Settings,
+  { warn, ...options }: HarnessSettings & { warn: (message: string) => void },
+): Promise<HarnessWithServers> {
+  const starting = openServers(settings, { environment: process.env, warn });
+  starting.catch(() => {});
+  const opened = await openHarness(settings, options);
+  try {
+    const servers = await starting;
+    servers?.attach(opened.harness);
+    return { ...opened, servers };
+  } catch (error) {
+    await opened.harness.close();
+    throw error;
+  }
+}
+
+/** The harness for the settings, with the tools for work on a folder. Throws usage errors, including the library's. */
 export async function openHarness(
   settings: Settings,
-  { approvals, onInternalError, kept, audit, engines }: HarnessSettings,
+  { approvals, onInternalError, kept, audit, coding = true, engines }: HarnessSettings,
 ): Promise<OpenHarness> {
   try {
     const { codingTools, suggestRule } = await import('@toolscript/tools');
-    const tools = allowedTools(codingTools({ roots: settings.cwd, exec: settings.exec }), settings);
+    const tools = coding ? allowedTools(codingTools({ roots: settings.cwd, exec: settings.exec }), settings) : [];
     const harness = createHarness({
       tools,
-      expose: narrowedExposure(settings, tools),
-      packs: narrowedPacks(settings, tools),
+      expose: narrowedExposure(settings),
+      packs: narrowedPacks(settings),
       mode: settings.mode,
       runtime: engines.runtime,
       compiler: engines.compiler,
@@ -47,7 +76,7 @@ export async function openHarness(
       ...(kept === undefined ? {} : { store: kept.store, suspensionKey: kept.suspensionKey }),
       ...(audit === undefined ? {} : { audit }),
     });
-    return { harness, tools, suggestRule };
+    return { harness, tools: () => harness.tools(), suggestRule };
   } catch (error) {
     await engines.close();
     throw error;
@@ -57,25 +86,34 @@ export async function openHarness(
 function allowedTools(tools: readonly Tool[], { workspaceTools }: Settings): Tool[] {
   if (workspaceTools === undefined) return [...tools];
   const names = tools.map(({ name }) => name);
-  const unknown = workspaceTools.find((name) => !names.includes(name));
+  const unknown = workspaceTools.find((name) => !names.includes(name) && !isOfMcp(name));
   if (unknown !== undefined) {
     throw new UsageError(
-      `toolscript.config.json: "expose.tools" names ${visibleLine(unknown)}, which is no tool.${didYouMean(unknown, names)}`,
+      `toolscript.config.json: "expose.tools" names ${visibleLine(unknown)}, which is not a tool.${didYouMean(unknown, names)}`,
     );
   }
   return tools.filter(({ name }) => workspaceTools.includes(name));
 }
 
-/** What the person exposes, without the tools that the workspace left out. */
-function narrowedExposure({ expose, workspaceTools }: Settings, tools: readonly Tool[]): Settings['expose'] {
-  if (workspaceTools === undefined || expose.tools === undefined) return expose;
-  return { ...expose, tools: expose.tools.filter((name) => tools.some((tool) => tool.name === name)) };
+/** The user's exposed tools, without those that the workspace excludes. */
+function narrowedExposure({ expose, workspaceTools }: Settings): HarnessOptions['expose'] {
+  if (workspaceTools === undefined) return { ...expose, mcp: true };
+  if (expose.tools === undefined && expose.pack === undefined) return { tools: workspaceTools, mcp: true };
+  return { ...expose, mcp: true, ...(expose.tools && { tools: narrowedNames(expose.tools, workspaceTools) }) };
 }
 
-function narrowedPacks({ packs, workspaceTools }: Settings, tools: readonly Tool[]): Settings['packs'] {
+function narrowedPacks({ packs, workspaceTools }: Settings): Settings['packs'] {
   if (workspaceTools === undefined) return packs;
-  const isLeft = (name: string) => tools.some((tool) => tool.name === name);
   return Object.fromEntries(
-    Object.entries(packs).map(([name, pack]) => [name, { ...pack, tools: pack.tools.filter(isLeft) }]),
+    Object.entries(packs).map(([name, pack]) => [name, { ...pack, tools: narrowedNames(pack.tools, workspaceTools) }]),
   );
+}
+
+/** If one of two names is a namespace of the other, the narrower one wins. */
+function narrowedNames(names: readonly string[], allowed: readonly string[]): string[] {
+  const isIn = (name: string, namespace: string) => name === namespace || name.startsWith(`${namespace}.`);
+  return [
+    ...names.filter((name) => allowed.some((one) => isIn(name, one))),
+    ...allowed.filter((one) => !names.includes(one) && names.some((name) => isIn(one, name))),
+  ];
 }

@@ -5,21 +5,21 @@ import { visibleLine } from '../terminal/untrusted.js';
 import { systemCode, UsageError } from '../usage-error.js';
 import { MAX_INPUT_BYTES, StrictTextDecoder, tooLarge } from './text-decoder.js';
 
-/** Where text comes from. */
+/** A source of text. */
 export interface TextSource {
-  /** What messages call it. */
+  /** Its name in messages. */
   readonly name: string;
   readonly isStdin: boolean;
   /**
-   * The text, as it arrives. A regular file was checked whole before the promise resolves; of a pipe only the
-   * first piece was, so that scripts can run while the rest is still being written. Throws UsageErrors.
+   * The text, as it arrives. A regular file is checked completely before the promise resolves; of a pipe only the
+   * first piece is, so that scripts can run while the rest is still being written. Throws UsageErrors.
    */
   open(): Promise<AsyncIterable<string>>;
-  /** Stops reading, so that a pipe which is still open does not hold the process. Idempotent. */
+  /** Stops reading, so that an open pipe does not keep the process alive. Idempotent. */
   close(): void;
 }
 
-/** A FILE argument; `-` or, where stdin brings something, nothing at all means stdin. */
+/** A FILE argument. `-` means stdin, and so does a missing argument if stdin has data. */
 export function sourceFor(file: string | undefined, command: 'run' | 'eval' | 'chat'): TextSource {
   if (file !== undefined && file !== '-') return new FileSource(file);
   if (file === undefined && !stdinBringsText()) throw new UsageError(missingInput(command));
@@ -49,8 +49,8 @@ export function stdinBringsText(): boolean {
 
 function missingInput(command: 'run' | 'eval' | 'chat'): string {
   if (command === 'run')
-    return "Nothing to run: name the file of a model's answer (toolscript run answer.md) or pipe the answer in.";
-  return 'Nothing to run: name a script file (toolscript eval script.ts), give the code (-e CODE) or pipe the script in.';
+    return "There is no input. Pass the file of a model's answer (toolscript run answer.md), or pipe the answer in.";
+  return 'There is no input. Pass a script file (toolscript eval script.ts) or the code (-e CODE), or pipe the script in.';
 }
 
 class FileSource implements TextSource {
@@ -116,7 +116,7 @@ async function* decode(chunks: AsyncIterable<Uint8Array | string>, name: string)
   decoder.end();
 }
 
-/** Waits for the first piece, so that what is wrong from the start is said before anything runs. */
+/** Waits for the first piece, so that early errors are reported before anything runs. */
 async function checkFirst(pieces: AsyncGenerator<string>): Promise<AsyncIterable<string>> {
   const first = await pieces.next();
   return (async function* () {
@@ -138,9 +138,7 @@ function inputError(path: string, error: unknown): unknown {
       return new UsageError(`There is no file ${name}. Check the path, or use - to read stdin.`);
     case 'EACCES':
     case 'EPERM':
-      return new UsageError(
-        `The file ${name} may not be read. Give yourself permission (chmod u+r) or name another file.`,
-      );
+      return new UsageError(`The file ${name} cannot be read. Run chmod u+r on it, or use another file.`);
     case 'EISDIR':
       return new UsageError(`${name} is a folder. Name a file in it.`);
     case undefined:

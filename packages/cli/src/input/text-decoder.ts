@@ -2,24 +2,24 @@ import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 import { scanUtf8 } from './utf8.js';
 
-/** Nothing that is a model's answer or a script is larger. */
+/** Maximum size of an answer or a script, in bytes. */
 export const MAX_INPUT_BYTES = 64 * 1024 * 1024;
 
 /**
- * Bytes to text, strictly: what is no UTF-8 text is refused with the place, and never half shown. A byte
- * order mark stays in the text.
+ * Decodes bytes to text, strictly: invalid UTF-8 is rejected with its place, and no part of it is shown. A byte order
+ * mark stays in the text.
  */
 export class StrictTextDecoder {
   readonly #name: string;
   #carried: Uint8Array = new Uint8Array();
   #bytesBefore = 0;
 
-  /** `name`: what the input is called in messages. */
+  /** `name`: the input's name in messages. */
   constructor(name: string) {
     this.#name = visibleLine(name);
   }
 
-  /** Throws a UsageError for what is binary, not UTF-8 or too large. */
+  /** Throws a UsageError for input that is binary, not UTF-8 or too large. */
   push(chunk: Uint8Array): string {
     const bytes = this.#carried.length === 0 ? chunk : Buffer.concat([this.#carried, chunk]);
     if (this.#bytesBefore + bytes.length > MAX_INPUT_BYTES) throw new UsageError(tooLarge(this.#name));
@@ -41,17 +41,17 @@ export class StrictTextDecoder {
       throw new UsageError(`${this.#name} is UTF-16 text. Save it as UTF-8 and try again.`);
     const zero = bytes.indexOf(0);
     if (zero === -1) return;
-    throw new UsageError(`${this.#name} is binary (byte ${this.#bytesBefore + zero} is NUL). Give a text file.`);
+    throw new UsageError(`${this.#name} is binary (byte ${this.#bytesBefore + zero} is NUL). Use a text file.`);
   }
 
   #refuse(bytes: Uint8Array, at: number): never {
     const byte = (bytes[at] as number).toString(16).padStart(2, '0');
     throw new UsageError(
-      `${this.#name} is not UTF-8: byte ${this.#bytesBefore + at} (0x${byte}) begins no valid character. Save it as UTF-8 and try again.`,
+      `${this.#name} is not UTF-8: byte ${this.#bytesBefore + at} (0x${byte}) starts no valid character. Save it as UTF-8 and try again.`,
     );
   }
 }
 
 export function tooLarge(name: string): string {
-  return `${name} is larger than ${MAX_INPUT_BYTES / 1024 / 1024} MiB. Give a smaller input.`;
+  return `${name} is larger than ${MAX_INPUT_BYTES / 1024 / 1024} MiB. Use a smaller input.`;
 }

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-/** How far bytes are UTF-8. `incomplete`: they end inside a character that may still be finished. */
+/** The length of the valid UTF-8 prefix. `incomplete`: it ends inside a character that may still be completed. */
 export interface Utf8Scan {
   readonly validBytes: number;
   readonly incomplete: boolean;

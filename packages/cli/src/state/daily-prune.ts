@@ -6,8 +6,8 @@ import type { PersistentState } from './persistent-state.js';
 const DAY_MS = 86_400_000;
 
 /**
- * Once a day, and only after something was kept: forgets scripts that ended a week ago. What waits is only forgotten
- * when the person says so.
+ * Once a day, and only after a script was stored: deletes scripts that ended a week ago. Waiting scripts are only
+ * deleted on the user's request.
  */
 export async function pruneDaily({ store, folder }: PersistentState): Promise<void> {
   if (!store.hasKept || store.isLeft) return;
@@ -19,6 +19,6 @@ export async function pruneDaily({ store, folder }: PersistentState): Promise<vo
     else utimesSync(mark, new Date(), new Date());
     await pruneScripts(store);
   } catch {
-    // Tidying can wait for another day; `toolscript approvals prune` says what is wrong.
+    // A failed clean-up can wait for another day; `toolscript approvals prune` reports the error.
   }
 }

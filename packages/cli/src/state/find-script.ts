@@ -4,18 +4,24 @@ import { visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
 import type { PersistentState } from './persistent-state.js';
 
-/** The kept script with this id, or with the only id that begins so, of those that have not ended first. Throws a UsageError. */
+/**
+ * The stored script with this id, or with the only id that has this prefix; scripts that have not ended take
+ * precedence. Throws a UsageError.
+ */
 export async function findScript({ store }: PersistentState, text: string): Promise<KeptScript> {
   const scripts = await listScripts(store);
   const open = scripts.filter(({ scriptId, state }) => state !== 'ended' && begins(scriptId, text, 'scr_'));
   return theOne(open.length > 0 ? open : scripts, text, ({ scriptId }) => scriptId, {
     prefix: 'scr_',
-    none: `There is no kept script ${visibleLine(text)}. ${ownCommand()} approvals lists those that wait.`,
-    several: 'Several kept scripts begin with',
+    none: `There is no stored script ${visibleLine(text)}. ${ownCommand()} approvals lists the waiting ones.`,
+    several: 'Several stored scripts begin with',
   });
 }
 
-/** The one whose name is this, or the only one whose name begins so, with or without the prefix that all names have. */
+/**
+ * The one with this name, or the only one whose name has this prefix, with or without the prefix that all names
+ * share.
+ */
 export function theOne<Item>(
   items: readonly Item[],
   text: string,
@@ -28,7 +34,7 @@ export function theOne<Item>(
   const [first, second] = found;
   if (first === undefined) throw new UsageError(say.none);
   if (second === undefined) return first;
-  throw new UsageError(`${say.several} ${visibleLine(text)}: ${found.map(nameOf).join(', ')}. Write more of it.`);
+  throw new UsageError(`${say.several} ${visibleLine(text)}: ${found.map(nameOf).join(', ')}. Write a longer prefix.`);
 }
 
 function begins(name: string, text: string, prefix: string): boolean {

@@ -1,23 +1,42 @@
-import type { Harness, KeptScriptDetails } from '@toolscript/core';
+import type { Harness, KeptScript, KeptScriptDetails } from '@toolscript/core';
 import { ownCommand } from '../terminal/own-command.js';
 import { UsageError } from '../usage-error.js';
 
-/** All of a kept script that can be read. Throws a UsageError where there is none. */
-export async function inspectKept(harness: Pick<Harness, 'inspect'>, scriptId: string): Promise<KeptScriptDetails> {
-  const details = await harness.inspect(scriptId);
-  if (details === undefined) throw new UsageError(`There is no kept script ${scriptId} any more.`);
+/** Omitted for the user of this machine. */
+type ScriptOwner = { readonly principal?: string };
+
+/** All readable details of a stored script. Throws a UsageError if there is none. */
+export async function inspectKept(
+  harness: Pick<Harness, 'inspect'>,
+  scriptId: string,
+  owner: ScriptOwner = {},
+): Promise<KeptScriptDetails> {
+  const details = await harness.inspect(scriptId, owner);
+  if (details === undefined)
+    throw new UsageError(
+      `The script ${scriptId} was deleted meanwhile. ${ownCommand()} approvals lists the waiting ones.`,
+    );
   return details;
 }
 
-/** The same, of a script that is to go on. Throws a UsageError where what is kept of it does not open. */
-export async function inspectWhole(harness: Pick<Harness, 'inspect'>, scriptId: string): Promise<KeptScriptDetails> {
-  const details = await inspectKept(harness, scriptId);
+/** The same, for a script to resume. Throws a UsageError if its data cannot be opened. */
+export async function inspectWhole(
+  harness: Pick<Harness, 'inspect'>,
+  scriptId: string,
+  owner: ScriptOwner = {},
+): Promise<KeptScriptDetails> {
+  const details = await inspectKept(harness, scriptId, owner);
   const { problem, state } = details;
   if (problem !== undefined && (state === 'suspended' || state === 'damaged'))
-    throw new UsageError(`${scriptId} cannot be opened: ${problem}. ${forgetHint(scriptId)}`);
+    throw new UsageError(`${scriptId} cannot be opened: ${problem}. ${deleteHint(scriptId)}`);
   return details;
 }
 
-export function forgetHint(scriptId: string): string {
-  return `To forget it: ${ownCommand()} approvals delete ${scriptId}`;
+/** The owner of the script of a server's key. The user of this machine sees and decides the scripts of all keys. */
+export function ownerOf({ principal }: Pick<KeptScript, 'principal'>): ScriptOwner {
+  return principal === undefined ? {} : { principal };
+}
+
+export function deleteHint(scriptId: string): string {
+  return `To delete it: ${ownCommand()} approvals delete ${scriptId}`;
 }

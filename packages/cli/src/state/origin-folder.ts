@@ -5,24 +5,24 @@ import { isThere } from '../configuration/read-json.js';
 import { systemCode } from '../usage-error.js';
 
 const OriginSchema = z.strictObject({
-  /** The folder that its tools may touch, without links. */
+  /** The folder that its tools may access, without links. */
   workspace: z.string(),
   command: z.enum(['run', 'eval', 'chat']),
   /** The conversation that it belongs to. */
   thread: z.string().optional(),
-  /** Options that a later command must repeat for the tools to be the same. */
+  /** Options that a later command must repeat to get the same tools. */
   options: z.array(z.string()),
 });
 
-/** How a script was started. */
+/** The circumstances of a script's start. */
 export type Origin = z.infer<typeof OriginSchema>;
 
-/** Where to look at a script: its own workspace as long as there is one, so that it does not matter where the user is. */
+/** The folder from which to inspect a script: its own workspace if it still exists, whatever the current folder is. */
 export async function placeOf(origin: Origin | undefined): Promise<{ cwd?: string }> {
   return origin !== undefined && (await isThere(origin.workspace)) ? { cwd: origin.workspace } : {};
 }
 
-/** `origins/<script>.json`, written before anything else is kept of the script. */
+/** `origins/<script>.json`, written before any other data of the script. */
 export class OriginFolder {
   readonly #path: string;
 
@@ -35,7 +35,7 @@ export class OriginFolder {
     await writeFile(this.#file(scriptId), `${JSON.stringify(origin)}\n`, { mode: 0o600, flush: true });
   }
 
-  /** Undefined where it is not known. */
+  /** Undefined if it is unknown. */
   async of(scriptId: string): Promise<Origin | undefined> {
     try {
       return OriginSchema.parse(JSON.parse(await readFile(this.#file(scriptId), 'utf8')));
@@ -45,7 +45,7 @@ export class OriginFolder {
   }
 
   /** Idempotent. */
-  async forget(scriptId: string): Promise<void> {
+  async delete(scriptId: string): Promise<void> {
     try {
       await unlink(this.#file(scriptId));
     } catch (error) {

@@ -1,12 +1,12 @@
-import { fileStore } from '@toolscript/core';
+import { fileStore, obtainKeyFile, readKeyFile } from '@toolscript/core';
 import { dataFolder, type DataFolder } from '../configuration/locations.js';
 import type { Environment } from '../terminal/style.js';
-import { AuditFile } from './audit-file.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { AuditFile } from '@toolscript/server/access';
 import { OriginFolder, type Origin } from './origin-folder.js';
 import { ScriptStore } from './script-store.js';
-import { obtainSuspensionKey, readSuspensionKey } from './suspension-key.js';
 
-/** What outlives the process. Nothing of it is made before something is kept. */
+/** The data that outlives the process. Nothing is created before the first write. */
 export interface PersistentState {
   readonly folder: DataFolder;
   readonly store: ScriptStore;
@@ -22,18 +22,19 @@ export function openState(environment: Environment, origin?: Origin): Persistent
     folder,
     origins,
     store: new ScriptStore(fileStore(folder.scriptsFolder), origins, origin),
-    suspensionKey: () => obtainSuspensionKey(folder.keyFile),
+    suspensionKey: () => obtainKeyFile(folder.keyFile, { name: visibleLine(folder.keyFile) }),
   };
 }
 
-/** The same for scripts of a workspace. Throws a UsageError for a key that is not safe to use. */
+/** The same for scripts of a workspace. Throws a UsageError for an unsafe key file. */
 export function openStateFor(environment: Environment, origin: Origin): PersistentState {
   const kept = openState(environment, origin);
-  readSuspensionKey(kept.folder.keyFile);
+  readKeyFile(kept.folder.keyFile, { name: visibleLine(kept.folder.keyFile) });
   return kept;
 }
 
 /** Every decision, and every call with effects, of every script. */
 export function openAudit(environment: Environment): AuditFile {
-  return new AuditFile(dataFolder(environment).auditFile);
+  const { TOOLSCRIPT_TOKEN: token = '' } = environment;
+  return new AuditFile(dataFolder(environment).auditFile, { secrets: [token] });
 }

@@ -5,16 +5,16 @@ type Claims = HarnessStore['claim'];
 type Journals = HarnessStore['journal'];
 
 /**
- * The store of kept scripts as this program uses it: it notes where each script was started, knows which one this
- * process holds, and can be left. After that nothing more is written, as if the process had ended here: a script that
- * was in the middle of something can be gone on with later.
+ * This program's store of scripts: it records where each script was started, knows which one this process holds, and
+ * can be detached. After that no more is written, as if the process had ended here: an interrupted script can be
+ * recovered later.
  */
 export class ScriptStore implements HarnessStore {
   readonly claim: Claims;
   readonly journal: Journals;
   readonly images: HarnessStore['images'];
   readonly #held = new Map<string, number>();
-  /** Something of a script was kept here. */
+  /** Some data of a script was stored here. */
   hasKept = false;
   #isLeft = false;
 
@@ -50,17 +50,17 @@ export class ScriptStore implements HarnessStore {
       list: (query) => store.journal.list(query),
       delete: async (scriptId) => {
         await store.journal.delete(scriptId);
-        await origins.forget(scriptId);
+        await origins.delete(scriptId);
       },
     };
   }
 
-  /** Scripts that are started from here on are of this conversation. */
+  /** Scripts that are started from now on belong to this conversation. */
   setThread(thread: string): void {
     if (this.#origin !== undefined) this.#origin = { ...this.#origin, thread };
   }
 
-  /** What this process holds and has written about. */
+  /** The scripts that this process holds and has written. */
   get held(): readonly string[] {
     return [...this.#held.keys()];
   }

@@ -1,4 +1,4 @@
-/** Moves every line but the first to the right; blanks at the end are left out. */
+/** Indents every line except the first; omits white space at the end. */
 export function indent(text: string, columns = 2): string {
   return text.trimEnd().replaceAll('\n', `\n${' '.repeat(columns)}`);
 }

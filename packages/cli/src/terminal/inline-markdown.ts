@@ -22,7 +22,7 @@ export function markOf({ look }: Piece, { bold, italic, cyan, dim }: Style): Mar
   }
 }
 
-/** What may begin something. Signs inside a word are part of it: `a_b`, `2**3`, `list[0]`. */
+/** Signs that may start a construct. Signs inside a word are part of it: `a_b`, `2**3`, `list[0]`. */
 const MAYBE = /`|(?<![\p{L}\p{N}_*])\*|(?<![\p{L}\p{N}\])])\[/u;
 
 const WHOLE = [
@@ -36,23 +36,23 @@ const WHOLE = [
   },
 ];
 
-/** Longer than this nothing is waited for: it is shown as it is. */
+/** Maximum length of a pending construct: a longer one is shown as it is. */
 const LONGEST = 400;
 
 /** In UTF-16 units. */
-const LONGEST_CHARACTER = 2;
+const MAX_CHARACTER = 2;
 
-/** Reads the text of one line as it comes. Nothing is lost: a sign that nothing completes is text. */
+/** Parses the text of one line as it streams. Nothing is lost: an uncompleted sign is text. */
 export class InlineReader {
   #text = '';
-  /** Where what is not read begins; the character before it tells whether a sign is inside a word. */
+  /** The start of the unread text; the character before it shows whether a sign is inside a word. */
   #at = 0;
   readonly #maybe = new RegExp(MAYBE, 'gu');
 
-  /** What can be shown already; a sign that what follows may complete waits. */
+  /** The text that can be shown; a sign that later text may complete is held. */
   push(text: string): Piece[] {
-    this.#text = this.#text.slice(Math.max(0, this.#at - LONGEST_CHARACTER)) + text;
-    this.#at = Math.min(this.#at, LONGEST_CHARACTER);
+    this.#text = this.#text.slice(Math.max(0, this.#at - MAX_CHARACTER)) + text;
+    this.#at = Math.min(this.#at, MAX_CHARACTER);
     return [...this.#read(false)];
   }
 
@@ -74,7 +74,7 @@ export class InlineReader {
     this.#maybe.lastIndex = this.#at;
     const sign = this.#maybe.exec(this.#text)?.index ?? this.#text.length;
     if (sign > this.#at) return this.#plain(sign - this.#at);
-    // The longest, and the one character more that may show that it is something else.
+    // The maximum length, plus one character that may show that it is another construct.
     const text = this.#text.slice(this.#at, this.#at + LONGEST + 1);
     for (const { pattern, pieces } of WHOLE) {
       const match = pattern.exec(text);

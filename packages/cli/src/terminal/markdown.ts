@@ -4,7 +4,7 @@ import { VisibleStream } from './untrusted.js';
 import { textWidth } from './width.js';
 import { WordWrap } from './word-wrap.js';
 
-/** Each begins at the line's first sign; what is before it is the line's lead. */
+/** Each starts at the line's first sign; the text before it is the line's lead. */
 const LINE = {
   fence: /^(?:`{3,}|~{3,})/u,
   halfFence: /^(?:`{1,2}|~{1,2})$/u,
@@ -12,14 +12,14 @@ const LINE = {
   item: /^([-*+]|\d{1,9}[.)]) +/u,
   quote: /^(?:> ?){1,8}/u,
   rule: /^(?:-{3,}|\*{3,}|_{3,})\s*$/u,
-  /** The first word and the beginning of the second: no rule, and all of the sign is there. */
-  told: /^[\s>]*[^\s>]\S*\s+\S/u,
+  /** The first word and the start of the second: it is no rule, and the sign is complete. */
+  decided: /^[\s>]*[^\s>]\S*\s+\S/u,
 } as const;
 
-/** What is not told by so many characters is running text. */
-const LONGEST_OPENING = 400;
+/** After this many undecided characters, a line is running text. */
+const MAX_OPENING = 400;
 
-/** The lead that makes a line code, and that hides the signs of what is not a list or a fence. */
+/** The lead that makes a line code, and hides the signs of anything but a list or a fence. */
 const CODE_INDENT = 4;
 
 /**
@@ -39,9 +39,9 @@ type WholeKind = 'fenced' | 'fence' | 'table' | 'code';
 type Running = Extract<Reading, { type: 'running' }>;
 
 /**
- * Markdown as it streams, for a terminal: text is shown as soon as its words are whole, in lines of the screen's width,
- * and what a terminal would obey is shown as what it is. Tables are shown when they are whole. Signs that may be part
- * of a name, a power or an index stay: no word is lost.
+ * Renders streamed Markdown for a terminal: text appears as soon as its words are complete, in lines of the screen's
+ * width, and control characters are escaped. Tables appear when they are complete. Signs that may be part of a name,
+ * a power or an index stay: no word is lost.
  */
 export class MarkdownStream {
   readonly #style: Style;
@@ -49,11 +49,11 @@ export class MarkdownStream {
   readonly #wrap: WordWrap;
   readonly #visible = new VisibleStream();
   #reading: Reading = { type: 'beginning' };
-  /** The blanks before the line's first sign, tabs as spaces. */
+  /** The white space before the line's first sign, tabs as spaces. */
   #lead = '';
-  /** What follows them and is not shown. */
+  /** White space after them, which is not shown. */
   #held = '';
-  /** The one that is open. */
+  /** The open list or fence, if any. */
   #fence: { readonly sign: string; readonly indent: number } | undefined;
   /** Lines that are a table if the second is a separator. */
   #table: string[] = [];
@@ -70,7 +70,7 @@ export class MarkdownStream {
     this.#take(this.#visible.push(text));
   }
 
-  /** The screen is at a line's start afterwards, unless nothing was shown. */
+  /** Afterwards the screen is at a line's start, unless nothing was shown. */
   end(): void {
     this.#take(this.#visible.end());
     if (this.#lead !== '' || this.#held !== '' || this.#reading.type === 'running') this.#endLine();
@@ -100,7 +100,7 @@ export class MarkdownStream {
     const kind = this.#wholeKind();
     if (kind !== 'table') this.#endTable();
     if (kind !== undefined) this.#reading = { type: 'whole', kind };
-    else if (this.#held.length >= LONGEST_OPENING || LINE.told.test(this.#held)) this.#start();
+    else if (this.#held.length >= MAX_OPENING || LINE.decided.test(this.#held)) this.#start();
   }
 
   #wholeKind(): WholeKind | undefined {
@@ -149,15 +149,15 @@ export class MarkdownStream {
     this.#start();
   }
 
-  /** A line of running text: its signs become what every line of it begins with. */
+  /** A line of running text: its signs become the prefix of each of its screen lines. */
   #start(): void {
-    const opening = this.#held.slice(0, LONGEST_OPENING);
+    const opening = this.#held.slice(0, MAX_OPENING);
     const [item, sign = ''] = LINE.item.exec(opening) ?? [];
     const heading = this.#isShallow() ? LINE.heading.exec(opening)?.[0] : undefined;
     if (item !== undefined) this.#isInList = true;
     else if (heading !== undefined || this.#above !== 'other') this.#leaveList();
     this.#spaceBefore();
-    // No line is all lead, however deep.
+    // The lead never fills a line, whatever its depth.
     const lead = ' '.repeat(Math.min(this.#lead.length, Math.floor(this.#columns() / 2)));
     if (item !== undefined) return this.#startRunning(item, `${lead}${/^\d/u.test(sign) ? sign : '•'} `);
     if (heading !== undefined) return this.#startRunning(heading, '', '', this.#style.bold);
@@ -187,7 +187,7 @@ export class MarkdownStream {
     if (this.#above !== 'nothing') this.#above = 'blank';
   }
 
-  /** One blank line, however many there were; none at the beginning. */
+  /** One blank line for any number of them; none at the start. */
   #spaceBefore(): void {
     if (this.#above === 'blank') {
       this.#wrap.setPrefix('');
@@ -196,12 +196,12 @@ export class MarkdownStream {
     this.#above = 'other';
   }
 
-  /** What is not set in ends a list. */
+  /** A line without indentation ends a list. */
   #leaveList(): void {
     if (this.#lead.length < 2) this.#isInList = false;
   }
 
-  /** False when it is none: what follows the signs of backticks must hold no other. */
+  /** Opens a code fence. False if the line is not one: an info string after backticks contains no backtick. */
   #openFence(): boolean {
     const sign = LINE.fence.exec(this.#held)?.[0] ?? '';
     const info = this.#held.slice(sign.length).trim();
@@ -247,7 +247,7 @@ export class MarkdownStream {
     }
   }
 
-  /** What is wider than the screen sets nothing in line: it would make every row as wide. */
+  /** A row wider than the screen must not widen the other rows. */
   #columnWidths(rows: readonly string[][]): number[] {
     const widths: number[] = [];
     const widest = this.#columns();
@@ -257,7 +257,7 @@ export class MarkdownStream {
     return widths;
   }
 
-  /** Blanks count, and nothing is wrapped. */
+  /** White space is significant, and nothing is wrapped. */
   #plainLine(line: string, mark: Mark, prefix = '  '): void {
     this.#spaceBefore();
     this.#wrap.setPrefix(prefix);

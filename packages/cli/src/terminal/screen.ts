@@ -2,7 +2,7 @@ import type { Environment, Style } from './style.js';
 import { styleFor, wantsColour } from './style.js';
 import { cutToWidth } from './width.js';
 
-/** What a screen needs of a stream. */
+/** The part of a stream that a screen needs. */
 export interface OutputStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -15,8 +15,8 @@ const DEFAULT_ROWS = 24;
 const ERASE_LINE = '\r\x1b[2K';
 
 /**
- * The one way to stdout and stderr. On a terminal it keeps one live line below what was written, and holds
- * everything back while a question is open; elsewhere it only writes.
+ * The only access to stdout and stderr. On a terminal it keeps one live line below the output, and holds all output
+ * back while a question is open; elsewhere it only writes.
  */
 export class Screen {
   readonly style: Style;
@@ -46,7 +46,7 @@ export class Screen {
 
   get rows(): number {
     const { rows = 0 } = this.#out;
-    // Some terminals say that they have none.
+    // Some terminals report no width.
     return rows < 1 ? DEFAULT_ROWS : rows;
   }
 
@@ -59,7 +59,7 @@ export class Screen {
     this.#draw();
   }
 
-  /** Ends the line that was begun, if there is one. */
+  /** Ends an unfinished line. */
   toLineStart(): void {
     if (this.#held !== undefined) return void this.#held.push(() => this.toLineStart());
     if (!this.#atLineStart) this.write('\n');
@@ -79,7 +79,7 @@ export class Screen {
     this.#draw();
   }
 
-  /** What is shown below everything else, until it changes; on a terminal only. */
+  /** A line below all other output, until it changes; only on a terminal. */
   setLive(text: string): void {
     this.#live = text;
     if (this.#held !== undefined) return;
@@ -87,7 +87,7 @@ export class Screen {
     this.#draw();
   }
 
-  /** From here on writing waits, so that nothing gets between a question and its answer. */
+  /** From now on output waits, so that none appears between a question and its answer. */
   hold(): void {
     this.#erase();
     this.toLineStart();
@@ -111,4 +111,9 @@ export class Screen {
     if (this.#isDrawn) this.#out.write(ERASE_LINE);
     this.#isDrawn = false;
   }
+}
+
+/** The screen of this process. */
+export function openScreen(): Screen {
+  return new Screen(process.stdout, process.stderr, process.env);
 }

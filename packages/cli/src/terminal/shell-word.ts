@@ -1,6 +1,6 @@
 import { visibleLine } from './untrusted.js';
 
-/** A word as it can be pasted into a shell; a hidden character in it shows. */
+/** A word that can be pasted into a shell; hidden characters are visible. */
 export function shellWord(text: string): string {
   const shown = visibleLine(text);
   return /^[\w@%+=:,./-]+$/u.test(shown) ? shown : `'${shown.replaceAll("'", String.raw`'\''`)}'`;

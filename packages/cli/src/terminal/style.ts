@@ -1,6 +1,6 @@
 type Mark = (text: string) => string;
 
-/** Marks of meaning; on anything but a terminal that shows colour they change nothing. */
+/** Styles by meaning; without a terminal that shows colour they change nothing. */
 export interface Style {
   readonly dim: Mark;
   readonly bold: Mark;

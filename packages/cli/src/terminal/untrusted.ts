@@ -1,9 +1,8 @@
 import { INVISIBLE_CHARACTERS } from '@toolscript/core/protocol';
 
 /**
- * Text that a script, a model, a tool or a file wrote may hold what a terminal obeys, or what makes it show
- * something else than is there. Here such characters become `\u{…}`; line ends, tabs and all that is plainly
- * visible stay as they are.
+ * Text of a script, a model, a tool or a file may contain characters that a terminal obeys, or that disguise the
+ * text. Here such characters become `\u{…}`; line ends, tabs and all visible characters stay unchanged.
  */
 
 /** Emoji, keycaps and letters that need their joiners to look right. They pass unchanged. */
@@ -34,7 +33,7 @@ export function visibleTitle(text: string): string {
   return visible(onOneLine(text));
 }
 
-/** Names on one line: nothing that is invisible passes, not even in an emoji, because two names must not look the same. */
+/** Names on one line: no invisible character passes, not even in an emoji, because two names must not look the same. */
 export function visibleLine(text: string): string {
   // defence: lines-show-invisible, without it: return visible(onOneLine(text)).replace(ANY_HIDDEN, (found) => found);
   return onOneLine(text).replace(ANY_HIDDEN, escapeCharacter);
@@ -44,7 +43,7 @@ function onOneLine(text: string): string {
   return text.replace(/\s*\r?\n\s*|\t/gu, ' ');
 }
 
-/** `visible` for text that arrives in pieces: what the next piece may change is held back until then. */
+/** `visible` for text that arrives in pieces: characters that the next piece may change are held back. */
 export class VisibleStream {
   #held = '';
 
@@ -64,7 +63,10 @@ export class VisibleStream {
 
 const JSON_HIDDEN = new RegExp(String.raw`(?![\n])[${INVISIBLE_CHARACTERS}]`, 'gu');
 
-/** JSON that is safe on a terminal: the same value, what is hidden in its texts written as `\uXXXX`. One line, unless `indent` is given. */
+/**
+ * JSON that is safe on a terminal: the same value, with hidden characters of its texts as `\uXXXX`. One line, unless
+ * `indent` is given.
+ */
 export function jsonText(value: unknown, indent?: number): string {
   return JSON.stringify(value, undefined, indent).replace(JSON_HIDDEN, escapeForJson);
 }

@@ -3,8 +3,8 @@ import { textWidth } from './width.js';
 type Mark = (piece: string) => string;
 
 /**
- * Breaks running text into lines between its words. A word is written when it is known to be whole; what is longer
- * than a line is left to the terminal.
+ * Breaks running text into lines between its words. A word is written when it is complete; a word longer than a line
+ * is left to the terminal.
  */
 export class WordWrap {
   readonly #write: (text: string) => void;
@@ -12,7 +12,7 @@ export class WordWrap {
   #prefix = '';
   /** A line is open: its prefix was written. */
   #isOpen = false;
-  /** The width of what the line holds, and of its prefix alone. */
+  /** The width of the line's content, and of its prefix alone. */
   #column = 0;
   #start = 0;
   #word = { text: '', width: 0 };
@@ -23,7 +23,7 @@ export class WordWrap {
     this.#columns = columns;
   }
 
-  /** What every line that is opened later begins with. */
+  /** The prefix of every line that is opened later. */
   setPrefix(text: string): void {
     this.#prefix = text;
   }
@@ -45,7 +45,7 @@ export class WordWrap {
     }
   }
 
-  /** As it is, blanks too, on the line that is open. */
+  /** Unchanged, including white space, on the open line. */
   addRaw(text: string, mark: Mark): void {
     this.flush();
     this.startLine();
@@ -85,7 +85,7 @@ export class WordWrap {
   }
 }
 
-/** Without the marks of a style. */
+/** Without the style's escape sequences. */
 function visibleWidth(text: string): number {
   return textWidth(text.replaceAll(/\x1b\[\d+m/gu, ''));
 }

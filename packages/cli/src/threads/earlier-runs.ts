@@ -1,44 +1,57 @@
 import type { Run, ServiceStores } from '@toolscript/core/protocol';
+import { isOfThisBoot, type HeldRun } from '@toolscript/server/runs';
 import { UsageError } from '../usage-error.js';
-import { closeInterrupted } from './run-end.js';
 import { holderOf, ownClaim } from './run-owner.js';
 
-/** Throws a UsageError where another process works on the thread. */
+/** Throws a UsageError if another process works on the thread. */
 export async function refuseWhereHeld({ runs }: ServiceStores, threadId: string): Promise<void> {
   const [running] = (await runs.list({ threadId, state: 'running' })).runs;
   const holder = running === undefined ? undefined : holderOf(running);
-  if (holder !== undefined) throw heldError(holder.pid);
+  if (holder !== undefined) throw heldError(threadId, holder.pid);
+}
+
+export interface ClaimedRun {
+  readonly run: Run;
+  /** The machine has run since the dead process claimed it, so the scripts' journals are complete. */
+  readonly isOfThisBoot: boolean;
 }
 
 /**
- * Closes the run that a dead process left: what was open in it is cancelled. Throws a UsageError where another process
- * works on the thread.
+ * Claims the run of a dead process; undefined if there is none. Throws a UsageError if another process works on the
+ * thread, or will.
  */
-export async function closeEarlierRuns(stores: ServiceStores, threadId: string): Promise<void> {
+export async function claimInterrupted(stores: ServiceStores, threadId: string): Promise<ClaimedRun | undefined> {
   await refuseWhereHeld(stores, threadId);
   const { runs } = stores;
-  for (const { runId, epoch } of (await runs.list({ threadId, state: 'running' })).runs)
-    await runs.release({ runId, epoch });
-  for (const run of (await runs.list({ threadId, state: 'queued' })).runs) await closeQueued(stores, run);
+  const { runs: running } = await runs.list({ threadId, state: 'running' });
+  for (const { runId, epoch } of running) await runs.release({ runId, epoch });
+  const [queued] = (await runs.list({ threadId, state: 'queued' })).runs;
+  if (queued === undefined) return undefined;
+  if (queued.reason !== 'interrupted')
+    throw new UsageError(
+      `A prompt or a decision of ${threadId} waits for a server. Start that server, or start a new conversation.`,
+    );
+  const claimed = await runs.claim({ ...ownClaim(), runId: queued.runId });
+  if (claimed === undefined) throw await busyError(stores, threadId);
+  const { run } = claimed;
+  // No other process has claimed it in between.
+  const before = running.find(({ runId, epoch }) => runId === run.runId && epoch === run.epoch - 1);
+  return { run, isOfThisBoot: before !== undefined && isOfThisBoot(before) };
 }
 
-async function closeQueued(stores: ServiceStores, { runId, threadId, reason }: Run): Promise<void> {
-  if (reason !== 'interrupted')
-    throw new UsageError(
-      `A prompt or a decision of ${threadId} waits for a server to work on it. Start that server, or begin a new conversation.`,
-    );
-  const claimed = await stores.runs.claim({ ...ownClaim(), runId });
-  if (claimed === undefined) throw await busyError(stores, threadId);
-  await closeInterrupted(stores, { runId, epoch: claimed.run.epoch });
+/** Ends an interrupted run and cancels its open items. */
+export async function closeInterrupted(held: HeldRun): Promise<void> {
+  for (const payload of held.state.missingEnd('incomplete')) held.emit(payload);
+  await held.end();
 }
 
 /** Another process was faster. */
 export async function busyError({ runs }: ServiceStores, threadId: string): Promise<UsageError> {
   const [running] = (await runs.list({ threadId, state: 'running' })).runs;
-  return heldError(running === undefined ? undefined : holderOf(running)?.pid);
+  return heldError(threadId, running === undefined ? undefined : holderOf(running)?.pid);
 }
 
-function heldError(pid: number | undefined): UsageError {
+function heldError(threadId: string, pid: number | undefined): UsageError {
   const who = pid === undefined ? 'another process' : `another process (${pid})`;
-  return new UsageError(`This conversation is open in ${who}. End that one first.`);
+  return new UsageError(`The conversation ${threadId} is open in ${who}. End that process first.`);
 }

@@ -8,23 +8,23 @@ import {
   type ServiceStores,
   type StreamEvent,
 } from '@toolscript/core/protocol';
+import { finishRun, LOCAL_PRINCIPAL, RunState } from '@toolscript/server/runs';
 import { visible } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
-import { endRun, missingEnd } from './run-end.js';
-import { ownClaim, PRINCIPAL } from './run-owner.js';
+import { ownClaim } from './run-owner.js';
 import { readThreadFile, type ThreadText } from './thread-file.js';
 import type { ThreadFile, ThreadFiles } from './thread-files.js';
 
 export interface ImportOptions {
   readonly warn: (message: string) => void;
-  /** What the clock of the stores shows from now on, in ms since 1970. */
+  /** The time of the stores' clock from now on, in ms since 1970. */
   readonly setTime: (time: number) => void;
 }
 
 /**
- * Imports the conversations that earlier versions kept in files. All ids follow from the file, and each step is
- * idempotent: what a killed process began is completed, and processes that import at once do the same. The mark comes
- * last, so that a conversation that was deleted later does not come back.
+ * Imports the conversations that earlier versions stored in files. All ids are derived from the file, and each step
+ * is idempotent: an import that was killed is completed, and concurrent imports do the same work. The mark is written
+ * last, so that a later deleted conversation is not imported again.
  */
 export async function importThreads(stores: ServiceStores, files: ThreadFiles, options: ImportOptions): Promise<void> {
   for (const file of files.unimported()) {
@@ -54,7 +54,7 @@ async function importThread(stores: ServiceStores, file: ThreadFile, { setTime }
   await stores.threads.saveInstructions(head.thread_id, { agentId, ...instructions });
 }
 
-/** A run's events stand together. */
+/** A run's events are adjacent. */
 function runsOf(events: readonly StreamEvent[]): StreamEvent[][] {
   const runs: StreamEvent[][] = [];
   for (const event of events) {
@@ -78,11 +78,16 @@ async function importRun(
   const fence: RunFence = { runId: run.runId, epoch: run.epoch };
   const envelopes = new EventEnvelopes(run);
   const renamed = events.map(({ payload, timestamp }) => ({ ...envelopes.next(payload), timestamp }));
+  const state = new RunState(renamed);
   const { timestamp } = renamed.at(-1)!;
-  for (const payload of missingEnd(renamed, 'incomplete')) renamed.push({ ...envelopes.next(payload), timestamp });
-  // Without the epoch: another process may have imported the run by now.
+  for (const payload of state.missingEnd('incomplete')) {
+    const event = { ...envelopes.next(payload), timestamp };
+    renamed.push(event);
+    state.take(event);
+  }
+  // Without the epoch, because another process may have imported the run by now.
   await stores.threads.append(renamed);
-  await endRun(stores, fence, renamed);
+  await finishRun(stores, fence, state);
 }
 
 function runDraft(head: ThreadText['head'], events: readonly StreamEvent[], index: number): RunDraft {
@@ -91,7 +96,7 @@ function runDraft(head: ThreadText['head'], events: readonly StreamEvent[], inde
   const create = { threadId, title, workspace, ...(Number.isNaN(createdAt) ? {} : { createdAt }) };
   const runId = `run_${threadId}_${index}`.slice(0, 128);
   return {
-    principal: PRINCIPAL,
+    principal: LOCAL_PRINCIPAL,
     thread: index === 0 ? { create } : { threadId },
     input: inputOf(events, `item_${threadId}_${index}`),
     idempotencyKey: `import ${runId}`,

@@ -1,36 +1,31 @@
 import { isAlive, ownIdentity, parseIdentity, type ProcessIdentity } from '@toolscript/core';
 import { isLeaseHeld, type Run } from '@toolscript/core/protocol';
+import { LEASE_MS, ownOwner } from '@toolscript/server/runs';
 import { systemCode } from '../usage-error.js';
-
-/** The owner of the threads of this machine's user. */
-export const PRINCIPAL = 'local';
-
-/** How long a run is held without a renewal, in ms. */
-export const LEASE_MS = 30_000;
 
 /** The claim of a run by this process. */
 export function ownClaim(): { owner: string; leaseMs: number } {
-  return { owner: JSON.stringify(ownIdentity()), leaseMs: LEASE_MS };
+  return { owner: ownOwner(), leaseMs: LEASE_MS };
 }
 
-/** Undefined where the run is held by nobody any more; the lease decides where nobody here can know. */
+/** Undefined if no process holds the run; the lease decides if this cannot be known here. */
 export function holderOf(
   { owner = '', leaseExpiresAt = 0 }: Pick<Run, 'owner' | 'leaseExpiresAt'>,
   own: ProcessIdentity = ownIdentity(),
 ): { readonly pid: number | undefined } | undefined {
   const identity = parseIdentity(owner);
-  // This process asks before it begins a run, so that an earlier one of its own has ended.
+  // This process asks before it starts a run, so an earlier one of its own has ended.
   if (identity?.instance !== undefined && identity.instance === own.instance) return undefined;
   const isHolderAlive = identity === undefined ? undefined : isHere(identity, own);
   return (isHolderAlive ?? isLeaseHeld(Date.now(), leaseExpiresAt, LEASE_MS)) ? { pid: identity?.pid } : undefined;
 }
 
-/** Undefined where nobody here can know. */
+/** Undefined if this cannot be known here. */
 function isHere(identity: ProcessIdentity, own: ProcessIdentity): boolean | undefined {
   const known = isAlive(identity, own);
-  const tellsOnlyNumbers = identity.bootId === undefined && own.bootId === undefined;
-  if (known !== undefined || !tellsOnlyNumbers || identity.hostname !== own.hostname) return known;
-  // A number that no process has is enough; one that a process has may be another one's by now.
+  const knowsOnlyNumbers = identity.bootId === undefined && own.bootId === undefined;
+  if (known !== undefined || !knowsOnlyNumbers || identity.hostname !== own.hostname) return known;
+  // An unused PID is sufficient; a used one may belong to another process by now.
   return hasProcess(identity.pid) ? undefined : false;
 }
 

@@ -1,4 +1,12 @@
-import type { ServiceStores, Thread as StoredThread, ThreadPage, ThreadQuery } from '@toolscript/core/protocol';
+import type {
+  EventLog,
+  ServiceStores,
+  Thread as StoredThread,
+  ThreadPage,
+  ThreadQuery,
+} from '@toolscript/core/protocol';
+import { allOf, LOCAL_PRINCIPAL } from '@toolscript/server/runs';
+import type { OpenDatabase } from '@toolscript/server/stores';
 import { dataFolder } from '../configuration/locations.js';
 import { currentFolder } from '../configuration/workspace-folder.js';
 import { theOne } from '../state/find-script.js';
@@ -6,47 +14,50 @@ import type { Environment } from '../terminal/style.js';
 import { ownCommand } from '../terminal/own-command.js';
 import { visible, visibleLine } from '../terminal/untrusted.js';
 import { UsageError } from '../usage-error.js';
-import { allOf } from './history.js';
 import { importThreads } from './import-threads.js';
-import { PRINCIPAL } from './run-owner.js';
 import { ThreadFiles } from './thread-files.js';
 
 /** The user's conversations. */
 export class ThreadDatabase {
   readonly stores: ServiceStores;
+  /** The live events of runs, for servers on the same data folder. */
+  readonly log: EventLog;
+  readonly #database: OpenDatabase;
   readonly #files: ThreadFiles;
 
-  private constructor(stores: ServiceStores, files: ThreadFiles) {
-    this.stores = stores;
+  private constructor(database: OpenDatabase, files: ThreadFiles) {
+    this.stores = database.stores;
+    this.log = database.log;
+    this.#database = database;
     this.#files = files;
   }
 
-  /** Imports what earlier versions kept in files. Throws a UsageError where the database cannot be opened. */
+  /** Imports the files of earlier versions. Throws a UsageError if the database cannot be opened. */
   static async open(environment: Environment, warn: (message: string) => void): Promise<ThreadDatabase> {
     // The database's thread cannot start without a current folder.
     currentFolder();
     const { databaseFile, threadsFolder, importedThreadsFolder } = dataFolder(environment);
-    const { openStores } = await import('@toolscript/server/stores');
+    const { openDatabase } = await import('@toolscript/server/stores');
     let importedAt: number | undefined;
     const now = () => importedAt ?? Date.now();
-    const stores = await throughStore(openStores(`libsql:${databaseFile}`, { now }));
+    const database = await throughStore(openDatabase(`libsql:${databaseFile}`, { now }));
     const files = new ThreadFiles(threadsFolder, importedThreadsFolder);
     try {
-      await throughStore(importThreads(stores, files, { warn, setTime: (time) => (importedAt = time) }));
+      await throughStore(importThreads(database.stores, files, { warn, setTime: (time) => (importedAt = time) }));
       importedAt = undefined;
-      return new ThreadDatabase(stores, files);
+      return new ThreadDatabase(database, files);
     } catch (error) {
-      await stores.close();
+      await database.close();
       throw error;
     }
   }
 
-  /** The one that changed last comes first. */
+  /** The most recently changed one first. */
   list(query: Pick<ThreadQuery, 'workspace' | 'text'> = {}): Promise<StoredThread[]> {
     const { threads } = this.stores;
     return throughStore(
       allOf<ThreadPage, StoredThread>(
-        (after) => threads.list({ principal: PRINCIPAL, ...query, ...after }),
+        (after) => threads.list({ principal: LOCAL_PRINCIPAL, ...query, ...after }),
         (page) => page.threads,
       ),
     );
@@ -56,7 +67,7 @@ export class ThreadDatabase {
     return (await throughStore(this.stores.threads.get(threadId))) !== undefined;
   }
 
-  /** The one with this id, or the only one whose id begins so. Throws a UsageError. */
+  /** The one with this id, or the only one whose id has this prefix. Throws a UsageError. */
   async find(text: string): Promise<StoredThread> {
     return theOne(await this.list(), text, ({ threadId }) => threadId, {
       prefix: 'thr_',
@@ -65,29 +76,37 @@ export class ThreadDatabase {
     });
   }
 
-  /** The one of a workspace that changed last. Throws a UsageError. */
+  /** The most recently changed one of a workspace. Throws a UsageError. */
   async latest(workspace: string): Promise<StoredThread> {
-    const { threads } = await throughStore(this.stores.threads.list({ principal: PRINCIPAL, workspace, limit: 1 }));
+    const { threads } = await throughStore(
+      this.stores.threads.list({ principal: LOCAL_PRINCIPAL, workspace, limit: 1 }),
+    );
     if (threads[0] !== undefined) return threads[0];
-    throw new UsageError(`There is no conversation of ${visibleLine(workspace)} to continue. Begin one.`);
+    throw new UsageError(
+      `There is no conversation of ${visibleLine(workspace)} to continue. Start one: ${ownCommand()} "PROMPT"`,
+    );
   }
 
   async rename({ threadId }: StoredThread, title: string): Promise<void> {
     await throughStore(this.stores.threads.rename(threadId, title));
   }
 
-  /** With the file that an earlier version kept it in. */
+  /** Including its file from an earlier version. */
   async delete({ threadId }: StoredThread): Promise<void> {
     this.#files.delete(threadId);
-    await throughStore(this.stores.threads.delete(threadId));
+    await throughStore(this.#delete(threadId));
   }
 
   close(): Promise<void> {
-    return this.stores.close();
+    return this.#database.close();
+  }
+
+  async #delete(threadId: string): Promise<void> {
+    for (const runId of await this.stores.threads.delete(threadId)) await this.log.delete(runId);
   }
 }
 
-/** What the database says of itself names the file, the cause and the fix. */
+/** The database's own message names the file, the cause and the fix. */
 export async function throughStore<Value>(work: Promise<Value>): Promise<Value> {
   try {
     return await work;

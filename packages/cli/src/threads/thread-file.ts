@@ -5,8 +5,8 @@ import { visibleLine } from '../terminal/untrusted.js';
 import { orRefuse, UsageError } from '../usage-error.js';
 
 /*
- * How earlier versions kept a conversation: a file of JSON lines, what the thread is, then the events of its runs
- * without those that stream. A line that the end of a process truncated is the last one, and does not count.
+ * The format of a conversation in earlier versions: a file of JSON lines, first the thread, then the events of its
+ * runs without streamed deltas. A truncated line at the end of the file is ignored.
  */
 
 const HeadSchema = z.strictObject({
@@ -18,7 +18,7 @@ const HeadSchema = z.strictObject({
   title: z.string(),
 });
 
-/** Whom the thread talks to from here on; the last one counts. */
+/** The thread's agent from here on; the last one counts. */
 const AgentSchema = z.strictObject({
   type: z.literal('voice'),
   agent: z.string(),
@@ -33,13 +33,12 @@ export interface ThreadText {
   readonly events: readonly StreamEvent[];
 }
 
-/** Throws a UsageError for a file that is no thread, or cannot be read. */
+/** Throws a UsageError for a file that is not a thread, or cannot be read. */
 export function readThreadFile(path: string): ThreadText {
   const name = visibleLine(path);
   const text = orRefuse(
     () => readFileSync(path, 'utf8'),
-    (code) =>
-      `${name} cannot be read (${code}), so that its conversation is not imported. Make it a file that you can read.`,
+    (code) => `${name} cannot be read (${code}), so its conversation is not imported. Give your user read permission.`,
   );
   // The last one is empty, or truncated.
   const lines = text.split('\n').slice(0, -1);
@@ -72,6 +71,6 @@ function parseEvent(value: unknown, name: string, number: number): StreamEvent {
 
 function damaged(name: string, line: number): UsageError {
   return new UsageError(
-    `${name} is damaged at line ${line}, so that its conversation is not imported. Correct the line, or remove the file.`,
+    `${name} is damaged at line ${line}, so its conversation is not imported. Correct the line, or remove the file.`,
   );
 }

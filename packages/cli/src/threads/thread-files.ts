@@ -9,7 +9,7 @@ const ENDING = '.jsonl';
 export interface ThreadFile {
   readonly name: string;
   readonly path: string;
-  /** When it was written last, in ms since 1970. */
+  /** When it was last written, in ms since 1970. */
   readonly changedMs: number;
 }
 
@@ -23,12 +23,12 @@ export class ThreadFiles {
     this.#marks = marks;
   }
 
-  /** Those that were never imported, oldest first. Throws a UsageError where the system refuses. */
+  /** Those that were never imported, oldest first. Throws a UsageError if the system refuses. */
   unimported(): ThreadFile[] {
     const names = orRefuse(
       () => namesIn(this.#folder).filter((name) => name.endsWith(ENDING)),
       (code) =>
-        `Conversations cannot be read from ${visibleLine(this.#folder)} (${code}). Make it a folder that you can read.`,
+        `Conversations cannot be read from ${visibleLine(this.#folder)} (${code}). Give your user read permission for this folder.`,
     );
     return names
       .flatMap((name): ThreadFile[] => {
@@ -42,7 +42,7 @@ export class ThreadFiles {
       .toSorted((left, right) => left.changedMs - right.changedMs);
   }
 
-  /** It is not offered again; a damaged one is, once it has changed. */
+  /** It is not offered again; a damaged one is, after it has changed. */
   mark({ name, changedMs }: ThreadFile, result: 'imported' | 'damaged'): void {
     orRefuse(
       () => {
@@ -50,11 +50,12 @@ export class ThreadFiles {
         const text = result === 'damaged' ? damagedMark(changedMs) : 'imported\n';
         writeFileSync(join(this.#marks, name), text, { mode: 0o600, flush: true });
       },
-      (code) => `${visibleLine(this.#marks)} cannot be written (${code}). Make it a folder that you can write to.`,
+      (code) =>
+        `${visibleLine(this.#marks)} cannot be written (${code}). Give your user write permission for this folder.`,
     );
   }
 
-  /** Idempotent. Throws a UsageError where the system refuses. */
+  /** Idempotent. Throws a UsageError if the system refuses. */
   delete(threadId: string): void {
     const path = join(this.#folder, `${threadId}${ENDING}`);
     orRefuse(
@@ -78,7 +79,7 @@ function damagedMark(changedMs: number): string {
   return `damaged ${changedMs}\n`;
 }
 
-/** None where there is no folder. */
+/** Empty if there is no folder. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);

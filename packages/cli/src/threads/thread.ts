@@ -1,50 +1,62 @@
 import { randomBytes } from 'node:crypto';
 import type { ApprovalRequest, Decisions } from '@toolscript/core';
 import { extendHistory, userMessage } from '@toolscript/core/agent';
-import type {
-  OutputItem,
-  Run,
-  RunDraft,
-  ServiceStores,
-  StreamEvent,
-  Thread as StoredThread,
-  ThreadInstructions,
+import {
+  isFinalRunState,
+  type OutputItem,
+  type Run,
+  type RunDraft,
+  type ServiceStores,
+  type StreamEvent,
+  type Thread as StoredThread,
 } from '@toolscript/core/protocol';
-import { allRuns, loadHistory } from './history.js';
-import { busyError, closeEarlierRuns, refuseWhereHeld } from './earlier-runs.js';
-import { allEvents, doneOf } from './run-end.js';
-import { ownClaim, PRINCIPAL } from './run-owner.js';
+import {
+  allRuns,
+  compareInstructions,
+  HeldRun,
+  LEASE_MS,
+  loadHistory,
+  LOCAL_PRINCIPAL,
+  type CurrentInstructions,
+} from '@toolscript/server/runs';
+import { visible } from '../terminal/untrusted.js';
+import { busyError, claimInterrupted, closeInterrupted, refuseWhereHeld, type ClaimedRun } from './earlier-runs.js';
+import { ownClaim } from './run-owner.js';
 import { throughStore, type ThreadDatabase } from './thread-database.js';
-import { ThreadRun } from './thread-run.js';
 
 const TITLE_LENGTH = 100;
-
-/** Whom a thread talks to. */
-export interface ThreadAgent {
-  readonly agent: string;
-  readonly model: string;
-  /** As the tools and the agent are now. */
-  readonly system: string | undefined;
-}
 
 export interface ThreadSettings {
   readonly database: ThreadDatabase;
   readonly workspace: string;
-  readonly agent: ThreadAgent;
-  /** Reports, once, that the conversation is not kept any more. */
+  readonly agent: CurrentInstructions;
+  /** Reports once that the conversation is no longer stored. */
   readonly onLost: (message: string) => void;
 }
 
-/** The names and the place of a run's next event. Empty: they are made up. */
+/** The ids and the position of a run's next event; generated if omitted. */
 export interface RunNames {
   readonly runId?: string;
   readonly turnId?: string;
   readonly nextSeq?: number;
 }
 
+/** How a script of the thread continues. */
+export type Continuation =
+  /** In the run that waits for it, or in a new one. `names`: of its next event. */
+  | { readonly type: 'script'; readonly names: RunNames }
+  /** With the whole run in which it was interrupted. `history`: the conversation before the run. */
+  | {
+      readonly type: 'run';
+      readonly events: readonly StreamEvent[];
+      readonly history: readonly OutputItem[];
+      /** A script without a journal has performed only reads. */
+      readonly storeIsWhole: boolean;
+    };
+
 /**
- * A conversation, stored with the first prompt. What a model is told at the beginning stays as it was then; what has
- * changed since is announced once, before the next prompt.
+ * A conversation, stored with the first prompt. The model's instructions never change after its start; later changes
+ * are announced once, before the next prompt.
  */
 export class Thread {
   readonly id: string;
@@ -56,7 +68,7 @@ export class Thread {
   #history: readonly OutputItem[] = [];
   #waitingScript: string | undefined;
   #system: string | undefined;
-  #run: ThreadRun | undefined;
+  #run: HeldRun | undefined;
   #events: StreamEvent[] = [];
 
   private constructor(id: string, isKept: boolean, settings: ThreadSettings) {
@@ -72,7 +84,7 @@ export class Thread {
     return new Thread(`thr_${randomBytes(9).toString('base64url').replaceAll(/[-_]/gu, '0')}`, false, settings);
   }
 
-  /** Throws a UsageError where another process works on it, or the database fails. */
+  /** Throws a UsageError if another process works on it, or if the database fails. */
   static async reopen({ threadId }: StoredThread, settings: ThreadSettings): Promise<Thread> {
     const thread = new Thread(threadId, true, settings);
     await throughStore(thread.#load());
@@ -83,7 +95,7 @@ export class Thread {
     return this.#history;
   }
 
-  /** The script that the last run waits with; undefined once something else was said. */
+  /** The script that the last run waits for; undefined after a later prompt. */
   get waitingScript(): string | undefined {
     return this.#waitingScript;
   }
@@ -93,28 +105,28 @@ export class Thread {
     return this.#isKept;
   }
 
-  /** The model is told the same as at the beginning. */
+  /** The model's instructions are the same as at the start. */
   get system(): string | undefined {
     return this.#system;
   }
 
-  /** Aborts where the run that was begun must stop. */
+  /** Aborts if the started run must stop. */
   get signal(): AbortSignal | undefined {
     return this.#run?.signal;
   }
 
-  /** Begins a run with a prompt, and gives what it is given. Throws a UsageError where it cannot be kept. */
+  /** Starts a run with a prompt, and returns its input. Throws a UsageError if it cannot be stored. */
   async beginTurn(text: string): Promise<RunNames & { readonly input: readonly OutputItem[] }> {
     if (this.#isLost) return { input: [userMessage(text)] };
     return throughStore(this.#begin(text));
   }
 
   /**
-   * Begins to resume a script. The run that waits with it continues; a run of its own begins where there is none, as
-   * for one whose run was interrupted.
+   * Starts to resume or recover a script. The run that waits for it, or was interrupted in it, continues; a new run
+   * starts if that one has ended.
    */
-  async beginResume(scriptId: string, decisions: Decisions): Promise<RunNames> {
-    if (this.#isLost) return {};
+  async beginResume(scriptId: string, decisions: Decisions): Promise<Continuation> {
+    if (this.#isLost) return { type: 'script', names: {} };
     return throughStore(this.#resume(scriptId, decisions));
   }
 
@@ -123,20 +135,26 @@ export class Thread {
     this.#run?.take(event);
   }
 
-  /** The run has emitted all its events. `requests`: what it waits for. */
+  /** Resolves when the events taken so far are stored. */
+  async flushEvents(): Promise<void> {
+    await this.#run?.flushEvents();
+  }
+
+  /** The run has emitted all its events. `requests`: its pending approvals. */
   async endRun(requests: readonly ApprovalRequest[] = []): Promise<void> {
-    await this.#run?.end(requests);
-    this.#isLost ||= this.#run?.isLost === true;
+    await this.#run?.end(new Map(requests.map((request) => [request.approvalId, request])));
+    const stopped = this.#run?.stopped;
+    this.#isLost ||= stopped === 'lost' || stopped === 'write-failed';
     this.#run = undefined;
     this.#history = extendHistory(this.#history, this.#events);
-    const done = doneOf(this.#events);
-    this.#waitingScript = done?.status === 'suspended' ? done.script_id : undefined;
+    const done = this.#events.at(-1)?.payload;
+    this.#waitingScript = done?.type === 'response_done' && done.status === 'suspended' ? done.script_id : undefined;
     this.#events = [];
   }
 
   async #load(): Promise<void> {
     await refuseWhereHeld(this.#stores, this.id);
-    const { system } = this.#compared(await this.#stores.threads.instructions(this.id));
+    const { system } = compareInstructions(await this.#stores.threads.instructions(this.id), this.#settings.agent);
     this.#system = system;
     this.#history = await loadHistory(this.#stores, this.id);
     const last = (await this.#runs()).at(-1);
@@ -146,47 +164,96 @@ export class Thread {
   async #begin(text: string): Promise<RunNames & { readonly input: readonly OutputItem[] }> {
     const { threads } = this.#stores;
     if (this.#isKept) {
-      await closeEarlierRuns(this.#stores, this.id);
+      await this.#closeInterrupted();
+      await this.#trimLog();
       // Another process may have continued it.
       this.#history = await loadHistory(this.#stores, this.id);
     }
-    const { system, news, instructions } = this.#compared(await threads.instructions(this.id));
-    this.#system = system;
-    const input = [...(news === undefined ? [] : [announcement(news)]), userMessage(text)];
     const { workspace, agent } = this.#settings;
-    const create = { threadId: this.id, title: text.slice(0, TITLE_LENGTH), workspace, agentId: agent.agent };
+    const { system, announcement, toSave } = compareInstructions(await threads.instructions(this.id), agent);
+    this.#system = system;
+    const input = [...(announcement === undefined ? [] : [announcement]), userMessage(text)];
+    const create = { threadId: this.id, title: text.slice(0, TITLE_LENGTH), workspace, agentId: agent.agentId };
     const run = await this.#create(input, this.#isKept ? { threadId: this.id } : { create });
     this.#isKept = true;
-    const { runId, epoch } = run;
-    if (instructions !== undefined) await threads.saveInstructions(this.id, instructions, { runId, epoch });
-    return { ...this.#hold(run), input };
+    const { runId, turnId, epoch } = run;
+    if (toSave !== undefined) await threads.saveInstructions(this.id, toSave, { runId, epoch });
+    this.#run = await this.#hold(run);
+    return { runId, turnId, nextSeq: 0, input };
   }
 
-  async #resume(scriptId: string, decisions: Decisions): Promise<RunNames> {
-    await closeEarlierRuns(this.#stores, this.id);
+  async #resume(scriptId: string, decisions: Decisions): Promise<Continuation> {
+    const interrupted = await this.#interrupted();
+    if (interrupted !== undefined) {
+      if (announces(interrupted.held.earlier, scriptId)) return this.#continueRun(interrupted);
+      await closeInterrupted(interrupted.held);
+    }
     this.#history = await loadHistory(this.#stores, this.id);
     const waiting = await this.#runWaitingWith(scriptId);
-    if (waiting === undefined) {
-      const resumed = { ...userMessage(`Resume ${scriptId}`), role: 'system' } as OutputItem;
-      return this.#hold(await this.#create([resumed], { threadId: this.id }), { hasNoPrompt: true });
-    }
-    const claimed = await this.#stores.runs.claim({ ...ownClaim(), runId: waiting, evenSuspended: true });
-    if (claimed === undefined) throw await busyError(this.#stores, this.id);
-    for (const [approvalId, decision] of Object.entries(decisions))
-      await this.#stores.threads.decide(approvalId, decision, PRINCIPAL);
-    const { length: nextSeq } = await allEvents(this.#stores, waiting);
-    return this.#hold(claimed.run, { nextSeq });
+    const run = waiting === undefined ? await this.#createForScript(scriptId) : await this.#claim(waiting, decisions);
+    this.#run = await this.#hold(run);
+    const { runId, turnId } = run;
+    return { type: 'script', names: { runId, turnId, nextSeq: this.#run.state.nextSeq } };
   }
 
-  #hold(run: Run, { nextSeq = 0, hasNoPrompt = false } = {}): Required<RunNames> {
-    const { onLost } = this.#settings;
-    this.#run = new ThreadRun({ stores: this.#stores, run, nextSeq, hasNoPrompt, onLost });
-    return { runId: run.runId, turnId: run.turnId, nextSeq };
+  async #continueRun({ held, isOfThisBoot: storeIsWhole }: Interrupted): Promise<Continuation> {
+    const { run, earlier: events } = held;
+    const history = await loadHistory(this.#stores, this.id, run);
+    this.#run = held;
+    this.#history = history;
+    this.#events = [...events];
+    return { type: 'run', events, history, storeIsWhole };
+  }
+
+  /** The run of a dead process, now held by this one. */
+  async #interrupted(): Promise<Interrupted | undefined> {
+    const claimed = await claimInterrupted(this.#stores, this.id);
+    return claimed === undefined ? undefined : { held: await this.#hold(claimed.run), ...claimed };
+  }
+
+  async #closeInterrupted(): Promise<void> {
+    const interrupted = await this.#interrupted();
+    if (interrupted !== undefined) await closeInterrupted(interrupted.held);
+  }
+
+  /** The events of earlier runs are in the thread store. */
+  async #trimLog(): Promise<void> {
+    const last = (await this.#runs()).at(-1);
+    if (last !== undefined && isFinalRunState(last.state)) await this.#settings.database.log.delete(last.runId);
+  }
+
+  async #hold(run: Run): Promise<HeldRun> {
+    const { database, onLost } = this.#settings;
+    const { stores, log } = database;
+    const onFault = (error: unknown) =>
+      onLost(
+        `${visible(error instanceof Error ? error.message : String(error))} Later messages of this conversation are not stored.`,
+      );
+    const held = await HeldRun.open({ stores, log, run, leaseMs: LEASE_MS, worksUnwritten: true, onFault });
+    held.signal.addEventListener('abort', () => {
+      if (held.stopped === 'lost')
+        onLost('Another process has claimed or deleted this conversation. The current run is stopped and not stored.');
+    });
+    return held;
+  }
+
+  async #claim(runId: string, decisions: Decisions): Promise<Run> {
+    const claimed = await this.#stores.runs.claim({ ...ownClaim(), runId, evenSuspended: true });
+    if (claimed === undefined) throw await busyError(this.#stores, this.id);
+    for (const [approvalId, decision] of Object.entries(decisions))
+      await this.#stores.threads.decide(approvalId, decision, LOCAL_PRINCIPAL);
+    return claimed.run;
+  }
+
+  /** A run for a script whose own run has ended. */
+  #createForScript(scriptId: string): Promise<Run> {
+    const resumed = { ...userMessage(`Resume ${scriptId}`), role: 'system' } as OutputItem;
+    return this.#create([resumed], { threadId: this.id });
   }
 
   async #create(input: OutputItem[], thread: RunDraft['thread']): Promise<Run> {
-    const { agent, model } = this.#settings.agent;
-    const draft = { principal: PRINCIPAL, thread, input, options: { agentId: agent, model }, claim: ownClaim() };
+    const { agentId, model } = this.#settings.agent;
+    const draft = { principal: LOCAL_PRINCIPAL, thread, input, options: { agentId, model }, claim: ownClaim() };
     try {
       return (await this.#stores.runs.create(draft)).run;
     } catch (error) {
@@ -201,7 +268,7 @@ export class Thread {
     return undefined;
   }
 
-  /** The script that a suspended run waits with. */
+  /** The script that a suspended run waits for. */
   async #scriptOf({ runId }: Run): Promise<string | undefined> {
     const { approvals } = await this.#stores.threads.listApprovals({ runId, state: 'pending', limit: 1 });
     return approvals[0]?.request.scriptId;
@@ -210,26 +277,13 @@ export class Thread {
   #runs(): Promise<Run[]> {
     return allRuns(this.#stores, this.id);
   }
-
-  /** What the model is told, what of it is new to it, and what to save of that. */
-  #compared(before: ThreadInstructions | undefined) {
-    const { agent, model, system: current } = this.#settings.agent;
-    const isSame = before !== undefined && before.agentId === agent;
-    const told = before?.announced ?? before?.system;
-    const news = isSame && told !== current ? current : undefined;
-    const system = isSame ? before.system : current;
-    const isSaved = isSame && before.model === model && news === undefined;
-    const instructions: ThreadInstructions = {
-      agentId: agent,
-      model,
-      ...(system === undefined ? {} : { system }),
-      ...(current === system || current === undefined ? {} : { announced: current }),
-    };
-    return { system, news, instructions: isSaved ? undefined : instructions };
-  }
 }
 
-function announcement(system: string): OutputItem {
-  const content = `Since this conversation began, the tools or the instructions have changed. These hold from here on:\n\n${system}`;
-  return { ...userMessage(content), role: 'system' } as OutputItem;
+interface Interrupted extends ClaimedRun {
+  readonly held: HeldRun;
+}
+
+/** Whether the script belongs to these events. */
+function announces(events: readonly StreamEvent[], scriptId: string): boolean {
+  return extendHistory([], events).some((item) => item.type === 'script_execution' && item.script_id === scriptId);
 }

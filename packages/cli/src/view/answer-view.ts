@@ -18,45 +18,45 @@ import { markdownSink, PlainSink, SourceSink, type TextSink } from './text-sink.
 import { shortValue, shownValue } from './value.js';
 import { workPlanLines } from './work-plan.js';
 
-/** Takes the events of a run as they happen and shows them. */
+/** Receives the events of a run as they happen and shows them. */
 export interface EventView {
   take(event: StreamEvent): void;
-  /** Nothing more will come; the screen is left tidy. */
+  /** No more events follow; cleans up the screen. */
   end(): void;
 }
 
 type Payload = StreamEvent['payload'];
 
-/** Of what is waited for: the model. */
+/** The name of the model that the run waits for. */
 const MODEL = 'model';
 
 const SCRIPT_TOOL = 'run_script';
 
-/** Nobody who watches misses a line of progress. */
-/** Progress is shown as it comes, and a value speaks for itself. */
-const UNTOLD: ReadonlySet<string> = new Set(['progress-dropped', 'repair-last-value']);
+/** Shows every line of progress. */
+/** Shows progress as it comes; a value needs no comment. */
+const HIDDEN_CODES: ReadonlySet<string> = new Set(['progress-dropped', 'repair-last-value']);
 
 export interface AnswerViewOptions {
   isDryRun: boolean;
   /**
-   * For a conversation: Markdown is set, scripts are shown while they are written, and the model's name while it is
-   * waited for. At a terminal only; default: text is shown as it is.
+   * For a conversation: renders Markdown, shows scripts while they stream, and the model's name while it is awaited.
+   * Only at a terminal; default: text is shown unchanged.
    */
   model?: string;
 }
 
-/** A run for a person: the text, the scripts, each call, each line of the console, and how it ended. */
+/** Shows a run to a user: the text, the scripts, each call, each console line, and the end. */
 export class AnswerView implements EventView {
   readonly #screen: Screen;
   readonly #live: LiveCalls;
   readonly #isDryRun: boolean;
   readonly #model: string | undefined;
-  /** The items that are open and shown as they come. */
+  /** The open items, which are shown as they stream. */
   readonly #sinks = new Map<string, TextSink>();
-  /** Those of which something was shown. */
+  /** The items of which a part was shown. */
   readonly #begun = new Set<string>();
   readonly #shownCalls = new Set<string>();
-  /** Calls that a person has seen in a question. */
+  /** Calls that a user has seen in a question. */
   readonly #askedCalls = new Set<string>();
   #script: ScriptExecutionItem | undefined;
 
@@ -98,17 +98,17 @@ export class AnswerView implements EventView {
       case 'script_progress':
         return this.#screen.line(`  ${this.#screen.style.dim(`… ${visibleLine(payload.message)}`)}`);
       default:
-        // Approvals are shown by whoever asks; errors of the answer itself by the command.
+        // The questions show approvals; the command shows errors of the answer itself.
         return;
     }
   }
 
-  /** Calls that were shown before the script was put aside. */
+  /** Calls that were shown before the script was suspended. */
   knowCalls(callIds: Iterable<string>): void {
     for (const callId of callIds) this.#shownCalls.add(callId);
   }
 
-  /** Calls of a script that was cut off, before it goes on. */
+  /** Calls of an interrupted script, before it continues. */
   showCalls(operations: Outcome['operations']): void {
     for (const operation of operations) this.#showCall(operationToItem(operation));
     this.knowCalls(operations.map(({ callId }) => callId));
@@ -118,7 +118,7 @@ export class AnswerView implements EventView {
     for (const log of logs) this.#showLog(log);
   }
 
-  /** The end of a script that no event told of. */
+  /** The end of a script without an event. */
   showOutcome(outcome: Outcome): void {
     this.#showOutput(outcomeToOutputItem(outcome, { id: '', callId: '' }));
   }
@@ -128,7 +128,7 @@ export class AnswerView implements EventView {
     this.#screen.toLineStart();
   }
 
-  /** What comes next is the model's. */
+  /** The next output is the model's. */
   #awaitModel(): void {
     if (this.#model !== undefined) this.#live.start(MODEL, this.#model, undefined);
   }
@@ -150,7 +150,7 @@ export class AnswerView implements EventView {
       case 'function_call':
         return isChat && initial['name'] === SCRIPT_TOOL ? this.#sourceSink(initial) : undefined;
       case 'compaction':
-        this.#live.start(MODEL, 'sums up the conversation', undefined);
+        this.#live.start(MODEL, 'summarises the conversation', undefined);
         return undefined;
       default:
         return undefined;
@@ -168,7 +168,7 @@ export class AnswerView implements EventView {
     this.#sinks.get(id)?.push(delta);
   }
 
-  /** `whole`: what is shown where it came at once. */
+  /** `whole`: the text to show if it arrived at once. */
   #endSink(itemId: string, whole = ''): boolean {
     const sink = this.#sinks.get(itemId);
     if (!this.#begun.delete(itemId)) sink?.push(whole);
@@ -185,21 +185,21 @@ export class AnswerView implements EventView {
       case 'script_execution':
         return this.#showScript(item);
       case 'script_execution_output':
-        // What stands in for a result is for the model.
+        // Only the model reads a placeholder result.
         if (item.stands_in !== true) this.#showOutput(item);
         return this.#awaitModel();
       case 'function_call_output':
         return this.#awaitModel();
       case 'compaction':
         this.#live.end(MODEL);
-        this.#screen.line(this.#screen.style.dim('… the conversation was summed up, to go on with'));
+        this.#screen.line(this.#screen.style.dim('… the conversation was summarised to continue'));
         return this.#awaitModel();
       default:
         return;
     }
   }
 
-  /** Reasoning is for a person who watches; in a pipe it would pass for the answer. */
+  /** Reasoning is for a watching user; in a pipe it would pass for the answer. */
   #writeReasoning(text: string): void {
     if (this.#screen.isTerminal) this.#screen.write(this.#screen.style.dim(text));
   }
@@ -242,7 +242,7 @@ export class AnswerView implements EventView {
     else this.#screen.line(summary(output, this.#screen.style));
   }
 
-  /** The model reads a script's value; in a conversation a person only gets to know what it is about. */
+  /** The model reads a script's value; in a conversation the user sees only a summary. */
   #showValue(result: unknown): void {
     const value = this.#model === undefined ? shownValue(result) : shortValue(result);
     if (value === '') return;
@@ -256,9 +256,9 @@ export class AnswerView implements EventView {
 
   #showDiagnostics({ diagnostics = [], status }: ScriptExecutionOutputItem): void {
     for (const { severity, code, message, line } of diagnostics) {
-      // What TypeScript doubted has turned out well where the script has run and completed.
+      // TypeScript's doubts proved unfounded if the script has run and completed.
       const isSettled = code.startsWith('ts') && status === 'completed' && !this.#isDryRun;
-      if (severity === 'error' || isSettled || UNTOLD.has(code)) continue;
+      if (severity === 'error' || isSettled || HIDDEN_CODES.has(code)) continue;
       const place = line === undefined ? '' : `line ${line}: `;
       const word = severity === 'warning' ? 'warning' : 'note';
       this.#screen.warn(`${this.#screen.warningStyle.yellow(word)}: ${place}${visibleLine(message)}`);
@@ -266,7 +266,7 @@ export class AnswerView implements EventView {
   }
 }
 
-/** What deltas would have said of an item; a script is shown by its banner. */
+/** The text of an item without deltas; a script is shown by its banner. */
 function wholeText(item: OutputItem): string {
   if (item.type === 'message' || item.type === 'reasoning') return item.content;
   return item.type === 'function_call' ? item.arguments : '';

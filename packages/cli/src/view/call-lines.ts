@@ -8,7 +8,7 @@ export type Operation = Extract<StreamEvent['payload'], { type: 'tool_call_done'
 
 const MAX_REASON_LENGTH = 300;
 
-/** One line for one call that has ended: a mark, the tool, what it was about, how long it took, why it failed. */
+/** One line for a call that has ended: a mark, the tool, its subject, its duration, and its error. */
 export function callLine(operation: Operation, style: Style): string {
   const { mark, colour, word } = LOOKS[operation.status];
   const about = callSummary(operation.input);

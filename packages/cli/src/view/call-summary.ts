@@ -3,7 +3,7 @@ import { counted } from './durations.js';
 
 const MAX_ARGUMENT_LENGTH = 60;
 
-/** What a call is about, in a few safe characters: its first argument, or the files that a patch names. */
+/** The subject of a call in a few safe characters: its first argument, or the files that a patch names. */
 export function callSummary(input: unknown): string {
   if (typeof input !== 'object' || input === null) return input === undefined ? '' : short(scalar(input));
   const [first] = Object.values(input);
@@ -27,7 +27,7 @@ function stringArgument(text: string): string {
   return `${lines[0]} … (${counted(lines.length, 'line')})`;
 }
 
-/** Its quotes show where such a name begins and ends. */
+/** Its quotes show where such a name starts and ends. */
 function hasBlankEdge(text: string): boolean {
   return text !== text.trim();
 }

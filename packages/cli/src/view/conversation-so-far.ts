@@ -14,7 +14,7 @@ export interface SoFarSettings {
   readonly exportCommand: string;
 }
 
-/** The end of a conversation, in as many lines as fit, with a line that says how much came before. */
+/** The end of a conversation, in as many lines as fit, with a line that counts the omitted part. */
 export function conversationSoFar(items: readonly OutputItem[], settings: SoFarSettings): string[] {
   const { rows, columns, style, exportCommand } = settings;
   const lines = items.flatMap((item) => itemLines(item, style, columns));
@@ -46,7 +46,7 @@ function itemLines(item: OutputItem, style: Style, columns: number): string[] {
     case 'script_execution_output':
       return item.stands_in === true ? [] : summary(item, style).split('\n').map(fit);
     case 'compaction':
-      return [style.dim('… the conversation was summed up')];
+      return [style.dim('… the conversation was summarised')];
     default:
       return [];
   }

@@ -1,12 +1,12 @@
 /**
- * The text of one member of a JSON object that comes in pieces, as far as it is known. What is no such object gives
+ * The text of one member of a JSON object that arrives in pieces, as far as it is known. Any other text yields
  * nothing.
  *
- *   before ──"name": "──▶ inside ──"──▶ behind
+ * before ──"name": "──▶ inside ──"──▶ after
  */
 export class JsonTextMember {
   readonly #opening: RegExp;
-  #state: 'before' | 'inside' | 'behind' = 'before';
+  #state: 'before' | 'inside' | 'after' = 'before';
   #held = '';
 
   constructor(name: string) {
@@ -33,14 +33,14 @@ export class JsonTextMember {
     const isClosed = this.#held[whole.length] === '"';
     const taken = isClosed ? whole : text;
     this.#held = this.#held.slice(taken.length);
-    if (isClosed) this.#state = 'behind';
+    if (isClosed) this.#state = 'after';
     return decoded(taken);
   }
 }
 
 function decoded(text: string): string {
   try {
-    // A model may leave line ends as they are, which JSON does not.
+    // A model may leave line ends unescaped, which JSON does not allow.
     return JSON.parse(
       `"${text
         .replaceAll('\n', String.raw`\n`)

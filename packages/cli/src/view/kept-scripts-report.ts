@@ -14,8 +14,8 @@ import { commandLines } from './suspension-report.js';
 
 const WORDS: Readonly<Record<KeptScript['state'], string>> = {
   suspended: 'waits',
-  interrupted: 'cut off',
-  running: 'runs now',
+  interrupted: 'interrupted',
+  running: 'running',
   ended: 'ended',
   damaged: 'damaged',
 };
@@ -26,7 +26,7 @@ export function listLines(
   nowMs: number,
   screen: Screen,
 ): string[] {
-  if (scripts.length === 0) return ['Nothing waits for a decision.'];
+  if (scripts.length === 0) return ['No script waits for a decision.'];
   const fit = (line: string) => (screen.isTerminal ? cutToWidth(line, screen.columns) : line);
   const lines = scripts.flatMap((script) => {
     const head = `${script.scriptId}  ${WORDS[script.state]}  ${ago(nowMs - script.updatedAtMs)}`;
@@ -55,15 +55,15 @@ function what({ state, approvals, ended }: KeptScript): string[] {
 function hints(scripts: readonly KeptScript[]): string[] {
   return [
     ...(scripts.some(({ state }) => state === 'suspended')
-      ? [`${ownCommand()} approvals show ID tells more; ${ownCommand()} resume ID asks and goes on.`]
+      ? [`${ownCommand()} approvals show ID shows the details; ${ownCommand()} resume ID asks and resumes it.`]
       : []),
     ...(scripts.some(({ state }) => state === 'interrupted')
-      ? [`${ownCommand()} resume ID goes on with one that was cut off.`]
+      ? [`${ownCommand()} resume ID recovers an interrupted one.`]
       : []),
   ];
 }
 
-/** The script with the waiting lines marked, its plan, what it has done, and each call that waits. */
+/** The script with the waiting lines marked, its plan, its operations, and each pending call. */
 export function detailLines(
   details: KeptScriptDetails,
   origin: Origin | undefined,

@@ -5,10 +5,10 @@ import { shortDuration } from './durations.js';
 
 const FRAMES = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
 const FRAME_MS = 100;
-/** Calls that end sooner never show. */
+/** Calls that end sooner are never shown, in ms. */
 const PATIENCE_MS = 300;
 
-/** The tool calls that run now, on the screen's live line. The timer never holds the process open. */
+/** The running tool calls, on the screen's live line. The timer never keeps the process alive. */
 export class LiveCalls {
   readonly #screen: Screen;
   readonly #calls = new Map<string, { text: string; sinceMs: number }>();

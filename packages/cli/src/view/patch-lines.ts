@@ -6,7 +6,7 @@ import { counted } from './durations.js';
 const MAX_LINES = 60;
 const MAX_LENGTH = 200;
 
-/** The patch that a call has applied, a line each; none for other calls. */
+/** The patch that a call has applied, one line each; none for other calls. */
 export function patchLines({ status, input }: Operation, style: Style): string[] {
   const patch: unknown = (input as { patch?: unknown } | null | undefined)?.patch;
   if (status !== 'completed' || typeof patch !== 'string') return [];
@@ -17,7 +17,7 @@ export function patchLines({ status, input }: Operation, style: Style): string[]
   return left > 0 ? [...shown, `    ${style.dim(`… ${counted(left, 'more line')}`)}`] : shown;
 }
 
-/** What is shown of a patch before it is applied, with its lines in colour. Other text stays as it is. */
+/** Colours the lines of a patch before it is applied. Other text stays unchanged. */
 export function colouredDiff(text: string, style: Style): string {
   const lines = text.split('\n');
   if (!lines.some(isHead)) return text;

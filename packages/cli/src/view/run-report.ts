@@ -6,7 +6,7 @@ import { counted, shortDuration } from './durations.js';
 
 type Done = Extract<StreamEvent['payload'], { type: 'response_done' }>;
 
-/** How a run of an agent went. */
+/** The result of an agent's run. */
 export interface RunFigures {
   readonly answers: number;
   readonly durationMs: number;
@@ -39,19 +39,19 @@ function dollars(cost: number): string {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  max_turns: 'it has used all its answers (maxTurns of the agent)',
+  max_turns: 'it has reached its maximum number of answers (maxTurns of the agent)',
   token_budget: 'its token budget is used up',
   cost_budget: 'its cost budget is used up',
-  max_output_tokens: 'its answer was longer than it may be',
-  context_window: 'the conversation is longer than the model can take',
+  max_output_tokens: 'its answer exceeded the maximum length',
+  context_window: "the conversation exceeds the model's context window",
   content_filter: 'the provider’s filter stopped it',
   refusal: 'the model refused',
 };
 
-/** Why a run ended that did not complete; undefined where it did, or where it waits. */
+/** Why a run that did not complete ended; undefined if it completed, or if it waits. */
 export function endLine({ status, incomplete_reason: reason }: Done, style: Style): string | undefined {
   if (status === 'cancelled') return `${style.yellow('⊘')} stopped`;
   if (status !== 'incomplete') return undefined;
-  const known = typeof reason === 'string' ? (REASONS[reason] ?? visibleLine(reason)) : 'for a reason it did not say';
+  const known = typeof reason === 'string' ? (REASONS[reason] ?? visibleLine(reason)) : 'for an unknown reason';
   return `${style.yellow('…')} ended early: ${known}`;
 }

@@ -17,20 +17,20 @@ export function startedBanner(sha256: string, style: Style): string {
   return `${style.cyan('▶')} ${style.bold(`script ${shortHash(sha256)}`)}`;
 }
 
-/** A script that goes on; its text was shown when it began. */
+/** A script that continues; its text was shown at its start. */
 export function resumedBanner(scriptId: string, style: Style): string {
-  return `${style.cyan('▶')} ${style.bold(`script ${scriptId}`)} goes on`;
+  return `${style.cyan('▶')} ${style.bold(`script ${scriptId}`)} continues`;
 }
 
 export function replayBanner(scriptId: string, style: Style): string {
-  return `${style.cyan('▶')} ${style.bold(`script ${scriptId}`)} ${style.dim('(again as it went; no tool is called)')}`;
+  return `${style.cyan('▶')} ${style.bold(`script ${scriptId}`)} ${style.dim('(replay; no tool is called)')}`;
 }
 
 function shortHash(sha256: string): string {
   return sha256.slice(0, 8);
 }
 
-/** How a script ended, in one line or, after a failure, a few. */
+/** The end of a script, in one line or, after a failure, a few. */
 export function summary(output: ScriptExecutionOutputItem, style: Style): string {
   const took = `in ${shortDuration(output.metadata.duration_ms)}`;
   const calls = callCounts(output);
@@ -40,7 +40,7 @@ export function summary(output: ScriptExecutionOutputItem, style: Style): string
   return [`${style.red('✘')} failed ${took}${calls}`, ...failureLines(output.error, style)].join('\n');
 }
 
-/** What a dry run found that the script would call. */
+/** The calls of the script according to a dry run. */
 export function planLines({ plan = [] }: ScriptExecutionItem): string[] {
   return plan.map((call) => `  ${plannedCallLine(call)}`);
 }
@@ -61,7 +61,7 @@ function callCounts({ operations }: ScriptExecutionOutputItem): string {
 
 function failureLines(error: ScriptExecutionOutputItem['error'], style: Style): string[] {
   if (error === undefined) return [];
-  // What the compiler refuses says its place itself.
+  // The compiler's messages contain their place.
   const saysPlace = error.line === undefined || error.message.includes(`(line ${error.line}`);
   const place = saysPlace
     ? ''

@@ -6,17 +6,17 @@ import type { Style } from '../terminal/style.js';
 
 export interface SuspendedScript {
   scriptId: string;
-  /** Left out: only the commands are shown. */
+  /** Omitted: only the commands are shown. */
   details: Pick<KeptScriptDetails, 'pendingApprovals'> | undefined;
-  /** What the commands must repeat. */
+  /** The options that the commands must repeat. */
   options: readonly string[];
   style: Style;
   write: (line: string) => void;
 }
 
-/** What a script that was put aside waits for, and the exact commands that go on with it. */
+/** The pending approvals of a suspended script, and the exact commands that resume it. */
 export function showSuspended({ scriptId, details, options, style, write }: SuspendedScript): void {
-  write(`${style.yellow('⏸')} ${style.bold(`script ${scriptId}`)} is put aside until you decide`);
+  write(`${style.yellow('⏸')} ${style.bold(`script ${scriptId}`)} is suspended until you decide`);
   for (const request of details?.pendingApprovals ?? []) {
     write('');
     write(questionHead(request, style));
@@ -27,21 +27,21 @@ export function showSuspended({ scriptId, details, options, style, write }: Susp
   write(`  look      ${ownCommand()} approvals show ${scriptId}`);
 }
 
-/** What became of a script that was stopped in the middle, and can be gone on with. */
+/** The state of a script that was interrupted and can be recovered. */
 export function leftLines(scriptId: string, options: readonly string[], style: Style): string[] {
   return [
-    `${style.yellow('⏸')} ${style.bold(`script ${scriptId}`)} was cut off; what it had done is kept`,
+    `${style.yellow('⏸')} ${style.bold(`script ${scriptId}`)} was interrupted; its completed work is stored`,
     ...commandLines(scriptId, 'interrupted', options),
   ];
 }
 
-/** The commands that go on with a script, ready to be pasted. */
+/** The commands that resume a script, ready to be pasted. */
 export function commandLines(
   scriptId: string,
   state: 'suspended' | 'interrupted',
   options: readonly string[],
 ): string[] {
   const resume = [ownCommand(), 'resume', scriptId, ...options.map(shellWord)].join(' ');
-  if (state === 'suspended') return [`  approve   ${resume} --approve`, `  refuse    ${resume} --deny`];
-  return [`  go on     ${resume}`, `  forget    ${ownCommand()} approvals delete ${scriptId}`];
+  if (state === 'suspended') return [`  approve   ${resume} --approve`, `  deny      ${resume} --deny`];
+  return [`  resume    ${resume}`, `  delete    ${ownCommand()} approvals delete ${scriptId}`];
 }

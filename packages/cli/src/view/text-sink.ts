@@ -2,13 +2,13 @@ import { MarkdownStream } from '../terminal/markdown.js';
 import type { Screen } from '../terminal/screen.js';
 import { VisibleStream } from '../terminal/untrusted.js';
 
-/** Shows the text of one item as it comes. */
+/** Shows the text of one item as it streams. */
 export interface TextSink {
   push(text: string): void;
   end(): void;
 }
 
-/** Text as it is. */
+/** Shows text unchanged. */
 export class PlainSink implements TextSink {
   readonly #write: (text: string) => void;
   readonly #stream = new VisibleStream();
@@ -29,7 +29,7 @@ export class PlainSink implements TextSink {
   }
 }
 
-/** What a model says, at a terminal. */
+/** Shows a model's text at a terminal. */
 export function markdownSink(screen: Screen): TextSink {
   let hasBegun = false;
   const write = (text: string) => {
@@ -40,17 +40,17 @@ export function markdownSink(screen: Screen): TextSink {
   return new MarkdownStream(write, screen.style, () => screen.columns);
 }
 
-/** A script while it is written. */
+/** Shows a script while it streams. */
 export class SourceSink implements TextSink {
   readonly #screen: Screen;
   readonly #decode: (text: string) => string;
   readonly #stream = new VisibleStream();
   #isLineOpen = false;
   #hasBegun = false;
-  /** Lines without text, until one with text follows. */
+  /** Blank lines that are held until one with text follows. */
   #blankLines = 0;
 
-  /** `decode` makes the source of what comes. */
+  /** `decode` converts the stream to source text. */
   constructor(screen: Screen, decode: (text: string) => string = (text) => text) {
     this.#screen = screen;
     this.#decode = decode;

@@ -1,22 +1,38 @@
-import type { OutputItem, Thread, TurnItems } from '@toolscript/core/protocol';
+import type { Approval, OutputItem, Thread, TurnItems } from '@toolscript/core/protocol';
 
-/** A conversation as a Markdown document. */
-export function threadMarkdown({ title, workspace, createdAt }: Thread, turns: readonly TurnItems[]): string {
+/** A conversation as a Markdown document. `pending`: its pending approvals. */
+export function threadMarkdown(
+  { title, workspace, createdAt }: Thread,
+  turns: readonly TurnItems[],
+  pending: readonly Approval[] = [],
+): string {
   const about = [new Date(createdAt).toISOString().slice(0, 10), workspace].filter((part) => part !== '').join(' · ');
   const blocks = [`# ${onOneLine(title)}`, about];
   let speaker: string | undefined;
   const items = turns.flatMap((turn) => turn.items);
   const scripts = new Set(items.flatMap((item) => (item.type === 'script_execution' ? [item.call_id] : [])));
   for (const item of items) {
-    // The call that brought a script says the same.
+    // The call that contained the script shows the same.
     const block = item.type === 'function_call' && scripts.has(item.call_id) ? undefined : blockOf(item);
     if (block === undefined) continue;
     const said = speakerOf(item);
     if (said !== speaker) blocks.push(`## ${said}`);
     speaker = said;
-    blocks.push(block);
+    blocks.push(block, ...waitingBlocks(item, pending));
   }
   return `${blocks.join('\n\n')}\n`;
+}
+
+/** The pending approvals of a script, or of a call. */
+function waitingBlocks(item: OutputItem, pending: readonly Approval[]): string[] {
+  const requests = pending.flatMap(({ request }) => {
+    if (item.type === 'script_execution') return request.scriptId === item.script_id ? [request] : [];
+    return item.type === 'function_call' && request.callId === item.call_id ? [request] : [];
+  });
+  return requests.map(
+    ({ tool, scriptId, inputJson }) =>
+      `Waits for a decision about \`${tool}\`${scriptId === undefined ? '' : ` (script \`${scriptId}\`)`}:\n\n${fenced(inputJson, 'json')}`,
+  );
 }
 
 function speakerOf(item: OutputItem): string {
@@ -24,7 +40,7 @@ function speakerOf(item: OutputItem): string {
   return { user: 'You', system: 'Instructions', assistant: 'Assistant' }[item.role];
 }
 
-/** Undefined where there is nothing to show. */
+/** Undefined if there is nothing to show. */
 function blockOf(item: OutputItem): string | undefined {
   switch (item.type) {
     case 'message':
@@ -42,7 +58,7 @@ function blockOf(item: OutputItem): string | undefined {
         .map(({ step, status }) => `- [${status === 'completed' ? 'x' : ' '}] ${onOneLine(step)}`)
         .join('\n');
     case 'compaction':
-      return `Summary of what was said before:\n\n${item.summary.trim()}`;
+      return `Summary of the earlier conversation:\n\n${item.summary.trim()}`;
     case 'error':
       return `Error ${item.code}: ${item.message}`;
     case 'reasoning':
@@ -58,7 +74,7 @@ function resultBlock(item: Extract<OutputItem, { type: 'script_execution_output'
   return text === '' ? `The script ${item.status}.` : `The script ${item.status}:\n\n${fenced(text)}`;
 }
 
-/** No fence in the text ends it. */
+/** A fence that the text cannot end. */
 function fenced(text: string, language = ''): string {
   const ticks = Math.max(2, ...(text.match(/`+/gu) ?? []).map(({ length }) => length));
   const fence = '`'.repeat(ticks + 1);

@@ -4,7 +4,7 @@ const MAX_LENGTH = 4_000;
 const MAX_LINES = 60;
 const SHORT_LENGTH = 200;
 
-/** A script's value as pretty JSON, safe and cut; empty where there is none. */
+/** A script's value as pretty JSON, safe and truncated; empty if there is none. */
 export function shownValue(value: unknown): string {
   if (value === undefined || value === null) return '';
   const json = JSON.stringify(value, undefined, 2);
@@ -14,7 +14,7 @@ export function shownValue(value: unknown): string {
   return visible(shown) + (left > 0 ? `\n[… ${left} more characters; --json prints them all]` : '');
 }
 
-/** A value in a line or two, for whoever knows that the model reads all of it. */
+/** A value in a line or two, because the model reads all of it. */
 export function shortValue(value: unknown): string {
   if (value === undefined || value === null) return '';
   const json = JSON.stringify(value);

@@ -6,7 +6,7 @@ import { counted } from './durations.js';
 const MAX_STEPS = 40;
 const MAX_STEP_LENGTH = 200;
 
-/** The plan that a call of `updatePlan` has recorded, a line a step; none for other calls. */
+/** The plan that a call of `updatePlan` has recorded, one line a step; none for other calls. */
 export function workPlanLines({ tool, status, input }: Operation, style: Style): string[] {
   if (tool !== 'updatePlan' || status !== 'completed') return [];
   const steps = stepsOf(input);
@@ -20,7 +20,7 @@ interface Step {
   readonly status: 'pending' | 'in_progress' | 'completed';
 }
 
-/** A host may have a tool of the same name with arguments of its own. */
+/** A host may have a tool of the same name with different arguments. */
 function stepsOf(input: unknown): readonly Step[] {
   const plan: unknown = (input as { plan?: unknown } | null | undefined)?.plan;
   return Array.isArray(plan) && plan.every(isStep) ? plan : [];

@@ -9,7 +9,7 @@ import { atTerminal, command, hasTerminal, PROMPT } from '../support/terminal.js
 const GIT = "return (await tools.exec({ command: ['git', 'status', '--short'] })).timedOut;";
 const COVERS = 'every command that begins with `git status`, whatever follows';
 
-/** A person's own folder and two workspaces. */
+/** A user's own folder and two workspaces. */
 function place() {
   const config = temporaryFolder();
   return { env: { XDG_CONFIG_HOME: config }, config, workspace: temporaryFolder(), other: temporaryFolder() };
@@ -30,7 +30,7 @@ describe.skipIf(!hasTerminal)('always allow this (skipped where util-linux `scri
     expect(first.status).toBe(0);
     expect(first.shown).toContain(`[w] would always allow in this workspace: ${COVERS}`);
     expect(first.shown.indexOf(COVERS)).toBeLessThan(first.shown.indexOf(PROMPT));
-    expect(first.shown).toContain('always in this workspace (toolscript rules takes it back)');
+    expect(first.shown).toContain('always in this workspace (toolscript rules --remove ends it)');
 
     const [file, ...more] = filesBelow(config);
     expect(more).toEqual([]);
@@ -198,7 +198,7 @@ describe('toolscript rules', () => {
   it('lists them, takes one back, and all', async () => {
     const { env, workspace, folder } = openedFolder();
     const rules = (...args: string[]) => toolscript(['rules', '--cwd', workspace, ...args], { env });
-    expect((await rules()).stdout).toBe(`Nothing is always allowed in ${workspace}.\n`);
+    expect((await rules()).stdout).toBe(`No calls are always allowed in ${workspace}.\n`);
     for (const name of ['one', 'two\u202e', 'three']) await folder.add(ruleFor(name));
     expect((await rules()).stdout).toBe(
       `Always allowed in ${workspace}:\n1. every call of one\n2. every call of two\\u{202e}\n3. every call of three\n`,
@@ -214,7 +214,7 @@ describe('toolscript rules', () => {
       const { status, stderr } = await rules(`--remove=${wrong}`);
       expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining('there is no such rule') });
     }
-    expect((await rules('--clear')).stdout).toContain(`Nothing is always allowed in ${workspace}.`);
+    expect((await rules('--clear')).stdout).toContain(`No calls are always allowed in ${workspace}.`);
     expect(await folder.list(() => {})).toEqual([]);
     expect((await rules('--clear', '--remove', '1')).status).toBe(2);
   });

@@ -34,7 +34,7 @@ describe.skipIf(!hasTerminal)('a question at a terminal (skipped where util-linu
     const folder = temporaryFolder();
     const { status, shown } = await atTerminal(command(folder, WRITE), [
       ['', 'y'],
-      ['What was typed before this question is no answer to it', ''],
+      ['Keys that were typed before this question were ignored', ''],
       [PROMPT, 'n'],
     ]);
     expect(status, shown).toBe(1);
@@ -153,7 +153,7 @@ await run({ path: 'c.txt', content: 'c' });`;
       command(folder, WRITE),
       [
         [PROMPT, 'e'],
-        ['no JSON', ''],
+        ['is not JSON', ''],
         [PROMPT, 'e'],
         ['do not fit', ''],
         [PROMPT, 'e'],

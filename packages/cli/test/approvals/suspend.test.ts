@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, truncateSyn
 import { join } from 'node:path';
 import { StreamEventSchema } from '@toolscript/core/protocol';
 import { describe, expect, it } from 'vitest';
-import { obtainSuspensionKey } from '#cli/state/suspension-key.js';
+import { obtainKeyFile } from '@toolscript/core';
 import { finished, PROGRAM, said, start, temporaryFolder } from '../support/program.js';
 import { Place, scriptIdIn } from '../support/place.js';
 import { atTerminal, hasTerminal, PROMPT } from '../support/terminal.js';
@@ -99,7 +99,7 @@ describe('a script that needs an approval, without a terminal', () => {
     const place = new Place();
     const { id } = await place.suspend(WRITE);
     for (const [input, why] of [
-      ['{', 'no JSON'],
+      ['{', 'is not JSON'],
       ['{"path":"b.txt","content":1}', 'content'],
     ] as const) {
       const refused = await place.run(['resume', id, '--approve', '--input', input]);
@@ -144,7 +144,7 @@ describe('a script that needs an approval, without a terminal', () => {
     expect((await place.run(['eval', '-e', "return (await tools.listDir({ path: '.' })).entries.length"])).status).toBe(
       0,
     );
-    expect((await place.run(['approvals'])).stdout).toContain('Nothing waits');
+    expect((await place.run(['approvals'])).stdout).toContain('No script waits');
     expect(existsSync(place.data)).toBe(false);
   });
 });
@@ -164,7 +164,7 @@ describe('what is kept', () => {
   });
 
   it.each([
-    ['is readable by others', (key: string) => chmodSync(key, 0o644), 'can be opened by others'],
+    ['is readable by others', (key: string) => chmodSync(key, 0o644), 'is accessible to other users'],
     ['is too short', (key: string) => writeFileSync(key, 'short'), 'needs 32'],
   ])('is refused where the key %s', async (_name, spoil, why) => {
     const place = new Place();
@@ -194,7 +194,7 @@ describe('what is kept', () => {
     writeFileSync(slot, sealed.replace(/(sealed":"[\w+/]{40})./u, '$1!'));
     const changed = await place.run(['resume', id, '--approve']);
     expect(changed.status).toBe(2);
-    expect(changed.stderr).toContain(`To go on with it: toolscript resume ${id}`);
+    expect(changed.stderr).toContain(`To recover it: toolscript resume ${id}`);
     expect((await place.run(['approvals', 'show', id])).stdout).toContain('can no longer be read');
     const journal = place.kept('scripts', 'journal', `${id}.jsonl`);
     truncateSync(journal, statSync(journal).size - 40);
@@ -211,8 +211,8 @@ describe('what is kept', () => {
   it('is one key for processes that make it at once', async () => {
     const folder = temporaryFolder();
     const path = join(folder, 'a', 'suspension.key');
-    const script = `import { obtainSuspensionKey } from '#cli/state/suspension-key.js';
-process.stdout.write(Buffer.from(obtainSuspensionKey(process.argv[1])).toString('hex'))`;
+    const script = `import { obtainKeyFile } from '@toolscript/core';
+process.stdout.write(Buffer.from(obtainKeyFile(process.argv[1])).toString('hex'))`;
     const cwd = new URL('../..', import.meta.url).pathname;
     const keys = await Promise.all(
       Array.from({ length: 6 }, () =>
@@ -221,7 +221,7 @@ process.stdout.write(Buffer.from(obtainSuspensionKey(process.argv[1])).toString(
     );
     expect(keys.map(({ stderr }) => stderr).join('')).toBe('');
     expect(new Set(keys.map(({ stdout }) => stdout))).toEqual(
-      new Set([Buffer.from(obtainSuspensionKey(path)).toString('hex')]),
+      new Set([Buffer.from(obtainKeyFile(path)).toString('hex')]),
     );
     expect(readdirSync(join(folder, 'a'))).toEqual(['suspension.key']);
   });
@@ -249,9 +249,9 @@ describe('toolscript resume', () => {
     const [{ approvalId } = { approvalId: '' }] = await pending(place, id);
     const refusals: [string[], string][] = [
       [[id], approvalId],
-      [['scr_nothing', '--approve'], 'no kept script'],
+      [['scr_nothing', '--approve'], 'no stored script'],
       [[id, '--approve', 'apr_x'], approvalId],
-      [[id, '--approve', '--deny'], 'name the approvals'],
+      [[id, '--approve', '--deny'], 'Name the approvals'],
       [[id, '--approve', approvalId, '--deny', approvalId], 'both'],
       [[id, '--note', 'x'], '--approve or --deny'],
       [[id, '--deny', '--input', '{}'], 'Add --approve'],
@@ -328,7 +328,7 @@ describe('a script that was cut off', () => {
       expect(ended.status).toBe(status);
       const { stdout } = await place.run(['approvals']);
       const id = scriptIdIn(stdout);
-      expect(stdout).toContain('cut off');
+      expect(stdout).toContain('interrupted');
       if (signal !== 'SIGKILL') expect(ended.stdout).toContain(`toolscript resume ${id} --exec-sandbox off`);
       expect((await place.run(['approvals', 'show', id])).stdout).toContain('? exec sleep 30');
       expect((await place.run(['resume', id, '--approve'])).status).toBe(2);
@@ -409,9 +409,9 @@ describe('toolscript approvals', () => {
       expect(shown).toContain(part);
     expect(shown).not.toContain('\u202e');
     expect((await place.run(['approvals', 'delete', 'scr_no'])).status).toBe(2);
-    expect((await place.run(['approvals', 'prune'])).stdout).toContain('Nothing is old enough');
-    expect((await place.run(['approvals', 'delete', id])).stdout).toBe(`Forgotten: ${id}\n`);
-    expect((await place.run(['approvals'])).stdout).toBe('Nothing waits for a decision.\n');
+    expect((await place.run(['approvals', 'prune'])).stdout).toContain('No script is old enough');
+    expect((await place.run(['approvals', 'delete', id])).stdout).toBe(`Deleted: ${id}\n`);
+    expect((await place.run(['approvals'])).stdout).toBe('No script waits for a decision.\n');
     const { id: other } = await place.suspend(WRITE);
     expect((await place.run(['approvals', 'prune', '--waiting-days', '0', '--json'])).stdout).toContain(other);
     expect(readdirSync(place.kept('scripts', 'images'))).toEqual([]);

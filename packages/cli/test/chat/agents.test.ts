@@ -50,11 +50,11 @@ describe('agents of the person’s own', () => {
     write(scene.ownFile('agents/closed.json'), { slug: 'closed', provider });
     write(scene.ownFile('agents/open.json'), { slug: 'open', provider: { ...provider, allowInsecureHttp: true } });
     const env = { MY_KEY: 'the key' };
-    const closed = await scene.toolscript(['Compute', '--agent', 'closed'], { env });
+    const closed = await scene.run(['Compute', '--agent', 'closed'], { env });
     expect(closed.status).toBe(2);
     expect(closed.stderr).toContain('set allowInsecureHttp: true');
     expect(server.requests).toEqual([]);
-    const open = await scene.toolscript(['Compute', '--agent', 'open'], { env });
+    const open = await scene.run(['Compute', '--agent', 'open'], { env });
     expect({ status: open.status, stderr: open.stderr }).toEqual({ status: 0, stderr: '' });
   });
 
@@ -72,7 +72,7 @@ describe('agents of the person’s own', () => {
        export default { slug: 'coder', carrier: 'text', tools: ['readFile'], maxTurns: bounds.maxTurns,
          provider: { api, model: 'm', baseUrl: '${server.baseUrl}', apiKeyEnv: 'MY_KEY' } };`,
     );
-    const { status, stdout, stderr } = await scene.toolscript(['Go', '--agent', 'coder'], {
+    const { status, stdout, stderr } = await scene.run(['Go', '--agent', 'coder'], {
       env: { MY_KEY: 'the key' },
     });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -89,7 +89,7 @@ describe('agents of the person’s own', () => {
       provider: { api: 'openai-chat', model: 'old', baseUrl: server.baseUrl, apiKeyEnv: 'MY_KEY' },
     });
     write(scene.ownFile('config.json'), { agent: 'mine', models: { mine: 'new' } });
-    const { status } = await scene.toolscript(['Hello there'], { env: { MY_KEY: 'the key' } });
+    const { status } = await scene.run(['Hello there'], { env: { MY_KEY: 'the key' } });
     expect(status).toBe(0);
     expect(server.requests).toMatchObject([{ model: 'new' }]);
   });
@@ -101,10 +101,10 @@ describe('agents of the person’s own', () => {
       slug: 'mine',
       provider: { api: 'openai-chat', model: 'm', baseUrl: server.baseUrl, apiKeyEnv: 'MY_KEY' },
     });
-    const missing = await scene.toolscript(['Hello there', '--agent', 'mine']);
+    const missing = await scene.run(['Hello there', '--agent', 'mine']);
     expect(missing).toMatchObject({ status: 2, stdout: '' });
     expect(missing.stderr).toContain('set MY_KEY');
-    const wrong = await scene.toolscript(['Hello there', '--agent', 'mine'], { env: { MY_KEY: 'sk-secret-wrong' } });
+    const wrong = await scene.run(['Hello there', '--agent', 'mine'], { env: { MY_KEY: 'sk-secret-wrong' } });
     expect(wrong.status).toBe(1);
     expect(wrong.stderr).toContain('The API key is wrong');
     expect(wrong.stdout + wrong.stderr).not.toContain('sk-secret-wrong');
@@ -114,7 +114,7 @@ describe('agents of the person’s own', () => {
     ['{ "slug": "a", "modle": 1 }', 'unknown key "modle"'],
     ['{ "slug": "a", "limits": { "timeoutMs": "soon" } }', 'limits.timeoutMs'],
     ['{ "slug": "a", "costBudget": 1 }', 'costBudget needs prices'],
-    ['[]', 'holds no agent'],
+    ['[]', 'contains no agent'],
     ['{', 'is not JSON'],
   ])('with a mistake in the file are named with it: %s', async (content, said) => {
     const scene = new Scene();
@@ -133,7 +133,7 @@ describe('agents of the person’s own', () => {
     write(scene.ownFile('agents/bad.ts'), 'export default { get slug() { throw new Error("nor tomorrow"); } };');
     expect((await bad()).stderr).toContain('nor tomorrow');
     write(scene.ownFile('agents/bad.ts'), 'export default { slug: "other" };');
-    expect((await bad()).stderr).toContain('named as its file');
+    expect((await bad()).stderr).toContain("is its file's name");
     write(scene.ownFile('agents/bad.ts'), 'export const other = 1;');
     expect((await bad()).status).toBe(2);
   });
@@ -148,7 +148,7 @@ describe('agents of a workspace', () => {
     const untrusted = await scene.chat('x', [text('y')], ['--agent', 'reader']);
     expect(untrusted.status).toBe(2);
     expect(untrusted.stderr).toContain('you have not trusted this folder');
-    await scene.toolscript(['trust']);
+    await scene.run(['trust']);
     const trusted = await scene.chat('x', [script('return Object.keys(tools)'), text('y')], ['--agent', 'reader']);
     expect({ status: trusted.status, stderr: trusted.stderr }).toEqual({ status: 0, stderr: '' });
     expect(trusted.stdout).toContain('"readFile"');
@@ -156,15 +156,15 @@ describe('agents of a workspace', () => {
   });
 
   it.each([
-    [{ ...reader, provider: { ...reader.provider, baseUrl: 'http://127.0.0.1:1/v1' } }, '"baseUrl" cannot be set'],
-    [{ ...reader, provider: { ...reader.provider, apiKeyEnv: 'AWS_SECRET' } }, '"apiKeyEnv" cannot be set'],
-    [{ ...reader, provider: { ...reader.provider, allowInsecureHttp: true } }, '"allowInsecureHttp" cannot be set'],
-    [{ ...reader, pack: 'all' }, '"pack" cannot be set'],
+    [{ ...reader, provider: { ...reader.provider, baseUrl: 'http://127.0.0.1:1/v1' } }, 'cannot set "baseUrl"'],
+    [{ ...reader, provider: { ...reader.provider, apiKeyEnv: 'AWS_SECRET' } }, 'cannot set "apiKeyEnv"'],
+    [{ ...reader, provider: { ...reader.provider, allowInsecureHttp: true } }, 'cannot set "allowInsecureHttp"'],
+    [{ ...reader, pack: 'all' }, 'cannot set "pack"'],
     [{ ...reader, maxTurns: 10_000 }, '"maxTurns" of a workspace'],
   ])('say neither where keys go nor what else there is, nor how long a run may be', async (agent, said) => {
     const scene = new Scene();
     write(join(scene.workspace, '.toolscript/agents/reader.json'), agent);
-    await scene.toolscript(['trust']);
+    await scene.run(['trust']);
     const { status, stderr } = await scene.chat('x', [text('y')], ['--agent', 'reader']);
     expect(status).toBe(2);
     expect(stderr).toContain(said);
@@ -173,10 +173,10 @@ describe('agents of a workspace', () => {
   it('take no name of those that come along', async () => {
     const scene = new Scene();
     write(join(scene.workspace, '.toolscript/agents/claude-sonnet.json'), { ...reader, slug: 'claude-sonnet' });
-    await scene.toolscript(['trust']);
+    await scene.run(['trust']);
     const { status, stderr } = await scene.chat('x', [text('y')], ['--agent', 'claude-sonnet']);
     expect(status).toBe(2);
-    expect(stderr).toContain('cannot take the name');
+    expect(stderr).toContain('of a built-in agent');
   });
 
   it('widen no limit, no mode and no tools, and take no name of the person’s', async () => {
@@ -184,7 +184,7 @@ describe('agents of a workspace', () => {
     const wide = { ...reader, mode: 'enabled', limits: { maxToolCalls: 1000 }, tools: ['readFile', 'exec'] };
     write(join(scene.workspace, '.toolscript/agents/reader.json'), wide);
     write(join(scene.workspace, 'toolscript.config.json'), { expose: { tools: ['readFile', 'listDir'] } });
-    await scene.toolscript(['trust']);
+    await scene.run(['trust']);
     const code = "return [Object.keys(tools), await tools.readFile({ path: 'no' }).catch((e) => e.name)]";
     const { stdout, stderr } = await scene.chat(
       'x',
@@ -217,7 +217,7 @@ describe('the mode of the user’s own configuration', () => {
       provider: { api: 'openai-chat', model: 'm' },
     });
     write(scene.ownFile('config.json'), { mode, approve: 'auto' });
-    await scene.toolscript(['trust']);
+    await scene.run(['trust']);
     const code = "await tools.writeFile({ path: 'written', content: '' })";
     const { stdout } = await scene.chat('x', [script(code), text('Done.')], ['--agent', 'wide']);
     expect(stdout).toContain(said);
@@ -244,7 +244,7 @@ describe('an agents folder with something else in it', () => {
     write(inside, { slug: 'ln', provider: { api: 'openai-chat', model: 'm', baseUrl: 'http://127.0.0.1:1/v1' } });
     mkdirSync(scene.ownFile('agents'), { recursive: true });
     symlinkSync(inside, scene.ownFile('agents/ln.json'));
-    const { status, stderr } = await scene.toolscript(['Hello there', '--agent', 'ln']);
+    const { status, stderr } = await scene.run(['Hello there', '--agent', 'ln']);
     expect(status).toBe(2);
     expect(stderr).toContain('leads into the workspace');
   });

@@ -42,7 +42,7 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
     expect(shown).toContain('  │ const sum = 6 * 7;\n  │ return sum;\n');
     expect(shown).toContain('→ 42');
     expect(shown).toContain('It is 42.\n\n• really');
-    expect(shown).toMatch(/To go on: .* --thread thr_\w+/u);
+    expect(shown).toMatch(/To continue: .* --thread thr_\w+/u);
   });
 
   it('shows what was said before where it is continued, with what still waits', async () => {
@@ -57,7 +57,7 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
     const { shown } = await talk([], presses, { more: '--continue', scene });
     expect(shown).toMatch(/› What is it\?\n▶ script .*\n✔ completed in .*\nIt is 42\.\n/u);
     expect(shown).toMatch(/› Make it\n▶ script .*\n⏸ A script waits for your decision: \/resume asks you\.\n/u);
-    expect(shown).toContain('you said 2 things before');
+    expect(shown).toContain('after 2 prompts');
   });
 
   it('asks in place, and does what was said', async () => {
@@ -82,7 +82,7 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
       [
         [SIGN, 'Make it\r'],
         [PROMPT, 's'],
-        ['is put aside until you decide', ''],
+        ['is suspended until you decide', ''],
         [SIGN, '/resume\r'],
         [PROMPT, 'y'],
         ['Made.', ''],
@@ -116,7 +116,7 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
       [
         [SIGN, 'Make it\r'],
         [PROMPT, CTRL_C],
-        ['is put aside until you decide', ''],
+        ['is suspended until you decide', ''],
         [SIGN, 'Still there?\r'],
         ['Here I am.', ''],
         [SIGN, '/resume\r'],
@@ -164,7 +164,7 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
       [
         [SIGN, 'Make it\r'],
         ['Wait for it.', 'y\ry'],
-        ['is no answer to it', ''],
+        ['were ignored', ''],
         [PROMPT, 'n'],
         ['Not made.', ''],
         [SIGN, CTRL_D],
@@ -179,7 +179,7 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
       [],
       [
         [SIGN, CTRL_C],
-        ['once more leaves', ''],
+        ['Press Ctrl-C again to exit', ''],
         [SIGN, CTRL_C],
       ],
     );
@@ -191,11 +191,11 @@ describe.skipIf(!hasTerminal)('a conversation at a terminal (skipped where util-
       [text('A path.')],
       [
         [SIGN, '/help\r'],
-        ['begin another conversation', ''],
+        ['start another conversation', ''],
         [SIGN, '/resum\r'],
         ['Did you mean /resume?', ''],
         [SIGN, '/resume\r'],
-        ['Nothing of this conversation waits', ''],
+        ['No script of this conversation waits', ''],
         [SIGN, '/etc/hosts is what?\r'],
         ['A path.', ''],
         [SIGN, '/quit\r'],

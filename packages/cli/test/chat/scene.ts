@@ -31,7 +31,7 @@ export class Scene extends Place {
     return options === undefined ? this.run(args) : this.toolscript(args, options);
   }
 
-  /** A file of this name in the person's own folder. */
+  /** A file of this name in the user's own folder. */
   ownFile(name: string): string {
     return join(this.base, 'config', 'toolscript', name);
   }

@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StreamEventSchema } from '@toolscript/core/protocol';
 import { describe, expect, it } from 'vitest';
+import { scriptIdIn } from '../support/place.js';
 import { finished, PROGRAM, said, start, type Finished } from '../support/program.js';
 import { Scene, script, text } from './scene.js';
 
@@ -67,7 +68,9 @@ describe('a conversation', () => {
     );
     await said(child, '"type":"script_log"');
     const held = await scene.chat('Now?', [text('Yes.')], ['--continue']);
-    const sentence = `toolscript: This conversation is open in another process (${child.pid}). End that one first.\n`;
+    const { pid } = child;
+    const [{ threadId } = { threadId: '' }] = await listed(scene);
+    const sentence = `toolscript: The conversation ${threadId} is open in another process (${pid}). End that process first.\n`;
     expect(held).toMatchObject({ status: 2, stdout: '', stderr: sentence });
     child.kill('SIGKILL');
     await new Promise((resolve) => child.once('close', resolve));
@@ -90,7 +93,6 @@ describe('toolscript threads', () => {
     const { stdout } = await scene.run(['threads', 'rename', id.slice(0, 9), 'The answer']);
     expect(stdout).toBe(`${id} is now called The answer\n`);
     expect(await listed(scene)).toMatchObject([{ threadId: id, title: 'The answer' }]);
-    expect((await scene.run(['threads', 'rename', id, ' '])).stderr).toContain('The title is empty');
   });
 
   it('exports one as Markdown, to stdout or to a file for its owner', async () => {
@@ -102,8 +104,43 @@ describe('toolscript threads', () => {
     expect(await scene.run(['threads', 'export', id, '-o', file])).toMatchObject({ status: 0, stderr: '' });
     expect(readFileSync(file, 'utf8')).toBe(stdout);
     expect(statSync(file).mode & 0o077).toBe(0);
+    const again = join(scene.base, 'public.md');
+    writeFileSync(again, 'Before', { mode: 0o644 });
+    expect((await scene.run(['threads', 'export', id, '-o', again])).status).toBe(0);
+    expect([readFileSync(again, 'utf8'), statSync(again).mode & 0o077]).toEqual([stdout, 0]);
     const missing = await scene.run(['threads', 'export', id, '-o', join(scene.base, 'none', 'out.md')]);
     expectRefusal(missing, join(scene.base, 'none', 'out.md'), 'ENOENT');
+  });
+
+  it('exports to no folder, and through no link', async () => {
+    const { scene, id } = await withConversation();
+    const [target, link] = [join(scene.base, 'target'), join(scene.base, 'link')];
+    writeFileSync(target, 'Before');
+    symlinkSync(target, link);
+    const folder = await scene.run(['threads', 'export', id, '-o', scene.base]);
+    expect(folder).toMatchObject({ status: 2, stderr: `toolscript: ${scene.base} is a folder. Name a file in it.\n` });
+    const linked = await scene.run(['threads', 'export', id, '-o', link]);
+    expect(linked).toMatchObject({ status: 2, stdout: '' });
+    expect(linked.stderr).toContain(`${link} is a link or a device`);
+    expect(readFileSync(target, 'utf8')).toBe('Before');
+    expect(readdirSync(scene.base).filter((name) => name.startsWith('.'))).toEqual([]);
+  });
+
+  it('exports with what it waits for, and says so', async () => {
+    const scene = new Scene();
+    const writes = script("return await tools.writeFile({ path: 'b.txt', content: 'b' })");
+    expect((await scene.chat('Write', [writes])).status).toBe(3);
+    const [{ threadId: id } = { threadId: '' }] = await listed(scene);
+    const { stdout, stderr } = await scene.run(['threads', 'export', id]);
+    const scriptId = scriptIdIn(stdout);
+    expect(stdout).toContain(`Waits for a decision about \`writeFile\` (script \`${scriptId}\`):`);
+    const waits = `toolscript: The script ${scriptId} waits for a decision. To decide: toolscript resume ${scriptId}\n`;
+    expect(stderr).toBe(waits);
+    expect((await scene.run(['threads', 'export', id, '--format', 'jsonl'])).stderr).toBe(waits);
+    expect((await scene.run(['resume', scriptId, '--approve', ...scene.model(text('Done.'))])).status).toBe(0);
+    const after = await scene.run(['threads', 'export', id]);
+    expect(after.stderr).toBe('');
+    expect(after.stdout).not.toContain('Waits for a decision');
   });
 
   it('exports one as events, one a line', async () => {
@@ -124,6 +161,27 @@ describe('toolscript threads', () => {
     expect(none.stderr).toContain('There is no conversation thr_none');
     expect((await scene.run(['threads', 'delete', id, id.slice(0, 9)])).stdout).toBe(`${id} is deleted.\n`);
     expect(await listed(scene)).toEqual([]);
+  });
+
+  it('deletes none that another process works on, which goes on unharmed', async () => {
+    const { scene, id: idle } = await withConversation();
+    const waits = script(
+      "console.log('begun'); while (!(await tools.listDir({ path: '.' })).entries.length) await sleep(100)",
+    );
+    const args = [PROGRAM, 'Wait', ...scene.model(waits, text('It is there.')), '--json'];
+    const child = start(process.execPath, args, { env: scene.env, cwd: scene.workspace });
+    const end = finished(child);
+    await said(child, '"type":"script_log"');
+    const id = (await listed(scene)).find(({ title }) => title === 'Wait')!.threadId;
+    expect(await scene.run(['threads', 'delete', idle, id])).toMatchObject({
+      status: 2,
+      stdout: '',
+      stderr: `toolscript: The conversation ${id} is open in another process (${child.pid}). End that process first.\n`,
+    });
+    writeFileSync(join(scene.workspace, 'go'), '');
+    expect(await end).toMatchObject({ status: 0, stderr: '' });
+    expect((await scene.run(['threads', 'export', id])).stdout).toContain('It is there.');
+    expect((await scene.run(['threads', 'delete', idle, id])).status).toBe(0);
   });
 });
 
@@ -179,7 +237,7 @@ describe('what the system refuses', () => {
     );
     const { status, stderr } = await finished(limited);
     expect({ status, lines: stderr.split('\n').length }, stderr).toEqual({ status: 0, lines: 2 });
-    expect(stderr).toContain('What is said from here on is not kept.');
+    expect(stderr).toContain('Later messages of this conversation are not stored.');
     const { status: after } = await scene.chat('Fourth', [expecting('Fine.', 'Fourth')], ['--continue']);
     expect(after).toBe(0);
     expect(existsSync(scene.kept('toolscript.db'))).toBe(true);
@@ -197,7 +255,7 @@ describe.skipIf(!isPosix)('a reader of stdout that went away', () => {
   });
 
   it('does not hide that the command was wrong', async () => {
-    // A pipe of the shell's would take what nobody reads; a socket that was closed does not.
+    // A pipe of the shell would buffer unread output; a closed socket does not.
     const start = `const { spawn } = require('node:child_process');
       const child = spawn('toolscript', ['threads', '--nope'], { stdio: ['ignore', 'pipe', 'ignore'] });
       child.stdout.destroy();

@@ -56,7 +56,7 @@ describe('a script of a conversation that waits for a person', () => {
         env: { TOOLSCRIPT_MODE: mode },
       });
       expect(resumed.status).toBe(2);
-      expect(resumed.stderr).toContain('Scripts are switched off');
+      expect(resumed.stderr).toContain('Scripts are disabled');
     }
     expect(existsSync(join(scene.workspace, 'made.txt'))).toBe(false);
   });

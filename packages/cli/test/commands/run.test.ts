@@ -99,7 +99,7 @@ describe('toolscript run --json', () => {
   });
 });
 
-/** A named pipe that nobody writes to yet. */
+/** A named pipe without a writer yet. */
 async function namedPipe(folder: string): Promise<string> {
   const path = join(folder, 'pipe');
   await finished(start('mkfifo', [path]));
@@ -269,17 +269,21 @@ describe('input that cannot be run', () => {
     ['a binary file', ['run', file('binary', Uint8Array.of(1, 0, 2))], 'is binary (byte 1 is NUL)'],
     ['no UTF-8', ['run', file('latin1', Uint8Array.of(0x63, 0xe9, 0x21))], 'is not UTF-8: byte 1 (0xe9)'],
     ['UTF-16', ['run', file('utf16', Buffer.from('\ufeffhi', 'utf16le'))], 'is UTF-16 text. Save it as UTF-8'],
-    ['no input at all', ['run'], 'Nothing to run: name the file'],
+    ['no input at all', ['run'], 'There is no input. Pass the file'],
     ['an empty name', ['run', ''], 'not a path'],
-    ['an empty script', ['eval', file('empty.ts', '')], 'is empty. Give it a script to run.'],
+    ['an empty script', ['eval', file('empty.ts', '')], 'is empty. Pass a script to run.'],
     ['a script of blanks', ['eval', '-e', ' \n'], 'is empty'],
-    ['no script at all', ['eval'], 'Nothing to run: name a script file'],
-    ['two scripts', ['eval', '-e', 'return 1', 'x.ts'], 'Give the script once'],
+    ['no script at all', ['eval'], 'There is no input. Pass a script file'],
+    ['two scripts', ['eval', '-e', 'return 1', 'x.ts'], 'The script is given twice'],
     ['a workspace that is not there', ['run', file('a.md', 'a'), '--cwd', join(cwd, 'nope')], 'There is no folder'],
     ['a workspace that is a file', ['run', file('a.md', 'a'), '--cwd', file('b.md', 'a')], 'is not a folder'],
     ['an unknown option', ['run', '--jsn'], 'Did you mean --json?'],
     ['an unknown command', ['rnu'], 'Did you mean run?'],
-    ['a value that an option does not take', ['run', 'x', '--approve', 'yes'], 'Allowed choices are auto, deny, ask.'],
+    [
+      'a value that an option does not take',
+      ['run', 'x', '--approve', 'yes'],
+      '--approve cannot be yes. Write: --approve auto|deny|ask',
+    ],
     ['an unknown limit', ['run', file('a.md', 'a'), '--limit', 'timeoutms=1'], 'Did you mean timeoutMs?'],
     ['a limit that is no number', ['run', file('a.md', 'a'), '--limit', 'timeoutMs=soon'], 'expected number'],
     ['a limit that is too small', ['run', file('a.md', 'a'), '--limit', 'memoryMb=1'], '>=4'],

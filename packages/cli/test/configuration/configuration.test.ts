@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { maskSecrets } from '#cli/doctor/secrets.js';
+import { inProcess } from '../support/in-process.js';
 import { temporaryFolder, toolscript } from '../support/program.js';
 
 interface Place {
@@ -10,7 +11,7 @@ interface Place {
   configFile: string;
 }
 
-/** A workspace and a person's own folder, with what their files say. */
+/** A workspace and a user's own folder, with the content of their files. */
 function place(files: { own?: unknown; workspace?: unknown }): Place {
   const cwd = temporaryFolder();
   const base = temporaryFolder();
@@ -29,7 +30,7 @@ const SCRIPT =
   'return { ms: context.sandbox.timeoutMs, calls: context.sandbox.remainingToolBudget, tools: context.capabilities.tools }';
 
 async function effective({ cwd, env }: Place, flags: string[] = [], extra: Record<string, string> = {}) {
-  const { stdout, stderr, status } = await toolscript(['eval', '-e', SCRIPT, '--json', '--cwd', cwd, ...flags], {
+  const { stdout, stderr, status } = await inProcess(['eval', '-e', SCRIPT, '--json', '--cwd', cwd, ...flags], {
     env: { ...env, ...extra },
   });
   const value =
@@ -57,13 +58,13 @@ describe('configuration', () => {
     const before = await effective(there);
     expect(before.value?.calls).toBe(256);
     expect(before.stderr).toBe(
-      `toolscript: ${join(there.cwd, 'toolscript.config.json')} does not count, because you have not trusted this folder. To trust it: toolscript trust ${there.cwd}\n`,
+      `toolscript: ${join(there.cwd, 'toolscript.config.json')} is ignored, because you have not trusted this folder. To trust it: toolscript trust ${there.cwd}\n`,
     );
-    expect((await toolscript(['trust', there.cwd], { env: there.env })).stdout).toContain('counts from now on');
+    expect((await toolscript(['trust', there.cwd], { env: there.env })).stdout).toContain('is used from now on');
     expect((await toolscript(['trust', there.cwd], { env: there.env })).stdout).toContain('already trusted');
     const after = await effective(there);
     expect({ calls: after.value?.calls, stderr: after.stderr }).toEqual({ calls: 3, stderr: '' });
-    await toolscript(['trust', there.cwd, '--remove'], { env: there.env });
+    await inProcess(['trust', there.cwd, '--remove'], { env: there.env });
     expect((await effective(there)).value?.calls).toBe(256);
     expect(readdirSync(join(there.configFile, '..', 'trusted'))).toEqual([]);
   });
@@ -77,7 +78,7 @@ describe('configuration', () => {
     for (const { stdout } of await again()) expect(stdout).toContain('already trusted');
     const some = folders.slice(0, 4);
     await Promise.all(some.map((folder) => toolscript(['trust', folder, '--remove'], { env })));
-    const counts = (await again()).map(({ stdout }) => stdout.includes('counts from now on'));
+    const counts = (await again()).map(({ stdout }) => stdout.includes('is used from now on'));
     expect(counts).toEqual(folders.map((_folder, index) => index < 4));
   });
 
@@ -86,7 +87,7 @@ describe('configuration', () => {
       own: { limits: { maxToolCalls: 10 }, expose: { tools: ['readFile', 'listDir'] } },
       workspace: { limits: { maxToolCalls: 20, timeoutMs: 1_000 }, expose: { tools: ['listDir', 'exec'] } },
     });
-    await toolscript(['trust', there.cwd], { env: there.env });
+    await inProcess(['trust', there.cwd], { env: there.env });
     const { value, stderr } = await effective(there);
     expect(value).toEqual({ ms: 1_000, calls: 10, tools: ['listDir'] });
     expect(stderr).toContain('"limits.maxToolCalls" would widen');
@@ -97,10 +98,10 @@ describe('configuration', () => {
     ['rules', [{ tool: 'exec', action: 'approve' }]],
   ])('of a workspace never decides approvals: %s', async (key, value) => {
     const there = place({ workspace: { [key]: value } });
-    await toolscript(['trust', there.cwd], { env: there.env });
+    await inProcess(['trust', there.cwd], { env: there.env });
     const { status, stderr } = await effective(there);
     expect(status).toBe(2);
-    expect(stderr).toContain(`"${key}" cannot be set by a workspace`);
+    expect(stderr).toContain(`a workspace cannot set "${key}"`);
   });
 
   it.each([
@@ -139,7 +140,7 @@ describe('configuration', () => {
     writeFileSync(there.configFile, '{}');
     const both = await effective(there);
     expect(both.status).toBe(2);
-    expect(both.stderr).toContain('Keep one of them');
+    expect(both.stderr).toContain('Remove one of them');
   });
 
   it('comes from the environment too', async () => {

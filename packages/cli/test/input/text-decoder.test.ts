@@ -41,12 +41,12 @@ describe('input bytes', () => {
     [
       'a stray byte',
       [0x61, 0xff, 0x62],
-      'input is not UTF-8: byte 1 (0xff) begins no valid character. Save it as UTF-8 and try again.',
+      'input is not UTF-8: byte 1 (0xff) starts no valid character. Save it as UTF-8 and try again.',
     ],
     ['an overlong form', [0x61, 0x62, 0xc0, 0xaf], 'byte 2 (0xc0)'],
     ['an encoded surrogate', [0xed, 0xa0, 0x80], 'byte 0 (0xed)'],
     ['an unfinished character at the end', [0x61, 0xe2, 0x82], 'byte 1 (0xe2)'],
-    ['a NUL byte', [0x61, 0x00], 'input is binary (byte 1 is NUL). Give a text file.'],
+    ['a NUL byte', [0x61, 0x00], 'input is binary (byte 1 is NUL). Use a text file.'],
     ['UTF-16', [0xff, 0xfe, 0x61, 0x00], 'input is UTF-16 text. Save it as UTF-8 and try again.'],
   ])('with %s are refused, with the place', (_name, bytes, message) => {
     expect(() => decode(Uint8Array.from(bytes))).toThrow(message);

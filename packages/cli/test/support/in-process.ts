@@ -1,5 +1,6 @@
 import { runProgram } from '#cli/program.js';
-import { cleanEnvironment, PROGRAM, type Finished, type StartOptions } from './program.js';
+import { sharedThreads } from '../../../core/test/support/shared-threads.js';
+import { cleanEnvironment, emptyFolder, PROGRAM, type Finished, type StartOptions } from './program.js';
 
 type Write = typeof process.stdout.write;
 
@@ -15,14 +16,14 @@ export function inProcess(args: readonly string[], options: Omit<StartOptions, '
   return next;
 }
 
-async function runHere(args: readonly string[], { env, cwd = process.cwd() }: StartOptions): Promise<Finished> {
+async function runHere(args: readonly string[], { env, cwd = emptyFolder() }: StartOptions): Promise<Finished> {
   const before = { argv: process.argv, cwd: process.cwd(), env: process.env };
   const [stdout, stderr] = [new Capture(process.stdout), new Capture(process.stderr)];
   process.argv = [process.execPath, PROGRAM, ...args];
   process.env = cleanEnvironment(env);
   process.chdir(cwd);
   try {
-    const status = await runProgram(args);
+    const status = await runProgram(args, sharedEngines);
     return { status, signal: null, stdout: stdout.text, stderr: stderr.text };
   } finally {
     process.chdir(before.cwd);
@@ -33,15 +34,23 @@ async function runHere(args: readonly string[], { env, cwd = process.cwd() }: St
   }
 }
 
-/** Takes what is written to a stream. */
+/** In threads that all command lines of a test file share. */
+async function sharedEngines() {
+  const { runtime, compiler } = sharedThreads();
+  return { runtime, compiler, close: () => runtime.close() };
+}
+
+/** Takes what is written to a stream, and the listeners that a program adds, which a process would end with. */
 class Capture {
   text = '';
   readonly #stream: NodeJS.WriteStream;
   readonly #write: Write;
+  readonly #listeners: readonly unknown[];
 
   constructor(stream: NodeJS.WriteStream) {
     this.#stream = stream;
     this.#write = stream.write.bind(stream);
+    this.#listeners = stream.listeners('error');
     stream.write = ((chunk: string | Uint8Array, ...rest: unknown[]) => {
       this.text += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('utf8');
       const done = rest.find((one) => typeof one === 'function');
@@ -52,5 +61,7 @@ class Capture {
 
   end(): void {
     this.#stream.write = this.#write;
+    for (const listener of this.#stream.listeners('error'))
+      if (!this.#listeners.includes(listener)) this.#stream.off('error', listener as () => void);
   }
 }

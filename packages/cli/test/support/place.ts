@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { inProcess } from './in-process.js';
 import { finished, PROGRAM, start, temporaryFolder, toolscript, type Finished, type StartOptions } from './program.js';
 
-/** A person's own folders, a workspace, and a shell in which the program is found by its name. */
+/** A user's own folders, a workspace, and a shell in which the program is found by its name. */
 export class Place {
   readonly base = temporaryFolder();
   readonly workspace = join(this.base, 'workspace');
@@ -22,7 +22,7 @@ export class Place {
     };
   }
 
-  /** The folder of this program in the person's data. */
+  /** The folder of this program in the user's data. */
   kept(...names: string[]): string {
     return join(this.data, 'toolscript', ...names);
   }
@@ -40,8 +40,8 @@ export class Place {
   }
 
   /** The same in this process, which is faster. */
-  run(args: readonly string[]): Promise<Finished> {
-    return inProcess(args, { cwd: this.workspace, env: this.env });
+  run(args: readonly string[], { cwd = this.workspace, env }: Omit<StartOptions, 'stdin'> = {}): Promise<Finished> {
+    return inProcess(args, { cwd, env: { ...this.env, ...env } });
   }
 
   shell(command: string): Promise<Finished> {

@@ -38,7 +38,7 @@ export function temporaryFolder(): string {
 let dataFolder: string | undefined;
 let currentFolder: string | undefined;
 
-/** An environment without anything of the person who runs the tests. */
+/** An environment without the settings of the user who runs the tests. */
 export function cleanEnvironment(extra: Record<string, string> = {}): Record<string, string> {
   const { PATH = '', HOME = '' } = process.env;
   dataFolder ??= temporaryFolder();
@@ -57,13 +57,18 @@ export async function toolscript(args: readonly string[], options: StartOptions 
   return finished(child);
 }
 
+/** The folder of a program that is given none: the same for all of a file. */
+export function emptyFolder(): string {
+  return (currentFolder ??= temporaryFolder());
+}
+
 export function start(
   command: string,
   args: readonly string[],
   { stdin, keepStdinOpen, env, cwd }: StartOptions = {},
 ): ChildProcessWithoutNullStreams {
   const child = spawn(command, args, {
-    cwd: cwd ?? (currentFolder ??= temporaryFolder()),
+    cwd: cwd ?? emptyFolder(),
     env: cleanEnvironment(env),
     stdio: [stdin === undefined && keepStdinOpen !== true ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   }) as ChildProcessWithoutNullStreams;

@@ -9,7 +9,7 @@ export const hasTerminal =
   process.platform === 'linux' &&
   spawnSync('script', ['-qec', 'true', '/dev/null'], { env: cleanEnvironment() }).status === 0;
 
-/** What is asked at the end of every question. */
+/** The prompt at the end of every question. */
 export const PROMPT = 'Allow it?';
 
 /** Presses keys, each when the screen has said something new that fits. Answers with everything that was shown. */

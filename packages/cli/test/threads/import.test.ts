@@ -110,7 +110,7 @@ describe('conversations of earlier versions', () => {
     const database = await place.open();
     expect((await database.list()).map(({ threadId }) => threadId)).toEqual(['thr_b']);
     expect(place.warnings).toEqual([
-      `${path} is damaged at line 3, so that its conversation is not imported. Correct the line, or remove the file.`,
+      `${path} is damaged at line 3, so its conversation is not imported. Correct the line, or remove the file.`,
     ]);
     await place.open();
     expect(place.warnings).toHaveLength(1);

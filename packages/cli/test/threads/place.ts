@@ -1,4 +1,4 @@
-import { ownIdentity } from '@toolscript/core';
+import { ownIdentity, type Decisions } from '@toolscript/core';
 import {
   EventEnvelopes,
   type EventPayload,
@@ -6,12 +6,13 @@ import {
   type Run,
   type StreamEvent,
 } from '@toolscript/core/protocol';
+import type { CurrentInstructions } from '@toolscript/server/runs';
 import { onTestFinished } from 'vitest';
 import { ThreadDatabase } from '#cli/threads/thread-database.js';
-import { Thread, type RunNames, type ThreadAgent } from '#cli/threads/thread.js';
+import { Thread, type RunNames } from '#cli/threads/thread.js';
 import { temporaryFolder } from '../support/program.js';
 
-export const AGENT: ThreadAgent = { agent: 'coder', model: 'm', system: 'Be brief.' };
+export const AGENT: CurrentInstructions = { agentId: 'coder', model: 'm', system: 'Be brief.' };
 
 /** A data folder with conversations of one workspace. */
 export class ThreadPlace {
@@ -24,15 +25,15 @@ export class ThreadPlace {
     return database;
   }
 
-  begin(database: ThreadDatabase, agent: ThreadAgent = AGENT): Thread {
+  begin(database: ThreadDatabase, agent: CurrentInstructions = AGENT): Thread {
     return Thread.begin(this.#settings(database, agent));
   }
 
-  async reopen(database: ThreadDatabase, id: string, agent: ThreadAgent = AGENT): Promise<Thread> {
+  async reopen(database: ThreadDatabase, id: string, agent: CurrentInstructions = AGENT): Promise<Thread> {
     return Thread.reopen(await database.find(id), this.#settings(database, agent));
   }
 
-  #settings(database: ThreadDatabase, agent: ThreadAgent) {
+  #settings(database: ThreadDatabase, agent: CurrentInstructions) {
     return { database, workspace: '/w', agent, onLost: (message: string) => void this.warnings.push(message) };
   }
 }
@@ -46,6 +47,13 @@ export async function say(thread: Thread, prompt: string, answer: string): Promi
     { type: 'response_done', status: 'completed' },
   ]);
   await thread.endRun();
+}
+
+/** Begins to resume a script in a run of which it is the one that waits, or in a new one. */
+export async function beginScript(thread: Thread, scriptId: string, decisions: Decisions = {}): Promise<RunNames> {
+  const continuation = await thread.beginResume(scriptId, decisions);
+  if (continuation.type !== 'script') throw new Error('the whole run continues');
+  return continuation.names;
 }
 
 export function play(thread: Thread, names: RunNames, payloads: readonly EventPayload[]): StreamEvent[] {
@@ -97,7 +105,7 @@ export async function runsOf(database: ThreadDatabase, threadId: string): Promis
 
 const { instance: _instance, ...own } = ownIdentity();
 
-/** Other processes that hold a run: one that lives, one that died, and one of which nothing can be known. */
+/** Other processes that hold a run: a live one, a dead one, and one whose state is unknown. */
 export const OTHERS = {
   living: JSON.stringify({ ...own, instance: 'other' }),
   dead: JSON.stringify({ ...own, instance: 'other', startTime: '1' }),

@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { ownIdentity, type ProcessIdentity } from '@toolscript/core';
+import { isOfThisBoot } from '@toolscript/server/runs';
 import { describe, expect, it } from 'vitest';
 import { holderOf } from '#cli/threads/run-owner.js';
 
-/** A system without /proc tells the number of a process and the name of the machine. */
+/** A system without /proc reports the number of a process and the name of the machine. */
 const own: ProcessIdentity = {
   ...ownIdentity(),
   instance: 'own',
@@ -20,6 +21,15 @@ function held(owner: Partial<ProcessIdentity>, leftMs = 20_000) {
   const text = JSON.stringify({ ...own, instance: 'other', ...owner });
   return holderOf({ owner: text, leaseExpiresAt: nowPlus(leftMs) }, own);
 }
+
+it('a run was claimed since the machine started only where its owner says so', () => {
+  const here = { ...own, bootId: 'this boot' };
+  const owner = (bootId: string | undefined) => ({ owner: JSON.stringify({ ...own, instance: 'other', bootId }) });
+  expect(isOfThisBoot(owner('this boot'), here)).toBe(true);
+  expect(isOfThisBoot(owner('another boot'), here)).toBe(false);
+  expect(isOfThisBoot(owner(undefined), own)).toBe(false);
+  expect(isOfThisBoot({ owner: 'worker 1' }, here)).toBe(false);
+});
 
 describe('the holder of a run, where the system tells only numbers', () => {
   it('is nobody once no process has its number', () => {

@@ -1,8 +1,8 @@
-import type { EventPayload } from '@toolscript/core/protocol';
+import { EventEnvelopes, type EventPayload } from '@toolscript/core/protocol';
+import { allEvents } from '@toolscript/server/runs';
 import { describe, expect, it } from 'vitest';
-import { allEvents } from '#cli/threads/run-end.js';
 import type { ThreadDatabase } from '#cli/threads/thread-database.js';
-import { AGENT, message, OTHERS, play, runsOf, say, suspension, texts, ThreadPlace } from './place.js';
+import { AGENT, beginScript, message, OTHERS, play, runsOf, say, suspension, texts, ThreadPlace } from './place.js';
 
 const isLinux = process.platform === 'linux';
 const LEASE_MS = 30_000;
@@ -107,7 +107,7 @@ describe('a conversation that another process works on', () => {
     const place = new ThreadPlace();
     const database = await place.open();
     const { thread } = await heldByOther(place, database, OTHERS.living);
-    const sentence = `This conversation is open in another process (${process.pid}). End that one first.`;
+    const sentence = `The conversation ${thread.id} is open in another process (${process.pid}). End that process first.`;
     await expect(place.reopen(database, thread.id)).rejects.toThrow(sentence);
     await expect(thread.beginTurn('Three')).rejects.toThrow(sentence);
   });
@@ -122,6 +122,43 @@ describe('a conversation that another process works on', () => {
     expect(texts(next)).toEqual(['One', 'Yes.', 'Two', 'Ha', 'Three', 'Yes.']);
     expect(next.history.find(({ cancelled }) => cancelled === true)).toMatchObject({ content: 'Ha' });
   });
+
+  it.skipIf(!isLinux)(
+    'continues with the whole run where its script is recovered, and with another one closes it',
+    async () => {
+      const place = new ThreadPlace();
+      const database = await place.open();
+      const { run, thread } = await heldByOther(place, database, OTHERS.dead);
+      const item = { type: 'script_execution', id: 'item_s', call_id: 'call_s', script_id: 'scr_s' } as const;
+      const source = {
+        language: 'ts',
+        format: 'tool',
+        source_code: '1',
+        source_sha256: 'x',
+        status: 'executing',
+      } as const;
+      const { length } = await allEvents(database.stores, run.runId);
+      const envelopes = new EventEnvelopes(run, length);
+      const announced = { type: 'item_done', item_id: item.id, final_item: { ...item, ...source } } as const;
+      await database.stores.threads.append([envelopes.next(announced)], { epoch: run.epoch });
+      const next = await place.reopen(database, thread.id);
+      const continuation = await next.beginResume('scr_s', {});
+      expect(continuation).toMatchObject({ type: 'run', storeIsWhole: true });
+      expect(continuation.type === 'run' && continuation.events).toHaveLength(length + 1);
+      expect(continuation.type === 'run' && continuation.history).toHaveLength(2);
+      play(next, { ...run, nextSeq: length + 1 }, [
+        { type: 'response_start' },
+        { type: 'response_done', status: 'completed' },
+      ]);
+      await next.endRun();
+      expect(await database.stores.runs.get(run.runId)).toMatchObject({ state: 'completed' });
+      expect(texts(next)).toEqual(texts(await place.reopen(database, thread.id)));
+      const other = await heldByOther(place, database, OTHERS.dead);
+      expect(await other.thread.beginResume('scr_other', {})).toMatchObject({ type: 'script' });
+      expect(await database.stores.runs.get(other.run.runId)).toMatchObject({ state: 'incomplete' });
+      await other.thread.endRun();
+    },
+  );
 
   it('continues after the end of the lease where nothing is known of that process', async () => {
     const place = new ThreadPlace();
@@ -146,7 +183,9 @@ describe('a conversation that another process works on', () => {
     play(thread, names, [{ type: 'response_start', input }, ...message('Too late')]);
     await thread.endRun();
     expect(signal?.aborted).toBe(true);
-    expect(place.warnings).toEqual([expect.stringContaining('Another process has taken this conversation over')]);
+    expect(place.warnings).toEqual([
+      expect.stringContaining('Another process has claimed or deleted this conversation'),
+    ]);
     expect(await allEvents(database.stores, runId)).toEqual([]);
   });
 });
@@ -168,7 +207,7 @@ describe('a conversation that waits for approvals', () => {
     expect(await database.stores.threads.approval('apr_1')).toMatchObject({ state: 'pending', runId: names.runId });
     const again = await place.reopen(database, thread.id);
     expect(again.waitingScript).toBe('scr_1');
-    const resumed = await again.beginResume('scr_1', { apr_1: { decision: 'approve', note: 'fine' } });
+    const resumed = await beginScript(again, 'scr_1', { apr_1: { decision: 'approve', note: 'fine' } });
     expect(resumed).toMatchObject({ runId: names.runId, turnId: names.turnId });
     play(again, resumed, [
       { type: 'response_start' },
@@ -189,7 +228,7 @@ describe('a conversation that waits for approvals', () => {
     const { thread, names } = await waiting(place, database);
     await say(thread, 'And now?', 'It waits.');
     expect(thread.waitingScript).toBeUndefined();
-    const resumed = await thread.beginResume('scr_1', { apr_1: 'approve' });
+    const resumed = await beginScript(thread, 'scr_1', { apr_1: 'approve' });
     expect(resumed.runId).toBe(names.runId);
     // Not within the same millisecond as the prompt before.
     await new Promise((resolve) => setTimeout(resolve, 2));
@@ -208,21 +247,21 @@ describe('a conversation that waits for approvals', () => {
     const place = new ThreadPlace();
     const database = await place.open();
     const { thread } = await waiting(place, database);
-    const resumed = await thread.beginResume('scr_1', {});
+    const resumed = await beginScript(thread, 'scr_1');
     play(thread, resumed, [{ type: 'response_start' }, ...suspension('scr_1', 'apr_1')]);
     await thread.endRun();
     expect(await runsOf(database, thread.id)).toMatchObject([{ state: 'suspended', epoch: 2 }]);
     expect(await database.stores.threads.approval('apr_1')).toMatchObject({ state: 'pending' });
   });
 
-  it('takes the outcome of a script whose run was interrupted, without a prompt', async () => {
+  it('takes the outcome of a script whose run has ended, without a prompt', async () => {
     const place = new ThreadPlace();
     const database = await place.open();
     const thread = place.begin(database);
     await say(thread, 'One', 'Yes.');
-    const begun = await thread.beginResume('scr_9', {});
-    // The events of a recovered script have names and numbers of their own.
-    play(thread, { ...begun, runId: 'scr_9', nextSeq: 7 }, [
+    const begun = await beginScript(thread, 'scr_9');
+    play(thread, begun, [
+      { type: 'response_start', input: [] },
       ...message('Outcome'),
       { type: 'response_done', status: 'completed' },
     ]);

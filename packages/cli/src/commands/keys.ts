@@ -1,0 +1,137 @@
+import { isActive, keyEntry, KeyFolder, makeApiKey, SCOPES, type ApiKey, type Scope } from '@toolscript/server/access';
+import { dataFolder } from '../configuration/locations.js';
+import { EXIT } from '../exit-status.js';
+import { openScreen } from '../terminal/screen.js';
+import { jsonText, visibleLine } from '../terminal/untrusted.js';
+import { throughStore } from '../threads/thread-database.js';
+import { openAudit } from '../state/persistent-state.js';
+import { systemCode, UsageError } from '../usage-error.js';
+import { ago } from '../view/durations.js';
+
+export interface KeyFlags {
+  json?: boolean;
+}
+
+export interface NewKeyFlags extends KeyFlags {
+  principal?: string;
+  scopes?: string;
+  expires?: string;
+}
+
+const DEFAULT_SCOPES = 'read,run';
+const DAY_MS = 86_400_000;
+
+/** Creates a key and prints it once. */
+export async function addKey(name: string, flags: NewKeyFlags): Promise<number> {
+  const [screen, keys] = [openScreen(), openKeys()];
+  const draft = {
+    name,
+    principal: flags.principal ?? name,
+    scopes: scopesIn(flags.scopes ?? DEFAULT_SCOPES),
+    ...(flags.expires === undefined ? {} : { expiresAt: expiryOf(flags.expires) }),
+  };
+  const { key, token } = made(draft);
+  note('key_added', key);
+  await throughStore(keys.add(key));
+  if (flags.json === true) {
+    screen.write(`${jsonText({ ...shown(key), token }, 2)}\n`);
+    return EXIT.completed;
+  }
+  screen.line(token);
+  screen.warn(`The key is shown only this once. It may ${key.scopes.join(', ')}, for ${ownerOf(key)}.`);
+  return EXIT.completed;
+}
+
+export async function listKeys({ json = false }: KeyFlags): Promise<number> {
+  const [screen, keys] = [openScreen(), openKeys()];
+  const all = await throughStore(keys.list());
+  if (json) screen.write(`${jsonText(all.map(shown), 2)}\n`);
+  else if (all.length === 0) screen.line('There are no API keys. Create one: toolscript keys add NAME');
+  else for (const key of all) screen.line(lineOf(key));
+  return EXIT.completed;
+}
+
+/** Deletes all named keys or none. A server applies it at the next request. */
+export async function revokeKeys(names: readonly string[]): Promise<number> {
+  const [screen, keys] = [openScreen(), openKeys()];
+  const all = await throughStore(keys.list());
+  const found = new Set(names.map((name) => named(all, name)));
+  for (const key of found) {
+    const { keyId, name } = key;
+    note('key_revoked', key);
+    await throughStore(keys.delete(keyId));
+    screen.line(`${keyId} (${name}) is revoked.`);
+  }
+  return EXIT.completed;
+}
+
+/** A key that the audit log does not have is not changed. Throws a UsageError. */
+function note(type: 'key_added' | 'key_revoked', key: ApiKey): void {
+  const audit = openAudit(process.env);
+  try {
+    audit.append(keyEntry(type, key));
+  } catch (error) {
+    const path = visibleLine(dataFolder(process.env).auditFile);
+    throw new UsageError(
+      `The audit log ${path} cannot be written (${systemCode(error) ?? 'unknown error'}), so no key was changed. Give yourself permission, or make room.`,
+    );
+  } finally {
+    audit.close();
+  }
+}
+
+function named(keys: readonly ApiKey[], text: string): ApiKey {
+  const found = keys.filter(({ keyId, name }) => keyId === text || name === text);
+  if (found.length === 1) return found[0]!;
+  if (found.length === 0)
+    throw new UsageError(`There is no API key ${visibleLine(text)}. To list the keys: toolscript keys list`);
+  const ids = found.map(({ keyId }) => keyId).join(', ');
+  throw new UsageError(`${visibleLine(text)} is the name of ${found.length} keys. Name one by its id: ${ids}`);
+}
+
+function made(draft: Parameters<typeof makeApiKey>[0]): ReturnType<typeof makeApiKey> {
+  try {
+    return makeApiKey(draft);
+  } catch (error) {
+    if (error instanceof Error && error.name === 'ToolscriptUsageError')
+      throw new UsageError(`${visibleLine(error.message)}.`);
+    throw error;
+  }
+}
+
+function scopesIn(text: string): Scope[] {
+  return text.split(',').map((word) => {
+    const scope = SCOPES.find((one) => one === word.trim());
+    if (scope !== undefined) return scope;
+    throw new UsageError(
+      `--scopes: there is no scope ${visibleLine(word.trim()) || '""'}. The scopes are ${SCOPES.join(', ')}.`,
+    );
+  });
+}
+
+function expiryOf(text: string): number {
+  const days = /^(?<days>[1-9]\d{0,4})d?$/u.exec(text)?.groups?.['days'];
+  if (days === undefined) throw new UsageError(`--expires ${visibleLine(text)}: give a number of days, such as 90d.`);
+  return Date.now() + Number(days) * DAY_MS;
+}
+
+/** Hashes are useless to users. */
+function shown(whole: ApiKey) {
+  const { sha256: _sha256, ...key } = whole;
+  return { ...key, state: isActive(whole) ? 'active' : 'expired' };
+}
+
+function lineOf(key: ApiKey): string {
+  const { keyId, name, scopes, createdAt } = key;
+  return `${keyId}  ${name}  ${scopes.join(',')}  for ${ownerOf(key)}, made ${ago(Date.now() - createdAt)}`;
+}
+
+function ownerOf({ principal, expiresAt }: ApiKey): string {
+  if (expiresAt === undefined) return principal;
+  const day = new Date(expiresAt).toISOString().slice(0, 10);
+  return `${principal}, ${expiresAt > Date.now() ? 'until' : 'expired on'} ${day}`;
+}
+
+function openKeys(): KeyFolder {
+  return new KeyFolder(dataFolder(process.env).keysFolder);
+}

@@ -1,0 +1,105 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { McpServers } from '@toolscript/mcp';
+import { dataFolder, userFolder } from '../configuration/locations.js';
+import { workspaceFolder } from '../configuration/workspace-folder.js';
+import { EXIT } from '../exit-status.js';
+import { readMcpConfiguration } from '../mcp/mcp-files.js';
+import { noServer } from '../mcp/no-server.js';
+import { toolCount } from '../mcp/server-state.js';
+import { openScreen, type Screen } from '../terminal/screen.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { UsageError } from '../usage-error.js';
+
+export interface LoginFlags {
+  cwd?: string;
+  config?: string;
+}
+
+/** So long a user may take in the browser, in ms. */
+const LOGIN_MS = 5 * 60_000;
+
+/** Logs in to a remote server with the user's browser, and keeps the login. */
+export async function logIn(name: string, { cwd, config }: LoginFlags): Promise<number> {
+  const screen = openScreen();
+  const warn = (message: string) => screen.warn(`toolscript: ${message}`);
+  const place = { user: userFolder(process.env), workspace: await workspaceFolder(cwd), file: config, warn };
+  const { servers } = await readMcpConfiguration(place);
+  const entry = Object.hasOwn(servers, name) ? servers[name] : undefined;
+  if (entry === undefined) throw noServer(name, Object.keys(servers));
+  const callback = new Callback();
+  await callback.listen();
+  try {
+    const opened = await connect(name, entry, callback, screen);
+    try {
+      await finish(opened, name, callback, screen);
+    } finally {
+      await opened.close();
+    }
+  } finally {
+    callback.close();
+  }
+  return EXIT.completed;
+}
+
+async function connect(name: string, entry: unknown, callback: Callback, screen: Screen): Promise<McpServers> {
+  const { connectMcpServers, fileTrustStore, oauthFile } = await import('@toolscript/mcp');
+  const showPage = (_server: string, page: URL) => {
+    callback.isAwaited = true;
+    screen.line(`Log in at this page in your browser:\n\n  ${visibleLine(page.href)}\n`);
+  };
+  const path = dataFolder(process.env).mcpLoginsFile;
+  const authProvider = oauthFile({ path, redirectUrl: callback.url, onRedirect: showPage });
+  // An earlier registration names another address to come back to.
+  await authProvider(name).invalidateCredentials?.('all');
+  const trustStore = fileTrustStore(userFolder(process.env).mcpTrustFile);
+  return connectMcpServers({ mcpServers: { [name]: entry } }, { authProvider, trustStore, environment: process.env });
+}
+
+async function finish(opened: McpServers, name: string, callback: Callback, screen: Screen): Promise<void> {
+  const [before] = opened.status();
+  if (before?.state === 'connected') return screen.line(`${visibleLine(name)} is connected, without a login.`);
+  if (!callback.isAwaited) throw new UsageError(visibleLine(before?.problem ?? `${name} cannot be connected.`));
+  await opened.finishLogin(name, await callback.address());
+  const [after] = opened.status();
+  if (after?.state !== 'connected') throw new UsageError(visibleLine(after?.problem ?? `${name} refuses the login.`));
+  screen.line(`Logged in to ${visibleLine(name)}: ${toolCount(after)}.`);
+}
+
+/** Where the browser is sent after the login: a page of this machine alone. */
+class Callback {
+  /** A page to log in at was shown. */
+  isAwaited = false;
+  #arrive: (address: URL) => void = () => {};
+  readonly #arrived = new Promise<URL>((resolve) => (this.#arrive = resolve));
+  readonly #server = createServer((request, response) => {
+    const address = new URL(request.url ?? '/', this.url);
+    if (address.pathname !== '/callback') return void response.writeHead(404).end();
+    response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' });
+    response.end('You can close this page and go back to the terminal.\n');
+    this.#arrive(address);
+  });
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/callback`;
+  }
+
+  async listen(): Promise<void> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+  }
+
+  /** With which the browser came back. Throws a UsageError where it does not. */
+  async address(): Promise<URL> {
+    const address = await Promise.race([this.#arrived, sleep(LOGIN_MS, undefined, { ref: false })]);
+    if (address !== undefined) return address;
+    throw new UsageError('Nobody has logged in for 5 minutes. To try again, repeat the command.');
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+}

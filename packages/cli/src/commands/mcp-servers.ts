@@ -1,0 +1,208 @@
+import { createInterface } from 'node:readline/promises';
+import { join } from 'node:path';
+import type { McpServers, McpServerStatus, UntrustedTool } from '@toolscript/mcp';
+import { userFolder, WORKSPACE_MCP_FILES } from '../configuration/locations.js';
+import { demandOwnFoldersOutside } from '../configuration/own-paths.js';
+import { workspaceFolder } from '../configuration/workspace-folder.js';
+import { EXIT } from '../exit-status.js';
+import { changeServers } from '../mcp/edit-mcp-file.js';
+import { readMcpConfiguration, readWorkspaceFile, type McpConfiguration, type McpPlace } from '../mcp/mcp-files.js';
+import { noServer } from '../mcp/no-server.js';
+import { connectServers } from '../mcp/open-servers.js';
+import { serverLine } from '../mcp/server-line.js';
+import { stateOf } from '../mcp/server-state.js';
+import { openScreen, type Screen } from '../terminal/screen.js';
+import { shellWord } from '../terminal/shell-word.js';
+import { jsonText, visible, visibleLine } from '../terminal/untrusted.js';
+import { UsageError } from '../usage-error.js';
+
+export interface McpServerFlags {
+  cwd?: string;
+  /** The servers' file, in place of those of the user and of the workspace. */
+  config?: string;
+  json?: boolean;
+}
+
+export interface AddFlags {
+  cwd?: string;
+  scope?: Scope;
+  url?: string;
+  header?: string[];
+  env?: string[];
+}
+
+export interface TrustFlags extends McpServerFlags {
+  /** Trusts without a question. */
+  yes?: boolean;
+}
+
+type Scope = 'user' | 'workspace';
+
+/** Shows the effective servers with the source of each. None is started. */
+export async function listServers(flags: McpServerFlags): Promise<number> {
+  const screen = openScreen();
+  const { servers, files } = await readMcpConfiguration(await placeOf(flags, screen));
+  const listed = Object.entries(servers).map(([name, entry]) => ({
+    name,
+    server: serverLine(name, entry),
+    file: files.findLast((file) => Object.hasOwn(file.servers, name))!.path,
+  }));
+  if (flags.json === true)
+    screen.write(
+      `${jsonText(
+        listed.map(({ name, file }) => ({ name, file })),
+        2,
+      )}\n`,
+    );
+  else for (const { server, file } of listed) screen.line(`${server}  ${screen.style.dim(visibleLine(file))}`);
+  if (listed.length === 0 && flags.json !== true)
+    screen.line('There are no MCP servers. To add one: toolscript mcp add NAME -- COMMAND, or --url URL');
+  return EXIT.completed;
+}
+
+/** Adds a server to the file of the user or of the workspace. It is not started. */
+export async function addServer(name: string, command: readonly string[], flags: AddFlags): Promise<number> {
+  const entry = entryOf(command, flags);
+  const path = await fileToEdit(flags);
+  await changeServers(path, (servers) => {
+    if (Object.hasOwn(servers, name))
+      throw new UsageError(
+        `${visibleLine(path)} has an MCP server ${visibleLine(name)} already. To replace it, first: toolscript mcp remove ${shellWord(name)}`,
+      );
+    return { ...servers, [name]: entry };
+  });
+  const screen = openScreen();
+  screen.line(`Added to ${visibleLine(path)}: ${serverLine(name, entry)}`);
+  if (flags.scope === 'workspace') screen.line(`To use it, trust the folder: toolscript trust`);
+  else screen.line(`To try it: toolscript mcp test ${shellWord(name)}`);
+  return EXIT.completed;
+}
+
+export async function removeServer(name: string, flags: { cwd?: string; scope?: Scope }): Promise<number> {
+  const path = await fileToEdit(flags);
+  await changeServers(path, (servers) => {
+    if (!Object.hasOwn(servers, name)) throw noServer(name, Object.keys(servers), path);
+    const { [name]: _removed, ...others } = servers;
+    return others;
+  });
+  openScreen().line(`Removed from ${visibleLine(path)}: ${visibleLine(name)}`);
+  return EXIT.completed;
+}
+
+/** Starts servers and shows the tools of each. Status 1 if one does not work. */
+export async function testServers(names: readonly string[], flags: McpServerFlags): Promise<number> {
+  const screen = openScreen();
+  const configuration = await readMcpConfiguration(await placeOf(flags, screen));
+  return withServers(configuration, names, flags, async (servers) => {
+    const status = servers?.status() ?? [];
+    if (flags.json === true) screen.write(`${jsonText(status, 2)}\n`);
+    else for (const server of status) showState(screen, server);
+    if (status.length === 0 && flags.json !== true) screen.line('There are no MCP servers to test.');
+    return status.every(({ state }) => state === 'connected') ? EXIT.completed : EXIT.failed;
+  });
+}
+
+/** Shows the held back tools, and trusts them if the user agrees. */
+export async function trustServer(name: string, flags: TrustFlags): Promise<number> {
+  const screen = openScreen();
+  const configuration = await readMcpConfiguration(await placeOf(flags, screen));
+  return withServers(configuration, [name], flags, async (servers) => {
+    const [server] = servers?.status() ?? [];
+    if (server?.state !== 'connected') throw new UsageError(server?.problem ?? `${name} is not connected.`);
+    if (server.untrusted.length === 0) {
+      screen.line(`All tools of ${visibleLine(name)} are trusted already.`);
+      return EXIT.completed;
+    }
+    for (const tool of server.untrusted) showUntrusted(screen, tool);
+    if (flags.yes !== true && !(await isAgreed())) {
+      screen.line('Nothing was trusted.');
+      return EXIT.failed;
+    }
+    await servers!.trust(name, server.untrusted);
+    screen.line(`Trusted: ${server.untrusted.map((tool) => visibleLine(tool.name)).join(', ')}`);
+    return EXIT.completed;
+  });
+}
+
+async function withServers(
+  { servers }: McpConfiguration,
+  names: readonly string[],
+  flags: McpServerFlags,
+  act: (servers: McpServers | undefined) => Promise<number>,
+): Promise<number> {
+  for (const name of names) if (!Object.hasOwn(servers, name)) throw noServer(name, Object.keys(servers));
+  const chosen = Object.entries(servers).filter(([name]) => names.length === 0 || names.includes(name));
+  // The status contains the problem.
+  const options = { environment: process.env, warn: () => {} };
+  const opened = await connectServers(Object.fromEntries(chosen), await workspaceFolder(flags.cwd), options);
+  try {
+    return await act(opened);
+  } finally {
+    await opened?.close();
+  }
+}
+
+function showState(screen: Screen, server: McpServerStatus): void {
+  const { style } = screen;
+  const { status, detail, fix } = stateOf(server);
+  const isConnected = server.state === 'connected';
+  const mark = status === 'ok' ? style.green('✓') : isConnected ? style.yellow('!') : style.red('✗');
+  screen.line(`${mark} ${visibleLine(`${server.name}  ${detail}`)}`);
+  for (const tool of server.tools) screen.line(`    ${visibleLine(`tools.${tool}`)}`);
+  if (fix !== undefined && isConnected) screen.line(`    ${style.dim(`→ ${visibleLine(fix)}`)}`);
+}
+
+function showUntrusted(screen: Screen, { name, change, description, definition }: UntrustedTool): void {
+  screen.line(`${screen.style.bold(visibleLine(name))} (${change === 'added' ? 'new' : 'changed'})`);
+  for (const line of visible(description).split('\n')) screen.line(`  ${line}`);
+  for (const [member, value] of Object.entries(definition))
+    if (value !== undefined) screen.line(`  ${member}: ${visibleLine(JSON.stringify(value))}`);
+}
+
+async function isAgreed(): Promise<boolean> {
+  if (!process.stdin.isTTY)
+    throw new UsageError('There is no terminal to ask at. Read the definitions above, then add --yes.');
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(?:es)?$/iu.test((await terminal.question('Trust them? [y/N] ')).trim());
+  } finally {
+    terminal.close();
+  }
+}
+
+function entryOf(command: readonly string[], { url, header = [], env = [] }: AddFlags): object {
+  const [program, ...args] = command;
+  if ((program === undefined) === (url === undefined))
+    throw new UsageError(
+      'Give either the command of the server, after --, or its address with --url: toolscript mcp add NAME -- COMMAND, or toolscript mcp add NAME --url URL',
+    );
+  if (url === undefined) {
+    if (header.length > 0) throw new UsageError('--header is for a server with --url. Leave it out, or use --env.');
+    return { command: program, args, ...(env.length === 0 ? {} : { env: pairsOf(env, '=', '--env') }) };
+  }
+  if (env.length > 0) throw new UsageError('--env is for a server with a command. Leave it out, or use --header.');
+  return { url, ...(header.length === 0 ? {} : { headers: pairsOf(header, ':', '--header') }) };
+}
+
+function pairsOf(texts: readonly string[], separator: string, option: string): Record<string, string> {
+  return Object.fromEntries(
+    texts.map((text) => {
+      const at = text.indexOf(separator);
+      if (at < 1) throw new UsageError(`${option} is "${visibleLine(text)}". Write: ${option} NAME${separator}VALUE`);
+      return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
+    }),
+  );
+}
+
+async function fileToEdit({ cwd, scope }: { cwd?: string; scope?: Scope }): Promise<string> {
+  if (scope !== 'workspace') return userFolder(process.env).mcpFile;
+  const workspace = await workspaceFolder(cwd);
+  demandOwnFoldersOutside(workspace, process.env);
+  return (await readWorkspaceFile(workspace))?.path ?? join(workspace, WORKSPACE_MCP_FILES[0]);
+}
+
+async function placeOf({ cwd, config }: McpServerFlags, screen: Screen): Promise<McpPlace> {
+  const workspace = await workspaceFolder(cwd);
+  const user = userFolder(process.env);
+  return { user, workspace, file: config, warn: (message) => screen.warn(`toolscript: ${message}`) };
+}

@@ -1,0 +1,37 @@
+import { once } from 'node:events';
+import { EXIT } from '../exit-status.js';
+import { openGateway, type GatewayFlags, type OpenGateway } from '../mcp/open-gateway.js';
+import { serveGateway, type HttpFlags } from '../mcp/serve-gateway.js';
+import { openScreen } from '../terminal/screen.js';
+
+export interface McpFlags extends GatewayFlags, HttpFlags {
+  /** `HOST:PORT`, `PORT` or `:PORT`; without it, standard input and output. */
+  http?: string;
+}
+
+const NOT_A_CLIENT =
+  'This is an MCP server, which waits for messages of another program on stdin. Ctrl-C ends it; toolscript mcp --help shows how a program starts it, and how to add servers.';
+
+/** Serves MCP clients until they leave or the process is told to end. Standard output carries the protocol alone. */
+export async function serveMcp(flags: McpFlags): Promise<number> {
+  const screen = openScreen();
+  const warn = (message: string) => screen.warn(`toolscript: ${message}`);
+  // Both are waited for before anything is opened: a client may leave at once.
+  const ended = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM'), once(process, 'SIGHUP')]);
+  const opened = await openGateway(flags, warn);
+  if (flags.http === undefined && process.stdin.isTTY) warn(NOT_A_CLIENT);
+  try {
+    if (flags.http === undefined) await serveStdio(opened, ended);
+    else await serveGateway(opened, { ...flags, http: flags.http }, screen, ended);
+  } finally {
+    await opened.close();
+  }
+  return EXIT.completed;
+}
+
+async function serveStdio({ gateway }: OpenGateway, ended: Promise<unknown>): Promise<void> {
+  const left = Promise.race([once(process.stdin, 'end'), once(process.stdin, 'close'), once(process.stdin, 'error')]);
+  const served = gateway.serveStdio();
+  await Promise.race([left, ended]);
+  await served.close();
+}

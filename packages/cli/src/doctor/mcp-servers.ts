@@ -1,0 +1,27 @@
+import { userFolder } from '../configuration/locations.js';
+import type { Settings } from '../configuration/settings.js';
+import { readMcpConfiguration } from '../mcp/mcp-files.js';
+import { connectServers } from '../mcp/open-servers.js';
+import { stateOf } from '../mcp/server-state.js';
+import type { Environment } from '../terminal/style.js';
+import { isUsageError } from '../usage-error.js';
+import type { Check } from './checks.js';
+
+/** A server that is still starting then is reported as that, in ms. */
+const WAIT_MS = 10_000;
+
+/** Starts the MCP servers of the user and of the workspace, and says how each is. Never rejects for one of them. */
+export async function checkServers({ cwd }: Settings, environment: Environment): Promise<Check[]> {
+  const notes: Check[] = [];
+  const warn = (detail: string) => void notes.push({ name: 'mcp', status: 'warning', detail });
+  try {
+    const { servers } = await readMcpConfiguration({ user: userFolder(environment), workspace: cwd, warn });
+    const opened = await connectServers(servers, cwd, { environment, waitMs: WAIT_MS, warn: () => {} });
+    const states = (opened?.status() ?? []).map((server) => ({ name: `mcp ${server.name}`, ...stateOf(server) }));
+    await opened?.close();
+    return [...notes, ...states];
+  } catch (error) {
+    if (!isUsageError(error)) throw error;
+    return [{ name: 'mcp', status: 'missing', detail: error.message, fix: 'Fix the setting that the message names.' }];
+  }
+}

@@ -1,0 +1,61 @@
+import { realpathSync } from 'node:fs';
+import type { Harness } from '@toolscript/core';
+import { demandOwnFoldersOutside } from '../configuration/own-paths.js';
+import type { Settings } from '../configuration/settings.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { isUsageError } from '../usage-error.js';
+
+export interface ClientFoldersOptions {
+  readonly warn: (message: string) => void;
+  /** The tools for scripts have changed. */
+  readonly onTools: () => void;
+}
+
+/** The tools for work on a folder, moved to the folders that a client has open. */
+export class ClientFolders {
+  readonly #harness: Harness;
+  readonly #settings: Settings;
+  readonly #options: ClientFoldersOptions;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(harness: Harness, settings: Settings, options: ClientFoldersOptions) {
+    this.#harness = harness;
+    this.#settings = settings;
+    this.#options = options;
+  }
+
+  /** A client without folders leaves the tools where they are. */
+  use(folders: readonly string[]): void {
+    const usable = folders.flatMap((folder) => this.#usable(folder) ?? []);
+    if (usable.length > 0) this.#last = this.#last.then(() => this.#move(usable));
+  }
+
+  async #move(roots: readonly string[]): Promise<void> {
+    const { codingTools } = await import('@toolscript/tools');
+    const { cwd: _cwd, exec, workspaceTools } = this.#settings;
+    const tools = codingTools({ roots: [...roots], exec }).filter(
+      ({ name }) => workspaceTools === undefined || workspaceTools.includes(name),
+    );
+    const names = new Set(tools.map(({ name }) => name));
+    const before = this.#harness.tools().filter(({ name }) => names.has(name));
+    this.#harness.tools.replace(
+      before.map(({ name }) => name),
+      tools,
+    );
+    this.#options.onTools();
+  }
+
+  /** Undefined, and reported, where scripts could write to the user's own files there. */
+  #usable(folder: string): string | undefined {
+    try {
+      const real = realpathSync(folder);
+      // defence: client-folders-hold-no-own-files
+      demandOwnFoldersOutside(real, process.env);
+      return real;
+    } catch (error) {
+      const why = isUsageError(error) ? error.message : 'there is no such folder.';
+      this.#options.warn(`The client's folder ${visibleLine(folder)} is left out: ${why}`);
+      return undefined;
+    }
+  }
+}

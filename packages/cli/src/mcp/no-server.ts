@@ -1,0 +1,11 @@
+import { didYouMean } from '../nearest-name.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { UsageError } from '../usage-error.js';
+
+/** `path`: of the file without it; left out, no file has it. */
+export function noServer(name: string, known: readonly string[], path?: string): UsageError {
+  const where = path === undefined ? '' : ` in ${visibleLine(path)}`;
+  return new UsageError(
+    `There is no MCP server ${visibleLine(name)}${where}.${didYouMean(name, known) || ' To list them: toolscript mcp list'}`,
+  );
+}

@@ -1,0 +1,135 @@
+import { mkdir } from 'node:fs/promises';
+import { createCompiler, QuickJsPool, type Harness } from '@toolscript/core';
+import type { Gateway, McpServers } from '@toolscript/mcp';
+import { suspendingPolicy } from '../approvals/suspending-policy.js';
+import { noWorkspaceFolder } from '../configuration/locations.js';
+import { demandOwnFoldersOutside } from '../configuration/own-paths.js';
+import { loadSettings, type Settings } from '../configuration/settings.js';
+import { currentFolder } from '../configuration/workspace-folder.js';
+import { openHarness, type HarnessSettings } from '../harness/open-harness.js';
+import { imageLoader } from '../harness/image-loader.js';
+import { openAudit, openStateFor } from '../state/persistent-state.js';
+import { ownCommand } from '../terminal/own-command.js';
+import { visible, visibleLine } from '../terminal/untrusted.js';
+import { isUsageError } from '../usage-error.js';
+import { ClientFolders } from './client-folders.js';
+import { GatewayRefresh } from './gateway-refresh.js';
+import { demandShallow } from './nesting.js';
+import { openServers } from './open-servers.js';
+
+export interface GatewayFlags {
+  /** The servers' file, in place of those of the user and of the workspace. */
+  config?: string;
+  cwd?: string;
+  /** `coding`: scripts get the tools for work on a folder. */
+  tools?: 'coding';
+  approve?: Settings['approve'];
+}
+
+export interface OpenGateway {
+  readonly gateway: Gateway;
+  close(): Promise<void>;
+}
+
+/** Clients give a server about 10 s to start. Servers that are slower join later. */
+export const SERVERS_WAIT_MS = 5_000;
+
+/** A gateway of the flags over the user's own data folder. `warn` receives what the user should know. Throws UsageErrors. */
+export async function openGateway(flags: GatewayFlags, warn: (message: string) => void): Promise<OpenGateway> {
+  demandShallow(process.env);
+  const settings = await gatewaySettings(flags, warn);
+  return openGatewayOf(settings, { coding: flags.tools === 'coding', followsRoots: flags.cwd === undefined, warn });
+}
+
+async function openGatewayOf(
+  settings: Settings,
+  { warn, ...options }: Pick<GatewayParts, 'coding' | 'followsRoots' | 'warn'>,
+): Promise<OpenGateway> {
+  const audit = openAudit(process.env);
+  const refresh = new GatewayRefresh();
+  const { request: onTools } = refresh;
+  // They start while the harness is opened.
+  const starting = openServers(settings, { environment: process.env, waitMs: SERVERS_WAIT_MS, warn, onTools });
+  starting.catch(() => {});
+  const engines = gatewayEngines();
+  const onInternalError = (detail: string) => warn(`internal: ${visible(detail)}`);
+  const parts = { ...options, servers: starting, audit: audit.append, refresh, engines, onInternalError, warn };
+  const { gateway, harness } = await makeGateway(settings, parts);
+  const close = async () => {
+    refresh.stop();
+    await harness.close();
+    await (await starting)?.close();
+    audit.close();
+  };
+  return { gateway, close };
+}
+
+export interface GatewayParts extends Required<Pick<HarnessSettings, 'audit' | 'engines' | 'onInternalError'>> {
+  readonly servers: Promise<McpServers | undefined>;
+  readonly refresh: GatewayRefresh;
+  /** Whether scripts get the tools for work on a folder. */
+  readonly coding: boolean;
+  /** Those tools move to the folders of the client. */
+  readonly followsRoots: boolean;
+  readonly warn: (message: string) => void;
+}
+
+/** A gateway over servers that are open. Its scripts are kept with those of the other commands. */
+export async function makeGateway(
+  settings: Settings,
+  { servers: starting, refresh, coding, followsRoots, warn, ...parts }: GatewayParts,
+): Promise<{ gateway: Gateway; harness: Harness }> {
+  const { createGateway } = await import('@toolscript/mcp');
+  const options = settings.mcpConfig === undefined ? [] : ['--mcp-config', settings.mcpConfig];
+  const kept = openStateFor(process.env, { workspace: settings.cwd, command: 'eval', options });
+  const approvals = await suspendingPolicy(settings, warn);
+  const { harness } = await openHarness(settings, { ...parts, approvals, kept, coding });
+  const servers = await starting;
+  servers?.attach(harness);
+  const folders = new ClientFolders(harness, settings, { warn, onTools: refresh.request });
+  const gateway = createGateway({
+    harness,
+    howToDecide,
+    loadImage: await imageLoader(settings.cwd, servers),
+    ...(coding && followsRoots ? { onRoots: (roots: readonly string[]) => folders.use(roots) } : {}),
+  });
+  refresh.follow(gateway);
+  return { gateway, harness };
+}
+
+function gatewayEngines() {
+  const [runtime, compiler] = [new QuickJsPool(), createCompiler()];
+  return { runtime, compiler, close: async () => void (await Promise.all([runtime.close(), compiler.close()])) };
+}
+
+/** The exact command, for the user of a client that cannot ask. */
+function howToDecide(scriptId: string): string {
+  const command = `${ownCommand()} approvals`;
+  return `in a terminal, \`${command} show ${scriptId}\` shows the calls, and \`${command} approve ${scriptId}\` or \`${command} deny ${scriptId}\` decides`;
+}
+
+/** All tools are exposed, whatever the user exposes elsewhere: a gateway is for the tools of servers. */
+async function gatewaySettings(flags: GatewayFlags, warn: (message: string) => void): Promise<Settings> {
+  const { config, approve } = flags;
+  const cwd = flags.cwd ?? (await workspaceOrNone(flags, warn));
+  const more = {
+    ...(config === undefined ? {} : { mcpConfig: config }),
+    ...(approve === undefined ? {} : { approve }),
+  };
+  return { ...(await loadSettings({ cwd, ...more }, process.env, warn)), expose: {} };
+}
+
+/** The current folder; an empty one where it cannot be a workspace: clients start servers in any folder. */
+async function workspaceOrNone({ tools }: GatewayFlags, warn: (message: string) => void): Promise<string> {
+  const current = currentFolder();
+  try {
+    demandOwnFoldersOutside(current, process.env);
+    return current;
+  } catch (error) {
+    if (!isUsageError(error) || tools === 'coding') throw error;
+    const none = noWorkspaceFolder(process.env);
+    await mkdir(none, { recursive: true, mode: 0o700 });
+    warn(`${visibleLine(current)} is no workspace, so the gateway has none: your own files lie in it.`);
+    return none;
+  }
+}

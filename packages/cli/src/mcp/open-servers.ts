@@ -1,0 +1,86 @@
+import type { McpEvent, McpOptions, McpServers } from '@toolscript/mcp';
+import { dataFolder, userFolder } from '../configuration/locations.js';
+import type { Settings } from '../configuration/settings.js';
+import { ownCommand } from '../terminal/own-command.js';
+import type { Environment } from '../terminal/style.js';
+import { shellWord } from '../terminal/shell-word.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { exposesMcp } from './exposed-servers.js';
+import { readMcpConfiguration } from './mcp-files.js';
+import { withDepth } from './nesting.js';
+
+type ServerSettings = Pick<Settings, 'cwd' | 'mode' | 'mcpConfig' | 'expose' | 'packs' | 'workspaceTools'>;
+
+export interface OpenServersOptions extends Pick<McpOptions, 'waitMs' | 'signal'> {
+  readonly environment: Environment;
+  /** The tools for scripts have changed. */
+  readonly onTools?: () => void;
+  /** Receives sentences for the user. */
+  readonly warn: (message: string) => void;
+}
+
+/**
+ * Starts the MCP servers of the settings. Undefined where there are none, or scripts cannot use any of them. A server
+ * that fails is reported, and the others work. Throws a UsageError for a file that cannot be read.
+ */
+export async function openServers(
+  settings: ServerSettings,
+  options: OpenServersOptions,
+): Promise<McpServers | undefined> {
+  if (settings.mode === 'disabled' || !exposesMcp(settings)) return undefined;
+  const { environment, warn } = options;
+  const user = userFolder(environment);
+  const { servers } = await readMcpConfiguration({ user, workspace: settings.cwd, file: settings.mcpConfig, warn });
+  return connectServers(servers, settings.cwd, options);
+}
+
+/** The same with servers that were read already. */
+export async function connectServers(
+  servers: Readonly<Record<string, unknown>>,
+  workspace: string,
+  { environment, warn, onTools, ...options }: OpenServersOptions,
+): Promise<McpServers | undefined> {
+  if (Object.keys(servers).length === 0) return undefined;
+  const { connectMcpServers, fileTrustStore, oauthFile, serversWithLogin } = await import('@toolscript/mcp');
+  const { mcpLoginsFile } = dataFolder(environment);
+  const known = await serversWithLogin(mcpLoginsFile);
+  const logins = oauthFile({ path: mcpLoginsFile, redirectUrl: NO_REDIRECT, onRedirect: () => {} });
+  const report = serverReporter(warn);
+  return connectMcpServers(
+    { mcpServers: withDepth(servers, environment) },
+    {
+      ...options,
+      environment,
+      trustStore: fileTrustStore(userFolder(environment).mcpTrustFile),
+      // Only the login itself registers this program at a server.
+      authProvider: (server) => (known.includes(server) ? logins(server) : undefined),
+      howToLogIn: (server) => `${ownCommand()} mcp login ${shellWord(server)}`,
+      roots: [workspace],
+      onEvent: (event) => {
+        report(event);
+        if (event.type === 'tools') onTools?.();
+      },
+    },
+  );
+}
+
+/** Only `toolscript mcp login` waits for the browser. */
+const NO_REDIRECT = 'http://127.0.0.1/callback';
+
+/** Reports each problem of a server once. */
+function serverReporter(warn: (message: string) => void): (event: McpEvent) => void {
+  const reported = new Set<string>();
+  const report = (message: string) => {
+    if (!reported.has(message)) warn(visibleLine(message));
+    reported.add(message);
+  };
+  return (event) => {
+    if (event.type === 'state' && event.problem !== undefined && ['waiting', 'failed'].includes(event.state))
+      report(event.problem);
+    if (event.type !== 'untrusted') return;
+    const names = event.tools.map(({ name, change }) => `${name} (${change === 'added' ? 'new' : 'changed'})`);
+    report(
+      `The MCP server "${event.server}" offers tools that you have not trusted, so scripts do not get them: ${names.join(', ')}. To look at them and trust them: ${ownCommand()} mcp trust ${shellWord(event.server)}`,
+    );
+  };
+}

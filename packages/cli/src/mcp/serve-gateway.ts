@@ -1,0 +1,74 @@
+import type { AddressInfo } from 'node:net';
+import { hasScope, type Caller } from '@toolscript/server/access';
+import { scriptPrincipal } from '@toolscript/server/runs';
+import type { GatewayCaller, GatewayHttp } from '@toolscript/mcp';
+import { dataFolder } from '../configuration/locations.js';
+import { listenAt } from '../serve/listen.js';
+import { isLocalHost, serverAccess, type AccessFlags } from '../serve/server-access.js';
+import { serverLog, type LogFlags } from '../serve/server-log.js';
+import { obtainServerToken } from '../serve/server-token.js';
+import type { Screen } from '../terminal/screen.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { UsageError } from '../usage-error.js';
+import type { OpenGateway } from './open-gateway.js';
+
+export type HttpFlags = Pick<AccessFlags, 'allowHost' | 'allowOrigin'> & LogFlags;
+
+const DEFAULT_HOST = '127.0.0.1';
+
+/** Serves the gateway at `/mcp` until `ended`, after the checks of the server: token, Host and Origin. */
+export async function serveGateway(
+  { gateway }: OpenGateway,
+  { http, ...flags }: HttpFlags & { http: string },
+  screen: Screen,
+  ended: Promise<unknown>,
+): Promise<void> {
+  const { host, port } = placeIn(http);
+  const { keysFolder, tokenFile } = dataFolder(process.env);
+  const token = obtainServerToken(tokenFile, process.env);
+  const auth = await serverAccess({ ...flags, host }, keysFolder, token);
+  const { createMcpServer } = await import('@toolscript/server');
+  const app = await createMcpServer({ auth, mcp: endpointOf(gateway.serveHttp()), ...serverLog(flags, process.env) });
+  try {
+    const address = await listenAt(app, host, port, '--http');
+    screen.line(urlOf(address));
+    const secret = isLocalHost(address.address) ? token : 'KEY, of toolscript keys add NAME';
+    screen.line(screen.style.dim(`Clients send: Authorization: Bearer ${secret}`));
+    await ended;
+  } finally {
+    await app.close();
+  }
+}
+
+/** A gateway as the server mounts it: what a caller may do follows from the scopes of its key. */
+export function endpointOf(gateway: GatewayHttp) {
+  return {
+    fetch: (request: Request, { caller, body }: { caller: Caller; body: unknown }) =>
+      gateway.fetch(request, { caller: gatewayCaller(caller), body }),
+    close: () => gateway.close(),
+  };
+}
+
+function gatewayCaller(caller: Caller): GatewayCaller {
+  const principal = scriptPrincipal(caller.principal);
+  return {
+    mayRun: hasScope(caller, 'run'),
+    mayDecide: hasScope(caller, 'approve'),
+    ...(principal === undefined ? {} : { principal }),
+  };
+}
+
+function placeIn(text: string): { host: string; port: number } {
+  const { bracketed, name, port } =
+    /^(?:(?:\[(?<bracketed>[^\]]+)\]|(?<name>[^:]*)):)?(?<port>\d{1,5})$/u.exec(text)?.groups ?? {};
+  if (port === undefined || Number(port) > 65_535)
+    throw new UsageError(`--http is "${visibleLine(text)}". Give it an address and a port, such as 127.0.0.1:4320.`);
+  const host = bracketed ?? name ?? '';
+  return { host: host === '' ? DEFAULT_HOST : host, port: Number(port) };
+}
+
+function urlOf({ address, family, port }: AddressInfo): string {
+  const isEverywhere = address === '0.0.0.0' || address === '::';
+  const host = isEverywhere ? '127.0.0.1' : family === 'IPv6' ? `[${address}]` : address;
+  return `http://${host}:${port}/mcp`;
+}

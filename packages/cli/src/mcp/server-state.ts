@@ -1,0 +1,37 @@
+import type { McpServerStatus } from '@toolscript/mcp';
+import type { Check } from '../doctor/checks.js';
+import { ownCommand } from '../terminal/own-command.js';
+import { shellWord } from '../terminal/shell-word.js';
+
+/** The state of a server for the user: whether it answers, its tools, and the held back and omitted ones. */
+export function stateOf(server: McpServerStatus): Omit<Check, 'name'> {
+  const { name, state, problem, untrusted, skipped } = server;
+  if (state !== 'connected') {
+    const detail = problem ?? `The MCP server "${name}" is ${state}.`;
+    return { status: 'warning', detail, fix: `Then look again: ${ownCommand()} mcp test ${shellWord(name)}` };
+  }
+  const notes = [
+    ...untrusted.map((tool) => `${tool.name} is held back: it is ${tool.change === 'added' ? 'new' : 'changed'}`),
+    ...skipped.map((tool) => `${tool.name} is left out: ${tool.reason}`),
+    ...(server.incomplete === undefined ? [] : [server.incomplete]),
+  ];
+  const detail = [offerOf(server), ...notes].join('; ');
+  if (notes.length === 0) return { status: 'ok', detail };
+  const fix = `${ownCommand()} mcp trust ${shellWord(name)}`;
+  return {
+    status: 'warning',
+    detail,
+    ...(untrusted.length === 0 ? {} : { fix: `To look at it and trust it: ${fix}` }),
+  };
+}
+
+/** `1 tool`, `2 tools`. */
+export function toolCount({ tools }: Pick<McpServerStatus, 'tools'>): string {
+  return tools.length === 1 ? '1 tool' : `${tools.length} tools`;
+}
+
+function offerOf(server: McpServerStatus): string {
+  const { version, protocolVersion } = server;
+  const program = version === undefined ? 'connected' : `${version.name} ${version.version}`;
+  return `${program}, protocol ${protocolVersion ?? 'unknown'}, ${toolCount(server)}`;
+}

@@ -1,0 +1,169 @@
+import { Option, type Command } from 'commander';
+import type { ChatFlags } from '../commands/chat.js';
+import type { EvalFlags } from '../commands/eval.js';
+import type { ResumeFlags } from '../commands/resume.js';
+import type { ScriptFlags } from '../commands/script-command.js';
+import type { Engines } from '../harness/engines.js';
+import { addExposureOptions, addSandboxOptions, addScriptOptions, SCRIPT, type Settle } from './options.js';
+import { example, refuseMistyped } from './toolscript-command.js';
+
+/** Runs a command with the threads that run its scripts. */
+export type WithEngines = (act: (engines: Engines) => Promise<number>) => Promise<number>;
+
+export function addChat(program: Command, settle: Settle, withEngines: WithEngines): void {
+  const command = program
+    .command('chat', { isDefault: true })
+    .argument('[prompt...]', 'the task, or - for stdin; without one, a conversation starts')
+    .description('Talk to a model; the word chat may be omitted')
+    .option('--agent <name>', 'the agent (default: the first whose key is set)')
+    .option('--model <name>', "replaces the agent's model; also scripted:FILE")
+    .option('--continue', 'continue the last conversation about this workspace')
+    .addOption(new Option('--thread <id>', 'continue this conversation').conflicts('continue'))
+    .option('--json', 'print one event a line, as JSON')
+    .addHelpText(
+      'after',
+      example(
+        'toolscript "fix the failing tests"',
+        'toolscript --continue "and now the README"',
+        'toolscript chat --agent ollama --model qwen3-coder',
+      ),
+    )
+    .action(async (words: string[], flags: ChatFlags) => {
+      refuseMistyped(command);
+      const status = await withEngines(async (engines) => {
+        const { chat } = await import('../commands/chat.js');
+        return chat(words, flags, engines);
+      });
+      settle(status);
+    });
+  addScriptOptions(command);
+}
+
+export function addRun(program: Command, settle: Settle, withEngines: WithEngines): void {
+  const command = program
+    .command('run')
+    .argument('[file]', "a file with a model's answer, or - for stdin (which is also read when it is a pipe)")
+    .description("Run the scripts in a model's answer")
+    .option('--continue-on-error', 'run later scripts after one has failed')
+    .option('--json', 'print one event a line, as JSON')
+    .addHelpText(
+      'after',
+      example(
+        'toolscript run answer.md --cwd my-project',
+        'my-model "tidy up" | toolscript run - --approve auto --json',
+      ),
+    )
+    .action(async (file: string | undefined, flags: ScriptFlags) => {
+      const status = await withEngines(async (engines) => {
+        const { runAnswer } = await import('../commands/run.js');
+        return runAnswer(file, flags, engines);
+      });
+      settle(status);
+    });
+  addScriptOptions(command);
+}
+
+export function addEval(program: Command, settle: Settle, withEngines: WithEngines): void {
+  const command = program
+    .command('eval')
+    .argument('[file]', 'a script file, or - for stdin')
+    .description('Run one script')
+    .option('-e, --code <code>', 'the script itself')
+    .option('--continue-on-error', 'accepted for symmetry with run; one script has no later ones')
+    .option('--json', 'print the outcome, as JSON')
+    .addHelpText(
+      'after',
+      example(
+        'toolscript eval -e "return 1 + 1"',
+        `toolscript eval -e "return (await tools.listDir({ path: '.' })).entries" --json`,
+      ),
+    )
+    .action(async (file: string | undefined, flags: EvalFlags) => {
+      const status = await withEngines(async (engines) => {
+        const { evalScript } = await import('../commands/eval.js');
+        return evalScript(file, flags, engines);
+      });
+      settle(status);
+    });
+  addScriptOptions(command);
+}
+
+export function addResume(program: Command, settle: Settle, withEngines: WithEngines): void {
+  const command = program
+    .command('resume')
+    .argument('<id>', SCRIPT)
+    .description('Decide the pending approvals of a suspended script, and resume it')
+    .option('--approve [approval...]', 'approve these, or all pending ones')
+    .option('--deny [approval...]', 'deny these, or all pending ones')
+    .option('--note <text>', 'a note; the script reads it if you deny')
+    .option('--input <json>', 'replaces the arguments of the one approved call')
+    .addOption(
+      new Option(
+        '--remember <for>',
+        'the further calls that the decision covers: every call of the tool in this script, every call of its plan, or the calls of a rule for the workspace',
+      ).choices(['script', 'plan', 'workspace']),
+    )
+    .addOption(thenOption())
+    .option('--agent <name>', 'for a script of a conversation: continue with another agent')
+    .option('--model <name>', 'for a script of a conversation: continue with another model')
+    .option('--json', 'print the same as run or eval: one event a line, or the outcome')
+    .addHelpText(
+      'after',
+      example(
+        'toolscript resume scr_abc_0',
+        'toolscript resume scr_abc_0 --approve',
+        'toolscript resume scr_abc_0 --deny --note "not on a Friday"',
+      ),
+    )
+    .action(resumeAction(settle, withEngines));
+  addResumeSettings(command);
+}
+
+export function addRecover(program: Command, settle: Settle, withEngines: WithEngines): void {
+  const command = program
+    .command('recover')
+    .argument('<id>', SCRIPT)
+    .description('Recover an interrupted script; completed calls are not repeated')
+    .option('--force', 'even if another process may still run it: its current call may take effect')
+    .addOption(thenOption())
+    .option('--json', 'print the same as run or eval: one event a line, or the outcome')
+    .addHelpText('after', example('toolscript recover scr_abc_0', 'toolscript recover scr_abc_0 --force'))
+    .action(resumeAction(settle, withEngines));
+  addResumeSettings(command);
+}
+
+export function addReplay(program: Command, settle: Settle, withEngines: WithEngines): void {
+  program
+    .command('replay')
+    .argument('<id>', SCRIPT)
+    .description('Replay a stored script without calling any tool')
+    .option('--json', 'print the outcome, as JSON')
+    .addHelpText('after', example('toolscript replay scr_abc_0'))
+    .action(async (id: string, flags: { json?: boolean }) => {
+      const status = await withEngines(async (engines) => {
+        const { replayScript } = await import('../commands/replay.js');
+        return replayScript(id, flags, engines);
+      });
+      settle(status);
+    });
+}
+
+function thenOption(): Option {
+  const option = new Option('--then <who>', 'the policy for later calls (default: ask, at a terminal)');
+  return option.choices(['auto', 'deny', 'ask']);
+}
+
+function resumeAction(settle: Settle, withEngines: WithEngines) {
+  return async (id: string, flags: ResumeFlags): Promise<void> => {
+    const status = await withEngines(async (engines) => {
+      const { resumeScript } = await import('../commands/resume.js');
+      return resumeScript(id, flags, engines);
+    });
+    settle(status);
+  };
+}
+
+function addResumeSettings(command: Command): void {
+  addSandboxOptions(command);
+  addExposureOptions(command, 'the workspace: only the one in which the script was started');
+}

@@ -1,0 +1,60 @@
+import { Option, type Command } from 'commander';
+import type { RulesFlags } from '../commands/rules.js';
+import type { ToolsFlags } from '../commands/tools.js';
+import { addExposureOptions, type Settle } from './options.js';
+import { example } from './toolscript-command.js';
+
+export function addTools(program: Command, settle: Settle): void {
+  const command = program
+    .command('tools')
+    .description('Show the tools that scripts can call')
+    .addOption(new Option('--types', 'print the TypeScript declarations').conflicts('json'))
+    .option('--json', 'print names, descriptions and JSON Schemas')
+    .addHelpText('after', example('toolscript tools', 'toolscript tools --types --pack file-ops'))
+    .action(async (flags: ToolsFlags) => {
+      const { listTools } = await import('../commands/tools.js');
+      settle(await listTools(flags));
+    });
+  addExposureOptions(command);
+}
+
+export function addDoctor(program: Command, settle: Settle): void {
+  program
+    .command('doctor')
+    .description("Check this machine's requirements, with the fix for each missing one")
+    .option('--cwd <folder>', 'the workspace')
+    .option('--json', 'print the findings as JSON')
+    .addHelpText('after', example('toolscript doctor', 'toolscript doctor --json'))
+    .action(async (flags: { json?: boolean; cwd?: string }) => {
+      const { examine } = await import('../commands/doctor.js');
+      settle(await examine(flags));
+    });
+}
+
+export function addTrust(program: Command, settle: Settle): void {
+  program
+    .command('trust')
+    .argument('[folder]', 'the workspace (default: this folder)')
+    .description("Let a workspace's toolscript.config.json, agents and MCP servers count")
+    .option('--remove', 'no longer trust it')
+    .addHelpText('after', example('toolscript trust my-project', 'toolscript trust my-project --remove'))
+    .action(async (folder: string | undefined, flags: { remove?: boolean }) => {
+      const { trustFolder } = await import('../commands/trust.js');
+      settle(await trustFolder(folder, flags));
+    });
+}
+
+export function addRules(program: Command, settle: Settle): void {
+  program
+    .command('rules')
+    .description('Show and remove the rules for calls that are always allowed in a workspace')
+    .option('--cwd <folder>', 'the workspace (default: this folder)')
+    .addOption(new Option('--remove <number>', 'remove one rule').conflicts('clear'))
+    .option('--clear', 'remove all rules')
+    .option('--json', 'print the rules as JSON')
+    .addHelpText('after', example('toolscript rules', 'toolscript rules --remove 2', 'toolscript rules --clear'))
+    .action(async (flags: RulesFlags) => {
+      const { manageRules } = await import('../commands/rules.js');
+      settle(await manageRules(flags));
+    });
+}

@@ -1,0 +1,115 @@
+import { Option, type Command } from 'commander';
+import type { ListFlags } from '../commands/approvals.js';
+import type { DecideFlags } from '../commands/decide.js';
+import type { ExportFlags, ThreadsFlags } from '../commands/threads.js';
+import { SCRIPT, type Settle } from './options.js';
+import { example } from './toolscript-command.js';
+
+const CONVERSATION = "the conversation's id, or the start of it (toolscript threads lists them)";
+
+export function addThreads(program: Command, settle: Settle): void {
+  const threads = program
+    .command('threads')
+    .description('Show the conversations that can be continued; rename, export or delete them')
+    .option('--all', 'of every workspace')
+    .option('--cwd <folder>', 'the workspace (default: this folder)')
+    .option('--search <text>', 'those with this text in their title or in your prompts')
+    .option('--json', 'print them as JSON')
+    .addHelpText(
+      'after',
+      example(
+        'toolscript threads --search "failing tests"',
+        'toolscript threads export thr_abc -o conversation.md',
+        'toolscript threads delete thr_abc thr_def',
+      ),
+    )
+    .action(async (flags: ThreadsFlags) => settle(await (await threadCommands()).listThreads(flags)));
+  threads
+    .command('rename')
+    .argument('<id>', CONVERSATION)
+    .argument('<title>', 'the new title')
+    .description('Rename a conversation')
+    .action(async (id: string, title: string) => settle(await (await threadCommands()).renameThread(id, title)));
+  threads
+    .command('export')
+    .argument('<id>', CONVERSATION)
+    .description('Write a conversation to stdout, or to a file')
+    .addOption(
+      new Option('--format <format>', 'a document to read, or one event a line (default: markdown)').choices([
+        'markdown',
+        'jsonl',
+      ]),
+    )
+    .option('-o, --output <file>', 'the file; an existing one is replaced')
+    .action(async (id: string, flags: ExportFlags) => settle(await (await threadCommands()).exportThread(id, flags)));
+  threads
+    .command('delete')
+    .argument('<ids...>', "the conversations' ids, or the starts of them (toolscript threads lists them)")
+    .description('Delete conversations with all their messages')
+    .action(async (ids: string[]) => settle(await (await threadCommands()).deleteThreads(ids)));
+}
+
+export function addApprovals(program: Command, settle: Settle): void {
+  const approvals = program
+    .command('approvals')
+    .description('Show the scripts that wait for a decision, or were interrupted')
+    .option('--all', 'also running and ended ones')
+    .option('--json', 'print them as JSON')
+    .addHelpText('after', example('toolscript approvals', 'toolscript approvals show scr_abc_0'))
+    .action(async (flags: ListFlags) => {
+      const { listApprovals } = await import('../commands/approvals.js');
+      settle(await listApprovals(flags));
+    });
+  approvals
+    .command('show')
+    .argument('<id>', SCRIPT)
+    .description('Show a script, its operations and its pending approvals')
+    .option('--json', 'print it as JSON')
+    .action(async (id: string, _flags: object, command: Command) => {
+      const { showApprovals } = await import('../commands/approvals.js');
+      settle(await showApprovals(id, command.optsWithGlobals()));
+    });
+  addDecision(
+    approvals,
+    settle,
+    'approve',
+    'Approve pending calls; the program that waits for them resumes the script',
+  );
+  addDecision(approvals, settle, 'deny', 'Refuse pending calls; the program that waits for them resumes the script');
+  approvals
+    .command('delete')
+    .argument('<id>', SCRIPT)
+    .description('Delete a script; it never runs again')
+    .option('--json', 'print the deleted ones as JSON')
+    .action(async (id: string, _flags: object, command: Command) => {
+      const { deleteApproval } = await import('../commands/approvals.js');
+      settle(await deleteApproval(id, command.optsWithGlobals()));
+    });
+  approvals
+    .command('prune')
+    .description('Delete old scripts')
+    .option('--ended-days <days>', 'those that ended longer ago (default: 7)')
+    .option('--waiting-days <days>', 'those that have waited for a decision for longer (default: 90)')
+    .option('--json', 'print the deleted ones as JSON')
+    .action(async (_flags: object, command: Command) => {
+      const { pruneApprovals } = await import('../commands/approvals.js');
+      settle(await pruneApprovals(command.optsWithGlobals()));
+    });
+}
+
+function threadCommands() {
+  return import('../commands/threads.js');
+}
+
+function addDecision(approvals: Command, settle: Settle, verdict: 'approve' | 'deny', description: string): void {
+  approvals
+    .command(verdict)
+    .argument('<id>', SCRIPT)
+    .argument('[approval...]', 'these of its calls (default: all that are pending)')
+    .description(description)
+    .option('--note <text>', 'a note; the script reads it if you deny')
+    .action(async (id: string, names: string[], flags: DecideFlags) => {
+      const { decideApprovals } = await import('../commands/decide.js');
+      settle(await decideApprovals(id, names, verdict, flags));
+    });
+}

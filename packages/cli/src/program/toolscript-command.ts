@@ -1,0 +1,199 @@
+import { Command, type Argument, type ErrorOptions, type Option } from 'commander';
+import { didYouMean, nearestName } from '../nearest-name.js';
+import { ownCommand } from '../terminal/own-command.js';
+import { shellWord } from '../terminal/shell-word.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { UsageError } from '../usage-error.js';
+
+/** Other programs' words for a subcommand. */
+const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
+  delete: ['rm', 'del', 'remove', 'erase'],
+  rename: ['mv', 'title'],
+  export: ['cat', 'save', 'print'],
+  show: ['cat', 'view', 'inspect'],
+  prune: ['clean', 'gc'],
+  remove: ['rm', 'delete', 'uninstall'],
+  add: ['install', 'new'],
+  test: ['check', 'get', 'status'],
+  login: ['auth', 'signin'],
+  approve: ['allow', 'accept'],
+  deny: ['refuse', 'reject'],
+};
+
+/** The action of a command with subcommands if none is named. */
+const LIST = ['list', 'ls'];
+
+/** A command that reports a mistake in its use in one sentence: the problem, its cause and what to write instead. */
+export class ToolscriptCommand extends Command {
+  override createCommand(name?: string): ToolscriptCommand {
+    return new ToolscriptCommand(name);
+  }
+
+  override error(message: string, { code = '' }: ErrorOptions = {}): never {
+    throw new UsageError(mistypedCommand(this) ?? describe(this, message, code) ?? message.replace(/^error: /u, ''));
+  }
+}
+
+/** Examples for the end of a command's help. */
+export function example(...lines: string[]): string {
+  return `\nExamples:\n${lines.map((line) => `  ${line}\n`).join('')}`;
+}
+
+/** For an option that may be repeated. */
+export function collect(value: string, before: string[] | undefined): string[] {
+  return [...(before ?? []), value];
+}
+
+/** Throws a UsageError if a prompt of one word is almost the name of a command: it is hardly ever a prompt. */
+export function refuseMistyped(chat: Command): void {
+  const sentence = chat.args.length === 1 ? mistypedCommand(chat) : undefined;
+  if (sentence !== undefined) throw new UsageError(sentence);
+}
+
+/** Throws a UsageError if an option or a required argument is an empty text. */
+export function refuseEmpty(command: Command): void {
+  for (let one: Command | null = command; one !== null; one = one.parent)
+    for (const option of one.options)
+      if (isEmpty(one.getOptionValue(option.attributeName())))
+        throw new UsageError(`${flagOf(option)} is empty. Write: ${option.flags}`);
+  const empty = command.registeredArguments.findIndex(
+    ({ required }, index) => required && isEmpty(command.processedArgs[index]),
+  );
+  if (empty !== -1) throw new UsageError(argumentSentence(command, empty, 'is empty'));
+}
+
+/** Throws a UsageError if the parent command has no command with this name. */
+export function findCommand(program: Command, names: readonly string[]): Command {
+  return names.reduce((parent, name) => {
+    const found = parent.commands.find((command) => command.name() === name);
+    if (found !== undefined) return found;
+    const known = didYouMean(name, namesIn(parent)) || ` ${ownCommand()} help lists them.`;
+    throw new UsageError(`There is no command ${visibleLine(names.join(' '))}.${known}`);
+  }, program);
+}
+
+function isEmpty(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length === 0 || value.some(isEmpty);
+  return typeof value === 'string' && value.trim() === '';
+}
+
+/** Undefined if the first word resembles no command. */
+function mistypedCommand(command: Command): string | undefined {
+  const [word] = command.args;
+  const { parent } = command;
+  if (word === undefined || parent === null || !/^\w[\w-]*$/u.test(word)) return undefined;
+  if (command.commands.length > 0) return mistypedSubcommand(command, word);
+  const isDefault = parent.args[0] !== command.name();
+  return isDefault ? mistypedFirstWord(parent, word) : undefined;
+}
+
+function mistypedFirstWord(program: Command, word: string): string | undefined {
+  const nearest = nearestName(word, namesIn(program));
+  if (nearest === undefined) return undefined;
+  const [own, words] = [ownCommand(), program.args];
+  if (nearest === word) {
+    const others = words.toSpliced(words.indexOf(word), 1);
+    return `The command ${word} comes after its options. Write it first: ${own} ${shellWords([word, ...others])}`;
+  }
+  return `There is no command ${word}. Did you mean ${nearest}? Write: ${own} ${shellWords(replaced(words, word, nearest))} (as a prompt: ${own} chat ${shellWords(words)})`;
+}
+
+function mistypedSubcommand(command: Command, word: string): string {
+  const name = command.name();
+  const problem = `There is no command ${name} ${word}.`;
+  const own = ownCommand();
+  const candidates = namesIn(command).flatMap((known) => [known, ...(SYNONYMS[known] ?? [])]);
+  const nearest = nearestName(word, [...candidates, ...LIST]);
+  if (nearest !== undefined && LIST.includes(nearest)) return `${problem} To list: ${own} ${name}`;
+  const meant = namesIn(command).find(
+    (known) => nearest !== undefined && [known, ...(SYNONYMS[known] ?? [])].includes(nearest),
+  );
+  if (meant === undefined)
+    return `${problem} The commands are ${namesIn(command).join(', ')}; ${own} ${name} --help describes them.`;
+  const words = replaced(command.parent?.args ?? [], word, meant);
+  return `${problem} Did you mean ${meant}? Write: ${own} ${shellWords(words)}`;
+}
+
+function namesIn(command: Command): string[] {
+  return command.commands.map((known) => known.name());
+}
+
+function replaced(words: readonly string[], word: string, by: string): string[] {
+  return words.with(words.indexOf(word), by);
+}
+
+function shellWords(words: readonly string[]): string {
+  return words.map(shellWord).join(' ');
+}
+
+/** Undefined if the parser's own message is sufficient. */
+function describe(command: Command, message: string, code: string): string | undefined {
+  const [first = '', second = ''] = [...message.matchAll(/'(.*?)'/gu)].map(([, quoted]) => quoted as string);
+  const named = (flags: string) => command.options.find((option) => option.flags === flags);
+  switch (code) {
+    case 'commander.missingArgument': {
+      const index = command.registeredArguments.findIndex((argument) => argument.name() === first);
+      return argumentSentence(command, index, 'is missing');
+    }
+    case 'commander.excessArguments':
+      return excessSentence(command);
+    case 'commander.unknownOption':
+      return unknownOptionSentence(command, first);
+    case 'commander.optionMissingArgument':
+      return optionSentence(named(first), 'has no value');
+    case 'commander.invalidArgument':
+      return optionSentence(named(first), `cannot be ${visibleLine(second)}`);
+    case 'commander.conflictingOption': {
+      const flags = [first, second].map((option) => flagOf(named(option)) ?? option);
+      return `${flags.join(' and ')} exclude each other. Remove one of them.`;
+    }
+    default:
+      return undefined;
+  }
+}
+
+function argumentSentence(command: Command, index: number, problem: string): string {
+  const all = command.registeredArguments;
+  const given = all.map((argument, at) => (at < index ? shellWord(command.args[at] ?? '') : placeholder(argument)));
+  const usage = [ownCommand(), pathOf(command), ...given].join(' ');
+  return `${placeholder(all[index]!)} ${problem}: ${all[index]!.description}. Write: ${usage}`;
+}
+
+function placeholder(argument: Argument): string {
+  const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
+  return argument.required ? `<${name}>` : `[${name}]`;
+}
+
+function excessSentence(command: Command): string {
+  const { length } = command.registeredArguments;
+  const takes = ['no arguments', 'one argument'][length] ?? `${length} arguments`;
+  const excess = command.args.slice(length).map((word) => visibleLine(word));
+  return `${pathOf(command)} takes ${takes}, and ${excess.join(' ')} is too much. Remove it, or put words that belong together in quotes.`;
+}
+
+function unknownOptionSentence(command: Command, flag: string): string {
+  const flags = command
+    .createHelp()
+    .visibleOptions(command)
+    .flatMap(({ long }) => long ?? []);
+  const fix = didYouMean(flag, flags) || ` ${ownCommand()} ${pathOf(command)} --help lists them.`;
+  return `${pathOf(command)} has no option ${visibleLine(flag)}.${fix}`;
+}
+
+function optionSentence(option: Option | undefined, problem: string): string | undefined {
+  if (option === undefined) return undefined;
+  const { argChoices, flags } = option;
+  return `${flagOf(option)} ${problem}. Write: ${argChoices === undefined ? flags : `${flagOf(option)} ${argChoices.join('|')}`}`;
+}
+
+function flagOf(option: Option): string;
+function flagOf(option: Option | undefined): string | undefined;
+function flagOf(option: Option | undefined): string | undefined {
+  return option?.long ?? option?.short;
+}
+
+/** Its full name, without the program's. */
+function pathOf(command: Command): string {
+  const { parent } = command;
+  return parent === null || parent.parent === null ? command.name() : `${pathOf(parent)} ${command.name()}`;
+}

@@ -1,0 +1,130 @@
+import type { Harness } from '@toolscript/core';
+import { keyVariable, type AgentConfig } from '@toolscript/core/agent';
+import { ToolscriptUsageError } from '@toolscript/core/protocol';
+import type { LoadImage } from '@toolscript/core/history';
+import type { McpServers } from '@toolscript/mcp';
+import {
+  keyProblem,
+  narrowedTo,
+  type AgentDirectory,
+  type OpenedAgent,
+  type RunChoices,
+  type ServedAgent,
+} from '@toolscript/server';
+import { findAgents, type FoundAgent } from '../agents/agent-files.js';
+import { chooseAgent, settingsOf } from '../agents/choose-agent.js';
+import { openModel } from '../agents/open-model.js';
+import { suspendingPolicy } from '../approvals/suspending-policy.js';
+import type { Settings } from '../configuration/settings.js';
+import { sharedEngines, type Engines } from '../harness/engines.js';
+import { openHarness, type HarnessSettings } from '../harness/open-harness.js';
+import { isUsageError } from '../usage-error.js';
+
+export interface AgentFolderOptions {
+  /** The workspace's agents. */
+  readonly settings: Settings;
+  readonly engines: Engines;
+  readonly parts: Pick<HarnessSettings, 'kept' | 'audit' | 'onInternalError'>;
+  readonly demo: ServedAgent;
+  /** The servers whose tools agents may use; closed by the caller. */
+  readonly servers: McpServers | undefined;
+  readonly loadImage: LoadImage;
+  readonly warn: (message: string) => void;
+}
+
+/**
+ * The agents of the user and of the workspace, read again for each request, and the demo. Each set of settings has a
+ * separate harness, so that runs continue with the one that they started with.
+ */
+export class AgentFolder implements AgentDirectory {
+  readonly #options: AgentFolderOptions;
+  readonly #harnesses = new Map<string, Promise<Harness>>();
+
+  constructor(options: AgentFolderOptions) {
+    this.#options = options;
+  }
+
+  async list(): Promise<readonly ServedAgent[]> {
+    const agents = await this.#read(undefined);
+    return [...[...agents.values()].map((found) => this.#served(found)), this.#options.demo];
+  }
+
+  /** Default: the configured agent, the first one whose key is set, or the demo. */
+  async find(slug: string | undefined = this.#options.settings.agent): Promise<ServedAgent | undefined> {
+    const { demo } = this.#options;
+    if (slug === demo.config.slug) return demo;
+    const agents = await this.#read(slug);
+    const found = slug === undefined ? [...agents.values()].find(hasKey) : agents.get(slug);
+    if (found !== undefined) return this.#served(found);
+    return slug === undefined ? demo : undefined;
+  }
+
+  async close(): Promise<void> {
+    for (const opening of this.#harnesses.values()) await (await opening).close();
+  }
+
+  #read(named: string | undefined): Promise<ReadonlyMap<string, FoundAgent>> {
+    const { settings, warn } = this.#options;
+    return findAgents(process.env, settings.cwd, warn, named);
+  }
+
+  #served(found: FoundAgent): ServedAgent {
+    const { config } = found;
+    const problem = keyProblem(config, process.env);
+    return {
+      config,
+      ...(problem === undefined ? {} : { problem }),
+      // A scenario is a file on this machine.
+      allowsModel: (model) => !model.startsWith('scripted:'),
+      open: (choices) => this.#orRefuse(() => this.#open(found, choices)),
+    };
+  }
+
+  async #orRefuse<Value>(open: () => Promise<Value>): Promise<Value> {
+    try {
+      return await open();
+    } catch (error) {
+      throw isUsageError(error) ? new ToolscriptUsageError(error.message) : error;
+    }
+  }
+
+  async #open(found: FoundAgent, { model, expose }: RunChoices): Promise<OpenedAgent> {
+    const { settings, loadImage, warn } = this.#options;
+    const { slug } = found.config;
+    const chosen = chooseAgent(new Map([[slug, found]]), { ...settings, agent: slug }, model, process.env);
+    const own = settingsOf(settings, chosen, warn);
+    const provider = await openModel(chosen, process.env);
+    const harness = await this.#harness(own, expose);
+    const agent: AgentConfig = { ...chosen.agent, mode: own.mode, limits: {} };
+    return { agent, provider, harness, loadImage, context: { workingDirectory: settings.cwd } };
+  }
+
+  async #harness(settings: Settings, expose: readonly string[] | undefined): Promise<Harness> {
+    const full = await this.#opened(settings);
+    if (expose === undefined) return full;
+    return this.#opened({ ...settings, expose: { tools: [...narrowedTo(full, expose).tools] } });
+  }
+
+  #opened(settings: Settings): Promise<Harness> {
+    const { limits, expose, packs, mode, workspaceTools } = settings;
+    const key = JSON.stringify([limits, expose, packs, mode, workspaceTools]);
+    const found = this.#harnesses.get(key);
+    if (found !== undefined) return found;
+    const opening = this.#make(settings);
+    this.#harnesses.set(key, opening);
+    opening.catch(() => this.#harnesses.delete(key));
+    return opening;
+  }
+
+  async #make(settings: Settings): Promise<Harness> {
+    const { engines, parts, servers, warn } = this.#options;
+    const approvals = await suspendingPolicy(settings, warn);
+    const { harness } = await openHarness(settings, { ...parts, approvals, engines: sharedEngines(engines) });
+    servers?.attach(harness);
+    return harness;
+  }
+}
+
+function hasKey({ config, from }: FoundAgent): boolean {
+  return from !== 'workspace' && keyVariable(config) !== undefined && keyProblem(config, process.env) === undefined;
+}

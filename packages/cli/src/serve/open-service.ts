@@ -1,0 +1,129 @@
+import type { McpServers } from '@toolscript/mcp';
+import { createCompiler, QuickJsPool } from '@toolscript/core';
+import { createServer, demoAgent, fixedAgents, type AgentDirectory } from '@toolscript/server';
+import { imageLoader } from '../harness/image-loader.js';
+import { sharedEngines } from '../harness/engines.js';
+import { loadSettings, type Settings } from '../configuration/settings.js';
+import { openAudit, openStateFor, type PersistentState } from '../state/persistent-state.js';
+import { visible, visibleLine } from '../terminal/untrusted.js';
+import { ThreadDatabase } from '../threads/thread-database.js';
+import { AgentFolder } from './agent-folder.js';
+import { ServedServers } from './served-servers.js';
+import { serverLog, type LogFlags } from './server-log.js';
+import { serverAccess, type AccessFlags } from './server-access.js';
+import { obtainServerToken } from './server-token.js';
+
+export interface ServiceFlags extends AccessFlags, LogFlags {
+  /** The folder of the coding tools. Without it, the server offers only agents that need no folder. */
+  workspace?: string;
+  workers?: number;
+}
+
+type App = Awaited<ReturnType<typeof createServer>>;
+
+export interface OpenService {
+  readonly app: App;
+  readonly token: string;
+  /** Notes for the user about it. */
+  readonly about: readonly string[];
+  /** Drains and closes everything. */
+  close(): Promise<void>;
+}
+
+/** Opens the service with the user's own data folder. Throws UsageErrors. */
+export async function openService(flags: ServiceFlags, warn: (message: string) => void): Promise<OpenService> {
+  const settings = await loadSettings(flags.workspace === undefined ? {} : { cwd: flags.workspace }, process.env, warn);
+  const workspace = flags.workspace === undefined ? '' : settings.cwd;
+  const kept = openStateFor(process.env, { workspace, command: 'chat', options: [] });
+  const token = obtainServerToken(kept.folder.tokenFile, process.env);
+  const auth = await serverAccess(flags, kept.folder.keysFolder, token);
+  const database = await ThreadDatabase.open(process.env, warn);
+  const audit = openAudit(process.env);
+  const parts = {
+    kept,
+    audit: audit.append,
+    onInternalError: (detail: string) => warn(`internal: ${visible(detail)}`),
+  };
+  const mcp = await ServedServers.open(settings, workspace !== '', warn);
+  const agents = await openAgents(settings, { ...parts, servers: mcp.servers }, workspace !== '', warn);
+  const app = await createServer({
+    stores: database.stores,
+    events: database.log,
+    scripts: kept.store,
+    agents: agents.directory,
+    sandbox: agents.engines.runtime,
+    mcp: await mcp.endpoint({ ...parts, engines: sharedEngines(agents.engines) }),
+    auth,
+    audit,
+    workspace,
+    ...serverLog(flags, process.env),
+    ...(flags.workers === undefined ? {} : { workers: flags.workers }),
+  });
+  const close = async () => {
+    await app.close();
+    await mcp.close();
+    await agents.close();
+    await database.close();
+    audit.close();
+  };
+  return { app, token, about: await aboutService(agents.directory, workspace), close };
+}
+
+async function aboutService(directory: AgentDirectory, workspace: string): Promise<string[]> {
+  const { slug } = (await directory.find())!.config;
+  const agent =
+    slug === 'demo'
+      ? 'The agent is "demo", a scripted model, because no key of a model is set. To list the keys: toolscript doctor'
+      : `The agent is "${slug}". GET /api/v2/agents lists the others.`;
+  const folder =
+    workspace === ''
+      ? 'There is no workspace, so only the demo is available. Add one with --workspace DIR.'
+      : `Tools work in ${visibleLine(workspace)}.`;
+  return [agent, folder, 'The API is described at /openapi.json. Ctrl-C ends the server.'];
+}
+
+interface Parts {
+  readonly kept: PersistentState;
+  readonly audit: ReturnType<typeof openAudit>['append'];
+  readonly onInternalError: (detail: string) => void;
+  readonly servers: McpServers | undefined;
+}
+
+async function openAgents(settings: Settings, parts: Parts, hasWorkspace: boolean, warn: (message: string) => void) {
+  const { codingTools } = await import('@toolscript/tools');
+  const [runtime, compiler] = [new QuickJsPool(), createCompiler()];
+  const closeEngines = async () => void (await Promise.all([runtime.close(), compiler.close()]));
+  const engines = { runtime, compiler, close: closeEngines };
+  const { kept, audit, onInternalError, servers } = parts;
+  const durable = {
+    store: kept.store,
+    suspensionKey: kept.suspensionKey,
+    audit,
+    onInternalError,
+  };
+  const reading = hasWorkspace
+    ? codingTools({ roots: settings.cwd, exec: settings.exec }).filter(({ effect }) => effect === 'read')
+    : [];
+  const demo = demoAgent({ runtime, compiler, ...durable }, reading);
+  if (!hasWorkspace) {
+    return { directory: fixedAgents([demo]), engines, close: async () => (await demo.close(), closeEngines()) };
+  }
+  const directory = new AgentFolder({
+    settings,
+    engines,
+    parts,
+    demo,
+    servers,
+    loadImage: await imageLoader(settings.cwd, servers),
+    warn,
+  });
+  return {
+    directory,
+    engines,
+    close: async () => {
+      await directory.close();
+      await demo.close();
+      await closeEngines();
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { mkdir } from 'node:fs/promises';
+import type { Harness } from '@toolscript/core';
+import type { McpServers } from '@toolscript/mcp';
+import type { McpEndpoint } from '@toolscript/server';
+import { noWorkspaceFolder } from '../configuration/locations.js';
+import type { Settings } from '../configuration/settings.js';
+import { GatewayRefresh } from '../mcp/gateway-refresh.js';
+import { makeGateway, SERVERS_WAIT_MS, type GatewayParts } from '../mcp/open-gateway.js';
+import { openServers } from '../mcp/open-servers.js';
+import { endpointOf } from '../mcp/serve-gateway.js';
+
+/** The MCP servers of a service: their tools are for its agents, and for MCP clients at `/mcp`. */
+export class ServedServers {
+  readonly servers: McpServers | undefined;
+  readonly #settings: Settings;
+  readonly #refresh: GatewayRefresh;
+  readonly #warn: (message: string) => void;
+  #harness: Harness | undefined;
+
+  private constructor(
+    servers: McpServers | undefined,
+    { settings, refresh, warn }: { settings: Settings; refresh: GatewayRefresh; warn: (message: string) => void },
+  ) {
+    this.servers = servers;
+    this.#settings = settings;
+    this.#refresh = refresh;
+    this.#warn = warn;
+  }
+
+  /** Starts all servers, whatever agents expose. Throws a UsageError for a file that cannot be read. */
+  static async open(own: Settings, hasWorkspace: boolean, warn: (message: string) => void): Promise<ServedServers> {
+    const none = noWorkspaceFolder(process.env);
+    if (!hasWorkspace) await mkdir(none, { recursive: true, mode: 0o700 });
+    const settings = { ...own, expose: {}, cwd: hasWorkspace ? own.cwd : none };
+    const refresh = new GatewayRefresh();
+    const { request: onTools } = refresh;
+    const servers = await openServers(settings, { environment: process.env, waitMs: SERVERS_WAIT_MS, warn, onTools });
+    return new ServedServers(servers, { settings, refresh, warn });
+  }
+
+  /** The gateway at `/mcp`: scripts with the tools of the servers, and no others. */
+  async endpoint(parts: Pick<GatewayParts, 'audit' | 'engines' | 'onInternalError'>): Promise<McpEndpoint> {
+    const { gateway, harness } = await makeGateway(this.#settings, {
+      ...parts,
+      servers: Promise.resolve(this.servers),
+      refresh: this.#refresh,
+      coding: false,
+      followsRoots: false,
+      warn: this.#warn,
+    });
+    this.#harness = harness;
+    return endpointOf(gateway.serveHttp());
+  }
+
+  async close(): Promise<void> {
+    this.#refresh.stop();
+    await this.#harness?.close();
+    await this.servers?.close();
+  }
+}

@@ -1,0 +1,52 @@
+import { isIP } from 'node:net';
+import type { AuthOptions } from '@toolscript/server';
+import { isActive, isLoopback, KeyFolder, KnownOrigins } from '@toolscript/server/access';
+import { visibleLine } from '../terminal/untrusted.js';
+import { throughStore } from '../threads/thread-database.js';
+import { UsageError } from '../usage-error.js';
+
+export interface AccessFlags {
+  /** The address to listen on. Default: only this machine's. */
+  host?: string;
+  /** Further host names of the server. */
+  allowHost?: readonly string[];
+  /** Origins of pages that may call the server. */
+  allowOrigin?: readonly string[];
+  /** Addresses of proxies before the server. */
+  trustedProxy?: readonly string[];
+}
+
+/** The access rules of the server. Throws a UsageError if other machines could reach it and there is no API key. */
+export async function serverAccess(flags: AccessFlags, keysFolder: string, token: string): Promise<AuthOptions> {
+  const { host, allowHost = [], allowOrigin = [], trustedProxy = [] } = flags;
+  const hosts = [...(host === undefined || isIP(host) !== 0 ? [] : [host]), ...allowHost];
+  checkNames(hosts, allowOrigin, trustedProxy);
+  const keys = new KeyFolder(keysFolder);
+  if (!isLocalHost(host)) await demandKey(keys, host!);
+  return { token, keys, hosts, origins: allowOrigin, trustedProxies: trustedProxy };
+}
+
+function checkNames(hosts: readonly string[], origins: readonly string[], proxies: readonly string[]): void {
+  try {
+    void new KnownOrigins({ hosts, origins });
+  } catch (error) {
+    throw new UsageError(visibleLine(`${(error as Error).message}.`));
+  }
+  const wrong = proxies.find((proxy) => isIP(proxy) === 0);
+  if (wrong !== undefined)
+    throw new UsageError(`--trusted-proxy ${visibleLine(wrong)} is not an IP address. Use the address of the proxy.`);
+}
+
+/** Whether only this machine can reach a server that listens there. */
+export function isLocalHost(host: string | undefined): boolean {
+  return host === undefined || host === 'localhost' || isLoopback(host);
+}
+
+async function demandKey(keys: KeyFolder, host: string): Promise<void> {
+  const all = await throughStore(keys.list());
+  // defence: other-machines-need-a-key
+  if (!all.some((key) => isActive(key)))
+    throw new UsageError(
+      `Other machines can reach a server at ${visibleLine(host)}, and there is no API key for them. Create one first: toolscript keys add NAME`,
+    );
+}

@@ -1,0 +1,32 @@
+import type { ServerOptions } from '@toolscript/server';
+import type { Environment } from '../terminal/style.js';
+import { visibleLine } from '../terminal/untrusted.js';
+import { UsageError } from '../usage-error.js';
+
+export interface LogFlags {
+  logLevel?: string;
+  logRequests?: boolean;
+}
+
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+
+const DEFAULT_LEVEL = 'warn';
+
+/** Shorter values are switches, not secrets. */
+const MIN_LENGTH = 8;
+
+/** The server's log on stderr, one JSON object a line, without the secrets of the environment. */
+export function serverLog(
+  { logLevel = DEFAULT_LEVEL, logRequests = false }: LogFlags,
+  environment: Environment,
+): Pick<ServerOptions, 'logger' | 'logRequests' | 'secrets'> {
+  if (!LEVELS.includes(logLevel))
+    throw new UsageError(`--log-level is "${visibleLine(logLevel)}". Use one of ${LEVELS.join(', ')}.`);
+  return { logger: { level: logLevel, stream: process.stderr }, logRequests, secrets: secretsIn(environment) };
+}
+
+function secretsIn(environment: Environment): string[] {
+  return Object.entries(environment).flatMap(([name, value = '']) =>
+    /(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$/iu.test(name) && value.length >= MIN_LENGTH ? [value] : [],
+  );
+}

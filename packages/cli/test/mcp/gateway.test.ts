@@ -1,0 +1,283 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { statSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { Client as OlderClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport as OlderStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport as OlderHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { ElicitRequestSchema, ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { cleanEnvironment, PROGRAM, start } from '../support/program.js';
+import { McpPlace } from './mcp-place.js';
+
+const SEND = `return tools.mcp.mail.send({ to: 'Ada' })`;
+
+interface ToolClient {
+  callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<unknown>;
+  listTools(): Promise<{ tools: { name: string; description?: string }[] }>;
+  close(): Promise<void>;
+}
+
+interface Result {
+  content: { text?: string }[];
+  structuredContent: { status: string; value?: unknown; scriptId: string };
+}
+
+async function run(client: ToolClient, code: string): Promise<Result> {
+  return (await client.callTool({ name: 'run_script', arguments: { code } })) as Result;
+}
+
+function textOf({ content }: Result): string {
+  return content.map(({ text = '' }) => text).join('\n');
+}
+
+function command(place: McpPlace, ...flags: string[]) {
+  const env = cleanEnvironment(place.env);
+  return {
+    command: process.execPath,
+    args: [PROGRAM, 'mcp', ...flags],
+    env,
+    cwd: place.workspace,
+    stderr: 'ignore' as const,
+  };
+}
+
+function placeWithMail(): McpPlace {
+  const place = new McpPlace();
+  return place.useServers({ mail: place.mail() });
+}
+
+/** A gateway over HTTP, ended with the test. */
+async function listening(place: McpPlace, ...flags: string[]): Promise<{ url: URL; token: string }> {
+  const options = { cwd: place.workspace, env: place.env };
+  const child = start(process.execPath, [PROGRAM, 'mcp', '--http', '127.0.0.1:0', ...flags], options);
+  onTestFinished(async () => {
+    const closed = once(child, 'close');
+    child.kill();
+    expect((await closed)[0]).toBe(0);
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const url = new URL((await lines.next()).value as string);
+  const [, token = ''] =
+    /^Clients send: Authorization: Bearer (\S+)$/u.exec((await lines.next()).value as string) ?? [];
+  return { url, token };
+}
+
+const headersOf = (token: string) => ({ requestInit: { headers: { authorization: `Bearer ${token}` } } });
+
+/** A client of each SDK, over each transport. */
+const CLIENTS: [string, (place: McpPlace) => Promise<ToolClient>][] = [
+  [
+    'of the older SDK over stdio',
+    async (place) => {
+      const client = new OlderClient({ name: 'older', version: '1.0.0' });
+      await client.connect(new OlderStdio(command(place)) as never);
+      return client as ToolClient;
+    },
+  ],
+  [
+    'of the newer SDK over stdio',
+    async (place) => {
+      const client = new Client({ name: 'newer', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } });
+      await client.connect(new StdioClientTransport(command(place)));
+      return client as ToolClient;
+    },
+  ],
+  [
+    'of the older SDK over HTTP',
+    async (place) => {
+      const { url, token } = await listening(place);
+      const client = new OlderClient({ name: 'older', version: '1.0.0' });
+      await client.connect(new OlderHttp(url, headersOf(token)) as never);
+      return client as ToolClient;
+    },
+  ],
+  [
+    'of the newer SDK over HTTP',
+    async (place) => {
+      const { url, token } = await listening(place);
+      const client = new Client({ name: 'newer', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } });
+      await client.connect(new StreamableHTTPClientTransport(url, headersOf(token)));
+      return client as ToolClient;
+    },
+  ],
+];
+
+describe.each(CLIENTS)('a client %s', (_which, connect) => {
+  it('runs scripts over the MCP servers, and nothing else', async () => {
+    const client = await connect(placeWithMail());
+    onTestFinished(() => client.close());
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(['run_script', 'resume_script', 'search_tools', 'describe_tools']);
+    expect(tools[0]!.description).toContain('send(args: { to: string })');
+    const { structuredContent } = await run(client, 'return [Object.keys(tools), await tools.mcp.mail.read()]');
+    expect(structuredContent).toMatchObject({ status: 'completed', value: [['mcp'], 'no mails'] });
+  });
+
+  it('without a user to ask waits for the decision that its text names the command of', async () => {
+    const place = placeWithMail();
+    const client = await connect(place);
+    onTestFinished(() => client.close());
+    const suspended = await run(client, SEND);
+    const { scriptId } = suspended.structuredContent;
+    const [, decide] = /`toolscript (approvals approve \S+)`/u.exec(textOf(suspended)) ?? [];
+    expect(decide).toBe(`approvals approve ${scriptId}`);
+    const waiting = client.callTool({ name: 'resume_script', arguments: { scriptId } });
+    expect((await place.shell('toolscript approvals')).stdout).toContain('mcp.mail.send');
+    const decided = await place.shell(`toolscript ${decide}`);
+    expect(decided.stdout).toContain('Approved: mcp.mail.send');
+    expect(((await waiting) as Result).structuredContent).toMatchObject({ status: 'completed', value: 'sent to Ada' });
+  });
+});
+
+async function olderTransport(place: McpPlace, way: string): Promise<never> {
+  if (way === 'stdio') return new OlderStdio(command(place)) as never;
+  const { url, token } = await listening(place);
+  return new OlderHttp(url, headersOf(token)) as never;
+}
+
+describe('a client with a user', () => {
+  it.each([
+    ['stdio', 'approve', 'sent to Ada'],
+    ['stdio', 'deny', 'ApprovalDeniedError'],
+    ['HTTP', 'approve', 'sent to Ada'],
+    ['HTTP', 'deny', 'ApprovalDeniedError'],
+  ])('of the older SDK over %s asks it: %s', async (way, decision, value) => {
+    const place = placeWithMail();
+    const client = new OlderClient({ name: 'older', version: '1.0.0' }, { capabilities: { elicitation: {} } });
+    const asked: string[] = [];
+    client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+      asked.push(params.message);
+      return { action: 'accept' as const, content: { decision } };
+    });
+    await client.connect(await olderTransport(place, way));
+    onTestFinished(() => client.close());
+    const code = `try { ${SEND.replace('return', 'return await')} } catch (error) { return error.name }`;
+    expect((await run(client as ToolClient, code)).structuredContent).toMatchObject({ value });
+    expect(asked).toEqual([expect.stringContaining('to: Ada')]);
+  });
+
+  it('is asked over HTTP by the newest protocol', async () => {
+    const { url, token } = await listening(placeWithMail());
+    const client = new Client(
+      { name: 'newer', version: '1.0.0' },
+      { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode: 'auto' } },
+    );
+    client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { decision: 'approve' } }));
+    await client.connect(new StreamableHTTPClientTransport(url, headersOf(token)));
+    onTestFinished(() => client.close());
+    expect((await run(client as ToolClient, SEND)).structuredContent).toMatchObject({ value: 'sent to Ada' });
+  });
+});
+
+describe('the gateway', () => {
+  it('speaks the protocol of 2025-06-18, and writes nothing but messages to stdout', async () => {
+    const place = placeWithMail();
+    const { env, cwd, args } = command(place);
+    const child = spawn(process.execPath, args, { env, cwd });
+    onTestFinished(() => void child.kill());
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const ask = async (id: number, method: string, params: object) => {
+      child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
+      return JSON.parse((await lines.next()).value as string) as { id: number; result: Record<string, unknown> };
+    };
+    const client = { name: 'by hand', version: '1' };
+    const hello = await ask(1, 'initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: client });
+    expect(hello).toMatchObject({ id: 1, result: { protocolVersion: '2025-06-18' } });
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })}\n`);
+    const called = await ask(2, 'tools/call', { name: 'run_script', arguments: { code: 'return 6 * 7' } });
+    expect(called).toMatchObject({ id: 2, result: { structuredContent: { value: 42 } } });
+    const closed = once(child, 'close');
+    child.stdin.end();
+    expect((await closed)[0]).toBe(0);
+    expect(place.mailIsRunning).toBe(false);
+  });
+
+  it('offers the tools for work on the folders of the client, where it is told to', async () => {
+    const place = placeWithMail();
+    const client = new OlderClient({ name: 'older', version: '1.0.0' }, { capabilities: { roots: {} } });
+    // One folder holds the user's own files, so that it is left out.
+    const roots = [place.base, place.mailFolder].map((folder) => ({ uri: `file://${folder}` }));
+    client.setRequestHandler(ListRootsRequestSchema, () => ({ roots }));
+    await client.connect(new OlderStdio(command(place, '--tools', 'coding')) as never);
+    onTestFinished(() => client.close());
+    const list = `return (await tools.listDir({ path: '.' })).entries.map(({ path, name }) => name ?? path)`;
+    await expect
+      .poll(async () => JSON.stringify((await run(client as ToolClient, list)).structuredContent.value), {
+        timeout: 30_000,
+      })
+      .toContain('pid');
+    const outside = await run(client as ToolClient, `return tools.listDir({ path: ${JSON.stringify(place.base)} })`);
+    expect(outside.structuredContent.status).toBe('failed');
+  });
+
+  it.each(['stdio', 'HTTP'])('announces over %s that its tools have changed', async (way) => {
+    const place = placeWithMail();
+    place.useServers({ mail: place.mail({}, { behaviour: 'shrinks' }) });
+    const client = new OlderClient({ name: 'older', version: '1.0.0' });
+    const changed = new Promise<string | undefined>((resolve, reject) => {
+      client.fallbackNotificationHandler = async ({ method }) => {
+        if (method !== 'notifications/tools/list_changed') return;
+        client.listTools().then(({ tools }) => resolve(tools[0]!.description), reject);
+      };
+    });
+    await client.connect(await olderTransport(place, way));
+    onTestFinished(() => client.close());
+    expect((await client.listTools()).tools[0]!.description).toContain('send(');
+    await run(client as ToolClient, 'return tools.mcp.mail.read()');
+    expect(await changed).toContain('read');
+    expect(await changed).not.toContain('send(');
+  });
+
+  it('asks for its token, and knows its own host and origins alone', async () => {
+    const place = placeWithMail();
+    const { url, token } = await listening(place);
+    const post = (headers: Record<string, string>) =>
+      fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+      });
+    const authorization = `Bearer ${token}`;
+    expect((await post({})).status).toBe(401);
+    expect((await post({ authorization: 'Bearer wrong-wrong-wrong-wrong' })).status).toBe(401);
+    expect((await post({ authorization, origin: 'https://evil.example' })).status).toBe(403);
+    expect((await post({ authorization })).status).toBe(200);
+    expect((await fetch(new URL('/', url))).status).toBe(404);
+    if (process.platform !== 'win32') expect(statSync(place.kept('server.token')).mode & 0o777).toBe(0o600);
+    const taken = await place.toolscript(['mcp', '--http', url.host]);
+    expect(taken).toMatchObject({ status: 2, stdout: '' });
+    expect(taken.stderr).toContain(
+      `Something else listens at ${url.host}. End it, or choose another port with --http.`,
+    );
+  });
+
+  it.each([
+    [['--http', 'nowhere'], '--http is "nowhere". Give it an address and a port, such as 127.0.0.1:4320.'],
+    [['--http', '0.0.0.0:0'], 'there is no API key for them. Create one first: toolscript keys add NAME'],
+    [['--config', 'no-such.json'], 'no-such.json. Name one with { "mcpServers": { … } }.'],
+  ])('with %j ends with one sentence', async (flags, sentence) => {
+    const { status, stdout, stderr } = await placeWithMail().toolscript(['mcp', ...flags]);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain(sentence);
+  });
+
+  it('that is a server of itself ends, and says why', async () => {
+    const place = new McpPlace();
+    place.useServers({ self: { command: process.execPath, args: [PROGRAM, 'mcp'], env: place.env } });
+    const { stderr } = await place.toolscript(['mcp'], { stdin: '', env: { TOOLSCRIPT_MCP_DEPTH: '2' } });
+    expect(stderr).toContain('Take toolscript mcp out of the mcp.json that it reads');
+    const value = await place.evaluate('return Object.keys(tools.mcp.self)');
+    expect(value).toContain('run_script');
+  });
+
+  it('works where the current folder holds the files of the user', async () => {
+    const place = placeWithMail();
+    const client = new OlderClient({ name: 'older', version: '1.0.0' });
+    await client.connect(new OlderStdio({ ...command(place), cwd: place.base }) as never);
+    onTestFinished(() => client.close());
+    expect((await run(client as ToolClient, 'return tools.mcp.mail.read()')).structuredContent.value).toBe('no mails');
+  });
+});

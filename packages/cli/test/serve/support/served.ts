@@ -1,0 +1,50 @@
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { PROGRAM, start, type StartOptions } from '../../support/program.js';
+
+export interface Served {
+  /** Without the token. */
+  readonly url: string;
+  readonly token: string;
+  // Tests look into answers as they need.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  api(path: string, body?: unknown): Promise<any>;
+  /** The types and payloads of a run's events, until its stream ends. */
+  follow(runId: string): Promise<string>;
+  /** Everything that was printed. */
+  readonly printed: () => string;
+  /** Ends it by a signal. Answers with the exit status. */
+  end(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** `toolscript serve` in a process of its own. */
+export async function serve(args: readonly string[], options: StartOptions = {}): Promise<Served> {
+  const child = start(process.execPath, [PROGRAM, 'serve', '--port', '0', ...args], options);
+  let printed = '';
+  child.stderr.on('data', (chunk) => (printed += String(chunk)));
+  const lines = createInterface(child.stdout);
+  lines.on('line', (line) => (printed += `${line}\n`));
+  const first = await Promise.race([once(lines, 'line'), once(child, 'exit')]);
+  const [, url, token] = /^(http:.*)\/#token=(.*)$/u.exec(String(first[0])) ?? [];
+  if (url === undefined || token === undefined) throw new Error(`The server did not start: ${printed}`);
+  const headers = { authorization: `Bearer ${token}` };
+  return {
+    url,
+    token,
+    async api(path, body) {
+      const sent = {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      };
+      const response = await fetch(`${url}/api/v2/${path}`, body === undefined ? { headers } : sent);
+      return response.json();
+    },
+    follow: async (runId) => (await fetch(`${url}/api/v2/stream/${runId}`, { headers })).text(),
+    printed: () => printed,
+    async end(signal = 'SIGTERM') {
+      if (child.exitCode === null && child.kill(signal)) await once(child, 'exit');
+      return child.exitCode;
+    },
+  };
+}
