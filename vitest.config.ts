@@ -8,6 +8,9 @@ export default defineConfig({
       'scripts/**/*.test.ts',
       'bench/test/**/*.test.ts',
     ],
+    setupFiles: ['scripts/test/memory-folder.ts'],
+    // Node loads built code by itself; Vitest would transform all of it again for each file of tests.
+    server: { deps: { external: [/\/packages\/[^/]+\/dist\//] } },
     pool: 'forks',
     maxWorkers: 2,
     // No test measures time; a busy machine takes as long as it takes.

@@ -16,6 +16,8 @@ export const FULL = {
   deltas: 200,
   tags: 25,
   economyRuns: 3,
+  serverRounds: 3,
+  serverDeltas: 40,
 };
 
 export const QUICK = {
@@ -35,4 +37,6 @@ export const QUICK = {
   deltas: 40,
   tags: 3,
   economyRuns: 1,
+  serverRounds: 1,
+  serverDeltas: 10,
 };

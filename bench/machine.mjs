@@ -1,6 +1,6 @@
 import { availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os';
 
-/** What the figures were measured on. */
+/** The machine on which the figures were measured. */
 export function describeMachine() {
   const processors = cpus();
   return {

@@ -94,7 +94,7 @@ export async function timeRuns(work, answer, { forMs, atMost = Number.POSITIVE_I
   return samples;
 }
 
-/** Runs and forgets the times: until code is compiled and caches are filled. */
+/** Runs without recording times, until code is compiled and caches are filled. */
 export async function warmUp(work, answer, forMs) {
   await timeRuns(work, answer, { forMs });
 }

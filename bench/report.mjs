@@ -1,4 +1,4 @@
-/** What every figure rests on, said with every report. */
+/** The assumptions of every figure, printed with every report. */
 const CONTRACT =
   'Every script gets a fresh, isolated sandbox in every column. Columns run in turn, in blocks: A B C, B C A, …\n' +
   'Figures are the median of the block medians, the worst hundredth of all samples, and the lowest and highest\n' +

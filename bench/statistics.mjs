@@ -13,8 +13,8 @@ export function median(numbers) {
 }
 
 /**
- * What a contender's blocks come to: the median of the blocks' medians, the worst hundredth of all samples,
- * and the noise: the lowest and highest block median.
+ * The summary of a contender's blocks: the median of the blocks' medians, the worst hundredth of all samples, and the
+ * noise: the lowest and highest block median.
  *
  * @param {number[][]} blocks
  * @param {'lower' | 'higher'} better

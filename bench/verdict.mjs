@@ -1,6 +1,6 @@
 /**
- * What a run comes to. `failures`: ratios beyond their budgets, which fail a check. `unmet`: absolute budgets,
- * which fail a strict one only, because they say as much about the machine as about the code.
+ * The verdict on a run. `failures`: ratios beyond their budgets, which fail a check. `unmet`: absolute budgets, which
+ * fail a strict one only, because they say as much about the machine as about the code.
  */
 export function judge(rows) {
   const failures = [];

@@ -1,4 +1,4 @@
-// `npm run check`: types, lint, format, unused code and dependencies, architecture.
+// `npm run check`: types, lint, format, unused code and dependencies, architecture, words.
 import { prepare, runTool } from './prepare.mjs';
 
 prepare();
@@ -9,7 +9,10 @@ const steps = [
   ['lint', () => runTool('oxlint', ['--type-aware', '--deny-warnings'])],
   ['format', () => runTool('oxfmt', ['--check'])],
   ['unused code', () => runTool('knip', ['--no-progress'])],
-  ['architecture', () => runTool('vitest', ['run', 'scripts/test/architecture.test.ts'])],
+  [
+    'architecture and words',
+    () => runTool('vitest', ['run', 'scripts/test/architecture.test.ts', 'scripts/test/english.test.ts']),
+  ],
 ];
 for (const [name, step] of steps) {
   console.error(`\n— ${name}`);

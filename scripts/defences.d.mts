@@ -1,7 +1,7 @@
 export interface Mark {
   readonly name: string;
   readonly file: string;
-  /** What stands in the defence's place where it is taken out; undefined where nothing does. */
+  /** The replacement of a removed defence; undefined if there is none. */
   readonly code: string | undefined;
   /** Where the mark's line ends. */
   readonly offset: number;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isInstalled, npmCall, prepareCode, root, run } from './prepare.mjs';
 
-/** What the engine is built with; `wasm-opt` takes every feature as absent that is not named. */
+/** The features of the engine; `wasm-opt` treats every other feature as absent. */
 const FEATURES = [
   'bulk-memory',
   'bulk-memory-opt',

@@ -100,7 +100,7 @@ function runTest({ file, title }) {
   ]);
 }
 
-/** In a group of its own: a test that never ends without its defence leaves processes behind. */
+/** In a separate process group, because a test that never ends without its defence leaves processes running. */
 function runInCopy(args) {
   const options = { cwd: copy, stdio: 'ignore', timeout: LIMIT_MS, detached: true };
   const { status, pid } = spawnSync(process.execPath, args, options);

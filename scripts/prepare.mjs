@@ -1,4 +1,4 @@
-// What every other script stands on: dependencies installed, packages built, and nothing done twice.
+// The prerequisites of every other script: installs dependencies and builds packages, and does nothing twice.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -19,7 +19,7 @@ export function run(command, args, options = {}) {
   if (result.status !== 0) process.exit(result.status ?? 1);
 }
 
-/** What starts npm, the one that runs this where there is one: for `run`, or for `spawnSync`. */
+/** The command that starts npm, preferably the npm that runs this: for `run`, or for `spawnSync`. */
 export function npmCall(args, options = {}) {
   const { npm_execpath: script } = process.env;
   const common = { cwd: root, stdio: ['ignore', 'ignore', 'inherit'], ...options };
@@ -65,9 +65,18 @@ export function prepareCode() {
 
 export function build({ quiet = false } = {}) {
   const image = join(root, 'packages/core/dist/sandbox/artefacts/execute.json');
-  const sources = ['core/src', 'core/build', 'core/engine', 'tools/src', 'server/src', 'cli/src', 'cli/build'].map(
-    (folder) => newest(join(root, 'packages', folder)),
-  );
+  const folders = [
+    'core/src',
+    'core/build',
+    'core/engine',
+    'tools/src',
+    'mcp/src',
+    'server/src',
+    'client/src',
+    'cli/src',
+    'cli/build',
+  ];
+  const sources = folders.map((folder) => newest(join(root, 'packages', folder)));
   if (Math.max(...sources) < builtAt() && !typeLibraryIsStale(image)) return;
   if (quiet) console.error('building …');
   runTool('typescript', ['-b']);
@@ -112,7 +121,9 @@ function builtAt() {
     STAMP,
     'packages/cli/bundle/start.cjs',
     'packages/tools/dist/index.js',
-    'packages/server/dist/stores/index.js',
+    'packages/mcp/dist/index.js',
+    'packages/server/dist/index.js',
+    'packages/client/dist/index.js',
     'packages/core/dist/index.js',
   ];
   return Math.min(...parts.map((part) => modified(join(root, part)))) === 0 ? 0 : modified(join(root, STAMP));

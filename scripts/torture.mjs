@@ -1,9 +1,10 @@
 // `npm run torture [-- KILLS]`: at least KILLS processes' scripts (1 000) killed at random points with a recoverer
 // beside them, over a store of files and one that is slow; every file operation of a script's life made to fail with
 // ENOSPC, EIO and half a write; 300 bits flipped and files cut of each kind; 10 processes of a service, killed at
-// random, over KILLS runs in one database; 300 sequences of calls that a store in memory and one in a file must answer
-// alike. Fails where an effect is repeated, a script, a run or an event is lost or stranded, or the host is told
-// something else than the store says.
+// random, over KILLS runs in one database; a server with running work killed at KILLS / 5 points, and restarted with
+// the same data; 300 sequences of calls that a store in memory and one in a file must answer
+// alike. Fails if an effect is repeated, if a script, a run or an event is lost or stranded, or if a report to the host
+// differs from the store.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { prepare, root } from './prepare.mjs';
@@ -20,6 +21,7 @@ const tests = [
   ...['kills', 'store-faults', 'damage'].map((name) => `packages/core/test/suspension/${name}.test.ts`),
   'packages/server/test/stores/processes.test.ts',
   'packages/server/test/stores/same-answers.test.ts',
+  'packages/server/test/crash/kills.test.ts',
 ];
 const { status } = spawnSync(
   process.execPath,
@@ -37,6 +39,7 @@ const { status } = spawnSync(
       TOOLSCRIPT_SERVICE_RUNS: String(kills),
       TOOLSCRIPT_SERVICE_LEASE_MS: '3000',
       TOOLSCRIPT_SERVICE_KILLS: String(Math.ceil(kills * 0.3)),
+      TOOLSCRIPT_SERVER_KILLS: String(Math.ceil(kills / 5)),
     },
   },
 );

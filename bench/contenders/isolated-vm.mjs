@@ -13,7 +13,7 @@ const tools = (() => {
 })();`;
 
 /** More isolates than this are never alive at once: each is a heap of its own. */
-const MOST_ISOLATES = 100;
+const MAX_ISOLATES = 100;
 
 /** @returns {Promise<import('./tools.mjs').Contender>} */
 export async function loadIsolatedVm() {
@@ -25,7 +25,7 @@ export async function loadIsolatedVm() {
     version,
     note: 'a new Isolate and lockdown per script, run on its own threads in this very process; calls through a Reference with JSON text',
     open: async () => {
-      const places = new Places(MOST_ISOLATES);
+      const places = new Places(MAX_ISOLATES);
       const callReference = new ivm.Reference(callWithJson);
       return { run: (source) => places.hold(() => runInIsolate(ivm, callReference, source)), close: async () => {} };
     },

@@ -13,8 +13,8 @@ export async function callWithJson(name, argsJson) {
 }
 
 /**
- * What a contender is. `open` makes a session with the given number of worker threads; `run` resolves to what
- * the script returned and rejects where the script failed.
+ * A contender. `open` creates a session with the given number of worker threads; `run` resolves to the script's value
+ * and rejects if the script failed.
  *
  * @typedef {object} Contender
  * @property {string} name

@@ -33,19 +33,19 @@ export function figuresOf(requests, answers) {
   return { ...figures, cost: costOf(figures) };
 }
 
-/** Of the texts in request bodies alone: no JSON around them, nothing escaped. */
+/** Counts only the texts in request bodies, without JSON syntax and escapes. */
 export function textTokensIn(requests) {
   return sum(requests.map(({ instructions = '', input, tools }) => textTokensOf([instructions, input, tools])));
 }
 
-/** What the model wrote: a call's name and arguments as text, a script as the argument that it is. */
+/** The model's own text: a call's name and arguments, or a script without its JSON. */
 function saidIn(part) {
   if (part.type === 'text') return part.text;
   if (part.type === 'script') return `run_script${JSON.stringify({ code: part.code })}`;
   return `${part.name}${JSON.stringify(part.arguments)}`;
 }
 
-/** Schemas are given as JSON, to whoever it is. */
+/** Every consumer receives schemas as JSON. */
 function textTokensOf(value) {
   if (typeof value === 'string') return countTokens(value);
   if (typeof value !== 'object' || value === null) return 0;

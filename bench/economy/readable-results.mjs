@@ -1,7 +1,7 @@
 /**
- * How results of the coding tools are shown to a model that calls them one by one: as the text that a host would pick
- * from them, not as the JSON of everything. Where a result has a text to read, the agent picks that by itself. What a structured call costs is not
- * made worse by results that were shaped for scripts.
+ * Shows results of the coding tools to a model that calls them one by one: as the text that a host would select from
+ * them, not as the complete JSON. If a result has a text to read, the agent selects it by itself. So results that
+ * were designed for scripts do not make a structured call more expensive.
  */
 const SHOWN = {
   fileSearch: ({ files }) => files.map(({ path }) => path).join('\n'),
@@ -9,7 +9,7 @@ const SHOWN = {
   exec: ({ exitCode, aggregatedOutput }) => `exit code ${exitCode}\n${aggregatedOutput}`,
 };
 
-/** The same provider, told results of structured calls in that way. */
+/** The same provider, which receives results of structured calls in that form. */
 export function withReadableResults(provider) {
   return {
     ...provider,

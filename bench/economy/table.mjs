@@ -1,10 +1,10 @@
 import { median } from '../statistics.mjs';
 import { WAYS } from './run-task.mjs';
 
-/** What a way is called where people read of it. */
+/** The names of the ways in tables. */
 export const NAMES = { one: 'one call a turn', parallel: 'parallel calls', scripts: 'scripts' };
 
-/** What is counted, of each way of each task. `within`: a difference that says more about the machine than about a way. */
+/** The figures of each way of each task. `within`: a difference that depends more on the machine than on the way. */
 export const MEASURES = {
   turns: { title: 'turns', unit: 'turns' },
   inputTokens: { title: 'input tokens', unit: 'tokens' },
@@ -36,7 +36,7 @@ export function lostTasks(tasks, measure) {
   return tasks.filter((task) => task.ways.scripts[measure] - betterOf(task, measure) > within);
 }
 
-/** Of the structured ways. */
+/** The figures of the structured ways. */
 function betterOf({ ways: { one, parallel } }, measure) {
   return Math.min(one[measure], parallel[measure]);
 }
@@ -147,7 +147,7 @@ ${list(won)}
 `;
 }
 
-/** What scripts take more of in a task. */
+/** The figures in which scripts need more than the other ways. */
 function priceOf(task) {
   const more = ['inputTokens', 'newInputTokens', 'outputTokens'].filter(
     (measure) => lostTasks([task], measure).length > 0,

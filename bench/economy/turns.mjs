@@ -1,4 +1,4 @@
-/** What a scripted model says in one turn: structured calls, or a script. */
+/** A scripted model's output in one turn: structured calls, or a script. */
 
 /** One turn of structured calls: `[name, arguments]` each. */
 export function calls(...made) {

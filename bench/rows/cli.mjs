@@ -28,7 +28,7 @@ const MEMORY = {
 
 export const name = 'cli';
 
-/** The command line as a person meets it. */
+/** The command line as a user starts it. */
 export async function measure({ effort }) {
   if (!existsSync(BINARY) || !existsSync(BUILT))
     return [TIME, MEMORY].map((row) => absentRow(row, 'packages/cli is not built'));

@@ -21,8 +21,8 @@ export const name = 'delta-to-event';
 export const ownResult = true;
 
 /**
- * How late a run's events are, behind the bytes of a scripted server that have arrived over HTTP in this process: those
- * of text, and the first tool call of a script behind its closing tag, while the answer goes on for two more seconds.
+ * The delay of a run's events after the bytes of a scripted server have arrived over HTTP in this process: of text
+ * events, and of a script's first tool call after its closing tag, while the answer continues for two more seconds.
  */
 export async function measure({ effort }) {
   const echo = defineTool({

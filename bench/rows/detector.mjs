@@ -58,7 +58,7 @@ function linearRow(single, double, rounds) {
   return alternate(row, [{ name: 'toolscript', role: 'ours', block }], rounds);
 }
 
-/** Of a few: what disturbs a run only ever makes it slower. */
+/** The minimum of a few runs, because disturbances only make a run slower. */
 function fastest(answer) {
   return Math.min(...Array.from({ length: 3 }, () => detectAll(answer)));
 }

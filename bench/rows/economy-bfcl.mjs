@@ -10,24 +10,25 @@ import { NAMES } from '../economy/table.mjs';
 import { alternate } from '../measure.mjs';
 
 /*
- * What the calls that a public data set wants (BFCL v4, multi-turn, base) cost a model in the three ways of `economy`.
- * The calls, their arguments, their order and the services that are offered are those of the data set; see
- * `economy/bfcl/data/NOTICE`. Ours are the services behind them, the words that describe their tools (in the length of
- * the data set's), the user's words (one text in their mean length), the model's last words, and the scripts.
+ * The token cost of the calls of a public data set (BFCL v4, multi-turn, base) in the three ways of `economy`. The
+ * calls, their arguments, their order and the offered services are those of the data set; see
+ * `economy/bfcl/data/NOTICE`. The implementations of the services are ours, and so are the descriptions of their tools
+ * (in the length of the data set's), the user's text (one text in their mean length), the model's final text, and the
+ * scripts.
  *
- * What makes it fair:
+ * Rules of a fair comparison:
  *
- * 1. All ways make the same calls; a run in which the services get other ones fails. So scripts save no call.
- * 2. Parallel calls go into one request as soon as their arguments are known. The harness does them in their order, so a
- *    call that only needs the effect of another one goes with it.
- * 3. A script returns every result that says something, whole. Only zip codes and ids that it passes on stay in it, and
- *    confirmations of all calls but the last.
- * 4. Conditions of the user ("if the pressure is below 40") are written down in the script, and cost a request beside.
+ * 1. All ways make the same calls; a run with different calls fails. So scripts save no call.
+ * 2. Parallel calls go into one request as soon as their arguments are known. The harness runs them in order, so a call
+ *    that only needs the effect of another one is in the same request.
+ * 3. A script returns every informative result completely. Only zip codes and ids that it passes on stay in it, and
+ *    confirmations of all calls except the last.
+ * 4. Conditions of the user ("if the pressure is below 40") are part of the script, and need a request in other ways.
  */
 
 /** Scripts have to stay so much better, with the default of `instructionTokens`. */
 const AT_LEAST = { one: 1.05, parallel: 1 };
-/** Of so many tasks a short run does one. */
+/** The short run does one task out of this many. */
 const QUICK_STEP = 40;
 
 export const name = 'economy-bfcl';
@@ -65,7 +66,7 @@ function resultTokensOf({ requests }) {
   return sum(requests.at(-1).input.map(({ output = '' }) => countTokens(output)));
 }
 
-/** What the system text and the tools cost: new in the first request, and a tenth in each other. */
+/** The cost of the system text and the tools: full in the first request, and a tenth in each later one. */
 function withCatalogCost(figures) {
   return { ...figures, catalogCost: figures.catalogTokens * (1 + 0.1 * (figures.turns - 1)) };
 }

@@ -6,31 +6,31 @@ import { alternate } from '../measure.mjs';
 import { median } from '../statistics.mjs';
 
 /*
- * What the same tasks cost a model that calls tools one a turn, several at once where the data flow allows it, or by
- * scripts. The model is scripted; agent loop, adapter (openai-responses), harness and tools are the real ones.
+ * The token cost of the same tasks for a model that calls one tool a turn, several at once if the data flow allows it,
+ * or tools by scripts. The model is scripted; agent loop, adapter (openai-responses), harness and tools are real.
  *
- * What makes it fair:
+ * Rules of a fair comparison:
  *
- * 1. Each way is done to the end, and checked: the last script returned the right value; who calls tools one by one
- *    has read every fact that the answer rests on; the folder, or the service, is afterwards as it should be.
+ * 1. Each way completes the task, and is checked: the last script returned the right value; the structured ways have
+ *    read every fact that the answer depends on; the folder, or the service, has the expected final state.
  * 2. All ways have the same tools, the same role, the same question and the same last sentence. Structured calls have
  *    the tools as functions and read no word about scripts; scripts have no functions, and read the rules and the
  *    tools as declarations, results included.
- * 3. No way says more than it must: no text before calls, no call whose result is not needed, no check that another
- *    way leaves out. Nobody makes a mistake. Structured ways know their tools well: one search with its matches
- *    instead of many files, one patch for many files without lines around its changes.
- * 4. Scripts are written as a model writes them, comments apart, and return what the model must see and no more. What
- *    must be judged is returned and read, and the next script is another turn.
+ * 3. No way writes more than necessary: no text before calls, no call whose result is not needed, no check that another
+ *    way omits. No way contains a mistake. Structured ways use their tools well: one search with its matches instead of
+ *    many files, one patch for many files without context lines.
+ * 4. Scripts are written as a model writes them, without comments, and return only the data that the model must see.
+ *    Data that it must judge is returned and read, and the next script is another turn.
  * 5. Results of the coding tools are shown to structured calls as text (`readable-results.mjs`), not as JSON that
- *    holds a file twice. What that saves them is in a remark.
- * 6. Where the data flow allows no two calls at once, or one call is all, `parallel calls` is the same as one a turn.
- * 7. Without a shell, but where the task names one: a shell's command line is a script.
+ *    contains a file twice. A remark states how much that saves them.
+ * 6. If the data flow allows no parallel calls, or one call suffices, `parallel calls` equals one a turn.
+ * 7. No shell, unless the task names one: a shell's command line is a script.
  *
- * What is counted: the request bodies as they were sent, as JSON, by o200k: system text, tools and conversation, in
- * every turn anew. "New" leaves out what the request before had too (its tools, its text, its items), which is what a
- * prompt cache saves at most. Of the answers: text, names and arguments of calls, scripts as the JSON argument that
- * they are. Seconds are computed and not slept: one for each answer, and what the run took with a model that answers
- * at once (median of some).
+ * The count covers the request bodies as they were sent, as JSON, by o200k: system text, tools and conversation, again
+ * in every turn. "New" excludes the part that the previous request contained too (its tools, its text, its items), which
+ * is the maximum saving of a prompt cache. For answers it covers text, names and arguments of calls, and scripts as JSON
+ * arguments. Seconds are computed and not slept: one for each answer, plus the duration of the run with a model that
+ * answers at once (the median of some runs).
  */
 
 const MODEL_SECONDS = 1;
@@ -96,7 +96,7 @@ function totalRow(tasks, measure) {
   return alternate(row, entries, 1);
 }
 
-/** What would be otherwise, if some of it were done otherwise. */
+/** The effect of different assumptions. */
 async function remarksOn(tasks) {
   return [
     wholeResults(tasks, await inputTokensWith('parallel', { wholeResults: true })),

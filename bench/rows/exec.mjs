@@ -19,7 +19,7 @@ const COMMAND = { command: ['true'], timeoutMs: 10_000 };
 
 export const name = 'exec';
 
-/** What the OS sandbox costs a command, once it is set up. */
+/** The cost of the OS sandbox for a command, after its setup. */
 export async function measure({ effort }) {
   const refusal = await checkExecSandbox();
   if (refusal !== undefined) return [absentRow(ROW, refusal.reason)];

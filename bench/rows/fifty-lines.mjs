@@ -1,4 +1,4 @@
-/** What the script below works on. */
+/** The input of the script below. */
 export const FILES = {
   'alpha.ts': ['const a = 1;', '// TODO: name it', 'export { a };'],
   'beta.ts': ['export const b = 2; // FIXME', 'export const c = 3;'],
@@ -62,7 +62,7 @@ return summary;
 `;
 }
 
-/** What that script returns. */
+/** The value that the script returns. */
 export function summaryOf(variant) {
   return {
     variant,

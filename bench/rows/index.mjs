@@ -9,6 +9,7 @@ import * as exec from './exec.mjs';
 import * as idle from './idle.mjs';
 import * as keptScripts from './kept-scripts.mjs';
 import * as leftovers from './leftovers.mjs';
+import * as mcpGateway from './mcp-gateway.mjs';
 import * as memory from './memory.mjs';
 import * as neighbour from './neighbour.mjs';
 import * as newSource from './new-source.mjs';
@@ -17,6 +18,7 @@ import * as reducer from './reducer.mjs';
 import * as sandboxAlone from './sandbox-alone.mjs';
 import * as schedule from './schedule.mjs';
 import * as search from './search.mjs';
+import * as server from './server.mjs';
 import * as suspension from './suspension.mjs';
 import * as throughput from './throughput.mjs';
 import * as toolCalls from './tool-calls.mjs';
@@ -44,11 +46,13 @@ export const ROWS = [
   keptScripts,
   deltaToEvent,
   turnOverhead,
+  server,
   economy,
   economyBfcl,
   detector,
   reducer,
   catalog,
+  mcpGateway,
   patch,
   search,
   exec,

@@ -14,7 +14,7 @@ export const name = 'kept-scripts';
 
 const SOURCE = 'return await tools.ask({})';
 
-/** What a store of files costs that keeps many scripts which wait. */
+/** The cost of a file store with many waiting scripts. */
 export async function measure({ effort }) {
   const folder = mkdtempSync(join(tmpdir(), 'toolscript-bench-kept-'));
   try {
@@ -61,7 +61,7 @@ async function measureStore(store, count, effort) {
   }
 }
 
-/** What `work` takes, each time with something new from `prepare`, which is not counted. */
+/** The time of `work`, each time with new input from `prepare`, which is not counted. */
 async function timeEach(prepare, work, answer, { forMs }) {
   const samples = [];
   for (const until = performance.now() + forMs; performance.now() < until || samples.length === 0;) {

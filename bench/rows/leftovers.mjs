@@ -4,8 +4,8 @@ import { runChild } from '../processes.mjs';
 export const name = 'leftovers';
 
 /**
- * What short scripts and calls leave to the full collections, in a process of its own: it costs more than all
- * the garbage that dies young, and shows where something holds on to what nobody needs.
+ * The memory that short scripts and calls leave to full collections, measured in a separate process: it costs more
+ * than all young garbage, and reveals unneeded references.
  */
 export async function measure({ effort }) {
   const { script, call } = await runChild('leftovers.mjs', [String(effort.idleMs)]);

@@ -7,7 +7,7 @@ const MANY = 5;
 
 export const name = 'memory';
 
-/** What one more warm worker costs, above what Node takes for an empty one. */
+/** The memory of one more warm worker, in addition to Node's own for an empty one. */
 export async function measure({ effort }) {
   const row = {
     name: 'memory-worker',

@@ -5,7 +5,7 @@ const SOURCE = 'return 1+1';
 
 export const name = 'sandbox-alone';
 
-/** What the harness adds to the sandbox port below it. */
+/** The time that the harness adds to the sandbox port below it. */
 export function measure({ contenders, effort }) {
   const ours = contenders.filter(({ role }) => role !== 'peer');
   return withSessions(ours, { workers: 2, source: SOURCE, answer: 2, warmMs: effort.warmMs }, async (opened) => [

@@ -35,7 +35,7 @@ const SCRIPTS = [
 
 export const name = 'suspension';
 
-/** Putting a script aside into a store of files, and going on with it; and what one costs that waits. */
+/** The time to suspend a script to a file store and to resume it, and the memory of a waiting one. */
 export async function measure({ effort }) {
   const folder = mkdtempSync(join(tmpdir(), 'toolscript-bench-suspension-'));
   const keeps = open({ store: fileStore(folder) });

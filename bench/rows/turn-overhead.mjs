@@ -8,7 +8,7 @@ import { alternate } from '../measure.mjs';
 
 const TURNS = 20;
 const MANY_TURNS = 100;
-/** What a result adds to the history, in characters. */
+/** Characters that a result adds to the history. */
 const RESULT_LENGTH = 1_000;
 const QUESTION = 'Look up every part.';
 
@@ -35,8 +35,8 @@ export const name = 'turn-overhead';
 export const ownResult = true;
 
 /**
- * What a turn costs beside the model: a request is encoded, its answer decoded, what it asks for is done, and the
- * conversation grows by its result. The model's answers are played from memory.
+ * The cost of a turn without the model: a request is encoded, its answer is decoded, its calls run, and the
+ * conversation grows by the results. The model's answers are played from memory.
  */
 export async function measure({ effort }) {
   const lookUp = defineTool({

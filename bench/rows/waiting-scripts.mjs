@@ -8,7 +8,7 @@ const WAITING = 500;
 
 export const name = 'waiting-scripts';
 
-/** What scripts cost others that do nothing but wait for their tools, and what memory they take. */
+/** The cost of scripts that only wait for their tools: the slowdown of other scripts, and memory. */
 export async function measure({ effort }) {
   const crowded = new WaitingHarness();
   const idle = new WaitingHarness();

@@ -11,7 +11,7 @@ const GENERATED = /(?<=<!-- generated economy -->\n)[\s\S]*(?=<!-- end of econom
 
 const taskOf = (name: string) => TASKS.find((task) => task.name === name)!;
 
-/** Of each kind one: the row itself does all of them, and holds each against what it should come to. */
+/** One of each kind: the row itself runs all of them, and compares each with its expected result. */
 const TRIED = ['single-lookup', 'triage-prose', 'fix-test', 'count-todos', 'fan-out', 'pagination'];
 
 describe('tasks', () => {

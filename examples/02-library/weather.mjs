@@ -17,7 +17,7 @@ const getWeather = defineTool({
 
 const harness = createHarness({ tools: [getWeather] });
 
-// What a model would have written.
+// A script as a model would write it.
 const script = `
   const cities = ['Oslo', 'Lisbon', 'Nairobi'];
   const weather = await Promise.all(cities.map((city) => tools.getWeather({ city })));

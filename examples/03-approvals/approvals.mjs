@@ -16,7 +16,7 @@ const sendMail = defineTool({
 });
 
 /**
- * Stands in for a person. Each call comes with the exact arguments that would run.
+ * Replaces a user. Each call comes with the exact arguments that would run.
  * @param {import('@toolscript/core').ApprovalRequest} request
  * @returns {import('@toolscript/core').Decision}
  */
@@ -55,7 +55,7 @@ for (const { status, input, error } of outcome.operations) {
   console.log('operation:', status, JSON.stringify(input), error?.code ?? '');
 }
 
-// Rules decide without a person: the first that matches wins, and what no rule allows is denied.
+// Rules decide without a user: the first match wins, and calls that no rule allows are denied.
 const byRule = await harness.runScript(`return await tools.sendMail({ to: 'ada@team.example', subject: 'Hello' })`, {
   approvals: [{ tool: 'sendMail', input: { to: '*@team.example' }, action: 'approve' }],
 });

@@ -64,7 +64,7 @@ for (const { status, tool, input, line } of outcome.operations) {
   console.log(`${status}: ${tool} ${JSON.stringify(input)} (line ${line})`);
 }
 
-// What the model reads, when the same happens behind `asTool()`.
+// The text that the model reads if the same happens in `asTool()`.
 accounts.set('ada', 120);
 console.log('\n--- the model reads ---');
 console.log(await harness.asTool().execute({ code: script }));

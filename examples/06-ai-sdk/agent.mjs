@@ -44,7 +44,7 @@ const model = new MockLanguageModelV3({
   ],
 });
 
-// One tool for the model; behind it, every tool of the harness.
+// One tool for the model, which gives it every tool of the harness.
 const { name, ...runScript } = harness.asTool();
 const result = await generateText({
   model,

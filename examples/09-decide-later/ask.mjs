@@ -1,4 +1,4 @@
-// Nobody can be asked here, so the script is put aside where it stands.
+// No user can be asked here, so the script is suspended at its current await.
 import { openHarness } from './harness.mjs';
 
 const harness = openHarness();

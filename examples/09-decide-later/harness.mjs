@@ -1,4 +1,4 @@
-// What both processes share: the tools, the key and the store.
+// The data that both processes share: the tools, the key and the store.
 import { join } from 'node:path';
 import { createHarness, defineTool, fileStore } from '@toolscript/core';
 import { z } from 'zod';
@@ -9,7 +9,7 @@ const pay = defineTool({
   input: z.object({ invoice: z.number(), cents: z.number() }),
   effect: 'external',
   preview: ({ invoice, cents }) => `pay ${(cents / 100).toFixed(2)} for invoice ${invoice}`,
-  // The key is the same when the script goes on elsewhere: a payment service can tell a repeated call by it.
+  // The key is the same when the script resumes elsewhere: a payment service can recognise a repeated call by it.
   execute: ({ invoice, cents }, { idempotencyKey }) => ({ invoice, cents, receipt: idempotencyKey.split(':')[1] }),
 });
 
@@ -19,7 +19,7 @@ export function openHarness() {
   return createHarness({
     tools: [pay],
     store,
-    // A secret of at least 32 bytes, the same in every process that may go on with a script.
+    // A secret of at least 32 bytes, the same in every process that may resume a script.
     suspensionKey: process.env.SUSPENSION_KEY ?? 'for this example only, and not very secret',
     audit: ({ type, tool, decision, status }) => console.log('audit:', type, tool, decision ?? status ?? '…'),
   });

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { createHarness, type Harness } from '@toolscript/core';
+import { createHarness, QuickJsPool, type Harness } from '@toolscript/core';
 import {
   ERROR_TABLE,
   EventPayloadSchema,
@@ -8,6 +8,7 @@ import {
   OperationItemSchema,
   OutputItemSchema,
 } from '@toolscript/core/protocol';
+import { createServer } from '@toolscript/server';
 import { codingTools } from '@toolscript/tools';
 import { parseSync } from 'oxc-parser';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -27,7 +28,9 @@ const pages = [
     .filter((name) => /(?:^|\/)README\.md$/u.test(name) && !name.includes('node_modules') && !name.includes('project'))
     .map((name) => `examples/${name}`),
   'packages/cli/README.md',
+  'packages/client/README.md',
   'packages/core/README.md',
+  'packages/mcp/README.md',
   'packages/server/README.md',
   'packages/tools/README.md',
 ];
@@ -57,8 +60,11 @@ describe('pages that run', () => {
     'docs/how-to/exec-and-rules.md',
     'docs/how-to/approvals.md',
     'docs/how-to/conversation.md',
+    'docs/how-to/mcp-servers.md',
     'packages/cli/README.md',
+    'packages/client/README.md',
     'packages/core/README.md',
+    'packages/mcp/README.md',
     'packages/server/README.md',
     'packages/tools/README.md',
   ])(
@@ -73,6 +79,24 @@ describe('pages that run', () => {
     },
     PAGE_MS,
   );
+
+  it('docs/how-to/watch-it.md shows what its program prints', () => {
+    checkGenerated('docs/how-to/watch-it.md', 'tracing', readPage('examples/14-watch-it/tracing.mjs'), same);
+    expect(playPage('docs/how-to/watch-it.md', same)).toEqual({ commands: 1, outputs: 1 });
+  });
+
+  it('docs/how-to/watch-it.md lists the metrics of a server', async () => {
+    const sandbox = new QuickJsPool({ size: 1 });
+    const token = 'a-token-of-the-pages';
+    const server = await createServer({ stores: 'memory:', sandbox, auth: { token } });
+    const url = await server.listen({ host: '127.0.0.1', port: 0 });
+    const body = await (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).text();
+    await server.close();
+    await sandbox.close();
+    const help = [...body.matchAll(/^# HELP (.*)$/gmu)].map(([, line]) => `${line}\n`);
+    expect(help.length).toBeGreaterThan(30);
+    checkGenerated('docs/how-to/watch-it.md', 'metrics', help.join(''), same);
+  });
 
   it('docs/explanation/a-whole-run.md shows a whole run as it is', () => {
     expect(playPage('docs/explanation/a-whole-run.md', same)).toEqual({ commands: 1, outputs: 1 });
@@ -94,8 +118,13 @@ describe('pages that run', () => {
     expect(findings).toHaveLength(1);
   });
 
-  it('the README shows the answer that npm start runs', () => {
+  it('the README shows the answer that its command runs', () => {
     checkGenerated('README.md', 'answer', readPage('examples/01-first-answer/answer.md'), same);
+  });
+
+  it('pages about the server show the programs of its examples', () => {
+    checkGenerated('docs/how-to/run-a-service.md', 'server', readPage('examples/12-server/server.mjs'), same);
+    checkGenerated('docs/how-to/in-your-app.md', 'main', readPage('examples/13-in-your-app/main.mjs'), same);
   });
 });
 

@@ -37,7 +37,7 @@ export interface MarkedBlock {
   readonly start: number;
 }
 
-/** What a fresh clone says in addition. */
+/** The additional output of a fresh clone. */
 const PREPARATION = /^(?:building|installing dependencies) …\n/gmu;
 
 interface Edit {
@@ -88,13 +88,13 @@ export class PageFolder {
     writeFileSync(join(this.#home, 'bin/npx'), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
   }
 
-  /** What a terminal would show, and the exit status. */
+  /** The output on a terminal, and the exit status. */
   run(command: string): { output: string; status: number | null } {
     const { stdout, stderr, status } = spawnSync('sh', ['-c', `exec 2>&1\n${command}`], {
       cwd: this.path,
       encoding: 'utf8',
       timeout: 25_000,
-      env: this.#environment(),
+      env: this.environment(),
     });
     return { output: stdout + stderr, status };
   }
@@ -109,7 +109,8 @@ export class PageFolder {
     rmSync(this.#base, { recursive: true, force: true });
   }
 
-  #environment(): NodeJS.ProcessEnv {
+  /** That of a terminal whose user has nothing but this program. */
+  environment(): NodeJS.ProcessEnv {
     const path = [join(this.#home, 'bin'), dirname(process.execPath), process.env.PATH].join(delimiter);
     return { PATH: path, HOME: this.#home, LANG: 'C.UTF-8', NO_COLOR: '1', TERM: 'dumb', TZ: 'UTC' };
   }
@@ -183,7 +184,7 @@ function settled(text: string): string {
     .replaceAll(/\b(scr|run|thr|turn|item|call|evt)_[\w-]{10,}/gu, '$1_#')
     .replaceAll(/\bapr_(?:[0-9a-f]{32}|[0-9a-f-]{36})/gu, 'apr_#')
     .replaceAll(/\/\S*\/toolscript-[a-z-]+-\w{6}/gu, '/…')
-    // What a program says of itself while it runs depends on how fast it does.
+    // A program's progress messages depend on its speed.
     .replaceAll(/^ {2}… .*\n/gmu, '')
     .replaceAll(/[ \t]+$/gmu, '')
     .trim();

@@ -6,17 +6,20 @@ import { expect, it } from 'vitest';
  * system. `stores` keeps nothing but such times.
  */
 const BETWEEN_PROCESSES = new Set([
+  'packages/cli/src/commands/keys.ts',
   'packages/cli/src/commands/threads.ts',
   'packages/cli/src/state/daily-prune.ts',
   'packages/core/src/approvals/gate.ts',
   'packages/core/src/session/session-usage.ts',
+  'packages/server/src/observability/service-gauges.ts',
+  'packages/server/src/runs/run-cleaner.ts',
   'packages/tools/src/files/change-journal.ts',
   'packages/tools/src/files/place-locks.ts',
 ]);
 
 const ARITHMETIC = /Date\.now\(\)\s*[-+<>]|(?:[-+<]|(?<!=)>)=?\s*Date\.now\(\)/u;
 
-const sources = ['core', 'tools', 'server', 'cli'].flatMap((name) => {
+const sources = ['core', 'tools', 'mcp', 'server', 'client', 'cli'].flatMap((name) => {
   const folder = `packages/${name}/src/`;
   const paths = readdirSync(new URL(`../../${folder}`, import.meta.url), { recursive: true, encoding: 'utf8' });
   return paths.filter((path) => path.endsWith('.ts')).map((path) => folder + path.replaceAll('\\', '/'));

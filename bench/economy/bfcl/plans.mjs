@@ -3,7 +3,7 @@ import { scriptOf } from './script-of.mjs';
 import { serviceTool } from './services/index.mjs';
 
 /**
- * What a model says in one turn of the user, before its last words: in each way the same calls.
+ * A model's output in one turn of the user, before its final text, with the same calls in each way.
  *
  * @type {Record<'one' | 'parallel' | 'scripts', (turn: readonly import('./tasks.mjs').Call[]) => object[][]>}
  */

@@ -10,7 +10,7 @@ import { openWorld } from './world.mjs';
 /** Stands for each question of the data set, in the mean length of those that were counted. */
 export const ASK =
   'Before I leave the office today, I would like to have this matter settled. Please look at the details, complete whatever is necessary for it, and report the outcome.';
-/** What the model says when the calls of a turn of the user are done. */
+/** The model's text after the calls of a turn of the user. */
 export const ANSWER =
   'That is done, and all of it went as you wanted. Tell me if there is anything else that I can do for you.';
 const ROLE = 'You help a user with the tools that you have. Be brief.';
@@ -18,10 +18,10 @@ const ROLE = 'You help a user with the tools that you have. Be brief.';
 const ROOM_FOR_ALL = 20_000;
 
 /**
- * What a model reads of the tools beside its conversation.
+ * The texts about the tools that a model reads in addition to its conversation.
  *
  * @typedef {object} Catalog
- * @property {number} [instructionTokens] Of the agent. Left out: as many as all of it takes.
+ * @property {number} [instructionTokens] The agent's budget. Default: as many as the whole text needs.
  * @property {import('./world.mjs').Docs} [docs]
  *
  * @typedef {object} Run

@@ -1,8 +1,8 @@
 import { serviceTool } from './services/index.mjs';
 
 /**
- * The calls as a script, as a model writes it: what later calls need is passed on, conditions are written down, and
- * what there is to read is returned. Of calls that only confirm, the result is returned where nothing else is there.
+ * The calls as a script, as a model writes it: data for later calls is passed on, conditions are explicit, and
+ * readable results are returned. The result of a call that only confirms is returned only if there is no other.
  *
  * @param {readonly import('./tasks.mjs').Call[]} calls
  */
@@ -90,7 +90,7 @@ function withNames(expression, names) {
   return expression.replaceAll(/\$(\d)(?=\.)/gu, (_, index) => names[Number(index)]);
 }
 
-/** A value as people write it in TypeScript. */
+/** A value as users write it in TypeScript. */
 function literal(value) {
   if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
   if (typeof value === 'object') {

@@ -2,7 +2,7 @@ import { calls, script } from '../turns.mjs';
 import { CODING_ROLE, folderWorld } from '../worlds.mjs';
 
 const OWNERS = ['ana', 'bo', 'chris', 'dee'];
-const WISHES = [
+const TODO_TEXTS = [
   'handle the empty list',
   'say which line it was',
   'remove after the next release',
@@ -50,7 +50,7 @@ return counts;`),
 function fileOf(index) {
   const todos = Array.from({ length: index % 4 }, (_, at) => {
     const owner = OWNERS[(index * 3 + at * at) % OWNERS.length];
-    return `  // TODO(${owner}): ${WISHES[(index + at) % WISHES.length]}`;
+    return `  // TODO(${owner}): ${TODO_TEXTS[(index + at) % TODO_TEXTS.length]}`;
   });
   return [
     `export function part${index + 1}(input: string): string {`,

@@ -19,18 +19,20 @@ export function object(properties, { optional = [], ...more } = {}) {
  * A service: its state, and tools over it.
  *
  * @typedef {object} Service
- * @property {string} about What every description begins with, as the data set does it too.
- * @property {(initial?: any) => any} open Makes the state from what differs from the default.
+ * @property {string} about The start of every description, as in the data set.
+ * @property {(initial?: any) => any} open Creates the state from the differences to the default.
  * @property {readonly ServiceTool[]} tools
  *
  * @typedef {object} ServiceTool
  * @property {string} name
- * @property {string} does The description, behind `about`.
+ * @property {string} does The description, after `about`.
  * @property {object} takes Schemas by argument.
  * @property {object} gives Schemas by member of the result.
  * @property {(state: any, args: any) => object} run
- * @property {string} [as] How a script calls the result. Left out: nothing of it is worth reading, and a script goes on.
- * @property {boolean} [changes] It changes something although its result is worth reading. What has no `as` does so too.
+ * @property {string} [as] How a script calls the result. Left out: nothing of it is worth reading, and a script goes
+ *   on.
+ * @property {boolean} [changes] It changes something although its result is worth reading. What has no `as` does so
+ *   too.
  * @property {boolean} [isPassedOn] Where a later call takes the result, nobody reads it.
  * @property {readonly string[]} [mayLack] Members of the result that may be absent.
  */

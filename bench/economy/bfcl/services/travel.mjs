@@ -33,7 +33,7 @@ const AIRPORTS = {
 };
 /** Fares in the cheapest class, between two airports in alphabetical order; the others cost as much as most do. */
 const FARES = { 'LAX-SFO': 200, 'CIA-SFO': 1_400, 'JFK-LAX': 1_200, 'JFK-RMS': 420, 'JFK-PEK': 260, 'LAX-ORD': 180 };
-const MOST_FARES = 350;
+const MAX_FARES = 350;
 const CLASSES = { economy: 1, business: 2, first: 5 };
 const FLIGHT = {
   travel_date: text('Date of the flight.'),
@@ -340,7 +340,7 @@ function airportsBetween() {
 }
 
 function fareOf({ travel_from, travel_to, travel_class }) {
-  return (FARES[pairKey(travel_from, travel_to)] ?? MOST_FARES) * CLASSES[travel_class];
+  return (FARES[pairKey(travel_from, travel_to)] ?? MAX_FARES) * CLASSES[travel_class];
 }
 
 function bookingOf({ travel_date, travel_from, travel_to, travel_class }) {

@@ -1,0 +1,30 @@
+// `npm run soak:server [-- RUNS [DROPS [SEED]]]`: RUNS concurrent runs (200) on one server, four clients for each, of
+// which one loses its connection at random, DROPS times (1 000) over all, while the server restarts once. Fails where
+// the fold of one client is not the stored thread. Prints its figures and its seed.
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { prepare, root } from './prepare.mjs';
+
+const [runs = '200', drops = '1000', seed = String(Date.now() % 1_000_000)] = process.argv.slice(2);
+if (![runs, drops, seed].every((number) => Number.isSafeInteger(Number(number)) && Number(number) > 0)) {
+  console.error('soak:server: give whole numbers of runs, drops and a seed: npm run soak:server -- 200 1000 16');
+  process.exit(2);
+}
+
+prepare();
+const test = 'packages/client/test/stream-laws.test.ts';
+const { status } = spawnSync(
+  process.execPath,
+  [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--testTimeout', '3600000', test],
+  {
+    cwd: root,
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      TOOLSCRIPT_STREAM_RUNS: runs,
+      TOOLSCRIPT_STREAM_DROPS: drops,
+      TOOLSCRIPT_STREAM_SEED: seed,
+    },
+  },
+);
+process.exit(status ?? 1);
