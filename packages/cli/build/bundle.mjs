@@ -38,11 +38,31 @@ console.log(`program: ${output.length} files, ${installed.join(', ')} beside the
 
 async function write(format, input) {
   const extension = format === 'cjs' ? 'cjs' : 'js';
-  const bundle = await rolldown({ input, platform: 'node', external: [/^node:/u, ...installed] });
+  const bundle = await rolldown({
+    input,
+    platform: 'node',
+    external: [/^node:/u, ...installed],
+    // Modules that are merged into the file of one of their importers can make two files need each other.
+    experimental: { chunkOptimization: { mergeCommonChunks: false } },
+  });
   const names = { entryFileNames: `[name].${extension}`, chunkFileNames: `[name]-[hash].${extension}` };
   const written = await bundle.write({ dir: folder, format, dynamicImportInCjs: false, ...names });
   await bundle.close();
+  demandNoCircles(written.output);
   return written.output;
+}
+
+/** Of two files that load each other, the one that is loaded second finds the first unfinished. */
+function demandNoCircles(chunks) {
+  const left = new Map(chunks.map(({ fileName, imports = [] }) => [fileName, imports]));
+  const isReady = (imports) => imports.every((name) => !left.has(name));
+  for (;;) {
+    const ready = [...left].filter(([, imports]) => isReady(imports));
+    if (ready.length === 0) break;
+    for (const [fileName] of ready) left.delete(fileName);
+  }
+  if (left.size > 0)
+    throw new Error(`The bundle has files that load each other, among: ${[...left.keys()].join(', ')}`);
 }
 
 function start(chunks) {
